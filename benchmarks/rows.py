@@ -1,0 +1,231 @@
+"""The rows of the suite: what each measures, on which table, by name."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import peers
+import tables
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measurement of one system: the value (less is better), and proof of the work done."""
+
+    value: float
+    metric: float | None = None
+    leaves: float | None = None
+
+
+Measure = Callable[[str], Figure]
+
+
+@dataclass(frozen=True)
+class Row:
+    """`start(threads)` makes what all systems share and returns the measurement of one system."""
+
+    what: str
+    unit: str
+    start: Callable[[int], Measure]
+    task: str = "binary"
+    metric: str = "AUC"
+    work: dict[str, Any] = field(default_factory=dict)
+    against: str | None = None
+    least_repeats: int = 1
+    fits: bool = True
+
+    def distinct(self, systems: Sequence[str]) -> list[str]:
+        """The systems this row can tell apart: without a fit, one a module."""
+        if self.fits:
+            return list(systems)
+        return list({peers.SYSTEMS[s].module: s for s in reversed(systems)}.values())[::-1]
+
+
+def seconds(action: Callable[[], Any]) -> float:
+    """Wall time of one call."""
+    begin = time.perf_counter()
+    action()
+    return time.perf_counter() - begin
+
+
+def short(action: Callable[[], Any], most: int = 10, enough: float = 1.0) -> float:
+    """Median of several calls, for work too short to be timed once."""
+    times: list[float] = []
+    while len(times) < most and sum(times) < enough:
+        times.append(seconds(action))
+    return median(times)
+
+
+def fit_row(
+    what: str,
+    table: str,
+    *,
+    rows: int | None = None,
+    unit: str = "s",
+    task: str = "binary",
+    metric: str = "AUC",
+    **work: Any,
+) -> Row:
+    """Time of a whole fit, binning included, and the metric on held-out rows.
+
+    A row in milliseconds is a short one: each run is the median of several fits.
+    """
+    size = {} if rows is None else {"rows": rows}
+    time_of, scale = (short, 1e3) if unit == "ms" else (seconds, 1.0)
+
+    def start(threads: int) -> Measure:
+        data = tables.load(table, **size)
+
+        def measure(system: str) -> Figure:
+            model = peers.make(system, task, threads, **work)
+            value = time_of(lambda: model.fit(data.X, data.y)) * scale
+            return Figure(value, data.score(model), peers.leaves_per_tree(system, model))
+
+        return measure
+
+    return Row(what, unit, start, task=task, metric=metric, work=work)
+
+
+def fitted_once(data: tables.Table, threads: int) -> Callable[[str], tuple[Any, Figure]]:
+    """A fitted model of each system with its metric, made when first asked for."""
+    known: dict[str, tuple[Any, Figure]] = {}
+
+    def model_of(system: str) -> tuple[Any, Figure]:
+        if system not in known:
+            model = peers.make(system, data.task, threads).fit(data.X, data.y)
+            proof = Figure(0.0, data.score(model), peers.leaves_per_tree(system, model))
+            known[system] = (model, proof)
+        return known[system]
+
+    return model_of
+
+
+def start_predict_batch(threads: int) -> Measure:
+    data = tables.load("higgs_like", rows=200_000, test_rows=200_000)
+    model_of = fitted_once(data, threads)
+
+    def measure(system: str) -> Figure:
+        model, proof = model_of(system)
+        value = short(lambda: model.predict_proba(data.X_test), most=5)
+        return Figure(value * 1e3, proof.metric, proof.leaves)
+
+    return measure
+
+
+def start_predict_row(threads: int) -> Measure:
+    data = tables.load("higgs_like", rows=100_000, test_rows=20_000)
+    model_of = fitted_once(data, threads)
+
+    def measure(system: str) -> Figure:
+        model, proof = model_of(system)
+        # Another row each time: the same one again would be answered from warm branches.
+        times = [
+            seconds(partial(model.predict_proba, row)) for row in np.split(data.X_test[:2000], 2000)
+        ]
+        return Figure(median(times) * 1e6, proof.metric, proof.leaves)
+
+    return measure
+
+
+def child(*arguments: str) -> Any:
+    """What a fresh Python process prints as JSON; its errors become ours."""
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, cwd=HERE, check=False
+    )
+    if done.returncode != 0:
+        last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+        raise RuntimeError(last[0])
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+# All memory is taken by the first trees: more of them would only make the row longer.
+MEMORY_WORK = {"trees": 10}
+
+
+def start_memory(threads: int) -> Measure:
+    data = tables.load("higgs_like", rows=4_000_000, test_rows=100_000)
+    folder = tempfile.TemporaryDirectory(prefix="bench-")
+    for name in ("X", "y", "X_test", "y_test"):
+        np.save(Path(folder.name) / f"{name}.npy", getattr(data, name))
+    del data  # the children need the memory
+
+    def measure(system: str) -> Figure:
+        arguments = (system, "binary", str(threads), json.dumps(MEMORY_WORK), folder.name)
+        answer = child("memory.py", *arguments)
+        return Figure(answer["megabytes"], answer["metric"], answer["leaves"])
+
+    return measure
+
+
+IMPORT = """
+import time, numpy, sklearn.base, sklearn.utils.validation
+begin = time.perf_counter()
+import {module}
+print(time.perf_counter() - begin)
+"""
+
+
+def start_import(threads: int) -> Measure:
+    del threads
+
+    def measure(system: str) -> Figure:
+        module = peers.SYSTEMS[system].module
+        return Figure(child("-c", IMPORT.format(module=module)) * 1e3)
+
+    return measure
+
+
+ROWS: dict[str, Row] = {
+    "fit_1m": fit_row("fit 1,000,000 x 28 float32, binning included", "higgs_like", rows=1_000_000),
+    "fit_200k": fit_row("fit 200,000 x 28 float32, binning included", "higgs_like", rows=200_000),
+    "predict_200k": Row(
+        "predict_proba of 200,000 x 28 float32",
+        "ms",
+        start_predict_batch,
+        against="xgboost",
+    ),
+    "predict_row": Row(
+        "predict_proba of one row x 28 float32, median of 2,000 calls", "us", start_predict_row
+    ),
+    "rss_4m": Row(
+        "peak RSS of a fit of 4,000,000 x 28 float32 in a fresh process, less RSS before it",
+        "MB",
+        start_memory,
+        work=MEMORY_WORK,
+        against="lightgbm",
+    ),
+    "small_breast_cancer": fit_row("fit 426 x 30 float64", "breast_cancer", unit="ms"),
+    "small_digits": fit_row(
+        "fit 1,347 x 64 float64, ten classes",
+        "digits",
+        unit="ms",
+        task="multiclass",
+        metric="accuracy",
+    ),
+    "import_time": Row(
+        "import in a fresh process, numpy, sklearn.base and sklearn.utils.validation loaded",
+        "ms",
+        start_import,
+        least_repeats=10,
+        fits=False,
+    ),
+}
+
+GROUPS: dict[str, list[str]] = {
+    "default": ["fit_1m", "predict_200k"],
+    "small": ["small_breast_cancer", "small_digits"],
+    "all": list(ROWS),
+}

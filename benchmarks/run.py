@@ -1,0 +1,157 @@
+"""Run rows of the benchmark suite: every system in turn, interleaved, one table a row."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import peers
+import report
+import tables
+from rows import GROUPS, ROWS, Figure, Measure, Row
+
+SLOW = 100.0  # seconds: a system whose first run takes longer is run once
+LIMIT = 540.0  # seconds: no further run is begun that would probably end after this
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "what",
+        nargs="*",
+        metavar="WHAT",
+        help=f"rows ({', '.join(ROWS)}) or groups ({', '.join(GROUPS)})",
+    )
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--systems", nargs="+", choices=list(peers.SYSTEMS))
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the raw figures here")
+    given = parser.parse_args()
+    unknown = [name for name in given.what if name not in ROWS and name not in GROUPS]
+    if unknown:
+        parser.error(f"no row or group is called {', '.join(unknown)}; see --help")
+    if given.threads < 1 or given.repeats < 1:
+        parser.error("--threads and --repeats must be at least 1")
+    return given
+
+
+def chosen(what: Sequence[str]) -> list[str]:
+    """Names of rows, groups opened, each once, in the order asked for."""
+    names = [row for name in what or ["default"] for row in GROUPS.get(name, [name])]
+    return list(dict.fromkeys(names))
+
+
+def warm_up(system: str, threads: int) -> None:
+    """One small fit and predict, so that no row pays for imports and first-use set-up."""
+    small = tables.load("higgs_like", rows=2_000, test_rows=100)
+    peers.make(system, "binary", threads, trees=5).fit(small.X, small.y).predict(small.X_test)
+
+
+def attempt(outcome: dict[str, Any], action: Callable[[], Any]) -> Any:
+    """The result of the action, or None and a note: one system's failure must not hide another's
+    figures, nor itself."""
+    try:
+        return action()
+    except Exception as error:
+        outcome["note"] = f"failed: {type(error).__name__}: {str(error).splitlines()[0][:120]}"
+        outcome["failed"] = True
+        return None
+
+
+def interleaved(
+    measure: Measure, outcomes: dict[str, dict[str, Any]], repeats: int, begin: float
+) -> None:
+    """Each repeat runs every system once and begins with another: drift falls on all alike."""
+    systems = [name for name, outcome in outcomes.items() if not outcome["note"]]
+    longest: dict[str, float] = {}
+    for repeat in range(repeats):
+        turn = repeat % max(len(systems), 1)
+        for system in systems[turn:] + systems[:turn]:
+            outcome = outcomes[system]
+            if outcome["note"]:
+                continue
+            now = time.perf_counter()
+            if repeat > 0 and longest[system] > SLOW:
+                outcome["note"] = f"run once: took {longest[system]:.0f} s, over {SLOW:.0f} s"
+                continue
+            if repeat > 0 and now - begin + longest[system] > LIMIT:
+                outcome["note"] = "fewer runs: the row's time was up"
+                continue
+            figure: Figure | None = attempt(outcome, partial(measure, system))
+            longest[system] = max(longest.get(system, 0.0), time.perf_counter() - now)
+            if figure is not None:
+                outcome["figures"].append(figure)
+
+
+def run_row(row: Row, systems: Sequence[str], given: argparse.Namespace) -> dict[str, Any]:
+    """Measure one row; systems not installed and systems that fail stay in the outcome."""
+    begin = time.perf_counter()
+    others = report.Others()
+    outcomes: dict[str, dict[str, Any]] = {}
+    for system in systems:
+        note = "" if peers.installed(system) else "absent: not installed"
+        outcomes[system] = {"figures": [], "note": note, "failed": False}
+        if not note and row.fits:
+            attempt(outcomes[system], partial(warm_up, system, given.threads))
+    measure = row.start(given.threads)
+    interleaved(measure, outcomes, max(given.repeats, row.least_repeats), begin)
+    return {"others": others.cores(), "outcomes": outcomes}
+
+
+def show(name: str, row: Row, result: dict[str, Any], threads: int) -> None:
+    work, outcomes = peers.Work(**row.work), result["outcomes"]
+    detail = f"; {work.trees} trees of {work.leaves} leaves" if row.fits else ""
+    print(f"## {name}: {row.what}{detail}; {threads} threads\n")
+    print(report.markdown(row, report.summary(row, outcomes)) + "\n")
+    print(report.quietness(result["others"]) + "\n")
+    if row.fits:
+        print("Settings:\n" + report.settings_list(row, list(outcomes), threads) + "\n")
+    sys.stdout.flush()
+
+
+def raw(row: Row, result: dict[str, Any], threads: int) -> dict[str, Any]:
+    """Everything measured in one row, for other programs."""
+    return {
+        "what": row.what,
+        "unit": row.unit,
+        "metric": row.metric if row.fits else None,
+        "cores_used_by_others": result["others"],
+        "systems": {
+            system: {
+                "version": peers.version(system),
+                "settings": peers.settings(system, row.task, threads, **row.work),
+                "runs": [asdict(figure) for figure in outcome["figures"]],
+                "note": outcome["note"],
+            }
+            for system, outcome in result["outcomes"].items()
+        },
+    }
+
+
+def main() -> int:
+    given = arguments()
+    systems = given.systems or list(peers.SYSTEMS)
+    here = report.machine()
+    print("# Benchmark\n\n" + ", ".join(f"{name}: {value}" for name, value in here.items()) + "\n")
+    everything: dict[str, Any] = {"machine": here, "threads": given.threads, "rows": {}}
+    failed = False
+    for name in chosen(given.what):
+        row = ROWS[name]
+        result = run_row(row, row.distinct(systems), given)
+        failed = failed or any(outcome["failed"] for outcome in result["outcomes"].values())
+        show(name, row, result, given.threads)
+        everything["rows"][name] = raw(row, result, given.threads)
+        if given.json:
+            given.json.write_text(json.dumps(everything, indent=1))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""The tables the rows are measured on: generated or bundled with scikit-learn, found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.metrics import accuracy_score, roc_auc_score
+from sklearn.model_selection import train_test_split
+
+BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Table:
+    """A training part and a held-out part, with the metric that judges a model on the latter."""
+
+    name: str
+    task: str
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+    def score(self, model: Any) -> float:
+        """The metric of a fitted classifier on the held-out part."""
+        return score(self.task, model, self.X_test, self.y_test)
+
+
+def score(task: str, model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """AUC for two classes, accuracy for more."""
+    probabilities = np.asarray(model.predict_proba(X))
+    if task == "binary":
+        return float(roc_auc_score(y, probabilities[:, 1]))
+    return float(accuracy_score(y, probabilities.argmax(axis=1)))
+
+
+def load(name: str, **size: int) -> Table:
+    """The table of this name; generated ones take `rows` and `test_rows`."""
+    return TABLES[name](**size)
+
+
+def generated(
+    block: Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]],
+    columns: int,
+    rows: int,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows made block by block, each from its own seed.
+
+    So a longer table begins with the shorter one, and making it needs little memory besides.
+    """
+    X = np.empty((rows, columns), dtype=np.float32)
+    y = np.empty(rows, dtype=np.int64)
+    for number, start in enumerate(range(0, rows, BLOCK)):
+        rng = np.random.default_rng([seed, number])
+        part_X, part_y = block(rng, BLOCK)
+        stop = min(start + BLOCK, rows)
+        X[start:stop] = part_X[: stop - start]
+        y[start:stop] = part_y[: stop - start]
+    return X, y
+
+
+def higgs_like(rows: int = 1_000_000, test_rows: int = 100_000) -> Table:
+    """28 float32 columns and two classes in the manner of the HIGGS table.
+
+    21 measured columns (momenta, angles, tags of three values) and 7 masses computed from them;
+    the class depends on masses and angles jointly, so that no single column decides.
+    """
+    X, y = generated(_collisions, 28, rows, seed=1)
+    X_test, y_test = generated(_collisions, 28, test_rows, seed=2)
+    return Table("higgs_like", "binary", X, y, X_test, y_test)
+
+
+def _collisions(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """One block of `higgs_like`: a lepton, missing energy and four jets, then seven masses."""
+    f32 = np.float32
+    momentum = rng.standard_gamma(2.5, (n, 6), dtype=f32) * f32(0.4)
+    eta = rng.standard_normal((n, 6), dtype=f32)
+    eta[:, 1] = 0.0  # missing energy is seen across the beam only
+    phi = (rng.random((n, 6), dtype=f32) * 2 - 1) * f32(np.pi)
+    tag = np.digitize(rng.random((n, 4), dtype=f32), [0.5, 0.75]).astype(f32)
+
+    def mass(a: int, b: int) -> np.ndarray:
+        opening = np.cosh(eta[:, a] - eta[:, b]) - np.cos(phi[:, a] - phi[:, b])
+        squared: np.ndarray = 2 * momentum[:, a] * momentum[:, b] * np.abs(opening)
+        return np.sqrt(squared)
+
+    masses = np.column_stack([mass(*pair) for pair in _PAIRS])
+    masses = np.column_stack([masses, masses.sum(axis=1)])
+    jets = [
+        column
+        for j in range(4)
+        for column in (momentum[:, 2 + j], eta[:, 2 + j], phi[:, 2 + j], tag[:, j])
+    ]
+    X = np.column_stack(
+        [momentum[:, 0], eta[:, 0], phi[:, 0], momentum[:, 1], phi[:, 1], *jets, masses]
+    )
+    chance = 1 / (1 + np.exp(-_signal(momentum, eta, phi, tag, masses)))
+    return X, (rng.random(n) < chance).astype(np.int64)
+
+
+_PAIRS = ((2, 3), (4, 5), (0, 1), (0, 2), (2, 4), (3, 5))
+
+
+def _signal(
+    momentum: np.ndarray, eta: np.ndarray, phi: np.ndarray, tag: np.ndarray, masses: np.ndarray
+) -> np.ndarray:
+    """Log odds of the second class; the factors put its AUC near that of HIGGS."""
+
+    def bump(column: int, centre: float, width: float) -> np.ndarray:
+        return np.exp(-(((masses[:, column] - centre) / width) ** 2))
+
+    resonances = 1.4 * bump(0, 1.2, 0.5) * (0.4 + tag[:, 0]) + 1.2 * bump(1, 1.0, 0.4)
+    decay = 1.1 * bump(2, 0.9, 0.5) - 1.1 * np.cos(phi[:, 0] - phi[:, 1]) * bump(3, 1.2, 0.8)
+    crossed = 0.7 * bump(4, 1.6, 0.6) * tag[:, 2] - 0.7 * bump(5, 1.4, 0.6) * tag[:, 3]
+    wide = 0.35 * np.abs(eta[:, 0] - eta[:, 2]) + 0.15 * eta[:, 3] * eta[:, 4]
+    soft = 0.5 * momentum[:, 1] * (tag[:, 1] - 0.7) + 0.25 * momentum[:, 2] - 0.2 * momentum[:, 5]
+    return resonances + decay + crossed - wide - soft - 0.05 * masses[:, 6] + 0.2
+
+
+def breast_cancer() -> Table:
+    """scikit-learn's breast_cancer, a quarter held out."""
+    return _bundled("breast_cancer", "binary", load_breast_cancer)
+
+
+def digits() -> Table:
+    """scikit-learn's digits (ten classes), a quarter held out."""
+    return _bundled("digits", "multiclass", load_digits)
+
+
+def _bundled(name: str, task: str, loader: Callable[..., Any]) -> Table:
+    X, y = loader(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, random_state=0, stratify=y)
+    return Table(name, task, X, y, X_test, y_test)
+
+
+TABLES: dict[str, Callable[..., Table]] = {
+    "higgs_like": higgs_like,
+    "breast_cancer": breast_cancer,
+    "digits": digits,
+}

@@ -1,0 +1,33 @@
+// Values to bin codes: where to cut a column, and which bin a value falls into.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "shared.hpp"
+#include "table.hpp"
+
+namespace weald {
+
+// The cuts of column c are values[first[c]] < ... < values[first[c + 1] - 1]; a value x falls into
+// the bin numbered by how many cuts are below it, so x <= cut goes left.
+struct Cuts {
+  std::vector<double> values;
+  std::vector<std::int64_t> first;
+};
+
+// Between neighbouring values a < b: the middle, or a itself where that is not finite or not in
+// [a, b).
+double cut_between(double a, double b);
+
+// Up to max_bins distinct values: one bin each. More: bins of about equal mass, heavy values alone
+// in theirs. `mass` counts each row (null: 1 each); rows of mass 0 and missing values do not count.
+template <class T>
+Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, int n_threads);
+
+// Writes the codes in the layout of `Codes`; n_bins[c] is the number of cuts plus one.
+template <class T>
+void apply_cuts(const Table<T>& table, const double* cuts, const std::int64_t* first, Code* codes,
+                int n_threads);
+
+}  // namespace weald

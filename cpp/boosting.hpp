@@ -1,0 +1,34 @@
+// A loss over all rows: gradients at the current scores, the mean loss, the best constant.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace weald {
+
+// Rows and their scores during a fit: scores[score][row].
+struct Scored {
+  const double* y;
+  const double* scores;
+  const double* weight;         // null: 1 each
+  const std::int64_t* copies;   // null: 1 each
+  std::int64_t n_rows;
+  int n_scores;
+};
+
+// Writes gradient[score][row] and, unless the loss has unit hessians and there are no weights,
+// hessian[score][row]; returns whether it wrote the hessians. Both include the weight, not copies.
+bool gradients(std::string_view loss, const Scored& rows, double* gradient, double* hessian,
+               int n_threads);
+
+// The mean loss over copies and weights, as an exact sum.
+double mean_loss(std::string_view loss, const Scored& rows, int n_threads);
+
+// The constants scores start from: base[score].
+void base_scores(std::string_view loss, const Scored& rows, double* base);
+
+// scores [row][score] to predictions [row][n_outputs].
+void predictions(std::string_view loss, const double* scores, std::int64_t n_rows, int n_scores,
+                 int n_outputs, double* out, int n_threads);
+
+}  // namespace weald

@@ -1,0 +1,80 @@
+// What a tree learns from each row, as the user's doubles and as the integers histograms add.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "exact_sum.hpp"
+#include "shared.hpp"
+
+namespace weald {
+
+// A row counts `copies` times (whole-number weights are repetitions); `weight` and `sums` are what
+// one copy adds to W and to S of the criteria.
+struct Target {
+  const double* weight = nullptr;         // null: 1 each, so that W counts copies
+  const double* sums = nullptr;           // [n_channels][n_rows]; null when `classes` is given
+  bool sums_per_weight = false;           // a row adds weight * sums: its target, not its gradient
+  const std::int32_t* classes = nullptr;  // one-hot channels: the class of each row
+  const std::int64_t* copies = nullptr;   // null: 1 each; 0: the row is not seen
+  int n_channels = 1;
+};
+
+// The integers of one histogram cell: [0] W, [1 .. n_channels] S, and last, where asked for and not
+// already told by W, the number of copies.
+class Channels {
+ public:
+  // Takes the rows of positive copies out of n_rows. Scales are powers of two set by the largest
+  // absolute value and the integer number of copies: the order of rows cannot matter, no sum can
+  // reach 2^62, and a step is at most 2^(ceil(log2(copies)) - 61) of the largest value.
+  void prepare(const Target& target, std::int64_t n_rows, const Row* rows, std::int64_t n_seen,
+               bool needs_count, int n_threads);
+
+  int cell_size() const { return cell_size_; }
+  int n_channels() const { return target_.n_channels; }
+  // The copies in a cell; W itself when every copy weighs 1. Negative: not tracked.
+  int count_index() const { return count_index_; }
+  const std::int64_t* totals() const { return totals_.data(); }
+  const Target& target() const { return target_; }
+
+  double weight_of(const std::int64_t* cell) const {
+    return static_cast<double>(cell[0]) * weight_step_;
+  }
+  // In units of 2^unit(): at most about the number of copies in absolute value.
+  double sum_of(const std::int64_t* cell, int channel) const {
+    return static_cast<double>(cell[1 + channel]) * sum_step_;
+  }
+  int unit() const { return sum_exponent_; }
+
+  // The same numbers from the doubles themselves: what is stored in the model (exact_sum.hpp).
+  // totals[0] is W, totals[1 + k] is S of channel k.
+  void exact_totals(const Row* rows, std::int64_t n, Int128* totals) const;
+  double exact_weight(const Int128* totals) const { return to_double(totals[0], weight_shift_); }
+  double exact_sum(const Int128* totals, int channel) const {
+    return to_double(totals[1 + channel], sum_shift_);
+  }
+
+  // Are all rows the same to the criterion, so that no split can help?
+  bool is_pure(const Row* rows, std::int64_t n) const;
+
+  const std::int64_t* values() const { return values_.data(); }
+
+ private:
+  Target target_;
+  std::int64_t n_rows_ = 0;
+  int cell_size_ = 2, count_index_ = -1;
+  int weight_exponent_ = 0, sum_exponent_ = 0;
+  double sum_of_row(int channel, Row row) const {
+    const double sum = target_.sums[channel * n_rows_ + row];
+    return target_.sums_per_weight && target_.weight ? sum * target_.weight[row] : sum;
+  }
+
+  double weight_step_ = 1.0, sum_step_ = 1.0;
+  int weight_shift_ = 0, sum_shift_ = 0;
+  FixedPoint exact_weight_fixed_, exact_sum_fixed_;
+  // Class targets: [rows] the weight; otherwise [rows][cell_size]; all times the copies.
+  std::vector<std::int64_t> values_;
+  std::vector<std::int64_t> totals_;
+};
+
+}  // namespace weald

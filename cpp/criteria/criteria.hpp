@@ -1,0 +1,40 @@
+// The list of split criteria. To add one: write its header, name it here.
+#pragma once
+#include <concepts>
+#include <string_view>
+
+#include "criteria/entropy.hpp"
+#include "criteria/gini.hpp"
+#include "criteria/newton.hpp"
+#include "criteria/variance.hpp"
+#include "shared.hpp"
+
+namespace weald {
+
+// gain(split) = score(left) + score(right) - score(parent). `is_quadratic` says how a gain scales
+// when the channels are measured in another unit: by its square, or in proportion.
+template <class C>
+concept Criterion = requires(const Sums& node, const Penalty& penalty, double x) {
+  { C::name } -> std::convertible_to<std::string_view>;
+  { C::is_quadratic } -> std::convertible_to<bool>;
+  { C::score(node, penalty) } -> std::same_as<double>;
+  { C::leaf_value(x, x, penalty) } -> std::same_as<double>;
+};
+
+template <Criterion... All>
+struct CriterionList {
+  // Calls visit(criterion) for each in turn.
+  template <class F>
+  static void for_each(F&& visit) {
+    (visit(All{}), ...);
+  }
+  // Calls visit(criterion) for the one of that name; false if there is none.
+  template <class F>
+  static bool with_name(std::string_view name, F&& visit) {
+    return ((name == All::name && (visit(All{}), true)) || ...);
+  }
+};
+
+using AllCriteria = CriterionList<Newton, Variance, Gini, Entropy>;
+
+}  // namespace weald

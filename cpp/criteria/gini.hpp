@@ -1,0 +1,10 @@
+// Gini impurity: channels are class weights; score = sum of S^2 / W.
+#pragma once
+#include "criteria/variance.hpp"
+
+namespace weald {
+// With one-hot channels the decrease of Gini impurity, weighted by W, is that of the variance.
+struct Gini : Variance {
+  static constexpr const char* name = "gini";
+};
+}  // namespace weald

@@ -1,0 +1,18 @@
+// Second-order boosting: the channel is the gradient, the weight the hessian; score = S^2 / 2(W + l2).
+#pragma once
+#include "shared.hpp"
+
+namespace weald {
+struct Newton {
+  static constexpr const char* name = "newton";
+  static constexpr bool is_quadratic = true;
+
+  WEALD_HOST_DEVICE static double score(const Sums& node, const Penalty& penalty) {
+    return 0.5 * node.sums[0] * node.sums[0] / (node.weight + penalty.l2);
+  }
+  WEALD_HOST_DEVICE static double leaf_value(double sum, double weight, const Penalty& penalty) {
+    const double curvature = weight + penalty.l2;
+    return curvature > 0.0 ? -sum / curvature : 0.0;
+  }
+};
+}  // namespace weald

@@ -1,0 +1,383 @@
+// The thread pool behind parallel_for, the count of usable cores, and the polling of interrupts.
+#include "parallel.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
+#endif
+#if !defined(_WIN32)
+#include <pthread.h>
+#include <signal.h>
+#endif
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace weald {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kPollInterval = std::chrono::milliseconds(50);
+// About what it takes to wake a parked thread: spinning as long at most doubles the cost of
+// waiting.
+constexpr auto kSpin = std::chrono::microseconds(50);
+constexpr int kPausesPerYield = 64;
+// Affinity and quota seldom change: asking the kernel in every loop would cost more than the loop.
+constexpr unsigned kLoopsPerCoreCount = 1024;
+// A thread wakes this many others before its own work, and each of them as many again: on 64 cores
+// the caller pays for four system calls, not 63.
+constexpr int kWakeFan = 4;
+constexpr std::size_t kCacheLine = 64;
+
+// ---- How many cores are ours ----
+
+#if defined(__linux__)
+// A limit binds everything below it, so every folder from ours up to the root counts. The walk also
+// finds the limit in a container that sees its own group at the root but the host's path in /proc.
+double tightest_quota(const std::string& root, std::string path) {
+  double cores = kMaxThreads;
+  for (;;) {
+    double quota = -1, period = -1;
+    if (std::ifstream v2(root + path + "/cpu.max"); v2) {
+      v2 >> quota >> period;  // "max 100000" is no number: no limit
+    } else {
+      std::ifstream(root + path + "/cpu.cfs_quota_us") >> quota;
+      std::ifstream(root + path + "/cpu.cfs_period_us") >> period;
+    }
+    if (quota > 0 && period > 0) cores = std::min(cores, quota / period);
+    if (path.empty()) return cores;
+    path.resize(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
+  }
+}
+
+int read_cgroup_cores() {
+  double cores = kMaxThreads;
+  std::ifstream groups("/proc/self/cgroup");
+  std::string line, controllers, path;
+  while (std::getline(groups, line, ':') && std::getline(groups, controllers, ':') &&
+         std::getline(groups, path)) {
+    if (controllers.empty()) {
+      cores = std::min(cores, tightest_quota("/sys/fs/cgroup", path));
+    } else if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
+      // "cpu" is also the link that distributions make to a hierarchy named "cpu,cpuacct".
+      cores = std::min(cores, tightest_quota("/sys/fs/cgroup/cpu", path));
+    }
+  }
+  return std::max(1, static_cast<int>(cores));
+}
+
+int cgroup_cores() {
+  // Two atomics and no lock: threads that race only read the files twice, and a fork at any moment
+  // leaves nothing locked. The count is stored first, so a fresh date never meets an old count.
+  static constinit std::atomic<int> cores{0};
+  static constinit std::atomic<Clock::rep> expires{0};
+  const auto now = Clock::now().time_since_epoch();
+  if (now.count() < expires.load(std::memory_order_acquire)) {
+    return cores.load(std::memory_order_relaxed);
+  }
+  const int fresh = read_cgroup_cores();
+  cores.store(fresh, std::memory_order_relaxed);
+  expires.store((now + std::chrono::seconds(1)).count(), std::memory_order_release);
+  return fresh;
+}
+
+#endif
+
+int machine_cores() {
+#if defined(__linux__)
+  cpu_set_t mask[16];  // the kernel refuses a mask shorter than its own: room for 16384 CPUs
+  if (sched_getaffinity(0, sizeof(mask), mask) == 0) {
+    return std::clamp(CPU_COUNT_S(sizeof(mask), mask), 1, cgroup_cores());
+  }
+#endif
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxThreads);
+}
+
+// The first number of OMP_NUM_THREADS ("4", "4,2"), or kMaxThreads if there is none to obey.
+int environment_cores() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  if (text == nullptr) return kMaxThreads;
+  char* rest;
+  const long number = std::strtol(text, &rest, 10);  // 0 if there is none; too large is the largest
+  while (*rest == ' ') ++rest;
+  if (number < 1 || (*rest != '\0' && *rest != ',')) return kMaxThreads;
+  return static_cast<int>(std::min<long>(number, kMaxThreads));
+}
+
+// ---- The pool ----
+
+struct Job {
+  const FunctionRef task;
+  const std::int64_t n_tasks;
+  const int n_threads;
+  std::atomic<bool> failed{false};
+  std::exception_ptr error{};  // written by who sets `failed`, read when all workers are idle
+  // Only advice to stop early; what a task wrote is published by its worker's state. So: relaxed.
+  std::atomic<bool> stop{false};
+  // Apart from the rest, which every worker reads and nobody writes while all goes well.
+  alignas(kCacheLine) std::atomic<std::int64_t> next{0};
+};
+
+enum class State { idle, offered, running };
+
+// One worker's letter box. The caller moves idle -> offered, and offered -> idle if the loop is
+// over before the worker came; the worker moves offered -> running -> idle. Only a running worker
+// looks at the job, so the job can live on the caller's stack, and the caller waits for nobody who
+// has not begun.
+struct alignas(kCacheLine) Slot {
+  std::atomic<State> state{State::idle};
+  std::atomic<bool> parked{false};   // the worker sleeps on `changed` until this is false
+  std::atomic<bool> awaited{false};  // the caller sleeps on `changed` until the worker is idle
+  Job* job = nullptr;                // belongs to whoever may write `state`
+  std::mutex mutex;
+  std::condition_variable changed;
+};
+
+struct Pool {
+  std::atomic<bool> busy{false};
+  std::atomic<bool> spin{false};
+  // Only the holder of `busy` touches these, except that workers read slots the job counts on.
+  int n_workers = 0;
+  int cores = 0;
+  unsigned loops = 0;
+  Slot* slots[kMaxThreads] = {};  // slots[0], the caller's, stays empty
+};
+
+// Never deleted: detached workers sleep in it until the process is gone, and joining them instead
+// would hang an interpreter that shuts down after fork or while a daemon thread is in a loop. All
+// globals are constant-initialised and trivially destroyed, so neither order of construction nor
+// exit handlers matter.
+constinit std::atomic<Pool*> g_pool{nullptr};
+constinit std::atomic<unsigned> g_forks{0};
+constinit thread_local Job* t_job = nullptr;  // the pool's loop whose task this thread is running
+constinit thread_local InterruptScope* t_scope = nullptr;
+
+#if !defined(_WIN32)
+// The child has none of the workers, and any of the pool's locks may be held by a thread that no
+// longer exists: it forgets the pool, locks and all, and makes another when it needs one.
+void abandon_pool_in_child() {
+  g_pool.store(nullptr, std::memory_order_relaxed);
+  g_forks.fetch_add(1, std::memory_order_relaxed);
+}
+
+[[maybe_unused]] const int g_fork_handler = pthread_atfork(nullptr, nullptr, abandon_pool_in_child);
+#endif
+
+Pool* the_pool() {
+  Pool* pool = g_pool.load(std::memory_order_acquire);
+  if (pool != nullptr) return pool;
+  // Not a function-local static: its guard, held by another thread at a fork, would hang the child.
+  auto fresh = std::make_unique<Pool>();
+  if (g_pool.compare_exchange_strong(pool, fresh.get(), std::memory_order_acq_rel)) {
+    return fresh.release();
+  }
+  return pool;
+}
+
+void cpu_pause() {
+#if defined(__x86_64__) || defined(_M_X64)
+  _mm_pause();
+#elif defined(__aarch64__) && !defined(_MSC_VER)
+  asm volatile("yield");
+#endif
+}
+
+// Yields now and then, so that a thread we wait for gets the core if it has none.
+template <class Ready>
+bool spin_until(Ready ready) {
+  const auto end = Clock::now() + kSpin;
+  do {
+    for (int i = 0; i < kPausesPerYield; ++i) {
+      if (ready()) return true;
+      cpu_pause();
+    }
+    std::this_thread::yield();
+  } while (Clock::now() < end);
+  return ready();
+}
+
+// Sleepers announce themselves (parked, awaited) and then look at `state`; wakers change `state`
+// and then look for sleepers. All four accesses are sequentially consistent: with anything weaker
+// both could miss the other. The empty critical section keeps the notice from falling between a
+// sleeper's last look and its sleep.
+void notify(Slot& slot) {
+  std::unique_lock(slot.mutex).unlock();
+  slot.changed.notify_all();
+}
+
+void wake_others(const Pool& pool, const Job& job, int worker) {
+  const int first = kWakeFan * worker + 1;
+  for (int w = first; w < std::min(first + kWakeFan, job.n_threads); ++w) {
+    Slot& slot = *pool.slots[w];
+    if (slot.parked.load() && slot.parked.exchange(false)) notify(slot);
+  }
+}
+
+void park(Slot& slot) {
+  std::unique_lock lock(slot.mutex);
+  slot.parked.store(true);
+  slot.changed.wait(lock,
+                    [&] { return !slot.parked.load() || slot.state.load() == State::offered; });
+  slot.parked.store(false);
+}
+
+void run_tasks(Job& job, int worker) noexcept {
+  t_job = &job;
+  try {
+    while (!interrupted()) {
+      const std::int64_t index = job.next.fetch_add(1, std::memory_order_relaxed);
+      if (index >= job.n_tasks) break;
+      job.task(index, worker);
+    }
+  } catch (...) {
+    if (!job.failed.exchange(true)) job.error = std::current_exception();
+    job.stop.store(true, std::memory_order_relaxed);
+  }
+  t_job = nullptr;
+}
+
+[[noreturn]] void serve(Pool* pool, int worker) noexcept {
+  Slot& slot = *pool->slots[worker];
+  const auto offered = [&] { return slot.state.load(std::memory_order_relaxed) == State::offered; };
+  for (;;) {
+    if (!pool->spin.load(std::memory_order_relaxed) || !spin_until(offered)) park(slot);
+    State expected = State::offered;
+    // Acquire: see the job that is on offer. Failure: it was withdrawn meanwhile.
+    if (slot.state.compare_exchange_strong(expected, State::running, std::memory_order_acquire)) {
+      wake_others(*pool, *slot.job, worker);
+      run_tasks(*slot.job, worker);
+      slot.state.store(State::idle);  // publishes what the tasks wrote; the job may now be gone
+      if (slot.awaited.load()) notify(slot);
+    }
+  }
+}
+
+// Makes the workers that are missing; fewer if the system refuses, which costs only speed.
+void grow(Pool& pool, int n_threads) {
+#if !defined(_WIN32)
+  // A thread inherits its maker's mask, so there is no moment in which a worker could take a SIGINT
+  // meant for the main thread. Signals for a thread's own faults stay open, or a crash in a task
+  // would escape faulthandler and the sanitizers.
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&blocked, fault);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
+#endif
+  try {
+    for (int worker = pool.n_workers + 1; worker < n_threads; ++worker) {
+      if (pool.slots[worker] == nullptr) pool.slots[worker] = new Slot;
+      std::thread(serve, &pool, worker).detach();
+      pool.n_workers = worker;
+    }
+  } catch (const std::exception&) {
+  }
+#if !defined(_WIN32)
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+#endif
+}
+
+// Returns whether the worker became idle; it never does in a child forked by a task of this loop.
+bool await(Slot& slot, Job& job, bool spin, unsigned forks) noexcept {
+  const auto done = [&] { return slot.state.load() != State::running; };
+  if (spin && spin_until(done)) return true;
+  while (!done()) {
+    if (interrupted()) job.stop.store(true, std::memory_order_relaxed);
+    if (g_forks.load(std::memory_order_relaxed) != forks) return false;
+    std::unique_lock lock(slot.mutex);
+    slot.awaited.store(true);
+    slot.changed.wait_for(lock, kPollInterval, done);
+    slot.awaited.store(false);
+  }
+  return true;
+}
+
+void run_serially(std::int64_t n_tasks, FunctionRef task) {
+  for (std::int64_t index = 0; index < n_tasks; ++index) {
+    if (interrupted()) throw Interrupted{};
+    task(index, 0);
+  }
+  if (t_scope != nullptr && t_scope->stopped()) throw Interrupted{};
+}
+
+// Returns whether all workers that began also ended. Once an offer stands, only this function knows
+// that others hold the job; hence noexcept.
+bool run_on(Pool& pool, Job& job) noexcept {
+  const unsigned forks = g_forks.load(std::memory_order_relaxed);
+  const bool spin = pool.spin.load(std::memory_order_relaxed);
+  for (int w = 1; w < job.n_threads; ++w) {
+    pool.slots[w]->job = &job;
+    pool.slots[w]->state.store(State::offered);
+  }
+  wake_others(pool, job, 0);
+  run_tasks(job, 0);
+  if (t_scope != nullptr && t_scope->stopped()) job.stop.store(true, std::memory_order_relaxed);
+  for (int w = 1; w < job.n_threads; ++w) {
+    State expected = State::offered;
+    pool.slots[w]->state.compare_exchange_strong(expected, State::idle, std::memory_order_relaxed);
+  }
+  bool complete = true;
+  for (int w = 1; w < job.n_threads; ++w) {
+    complete = await(*pool.slots[w], job, spin, forks) && complete;
+  }
+  return complete;
+}
+
+}  // namespace
+
+int usable_cores() { return std::min(machine_cores(), environment_cores()); }
+
+InterruptScope::InterruptScope(InterruptCheck check)
+    : check_(check), outer_(t_scope), next_poll_(Clock::now() + kPollInterval) {
+  t_scope = this;
+}
+
+InterruptScope::~InterruptScope() { t_scope = outer_; }
+
+bool InterruptScope::poll() noexcept {
+  if (stopped_ || check_ == nullptr) return stopped_;
+  if (Clock::now() < next_poll_) return false;
+  next_poll_ = Clock::time_point::max();  // a check that runs Python may come back here
+  stopped_ = check_();
+  next_poll_ = Clock::now() + kPollInterval;  // from its end: it may have waited long for the GIL
+  return stopped_;
+}
+
+bool interrupted() {
+  if (t_job != nullptr && t_job->stop.load(std::memory_order_relaxed)) return true;
+  return t_scope != nullptr && t_scope->poll();
+}
+
+void parallel_for(std::int64_t n_tasks, int n_threads, FunctionRef task) {
+  n_threads = static_cast<int>(std::min<std::int64_t>({n_tasks, n_threads, kMaxThreads}));
+  Pool* pool = n_threads > 1 && t_job == nullptr ? the_pool() : nullptr;
+  if (pool == nullptr || pool->busy.exchange(true, std::memory_order_acquire)) {
+    return run_serially(n_tasks, task);
+  }
+  const auto release = [](Pool* p) { p->busy.store(false, std::memory_order_release); };
+  std::unique_ptr<Pool, decltype(release)> claim(pool, release);
+
+  if (pool->n_workers + 1 < n_threads) grow(*pool, n_threads);
+  n_threads = std::min(n_threads, pool->n_workers + 1);
+  if (pool->loops++ % kLoopsPerCoreCount == 0) {
+    pool->cores = machine_cores();  // without OMP_NUM_THREADS: Python may be writing it just now
+  }
+  pool->spin.store(n_threads <= pool->cores, std::memory_order_relaxed);
+  Job job{.task = task, .n_tasks = n_tasks, .n_threads = n_threads};
+  const bool complete = run_on(*pool, job);
+  claim.reset();
+  if (t_scope != nullptr && t_scope->stopped()) throw Interrupted{};
+  if (job.failed.load()) std::rethrow_exception(std::move(job.error));
+  if (!complete) throw std::runtime_error("the process was forked by a task of a parallel loop");
+}
+
+}  // namespace weald

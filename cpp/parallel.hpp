@@ -1,0 +1,83 @@
+// The core's only door to threads: how many cores are ours, a parallel loop, and a way to stop it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace weald {
+
+// The largest number of threads one loop can use; more are asked for only by mistake.
+inline constexpr int kMaxThreads = 1024;
+
+// The smallest of: the caller's CPU affinity, the CPU quota of its cgroups (rounded down, at least
+// one), and OMP_NUM_THREADS when that starts a list of positive integers. Reads the environment, so
+// call it where nobody calls setenv (in Python: while holding the GIL).
+int usable_cores();
+
+// Says whether the calling thread's work should stop. Called only on the thread that installed it;
+// must not throw.
+using InterruptCheck = bool (*)();
+
+// Thrown by parallel_for in place of a result when the caller's work was stopped.
+struct Interrupted {};
+
+// Installs a check for the calling thread until the end of the block. Once the check has said stop
+// it is not asked again, and every loop run in the scope ends with Interrupted.
+class InterruptScope {
+ public:
+  explicit InterruptScope(InterruptCheck check);
+  ~InterruptScope();
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+
+  // Asks the check if the last answer is older than 50 ms.
+  bool poll() noexcept;
+  bool stopped() const { return stopped_; }
+
+ private:
+  InterruptCheck check_;
+  InterruptScope* outer_;
+  std::chrono::steady_clock::time_point next_poll_;
+  bool stopped_ = false;
+};
+
+// Whether the work of the calling thread is pointless by now: its own scope was interrupted, or
+// the loop whose task it runs was interrupted or has failed elsewhere. Costs a clock read, some
+// 30 ns: a long serial loop asks every few hundred rows.
+bool interrupted();
+
+// A reference to a callable (std::int64_t index, int worker) that outlives it; nothing is copied.
+class FunctionRef {
+ public:
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> &&
+             std::is_invocable_v<F&, std::int64_t, int>)
+  FunctionRef(F&& callable)  // implicit, so that a lambda can be passed as it stands
+      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
+        call_([](void* object, std::int64_t index, int worker) {
+          (*static_cast<std::remove_reference_t<F>*>(object))(index, worker);
+        }) {}
+
+  void operator()(std::int64_t index, int worker) const { call_(object_, index, worker); }
+
+ private:
+  void* object_;
+  void (*call_)(void*, std::int64_t, int);
+};
+
+// Runs task(index, worker) once for every index in [0, n_tasks) on at most n_threads threads and
+// returns when all are done. The caller is worker 0, the others are 1 .. n_threads - 1; a worker
+// runs one task at a time, so it can own scratch space. Which worker gets which task is left open:
+// results must not depend on it.
+//
+// The whole loop runs in the caller, as worker 0, if n_threads <= 1 or n_tasks <= 1, inside a task
+// of a loop that runs on the pool, while another thread uses the pool, or if no thread can be made.
+//
+// The first exception thrown by a task is rethrown here, after the running tasks have ended and
+// with the rest skipped. Interrupted is thrown likewise, and takes precedence.
+void parallel_for(std::int64_t n_tasks, int n_threads, FunctionRef task);
+
+}  // namespace weald

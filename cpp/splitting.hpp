@@ -1,0 +1,117 @@
+// Sums per bin to the best split of a node, by a criterion.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "channels.hpp"
+#include "criteria/criteria.hpp"
+#include "histogram.hpp"
+#include "shared.hpp"
+
+namespace weald {
+
+// Rows whose code is at most `bin` go left; missing ones go where `missing_left` says.
+struct Split {
+  double gain = -std::numeric_limits<double>::infinity();
+  int column = -1;
+  int bin = 0;
+  bool missing_left = false;
+
+  bool found() const { return column >= 0; }
+};
+
+struct SplitLimits {
+  double min_gain = 0.0;             // a split must gain more than this
+  double min_child_weight = 0.0;     // W of each child
+  std::int64_t min_samples_leaf = 1;  // copies in each child
+  Penalty penalty;
+};
+
+// Ties go to the lowest column, then the lowest bin, then to missing on the right. A split whose
+// gain is lost in rounding (1e-13 of the children's scores) counts as none where gain is asked for.
+template <Criterion C>
+class SplitSearch {
+ public:
+  // `totals` are the integer sums of the node's rows.
+  SplitSearch(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals)
+      : channels_(channels),
+        limits_(limits),
+        totals_(totals),
+        sums_(static_cast<std::size_t>(channels.n_channels())),
+        left_(static_cast<std::size_t>(channels.cell_size())),
+        side_(static_cast<std::size_t>(channels.cell_size())) {
+    parent_score_ = score(totals);
+    gain_unit_ = 2 * (C::is_quadratic ? channels.unit() : 0);
+  }
+
+  // `cells` points at the column's first cell, `bin_stride` leads from bin to bin.
+  void try_column(int column, const std::int64_t* cells, std::int64_t bin_stride, int n_bins,
+                  Split& best) {
+    const int cell_size = channels_.cell_size();
+    const std::int64_t* const missing = cells + n_bins * bin_stride;
+    const bool has_missing = any_of(missing);
+    std::fill(left_.begin(), left_.end(), 0);
+    // With missing values the last cut is "present or not": every value left, missing right.
+    const int last = has_missing ? n_bins : n_bins - 1;
+    for (int bin = 0; bin < last; ++bin) {
+      const std::int64_t* const cell = cells + bin * bin_stride;
+      if (!any_of(cell)) continue;  // the same two children as the cut before
+      for (int c = 0; c < cell_size; ++c) left_[c] += cell[c];
+      try_split(column, bin, false, left_.data(), has_missing, best);
+      if (!has_missing || bin == n_bins - 1) continue;
+      for (int c = 0; c < cell_size; ++c) side_[c] = left_[c] + missing[c];
+      try_split(column, bin, true, side_.data(), true, best);
+    }
+  }
+
+ private:
+  bool any_of(const std::int64_t* cell) const {
+    std::int64_t bits = 0;
+    for (int c = 0; c < channels_.cell_size(); ++c) bits |= cell[c];
+    return bits != 0;
+  }
+
+  double score(const std::int64_t* cell) {
+    for (int k = 0; k < channels_.n_channels(); ++k) sums_[k] = channels_.sum_of(cell, k);
+    return C::score({channels_.weight_of(cell), sums_.data(), channels_.n_channels()},
+                    limits_.penalty);
+  }
+
+  bool big_enough(const std::int64_t* cell) const {
+    const int count = channels_.count_index();
+    return cell[0] > 0 && (count < 0 || cell[count] >= limits_.min_samples_leaf) &&
+           channels_.weight_of(cell) >= limits_.min_child_weight;
+  }
+
+  void try_split(int column, int bin, bool missing_left, const std::int64_t* left,
+                 bool has_missing, Split& best) {
+    right_.resize(left_.size());
+    for (std::size_t c = 0; c < right_.size(); ++c) right_[c] = totals_[c] - left[c];
+    if (!big_enough(left) || !big_enough(right_.data())) return;
+    const double children = score(left) + score(right_.data());
+    const double gain = children - parent_score_;
+    if (!(gain > best.gain) || !is_worth(gain, children)) return;
+    // A value missing only when predicting goes with the heavier child.
+    const bool heavier_left = left[0] >= right_[0];
+    best = {gain, column, bin, has_missing ? missing_left : heavier_left};
+  }
+
+  bool is_worth(double gain, double children) const {
+    if (limits_.min_gain == -std::numeric_limits<double>::infinity()) return true;
+    return gain > 1e-13 * std::abs(children) && scale_by_power(gain, gain_unit_) > limits_.min_gain;
+  }
+
+  const Channels& channels_;
+  const SplitLimits& limits_;
+  const std::int64_t* totals_;
+  double parent_score_;
+  int gain_unit_;  // the true gain is the computed one times 2^gain_unit_
+  std::vector<double> sums_;
+  std::vector<std::int64_t> left_, right_, side_;
+};
+
+}  // namespace weald

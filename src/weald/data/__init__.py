@@ -1,0 +1,19 @@
+"""Any table becomes checked rows, and checked rows become bins."""
+
+from weald.data.binning import BinnedTable, bin_rows
+from weald.data.reading import read
+from weald.data.rows import Rows
+from weald.data.tables import dense_blocks, table_for_fit, table_for_predict
+from weald.data.targets import class_rows, number_rows
+
+__all__ = [
+    "BinnedTable",
+    "Rows",
+    "bin_rows",
+    "class_rows",
+    "dense_blocks",
+    "number_rows",
+    "read",
+    "table_for_fit",
+    "table_for_predict",
+]

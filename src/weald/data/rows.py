@@ -1,0 +1,90 @@
+"""The rows a fit sees: numbers, targets, and how much each row counts."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Table = NDArray[np.float64] | NDArray[np.float32]
+
+# Whole-number weights are repetitions as long as their sum leaves the sums of a tree 26 bits.
+MOST_COPIES = 2**36
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table with a target; every row counts, `copies` times and with `weight`.
+
+    Whole-number weights are repetitions: they are kept as `copies` and `weight` is None. Other
+    weights are kept as `weight` and every row is one copy. Neither: every row counts once.
+    """
+
+    table: Table
+    target: Floats
+    copies: NDArray[np.int64] | None = None
+    weight: Floats | None = None
+
+    @property
+    def n(self) -> int:
+        return int(self.table.shape[0])
+
+    def take(self, index: NDArray[np.intp]) -> "Rows":
+        """Those rows, in that order."""
+        return Rows(
+            self.table[index],
+            self.target[index],
+            None if self.copies is None else self.copies[index],
+            None if self.weight is None else self.weight[index],
+        )
+
+    def weighted(self, sample_weight: object) -> "Rows":
+        """Give the rows their weights; those of weight zero are dropped.
+
+        Raises
+        ------
+        ValueError
+            If a weight is negative or not finite, if there is not one per row, or if all are zero.
+        """
+        if sample_weight is None:
+            return self
+        weight = checked_weights(sample_weight, self.n)
+        kept = weight > 0
+        if not kept.all():
+            rows = self.take(np.flatnonzero(kept))
+            return rows.weighted(weight[kept])
+        if not (weight == np.floor(weight)).all() or weight.sum() > MOST_COPIES:
+            return replace(self, weight=weight)
+        if (weight == 1.0).all():
+            return self
+        return replace(self, copies=weight.astype(np.int64))
+
+
+def checked_weights(sample_weight: object, n: int) -> Floats:
+    """One finite, non-negative number per row, not all zero."""
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected ({n},): one weight per row of X."
+        )
+    bad = np.flatnonzero(~np.isfinite(weight))
+    if bad.size:
+        raise ValueError(
+            f"Input sample_weight contains NaN or infinity: row {bad[0]} has {weight[bad[0]]}. "
+            "Weights must be finite; remove the row or give it weight 0."
+        )
+    if (weight < 0).any():
+        row = int(np.argmax(weight < 0))
+        raise ValueError(
+            f"Negative values in data passed to `sample_weight`: row {row} has {weight[row]}."
+        )
+    if not (weight > 0).any():
+        raise ValueError(
+            "Sample weights must contain at least one non-zero number: all weights are zero, "
+            "so there is no row to learn from."
+        )
+    return weight

@@ -1,0 +1,31 @@
+"""Targets as numbers: class numbers for labels, the values themselves for regression."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+from weald.data.rows import Rows
+from weald.data.tables import table_for_fit
+
+
+def class_rows(
+    estimator: object, X: object, y: object, sample_weight: object
+) -> tuple[Rows, NDArray[Any]]:
+    """Rows whose target is the number of their class, and the classes, sorted.
+
+    The classes come from all rows, also from those of weight zero.
+    """
+    table, labels = table_for_fit(estimator, X, y, y_numeric=False)
+    check_classification_targets(labels)
+    classes, numbers = np.unique(labels, return_inverse=True)
+    rows = Rows(table, numbers.astype(np.float64))
+    return rows.weighted(sample_weight), classes
+
+
+def number_rows(estimator: object, X: object, y: object, sample_weight: object) -> Rows:
+    """Rows whose target is a finite number."""
+    table, values = table_for_fit(estimator, X, y, y_numeric=True)
+    rows = Rows(table, np.ascontiguousarray(values, dtype=np.float64))
+    return rows.weighted(sample_weight)

@@ -1,0 +1,73 @@
+"""Handwritten digits as 8 by 8 counts of ink: 3823 training and 1797 test rows, 10 classes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from weald.datasets.bundled import AsFrame, frame_of, read_bundled
+
+# The file holds the training rows first, then the test rows.
+_N_TRAIN = 3823
+_PARTS = {"train": slice(_N_TRAIN), "test": slice(_N_TRAIN, None), "all": slice(None)}
+
+_DESCRIPTION = """\
+Optical Recognition of Handwritten Digits (optdigits)
+
+5620 digits written by 43 people: 3823 by 30 of them for training, 1797 by the other 13 for test.
+A normalised bitmap of 32 by 32 was cut into blocks of 4 by 4, and pixel_r_c is the number of inked
+points in the block of row r and column c, a whole number from 0 to 16. The target is the digit.
+No value is missing.
+
+Rows, order and values are those of the original files optdigits.tra and optdigits.tes; part="test"
+is also scikit-learn's load_digits.
+
+E. Alpaydin and C. Kaynak (1998). Optical Recognition of Handwritten Digits. UCI Machine Learning
+Repository, doi:10.24432/C50P49. Licence: Creative Commons Attribution 4.0 (CC BY 4.0).
+C. Kaynak (1995). Methods of Combining Multiple Classifiers and Their Applications to Handwritten
+Digit Recognition. MSc thesis, Bogazici University.
+"""
+
+
+def load_optdigits(
+    *, part: Literal["train", "test", "all"] = "train", as_frame: AsFrame = "auto"
+) -> Bunch:
+    """Load the handwritten digits (optdigits): 64 counts of ink from 0 to 16, ten classes.
+
+    Parameters
+    ----------
+    part : {"train", "test", "all"}, default="train"
+        The 3823 training rows, the 1797 test rows (other writers), or first these and then those.
+        Each in the order of the original file.
+    as_frame : {"auto", "pandas", "polars", "pyarrow", False, None}, default="auto"
+        What `data` is. "auto": a frame of the first installed of pandas, polars and pyarrow, and a
+        NumPy array when none is. A name: a frame of that library. False or None: a NumPy array.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (int64 columns ``pixel_0_0`` to ``pixel_7_7``, row by row of the picture),
+        ``target`` (a NumPy array of int64, 0 to 9), ``feature_names``, ``target_names`` and
+        ``DESCR``.
+
+    Examples
+    --------
+    >>> from weald.datasets import load_optdigits
+    >>> digits = load_optdigits(part="test")
+    >>> digits.data.shape, digits.target[:10].tolist()
+    ((1797, 64), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    """
+    if part not in _PARTS:
+        choices = ", ".join(map(repr, _PARTS))
+        raise ValueError(f"part={part!r} is not understood; expected one of {choices}")
+    columns = {name: values[_PARTS[part]] for name, values in read_bundled("optdigits").items()}
+    target = columns.pop("digit")
+    return Bunch(
+        data=frame_of(columns, as_frame),
+        target=target,
+        feature_names=list(columns),
+        target_names=np.arange(10),
+        DESCR=_DESCRIPTION,
+    )

@@ -1,0 +1,117 @@
+"""What every model made of our own trees shares: checks, predicting, looking, fingerprint."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from weald.data import dense_blocks, table_for_predict
+from weald.parameters import Limit, check_parameters
+from weald.persist import fingerprint
+from weald.threads import thread_count
+from weald.trees import Forest, tree_text
+
+Floats = NDArray[np.float64]
+
+
+class TreeModel(BaseEstimator):
+    """A scikit-learn estimator whose model is one `Forest`.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        The trees as flat arrays.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of the columns, if all of them are text.
+    """
+
+    forest_: Forest
+    n_features_in_: int
+    n_jobs: int | None
+
+    # A limit for every constructor parameter; `fit` checks them.
+    _limits: ClassVar[Mapping[str, Limit]]
+
+    def _check_parameters(self) -> None:
+        check_parameters(self, self._limits)
+
+    @property
+    def _n_threads(self) -> int:
+        return thread_count(self.n_jobs)
+
+    def _scores(self, X: object) -> Floats:
+        """The forest's answers for a checked table, of the shape (rows, outputs)."""
+        check_is_fitted(self)
+        table = table_for_predict(self, X)
+        n_threads = self._n_threads
+        parts = [self.forest_.predict(part, n_threads=n_threads) for part in dense_blocks(table)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def apply(self, X: object) -> NDArray[np.int32]:
+        """Find the leaf each row ends in.
+
+        Returns
+        -------
+        array of int32, shape (rows, trees)
+            Leaves are counted within their tree, from left to right.
+        """
+        check_is_fitted(self)
+        table = table_for_predict(self, X)
+        n_threads = self._n_threads
+        parts = [self.forest_.apply(part, n_threads=n_threads) for part in dense_blocks(table)]
+        return np.concatenate(parts)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of each column in the gain of all splits; they sum to 1 (or all are 0)."""
+        check_is_fitted(self)
+        gains = self.forest_.gain_of_columns()
+        total = gains.sum()
+        return gains / total if total > 0 else gains
+
+    def text(self, tree: int = 0) -> str:
+        """Draw one tree as text.
+
+        Parameters
+        ----------
+        tree : int, default=0
+            Which tree of `forest_`.
+        """
+        check_is_fitted(self)
+        if not 0 <= tree < self.forest_.n_trees:
+            raise ValueError(
+                f"There is no tree {tree}: this {type(self).__name__} has "
+                f"{self.forest_.n_trees} trees, numbered from 0."
+            )
+        return tree_text(self.forest_, tree, names=self._column_names(), answer=self._leaf_text)
+
+    def _column_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [f"column {i}" for i in range(self.n_features_in_)]
+        return [str(name) for name in names]
+
+    def _leaf_text(self, value: Floats) -> str:
+        return f"{float(value[0]):+.6g}"
+
+    def fingerprint(self) -> str:
+        """SHA-256 of what was learnt: equal for any `n_jobs`, row order and machine."""
+        check_is_fitted(self)
+        return fingerprint(self._learnt())
+
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        return self.forest_.learnt()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "forest_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags

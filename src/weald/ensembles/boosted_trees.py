@@ -1,0 +1,350 @@
+"""Second-order boosted trees: the flagship."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from weald.data import Rows, bin_rows, class_rows, number_rows
+from weald.ensembles.base import Floats, TreeModel
+from weald.losses import BuiltinLoss
+from weald.parameters import Jobs, Limit, NoneOr, OneOf, Real, Seed, Whole
+from weald.resampling import distinct_rows, hold_out, seed_of, subsample
+from weald.trees import ForestBuilder, TreeGrower, TreeLimits
+
+
+@dataclass(frozen=True)
+class _Training:
+    """The rows of a fit as the boosting loop needs them."""
+
+    rows: Rows
+    hashes: NDArray[np.uint64] | None  # None: nothing is drawn
+    held_out: NDArray[np.bool_] | None  # None: no early stopping
+    seed: int
+
+    def seen_copies(self) -> NDArray[np.int64] | None:
+        """Copies of each row that trees may learn from; None: one each."""
+        if self.held_out is None:
+            return self.rows.copies
+        copies = np.int64(1) if self.rows.copies is None else self.rows.copies
+        return np.where(self.held_out, np.int64(0), copies)
+
+    def held_copies(self) -> NDArray[np.int64]:
+        """Copies of each row that judge when to stop."""
+        copies = np.int64(1) if self.rows.copies is None else self.rows.copies
+        return np.where(self.held_out, copies, np.int64(0))
+
+
+class _BoostedTrees(TreeModel):
+    """Trees added one after another, each to the gradient of the loss at the scores so far.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Most rounds; with many classes a round is one tree per class.
+    learning_rate : float, default=0.1
+        What a tree's answers are multiplied by.
+    max_leaf_nodes : int or None, default=31
+        Most leaves of a tree.
+    max_depth : int or None, default=None
+        Most questions between the root and a leaf.
+    min_samples_leaf : int, default=20
+        Fewest rows of a leaf. Rows count by their weights if these are whole numbers.
+    min_child_weight : float, default=1e-3
+        Least sum of hessians of a leaf.
+    l2_regularization : float, default=0.0
+        Added to the sum of hessians of a leaf.
+    subsample : float, default=1.0
+        Share of the rows each round sees, drawn without replacement.
+    growth : {"best_first", "depth_wise"}, default="best_first"
+        Which leaves are split first: those that gain most, or those nearest to the root.
+    max_bins : int, default=255
+        Most bins a column is cut into; up to so many distinct values are all told apart.
+    early_stopping : bool, default=False
+        Hold out `validation_fraction` of the rows and stop when their loss no longer falls; the
+        model is cut back to the round of least loss.
+    validation_fraction : float, default=0.1
+        Share of rows held out for early stopping; of every class alike.
+    n_iter_no_change : int, default=10
+        Rounds without a better loss after which early stopping ends the fit.
+    tol : float, default=1e-7
+        How much better counts as better.
+    random_state : int, RandomState or None, default=None
+        Keys the draws of `subsample` and `early_stopping`; a fit that draws nothing ignores it.
+    n_jobs : int or None, default=None
+        Threads; None means all usable cores. The model is the same for any number.
+
+    Attributes
+    ----------
+    n_estimators_ : int
+        Rounds in the model.
+    validation_loss_ : array
+        With early stopping: the mean loss of the held-out rows before the first round and after
+        each.
+    """
+
+    _loss: ClassVar[str]
+    _limits: ClassVar[Mapping[str, Limit]] = {
+        "n_estimators": Whole(1),
+        "learning_rate": Real(0.0, open_below=True),
+        "max_leaf_nodes": NoneOr(Whole(2)),
+        "max_depth": NoneOr(Whole(1)),
+        "min_samples_leaf": Whole(1),
+        "min_child_weight": Real(0.0),
+        "l2_regularization": Real(0.0),
+        "subsample": Real(0.0, 1.0, open_below=True),
+        "growth": OneOf(("best_first", "depth_wise")),
+        "max_bins": Whole(2, 255),
+        "early_stopping": OneOf((True, False)),
+        "validation_fraction": Real(0.0, 1.0, open_below=True, open_above=True),
+        "n_iter_no_change": Whole(1),
+        "tol": Real(0.0),
+        "random_state": Seed(),
+        "n_jobs": Jobs(),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int | None = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 20,
+        min_child_weight: float = 1e-3,
+        l2_regularization: float = 0.0,
+        subsample: float = 1.0,
+        growth: str = "best_first",
+        max_bins: int = 255,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-7,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_child_weight = min_child_weight
+        self.l2_regularization = l2_regularization
+        self.subsample = subsample
+        self.growth = growth
+        self.max_bins = max_bins
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _boost(self, rows: Rows, n_scores: int, strata: bool) -> None:
+        """Fit `n_scores` scores; `strata` says that the target holds classes to hold out alike."""
+        training = self._prepare(rows, strata)
+        rows = training.rows
+        loss = BuiltinLoss(self._loss, n_scores, self._n_threads)
+        base = loss.base_scores(rows.target, rows.weight, training.seen_copies())
+        scores = np.repeat(base[:, np.newaxis], rows.n, axis=1)
+        gradient, hessian = np.empty_like(scores), np.empty_like(scores)
+        grower = self._grower(training)
+        forest = ForestBuilder(base, self.n_features_in_)
+        stopper = _Stopper(self.n_iter_no_change, self.tol)
+        stopper.note(self._held_out_loss(loss, training, scores))
+        for round_ in range(self.n_estimators):
+            has_hessian = loss.gradients(rows.target, scores, rows.weight, gradient, hessian)
+            copies = self._drawn_copies(training, round_)
+            for k in range(n_scores):
+                tree = grower.on_sums(
+                    gradient[k : k + 1], hessian[k] if has_hessian else None, copies
+                )
+                tree = replace(tree, value=tree.value * self.learning_rate)
+                tree.add_to(scores[k])
+                forest.add(tree, output=k)
+            if stopper.note(self._held_out_loss(loss, training, scores)):
+                break
+        if self.early_stopping:
+            self.validation_loss_ = np.array(stopper.losses)
+            forest.cut_back(stopper.best_round * n_scores)
+        self.n_estimators_ = len(forest) // n_scores
+        self.forest_ = forest.build()
+
+    def _prepare(self, rows: Rows, strata: bool) -> _Training:
+        """Merge equal rows and hold some out, where anything is drawn."""
+        seed = seed_of(self.random_state)
+        if self.subsample == 1.0 and not self.early_stopping:
+            return _Training(rows, None, None, seed)
+        distinct = distinct_rows(rows, n_threads=self._n_threads)
+        merged = rows.take(distinct.index)
+        merged = replace(merged, copies=distinct.copies, weight=distinct.weight)
+        held = None
+        if self.early_stopping:
+            if merged.n < 2:
+                raise ValueError(
+                    "early_stopping needs at least two different rows, one to learn from and one "
+                    f"to judge by; got n_samples = {merged.n} distinct. "
+                    "Set early_stopping=False or give more rows."
+                )
+            classes = merged.target.astype(np.int64) if strata else None
+            held = hold_out(distinct.hashes, classes, self.validation_fraction, seed=seed)
+        return _Training(merged, distinct.hashes, held, seed)
+
+    def _grower(self, training: _Training) -> TreeGrower:
+        binned = bin_rows(
+            training.rows,
+            max_bins=self.max_bins,
+            n_threads=self._n_threads,
+            learn_from=None if training.held_out is None else ~training.held_out,
+        )
+        limits = TreeLimits(
+            growth=self.growth,
+            max_leaf_nodes=self.max_leaf_nodes,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            min_child_weight=self.min_child_weight,
+            min_gain=0.0,
+            l2=self.l2_regularization,
+        )
+        return TreeGrower(binned, "newton", limits, n_threads=self._n_threads)
+
+    def _drawn_copies(self, training: _Training, round_: int) -> NDArray[np.int64] | None:
+        """How often each row is seen in a round; None: once each."""
+        seen = training.seen_copies()
+        if self.subsample == 1.0 or training.hashes is None:
+            return seen
+        return subsample(
+            training.hashes, seen, self.subsample, seed=training.seed, member=round_
+        )
+
+    def _held_out_loss(
+        self, loss: BuiltinLoss, training: _Training, scores: Floats
+    ) -> float | None:
+        if training.held_out is None:
+            return None
+        rows = training.rows
+        return loss.mean(rows.target, scores, rows.weight, training.held_copies())
+
+
+class _Stopper:
+    """Watches a loss that should fall, round by round."""
+
+    def __init__(self, patience: int, tol: float) -> None:
+        self._patience = patience
+        self._tol = tol
+        self.losses: list[float] = []
+        self.best_round = 0
+
+    def note(self, loss: float | None) -> bool:
+        """Take the loss after a round (the first call: before any); True when it is time to end."""
+        if loss is None:
+            return False
+        self.losses.append(loss)
+        if len(self.losses) == 1:
+            return False
+        if loss < self.losses[self.best_round] - self._tol:
+            self.best_round = len(self.losses) - 1
+        return len(self.losses) - 1 - self.best_round >= self._patience
+
+
+class BoostedTreesRegressor(RegressorMixin, _BoostedTrees):
+    """Boosted regression trees; the parameters are described in the base class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald import BoostedTreesRegressor
+    >>> x = np.linspace(0, 6, 400)[:, np.newaxis]
+    >>> model = BoostedTreesRegressor(random_state=0).fit(x, np.sin(x[:, 0]))
+    >>> round(model.score(x, np.sin(x[:, 0])), 3)
+    0.999
+    """
+
+    _loss: ClassVar[str] = "squared_error"
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Fit the trees.
+
+        Parameters
+        ----------
+        X : array or frame of numbers, shape (rows, columns)
+            NaN means missing; infinities are ordered.
+        y : array of finite numbers, shape (rows,)
+            The target.
+        sample_weight : array, shape (rows,), or None
+            Whole numbers count as repetitions of the row.
+        """
+        self._check_parameters()
+        self._boost(number_rows(self, X, y, sample_weight), n_scores=1, strata=False)
+        return self
+
+    def predict(self, X: object) -> Floats:
+        """Predict a number for each row."""
+        return self._scores(X)[:, 0]
+
+
+class BoostedTreesClassifier(ClassifierMixin, _BoostedTrees):
+    """Boosted trees for two or many classes; the parameters are described in the base class.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels, sorted.
+
+    Examples
+    --------
+    >>> from weald import BoostedTreesClassifier
+    >>> from weald.datasets import load_pima
+    >>> pima = load_pima()
+    >>> model = BoostedTreesClassifier(n_estimators=20).fit(pima.data[:500], pima.target[:500])
+    >>> round(model.score(pima.data[500:], pima.target[500:]), 2)
+    0.77
+    """
+
+    _loss: ClassVar[str] = "log_loss"
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Fit the trees.
+
+        Parameters
+        ----------
+        X : array or frame of numbers, shape (rows, columns)
+            NaN means missing; infinities are ordered.
+        y : array, shape (rows,)
+            Class labels of any kind.
+        sample_weight : array, shape (rows,), or None
+            Whole numbers count as repetitions of the row.
+        """
+        self._check_parameters()
+        rows, self.classes_ = class_rows(self, X, y, sample_weight)
+        if len(self.classes_) == 1:
+            # One class leaves nothing to learn: no tree, and the answer is always that class.
+            self.n_estimators_ = 0
+            self.forest_ = ForestBuilder(np.zeros(1), self.n_features_in_).build()
+            return self
+        n_scores = 1 if len(self.classes_) == 2 else len(self.classes_)
+        self._boost(rows, n_scores=n_scores, strata=True)
+        return self
+
+    def decision_function(self, X: object) -> Floats:
+        """Raw scores: the log odds of the second class, or one score per class."""
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict_proba(self, X: object) -> Floats:
+        """Probabilities of the classes, in the order of `classes_`."""
+        scores = self._scores(X)
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1))
+        return BuiltinLoss(self._loss, scores.shape[1], self._n_threads).predictions(scores)
+
+    def predict(self, X: object) -> NDArray[Any]:
+        """The most probable class of each row; ties go to the first."""
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(probabilities, axis=1)])
+
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        return {**super()._learnt(), "classes": self.classes_}

@@ -1,0 +1,27 @@
+"""How weald speaks when something is wrong: its warning class and the wording of its errors."""
+
+from collections.abc import Iterable
+
+
+class WealdWarning(UserWarning):
+    """Something was done that the caller may not expect; the result is still right."""
+
+
+def listing(names: Iterable[object], most: int = 10) -> str:
+    """Join names for a message: at most `most` of them, then how many more there are.
+
+    >>> listing(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    quoted = [repr(name) for name in names]
+    if len(quoted) <= most:
+        return ", ".join(quoted)
+    return f"{', '.join(quoted[:most])} and {len(quoted) - most} more"
+
+
+def wrong_parameter(owner: object, name: str, expected: str, got: object) -> str:
+    """Word the error for a constructor parameter, as scikit-learn words its own."""
+    return (
+        f"The {name!r} parameter of {type(owner).__name__} must be {expected}. "
+        f"Got {got!r} instead."
+    )

@@ -1,0 +1,126 @@
+"""Constructor parameters as declarations: each estimator lists its limits, `fit` checks them."""
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from weald.errors import wrong_parameter
+
+
+class Limit(Protocol):
+    """What a parameter may be: a sentence and a test."""
+
+    @property
+    def expected(self) -> str: ...
+
+    def admits(self, value: object) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number from `least` to `most`."""
+
+    least: int
+    most: int | None = None
+
+    @property
+    def expected(self) -> str:
+        upper = "inf)" if self.most is None else f"{self.most}]"
+        return f"an int in the range [{self.least}, {upper}"
+
+    def admits(self, value: object) -> bool:
+        if not isinstance(value, numbers.Integral) or isinstance(value, (bool, np.bool_)):
+            return False
+        return self.least <= int(value) and (self.most is None or int(value) <= self.most)
+
+
+@dataclass(frozen=True)
+class Real:
+    """A finite number from `least` to `most`; `open_below` leaves `least` itself out."""
+
+    least: float
+    most: float | None = None
+    open_below: bool = False
+    open_above: bool = False
+
+    @property
+    def expected(self) -> str:
+        lower = f"{'(' if self.open_below else '['}{self.least}"
+        upper = "inf)" if self.most is None else f"{self.most}{')' if self.open_above else ']'}"
+        return f"a float in the range {lower}, {upper}"
+
+    def admits(self, value: object) -> bool:
+        if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
+            return False
+        number = float(value)
+        above = number > self.least if self.open_below else number >= self.least
+        if self.most is None:
+            below = True
+        else:
+            below = number < self.most if self.open_above else number <= self.most
+        return math.isfinite(number) and above and below
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few values."""
+
+    values: tuple[object, ...]
+
+    @property
+    def expected(self) -> str:
+        return f"one of {', '.join(repr(value) for value in self.values)}"
+
+    def admits(self, value: object) -> bool:
+        return any(type(value) is type(other) and value == other for other in self.values)
+
+
+@dataclass(frozen=True)
+class NoneOr:
+    """None, or what another limit admits."""
+
+    limit: Limit
+
+    @property
+    def expected(self) -> str:
+        return f"{self.limit.expected} or None"
+
+    def admits(self, value: object) -> bool:
+        return value is None or self.limit.admits(value)
+
+
+@dataclass(frozen=True)
+class Seed:
+    """What scikit-learn takes as random_state."""
+
+    expected: str = "an int in the range [0, 4294967295], a RandomState instance or None"
+
+    def admits(self, value: object) -> bool:
+        return value is None or isinstance(value, np.random.RandomState) or (
+            Whole(0, 2**32 - 1).admits(value)
+        )
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """A number of threads: any whole number but zero, or None."""
+
+    expected: str = "a non-zero int or None"
+
+    def admits(self, value: object) -> bool:
+        if value is None:
+            return True
+        is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        return is_whole and value != 0
+
+
+def check_parameters(owner: object, limits: Mapping[str, Limit]) -> None:
+    """Raise ValueError for the first parameter of `owner` that its limit does not admit."""
+    parameters: dict[str, Any] = owner.get_params(deep=False)  # type: ignore[attr-defined]
+    for name, value in parameters.items():
+        if not limits[name].admits(value):
+            raise ValueError(wrong_parameter(owner, name, limits[name].expected, value))

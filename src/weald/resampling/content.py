@@ -1,0 +1,84 @@
+"""Rows by content: equal rows merged into one, in the order of a hash of what they hold."""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from weald import _native
+
+Hashes = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+
+
+class WeightedTable(Protocol):
+    """What merging needs to know of rows: `weald.data.Rows` is one."""
+
+    @property
+    def table(self) -> NDArray[np.float64] | NDArray[np.float32]: ...
+    @property
+    def target(self) -> Floats: ...
+    @property
+    def copies(self) -> NDArray[np.int64] | None: ...
+    @property
+    def weight(self) -> Floats | None: ...
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """Which rows stand for all, and what they count.
+
+    `index` picks one of each set of equal rows, in the order of `hashes`; `copies` and `weight`
+    are the sums over the set, with the meaning they have in `weald.data.Rows`.
+    """
+
+    index: NDArray[np.intp]
+    hashes: Hashes
+    copies: NDArray[np.int64] | None
+    weight: Floats | None
+
+
+def distinct_rows(rows: WeightedTable, *, n_threads: int) -> DistinctRows:
+    """Merge rows that are equal in all columns and the target.
+
+    The result does not depend on the order of the rows, nor on whether a row is repeated or
+    weighted: every draw starts from it.
+    """
+    hashes = _native.hash_rows(rows.table, rows.target, n_threads)
+    order = np.lexsort((hashes[:, 0], hashes[:, 1]))
+    ordered = hashes[order]
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    begins = np.flatnonzero(is_new)
+    copies: NDArray[np.int64] | None = None
+    weight: Floats | None = None
+    if rows.weight is not None:
+        weight = _sums_by_set(rows.weight[order], begins)
+    elif rows.copies is not None:
+        copies = np.add.reduceat(rows.copies[order], begins)
+    elif len(begins) < len(order):
+        copies = np.diff(np.append(begins, len(order))).astype(np.int64)
+    return DistinctRows(order[begins], ordered[begins], copies, weight)
+
+
+def _sums_by_set(weight: Floats, begins: NDArray[np.intp]) -> Floats:
+    """Sums over runs of `weight`, rounded once, so that the order inside a run cannot matter."""
+    sums = weight[begins].copy()
+    ends = np.append(begins[1:], len(weight))
+    for i in np.flatnonzero(ends - begins > 1):
+        sums[i] = math.fsum(weight[begins[i] : ends[i]])
+    return sums
+
+
+def seed_of(random_state: object) -> int:
+    """The whole number that keys all draws of a fit.
+
+    >>> seed_of(7)
+    7
+    """
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(0, 2**32, dtype=np.uint64))

@@ -1,0 +1,66 @@
+"""Draws of rows by the hash of their content."""
+
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald import _native
+from weald.resampling.content import Hashes
+
+_UNIFORM_BITS = 53
+
+
+class Purpose(IntEnum):
+    """What a draw decides; each purpose has its own random numbers."""
+
+    HOLD_OUT = 1
+    SUBSAMPLE = 2
+
+
+def subsample(
+    hashes: Hashes,
+    copies: NDArray[np.int64] | None,
+    fraction: float,
+    *,
+    seed: int,
+    member: int,
+) -> NDArray[np.int64]:
+    """How many copies of each row a member sees: `fraction` of them, without replacement.
+
+    A row of c copies gives the whole part of `fraction * c` for certain and one more with the
+    probability of the rest, so that repeated rows are thinned and never all in or all out. At
+    least one row is drawn.
+    """
+    words = _native.draw(hashes, seed, member, Purpose.SUBSAMPLE)
+    expected = fraction * (np.ones(len(words)) if copies is None else copies)
+    certain = np.floor(expected)
+    threshold = np.ldexp(expected - certain, _UNIFORM_BITS)
+    drawn = certain.astype(np.int64)
+    drawn += (words >> np.uint64(64 - _UNIFORM_BITS)).astype(np.float64) < threshold
+    if not drawn.any():
+        drawn[np.argmin(words)] = 1
+    return drawn
+
+
+def hold_out(
+    hashes: Hashes, strata: NDArray[np.int64] | None, fraction: float, *, seed: int
+) -> NDArray[np.bool_]:
+    """Mark about `fraction` of the rows as held out: the first ones in the order of their draws.
+
+    Inside each stratum (a class) the share is kept, rounded, so that a class of one row stays in
+    training. All copies of a row are on the same side. At least one row is held out and one kept.
+    """
+    words = _native.draw(hashes, seed, 0, Purpose.HOLD_OUT)
+    if strata is None:
+        strata = np.zeros(len(words), dtype=np.int64)
+    order = np.lexsort((words, strata))
+    sizes = np.bincount(strata)
+    begins = np.cumsum(sizes) - sizes
+    position = np.arange(len(words)) - begins[strata[order]]
+    quota = np.floor(fraction * sizes + 0.5).astype(np.int64)
+    held = np.zeros(len(words), dtype=bool)
+    held[order] = position < np.minimum(quota, sizes - 1)[strata[order]]
+    if not held.any() and len(words) > 1:
+        held[np.argmin(words)] = True
+    return held

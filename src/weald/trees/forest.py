@@ -1,0 +1,153 @@
+"""The only tree model: any number of trees as flat arrays."""
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald import _native
+from weald.trees.growing import GrownTree
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Trees one after another, each in pre-order: the left child of a node is the next node.
+
+    Attributes
+    ----------
+    feature : int32 [nodes]
+        The column an inner node asks; -1 marks a leaf.
+    threshold : float64 [nodes]
+        Values up to it go left.
+    right : int32 [nodes]
+        The right child, counted from the tree's first node; for a leaf its row of `value`, counted
+        from the tree's first leaf.
+    missing_left : uint8 [nodes]
+        Whether missing values go left.
+    weight, gain : float64 [nodes]
+        What the node's rows weigh, and what its split gained; they change no prediction.
+    value : float64 [leaves, values]
+        What a leaf answers.
+    first_node, first_leaf : int64 [trees + 1]
+        Where each tree begins, and the end of the last.
+    output : int32 [trees]
+        The score a tree adds to; -1 if its leaves answer all of them.
+    tree_weight : float64 [trees]
+        What a tree's answers are multiplied by.
+    base_score : float64 [outputs]
+        What every row starts from.
+    n_columns : int
+        How many columns a row must have.
+    """
+
+    feature: NDArray[np.int32]
+    threshold: Floats
+    right: NDArray[np.int32]
+    missing_left: NDArray[np.uint8]
+    weight: Floats
+    gain: Floats
+    value: Floats
+    first_node: NDArray[np.int64]
+    first_leaf: NDArray[np.int64]
+    output: NDArray[np.int32]
+    tree_weight: Floats
+    base_score: Floats
+    n_columns: int
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.output)
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.base_score)
+
+    def __len__(self) -> int:
+        return self.n_trees
+
+    def __repr__(self) -> str:
+        leaves, trees = self.first_leaf[-1], self.n_trees
+        return f"<Forest: {trees} trees, {leaves} leaves, {self.n_outputs} outputs>"
+
+    def learnt(self) -> dict[str, NDArray[Any]]:
+        """The arrays that can change an answer, for `weald.persist.fingerprint`."""
+        idle = {"weight", "gain", "n_columns"}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in idle}
+
+    def predict(self, table: NDArray[Any], *, n_threads: int) -> Floats:
+        """Scores of the shape (rows, outputs): base score plus the trees, added in their order."""
+        return self._predictor.predict(table, n_threads)
+
+    def apply(self, table: NDArray[Any], *, n_threads: int) -> NDArray[np.int32]:
+        """The leaf each row ends in, for every tree, counted from the tree's first leaf."""
+        return self._predictor.apply(table, n_threads)
+
+    def gain_of_columns(self) -> Floats:
+        """What the splits on each column gained, summed over all trees."""
+        inner = self.feature >= 0
+        return np.bincount(
+            self.feature[inner], weights=self.gain[inner], minlength=self.n_columns
+        ).astype(np.float64)
+
+    @cached_property
+    def _predictor(self) -> "_native.Predictor":
+        # The core proves the arrays sound once, so that a walk needs no checks.
+        return _native.Predictor(**self.learnt(), n_columns=self.n_columns)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+class ForestBuilder:
+    """Collects grown trees and joins them into a Forest."""
+
+    def __init__(self, base_score: Floats, n_columns: int) -> None:
+        self._base_score = base_score
+        self._n_columns = n_columns
+        self._trees: list[GrownTree] = []
+        self._outputs: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._trees)
+
+    def add(self, tree: GrownTree, *, output: int) -> None:
+        """Add a tree that answers score `output`, or all of them if that is -1."""
+        self._trees.append(tree)
+        self._outputs.append(output)
+
+    def cut_back(self, n_trees: int) -> None:
+        """Forget all trees after the first `n_trees`."""
+        del self._trees[n_trees:], self._outputs[n_trees:]
+
+    def build(self) -> Forest:
+        trees = self._trees
+        return Forest(
+            feature=_joined([tree.feature for tree in trees], np.int32),
+            threshold=_joined([tree.threshold for tree in trees], np.float64),
+            right=_joined([tree.right for tree in trees], np.int32),
+            missing_left=_joined([tree.missing_left for tree in trees], np.uint8),
+            weight=_joined([tree.weight for tree in trees], np.float64),
+            gain=_joined([tree.gain for tree in trees], np.float64),
+            value=np.concatenate([tree.value for tree in trees]) if trees else np.zeros((0, 1)),
+            first_node=_ends([len(tree.feature) for tree in trees]),
+            first_leaf=_ends([len(tree.value) for tree in trees]),
+            output=np.array(self._outputs, dtype=np.int32),
+            tree_weight=np.ones(len(trees)),
+            base_score=self._base_score,
+            n_columns=self._n_columns,
+        )
+
+
+def _joined(arrays: list[Any], dtype: Any) -> NDArray[Any]:
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
+
+
+def _ends(sizes: list[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)

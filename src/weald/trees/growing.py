@@ -1,0 +1,136 @@
+"""One tree from a binned table and what its rows teach."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald import _native
+from weald.data import BinnedTable
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TreeLimits:
+    """When a tree stops growing; None means no limit.
+
+    `min_gain` is what a split must gain more than; minus infinity lets a tree grow until its leaves
+    are pure, also through splits that gain nothing by themselves.
+    """
+
+    growth: str = "best_first"
+    max_leaf_nodes: int | None = None
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_child_weight: float = 0.0
+    min_gain: float = -math.inf
+    l2: float = 0.0
+
+
+@dataclass(frozen=True)
+class GrownTree:
+    """The arrays of one tree, as `Forest` keeps them, and the leaf of every training row."""
+
+    feature: NDArray[np.int32]
+    threshold: Floats
+    right: NDArray[np.int32]
+    missing_left: NDArray[np.uint8]
+    weight: Floats
+    gain: Floats
+    value: Floats
+    leaf_of_row: NDArray[np.int32]
+
+    def add_to(self, scores: Floats) -> None:
+        """Add the tree's answers to the scores of the training rows, in place."""
+        _native.add_leaf_values(scores, self.leaf_of_row, np.ascontiguousarray(self.value[:, 0]))
+
+
+class TreeGrower:
+    """Grows trees on one binned table; scratch space is kept from tree to tree."""
+
+    def __init__(
+        self, binned: BinnedTable, criterion: str, limits: TreeLimits, *, n_threads: int
+    ) -> None:
+        self._binned = binned
+        self._grower = _native.Grower(
+            binned.codes,
+            binned.n_bins,
+            criterion=criterion,
+            growth=limits.growth,
+            max_leaf_nodes=_bounded(limits.max_leaf_nodes),
+            max_depth=_bounded(limits.max_depth),
+            min_samples_split=min(limits.min_samples_split, _FAR),
+            min_samples_leaf=min(limits.min_samples_leaf, _FAR),
+            min_child_weight=limits.min_child_weight,
+            min_gain=limits.min_gain,
+            l2=limits.l2,
+            n_threads=n_threads,
+        )
+
+    def on_sums(
+        self, gradient: Floats, hessian: Floats | None, copies: NDArray[np.int64] | None
+    ) -> GrownTree:
+        """Grow on gradients of the shape (1, rows) and hessians (None: 1 each)."""
+        return self._grown(
+            self._grower.grow(
+                weight=hessian,
+                sums=gradient,
+                sums_per_weight=False,
+                classes=None,
+                n_classes=0,
+                copies=copies,
+            )
+        )
+
+    def on_values(
+        self, values: Floats, weight: Floats | None, copies: NDArray[np.int64] | None
+    ) -> GrownTree:
+        """Grow on targets of the shape (outputs, rows); leaves hold their weighted means."""
+        return self._grown(
+            self._grower.grow(
+                weight=weight,
+                sums=values,
+                sums_per_weight=True,
+                classes=None,
+                n_classes=0,
+                copies=copies,
+            )
+        )
+
+    def on_classes(
+        self,
+        classes: NDArray[np.int32],
+        n_classes: int,
+        weight: Floats | None,
+        copies: NDArray[np.int64] | None,
+    ) -> GrownTree:
+        """Grow on class numbers; leaves hold the shares of the classes."""
+        return self._grown(
+            self._grower.grow(
+                weight=weight,
+                sums=None,
+                sums_per_weight=True,
+                classes=classes,
+                n_classes=n_classes,
+                copies=copies,
+            )
+        )
+
+    def _grown(self, arrays: dict[str, NDArray[np.generic]]) -> GrownTree:
+        """Replace the bin a split ends with by the value it stands for."""
+        feature, code = arrays["feature"], arrays.pop("code")
+        inner = np.flatnonzero(feature >= 0)
+        threshold = np.zeros(len(feature))
+        threshold[inner] = self._binned.threshold(feature[inner], code[inner])
+        return GrownTree(threshold=threshold, **arrays)
+
+
+# Limits beyond any number of rows are no limits; the core takes 64-bit numbers and 0 for "none".
+_FAR = 2**40
+
+
+def _bounded(limit: int | None) -> int:
+    return 0 if limit is None else min(int(limit), _FAR)

@@ -1,0 +1,198 @@
+"""The bundled tables: shapes, types, kinds of frame, and equality with the original files."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from weald.data import reading
+from weald.datasets import load_optdigits, load_pima
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from originals import original
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
+PIMA_NAMES = [
+    "pregnancies",
+    "glucose",
+    "blood_pressure",
+    "skin_thickness",
+    "insulin",
+    "bmi",
+    "pedigree",
+    "age",
+]
+
+
+def library_of(frame: Any) -> str:
+    return type(frame).__module__.partition(".")[0]
+
+
+def columns_of(frame: Any) -> list[str]:
+    return list(frame.column_names if library_of(frame) == "pyarrow" else frame.columns)
+
+
+def array_of(frame: Any) -> np.ndarray:
+    return np.column_stack([np.asarray(frame[name]) for name in columns_of(frame)])
+
+
+# --- optdigits -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("part", "n_rows"), [("train", 3823), ("test", 1797), ("all", 5620)])
+def test_optdigits_parts(part: Any, n_rows: int) -> None:
+    digits = load_optdigits(part=part, as_frame=False)
+    assert digits.data.shape == (n_rows, 64)
+    assert digits.data.dtype == np.int64
+    assert (digits.data.min(), digits.data.max()) == (0, 16)
+    assert digits.target.shape == (n_rows,)
+    assert digits.target.dtype == np.int64
+    assert np.unique(digits.target).tolist() == list(range(10))
+    assert digits.target_names.tolist() == list(range(10))
+
+
+def test_optdigits_train_is_the_default_and_all_is_train_then_test() -> None:
+    train, test, both = (
+        load_optdigits(part=part, as_frame=None) for part in ("train", "test", "all")
+    )
+    assert np.array_equal(load_optdigits(as_frame=False).data, train.data)
+    assert np.array_equal(both.data, np.vstack([train.data, test.data]))
+    assert np.array_equal(both.target, np.concatenate([train.target, test.target]))
+
+
+def test_optdigits_test_part_is_the_digits_of_scikit_learn() -> None:
+    ours, theirs = load_optdigits(part="test", as_frame=False), load_digits()
+    assert np.array_equal(ours.data, theirs.data)
+    assert np.array_equal(ours.target, theirs.target)
+    assert ours.feature_names == theirs.feature_names
+
+
+def test_optdigits_class_counts_are_those_of_its_description_at_uci() -> None:
+    train, test = load_optdigits(part="train"), load_optdigits(part="test")
+    assert np.bincount(train.target).tolist() == [376, 389, 380, 389, 387, 376, 377, 387, 380, 382]
+    assert np.bincount(test.target).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+
+
+def test_optdigits_unknown_part() -> None:
+    with pytest.raises(ValueError, match="part='valid' .* 'train', 'test', 'all'"):
+        load_optdigits(part="valid")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("part", "name"), [("train", "optdigits.tra"), ("test", "optdigits.tes")])
+def test_optdigits_equals_the_original_row_for_row(part: Any, name: str) -> None:
+    file = np.loadtxt(original(name), delimiter=",", dtype=np.int64)
+    digits = load_optdigits(part=part, as_frame=False)
+    assert np.array_equal(np.column_stack([digits.data, digits.target]), file)
+
+
+# --- pima ----------------------------------------------------------------------------------------
+
+
+def test_pima() -> None:
+    pima = load_pima(as_frame=False)
+    assert pima.data.shape == (768, 8)
+    assert pima.data.dtype == np.float64
+    assert pima.data[0].tolist() == [6, 148, 72, 35, 0, 33.6, 0.627, 50]
+    assert pima.feature_names == PIMA_NAMES
+    assert pima.target.dtype == np.int64
+    assert np.bincount(pima.target).tolist() == [500, 268]
+    assert pima.target_names.tolist() == ["no diabetes", "diabetes"]
+
+
+def test_pima_keeps_the_zeros_that_stand_for_missing() -> None:
+    n_zeros = (load_pima(as_frame=False).data == 0).sum(axis=0)
+    assert n_zeros.tolist() == [111, 5, 35, 227, 374, 11, 0, 0]
+
+
+def test_pima_equals_the_original_row_for_row() -> None:
+    file = np.loadtxt(original("pima-indians-diabetes.data.csv"), delimiter=",")
+    pima = load_pima(as_frame=False)
+    assert np.array_equal(np.column_stack([pima.data, pima.target]), file)
+
+
+# --- frames --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("load", [load_optdigits, load_pima])
+def test_frame_of_a_named_library(load: Any, library: str) -> None:
+    pytest.importorskip(library)
+    table = load(as_frame=library)
+    assert library_of(table.data) == library
+    assert columns_of(table.data) == table.feature_names
+    assert np.array_equal(array_of(table.data), load(as_frame=False).data)
+    assert isinstance(table.target, np.ndarray)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_columns_of_a_frame_keep_their_types(library: str) -> None:
+    pytest.importorskip(library)
+    data = load_pima(as_frame=library).data  # type: ignore[arg-type]
+    kinds = {name: np.asarray(data[name]).dtype for name in PIMA_NAMES}
+    assert {name for name, kind in kinds.items() if kind == np.float64} == {"bmi", "pedigree"}
+    assert sum(kind == np.int64 for kind in kinds.values()) == 6
+
+
+def test_auto_takes_the_first_installed_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    for library in LIBRARIES:
+        pytest.importorskip(library)
+    find_spec = importlib.util.find_spec
+    for n_absent, expected in enumerate([*LIBRARIES, "numpy"]):
+        absent = LIBRARIES[:n_absent]
+        monkeypatch.setattr(
+            importlib.util,
+            "find_spec",
+            lambda name, absent=absent: None if name in absent else find_spec(name),
+        )
+        assert library_of(load_pima().data) == expected
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_library_that_is_absent(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=f"not installed; pip install {library}"):
+        load_optdigits(as_frame=library)
+
+
+@pytest.mark.parametrize("wrong", [True, "numpy", 0])
+def test_unknown_as_frame(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="as_frame=.* expected one of 'auto', 'pandas'"):
+        load_pima(as_frame=wrong)
+
+
+def test_two_loads_share_nothing() -> None:
+    first = load_pima(as_frame=False)
+    first.data[:] = -1
+    first.target[:] = -1
+    assert load_pima(as_frame=False).data.min() == 0
+    assert load_pima().target.min() == 0
+
+
+# --- the files -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["optdigits", "pima"])
+def test_data_files_are_small_and_carry_no_time_stamp(name: str) -> None:
+    content = files("weald.datasets").joinpath(f"{name}.csv.gz").read_bytes()
+    assert len(content) < 200_000
+    assert content[3:8] == bytes(5)  # no file name, time stamp 0
+
+
+@pytest.mark.parametrize("load", [load_optdigits, load_pima])
+def test_description_names_the_source(load: Any) -> None:
+    assert "UCI" in load().DESCR
+
+
+def test_bundled_file_can_be_read_like_any_other() -> None:
+    pytest.importorskip("pandas")
+    X, y = reading.read(str(files("weald.datasets").joinpath("pima.csv.gz")), target="diabetes")
+    pima = load_pima(as_frame="pandas")
+    assert X.equals(pima.data)
+    assert y.tolist() == pima.target.tolist()

@@ -1,0 +1,19 @@
+"""Finding the original data files, which are not part of the repository."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+_BESIDE_THE_REPOSITORY = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def original(name: str) -> Path:
+    """Give the path of an original file, or skip the test that asks for one not there."""
+    folder = Path(os.environ.get("WEALD_DATA", _BESIDE_THE_REPOSITORY))
+    file = folder / name
+    if not file.exists():
+        pytest.skip(f"no {name} in {folder}; set WEALD_DATA to a folder that has it")
+    return file
