@@ -13,6 +13,8 @@ from typing import Any
 import peers
 from rows import Row
 
+QUIET = 0.2  # cores; less cannot be told from the clock ticks of a short run
+
 
 def machine() -> dict[str, Any]:
     """What the figures depend on besides the systems."""
@@ -68,12 +70,17 @@ class Others:
         return max(0.0, now - self._begin) / (time.perf_counter() - self._clock)
 
 
-def quietness(others: float | None) -> str:
-    """A sentence on how far the row had the machine to itself."""
-    if others is None:
-        return "How busy the machine was otherwise is not known here."
-    told = f"Other processes used {others:.2f} cores on average meanwhile"
-    return told + ("." if others < 0.1 else ": NOT A QUIET MACHINE, do not quote these times.")
+def quietness(lines: list[dict[str, Any]]) -> str:
+    """A sentence on how far the systems had the machine to themselves."""
+    known = [line["others"] for line in lines if line["others"] is not None]
+    if not known:
+        return "How busy the machine was otherwise is not known."
+    if max(known) < QUIET:
+        return f"A quiet machine: other processes used less than {QUIET} cores during every run."
+    return (
+        f"NOT A QUIET MACHINE: other processes used up to {max(known):.1f} cores during a run "
+        "(column others); do not quote these times."
+    )
 
 
 def summary(row: Row, outcomes: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -100,6 +107,7 @@ def _line(system: str, outcome: dict[str, Any]) -> dict[str, Any]:
         "runs": len(values),
         "metric": _middle([figure.metric for figure in figures]),
         "leaves": _middle([figure.leaves for figure in figures]),
+        "others": max((f.others for f in figures if f.others is not None), default=None),
         "note": outcome["note"],
     }
 
@@ -113,7 +121,8 @@ def markdown(row: Row, lines: list[dict[str, Any]]) -> str:
     """The table of one row, its columns aligned for reading as plain text too."""
     header = ["system", "version", f"median {row.unit}", "min..max", "runs"]
     header += [row.metric, "leaves/tree"] if row.fits else []
-    header += ["to fastest peer"] + ([f"to {row.against}"] if row.against else [])
+    header.append("to smallest peer" if row.unit == "MB" else "to fastest peer")
+    header += ([f"to {row.against}"] if row.against else []) + ["others"]
     body = [_cells(row, line) for line in lines]
     if any(line["note"] for line in lines):
         header.append("note")
@@ -135,7 +144,7 @@ def _cells(row: Row, line: dict[str, Any]) -> list[str]:
     cells.append(_number(line.get("to_fastest_peer"), "{:.2f}"))
     if row.against:
         cells.append(_number(line.get("to_named_peer"), "{:.2f}"))
-    return cells
+    return [*cells, _number(line["others"], "{:.2f}")]
 
 
 def _number(value: float | None, form: str = "{:.3g}") -> str:

@@ -28,6 +28,7 @@ class Figure:
     value: float
     metric: float | None = None
     leaves: float | None = None
+    others: float | None = None  # cores used by other processes meanwhile
 
 
 Measure = Callable[[str], Figure]
@@ -114,6 +115,7 @@ def fitted_once(data: tables.Table, threads: int) -> Callable[[str], tuple[Any, 
 
 
 def start_predict_batch(threads: int) -> Measure:
+    """Time of a batch through predict_proba; the fit before it is not timed."""
     data = tables.load("higgs_like", rows=200_000, test_rows=200_000)
     model_of = fitted_once(data, threads)
 
@@ -126,6 +128,7 @@ def start_predict_batch(threads: int) -> Measure:
 
 
 def start_predict_row(threads: int) -> Measure:
+    """Latency of one row through predict_proba; the fit before it is not timed."""
     data = tables.load("higgs_like", rows=100_000, test_rows=20_000)
     model_of = fitted_once(data, threads)
 
@@ -156,6 +159,7 @@ MEMORY_WORK = {"trees": 10}
 
 
 def start_memory(threads: int) -> Measure:
+    """Peak memory of a fit in a fresh process; the table is saved once and loaded by each."""
     data = tables.load("higgs_like", rows=4_000_000, test_rows=100_000)
     folder = tempfile.TemporaryDirectory(prefix="bench-")
     for name in ("X", "y", "X_test", "y_test"):
@@ -179,6 +183,7 @@ print(time.perf_counter() - begin)
 
 
 def start_import(threads: int) -> Measure:
+    """Time of the import alone, what every system needs anyway being loaded already."""
     del threads
 
     def measure(system: str) -> Figure:

@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ LIMIT = 540.0  # seconds: no further run is begun that would probably end after 
 
 
 def arguments() -> argparse.Namespace:
+    """The command line, checked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "what",
@@ -60,7 +61,8 @@ def attempt(outcome: dict[str, Any], action: Callable[[], Any]) -> Any:
     try:
         return action()
     except Exception as error:
-        outcome["note"] = f"failed: {type(error).__name__}: {str(error).splitlines()[0][:120]}"
+        said = f"{type(error).__name__}: {error}".splitlines()[0]
+        outcome["note"] = f"failed: {said[:120]}"
         outcome["failed"] = True
         return None
 
@@ -70,30 +72,27 @@ def interleaved(
 ) -> None:
     """Each repeat runs every system once and begins with another: drift falls on all alike."""
     systems = [name for name, outcome in outcomes.items() if not outcome["note"]]
-    longest: dict[str, float] = {}
+    last: dict[str, float] = dict.fromkeys(systems, 0.0)
     for repeat in range(repeats):
         turn = repeat % max(len(systems), 1)
         for system in systems[turn:] + systems[:turn]:
-            outcome = outcomes[system]
+            outcome, now = outcomes[system], time.perf_counter()
+            if not outcome["note"] and now - begin + last[system] > LIMIT:
+                outcome["note"] = "the row's time was up"
             if outcome["note"]:
                 continue
-            now = time.perf_counter()
-            if repeat > 0 and longest[system] > SLOW:
-                outcome["note"] = f"run once: took {longest[system]:.0f} s, over {SLOW:.0f} s"
-                continue
-            if repeat > 0 and now - begin + longest[system] > LIMIT:
-                outcome["note"] = "fewer runs: the row's time was up"
-                continue
+            others = report.Others()
             figure: Figure | None = attempt(outcome, partial(measure, system))
-            longest[system] = max(longest.get(system, 0.0), time.perf_counter() - now)
+            last[system] = time.perf_counter() - now
             if figure is not None:
-                outcome["figures"].append(figure)
+                outcome["figures"].append(replace(figure, others=others.cores()))
+                if repeat == 0 and last[system] > SLOW:
+                    outcome["note"] = f"run once: took over {SLOW:.0f} s"
 
 
 def run_row(row: Row, systems: Sequence[str], given: argparse.Namespace) -> dict[str, Any]:
     """Measure one row; systems not installed and systems that fail stay in the outcome."""
     begin = time.perf_counter()
-    others = report.Others()
     outcomes: dict[str, dict[str, Any]] = {}
     for system in systems:
         note = "" if peers.installed(system) else "absent: not installed"
@@ -102,27 +101,28 @@ def run_row(row: Row, systems: Sequence[str], given: argparse.Namespace) -> dict
             attempt(outcomes[system], partial(warm_up, system, given.threads))
     measure = row.start(given.threads)
     interleaved(measure, outcomes, max(given.repeats, row.least_repeats), begin)
-    return {"others": others.cores(), "outcomes": outcomes}
+    return outcomes
 
 
-def show(name: str, row: Row, result: dict[str, Any], threads: int) -> None:
-    work, outcomes = peers.Work(**row.work), result["outcomes"]
+def show(name: str, row: Row, outcomes: dict[str, Any], threads: int) -> None:
+    """Print a row as soon as it is done, so that an interrupted run has shown what it has."""
+    work = peers.Work(**row.work)
     detail = f"; {work.trees} trees of {work.leaves} leaves" if row.fits else ""
     print(f"## {name}: {row.what}{detail}; {threads} threads\n")
-    print(report.markdown(row, report.summary(row, outcomes)) + "\n")
-    print(report.quietness(result["others"]) + "\n")
+    lines = report.summary(row, outcomes)
+    print(report.markdown(row, lines) + "\n")
+    print(report.quietness(lines) + "\n")
     if row.fits:
         print("Settings:\n" + report.settings_list(row, list(outcomes), threads) + "\n")
     sys.stdout.flush()
 
 
-def raw(row: Row, result: dict[str, Any], threads: int) -> dict[str, Any]:
+def raw(row: Row, outcomes: dict[str, Any], threads: int) -> dict[str, Any]:
     """Everything measured in one row, for other programs."""
     return {
         "what": row.what,
         "unit": row.unit,
         "metric": row.metric if row.fits else None,
-        "cores_used_by_others": result["others"],
         "systems": {
             system: {
                 "version": peers.version(system),
@@ -130,12 +130,13 @@ def raw(row: Row, result: dict[str, Any], threads: int) -> dict[str, Any]:
                 "runs": [asdict(figure) for figure in outcome["figures"]],
                 "note": outcome["note"],
             }
-            for system, outcome in result["outcomes"].items()
+            for system, outcome in outcomes.items()
         },
     }
 
 
 def main() -> int:
+    """Run the rows asked for; the exit status is 1 if an installed system failed."""
     given = arguments()
     systems = given.systems or list(peers.SYSTEMS)
     here = report.machine()
@@ -144,10 +145,10 @@ def main() -> int:
     failed = False
     for name in chosen(given.what):
         row = ROWS[name]
-        result = run_row(row, row.distinct(systems), given)
-        failed = failed or any(outcome["failed"] for outcome in result["outcomes"].values())
-        show(name, row, result, given.threads)
-        everything["rows"][name] = raw(row, result, given.threads)
+        outcomes = run_row(row, row.distinct(systems), given)
+        failed = failed or any(outcome["failed"] for outcome in outcomes.values())
+        show(name, row, outcomes, given.threads)
+        everything["rows"][name] = raw(row, outcomes, given.threads)
         if given.json:
             given.json.write_text(json.dumps(everything, indent=1))
     return 1 if failed else 0

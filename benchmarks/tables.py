@@ -86,8 +86,8 @@ def _collisions(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarra
 
     def mass(a: int, b: int) -> np.ndarray:
         opening = np.cosh(eta[:, a] - eta[:, b]) - np.cos(phi[:, a] - phi[:, b])
-        squared: np.ndarray = 2 * momentum[:, a] * momentum[:, b] * np.abs(opening)
-        return np.sqrt(squared)
+        found: np.ndarray = np.sqrt(2 * momentum[:, a] * momentum[:, b] * np.abs(opening))
+        return found
 
     masses = np.column_stack([mass(*pair) for pair in _PAIRS])
     masses = np.column_stack([masses, masses.sum(axis=1)])
@@ -109,17 +109,19 @@ _PAIRS = ((2, 3), (4, 5), (0, 1), (0, 2), (2, 4), (3, 5))
 def _signal(
     momentum: np.ndarray, eta: np.ndarray, phi: np.ndarray, tag: np.ndarray, masses: np.ndarray
 ) -> np.ndarray:
-    """Log odds of the second class; the factors put its AUC near that of HIGGS."""
+    """Log odds of the second class; the factors put 100 trees of 31 leaves near an AUC of 0.79."""
 
     def bump(column: int, centre: float, width: float) -> np.ndarray:
-        return np.exp(-(((masses[:, column] - centre) / width) ** 2))
+        found: np.ndarray = np.exp(-(((masses[:, column] - centre) / width) ** 2))
+        return found
 
     resonances = 1.4 * bump(0, 1.2, 0.5) * (0.4 + tag[:, 0]) + 1.2 * bump(1, 1.0, 0.4)
     decay = 1.1 * bump(2, 0.9, 0.5) - 1.1 * np.cos(phi[:, 0] - phi[:, 1]) * bump(3, 1.2, 0.8)
     crossed = 0.7 * bump(4, 1.6, 0.6) * tag[:, 2] - 0.7 * bump(5, 1.4, 0.6) * tag[:, 3]
     wide = 0.35 * np.abs(eta[:, 0] - eta[:, 2]) + 0.15 * eta[:, 3] * eta[:, 4]
     soft = 0.5 * momentum[:, 1] * (tag[:, 1] - 0.7) + 0.25 * momentum[:, 2] - 0.2 * momentum[:, 5]
-    return resonances + decay + crossed - wide - soft - 0.05 * masses[:, 6] + 0.2
+    odds: np.ndarray = resonances + decay + crossed - wide - soft - 0.05 * masses[:, 6] + 0.2
+    return odds
 
 
 def breast_cancer() -> Table:

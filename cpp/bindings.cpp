@@ -18,6 +18,7 @@
 #include "elementary.hpp"
 #include "forest.hpp"
 #include "grower.hpp"
+#include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
 #include "parallel.hpp"
 #include "predictor.hpp"
@@ -37,7 +38,6 @@ template <class T>
 using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using AnyTable = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-using Codes3 = nb::ndarray<const weald::Code, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 void require(bool condition, const char* what) {
   if (!condition) throw nb::value_error(what);
@@ -117,11 +117,10 @@ auto apply_cuts(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t> fir
                 int n_threads) {
   const auto view = table_of(table);
   check_cuts(cuts, first, view.n_columns);
-  const auto n_groups = static_cast<std::size_t>((view.n_columns + weald::lanes - 1) / weald::lanes);
-  const auto n_rows = static_cast<std::size_t>(view.n_rows);
-  std::vector<weald::Code> codes(n_groups * n_rows * weald::lanes);
+  std::vector<weald::Code> codes(
+      static_cast<std::size_t>(weald::Codes::bytes(view.n_rows, view.n_columns)));
   run([&] { weald::apply_cuts(view, cuts.data(), first.data(), codes.data(), n_threads); });
-  return give(std::move(codes), {n_groups, n_rows, std::size_t{weald::lanes}});
+  return give(std::move(codes));
 }
 
 template <class T>
@@ -245,27 +244,30 @@ void add_leaf_values(OutVector<double> scores, Vector<std::int32_t> leaf_of_row,
 // Holds the binned table and the scratch space of the grower from tree to tree.
 class Grower {
  public:
-  Grower(Codes3 codes, Vector<std::int32_t> n_bins, std::string criterion, std::string growth,
+  Grower(Vector<weald::Code> codes, std::int64_t n_rows, Vector<std::int32_t> n_bins,
+         std::string criterion, std::string growth, std::string cells,
          std::int64_t max_leaf_nodes, std::int64_t max_depth, std::int64_t min_samples_split,
          std::int64_t min_samples_leaf, double min_child_weight, double min_gain, double l2,
          int n_threads)
       : codes_(std::move(codes)), n_bins_(std::move(n_bins)), criterion_(std::move(criterion)) {
     const auto n_columns = static_cast<std::int64_t>(n_bins_.shape(0));
-    require(codes_.shape(2) == weald::lanes && n_columns >= 1 &&
-                static_cast<std::int64_t>(codes_.shape(0)) ==
-                    (n_columns + weald::lanes - 1) / weald::lanes,
-            "codes must have the shape (groups of eight columns, rows, 8)");
-    require(codes_.shape(1) >= 1 && codes_.shape(1) < std::numeric_limits<weald::Row>::max(),
+    require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
             "a table must have between 1 and 2^32 - 2 rows");
+    require(n_columns >= 1 && static_cast<std::int64_t>(codes_.shape(0)) ==
+                                  weald::Codes::bytes(n_rows, n_columns),
+            "codes must have one byte for every row and column, eight columns at a time");
     require(weald::AllCriteria::with_name(criterion_, [](auto) {}), "unknown criterion");
     require(growth == "best_first" || growth == "depth_wise", "unknown growth");
+    require(cells == "automatic" || cells == "packed" || cells == "wide", "unknown cells");
     require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
-    view_ = {codes_.data(), static_cast<std::int64_t>(codes_.shape(1)),
-             static_cast<int>(n_columns), n_bins_.data()};
+    view_ = {codes_.data(), n_rows, static_cast<int>(n_columns), n_bins_.data()};
     check_codes();
     weald::TreeParams params;
     params.growth =
         growth == "best_first" ? weald::Growth::best_first : weald::Growth::depth_wise;
+    params.cells = cells == "automatic" ? weald::Cells::automatic
+                   : cells == "packed"  ? weald::Cells::packed
+                                        : weald::Cells::wide;
     params.max_leaf_nodes = max_leaf_nodes;
     params.max_depth = max_depth;
     params.min_samples_split = min_samples_split;
@@ -317,17 +319,19 @@ class Grower {
   }
 
  private:
-  // A code past a column's missing code would count outside its histogram.
+  // A code past a column's bins would count outside its histogram.
   void check_codes() {
-    std::vector<weald::Code> most(codes_.shape(0) * weald::lanes, 0);
+    std::vector<weald::Code> most(static_cast<std::size_t>(view_.n_groups()) * weald::lanes, 0);
     run([&] {
-      for (int g = 0; g < view_.n_groups(); ++g) {
+      weald::parallel_for(view_.n_groups(), weald::usable_cores(), [&](std::int64_t task, int) {
+        const int g = static_cast<int>(task);
         weald::Code* const top = most.data() + g * weald::lanes;
         const weald::Code* const group = view_.group(g);
+        const std::int64_t stride = view_.stride(g);
         for (std::int64_t row = 0; row < view_.n_rows; ++row)
           for (int lane = 0; lane < weald::lanes; ++lane)
-            top[lane] = std::max(top[lane], group[row * weald::lanes + lane]);
-      }
+            top[lane] = std::max(top[lane], group[row * stride + lane]);
+      });
     });
     for (int column = 0; column < view_.n_columns; ++column) {
       require(view_.n_bins[column] >= 1 && view_.n_bins[column] <= weald::max_value_bins,
@@ -336,7 +340,7 @@ class Grower {
     }
   }
 
-  Codes3 codes_;
+  Vector<weald::Code> codes_;
   Vector<std::int32_t> n_bins_;
   std::string criterion_;
   weald::Codes view_{};
@@ -445,6 +449,12 @@ std::vector<std::string> loss_names() {
 NB_MODULE(_native, m) {
   m.doc() = "The core: arrays in, arrays out.";
   m.def("usable_cores", &weald::usable_cores);
+  m.def("instructions", [] { return std::string(weald::kernels().name); });
+  m.def("runnable_instructions", [] {
+    std::vector<std::string> names;
+    for (const weald::Kernels* one : weald::runnable_kernels()) names.emplace_back(one->name);
+    return names;
+  });
   m.def("criteria", &criterion_names);
   m.def("losses", &loss_names);
 
@@ -476,9 +486,11 @@ NB_MODULE(_native, m) {
   m.def("add_leaf_values", &add_leaf_values, "scores"_a.noconvert(), "leaf_of_row"_a, "values"_a);
 
   nb::class_<Grower>(m, "Grower")
-      .def(nb::init<Codes3, Vector<std::int32_t>, std::string, std::string, std::int64_t,
-                    std::int64_t, std::int64_t, std::int64_t, double, double, double, int>(),
-           "codes"_a, "n_bins"_a, nb::kw_only(), "criterion"_a, "growth"_a, "max_leaf_nodes"_a,
+      .def(nb::init<Vector<weald::Code>, std::int64_t, Vector<std::int32_t>, std::string,
+                    std::string, std::string, std::int64_t, std::int64_t, std::int64_t,
+                    std::int64_t, double, double, double, int>(),
+           "codes"_a, "n_rows"_a, "n_bins"_a, nb::kw_only(), "criterion"_a, "growth"_a, "cells"_a,
+           "max_leaf_nodes"_a,
            "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a, "min_child_weight"_a,
            "min_gain"_a, "l2"_a, "n_threads"_a)
       .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),

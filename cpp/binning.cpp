@@ -163,16 +163,15 @@ std::vector<double> cuts_of_column(const Table<T>& table, std::int64_t column,
 // A column's cuts padded with +inf to 256, so that the search takes eight steps without a branch.
 struct PaddedCuts {
   std::array<double, 256> values;
-  Code missing;
 
-  PaddedCuts(const double* cuts, std::int64_t n) : missing(static_cast<Code>(n + 1)) {
+  PaddedCuts(const double* cuts, std::int64_t n) {
     values.fill(std::numeric_limits<double>::infinity());
     std::copy(cuts, cuts + n, values.begin());
   }
   Code code(double x) const {
     const double* at = values.data();
     for (int step = 128; step > 0; step /= 2) at += at[step - 1] < x ? step : 0;
-    return x == x ? static_cast<Code>(at - values.data()) : missing;
+    return x == x ? static_cast<Code>(at - values.data() + 1) : Code{0};
   }
 };
 
@@ -201,20 +200,21 @@ Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, in
 template <class T>
 void apply_cuts(const Table<T>& table, const double* cuts, const std::int64_t* first, Code* codes,
                 int n_threads) {
-  constexpr std::int64_t block = 4096;
+  constexpr std::int64_t block = 1024;
   const std::int64_t n_blocks = (table.n_rows + block - 1) / block;
-  const std::int64_t n_groups = (table.n_columns + lanes - 1) / lanes;
-  parallel_for(n_groups * n_blocks, n_threads, [&](std::int64_t task, int) {
-    const std::int64_t group = task / n_blocks, begin = task % n_blocks * block;
+  const std::int64_t n_tiles = (table.n_columns + tile - 1) / tile;
+  parallel_for(n_tiles * n_blocks, n_threads, [&](std::int64_t task, int) {
+    const std::int64_t t = task / n_blocks, begin = task % n_blocks * block;
     const std::int64_t end = std::min(begin + block, table.n_rows);
-    Code* const out = codes + group * table.n_rows * lanes;
-    std::memset(out + begin * lanes, 0, static_cast<std::size_t>((end - begin) * lanes));
-    const int n_lanes = static_cast<int>(std::min<std::int64_t>(lanes, table.n_columns - group * lanes));
-    for (int lane = 0; lane < n_lanes; ++lane) {
-      const std::int64_t column = group * lanes + lane;
+    const std::int64_t width = Codes::tile_width(table.n_columns, t);
+    Code* const out = codes + t * tile * table.n_rows;
+    std::memset(out + begin * width, 0, static_cast<std::size_t>((end - begin) * width));
+    const std::int64_t last = std::min<std::int64_t>(table.n_columns, (t + 1) * tile);
+    for (std::int64_t column = t * tile; column < last; ++column) {
       const PaddedCuts padded(cuts + first[column], first[column + 1] - first[column]);
+      Code* const to = out + column % tile;
       for (std::int64_t row = begin; row < end; ++row)
-        out[row * lanes + lane] = padded.code(static_cast<double>(table.at(row, column)));
+        to[row * width] = padded.code(static_cast<double>(table.at(row, column)));
     }
   });
 }

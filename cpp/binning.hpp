@@ -10,7 +10,7 @@
 namespace weald {
 
 // The cuts of column c are values[first[c]] < ... < values[first[c + 1] - 1]; a value x falls into
-// the bin numbered by how many cuts are below it, so x <= cut goes left.
+// the bin whose code is one more than the number of cuts below it, so x <= cut goes left.
 struct Cuts {
   std::vector<double> values;
   std::vector<std::int64_t> first;
@@ -25,7 +25,7 @@ double cut_between(double a, double b);
 template <class T>
 Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, int n_threads);
 
-// Writes the codes in the layout of `Codes`; n_bins[c] is the number of cuts plus one.
+// Writes the codes in the layout of `Codes`.
 template <class T>
 void apply_cuts(const Table<T>& table, const double* cuts, const std::int64_t* first, Code* codes,
                 int n_threads);

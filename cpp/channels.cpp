@@ -5,6 +5,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "kernels/kernels.hpp"
 #include "parallel.hpp"
 
 namespace weald {
@@ -12,10 +13,10 @@ namespace {
 
 constexpr std::int64_t block = 16384;
 
-// Runs visit(row) over blocks of rows in parallel; merge(partial) is called once per block, under a
-// lock: only for operations whose order cannot matter (integer sums, maxima).
+// Runs visit(partial, row) over blocks of rows in parallel; merge(partial) is called once per
+// block, under a lock: only for operations whose order cannot matter (integer sums, maxima).
 template <class Partial, class Visit, class Merge>
-void reduce_rows(const Row* rows, std::int64_t n, int n_threads, Partial start, Visit visit,
+void reduce_rows(const Row* rows, std::int64_t n, int n_threads, const Partial& start, Visit visit,
                  Merge merge) {
   std::mutex lock;
   parallel_for((n + block - 1) / block, n < 2 * block ? 1 : n_threads, [&](std::int64_t task, int) {
@@ -27,63 +28,137 @@ void reduce_rows(const Row* rows, std::int64_t n, int n_threads, Partial start, 
   });
 }
 
-struct Extremes {
-  double weight = 0.0, sum = 0.0;
-  std::int64_t copies = 0;
+int bits_of(std::int64_t x) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x)));
+}
+
+// Sums of a first, coarse rounding of the values: they tell how many bits each may have.
+constexpr int coarse_bits = 20;
+struct CoarseSums {
+  std::int64_t positive = 0, negative = 0, weight = 0;
+  Int128 squares = 0;
 };
 
 }  // namespace
 
 void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* rows,
-                       std::int64_t n_seen, bool needs_count, int n_threads) {
+                       std::int64_t n_seen, bool needs_count, Cells cells, int n_threads) {
   target_ = target;
   n_rows_ = n_rows;
-  const int n_channels = target.n_channels;
+  const Extremes all = extremes(rows, n_seen, n_threads);
+  const bool counts_copies = target.weight == nullptr;
+  weight_exponent_ = counts_copies ? 0 : exponent_above(all.weight);
+  sum_exponent_ = target.classes ? 0 : exponent_above(all.sum);
+  exact_weight_fixed_ = FixedPoint(weight_exponent_, counts_copies ? 0 : exact_bits);
+  exact_sum_fixed_ = FixedPoint(sum_exponent_, exact_bits);
+  weight_shift_ = exact_weight_fixed_.shift;
+  sum_shift_ = target.classes ? weight_shift_ : exact_sum_fixed_.shift;
+  is_packed_ = cells != Cells::wide &&
+               prepare_packed(all, rows, n_seen, cells == Cells::packed, n_threads);
+  if (!is_packed_) prepare_wide(all, rows, n_seen, needs_count, n_threads);
+}
 
+Channels::Extremes Channels::extremes(const Row* rows, std::int64_t n, int n_threads) const {
   Extremes all;
   reduce_rows(
-      rows, n_seen, n_threads, Extremes{},
+      rows, n, n_threads, Extremes{},
       [&](Extremes& part, Row row) {
-        if (target.weight) part.weight = std::max(part.weight, std::abs(target.weight[row]));
-        if (target.sums)
-          for (int k = 0; k < n_channels; ++k)
+        if (target_.weight) part.weight = std::max(part.weight, std::abs(target_.weight[row]));
+        if (target_.sums)
+          for (int k = 0; k < target_.n_channels; ++k)
             part.sum = std::max(part.sum, std::abs(sum_of_row(k, row)));
-        part.copies += target.copies ? target.copies[row] : 1;
+        part.copies += copies_of(row);
       },
       [&](const Extremes& part) {
         all.weight = std::max(all.weight, part.weight);
         all.sum = std::max(all.sum, part.sum);
         all.copies += part.copies;
       });
+  return all;
+}
 
-  const int bits = 62 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(all.copies)));
-  const bool counts_copies = target.weight == nullptr;
-  weight_exponent_ = counts_copies ? 0 : exponent_above(all.weight);
-  sum_exponent_ = target.classes ? 0 : exponent_above(all.sum);
+// Fits the values into 32 bits each; false if that is too coarse and is not a must.
+bool Channels::prepare_packed(const Extremes& all, const Row* rows, std::int64_t n, bool must,
+                              int n_threads) {
+  // A rounding moves each copy by at most half a step; with 2^30 copies that could fill the field.
+  if (!target_.sums || target_.n_channels != 1 || all.copies >= (std::int64_t{1} << 30))
+    return false;
+  const bool counts_copies = target_.weight == nullptr;
+  const FixedPoint coarse_sum(sum_exponent_, coarse_bits);
+  const FixedPoint coarse_weight(weight_exponent_, coarse_bits);
+  CoarseSums sums;
+  reduce_rows(
+      rows, n, n_threads, CoarseSums{},
+      [&](CoarseSums& part, Row row) {
+        const std::int64_t copies = copies_of(row), g = coarse_sum(sum_of_row(0, row));
+        (g < 0 ? part.negative : part.positive) += copies * (g < 0 ? -g : g);
+        part.squares += static_cast<Int128>(g * g) * copies;
+        if (!counts_copies) part.weight += copies * coarse_weight(target_.weight[row]);
+      },
+      [&](const CoarseSums& part) {
+        sums.positive += part.positive;
+        sums.negative += part.negative;
+        sums.squares += part.squares;
+        sums.weight += part.weight;
+      });
+  // The largest sum of either sign stays below 2^30, and rounding adds at most copies / 2 < 2^29.
+  const std::int64_t larger = std::max(sums.positive, sums.negative) + all.copies;
+  const int sum_bits = std::min(30, 30 - (bits_of(larger) - coarse_bits));
+  // Likewise for the hessians, which are never negative: below 2^31, plus rounding.
+  const int weight_bits =
+      counts_copies ? 0 : std::min(31, 31 - (bits_of(sums.weight + all.copies) - coarse_bits));
+  // Steps in coarse units: one step is 2^(coarse_bits - bits).
+  const auto fine_enough = [&](Int128 mean_times_copies, int bits, int power) {
+    const int spare = power * (bits - coarse_bits - 8);  // mean >= 2^(8 - bits + coarse_bits)
+    const Int128 copies = all.copies;
+    return spare >= 0 ? (mean_times_copies << std::min(spare, 40)) >= copies
+                      : mean_times_copies >= (copies << std::min(-spare, 80));
+  };
+  if (!must && (!fine_enough(sums.squares, sum_bits, 2) ||
+                (!counts_copies && !fine_enough(sums.weight, weight_bits, 1))))
+    return false;
+
+  const FixedPoint sum_fixed(sum_exponent_, sum_bits), weight_fixed(weight_exponent_, weight_bits);
+  packed_sum_exponent_ = -sum_fixed.shift;
+  weight_step_ = counts_copies ? 1.0 : scale_by_power(1.0, -weight_fixed.shift);
+  packed_most_weight_ = counts_copies ? 1 : weight_fixed(all.weight);
+  cell_size_ = 1;
+  count_index_ = -1;
+  values_.resize(static_cast<std::size_t>(n_rows_));
+  std::int64_t total = 0;
+  reduce_rows(
+      rows, n, n_threads, std::int64_t{0},
+      [&](std::int64_t& part, Row row) {
+        const std::int64_t h = counts_copies ? 1 : weight_fixed(target_.weight[row]);
+        values_[row] = copies_of(row) * pack(sum_fixed(sum_of_row(0, row)), h);
+        part += values_[row];
+      },
+      [&](std::int64_t part) { total += part; });
+  totals_.assign(1, total);
+  return true;
+}
+
+void Channels::prepare_wide(const Extremes& all, const Row* rows, std::int64_t n, bool needs_count,
+                            int n_threads) {
+  const int n_channels = target_.n_channels, bits = 62 - bits_of(all.copies);
+  const bool counts_copies = target_.weight == nullptr, own_count = needs_count && !counts_copies;
   const FixedPoint weight_fixed(weight_exponent_, counts_copies ? 0 : bits);
   const FixedPoint sum_fixed(sum_exponent_, bits);
   weight_step_ = scale_by_power(1.0, -weight_fixed.shift);
-  sum_step_ = target.classes ? weight_step_ : power_of_two(-bits);
-  exact_weight_fixed_ = FixedPoint(weight_exponent_, counts_copies ? 0 : exact_bits);
-  exact_sum_fixed_ = FixedPoint(sum_exponent_, exact_bits);
-  weight_shift_ = exact_weight_fixed_.shift;
-  sum_shift_ = target.classes ? weight_shift_ : exact_sum_fixed_.shift;
-
-  const bool own_count = needs_count && !counts_copies;
+  sum_step_ = target_.classes ? weight_step_ : power_of_two(-bits);
   cell_size_ = 1 + n_channels + (own_count ? 1 : 0);
   count_index_ = counts_copies ? 0 : (own_count ? 1 + n_channels : -1);
   totals_.assign(static_cast<std::size_t>(cell_size_), 0);
-  values_.resize(static_cast<std::size_t>(n_rows * (target.classes ? 1 : cell_size_)));
+  values_.resize(static_cast<std::size_t>(n_rows_ * (target_.classes ? 1 : cell_size_)));
 
   const auto write_row = [&](std::vector<std::int64_t>& part, Row row) {
-    const std::int64_t copies = target.copies ? target.copies[row] : 1;
-    const std::int64_t weight =
-        copies * (counts_copies ? 1 : weight_fixed(target.weight[row]));
+    const std::int64_t copies = copies_of(row);
+    const std::int64_t weight = copies * (counts_copies ? 1 : weight_fixed(target_.weight[row]));
     part[0] += weight;
     if (own_count) part[1 + n_channels] += copies;
-    if (target.classes) {
+    if (target_.classes) {
       values_[row] = weight;
-      part[1 + target.classes[row]] += weight;
+      part[1 + target_.classes[row]] += weight;
       return;
     }
     std::int64_t* const value = values_.data() + static_cast<std::int64_t>(row) * cell_size_;
@@ -94,18 +169,24 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
     }
     if (own_count) value[1 + n_channels] = copies;
   };
-  reduce_rows(rows, n_seen, n_threads,
-              std::vector<std::int64_t>(static_cast<std::size_t>(cell_size_), 0), write_row,
+  reduce_rows(rows, n, n_threads, std::vector<std::int64_t>(totals_.size(), 0), write_row,
               [&](const std::vector<std::int64_t>& part) {
                 for (int c = 0; c < cell_size_; ++c) totals_[c] += part[c];
               });
+}
+
+std::int64_t Channels::count(const Row* rows, std::int64_t n) const {
+  if (!target_.copies) return n;
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < n; ++i) total += target_.copies[rows[i]];
+  return total;
 }
 
 void Channels::exact_totals(const Row* rows, std::int64_t n, Int128* totals) const {
   std::fill(totals, totals + 1 + target_.n_channels, Int128{0});
   for (std::int64_t i = 0; i < n; ++i) {
     const Row row = rows[i];
-    const std::int64_t copies = target_.copies ? target_.copies[row] : 1;
+    const std::int64_t copies = copies_of(row);
     const Int128 weight =
         target_.weight ? static_cast<Int128>(exact_weight_fixed_(target_.weight[row])) * copies
                        : copies;
@@ -126,7 +207,7 @@ bool Channels::is_pure(const Row* rows, std::int64_t n) const {
       continue;
     }
     for (int k = 0; k < target_.n_channels; ++k) {
-      const double* sums = target_.sums + k * n_rows_;
+      const double* const sums = target_.sums + k * n_rows_;
       if (sums[rows[0]] != sums[rows[i]]) return false;
     }
   }

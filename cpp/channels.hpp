@@ -20,34 +20,48 @@ struct Target {
   int n_channels = 1;
 };
 
-// The integers of one histogram cell: [0] W, [1 .. n_channels] S, and last, where asked for and not
-// already told by W, the number of copies.
+// How a histogram cell holds its sums. `packed`: gradient and hessian in one 64-bit word. `wide`: a
+// 64-bit integer for W, for each S and, where asked for and not already told by W, for the copies.
+enum class Cells { automatic, packed, wide };
+
 class Channels {
  public:
   // Takes the rows of positive copies out of n_rows. Scales are powers of two set by the largest
-  // absolute value and the integer number of copies: the order of rows cannot matter, no sum can
-  // reach 2^62, and a step is at most 2^(ceil(log2(copies)) - 61) of the largest value.
+  // absolute values and by sums of integers: the order of rows cannot matter. Wide: no sum can
+  // reach 2^62, and a step is at most 2^(ceil(log2(copies)) - 61) of the largest value. Packed (one
+  // channel only): chosen where it keeps a step within 2^-8 of the root mean square of S and of the
+  // mean of W; no sum of g can leave 32 bits, nor one of h.
   void prepare(const Target& target, std::int64_t n_rows, const Row* rows, std::int64_t n_seen,
-               bool needs_count, int n_threads);
+               bool needs_count, Cells cells, int n_threads);
 
-  int cell_size() const { return cell_size_; }
+  bool is_packed() const { return is_packed_; }
+  int cell_size() const { return cell_size_; }  // in 64-bit integers
   int n_channels() const { return target_.n_channels; }
-  // The copies in a cell; W itself when every copy weighs 1. Negative: not tracked.
+  // The copies in a wide cell; W itself when every copy weighs 1. Negative: not tracked.
   int count_index() const { return count_index_; }
   const std::int64_t* totals() const { return totals_.data(); }
   const Target& target() const { return target_; }
 
+  // Wide cells. S is in units of 2^unit(), so that squares cannot overflow.
   double weight_of(const std::int64_t* cell) const {
     return static_cast<double>(cell[0]) * weight_step_;
   }
-  // In units of 2^unit(): at most about the number of copies in absolute value.
   double sum_of(const std::int64_t* cell, int channel) const {
     return static_cast<double>(cell[1 + channel]) * sum_step_;
   }
   int unit() const { return sum_exponent_; }
 
-  // The same numbers from the doubles themselves: what is stored in the model (exact_sum.hpp).
-  // totals[0] is W, totals[1 + k] is S of channel k.
+  // Packed cells: what one step of h weighs, the binary logarithm of one step of g, and the most
+  // steps of h that one copy has.
+  double packed_weight_step() const { return weight_step_; }
+  int packed_sum_exponent() const { return packed_sum_exponent_; }
+  std::int64_t packed_most_weight() const { return packed_most_weight_; }
+
+  // Copies among the rows.
+  std::int64_t count(const Row* rows, std::int64_t n) const;
+
+  // W and S from the doubles themselves: what is stored in the model (exact_sum.hpp). totals[0] is
+  // W, totals[1 + k] is S of channel k.
   void exact_totals(const Row* rows, std::int64_t n, Int128* totals) const;
   double exact_weight(const Int128* totals) const { return to_double(totals[0], weight_shift_); }
   double exact_sum(const Int128* totals, int channel) const {
@@ -57,24 +71,36 @@ class Channels {
   // Are all rows the same to the criterion, so that no split can help?
   bool is_pure(const Row* rows, std::int64_t n) const;
 
+  // Wide, class targets: [rows] the weight. Wide, others: [rows][cell_size]. Packed: [rows] the
+  // word. All times the copies.
   const std::int64_t* values() const { return values_.data(); }
 
  private:
-  Target target_;
-  std::int64_t n_rows_ = 0;
-  int cell_size_ = 2, count_index_ = -1;
-  int weight_exponent_ = 0, sum_exponent_ = 0;
+  struct Extremes {
+    double weight = 0.0, sum = 0.0;
+    std::int64_t copies = 0;
+  };
+  Extremes extremes(const Row* rows, std::int64_t n, int n_threads) const;
+  bool prepare_packed(const Extremes& all, const Row* rows, std::int64_t n, bool must,
+                      int n_threads);
+  void prepare_wide(const Extremes& all, const Row* rows, std::int64_t n, bool needs_count,
+                    int n_threads);
   double sum_of_row(int channel, Row row) const {
     const double sum = target_.sums[channel * n_rows_ + row];
     return target_.sums_per_weight && target_.weight ? sum * target_.weight[row] : sum;
   }
+  std::int64_t copies_of(Row row) const { return target_.copies ? target_.copies[row] : 1; }
 
+  Target target_;
+  std::int64_t n_rows_ = 0;
+  bool is_packed_ = false;
+  int cell_size_ = 2, count_index_ = -1;
+  int weight_exponent_ = 0, sum_exponent_ = 0, packed_sum_exponent_ = 0;
+  std::int64_t packed_most_weight_ = 1;
   double weight_step_ = 1.0, sum_step_ = 1.0;
   int weight_shift_ = 0, sum_shift_ = 0;
   FixedPoint exact_weight_fixed_, exact_sum_fixed_;
-  // Class targets: [rows] the weight; otherwise [rows][cell_size]; all times the copies.
-  std::vector<std::int64_t> values_;
-  std::vector<std::int64_t> totals_;
+  std::vector<std::int64_t> values_, totals_;
 };
 
 }  // namespace weald

@@ -1,11 +1,11 @@
 #include "grower.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/kernels.hpp"
 #include "parallel.hpp"
 
 namespace weald {
@@ -18,8 +18,11 @@ constexpr std::int64_t pool_bytes = std::int64_t{256} << 20;
 // Below this many additions a second thread costs more than it brings.
 constexpr std::int64_t worth_a_thread = 40'000;
 
-// Rows of one task where a node's rows are shared out among threads.
-constexpr std::int64_t row_block = 32'768;
+// Rows of one thread where a node's rows, not its columns, are shared out.
+constexpr std::int64_t part_rows = 8'192;
+
+// Rows of one task where all rows are passed over.
+constexpr std::int64_t block = 32'768;
 
 }  // namespace
 
@@ -27,13 +30,11 @@ Grower::Grower(const Codes& codes, std::string_view criterion, const TreeParams&
     : codes_(codes), criterion_(criterion), params_(params) {}
 
 Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
-  rows_.clear();
-  for (std::int64_t row = 0; row < codes_.n_rows; ++row)
-    if (!target.copies || target.copies[row] > 0) rows_.push_back(static_cast<Row>(row));
-  const bool needs_count =
-      params_.split.min_samples_leaf > 1 || params_.min_samples_split > 2;
-  channels_.prepare(target, codes_.n_rows, rows_.data(), static_cast<std::int64_t>(rows_.size()),
-                    needs_count, params_.n_threads);
+  rows_.start(codes_.n_rows, target.copies);
+  const bool needs_count = params_.split.min_samples_leaf > 1;
+  const Cells cells = criterion_ == Newton::name ? params_.cells : Cells::wide;
+  channels_.prepare(target, codes_.n_rows, rows_.at(0), rows_.size(), needs_count, cells,
+                    params_.n_threads);
   start();
   Tree tree;
   const bool known = AllCriteria::with_name(criterion_, [&]<Criterion C>(C) {
@@ -41,7 +42,7 @@ Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
     tree = emit<C>(leaf_of_row);
   });
   if (!known) throw std::invalid_argument("unknown criterion");
-  if (static_cast<std::int64_t>(rows_.size()) < codes_.n_rows) send_unseen_rows(tree, leaf_of_row);
+  if (rows_.size() < codes_.n_rows) send_unseen_rows(tree, leaf_of_row);
   return tree;
 }
 
@@ -52,7 +53,6 @@ void Grower::start() {
   }
   free_slots_.resize(pool_.size());
   std::iota(free_slots_.rbegin(), free_slots_.rend(), 0);
-  spare_rows_.resize(rows_.size());
   nodes_.clear();
   totals_.clear();
   frontier_.clear();
@@ -61,15 +61,18 @@ void Grower::start() {
 
 template <Criterion C>
 void Grower::run() {
-  look_at<C>(add_node(0, static_cast<std::int64_t>(rows_.size()), 0, channels_.totals()), -1, -1);
+  search<C>(look_at_root());
   while (!frontier_.empty() &&
          (params_.max_leaf_nodes == 0 || n_leaves_ < params_.max_leaf_nodes)) {
     if (interrupted()) throw Interrupted{};
-    const int node = pop();
-    split_node(node);
-    ++n_leaves_;
-    look_at<C>(nodes_[node].left, nodes_[node].right, nodes_[node].histogram);
+    search<C>(split_node(pop()));
   }
+}
+
+template <Criterion C>
+void Grower::search(const Pair& pair) {
+  if (!pair.wants_counted && !pair.wants_rest) return;
+  channels_.is_packed() ? search_packed(pair) : search_wide<C>(pair);
 }
 
 int Grower::add_node(std::int64_t begin, std::int64_t end, int depth, const std::int64_t* totals) {
@@ -78,18 +81,29 @@ int Grower::add_node(std::int64_t begin, std::int64_t end, int depth, const std:
   return static_cast<int>(nodes_.size()) - 1;
 }
 
+std::int64_t Grower::copies_in(int node) {
+  if (const int count = channels_.count_index(); count >= 0) return totals_of(node)[count];
+  return channels_.count(rows_.at(nodes_[node].begin), rows_in(node));
+}
+
+// May a node's children be split, as far as the limits on depth and leaves go?
+bool Grower::has_room_below(const Node& node) const {
+  return (params_.max_depth == 0 || node.depth + 1 < params_.max_depth) &&
+         (params_.max_leaf_nodes == 0 || n_leaves_ + 1 < params_.max_leaf_nodes);
+}
+
 bool Grower::may_split(int node) {
   const Node& n = nodes_[node];
   if (n.end - n.begin < 2 || (params_.max_depth > 0 && n.depth >= params_.max_depth)) return false;
   if (params_.max_leaf_nodes > 0 && n_leaves_ >= params_.max_leaf_nodes) return false;
-  if (const int count = channels_.count_index(); count >= 0) {
-    const std::int64_t copies = totals_of(node)[count];
-    if (copies < params_.min_samples_split || copies / 2 < params_.split.min_samples_leaf)
-      return false;
+  const std::int64_t least = params_.split.min_samples_leaf;
+  if (least > 1 || params_.min_samples_split > 2) {
+    const std::int64_t copies = copies_in(node);
+    if (copies < params_.min_samples_split || copies / 2 < least) return false;
   }
   // Where every gain is welcome, only a node of equal rows ends by itself.
   const bool any_gain = params_.split.min_gain < 0.0;
-  return !any_gain || !channels_.is_pure(rows_.data() + n.begin, n.end - n.begin);
+  return !any_gain || !channels_.is_pure(rows_.at(n.begin), n.end - n.begin);
 }
 
 bool Grower::comes_before(int a, int b) const {
@@ -115,60 +129,59 @@ int Grower::pop() {
   return node;
 }
 
-void Grower::split_node(int node) {
-  const std::int64_t middle = partition(node);
-  const Node parent = std::move(nodes_[node]);
-  std::vector<std::int64_t> right(totals_of(node), totals_of(node) + channels_.cell_size());
-  for (std::size_t c = 0; c < right.size(); ++c) right[c] -= parent.left_totals[c];
-  const int left_child = add_node(parent.begin, middle, parent.depth + 1, parent.left_totals.data());
-  const int right_child = add_node(middle, parent.end, parent.depth + 1, right.data());
-  nodes_[node] = {parent.begin,     parent.end,   parent.depth, left_child, right_child,
-                  parent.histogram, parent.split, {}};
+Grower::Pair Grower::look_at_root() {
+  const int root = add_node(0, rows_.size(), 0, channels_.totals());
+  const bool wanted = may_split(root);
+  if (wanted) nodes_[root].histogram = fill_histogram(root);
+  return {root, -1, wanted, false, false};
 }
 
-// Moves the rows that go left to the front, keeping the order on both sides, and returns where the
-// right ones begin. Blocks are sorted out in parallel: lefts stay in place, rights go to the spare.
-std::int64_t Grower::partition(int node) {
-  const Node& n = nodes_[node];
-  const Split& split = n.split;
-  const Code* const group = codes_.group(split.column / lanes);
-  const int lane = split.column % lanes;
-  const Code last_left = static_cast<Code>(split.bin);
-  const Code missing = static_cast<Code>(codes_.n_bins[split.column]);
-  const std::int64_t size = n.end - n.begin, n_blocks = (size + row_block - 1) / row_block;
-  std::vector<std::int64_t> lefts(static_cast<std::size_t>(n_blocks));
-  parallel_for(n_blocks, n_blocks > 1 ? params_.n_threads : 1, [&](std::int64_t block, int) {
-    const std::int64_t begin = n.begin + block * row_block;
-    const std::int64_t end = std::min(begin + row_block, n.end);
-    Row* left = rows_.data() + begin;
-    Row* right = spare_rows_.data() + begin;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const Row row = rows_[i];
-      const Code code = group[static_cast<std::int64_t>(row) * lanes + lane];
-      const bool goes_left = code == missing ? split.missing_left : code <= last_left;
-      *left = row;
-      *right = row;
-      left += goes_left;
-      right += !goes_left;
-    }
-    lefts[block] = left - (rows_.data() + begin);
-  });
-  std::int64_t at = n.begin;
-  for (std::int64_t block = 0; block < n_blocks; ++block) {
-    const std::int64_t begin = n.begin + block * row_block;
-    std::memmove(rows_.data() + at, rows_.data() + begin,
-                 static_cast<std::size_t>(lefts[block]) * sizeof(Row));
-    at += lefts[block];
+// Sends a node's rows to its children. The lighter child's histogram is counted on the way, while
+// the rows' codes are near; the other's is what is left of the parent's.
+Grower::Pair Grower::split_node(int node) {
+  const Node parent = std::move(nodes_[node]);
+  std::vector<std::int64_t> right_totals(totals_of(node), totals_of(node) + channels_.cell_size());
+  for (std::size_t c = 0; c < right_totals.size(); ++c) right_totals[c] -= parent.left_totals[c];
+  const auto weight = [&](const std::vector<std::int64_t>& totals) {
+    return channels_.is_packed() ? packed_h(totals[0]) : totals[0];
+  };
+  const bool count_left = weight(parent.left_totals) <= weight(right_totals);
+  const bool counts = has_room_below(parent);
+
+  const int n_threads = threads_for(parent.end - parent.begin);
+  std::vector<int> slots(counts ? static_cast<std::size_t>(n_threads) : 0);
+  for (int& slot : slots) {
+    slot = take_slot();
+    std::fill_n(cells_of(slot), layout_[0].size(), 0);
   }
-  const std::int64_t middle = at;
-  for (std::int64_t block = 0; block < n_blocks; ++block) {
-    const std::int64_t begin = n.begin + block * row_block;
-    const std::int64_t n_right = std::min(row_block, n.end - begin) - lefts[block];
-    std::memcpy(rows_.data() + at, spare_rows_.data() + begin,
-                static_cast<std::size_t>(n_right) * sizeof(Row));
-    at += n_right;
-  }
-  return middle;
+  const Split& split = parent.split;
+  const int g = split.column / lanes;
+  const Code offset = split.missing_left ? 0 : 1;
+  const Partition::Test test{codes_.group(g) + split.column % lanes, codes_.stride(g), offset,
+                             static_cast<Code>(split.bin - offset)};
+  const std::int64_t middle = rows_.split(
+      parent.begin, parent.end, test, n_threads,
+      [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right, int worker) {
+        if (counts)
+          add_rows(codes_, layout_[0], channels_, count_left ? left : right, 0,
+                   count_left ? n_left : n_right, cells_of(slots[worker]));
+      });
+  merge(slots);
+
+  ++n_leaves_;
+  const int left = add_node(parent.begin, middle, parent.depth + 1, parent.left_totals.data());
+  const int right = add_node(middle, parent.end, parent.depth + 1, right_totals.data());
+  nodes_[node] = {parent.begin, parent.end, parent.depth, left, right, -1, parent.split, {}};
+  Pair pair{count_left ? left : right, count_left ? right : left, false, false, false};
+  pair.wants_counted = counts && may_split(pair.counted);
+  pair.wants_rest = counts && may_split(pair.rest);
+  pair.subtract = pair.wants_rest && parent.histogram >= 0;
+  if (counts) nodes_[pair.counted].histogram = slots[0];
+  if (pair.subtract) nodes_[pair.rest].histogram = parent.histogram;
+  if (!pair.subtract) give_slot(parent.histogram);
+  if (pair.wants_rest && !pair.subtract) nodes_[pair.rest].histogram = fill_histogram(pair.rest);
+  if (!pair.wants_counted && !pair.wants_rest) settle(pair.counted, {});
+  return pair;
 }
 
 int Grower::take_slot() {
@@ -185,59 +198,55 @@ void Grower::give_slot(int slot) {
   if (slot >= 0) free_slots_.push_back(slot);
 }
 
+// Adds the histograms of all slots to the first and gives the others back.
+void Grower::merge(const std::vector<int>& slots) {
+  for (std::size_t part = 1; part < slots.size(); ++part) {
+    std::int64_t* const sum = cells_of(slots[0]);
+    const std::int64_t* const more = cells_of(slots[part]);
+    for (std::int64_t i = 0; i < layout_[0].size(); ++i) sum[i] += more[i];
+    give_slot(slots[part]);
+  }
+}
+
 int Grower::threads_for(std::int64_t n_rows) const {
   const std::int64_t work = n_rows * codes_.n_columns + layout_[0].size() / 2;
   return work < worth_a_thread ? 1 : params_.n_threads;
 }
 
-// Counts a node's rows into its histogram. A large node's rows are shared out in blocks: each
-// block beyond the first counts into a spare histogram that is added afterwards.
-void Grower::fill_histogram(int node) {
+// Counts a node's rows and returns the slot of the histogram.
+int Grower::fill_histogram(int node) {
   const HistogramLayout& layout = layout_[0];
   const std::int64_t n = rows_in(node);
-  const int n_threads = threads_for(n), n_groups = codes_.n_groups();
-  const std::int64_t n_parts =
-      std::clamp<std::int64_t>(n / row_block, 1, n_threads > 1 ? n_threads : 1);
+  const int n_threads = threads_for(n);
+  const std::int64_t n_parts = std::clamp<std::int64_t>(n / part_rows, 1, n_threads);
   std::vector<int> slots(static_cast<std::size_t>(n_parts));
   for (int& slot : slots) slot = take_slot();
-  nodes_[node].histogram = slots[0];
-  const Row* const rows = rows_.data() + nodes_[node].begin;
-  parallel_for(n_groups * n_parts, n_threads, [&](std::int64_t task, int) {
-    const int g = static_cast<int>(task / n_parts);
-    const std::int64_t part = task % n_parts;
-    std::int64_t* const cells = cells_of(slots[part]);
-    std::fill(cells + layout.group_begin(g), cells + layout.group_end(g), 0);
+  const bool all_rows = n == codes_.n_rows;  // then they are in order
+  const Row* const rows = rows_.at(nodes_[node].begin);
+  parallel_for(n_parts, n_threads, [&](std::int64_t part, int) {
     const std::int64_t begin = n * part / n_parts, end = n * (part + 1) / n_parts;
-    add_rows(codes_, g, channels_, rows + begin, end - begin, cells + layout.group_begin(g));
+    std::fill_n(cells_of(slots[part]), layout.size(), 0);
+    add_rows(codes_, layout, channels_, all_rows ? nullptr : rows + begin, begin, end - begin,
+             cells_of(slots[part]));
   });
-  for (std::int64_t part = 1; part < n_parts; ++part) {
-    std::int64_t* const sum = cells_of(slots[0]);
-    const std::int64_t* const more = cells_of(slots[part]);
-    for (std::int64_t i = 0; i < layout.size(); ++i) sum[i] += more[i];
-    give_slot(slots[part]);
-  }
+  merge(slots);
+  return slots[0];
 }
 
-// Finds the best split of one or two new nodes (b = -1: only a) and queues those that have one.
-// With the parent's histogram at hand only the smaller child is counted; the other is the rest.
-template <Criterion C>
-void Grower::look_at(int a, int b, int parent_slot) {
+void Grower::subtract_group(int g, const Pair& pair) {
   const HistogramLayout& layout = layout_[0];
-  const int small = b < 0 || rows_in(a) <= rows_in(b) ? a : b, large = small == a ? b : a;
-  const bool wants_small = may_split(small), wants_large = large >= 0 && may_split(large);
-  if (!wants_small && !wants_large) return give_slot(parent_slot);
-  const bool subtract = parent_slot >= 0 && wants_large;
-  if (wants_small || subtract) fill_histogram(small);
-  if (subtract) {
-    nodes_[large].histogram = parent_slot;
-  } else {
-    give_slot(parent_slot);
-    if (wants_large) fill_histogram(large);
-  }
+  const std::int64_t begin = layout.group_begin(g);
+  kernels().subtract(cells_of(nodes_[pair.rest].histogram) + begin,
+                     cells_of(nodes_[pair.counted].histogram) + begin,
+                     layout.group_end(g) - begin);
+}
 
+template <Criterion C>
+void Grower::search_wide(const Pair& pair) {
+  const HistogramLayout& layout = layout_[0];
   const auto n_groups = static_cast<std::size_t>(codes_.n_groups());
-  std::vector<Split> found_small(n_groups), found_large(n_groups);
-  const auto search = [&](int node, int g, Split& best) {
+  std::vector<Split> found_counted(n_groups), found_rest(n_groups);
+  const auto look = [&](int node, int g, Split& best) {
     SplitSearch<C> search(channels_, params_.split, totals_of(node));
     const std::int64_t* const cells = cells_of(nodes_[node].histogram);
     for (int column = g * lanes; column < g * lanes + codes_.lanes_of(g); ++column)
@@ -246,23 +255,47 @@ void Grower::look_at(int a, int b, int parent_slot) {
   };
   parallel_for(codes_.n_groups(), threads_for(0), [&](std::int64_t task, int) {
     const int g = static_cast<int>(task);
-    if (subtract) {
-      const std::int64_t* const taken = cells_of(nodes_[small].histogram);
-      std::int64_t* const rest = cells_of(nodes_[large].histogram);
-      for (auto i = layout.group_begin(g); i < layout.group_end(g); ++i) rest[i] -= taken[i];
-    }
-    if (wants_small) search(small, g, found_small[g]);
-    if (wants_large) search(large, g, found_large[g]);
+    if (pair.subtract) subtract_group(g, pair);
+    if (pair.wants_counted) look(pair.counted, g, found_counted[g]);
+    if (pair.wants_rest) look(pair.rest, g, found_rest[g]);
   });
-  settle(small, found_small);
-  if (wants_large) settle(large, found_large);
+  const auto best_of = [](const std::vector<Split>& found) {
+    Split best;
+    for (const Split& split : found)
+      if (split.gain > best.gain) best = split;
+    return best;
+  };
+  settle(pair.counted, best_of(found_counted));
+  if (pair.wants_rest) settle(pair.rest, best_of(found_rest));
 }
 
-// Takes the best of the splits found, group by group, and queues the node; or lets it be a leaf.
-void Grower::settle(int i, const std::vector<Split>& found) {
+void Grower::search_packed(const Pair& pair) {
+  const auto n_groups = static_cast<std::size_t>(codes_.n_groups());
+  std::vector<LaneBests> found_counted(n_groups), found_rest(n_groups);
+  const auto search_of = [&](int node) {
+    return PackedSearch(codes_, layout_[0], channels_, params_.split, totals_of(node)[0]);
+  };
+  parallel_for(codes_.n_groups(), threads_for(0), [&](std::int64_t task, int) {
+    const int g = static_cast<int>(task);
+    const auto look = [&](int node) {
+      return search_of(node).look(g, cells_of(nodes_[node].histogram));
+    };
+    if (pair.subtract) subtract_group(g, pair);
+    if (pair.wants_counted) found_counted[g] = look(pair.counted);
+    if (pair.wants_rest) found_rest[g] = look(pair.rest);
+  });
+  const auto decide = [&](int node, const std::vector<LaneBests>& found) {
+    const Node& n = nodes_[node];
+    return search_of(node).decide(found, cells_of(n.histogram), rows_.at(n.begin), rows_in(node));
+  };
+  settle(pair.counted, pair.wants_counted ? decide(pair.counted, found_counted) : Split{});
+  if (pair.wants_rest) settle(pair.rest, decide(pair.rest, found_rest));
+}
+
+// Queues a node with the split found for it; or lets it be a leaf.
+void Grower::settle(int i, const Split& found) {
   Node& node = nodes_[i];
-  for (const Split& split : found)
-    if (split.found() && split.gain > node.split.gain) node.split = split;
+  node.split = found;
   if (node.split.found()) {
     const HistogramLayout& layout = layout_[0];
     const std::int64_t* const cells =
@@ -272,9 +305,8 @@ void Grower::settle(int i, const std::vector<Split>& found) {
       for (int c = 0; c < layout.cell_size(); ++c)
         node.left_totals[c] += cells[bin * layout.bin_stride() + c];
     };
-    for (int bin = 0; bin <= node.split.bin; ++bin) add(bin);
-    // Where no row is missing this adds an empty cell.
-    if (node.split.missing_left) add(codes_.n_bins[node.split.column]);
+    // Where no row is missing, bin 0 is an empty cell.
+    for (int bin = node.split.missing_left ? 0 : 1; bin <= node.split.bin; ++bin) add(bin);
     push(i);
   }
   const auto in_use = static_cast<std::int64_t>(pool_.size() - free_slots_.size());
@@ -292,7 +324,7 @@ std::vector<Int128> Grower::exact_totals() const {
                [&](std::int64_t i, int) {
                  const Node& node = nodes_[i];
                  if (node.left >= 0) return;
-                 channels_.exact_totals(rows_.data() + node.begin, node.end - node.begin,
+                 channels_.exact_totals(rows_.at(node.begin), node.end - node.begin,
                                         exact.data() + i * n_totals);
                });
   for (std::size_t i = nodes_.size(); i-- > 0;) {  // children are numbered after their parent
@@ -339,7 +371,7 @@ Tree Grower::emit(std::int32_t* leaf_of_row) {
       for (int k = 0; k < n_channels; ++k)
         tree.value.push_back(
             C::leaf_value(channels_.exact_sum(totals(i), k), weight, params_.split.penalty));
-      for (std::int64_t r = node.begin; r < node.end; ++r) leaf_of_row[rows_[r]] = n_leaves;
+      for (std::int64_t r = node.begin; r < node.end; ++r) leaf_of_row[*rows_.at(r)] = n_leaves;
       ++n_leaves;
     } else {
       const double gain = score(node.left) + score(node.right) - score(i);
@@ -358,16 +390,15 @@ void Grower::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const
     while (tree.feature[at] >= 0) {
       const int column = tree.feature[at];
       const Code code = codes_.at(row, column);
-      const bool goes_left = code == codes_.n_bins[column] ? tree.missing_left[at] != 0
-                                                           : code <= tree.code[at];
+      const bool goes_left = code == 0 ? tree.missing_left[at] != 0 : code <= tree.code[at];
       at = goes_left ? at + 1 : tree.right[at];
     }
     leaf_of_row[row] = tree.right[at];
   };
-  const std::int64_t n_blocks = (codes_.n_rows + row_block - 1) / row_block;
-  parallel_for(n_blocks, params_.n_threads, [&](std::int64_t block, int) {
-    const std::int64_t end = std::min((block + 1) * row_block, codes_.n_rows);
-    for (std::int64_t row = block * row_block; row < end; ++row)
+  const std::int64_t n_blocks = (codes_.n_rows + block - 1) / block;
+  parallel_for(n_blocks, params_.n_threads, [&](std::int64_t task, int) {
+    const std::int64_t end = std::min((task + 1) * block, codes_.n_rows);
+    for (std::int64_t row = task * block; row < end; ++row)
       if (copies[row] <= 0) send(static_cast<Row>(row));
   });
 }

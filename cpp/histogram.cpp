@@ -2,83 +2,60 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
+
+#include "kernels/kernels.hpp"
 
 namespace weald {
 namespace {
 
-constexpr std::int64_t prefetch_distance = 16;
-
-inline std::uint64_t eight_codes(const Code* group, Row row) {
-  std::uint64_t word;
-  std::memcpy(&word, group + static_cast<std::int64_t>(row) * lanes, sizeof word);
-  return word;
-}
-
-inline std::int64_t code_in(std::uint64_t word, int lane) {
-  return static_cast<std::int64_t>((word >> (8 * lane)) & 0xff);
-}
-
-// Cells of a size known to the compiler: the common case of one channel, with or without a count.
-template <int n_lanes, int cell_size>
-void add_fixed(const Code* group, const std::int64_t* values, const Row* rows, std::int64_t n,
-               std::int64_t* cells) {
+// Adds one row's integers to the cells of its bins, one lane after another.
+template <class AddToCell>
+void add_wide(const Codes& codes, int group, int cell_size, const Row* rows, std::int64_t begin,
+              std::int64_t n, std::int64_t* cells, AddToCell&& add) {
+  const Code* const data = codes.group(group);
+  const std::int64_t stride = codes.stride(group);
+  const int n_lanes = codes.lanes_of(group);
   for (std::int64_t i = 0; i < n; ++i) {
-    if (i + prefetch_distance < n) {
-      const std::int64_t next = rows[i + prefetch_distance];
-      __builtin_prefetch(group + next * lanes);
-      __builtin_prefetch(values + next * cell_size);
-    }
-    const std::uint64_t word = eight_codes(group, rows[i]);
-    const std::int64_t* const value = values + static_cast<std::int64_t>(rows[i]) * cell_size;
-    std::int64_t row_value[cell_size];
-    for (int c = 0; c < cell_size; ++c) row_value[c] = value[c];
-    for (int lane = 0; lane < n_lanes; ++lane) {
-      std::int64_t* const cell = cells + (code_in(word, lane) * lanes + lane) * cell_size;
-      for (int c = 0; c < cell_size; ++c) cell[c] += row_value[c];
-    }
+    const std::int64_t row = rows ? static_cast<std::int64_t>(rows[i]) : begin + i;
+    const Code* const code = data + row * stride;
+    for (int lane = 0; lane < n_lanes; ++lane)
+      add(cells + (std::int64_t{code[lane]} * lanes + lane) * cell_size, row);
   }
 }
 
-void add_any(int n_lanes, int cell_size, const Code* group, const std::int64_t* values,
-             const Row* rows, std::int64_t n, std::int64_t* cells) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::uint64_t word = eight_codes(group, rows[i]);
-    const std::int64_t* const value = values + static_cast<std::int64_t>(rows[i]) * cell_size;
-    for (int lane = 0; lane < n_lanes; ++lane) {
-      std::int64_t* const cell = cells + (code_in(word, lane) * lanes + lane) * cell_size;
-      for (int c = 0; c < cell_size; ++c) cell[c] += value[c];
-    }
-  }
+// Cells of a size known to the compiler, so that it can add them as one.
+template <int cell_size>
+void add_fixed(const Codes& codes, int group, const Channels& channels, const Row* rows,
+               std::int64_t begin, std::int64_t n, std::int64_t* cells) {
+  const std::int64_t* const values = channels.values();
+  add_wide(codes, group, cell_size, rows, begin, n, cells,
+           [values](std::int64_t* cell, std::int64_t row) {
+             for (int c = 0; c < cell_size; ++c) cell[c] += values[row * cell_size + c];
+           });
+}
+
+void add_any(const Codes& codes, int group, const Channels& channels, const Row* rows,
+             std::int64_t begin, std::int64_t n, std::int64_t* cells) {
+  const std::int64_t* const values = channels.values();
+  const int cell_size = channels.cell_size();
+  add_wide(codes, group, cell_size, rows, begin, n, cells,
+           [values, cell_size](std::int64_t* cell, std::int64_t row) {
+             for (int c = 0; c < cell_size; ++c) cell[c] += values[row * cell_size + c];
+           });
 }
 
 // One-hot channels: a row touches W, the sum of its class and, if kept, the count.
-void add_classes(int n_lanes, const Channels& channels, const Code* group, const Row* rows,
-                 std::int64_t n, std::int64_t* cells) {
+void add_classes(const Codes& codes, int group, const Channels& channels, const Row* rows,
+                 std::int64_t begin, std::int64_t n, std::int64_t* cells) {
   const Target& target = channels.target();
-  const int cell_size = channels.cell_size(), count = channels.count_index();
-  for (std::int64_t i = 0; i < n; ++i) {
-    const Row row = rows[i];
-    const std::uint64_t word = eight_codes(group, row);
-    const std::int64_t weight = channels.values()[row];
-    const std::int64_t copies = target.copies ? target.copies[row] : 1;
-    const int hot = 1 + target.classes[row];
-    for (int lane = 0; lane < n_lanes; ++lane) {
-      std::int64_t* const cell = cells + (code_in(word, lane) * lanes + lane) * cell_size;
-      cell[0] += weight;
-      cell[hot] += weight;
-      if (count > 0) cell[count] += copies;
-    }
-  }
-}
-
-template <int cell_size, int... lane_counts>
-void dispatch_lanes(int n_lanes, std::integer_sequence<int, lane_counts...>, const Code* group,
-                    const std::int64_t* values, const Row* rows, std::int64_t n,
-                    std::int64_t* cells) {
-  ((n_lanes == lane_counts + 1 &&
-    (add_fixed<lane_counts + 1, cell_size>(group, values, rows, n, cells), true)) ||
-   ...);
+  const std::int64_t* const weights = channels.values();
+  const int count = channels.count_index();
+  add_wide(codes, group, channels.cell_size(), rows, begin, n, cells,
+           [&target, weights, count](std::int64_t* cell, std::int64_t row) {
+             cell[0] += weights[row];
+             cell[1 + target.classes[row]] += weights[row];
+             if (count > 0) cell[count] += target.copies ? target.copies[row] : 1;
+           });
 }
 
 }  // namespace
@@ -92,20 +69,29 @@ HistogramLayout::HistogramLayout(const Codes& codes, int cell_size) : cell_size_
   }
 }
 
-void add_rows(const Codes& codes, int group, const Channels& channels, const Row* rows,
-              std::int64_t n, std::int64_t* group_cells) {
-  const int n_lanes = codes.lanes_of(group), cell_size = channels.cell_size();
-  const Code* const data = codes.group(group);
-  const auto every_lane_count = std::make_integer_sequence<int, lanes>{};
-  if (channels.target().classes) {
-    add_classes(n_lanes, channels, data, rows, n, group_cells);
-  } else if (cell_size == 2) {
-    dispatch_lanes<2>(n_lanes, every_lane_count, data, channels.values(), rows, n, group_cells);
-  } else if (cell_size == 3) {
-    dispatch_lanes<3>(n_lanes, every_lane_count, data, channels.values(), rows, n, group_cells);
-  } else {
-    add_any(n_lanes, cell_size, data, channels.values(), rows, n, group_cells);
+void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int last,
+              const Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
+              std::int64_t* cells) {
+  if (channels.is_packed()) {
+    std::int64_t* group_cells[tile / lanes];
+    for (int g = first; g < last; ++g) group_cells[g - first] = cells + layout.group_begin(g);
+    kernels().add_packed(codes, first, last, channels.values(), rows, begin, n, group_cells);
+    return;
   }
+  const auto add = channels.target().classes     ? add_classes
+                   : channels.cell_size() == 2   ? add_fixed<2>
+                   : channels.cell_size() == 3   ? add_fixed<3>
+                                                 : add_any;
+  for (int g = first; g < last; ++g)
+    add(codes, g, channels, rows, begin, n, cells + layout.group_begin(g));
+}
+
+void add_rows(const Codes& codes, const HistogramLayout& layout, const Channels& channels,
+              const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells) {
+  constexpr int step = tile / lanes;
+  for (int first = 0; first < codes.n_groups(); first += step)
+    add_rows(codes, layout, first, std::min(first + step, codes.n_groups()), channels, rows, begin,
+             n, cells);
 }
 
 }  // namespace weald

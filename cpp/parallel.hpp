@@ -1,7 +1,6 @@
 // The core's only door to threads: how many cores are ours, a parallel loop, and a way to stop it.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>

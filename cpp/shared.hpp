@@ -11,29 +11,44 @@
 
 namespace weald {
 
-using Code = std::uint8_t;  // a binned value; the code after a column's last bin means "missing"
+using Code = std::uint8_t;  // a binned value: 0 is missing, 1 the lowest bin
 using Row = std::uint32_t;  // a row's number; the bindings refuse tables of 2^32 rows
 
-constexpr int max_value_bins = 255;  // plus one code for missing: a code fits one byte
-constexpr int lanes = 8;             // columns whose codes lie side by side: one 64-bit load per row
+constexpr int max_value_bins = 255;  // plus missing: a code fits one byte
+constexpr int lanes = 8;             // columns whose codes one 64-bit load brings
+constexpr int tile = 64;             // columns of a row that lie side by side: one cache line
 
-// The binned table. Columns are stored in groups of eight, row after row inside a group, so that
-// one load brings the codes of eight columns: code(row, column) =
-// data[((column / 8) * n_rows + row) * 8 + column % 8]. Lanes past the last column hold zeros.
+// The binned table. Columns are stored in tiles of 64, row after row inside a tile, so that a row
+// of a node, wherever it lies, costs one cache line for 64 columns. The last tile is as wide as it
+// must be, in steps of eight columns; lanes past the last column hold zeros.
 struct Codes {
   const Code* data;
   std::int64_t n_rows;
   int n_columns;
-  const std::int32_t* n_bins;  // value bins of each column; the missing code equals this number
+  const std::int32_t* n_bins;  // value bins of each column; codes are 1 .. n_bins
 
   int n_groups() const { return (n_columns + lanes - 1) / lanes; }
-  const Code* group(int g) const { return data + static_cast<std::int64_t>(g) * n_rows * lanes; }
-  int lanes_of(int g) const {
-    const int left = n_columns - g * lanes;
+  int lanes_of(int group) const {
+    const int left = n_columns - group * lanes;
     return left < lanes ? left : lanes;
   }
+  // The codes of a group of eight columns: row r at group(g) + r * stride(g).
+  const Code* group(int g) const {
+    const std::int64_t column = std::int64_t{g} * lanes;
+    return data + column / tile * tile * n_rows + column % tile;
+  }
+  std::int64_t stride(int g) const { return tile_width(n_columns, g * lanes / tile); }
   Code at(Row row, int column) const {
-    return group(column / lanes)[static_cast<std::int64_t>(row) * lanes + column % lanes];
+    const int g = column / lanes;
+    return group(g)[row * stride(g) + column % lanes];
+  }
+
+  static constexpr std::int64_t tile_width(std::int64_t n_columns, std::int64_t t) {
+    const std::int64_t left = n_columns - t * tile;
+    return left >= tile ? tile : (left + lanes - 1) / lanes * lanes;
+  }
+  static constexpr std::int64_t bytes(std::int64_t n_rows, std::int64_t n_columns) {
+    return n_rows * ((n_columns + lanes - 1) / lanes * lanes);
   }
 };
 

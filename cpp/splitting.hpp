@@ -10,11 +10,12 @@
 #include "channels.hpp"
 #include "criteria/criteria.hpp"
 #include "histogram.hpp"
+#include "kernels/kernels.hpp"
 #include "shared.hpp"
 
 namespace weald {
 
-// Rows whose code is at most `bin` go left; missing ones go where `missing_left` says.
+// Rows of codes 1 .. bin go left; missing ones (code 0) go where `missing_left` says.
 struct Split {
   double gain = -std::numeric_limits<double>::infinity();
   int column = -1;
@@ -48,21 +49,20 @@ class SplitSearch {
     gain_unit_ = 2 * (C::is_quadratic ? channels.unit() : 0);
   }
 
-  // `cells` points at the column's first cell, `bin_stride` leads from bin to bin.
-  void try_column(int column, const std::int64_t* cells, std::int64_t bin_stride, int n_bins,
+  // `missing` points at the column's first cell, `bin_stride` leads from bin to bin.
+  void try_column(int column, const std::int64_t* missing, std::int64_t bin_stride, int n_bins,
                   Split& best) {
     const int cell_size = channels_.cell_size();
-    const std::int64_t* const missing = cells + n_bins * bin_stride;
     const bool has_missing = any_of(missing);
     std::fill(left_.begin(), left_.end(), 0);
     // With missing values the last cut is "present or not": every value left, missing right.
     const int last = has_missing ? n_bins : n_bins - 1;
-    for (int bin = 0; bin < last; ++bin) {
-      const std::int64_t* const cell = cells + bin * bin_stride;
+    for (int bin = 1; bin <= last; ++bin) {
+      const std::int64_t* const cell = missing + bin * bin_stride;
       if (!any_of(cell)) continue;  // the same two children as the cut before
       for (int c = 0; c < cell_size; ++c) left_[c] += cell[c];
       try_split(column, bin, false, left_.data(), has_missing, best);
-      if (!has_missing || bin == n_bins - 1) continue;
+      if (!has_missing || bin == n_bins) continue;
       for (int c = 0; c < cell_size; ++c) side_[c] = left_[c] + missing[c];
       try_split(column, bin, true, side_.data(), true, best);
     }
@@ -112,6 +112,31 @@ class SplitSearch {
   int gain_unit_;  // the true gain is the computed one times 2^gain_unit_
   std::vector<double> sums_;
   std::vector<std::int64_t> left_, right_, side_;
+};
+
+// The same search for the newton criterion on packed cells, eight columns at once.
+class PackedSearch {
+ public:
+  PackedSearch(const Codes& codes, const HistogramLayout& layout, const Channels& channels,
+               const SplitLimits& limits, std::int64_t total);
+
+  // The best cuts of a group's columns, given the node's cells.
+  LaneBests look(int group, const std::int64_t* cells) const;
+
+  // Joins the groups' cuts. Where one that is not proven to leave enough rows on both sides might
+  // win, the group's rows are counted to decide it.
+  Split decide(const std::vector<LaneBests>& bests, const std::int64_t* cells, const Row* rows,
+               std::int64_t n_rows) const;
+
+ private:
+  void take(int group, const LaneBests& bests, double& score, Split& best,
+            const std::int64_t* cells) const;
+
+  const Codes& codes_;
+  const HistogramLayout& layout_;
+  const Channels& channels_;
+  const SplitLimits& limits_;
+  PackedNode node_;
 };
 
 }  // namespace weald

@@ -22,6 +22,5 @@ def listing(names: Iterable[object], most: int = 10) -> str:
 def wrong_parameter(owner: object, name: str, expected: str, got: object) -> str:
     """Word the error for a constructor parameter, as scikit-learn words its own."""
     return (
-        f"The {name!r} parameter of {type(owner).__name__} must be {expected}. "
-        f"Got {got!r} instead."
+        f"The {name!r} parameter of {type(owner).__name__} must be {expected}. Got {got!r} instead."
     )

@@ -100,8 +100,10 @@ class Seed:
     expected: str = "an int in the range [0, 4294967295], a RandomState instance or None"
 
     def admits(self, value: object) -> bool:
-        return value is None or isinstance(value, np.random.RandomState) or (
-            Whole(0, 2**32 - 1).admits(value)
+        return (
+            value is None
+            or isinstance(value, np.random.RandomState)
+            or Whole(0, 2**32 - 1).admits(value)
         )
 
 

@@ -186,6 +186,7 @@ def test_blank_lines_are_skipped(lines: list[str], end: str, write: Any, library
 def test_blank_lines_without_header_and_in_one_column(write: Any, library: str) -> None:
     assert table_of(read(write("\n\n1,2\n\n3,4\n\n"))) == {"column_0": [1, 3], "column_1": [2, 4]}
     assert table_of(read(write("a\n1\n\n2\n"))) == {"a": [1, 2]}
+    assert table_of(read(write("\nx\nx\n"))) == {"x": ["x"]}
 
 
 def test_a_row_of_gaps_is_a_row(write: Any, library: str) -> None:

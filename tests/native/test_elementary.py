@@ -27,9 +27,7 @@ def reference(name: str, x: float) -> mpmath.mpf:
 def near(points, rng, count: int) -> np.ndarray:
     """Values around each point, from neighbouring doubles to 2^-4 of it."""
     points = np.asarray(points, dtype=np.float64)
-    relative = np.ldexp(
-        rng.uniform(-1, 1, (count, len(points))), -rng.integers(4, 54, (count, 1))
-    )
+    relative = np.ldexp(rng.uniform(-1, 1, (count, len(points))), -rng.integers(4, 54, (count, 1)))
     return np.concatenate([points, (points * (1 + relative)).ravel()])
 
 
@@ -53,21 +51,10 @@ def arguments(name: str, n: int, seed: int = 0) -> np.ndarray:
         ]
         values += [near(edges, rng, m // 14), rng.uniform(-745.1, -708, m // 4)]
     elif name == "log1p":
-        values = [
-            magnitudes,
-            small,
-            -rng.uniform(0, 1, m),
-            rng.uniform(0, 4, m),
-            roots - 1,
-        ]
+        values = [magnitudes, small, -rng.uniform(0, 1, m), rng.uniform(0, 4, m), roots - 1]
         values += [near(roots, rng, m // 36) - 1, np.ldexp(small, -960)]
     else:
-        values = [
-            magnitudes,
-            rng.uniform(0, 2, m),
-            1 + small,
-            near(roots, rng, m // 36),
-        ]
+        values = [magnitudes, rng.uniform(0, 2, m), 1 + small, near(roots, rng, m // 36)]
         values += [np.ldexp(rng.uniform(0, 1, m // 4), -1022), [TINY, NORMAL, HUGE]]
     x = np.concatenate(values)
     low, high = {"exp": (-745.13, 709.78), "sigmoid": (-745.13, np.inf)}.get(
@@ -80,13 +67,11 @@ def arguments(name: str, n: int, seed: int = 0) -> np.ndarray:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_error_is_below_one_ulp(name):
-    x = arguments(name, 4000)
+    x = arguments(name, 3000)
     result = getattr(_native, name)(x)
     error = np.empty(len(x))
     with mpmath.workprec(160):
-        for i, (argument, value) in enumerate(
-            zip(x.tolist(), result.tolist(), strict=True)
-        ):
+        for i, (argument, value) in enumerate(zip(x.tolist(), result.tolist(), strict=True)):
             exact = reference(name, argument)
             ulp = mpmath.ldexp(1, max(mpmath.frexp(exact)[1] - 53, -1074))
             error[i] = abs(value - exact) / ulp
@@ -95,27 +80,10 @@ def test_error_is_below_one_ulp(name):
 
 
 SPECIAL = {
-    "exp": [
-        (0.0, 1.0),
-        (-0.0, 1.0),
-        (TINY, 1.0),
-        (-TINY, 1.0),
-        (np.inf, np.inf),
-        (-np.inf, 0.0),
-    ]
-    + [
-        (709.782712893384, 1.7976931348622732e308),
-        (709.7827128933841, np.inf),
-        (HUGE, np.inf),
-    ]
+    "exp": [(0.0, 1.0), (-0.0, 1.0), (TINY, 1.0), (-TINY, 1.0), (np.inf, np.inf), (-np.inf, 0.0)]
+    + [(709.782712893384, 1.7976931348622732e308), (709.7827128933841, np.inf), (HUGE, np.inf)]
     + [(-745.1332191019411, TINY), (-745.1332191019412, 0.0), (-HUGE, 0.0)],
-    "log": [
-        (1.0, 0.0),
-        (0.0, -np.inf),
-        (-0.0, -np.inf),
-        (np.inf, np.inf),
-        (-np.inf, np.nan),
-    ]
+    "log": [(1.0, 0.0), (0.0, -np.inf), (-0.0, -np.inf), (np.inf, np.inf), (-np.inf, np.nan)]
     + [(-TINY, np.nan), (-1.0, np.nan), (-HUGE, np.nan)],
     "log2": [(2.0**k, float(k)) for k in range(-1074, 1024)]
     + [(0.0, -np.inf), (-0.0, -np.inf), (np.inf, np.inf), (-np.inf, np.nan)]
@@ -123,29 +91,14 @@ SPECIAL = {
     "log1p": [(0.0, 0.0), (-0.0, -0.0), (TINY, TINY), (-TINY, -TINY), (NORMAL, NORMAL)]
     + [(-1.0, -np.inf), (np.nextafter(-1, -2), np.nan), (-2.0, np.nan), (-HUGE, np.nan)]
     + [(np.inf, np.inf), (-np.inf, np.nan)],
-    "sigmoid": [
-        (0.0, 0.5),
-        (-0.0, 0.5),
-        (TINY, 0.5),
-        (-TINY, 0.5),
-        (np.inf, 1.0),
-        (-np.inf, 0.0),
-    ]
-    + [
-        (40.0, 1.0),
-        (HUGE, 1.0),
-        (-745.1332191019411, TINY),
-        (-745.2, 0.0),
-        (-HUGE, 0.0),
-    ],
+    "sigmoid": [(0.0, 0.5), (-0.0, 0.5), (TINY, 0.5), (-TINY, 0.5), (np.inf, 1.0), (-np.inf, 0.0)]
+    + [(40.0, 1.0), (HUGE, 1.0), (-745.1332191019411, TINY), (-745.2, 0.0), (-HUGE, 0.0)],
 }
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_special_values(name):
-    x, expected = np.array(
-        [*SPECIAL[name], (np.nan, np.nan), (-np.nan, np.nan)]
-    ).T.copy()
+    x, expected = np.array([*SPECIAL[name], (np.nan, np.nan), (-np.nan, np.nan)]).T.copy()
     result = getattr(_native, name)(x)
     np.testing.assert_array_equal(result, expected)
     zero = expected == 0
@@ -167,21 +120,7 @@ def test_neighbours_are_in_order(name):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_one_by_one_equals_all_at_once(name):
-    special = [
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        -2.0,
-        np.inf,
-        -np.inf,
-        TINY,
-        -TINY,
-        HUGE,
-        -HUGE,
-        710.0,
-        -746.0,
-    ]
+    special = [0.0, -0.0, 1.0, -1.0, -2.0, np.inf, -np.inf, TINY, -TINY, HUGE, -HUGE, 710.0, -746.0]
     x = np.concatenate([special, arguments(name, 1000, seed=2)])
     function = getattr(_native, name)
     single = np.concatenate([function(x[i : i + 1]) for i in range(len(x))])
@@ -195,17 +134,17 @@ def test_one_by_one_equals_all_at_once(name):
 @pytest.mark.parametrize(
     ("name", "digest"),
     [
-        ("exp", ""),
-        ("log", ""),
-        ("log2", ""),
-        ("log1p", ""),
-        ("sigmoid", ""),
+        ("exp", "5cb9605efc24ee0e31f5227d3620f701a69777900ad9d7006168a7df1ceef8df"),
+        ("log", "aebf2bed09753acc639a85890c3a94c83c080eee921c27d0e850d4926066ffe6"),
+        ("log2", "495676575428ad2460eb49e023c7e556a286db90c5e082e671b74263e991b9bc"),
+        ("log1p", "353c9691cea0a0a247d20b0275fd7de06aa26d46a4f96b0823261f5ed5273aa8"),
+        ("sigmoid", "023fecc58b678f129b9275be59d6c6e5da7153c01603ead54c6c544df75fd31f"),
     ],
 )
 def test_bits_are_those_of_every_machine(name, digest):
     """The digest was taken once; a change means that every fitted model may change."""
     bits = np.arange(1, 100_001, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    spread = (bits >> np.uint64(1)).view(np.float64)  # all positive bit patterns
+    spread = (bits >> np.uint64(1)).view(np.float64)  # positive, all magnitudes
     unit = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
     if name in ("exp", "sigmoid"):
         x = np.concatenate([(unit - 0.5) * 1500, (unit - 0.5) * 4])

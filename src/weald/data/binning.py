@@ -11,16 +11,20 @@ from weald.data.rows import Floats, Rows
 # Fractional weights enter the choice of cuts as whole numbers of at most this many bits.
 _MASS_BITS = 30
 
+# The core's layout of codes (cpp/shared.hpp): columns in tiles of a cache line, in steps of eight.
+_TILE, _LANES = 64, 8
+
 
 @dataclass(frozen=True)
 class BinnedTable:
-    """Codes of every value, eight columns side by side, and the cuts they come from.
+    """Codes of every value, in the layout the core reads, and the cuts they come from.
 
-    `codes[column // 8, row, column % 8]` is the number of cuts below the value; the number after
-    the last bin means missing. `cuts[first[c]:first[c + 1]]` are the cuts of column c.
+    Code 0 means missing; the others are one more than the number of cuts below the value.
+    `cuts[first[c]:first[c + 1]]` are the cuts of column c.
     """
 
     codes: NDArray[np.uint8]
+    n_rows: int
     cuts: Floats
     first: NDArray[np.int64]
 
@@ -28,12 +32,20 @@ class BinnedTable:
     def n_bins(self) -> NDArray[np.int32]:
         return (np.diff(self.first) + 1).astype(np.int32)
 
+    def codes_of(self, column: int) -> NDArray[np.uint8]:
+        """The codes of one column: tiles of 64 columns, row after row (see cpp/shared.hpp)."""
+        n_columns = len(self.first) - 1
+        begin = column // _TILE * _TILE
+        width = min(_TILE, -(-(n_columns - begin) // _LANES) * _LANES)
+        tile = self.codes[begin * self.n_rows : (begin + width) * self.n_rows]
+        return tile.reshape(self.n_rows, width)[:, column - begin]
+
     def threshold(self, column: NDArray[np.int32], code: NDArray[np.uint8]) -> Floats:
-        """The largest value that goes left of a split after bin `code` of `column`.
+        """The largest value that goes left of a split after `code` of `column`.
 
         After the last bin every value goes left, and only missing ones right.
         """
-        position = self.first[column] + code
+        position = self.first[column] + code - 1
         is_last = position == self.first[column + 1]
         padded = np.append(self.cuts, np.inf)
         return np.where(is_last, np.inf, padded[np.where(is_last, 0, position)])
@@ -53,14 +65,15 @@ def bin_rows(
     --------
     >>> table = np.array([[1.0], [2.0], [2.0], [np.nan]])
     >>> binned = bin_rows(Rows(table, np.zeros(4)), max_bins=255, n_threads=1)
-    >>> binned.codes[0, :, 0].tolist(), binned.cuts.tolist()
-    ([0, 1, 1, 2], [1.5])
+    >>> binned.codes_of(0).tolist(), binned.cuts.tolist()
+    ([1, 2, 2, 0], [1.5])
     """
     mass = _mass(rows)
     if learn_from is not None:
         mass = np.where(learn_from, np.int64(1) if mass is None else mass, np.int64(0))
     cuts, first = _native.find_cuts(rows.table, mass, max_bins, n_threads)
-    return BinnedTable(_native.apply_cuts(rows.table, cuts, first, n_threads), cuts, first)
+    codes = _native.apply_cuts(rows.table, cuts, first, n_threads)
+    return BinnedTable(codes, rows.n, cuts, first)
 
 
 def _mass(rows: Rows) -> NDArray[np.int64] | None:
@@ -69,4 +82,5 @@ def _mass(rows: Rows) -> NDArray[np.int64] | None:
         return rows.copies
     # Powers of two scale exactly, so the result is the same on every machine.
     scaled = np.ldexp(rows.weight, _MASS_BITS - np.frexp(rows.weight.max())[1])
-    return np.maximum(1, np.rint(scaled)).astype(np.int64)
+    mass: NDArray[np.int64] = np.maximum(1, np.rint(scaled)).astype(np.int64)
+    return mass

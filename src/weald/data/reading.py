@@ -10,6 +10,7 @@ import io
 import operator
 import os
 import zlib
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -234,8 +235,10 @@ def _checked_rest(source: _Source, names: list[str], label: str) -> str:
 # file only when something is wrong or may be. That is never missed:
 # 1. a row with too many cells stops every library (pandas: unless it is the first, seen before);
 # 2. a row with too few stops pyarrow, and leaves a gap in the last column of the others;
-# 3. a blank line is skipped by pandas and pyarrow, and is a row of gaps in polars;
-# 4. bytes that are no UTF-8 stop pandas and polars, and make a column of bytes in pyarrow.
+# 3. a blank line is skipped by pandas and pyarrow, and is a row of gaps in polars (above the first
+#    row, one version sees the row and the next does not);
+# 4. bytes that are no UTF-8 stop pandas and polars, and make a column of bytes in pyarrow;
+# 5. a quotation that is not closed stops pandas, and leaves an odd number of quotation marks.
 
 
 @dataclass(frozen=True)
@@ -244,33 +247,34 @@ class _Head:
 
     names: list[str]
     has_header: bool
+    first_line: int  # where the first row begins, counted from 1; those above are blank
     n_header_lines: int  # lines up to the end of the header, blank ones included; 0 without header
 
 
 def _read_csv(source: _Source) -> nw.DataFrame[Any]:
     library = _frame_library(FRAME_LIBRARIES)
     head = _read_head(source)
-    frame = _parse_csv(library, source.file, head)
+    frame = _parse_csv(library, source.file, head, range(1, head.first_line))
     if _is_suspect(library, source.file, frame):
         blank_lines = _scan(source.file, len(head.names))
         if library == "polars" and blank_lines:
-            return _parse_csv(library, source.file, head, without_lines=blank_lines)
+            return _parse_csv(library, source.file, head, blank_lines)
     return frame
 
 
 def _parse_csv(
-    library: str, file: Path, head: _Head, *, without_lines: Collection[int] = ()
+    library: str, file: Path, head: _Head, blank_lines: Collection[int]
 ) -> nw.DataFrame[Any]:
     content: str | io.BytesIO = str(file)
     try:
-        # We unpack for polars, whose first versions do not notice that gzip data are cut short.
-        if library == "polars" and (without_lines or file.name.endswith(".gz")):
-            content = io.BytesIO(_content(file, without_lines))
-        return nw.read_csv(
-            content,
-            native_namespace=importlib.import_module(library),
-            **_csv_options(library, file, head),
-        )
+        # Versions of polars differ in what a blank line is, and the first ones do not notice that
+        # gzip data are cut short: it gets the rows unpacked and without such lines.
+        if library == "polars" and (blank_lines or file.name.endswith(".gz")):
+            content = io.BytesIO(_content(file, blank_lines))
+        # Not narwhals' own reader: some of its versions take no bytes.
+        module = importlib.import_module("pyarrow.csv" if library == "pyarrow" else library)
+        frame = module.read_csv(content, **_csv_options(library, file, head))
+        return cast("nw.DataFrame[Any]", nw.from_native(frame, eager_only=True))
     except MemoryError:
         raise
     except Exception as error:
@@ -283,14 +287,17 @@ def _parse_csv(
 def _read_head(source: _Source) -> _Head:
     """Find the column names, and refuse what has no row of data."""
     rows: list[list[str]] = []
-    n_lines = 0
+    first_line = n_lines = 0
     with _csv_rows(source.file) as reader:
+        line = 1
         for row in reader:
+            if row and not rows:
+                first_line, n_lines = line, reader.line_num
             if row:
                 rows.append(row)
-                n_lines = n_lines or reader.line_num
             if len(rows) == 2:
                 break
+            line = reader.line_num + 1
     if not rows:
         raise ValueError(f"'{source.file}' is empty; expected at least one row of data")
     first = rows[0]
@@ -303,13 +310,13 @@ def _read_head(source: _Source) -> _Head:
     if len(rows[-1]) != len(first):
         _scan(source.file, len(first))  # names the line
     names = [(name if has_header else "") or f"column_{index}" for index, name in enumerate(first)]
-    twice = [name for index, name in enumerate(names) if name in names[:index]]
+    twice = [name for name, n_times in Counter(names).items() if n_times > 1]
     if twice:
         raise ValueError(
             f"column names must differ, but '{source.file}' repeats {listing(twice)}; rename them "
             "(if the first row is data, pass header=False)"
         )
-    return _Head(names, has_header, n_lines if has_header else 0)
+    return _Head(names, has_header, first_line, n_lines if has_header else 0)
 
 
 def _is_text(cell: str) -> bool:
@@ -356,11 +363,11 @@ def _csv_options(library: str, file: Path, head: _Head) -> dict[str, Any]:
 
 
 def _is_suspect(library: str, file: Path, frame: nw.DataFrame[Any]) -> bool:
-    if library != "pyarrow":
-        return frame[frame.columns[-1]].null_count() > 0
-    # pyarrow takes an unclosed quotation for one long cell; the others stop.
-    has_bytes = any(str(kind) == "binary" for kind in frame.to_native().schema.types)
-    return has_bytes or _n_quotes(file) % 2 == 1
+    if library == "pyarrow":
+        is_suspect = any(str(kind) == "binary" for kind in frame.to_native().schema.types)
+    else:
+        is_suspect = frame[frame.columns[-1]].null_count() > 0
+    return is_suspect or (library != "pandas" and _n_quotes(file) % 2 == 1)
 
 
 def _scan(file: Path, width: int) -> set[int]:
@@ -426,10 +433,10 @@ def _opened(file: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(file) if file.name.endswith(".gz") else file.open("rb"))
 
 
-def _content(file: Path, without_lines: Collection[int]) -> bytes:
+def _content(file: Path, blank_lines: Collection[int]) -> bytes:
     with _opened(file) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        lines = (line for number, line in enumerate(text, 1) if number not in without_lines)
+        lines = (line for number, line in enumerate(text, 1) if number not in blank_lines)
         return "".join(lines).encode("utf-8")
 
 

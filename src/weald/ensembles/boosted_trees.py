@@ -34,6 +34,7 @@ class _Training:
 
     def held_copies(self) -> NDArray[np.int64]:
         """Copies of each row that judge when to stop."""
+        assert self.held_out is not None
         copies = np.int64(1) if self.rows.copies is None else self.rows.copies
         return np.where(self.held_out, copies, np.int64(0))
 
@@ -216,9 +217,7 @@ class _BoostedTrees(TreeModel):
         seen = training.seen_copies()
         if self.subsample == 1.0 or training.hashes is None:
             return seen
-        return subsample(
-            training.hashes, seen, self.subsample, seed=training.seed, member=round_
-        )
+        return subsample(training.hashes, seen, self.subsample, seed=training.seed, member=round_)
 
     def _held_out_loss(
         self, loss: BuiltinLoss, training: _Training, scores: Floats

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ class TreeLimits:
     """When a tree stops growing; None means no limit.
 
     `min_gain` is what a split must gain more than; minus infinity lets a tree grow until its leaves
-    are pure, also through splits that gain nothing by themselves.
+    are pure, also through splits that gain nothing by themselves. `cells` is how histograms hold
+    their sums: "packed", "wide", or "automatic" (packed where that is fine enough).
     """
 
     growth: str = "best_first"
@@ -28,6 +30,7 @@ class TreeLimits:
     min_child_weight: float = 0.0
     min_gain: float = -math.inf
     l2: float = 0.0
+    cells: str = "automatic"
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,11 @@ class TreeGrower:
         self._binned = binned
         self._grower = _native.Grower(
             binned.codes,
+            binned.n_rows,
             binned.n_bins,
             criterion=criterion,
             growth=limits.growth,
+            cells=limits.cells,
             max_leaf_nodes=_bounded(limits.max_leaf_nodes),
             max_depth=_bounded(limits.max_depth),
             min_samples_split=min(limits.min_samples_split, _FAR),
@@ -119,7 +124,7 @@ class TreeGrower:
             )
         )
 
-    def _grown(self, arrays: dict[str, NDArray[np.generic]]) -> GrownTree:
+    def _grown(self, arrays: dict[str, NDArray[Any]]) -> GrownTree:
         """Replace the bin a split ends with by the value it stands for."""
         feature, code = arrays["feature"], arrays.pop("code")
         inner = np.flatnonzero(feature >= 0)

@@ -1,0 +1,129 @@
+# One command a job. Each makes the virtual environment it needs; git ignores them all.
+PYTHON ?= python3
+ARGS ?=
+WHAT ?=
+
+PIP := -m pip install -qq --disable-pip-version-check --no-input
+SOURCES := $(shell find cpp src/weald -type f ! -name '*.so' ! -path '*__pycache__*')
+PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE NOTICE $(SOURCES)
+CPP := $(shell find cpp tests/native -name '*.cpp' -o -name '*.hpp')
+PYTEST := -m pytest tests README.md --pyargs weald $(ARGS)
+
+# Two builds at once would only fight for the cores.
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-floor bench check format stub sanitize clean \
+	lint types imports cpp-format stub-check size sanitize-package sanitize-pool
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
+
+# $(call environment,name): makes .venv-name with what a build needs.
+define environment
+	@sh tools/prerequisites.sh "$(PYTHON)" "$(CXX)"
+	@test -x .venv-$(1)/bin/python || { echo "making .venv-$(1)"; "$(PYTHON)" -m venv .venv-$(1); }
+	@.venv-$(1)/bin/python tools/requirements.py build > .venv-$(1)/build.txt
+	@.venv-$(1)/bin/python $(PIP) -r .venv-$(1)/build.txt
+endef
+
+# $(call install,name,what pip installs): builds in build/name, only what has changed since.
+define install
+	@echo "installing weald into .venv-$(1)"
+	@.venv-$(1)/bin/python $(PIP) --no-build-isolation --config-settings=build-dir=build/$(1) $(2)
+	@touch $@
+endef
+
+demo: .venv-demo/ready ## train and test on a bundled table: start here
+	@.venv-demo/bin/python examples/optdigits.py
+.venv-demo/ready: $(PACKAGE)
+	$(call environment,demo)
+	$(call install,demo,.)
+
+test: .venv-test/ready ## run all tests and doctests with the newest dependencies; ARGS="-k name" goes to pytest
+	.venv-test/bin/python $(PYTEST)
+.venv-test/ready: $(PACKAGE)
+	$(call environment,test)
+	$(call install,test,'.[test]')
+
+test-floor: .venv-floor/ready ## the same with the oldest dependencies that pyproject.toml admits
+	.venv-floor/bin/python $(PYTEST)
+.venv-floor/ready: $(PACKAGE)
+	$(call environment,floor)
+	@.venv-floor/bin/python tools/requirements.py floors > .venv-floor/floors.txt
+	$(call install,floor,'.[test]' --constraint .venv-floor/floors.txt)
+
+bench: .venv-bench/ready ## measure beside the peers; WHAT=name picks a row or a group
+	.venv-bench/bin/python benchmarks/run.py $(WHAT)
+.venv-bench/ready: $(PACKAGE)
+	$(call environment,bench)
+	$(call install,bench,'.[bench]')
+
+# --- gates ------------------------------------------------------------------------------------
+
+check: lint types imports cpp-format stub-check size ## every gate but the tests; `make -k check` shows all that fail
+	@echo "all gates passed"
+
+# The build is the first gate: a compiler warning is an error here.
+.venv-check/ready: $(PACKAGE)
+	$(call environment,check)
+	$(call install,check,'.[check]' --config-settings=cmake.define.WEALD_WARNINGS_AS_ERRORS=ON)
+
+lint: .venv-check/ready
+	.venv-check/bin/ruff check .
+	.venv-check/bin/ruff format --check .
+
+types: .venv-check/ready
+	.venv-check/bin/mypy
+
+# import-linter reads Python files only, so the stub stands in for the compiled module.
+imports: .venv-check/ready
+	@rm -rf build/imports && mkdir -p build/imports
+	@cp -r src/weald build/imports && mv build/imports/weald/_native.pyi build/imports/weald/_native.py
+	cd build/imports && ../../.venv-check/bin/lint-imports --no-logo --config ../../pyproject.toml --no-cache
+
+cpp-format: .venv-check/ready
+	@.venv-check/bin/clang-format --dry-run --Werror $(CPP)
+
+stub-check: .venv-check/ready
+	.venv-check/bin/python tools/stub.py --check
+
+size: .venv-check/ready
+	.venv-check/bin/python tools/size.py
+
+format: .venv-check/ready ## lay out Python and C++ as the gates want it
+	.venv-check/bin/ruff check --fix-only .
+	.venv-check/bin/ruff format .
+	.venv-check/bin/clang-format -i $(CPP)
+
+stub: .venv-check/ready ## write src/weald/_native.pyi anew, after a change of cpp/bindings.cpp
+	.venv-check/bin/python tools/stub.py
+
+# --- sanitizers (g++) -------------------------------------------------------------------------
+
+sanitize: sanitize-pool sanitize-package ## the core under ASan and UBSan, the thread pool under TSan
+
+# Python itself is not instrumented: the runtime must come first, and libstdc++ with it so that
+# exceptions can be intercepted. Python's own leaks are not ours.
+sanitize-package: .venv-sanitize/ready
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	.venv-sanitize/bin/python -m pytest -p no:cacheprovider $(wildcard tests/native tests/ensembles) $(ARGS)
+.venv-sanitize/ready: $(PACKAGE)
+	$(call environment,sanitize)
+	$(call install,sanitize,'.[test]' --config-settings=cmake.build-type=Debug \
+		--config-settings=cmake.define.WEALD_SANITIZE=ON)
+
+sanitize-pool: build/pool_stress_tsan build/pool_stress_asan
+	build/pool_stress_tsan
+	build/pool_stress_asan
+build/pool_stress_%: tests/native/pool_stress.cpp $(wildcard cpp/parallel.*)
+	@mkdir -p build
+	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp \
+		tests/native/pool_stress.cpp cpp/parallel.cpp -o $@
+SANITIZE_tsan := -fsanitize=thread
+SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+clean: ## remove all that these commands have made
+	rm -rf build dist .venv-demo .venv-test .venv-floor .venv-bench .venv-check .venv-sanitize \
+		.pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,5 @@
+// The kernels for avx512; CMakeLists.txt names the compiler's flags.
+#include <bit>
+#define WEALD_KERNELS avx512
+#define WEALD_KERNELS_NAME "avx512"
+#include "kernels/body.hpp"

@@ -1,0 +1,189 @@
+// The kernels' one source. Each instruction set includes it inside a namespace of its own.
+//
+// Vectors are the compiler's (eight 64-bit lanes, split where the machine's are narrower): the same
+// operations in the same order on every instruction set, so the same bits.
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "kernels/kernels.hpp"
+
+namespace weald::WEALD_KERNELS {
+namespace {
+
+typedef double Doubles __attribute__((vector_size(64)));
+typedef std::int64_t Integers __attribute__((vector_size(64)));
+
+// Exact for |x| < 2^51, and made of one addition and one subtraction on every machine.
+inline Doubles to_doubles(Integers x) {
+  constexpr double shift = 0x1.8p52;
+  return reinterpret_cast<Doubles>(x + std::bit_cast<std::int64_t>(shift)) - shift;
+}
+
+constexpr std::int64_t row_block = 512;  // rows whose codes and words stay near while groups change
+
+template <int n_lanes>
+inline void add_group(const Code* group, std::int64_t stride, const Row* rows, std::int64_t begin,
+                      const std::int64_t* words, std::int64_t n, std::int64_t* cells) {
+  char* const base = reinterpret_cast<char*>(cells);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t row = rows ? static_cast<std::int64_t>(rows[i]) : begin + i;
+    std::uint64_t codes;
+    std::memcpy(&codes, group + row * stride, sizeof codes);
+    const std::int64_t word = words[i];
+    // Eight cells of one bin fill 64 bytes: a code in byte k of `codes`, times 64, is the shift of
+    // the whole by 8 k - 6 bits, masked.
+    const auto add = [&]<int lane>(std::integral_constant<int, lane>) {
+      constexpr int shift = 8 * lane - 6;
+      const std::uint64_t at = (shift < 0 ? codes << 6 : codes >> (shift < 0 ? 0 : shift)) & 0x3fc0;
+      *reinterpret_cast<std::int64_t*>(base + at + 8 * lane) += word;
+    };
+    [&]<int... lane>(std::integer_sequence<int, lane...>) {
+      (add(std::integral_constant<int, lane>{}), ...);
+    }(std::make_integer_sequence<int, n_lanes>{});
+  }
+}
+
+using AddGroup = void (*)(const Code*, std::int64_t, const Row*, std::int64_t, const std::int64_t*,
+                          std::int64_t, std::int64_t*);
+constexpr AddGroup add_group_of[lanes + 1] = {
+    nullptr,      add_group<1>, add_group<2>, add_group<3>, add_group<4>,
+    add_group<5>, add_group<6>, add_group<7>, add_group<8>};
+
+void add_packed(const Codes& codes, int first, int last, const std::int64_t* words,
+                const Row* rows, std::int64_t begin, std::int64_t n,
+                std::int64_t* const* group_cells) {
+  constexpr std::int64_t ahead = 32;
+  std::int64_t gathered[row_block];
+  const Code* const tile_begin = codes.group(first);
+  const std::int64_t stride = codes.stride(first);
+  for (std::int64_t at = 0; at < n; at += row_block) {
+    const std::int64_t size = std::min(row_block, n - at);
+    const std::int64_t* block_words = words + begin + at;
+    if (rows) {
+      for (std::int64_t i = 0; i < size; ++i) {
+        if (at + i + ahead < n) {
+          const std::int64_t next = rows[at + i + ahead];
+          __builtin_prefetch(words + next);
+          __builtin_prefetch(tile_begin + next * stride);
+        }
+        gathered[i] = words[rows[at + i]];
+      }
+      block_words = gathered;
+    }
+    for (int g = first; g < last; ++g)
+      add_group_of[codes.lanes_of(g)](codes.group(g), stride, rows ? rows + at : nullptr,
+                                      begin + at, block_words, size, group_cells[g - first]);
+  }
+}
+
+struct Cut {
+  Doubles score;
+  Integers allowed, undecided;
+};
+
+// Both children of a cut, eight columns at once. One division serves both scores.
+inline Cut judge(Integers left, Integers left_count, bool counted, const PackedNode& node,
+                 double total_count) {
+  const Integers mask = left - left + std::int64_t{0xffffffff};
+  const Integers right = node.total - left;
+  const Doubles gl = to_doubles(left >> 32), hl = to_doubles(left & mask);
+  const Doubles gr = to_doubles(right >> 32), hr = to_doubles(right & mask);
+  const Doubles dl = hl + node.l2, dr = hr + node.l2;
+  Cut cut;
+  cut.score = (gl * gl * dr + gr * gr * dl) / (dl * dr);
+  const Integers valid =
+      (hl > 0.0) & (hr > 0.0) & (hl >= node.min_weight) & (hr >= node.min_weight);
+  if (counted) {
+    const Doubles count = to_doubles(left_count);
+    cut.allowed = valid & (count >= node.min_count) & (total_count - count >= node.min_count);
+    cut.undecided = valid & ~valid;
+  } else {
+    const Integers sure = (hl >= node.sure_weight) & (hr >= node.sure_weight);
+    cut.allowed = valid & sure;
+    cut.undecided = valid & ~sure;
+  }
+  return cut;
+}
+
+inline Integers load(const std::int64_t* from) {
+  Integers v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
+template <bool counted>
+void search(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
+            const PackedNode& node, LaneBests& bests) {
+  constexpr double none = -std::numeric_limits<double>::infinity();
+  const Integers zero = {};
+  const Integers missing = load(cells);
+  const Integers missing_count = counted ? load(counts) : zero;
+  bool has_missing = false;
+  for (int lane = 0; lane < lanes; ++lane) has_missing |= missing[lane] != 0;
+  double total_count = 0.0;
+  if (counted) {
+    std::int64_t total = 0;
+    for (int bin = 0; bin <= n_bins; ++bin) total += counts[bin * lanes];
+    total_count = static_cast<double>(total);
+  }
+  Doubles best = none - Doubles{}, best_undecided = best;
+  Integers place = zero, left = zero, count = zero;
+  const auto note = [&](const Cut& cut, std::int64_t here) {
+    const Integers better = cut.allowed & (cut.score > best);
+    best = better ? cut.score : best;
+    place = better ? zero + here : place;
+    if (!counted) {
+      const Integers more = cut.undecided & (cut.score > best_undecided);
+      best_undecided = more ? cut.score : best_undecided;
+    }
+  };
+  for (int bin = 1; bin <= n_bins; ++bin) {
+    left += load(cells + bin * lanes);
+    if (counted) count += load(counts + bin * lanes);
+    note(judge(left, count, counted, node, total_count), 2 * bin);
+    if (has_missing)
+      note(judge(left + missing, count + missing_count, counted, node, total_count), 2 * bin + 1);
+  }
+  std::memcpy(bests.score, &best, sizeof best);
+  std::memcpy(bests.place, &place, sizeof place);
+  std::memcpy(bests.undecided, &best_undecided, sizeof best_undecided);
+}
+
+void search_packed(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
+                   const PackedNode& node, LaneBests& bests) {
+  counts ? search<true>(cells, counts, n_bins, node, bests)
+         : search<false>(cells, counts, n_bins, node, bests);
+}
+
+void subtract(std::int64_t* into, const std::int64_t* from, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) into[i] -= from[i];
+}
+
+std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code limit,
+                       const Row* rows, std::int64_t n, Row* sent) {
+  constexpr std::int64_t ahead = 48;
+  Row* left = sent;
+  Row* right = sent + n - 1;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (i + ahead < n) __builtin_prefetch(codes + rows[i + ahead] * stride);
+    const Row row = rows[i];
+    const Code code = codes[row * stride];
+    const bool goes_left = static_cast<Code>(code - offset) <= limit;
+    // Both are written, one of them survives: a branch would be mispredicted half of the time.
+    *left = row;
+    *right = row;
+    left += goes_left;
+    right -= !goes_left;
+  }
+  return left - sent;
+}
+
+}  // namespace
+
+extern const Kernels table;
+const Kernels table = {WEALD_KERNELS_NAME, add_packed, search_packed, subtract, partition};
+
+}  // namespace weald::WEALD_KERNELS

@@ -1,0 +1,75 @@
+// The rows of a tree's nodes: one array in which every node owns a range, split in place.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/kernels.hpp"
+#include "parallel.hpp"
+#include "shared.hpp"
+
+namespace weald {
+
+class Partition {
+ public:
+  // All rows of positive copies (null: every row), in order.
+  void start(std::int64_t n_rows, const std::int64_t* copies) {
+    rows_.clear();
+    rows_.reserve(static_cast<std::size_t>(n_rows));
+    for (std::int64_t row = 0; row < n_rows; ++row)
+      if (!copies || copies[row] > 0) rows_.push_back(static_cast<Row>(row));
+    spare_.resize(rows_.size());
+  }
+
+  std::int64_t size() const { return static_cast<std::int64_t>(rows_.size()); }
+  const Row* at(std::int64_t position) const { return rows_.data() + position; }
+
+  // How a row is sent: left if codes[row * stride] - offset <= limit, without sign.
+  struct Test {
+    const Code* codes;
+    std::int64_t stride;
+    Code offset, limit;
+  };
+
+  // Moves the rows of [begin, end) that go left to the front and returns where the right ones
+  // begin. Both keep their order. Meanwhile visit(left, n_left, right, n_right, worker) is called
+  // for every block of rows: what it reads of them is still near.
+  //
+  //   rows_   [ a b c d | e f g h ]        blocks of rows, sent in parallel
+  //   spare_  [ a c d b | f h g e ]        lefts from the front of a block, rights from its back
+  //   rows_   [ a c d f | h b e g ]        copied to where they belong, rights turned round again
+  template <class Visit>
+  std::int64_t split(std::int64_t begin, std::int64_t end, const Test& test, int n_threads,
+                     Visit&& visit) {
+    const std::int64_t n_blocks = (end - begin + block - 1) / block;
+    lefts_.assign(static_cast<std::size_t>(n_blocks) + 1, 0);
+    parallel_for(n_blocks, n_threads, [&](std::int64_t b, int worker) {
+      const std::int64_t from = begin + b * block, size = std::min(block, end - from);
+      Row* const sent = spare_.data() + from;
+      const std::int64_t n_left = kernels().partition(test.codes, test.stride, test.offset,
+                                                      test.limit, rows_.data() + from, size, sent);
+      lefts_[b + 1] = n_left;
+      visit(sent, n_left, sent + n_left, size - n_left, worker);
+    });
+    for (std::int64_t b = 0; b < n_blocks; ++b) lefts_[b + 1] += lefts_[b];
+    const std::int64_t middle = begin + lefts_[n_blocks];
+    parallel_for(n_blocks, n_threads, [&](std::int64_t b, int) {
+      const std::int64_t from = begin + b * block, size = std::min(block, end - from);
+      const std::int64_t n_left = lefts_[b + 1] - lefts_[b];
+      const Row* const sent = spare_.data() + from;
+      std::copy(sent, sent + n_left, rows_.data() + begin + lefts_[b]);
+      std::reverse_copy(sent + n_left, sent + size,
+                        rows_.data() + middle + (b * block - lefts_[b]));
+    });
+    return middle;
+  }
+
+ private:
+  static constexpr std::int64_t block = 2048;
+
+  std::vector<Row> rows_, spare_;
+  std::vector<std::int64_t> lefts_;
+};
+
+}  // namespace weald

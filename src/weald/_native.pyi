@@ -1,0 +1,134 @@
+# Generated from cpp/bindings.cpp by `make stub`; not to be edited.
+"""The core: arrays in, arrays out."""
+
+from typing import Any, overload
+
+import numpy
+from numpy.typing import NDArray
+
+def usable_cores() -> int: ...
+def criteria() -> list[str]: ...
+def losses() -> list[str]: ...
+def exp(x: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
+def log(x: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
+def log2(x: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
+def log1p(x: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
+def sigmoid(x: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
+@overload
+def find_cuts(
+    table: NDArray[numpy.float32], mass: NDArray[numpy.int64] | None, max_bins: int, n_threads: int
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]: ...
+@overload
+def find_cuts(
+    table: NDArray[numpy.float64], mass: NDArray[numpy.int64] | None, max_bins: int, n_threads: int
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]: ...
+@overload
+def apply_cuts(
+    table: NDArray[numpy.float32],
+    cuts: NDArray[numpy.float64],
+    first: NDArray[numpy.int64],
+    n_threads: int,
+) -> NDArray[numpy.uint8]: ...
+@overload
+def apply_cuts(
+    table: NDArray[numpy.float64],
+    cuts: NDArray[numpy.float64],
+    first: NDArray[numpy.int64],
+    n_threads: int,
+) -> NDArray[numpy.uint8]: ...
+@overload
+def hash_rows(
+    table: NDArray[numpy.float32], target: NDArray[numpy.float64], n_threads: int
+) -> NDArray[numpy.uint64]: ...
+@overload
+def hash_rows(
+    table: NDArray[numpy.float64], target: NDArray[numpy.float64], n_threads: int
+) -> NDArray[numpy.uint64]: ...
+def draw(
+    hashes: NDArray[numpy.uint64], seed: int, member: int, purpose: int
+) -> NDArray[numpy.uint64]: ...
+def gradients(
+    loss: str,
+    y: NDArray[numpy.float64],
+    scores: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64],
+    n_threads: int,
+) -> bool: ...
+def mean_loss(
+    loss: str,
+    y: NDArray[numpy.float64],
+    scores: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    n_threads: int,
+) -> float: ...
+def base_scores(
+    loss: str,
+    y: NDArray[numpy.float64],
+    n_scores: int,
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+) -> NDArray[numpy.float64]: ...
+def predictions(
+    loss: str, scores: NDArray[numpy.float64], n_threads: int
+) -> NDArray[numpy.float64]: ...
+def add_leaf_values(
+    scores: NDArray[numpy.float64],
+    leaf_of_row: NDArray[numpy.int32],
+    values: NDArray[numpy.float64],
+) -> None: ...
+
+class Grower:
+    def __init__(
+        self,
+        codes: NDArray[numpy.uint8],
+        n_bins: NDArray[numpy.int32],
+        *,
+        criterion: str,
+        growth: str,
+        max_leaf_nodes: int,
+        max_depth: int,
+        min_samples_split: int,
+        min_samples_leaf: int,
+        min_child_weight: float,
+        min_gain: float,
+        l2: float,
+        n_threads: int,
+    ) -> None: ...
+    def grow(
+        self,
+        *,
+        weight: NDArray[numpy.float64] | None,
+        sums: NDArray[numpy.float64] | None,
+        sums_per_weight: bool,
+        classes: NDArray[numpy.int32] | None,
+        n_classes: int,
+        copies: NDArray[numpy.int64] | None,
+    ) -> dict[str, NDArray[Any]]: ...
+
+class Predictor:
+    def __init__(
+        self,
+        *,
+        feature: NDArray[numpy.int32],
+        threshold: NDArray[numpy.float64],
+        right: NDArray[numpy.int32],
+        missing_left: NDArray[numpy.uint8],
+        value: NDArray[numpy.float64],
+        first_node: NDArray[numpy.int64],
+        first_leaf: NDArray[numpy.int64],
+        output: NDArray[numpy.int32],
+        tree_weight: NDArray[numpy.float64],
+        base_score: NDArray[numpy.float64],
+        n_columns: int,
+    ) -> None: ...
+    @overload
+    def predict(self, table: NDArray[numpy.float32], n_threads: int) -> NDArray[numpy.float64]: ...
+    @overload
+    def predict(self, table: NDArray[numpy.float64], n_threads: int) -> NDArray[numpy.float64]: ...
+    @overload
+    def apply(self, table: NDArray[numpy.float32], n_threads: int) -> NDArray[numpy.int32]: ...
+    @overload
+    def apply(self, table: NDArray[numpy.float64], n_threads: int) -> NDArray[numpy.int32]: ...

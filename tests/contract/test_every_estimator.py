@@ -1,0 +1,350 @@
+"""The contract of every public estimator: scikit-learn's checks, and our promises of sameness."""
+
+import copy
+import io
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+from unittest import SkipTest
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from contract.subjects import (
+    EVERY_CLASSIFIER,
+    EVERY_ESTIMATOR,
+    EVERY_VARIANT,
+    answers,
+    has,
+    quick,
+    settings,
+    table,
+    target,
+    task,
+    variant_id,
+    variants_of,
+)
+
+every_estimator = pytest.mark.parametrize("estimator", EVERY_ESTIMATOR)
+every_variant = pytest.mark.parametrize(("estimator", "variant"), EVERY_VARIANT, ids=variant_id)
+
+
+def test_there_are_estimators() -> None:
+    assert len(EVERY_ESTIMATOR) >= 4
+
+
+# ---- scikit-learn's checks ----
+
+
+def sklearn_checks() -> list[Any]:
+    cases = []
+    for estimator, variant in EVERY_VARIANT:
+        fewer = {} if variant == "defaults" else settings(estimator, n_estimators=10)
+        model = estimator(**fewer, **variants_of(estimator)[variant])
+        for checked, check in estimator_checks_generator(model):
+            name = getattr(check, "func", check).__name__
+            label = f"{estimator.__name__}-{variant.replace(' ', '_')}-{name}"
+            cases.append(pytest.param(checked, check, id=label))
+    return cases
+
+
+SKLEARN_CHECKS = sklearn_checks()
+
+
+@pytest.mark.parametrize(("model", "check"), SKLEARN_CHECKS)
+def test_scikit_learn_check(model: Any, check: Any) -> None:
+    try:
+        check(model)
+    except SkipTest as skipped:
+        # Only what is not installed may be skipped.
+        if "array_api" not in str(skipped):
+            raise AssertionError(f"scikit-learn skipped a check: {skipped}") from skipped
+        raise
+
+
+@every_variant
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_weight_equivalence_is_among_the_checks(estimator, variant: str, layout: str) -> None:
+    start = f"{estimator.__name__}-{variant.replace(' ', '_')}-"
+    names = [case.id for case in SKLEARN_CHECKS if case.id.startswith(start)]
+    assert f"{start}check_sample_weight_equivalence_on_{layout}_data" in names
+
+
+# ---- the same model ----
+
+
+@every_variant
+def test_same_for_any_number_of_threads(estimator, variant: str) -> None:
+    X, y = task(estimator, n=12_000, n_columns=9, missing=0.05)
+    fits = [
+        quick(estimator, **variants_of(estimator)[variant])
+        .set_params(n_jobs=n_jobs, **settings(estimator, n_estimators=2, max_leaf_nodes=12))
+        .fit(X, y)
+        for n_jobs in (1, 2, 8, None)
+    ]
+    assert len({fit.fingerprint() for fit in fits}) == 1
+    assert np.array_equal(answers(fits[0], X), answers(fits[2], X))
+
+
+@every_variant
+@pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
+def test_same_for_shuffled_rows(estimator, variant: str, weights: str) -> None:
+    X, y = task(estimator, missing=0.1)
+    X, y = np.concatenate([X, X[:30]]), np.concatenate([y, y[:30]])
+    rng = np.random.default_rng(1)
+    w = {"none": None, "whole": rng.integers(1, 4, 150), "fractional": rng.random(150) + 0.1}
+    w, order = w[weights], rng.permutation(150)
+    model = quick(estimator, **variants_of(estimator)[variant])
+    first = clone(model).fit(X, y, w)
+    second = clone(model).fit(X[order], y[order], None if w is None else w[order])
+    assert first.fingerprint() == second.fingerprint()
+
+
+@every_variant
+def test_whole_number_weights_are_repetitions(estimator, variant: str) -> None:
+    X, y = task(estimator, missing=0.1)
+    weight = np.random.default_rng(2).integers(0, 4, len(X))
+    model = quick(estimator, **variants_of(estimator)[variant])
+    weighted = clone(model).fit(X, y, weight)
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert weighted.fingerprint() == repeated.fingerprint()
+    assert len(weighted.forest_.feature) > 1
+
+
+@every_variant
+def test_zero_weight_is_a_row_removed(estimator, variant: str) -> None:
+    X, y = task(estimator, missing=0.1)
+    rng = np.random.default_rng(3)
+    weight = np.where(rng.random(len(X)) < 0.3, 0.0, rng.random(len(X)) + 0.5)
+    seen = weight > 0
+    X_wild = X.copy()
+    X_wild[~seen] = 1e6
+    model = quick(estimator, **variants_of(estimator)[variant])
+    weighted = clone(model).fit(X_wild, y, weight)
+    removed = clone(model).fit(X[seen], y[seen], weight[seen])
+    assert weighted.fingerprint() == removed.fingerprint()
+
+
+@every_variant
+def test_same_seed_same_model_and_clone_forgets(estimator, variant: str) -> None:
+    X, y = task(estimator)
+    model = quick(estimator, **variants_of(estimator)[variant]).fit(X, y)
+    assert clone(model).fit(X, y).fingerprint() == model.fingerprint()
+    assert model.fit(X, y).fingerprint() == clone(model).fit(X, y).fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "parameter", "value"),
+    [
+        (estimator, parameter, value)
+        for estimator in EVERY_ESTIMATOR
+        for parameter, value in {"subsample": 0.5, "early_stopping": True}.items()
+        if has(estimator, parameter)
+    ],
+)
+def test_another_seed_draws_another_model(estimator, parameter: str, value: Any) -> None:
+    X, y = task(estimator)
+    fits = [
+        quick(estimator, **{parameter: value}).set_params(random_state=seed).fit(X, y)
+        for seed in range(3)
+    ]
+    assert len({fit.fingerprint() for fit in fits}) == 3
+
+
+@pytest.mark.parametrize("estimator", [e for e in EVERY_ESTIMATOR if has(e, "random_state")])
+def test_a_fit_that_draws_nothing_needs_no_seed(estimator) -> None:
+    X, y = task(estimator)
+    state = np.random.RandomState(0)
+    seeds = (0, 1, None, state)
+    fits = [quick(estimator).set_params(random_state=seed).fit(X, y) for seed in seeds]
+    assert len({fit.fingerprint() for fit in fits}) == 1
+    assert state.randint(2**31) == np.random.RandomState(0).randint(2**31)
+
+
+# ---- containers ----
+
+
+def layouts_of(X: np.ndarray) -> dict[str, Any]:
+    n, n_columns = X.shape
+    wide = np.full((2 * n, 3 * n_columns), 99.0)
+    wide[::-2, ::3] = X
+    unaligned = np.frombuffer(b"\0" + X.tobytes(), dtype=np.uint8)[1:].view(np.float64)
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    return {
+        "fortran": np.asfortranarray(X),
+        "strided": wide[::-2, ::3],
+        "read_only": read_only,
+        "unaligned": unaligned.reshape(X.shape),
+        "float32": X.astype(np.float32),
+        "fortran_float32": np.asfortranarray(X, dtype=np.float32),
+        "big_endian": X.astype(">f8"),
+        "big_endian_float32": X.astype(">f4"),
+        "longdouble": X.astype(np.longdouble),
+        "object": X.astype(object),
+        "list": X.tolist(),
+    }
+
+
+@every_estimator
+@pytest.mark.parametrize("layout", layouts_of(np.zeros((1, 1))))
+def test_same_for_any_array(estimator, layout: str) -> None:
+    X, y = task(estimator, missing=0.1)
+    model = quick(estimator, subsample=0.5)
+    expected = clone(model).fit(X, y)
+    other = layouts_of(X)[layout]
+    got = clone(model).fit(other, y)
+    assert got.fingerprint() == expected.fingerprint()
+    assert np.array_equal(answers(expected, other), answers(expected, X))
+
+
+@every_estimator
+def test_same_for_any_array_of_targets_and_weights(estimator) -> None:
+    X, y = task(estimator)
+    weight = np.random.default_rng(0).random(len(X)) + 0.5
+    model = quick(estimator, subsample=0.5)
+    expected = clone(model).fit(X, y, weight).fingerprint()
+
+    def strided(values: np.ndarray) -> np.ndarray:
+        return np.repeat(values, 2)[::2]
+
+    others: list[tuple[Any, Any]] = [
+        (y.tolist(), weight.tolist()),
+        (strided(y), strided(weight)),
+        (y[::-1].copy()[::-1], weight[::-1].copy()[::-1]),
+        (y.astype(y.dtype.newbyteorder(">")), weight.astype(">f8")),
+    ]
+    for labels, weights in others:
+        assert clone(model).fit(X, labels, weights).fingerprint() == expected
+
+
+@every_estimator
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint8, np.bool_, np.float16])
+def test_narrow_types_are_their_values(estimator, kind: type) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2 if kind is np.bool_ else 100, (120, 3)).astype(kind)
+    y = target(estimator, X)
+    expected = quick(estimator).fit(X.astype(np.float64), y)
+    assert quick(estimator).fit(X, y).fingerprint() == expected.fingerprint()
+
+
+@every_estimator
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_same_for_frames(estimator, library: str) -> None:
+    frames = pytest.importorskip(library)
+    X, y = task(estimator, missing=0.1)
+    names = ["a", "b", "c", "d"]
+    frame = frames.DataFrame({name: X[:, i] for i, name in enumerate(names)})
+    series = frames.Series(y)
+    model = quick(estimator, subsample=0.5)
+    expected = clone(model).fit(X, y)
+    fitted = clone(model).fit(frame, series, frames.Series(np.ones(len(X))))
+    assert fitted.fingerprint() == expected.fingerprint()
+    assert np.array_equal(answers(fitted, frame), answers(expected, X))
+    assert fitted.feature_names_in_.tolist() == names
+
+
+@every_estimator
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("make", ["array", "matrix"])
+def test_sparse_is_dense(estimator, layout: str, make: str) -> None:
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((120, 5)) < 0.6, 0.0, rng.integers(-5, 6, (120, 5)))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = target(estimator, X)
+    sparse = getattr(scipy.sparse, f"{layout}_{make}")(X)
+    model = quick(estimator, subsample=0.5)
+    dense_fit, sparse_fit = clone(model).fit(X, y), clone(model).fit(sparse, y)
+    assert sparse_fit.fingerprint() == dense_fit.fingerprint()
+    assert np.array_equal(answers(dense_fit, sparse), answers(dense_fit, X))
+    assert np.array_equal(dense_fit.apply(sparse), dense_fit.apply(X))
+
+
+@every_estimator
+def test_caller_s_arrays_are_left_alone(estimator) -> None:
+    X, y = task(estimator, missing=0.1)
+    weight = np.random.default_rng(0).random(len(X))
+    kept = [array.copy() for array in (X, y, weight)]
+    answers(quick(estimator, subsample=0.5, early_stopping=True).fit(X, y, weight), X)
+    for array, before in zip((X, y, weight), kept, strict=True):
+        assert np.array_equal(array, before, equal_nan=array.dtype.kind == "f")
+
+
+# ---- copies of a model ----
+
+
+def by_joblib(model: Any) -> Any:
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+@every_estimator
+@pytest.mark.parametrize(
+    "duplicate",
+    [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy, copy.copy, by_joblib],
+    ids=["pickle", "deepcopy", "copy", "joblib"],
+)
+@pytest.mark.parametrize("has_predicted", [False, True])
+def test_a_copy_answers_the_same(estimator, duplicate: Any, has_predicted: bool) -> None:
+    X, y = task(estimator, missing=0.1)
+    model = quick(estimator).fit(X, y)
+    if has_predicted:
+        answers(model, X)
+    other = duplicate(model)
+    assert other.fingerprint() == model.fingerprint()
+    assert np.array_equal(answers(other, X), answers(model, X))
+    assert np.array_equal(other.feature_importances_, model.feature_importances_)
+    assert other.get_params() == model.get_params()
+
+
+@every_estimator
+def test_an_unfitted_model_can_be_copied(estimator) -> None:
+    model = quick(estimator)
+    assert pickle.loads(pickle.dumps(model)).get_params() == model.get_params()
+
+
+# ---- predicting ----
+
+
+@every_estimator
+def test_rows_are_answered_one_by_one_as_together(estimator) -> None:
+    X, y = task(estimator, missing=0.1)
+    model = quick(estimator).fit(X, y)
+    together = answers(model, X)
+    for row in (0, 17, 119):
+        assert np.array_equal(answers(model, X[row : row + 1])[0], together[row])
+    assert np.array_equal(answers(model, X[::-1])[::-1], together)
+
+
+@pytest.mark.parametrize("estimator", EVERY_CLASSIFIER)
+def test_probabilities_are_probabilities(estimator) -> None:
+    for n_classes in (2, 3, 12):
+        X = table(240)
+        y = target(estimator, X, n_classes)
+        model = quick(estimator).fit(X, y)
+        shares = model.predict_proba(X)
+        assert shares.shape == (240, n_classes)
+        assert ((shares >= 0) & (shares <= 1)).all()
+        assert np.abs(shares.sum(axis=1) - 1).max() < 1e-12
+        assert np.array_equal(model.predict(X), model.classes_[shares.argmax(axis=1)])
+        assert model.score(X, y) > 1.5 / n_classes
+
+
+@every_estimator
+def test_importances_are_shares(estimator) -> None:
+    X, y = task(estimator)
+    X = np.column_stack([X, np.full(len(X), 3.0), np.full(len(X), np.nan)])
+    model = quick(estimator, max_leaf_nodes=5, min_samples_leaf=10).fit(X, y)
+    shares = model.feature_importances_
+    assert shares.shape == (6,) and (shares >= 0).all()
+    assert shares.sum() == pytest.approx(1, abs=1e-12)
+    assert shares[:2].sum() > shares[2:4].sum()
+    assert not shares[4:].any()

@@ -1,0 +1,158 @@
+"""Every constructor parameter: keyword only, documented, limited, and refused by name."""
+
+import inspect
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from contract.subjects import EVERY_ESTIMATOR, quick, task
+
+EVERY_PARAMETER = [
+    pytest.param(estimator, name, id=f"{estimator.__name__}-{name}")
+    for estimator in EVERY_ESTIMATOR
+    for name in inspect.signature(estimator).parameters
+]
+every_parameter = pytest.mark.parametrize(("estimator", "name"), EVERY_PARAMETER)
+
+# Wrong for any parameter: wrong kinds, no numbers, and numbers out of all ranges.
+NEVER_RIGHT = [
+    "no such choice",
+    b"bytes",
+    [],
+    {},
+    object(),
+    1j,
+    np.nan,
+    np.inf,
+    -np.inf,
+    -1.5,
+    np.array([1, 2]),
+]
+
+
+def documented_parameters(estimator: type) -> set[str]:
+    """Names in the Parameters sections of the class and its bases."""
+    names: set[str] = set()
+    for owner in estimator.__mro__:
+        text = inspect.cleandoc(owner.__doc__ or "")
+        for section in re.findall(r"Parameters\n-+\n(.*?)(?:\n\w[^\n]*\n-+\n|\Z)", text, re.DOTALL):
+            names |= set(re.findall(r"^(\w+) : ", section, re.MULTILINE))
+    return names
+
+
+@every_parameter
+def test_is_documented(estimator, name: str) -> None:
+    assert name in documented_parameters(estimator)
+
+
+@every_parameter
+def test_default_is_documented(estimator, name: str) -> None:
+    default = inspect.signature(estimator).parameters[name].default
+    for owner in estimator.__mro__:
+        found = re.search(rf"^ *{name} : .*default=(\S+)$", owner.__doc__ or "", re.MULTILINE)
+        if found:
+            assert found[1].strip('"') == str(default) or float(found[1]) == default
+            return
+    raise AssertionError(f"no default of {name} is documented")
+
+
+@every_parameter
+def test_has_a_limit_that_admits_the_default(estimator, name: str) -> None:
+    default = inspect.signature(estimator).parameters[name].default
+    assert estimator._limits[name].admits(default)
+
+
+@every_parameter
+def test_is_keyword_only(estimator, name: str) -> None:
+    assert inspect.signature(estimator).parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.parametrize("estimator", EVERY_ESTIMATOR)
+def test_limits_are_those_of_parameters(estimator) -> None:
+    assert set(estimator._limits) == set(inspect.signature(estimator).parameters)
+
+
+def wrong_values(estimator: type, name: str) -> list[Any]:
+    """What the parameter must not be; besides the usual, the edges of its own limits."""
+    limit: Any = estimator._limits[name]
+    may_be_none = limit.admits(None)
+    limit = getattr(limit, "limit", limit)
+    wrong = [*NEVER_RIGHT, *(() if may_be_none else (None,))]
+    kind = type(limit).__name__
+    if kind == "OneOf":
+        return [*wrong, 0, 1, 1.0, "BEST_FIRST"]
+    wrong += ["1", True, False, np.True_]
+    if kind == "Seed":
+        return [*wrong, -1, 2**32, 0.5]
+    if kind == "Jobs":
+        return [*wrong, 0, 1.0]
+    if limit.most is not None:
+        wrong += [limit.most + 1, limit.most * 1e6]
+    if kind == "Whole":
+        return [*wrong, limit.least - 1, float(limit.least), limit.least + 0.5, -(10**30)]
+    return [*wrong, limit.least - 1e-9, *([limit.least] if limit.open_below else [])]
+
+
+@every_parameter
+def test_wrong_values_are_refused_by_name(estimator, name: str) -> None:
+    X, y = task(estimator, n=12)
+    for wrong in wrong_values(estimator, name):
+        model = quick(estimator).set_params(**{name: wrong})
+        expected = rf"The '{name}' parameter of {estimator.__name__} must be .*\. Got .* instead\."
+        with pytest.raises(ValueError, match=expected):
+            model.fit(X, y)
+        assert not hasattr(model, "forest_")
+
+
+@every_parameter
+def test_numpy_numbers_are_numbers(estimator, name: str) -> None:
+    X, y = task(estimator, n=30)
+    default = getattr(quick(estimator), name)
+    if isinstance(default, bool) or not isinstance(default, int | float):
+        return
+    plain = quick(estimator).fit(X, y).fingerprint()
+    for kind in (np.int64, np.uint16) if isinstance(default, int) else (np.float64, np.longdouble):
+        model = quick(estimator, **{name: kind(default)})
+        assert model.fit(X, y).fingerprint() == plain
+
+
+@pytest.mark.parametrize("estimator", EVERY_ESTIMATOR)
+def test_unknown_parameters_are_refused(estimator) -> None:
+    with pytest.raises(TypeError, match="max_leaves"):
+        estimator(max_leaves=3)
+    with pytest.raises(ValueError, match="max_leaves"):
+        estimator().set_params(max_leaves=3)
+
+
+HUGE = {
+    "max_depth": 10**9,
+    "max_leaf_nodes": 2**40,
+    "min_samples_split": 10**30,
+    "min_samples_leaf": 10**30,
+    "n_iter_no_change": 10**30,
+    "n_jobs": 10**12,
+}
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [case for case in EVERY_PARAMETER if case.values[1] in HUGE],
+)
+def test_huge_limits_are_no_limits(estimator, name: str) -> None:
+    """Far beyond any number of rows, leaves or cores: the fit ends, and soon."""
+    X, y = task(estimator, n=60)
+    model = quick(estimator, **{name: HUGE[name]})
+    assert np.isfinite(model.fit(X, y).predict(X)).all()
+
+
+@pytest.mark.parametrize("estimator", EVERY_ESTIMATOR)
+@pytest.mark.parametrize("n_jobs", [-1, -2, -1000, 3, np.int64(2)])
+def test_numbers_of_threads(estimator, n_jobs: int) -> None:
+    X, y = task(estimator, n=60)
+    expected = quick(estimator).fit(X, y).fingerprint()
+    assert quick(estimator, n_jobs=n_jobs).fit(X, y).fingerprint() == expected

@@ -1,0 +1,414 @@
+"""Slow and obviously right twins of the core: cuts, codes, histogram, split and tree.
+
+Sums are exact (whole numbers and fractions); nothing here is shared with the core.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+# Two gains closer than this, in parts of the scores they are differences of, are equal to doubles.
+NEAR = 1e-12
+# The core adds integers: it may round what a row adds by this part of the largest addend.
+STEP = 2.0**-53
+
+
+# ---- binning ----
+
+
+def cut_between(a: float, b: float) -> float:
+    middle = a / 2 + b / 2
+    return middle if math.isfinite(middle) and a <= middle < b else a
+
+
+def cuts_of_column(values, mass, max_bins: int) -> list[float]:
+    """Where to cut a column: between all distinct values, or into bins of about equal mass."""
+    mass_of: dict[float, int] = {}
+    for value, count in zip(np.asarray(values, dtype=np.float64).tolist(), mass, strict=True):
+        if not math.isnan(value) and count > 0:
+            mass_of[value + 0.0] = mass_of.get(value, 0) + int(count)
+    distinct = sorted(mass_of)
+    if len(distinct) <= max_bins:
+        return [cut_between(a, b) for a, b in itertools.pairwise(distinct)]
+    return _cuts_by_mass(distinct, [mass_of[value] for value in distinct], max_bins)
+
+
+def _cuts_by_mass(values: list[float], mass: list[int], max_bins: int) -> list[float]:
+    """A heavy value holds the mass of an even bin and has a bin of its own; the light ones share
+    what is left of bins and mass, greedily from below."""
+    total = sum(mass)
+    heavy = [m * max_bins >= total for m in mass]
+    light_bins = max_bins - sum(heavy)
+    light_mass = sum(m for m, is_heavy in zip(mass, heavy, strict=True) if not is_heavy)
+
+    def fair_share() -> int:
+        return light_mass // light_bins if light_bins else total
+
+    cuts: list[float] = []
+    in_bin, enough = 0, fair_share()
+    for i in range(len(values) - 1):
+        if len(cuts) == max_bins - 1:
+            break
+        in_bin += mass[i]
+        if heavy[i]:
+            closes = True
+        else:
+            light_mass -= mass[i]
+            closes = light_bins > 0 and (in_bin >= enough or heavy[i + 1])
+        if closes:
+            cuts.append(cut_between(values[i], values[i + 1]))
+            in_bin = 0
+            if not heavy[i]:
+                light_bins -= 1
+                enough = fair_share()
+    return cuts
+
+
+def codes_of_column(values, cuts: Sequence[float]) -> list[int]:
+    """0 for missing values, else one more than the number of cuts below."""
+    return [
+        0 if math.isnan(value) else 1 + sum(cut < value for cut in cuts)
+        for value in np.asarray(values, dtype=np.float64).tolist()
+    ]
+
+
+# ---- what rows add up to ----
+
+
+def exactly(value: float) -> int | Fraction:
+    return int(value) if float(value).is_integer() else Fraction(float(value))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What some rows add up to: W, S of each channel, and how many copies they are."""
+
+    weight: int | Fraction
+    sums: tuple[int | Fraction, ...]
+    copies: int
+
+    def __add__(self, other: "Cell") -> "Cell":
+        sums = tuple(a + b for a, b in zip(self.sums, other.sums, strict=True))
+        return Cell(self.weight + other.weight, sums, self.copies + other.copies)
+
+    def __sub__(self, other: "Cell") -> "Cell":
+        sums = tuple(a - b for a, b in zip(self.sums, other.sums, strict=True))
+        return Cell(self.weight - other.weight, sums, self.copies - other.copies)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a tree learns from each row: its cell (all copies of it), and its target."""
+
+    cells: list[Cell]
+    target: list[object]
+
+    @property
+    def nothing(self) -> Cell:
+        return Cell(0, tuple(0 for _ in self.cells[0].sums), 0)
+
+    def rounding(self) -> tuple[float, float]:
+        """How far one copy may move W and S by being rounded to an integer."""
+        seen = [cell for cell in self.cells if cell.copies]
+        weight = max(float(cell.weight / Fraction(cell.copies)) for cell in seen)
+        sums = max(abs(float(s / Fraction(cell.copies))) for cell in seen for s in cell.sums)
+        return STEP * weight, STEP * sums
+
+    def total(self, rows) -> Cell:
+        return sum((self.cells[row] for row in rows), self.nothing)
+
+
+def lesson_from_sums(gradient, hessian, copies) -> Lesson:
+    n = len(gradient)
+    hessian = [1.0] * n if hessian is None else hessian
+    copies = [1] * n if copies is None else [int(c) for c in copies]
+    cells = [
+        Cell(exactly(h) * c, (exactly(g) * c,), c)
+        for g, h, c in zip(gradient, hessian, copies, strict=True)
+    ]
+    return Lesson(cells, [float(g) for g in gradient])
+
+
+def lesson_from_values(values, weight, copies) -> Lesson:
+    """`values` has the shape (outputs, rows)."""
+    rows = np.asarray(values).T.tolist()
+    weight = [1.0] * len(rows) if weight is None else weight
+    copies = [1] * len(rows) if copies is None else [int(c) for c in copies]
+    cells = [
+        Cell(exactly(w) * c, tuple(exactly(w) * exactly(y) * c for y in row), c)
+        for row, w, c in zip(rows, weight, copies, strict=True)
+    ]
+    return Lesson(cells, [tuple(row) for row in rows])
+
+
+def lesson_from_classes(classes, n_classes: int, weight, copies) -> Lesson:
+    one_hot = np.eye(n_classes)[np.asarray(classes)].T
+    return lesson_from_values(one_hot, weight, copies)
+
+
+# ---- splits ----
+
+
+def score(criterion: str, cell: Cell, l2) -> Fraction | float:
+    if criterion == "newton":
+        return Fraction(cell.sums[0] ** 2) / (2 * (cell.weight + l2))
+    if criterion in ("squared_error", "gini"):
+        return Fraction(sum(s**2 for s in cell.sums)) / cell.weight
+    if criterion == "entropy":
+        return math.fsum(float(s) * math.log2(s / cell.weight) for s in cell.sums if s > 0)
+    raise ValueError(f"no twin for the criterion {criterion!r}: write one")
+
+
+def unsure_of_score(criterion: str, cell: Cell, l2, rounding: tuple[float, float]) -> float:
+    """How far a score computed in doubles, from rounded addends, may lie from the exact one."""
+    exact = abs(float(score(criterion, cell, l2)))
+    weight, sums = (cell.copies * step for step in rounding)
+    if criterion == "entropy":
+        moved = len(cell.sums) * 64 * sums
+    else:
+        moved = sum(2 * abs(float(s)) * sums + sums**2 for s in cell.sums) / float(cell.weight + l2)
+    return exact * (NEAR + weight / float(cell.weight + l2)) + moved
+
+
+def leaf_values(criterion: str, cell: Cell, l2) -> list[float]:
+    if criterion == "newton":
+        curvature = cell.weight + l2
+        return [float(-cell.sums[0] / curvature) if curvature > 0 else 0.0]
+    return [float(Fraction(s) / cell.weight) for s in cell.sums]
+
+
+@dataclass(frozen=True)
+class Split:
+    column: int
+    code: int  # the last one that goes left
+    missing_left: bool | None  # None: no row is missing and both sides weigh the same to doubles
+    gain: float
+    children_score: float
+    unsure: float  # how far rounding may move the gain
+    left: Cell
+    right: Cell
+
+    @property
+    def children(self) -> frozenset[Cell]:
+        return frozenset((self.left, self.right))
+
+
+@dataclass(frozen=True)
+class Limits:
+    growth: str = "best_first"
+    max_leaf_nodes: int | None = None
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_child_weight: float = 0.0
+    min_gain: float = -math.inf
+    l2: float = 0.0
+
+
+def histogram(codes, n_bins: int, rows, lesson: Lesson) -> list[Cell]:
+    """Sums per code of one column; the first cell is that of missing values."""
+    cells = [lesson.nothing] * (n_bins + 1)
+    for row in rows:
+        cells[codes[row]] = cells[codes[row]] + lesson.cells[row]
+    return cells
+
+
+class SplitTwin:
+    """Tries every split of a column."""
+
+    def __init__(self, lesson: Lesson, criterion: str, limits: Limits) -> None:
+        self.criterion, self.limits = criterion, limits
+        self.l2, self.rounding = exactly(limits.l2), lesson.rounding()
+
+    def splits(self, column: int, cells: list[Cell], total: Cell) -> list[Split]:
+        """The splits that the limits admit, in the order in which ties are settled."""
+        missing, *present = cells
+        found = []
+        left = total - total
+        for code, cell in enumerate(present, start=1):
+            if cell.copies == 0:
+                # The cut before has the same children. Where there is none, "missing left, all
+                # values right" is written the other way round, after the last value.
+                continue
+            left = left + cell
+            # Missing values go right, then left; without any there is only one way.
+            for missing_left in (False, True) if missing.copies else (None,):
+                side = left + missing if missing_left else left
+                if self.is_admitted(side) and self.is_admitted(total - side):
+                    split = self.judged(column, code, missing_left, side, total - side)
+                    if self.is_worth(split):
+                        found.append(split)
+        return found
+
+    def is_admitted(self, side: Cell) -> bool:
+        limits = self.limits
+        enough = side.copies >= max(1, limits.min_samples_leaf)
+        return enough and side.weight > 0 and side.weight >= exactly(limits.min_child_weight)
+
+    def judged(self, column, code, missing_left, left: Cell, right: Cell) -> Split:
+        cells = (left, right, left + right)
+        scores = [score(self.criterion, cell, self.l2) for cell in cells]
+        unsure = [unsure_of_score(self.criterion, cell, self.l2, self.rounding) for cell in cells]
+        children = scores[0] + scores[1]
+        if missing_left is None:
+            missing_left = self.heavier_left(left, right)
+        gain = float(children - scores[2])
+        return Split(
+            column, code, missing_left, gain, abs(float(children)), sum(unsure), left, right
+        )
+
+    def heavier_left(self, left: Cell, right: Cell) -> bool | None:
+        """Where a value missing only when predicting goes; None if rounding decides."""
+        gap = abs(float(left.weight - right.weight))
+        is_near = 0 < gap <= (left.copies + right.copies) * self.rounding[0]
+        return None if is_near else left.weight >= right.weight
+
+    def is_worth(self, split: Split) -> bool:
+        least = self.limits.min_gain
+        return least == -math.inf or (split.gain > least and split.gain > 1e-13 * split.children_score)
+
+
+def best_splits(candidates: list[Split]) -> list[Split]:
+    """The best split first, then those whose gain no double can tell from it.
+
+    Of splits with the same two children (bit for bit the same gain) only the first stays: lowest
+    column, lowest bin, missing on the right.
+    """
+    if not candidates:
+        return []
+    top = max(candidates, key=lambda split: split.gain)
+    first_of: dict[frozenset[Cell], Split] = {}
+    for split in candidates:
+        if split.gain >= top.gain - top.unsure - split.unsure:
+            first_of.setdefault(split.children, split)
+    best = first_of[top.children]
+    return [best, *(split for split in first_of.values() if split is not best)]
+
+
+# ---- trees ----
+
+
+@dataclass
+class Node:
+    rows: list[int]
+    cell: Cell
+    depth: int
+    number: int  # in the order of making
+    guide: int | None  # the node of the other tree that stands in the same place
+    split: Split | None = None
+    left: "Node | None" = None
+    right: "Node | None" = None
+    value: list[float] = field(default_factory=list)
+
+    def in_order(self) -> list["Node"]:
+        """This node and all below it, parents first, left before right."""
+        below = [] if self.left is None else [*self.left.in_order(), *self.right.in_order()]
+        return [self, *below]
+
+
+class Guide:
+    """Another grower's tree, asked only where doubles cannot tell two choices apart."""
+
+    def __init__(self, feature, code, missing_left, right) -> None:
+        self.feature, self.code = feature, code
+        self.missing_left, self.right = missing_left, right
+
+    def agrees(self, node: int, split: Split) -> bool:
+        if (self.feature[node], self.code[node]) != (split.column, split.code):
+            return False
+        return split.missing_left in (None, bool(self.missing_left[node]))
+
+    def is_inner(self, node: int) -> bool:
+        return self.feature[node] >= 0
+
+
+class TreeTwin:
+    """Grows a tree on columns of codes."""
+
+    def __init__(self, codes, n_bins, lesson, criterion: str, limits: Limits, guide: Guide | None):
+        self.codes, self.n_bins, self.lesson = codes, n_bins, lesson
+        self.criterion, self.limits, self.guide = criterion, limits, guide
+        self.search = SplitTwin(lesson, criterion, limits)
+
+    def grow(self) -> Node:
+        rows = [row for row, cell in enumerate(self.lesson.cells) if cell.copies > 0]
+        root = Node(rows, self.lesson.total(rows), 0, 0, None if self.guide is None else 0)
+        nodes, open_nodes = [root], [root] if self.find_split(root) else []
+        most = self.limits.max_leaf_nodes or math.inf
+        while open_nodes and (len(nodes) + 1) // 2 < most:
+            node = self.next_of(open_nodes)
+            open_nodes.remove(node)
+            for child in self.divide(node, len(nodes)):
+                nodes.append(child)
+                if self.find_split(child):
+                    open_nodes.append(child)
+        for node in nodes:
+            if node.left is None:
+                node.split = None
+                node.value = leaf_values(self.criterion, node.cell, exactly(self.limits.l2))
+        return root
+
+    def find_split(self, node: Node) -> bool:
+        if self.may_split(node):
+            candidates = []
+            for column, codes in enumerate(self.codes):
+                cells = histogram(codes, self.n_bins[column], node.rows, self.lesson)
+                candidates += self.search.splits(column, cells, node.cell)
+            node.split = self.chosen(node, best_splits(candidates))
+        return node.split is not None
+
+    def may_split(self, node: Node) -> bool:
+        limits = self.limits
+        if limits.max_depth is not None and node.depth >= limits.max_depth:
+            return False
+        if node.cell.copies < limits.min_samples_split:
+            return False
+        targets = {self.lesson.target[row] for row in node.rows}
+        return limits.min_gain >= 0 or len(targets) > 1
+
+    def chosen(self, node: Node, best: list[Split]) -> Split | None:
+        if not best:
+            return None
+        if self.is_guided(node):
+            for split in best:
+                if self.guide.agrees(node.guide, split):
+                    return split
+        return best[0]
+
+    def is_guided(self, node: Node) -> bool:
+        return node.guide is not None and self.guide.is_inner(node.guide)
+
+    def next_of(self, open_nodes: list[Node]) -> Node:
+        """Depth-wise: nearest to the root; then by gain; then the oldest."""
+        if self.limits.growth == "depth_wise":
+            depth = min(node.depth for node in open_nodes)
+            open_nodes = [node for node in open_nodes if node.depth == depth]
+        top = max(open_nodes, key=lambda node: node.split.gain)
+        near = [
+            node
+            for node in open_nodes
+            if node.split.gain >= top.split.gain - top.split.unsure - node.split.unsure
+        ]
+        if self.guide is not None:
+            near = [node for node in near if self.is_guided(node)] or near
+        return min(near, key=lambda node: node.number)
+
+    def divide(self, node: Node, number: int) -> list[Node]:
+        split, codes = node.split, self.codes[node.split.column]
+        goes_left = {
+            row: split.missing_left if codes[row] == 0 else codes[row] <= split.code
+            for row in node.rows
+        }
+        sides = [[row for row in node.rows if goes_left[row] == side] for side in (True, False)]
+        guides = [None, None]
+        if self.is_guided(node):
+            guides = [node.guide + 1, int(self.guide.right[node.guide])]
+        node.left, node.right = (
+            Node(rows, self.lesson.total(rows), node.depth + 1, number + i, guides[i])
+            for i, rows in enumerate(sides)
+        )
+        return [node.left, node.right]

@@ -1,0 +1,102 @@
+"""Hashes of rows and the random numbers drawn from them: content in, even and independent out."""
+
+import numpy as np
+import pytest
+
+from weald import _native
+
+N = 4000
+
+
+def hashes_of(table, target=None) -> np.ndarray:
+    target = np.zeros(len(table)) if target is None else target
+    return _native.hash_rows(table, target, 1)
+
+
+def integers(n: int = N, columns: int = 3) -> np.ndarray:
+    """Different rows that a weak hash would confuse: small whole numbers."""
+    number = np.arange(n)
+    return np.column_stack([number // 16**k % 16 for k in range(columns)]).astype(np.float64)
+
+
+def test_different_rows_have_different_hashes() -> None:
+    hashes = hashes_of(integers())
+    assert hashes.dtype == np.uint64 and hashes.shape == (N, 2)
+    assert len(np.unique(hashes, axis=0)) == N
+    for word in range(2):
+        assert len(np.unique(hashes[:, word])) == N
+
+
+def test_hash_covers_target_and_order_of_columns() -> None:
+    table = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]])
+    hashes = hashes_of(table, np.array([0.0, 0.0, 1.0]))
+    assert len(np.unique(hashes, axis=0)) == 3
+
+
+def test_equal_values_have_equal_hashes() -> None:
+    nans = np.array([0x7FF8000000000000, 0xFFF8000000000001], dtype=np.uint64).view(np.float64)
+    table = np.array([[0.0, nans[0]], [-0.0, nans[1]]])
+    hashes = hashes_of(table, np.array([0.0, -0.0]))
+    assert np.array_equal(hashes[0], hashes[1])
+
+
+def test_hash_knows_no_type_layout_place_or_thread() -> None:
+    table = integers()
+    hashes = hashes_of(table)
+    assert np.array_equal(hashes_of(np.asfortranarray(table)), hashes)
+    assert np.array_equal(hashes_of(table.astype(np.float32)), hashes)
+    assert np.array_equal(hashes_of(table[::-1])[::-1], hashes)
+    assert np.array_equal(_native.hash_rows(table, np.zeros(N), 8), hashes)
+
+
+def test_each_bit_of_a_hash_is_set_in_half_of_the_rows() -> None:
+    words = hashes_of(integers()).ravel()
+    bits = np.unpackbits(words.view(np.uint8)).reshape(N, 128)
+    # Five standard deviations of a fair coin.
+    assert np.abs(bits.mean(axis=0) - 0.5).max() < 5 * 0.5 / np.sqrt(N)
+
+
+@pytest.mark.parametrize("key", [(0, 0, 1), (1, 0, 1), (0, 1, 1), (0, 0, 2), (2**63, 5, 2)])
+def test_draws_are_even(key: tuple[int, int, int]) -> None:
+    uniform = _native.draw(hashes_of(integers()), *key) / 2.0**64
+    counts = np.bincount((uniform * 20).astype(int), minlength=20)
+    # Chi-square with 19 degrees of freedom: beyond 45 once in a thousand.
+    assert ((counts - N / 20) ** 2 / (N / 20)).sum() < 45
+
+
+def test_draws_of_different_keys_are_independent() -> None:
+    hashes = hashes_of(integers())
+    keys = [(0, 0, 1), (1, 0, 1), (0, 1, 1), (0, 0, 2), (1, 1, 1), (0, 2, 1)]
+    draws = np.array([_native.draw(hashes, *key) / 2.0**64 for key in keys])
+    correlation = np.corrcoef(draws) - np.eye(len(keys))
+    assert np.abs(correlation).max() < 5 / np.sqrt(N)
+
+
+def test_draws_are_the_same_every_time_and_everywhere() -> None:
+    hashes = hashes_of(np.array([[1.0, 2.0]]), np.array([3.0]))
+    assert np.array_equal(_native.draw(hashes, 4, 5, 6), _native.draw(hashes, 4, 5, 6))
+    # Found by running the definition of cpp/content.hpp in Python (below).
+    assert int(_native.draw(hashes, 4, 5, 6)[0]) == draw_by_hand([3.0, 1.0, 2.0], (4, 5, 6))
+
+
+def draw_by_hand(values: list[float], key: tuple[int, int, int]) -> int:
+    """The target first, then the columns, then the key."""
+    wrap = 2**64 - 1
+
+    def mix(x: int) -> int:
+        x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93 & wrap
+        x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93 & wrap
+        return x ^ (x >> 32)
+
+    low, high = 0x243F6A8885A308D3, 0x13198A2E03707344
+    for word in [int(np.float64(value).view(np.uint64)) for value in values] + list(key):
+        low = (mix(low ^ word) + 0x9E3779B97F4A7C15) & wrap
+        high = mix((high + word * 0xC2B2AE3D27D4EB4F) & wrap) ^ low
+    return mix(high ^ mix(low))
+
+
+def test_shapes_are_checked() -> None:
+    with pytest.raises(ValueError, match="target must have one entry per row"):
+        _native.hash_rows(np.zeros((2, 1)), np.zeros(3), 1)
+    with pytest.raises(ValueError, match="two words per row"):
+        _native.draw(np.zeros((2, 3), dtype=np.uint64), 0, 0, 0)

@@ -1,0 +1,139 @@
+"""The core's trees equal the naive twin's, node by node."""
+
+import dataclasses
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weald import _native
+from weald.data import Rows, bin_rows
+from weald.trees import GrownTree, TreeGrower, TreeLimits
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from native import naive
+from native.tables import random_table, random_target, random_weights
+
+
+def random_limits(rng, criterion: str, cells: str) -> TreeLimits:
+    def maybe(low: int, high: int):
+        return None if rng.random() < 0.4 else int(rng.integers(low, high))
+
+    return TreeLimits(
+        growth=str(rng.choice(["best_first", "depth_wise"])),
+        max_leaf_nodes=maybe(2, 12),
+        max_depth=maybe(1, 6),
+        min_samples_split=int(rng.choice([2, 2, 5])),
+        min_samples_leaf=int(rng.choice([1, 1, 2, 4])),
+        min_child_weight=float(rng.choice([0.0, 0.0, 1.7])),
+        min_gain=float(rng.choice([0.0, -math.inf, 0.3])),
+        l2=float(rng.choice([0.0, 1.5])) if criterion == "newton" else 0.0,
+        cells=cells,
+    )
+
+
+def learn(
+    criterion: str, grower: TreeGrower, rng, n: int, is_whole: bool
+) -> tuple[GrownTree, naive.Lesson]:
+    """One tree of the core, and what it learnt from: whole numbers and eighths, or any."""
+    weight, copies = random_weights(rng, n)
+    if is_whole and weight is not None:
+        weight = rng.integers(1, 9, n) / 8
+    if criterion == "newton":
+        gradient = rng.integers(-9, 10, n) * 1.0 if is_whole else random_target(rng, n)
+        tree = grower.on_sums(gradient[np.newaxis], weight, copies)
+        return tree, naive.lesson_from_sums(gradient, weight, copies)
+    if criterion == "squared_error":
+        values = np.stack([random_target(rng, n) for _ in range(rng.integers(1, 4))])
+        tree = grower.on_values(values, weight, copies)
+        return tree, naive.lesson_from_values(values, weight, copies)
+    n_classes = int(rng.choice([2, 3, 30]))
+    classes = rng.integers(0, n_classes, n).astype(np.int32)
+    tree = grower.on_classes(classes, n_classes, weight, copies)
+    return tree, naive.lesson_from_classes(classes, n_classes, weight, copies)
+
+
+def codes_of_splits(tree: GrownTree, cuts: list[list[float]]) -> list[int]:
+    """The last code each split sends left, from its threshold; infinity stands for the last."""
+    return [
+        0 if column < 0 else 1 + [*cuts[column], math.inf].index(t)
+        for column, t in zip(tree.feature, tree.threshold.tolist(), strict=True)
+    ]
+
+
+def assert_same(tree: GrownTree, twin: naive.Node, cuts, lesson, limits) -> None:
+    codes = codes_of_splits(tree, cuts)
+    nodes = twin.in_order()
+    leaf = 0
+    for i, node in enumerate(nodes):
+        where = f"node {i} of {len(nodes)}"
+        assert tree.weight[i] == pytest.approx(float(node.cell.weight), rel=1e-12), where
+        if node.split is None:
+            assert tree.feature[i] == -1, where
+            assert tree.right[i] == leaf, where
+            largest = max(abs(float(s)) for cell in lesson.cells for s in cell.sums)
+            # Exact sums have steps of 2^-60 of the largest addend.
+            step = 2.0**-59 * largest * node.cell.copies / float(node.cell.weight + limits.l2)
+            assert tree.value[leaf] == pytest.approx(node.value, rel=1e-12, abs=step), where
+            assert set(np.flatnonzero(tree.leaf_of_row == leaf)) >= set(node.rows), where
+            leaf += 1
+            continue
+        split = node.split
+        got = (int(tree.feature[i]), codes[i])
+        assert got == (split.column, split.code), where
+        if split.missing_left is not None:
+            assert bool(tree.missing_left[i]) == split.missing_left, where
+        assert tree.gain[i] == pytest.approx(max(split.gain, 0.0), rel=1e-12, abs=split.unsure)
+        right = nodes.index(node.right, i)
+        assert tree.right[i] == right, where
+    assert len(tree.feature) == len(nodes)
+    assert len(tree.value) == leaf
+
+
+def compare(criterion: str, seed: int, n: int, n_columns: int, cells: str = "wide") -> int:
+    """Grow both trees on one random table; returns how many nodes they have.
+
+    Packed cells have few bits; whole numbers fit them without rounding.
+    """
+    rng = np.random.default_rng([seed, n, n_columns])
+    table = random_table(rng, n, n_columns)
+    max_bins = int(rng.choice([2, 4, 16, 255]))
+    binned = bin_rows(Rows(table, np.zeros(n)), max_bins=max_bins, n_threads=1)
+    cuts = [naive.cuts_of_column(column, [1] * n, max_bins) for column in table.T]
+    codes = [naive.codes_of_column(x, c) for x, c in zip(table.T, cuts, strict=True)]
+    limits = random_limits(rng, criterion, cells)
+    grower = TreeGrower(binned, criterion, limits, n_threads=1 + seed % 3)
+    tree, lesson = learn(criterion, grower, rng, n, cells != "wide")
+    guide = naive.Guide(tree.feature, codes_of_splits(tree, cuts), tree.missing_left, tree.right)
+    twin = naive.TreeTwin(
+        codes,
+        [len(c) + 1 for c in cuts],
+        lesson,
+        criterion,
+        naive.Limits(**{f.name: getattr(limits, f.name) for f in dataclasses.fields(naive.Limits)}),
+        guide,
+    ).grow()
+    assert_same(tree, twin, cuts, lesson, limits)
+    return len(tree.feature)
+
+
+@pytest.mark.parametrize("criterion", _native.criteria())
+@pytest.mark.parametrize("n_columns", [1, 2, 7, 8, 9, 17, 20])
+def test_small_tables(criterion: str, n_columns: int) -> None:
+    sizes = [compare(criterion, seed, n=7 + 5 * seed, n_columns=n_columns) for seed in range(8)]
+    assert max(sizes) > 3
+
+
+@pytest.mark.parametrize("criterion", _native.criteria())
+@pytest.mark.parametrize("seed", range(3))
+def test_hundreds_of_rows(criterion: str, seed: int) -> None:
+    compare(criterion, seed, n=300, n_columns=5)
+
+
+@pytest.mark.parametrize("cells", ["packed", "automatic"])
+@pytest.mark.parametrize("n_columns", [1, 8, 9, 20])
+def test_packed_cells(cells: str, n_columns: int) -> None:
+    for seed in range(15):
+        compare("newton", seed, n=7 + 5 * seed, n_columns=n_columns, cells=cells)

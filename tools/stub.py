@@ -1,0 +1,63 @@
+"""Write src/weald/_native.pyi from the installed core, or with --check compare the two."""
+
+import argparse
+import difflib
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from nanobind.stubgen import StubGen
+
+STUB = Path("src/weald/_native.pyi")
+HEAD = "# Generated from cpp/bindings.cpp by `make stub`; not to be edited.\n"
+
+# nanobind knows only that these return a tuple or a dict.
+RETURNS = {
+    "find_cuts": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.int64]]"),
+    "grow": ("dict", "dict[str, NDArray[Any]]"),
+}
+
+
+def stub() -> str:
+    """Give the text of the stub for the core that is installed."""
+    generator = StubGen(importlib.import_module("weald._native"))
+    generator.put(generator.module)
+    text = generator.get()
+    # Shape, order and device are checked by the core; to a type checker they mean nothing.
+    text = re.sub(r"Annotated\[(NDArray\[[\w.]+\]), dict\([^]]*\)\]", r"\1", text)
+    text = text.replace("import Annotated, overload", "import Any, overload")
+    for name, (vague, exact) in RETURNS.items():
+        text, n = re.subn(rf"(def {name}\(.*\) -> ){vague}:", rf"\1{exact}:", text)
+        if n == 0:
+            raise SystemExit(f"tools/stub.py: {name} does not return a {vague} any more")
+    vague = re.search(r"def (\w+)\(.*\) -> (tuple|dict|list|object):", text)
+    if vague:
+        raise SystemExit(f"tools/stub.py: say in RETURNS what the {vague[2]} of {vague[1]} holds")
+    return formatted(HEAD + text)
+
+
+def formatted(text: str) -> str:
+    """Lay the text out as the rest of the package."""
+    command = [Path(sys.executable).with_name("ruff"), "format", "--stdin-filename", STUB, "-"]
+    return subprocess.run(command, input=text, stdout=-1, encoding="utf-8", check=True).stdout
+
+
+def main() -> None:
+    """Write the stub, or compare it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail on a difference")
+    wanted = stub()
+    if not parser.parse_args().check:
+        STUB.write_text(wanted, encoding="utf-8")
+        return
+    there = STUB.read_text(encoding="utf-8") if STUB.exists() else ""
+    if there != wanted:
+        lines = there.splitlines(), wanted.splitlines()
+        print(*difflib.unified_diff(*lines, str(STUB), "from the core", lineterm=""), sep="\n")
+        raise SystemExit(f"{STUB} is out of date: run `make stub`")
+
+
+if __name__ == "__main__":
+    main()
