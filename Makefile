@@ -64,12 +64,16 @@ bench: .venv-bench/ready ## measure beside the peers; WHAT=name picks a row or a
 check: lint types imports cpp-format stub-check size ## every gate but the tests; `make -k check` shows all that fail
 	@echo "all gates passed"
 
-# The build is the first gate: a compiler warning is an error here.
-.venv-check/ready: $(PACKAGE)
+.venv-check/tools: pyproject.toml
 	$(call environment,check)
-	$(call install,check,'.[check]' --config-settings=cmake.define.WEALD_WARNINGS_AS_ERRORS=ON)
+	@.venv-check/bin/python tools/requirements.py check > .venv-check/check.txt
+	@.venv-check/bin/python $(PIP) -r .venv-check/check.txt
+	@touch $@
+# The build is a gate too: a compiler warning is an error here.
+.venv-check/ready: .venv-check/tools $(PACKAGE)
+	$(call install,check,. --config-settings=cmake.define.WEALD_WARNINGS_AS_ERRORS=ON)
 
-lint: .venv-check/ready
+lint: .venv-check/tools
 	.venv-check/bin/ruff check .
 	.venv-check/bin/ruff format --check .
 
@@ -77,21 +81,21 @@ types: .venv-check/ready
 	.venv-check/bin/mypy
 
 # import-linter reads Python files only, so the stub stands in for the compiled module.
-imports: .venv-check/ready
+imports: .venv-check/tools
 	@rm -rf build/imports && mkdir -p build/imports
 	@cp -r src/weald build/imports && mv build/imports/weald/_native.pyi build/imports/weald/_native.py
 	cd build/imports && ../../.venv-check/bin/lint-imports --no-logo --config ../../pyproject.toml --no-cache
 
-cpp-format: .venv-check/ready
+cpp-format: .venv-check/tools
 	@.venv-check/bin/clang-format --dry-run --Werror $(CPP)
 
 stub-check: .venv-check/ready
 	.venv-check/bin/python tools/stub.py --check
 
-size: .venv-check/ready
+size: .venv-check/tools
 	.venv-check/bin/python tools/size.py
 
-format: .venv-check/ready ## lay out Python and C++ as the gates want it
+format: .venv-check/tools ## lay out Python and C++ as the gates want it
 	.venv-check/bin/ruff check --fix-only .
 	.venv-check/bin/ruff format .
 	.venv-check/bin/clang-format -i $(CPP)
@@ -104,11 +108,12 @@ stub: .venv-check/ready ## write src/weald/_native.pyi anew, after a change of c
 sanitize: sanitize-pool sanitize-package ## the core under ASan and UBSan, the thread pool under TSan
 
 # Python itself is not instrumented: the runtime must come first, and libstdc++ with it so that
-# exceptions can be intercepted. Python's own leaks are not ours.
+# exceptions can be intercepted. Python's own leaks are not ours. A report must reach the terminal
+# although it ends the process, hence --capture=sys.
 sanitize-package: .venv-sanitize/ready
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	.venv-sanitize/bin/python -m pytest -p no:cacheprovider $(wildcard tests/native tests/ensembles) $(ARGS)
+	.venv-sanitize/bin/python -m pytest --capture=sys $(wildcard tests/native tests/ensembles) $(ARGS)
 .venv-sanitize/ready: $(PACKAGE)
 	$(call environment,sanitize)
 	$(call install,sanitize,'.[test]' --config-settings=cmake.build-type=Debug \

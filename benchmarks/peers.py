@@ -184,6 +184,10 @@ def _sklearn_hgb(work: Work, task: str, threads: int) -> dict[str, Any]:
     }
 
 
+def _weald_leaves(model: Any) -> float:
+    return float(model.forest_.first_leaf[-1] / model.forest_.n_trees)
+
+
 def _lightgbm_leaves(model: Any) -> float:
     trees = model.booster_.dump_model()["tree_info"]
     return fmean(tree["num_leaves"] for tree in trees)
@@ -205,7 +209,9 @@ def _sklearn_leaves(model: Any) -> float:
 
 
 SYSTEMS: Mapping[str, System] = {
-    OURS: System("weald", "weald", "BoostedTreesClassifier", "BoostedTreesRegressor", _weald),
+    OURS: System(
+        "weald", "weald", "BoostedTreesClassifier", "BoostedTreesRegressor", _weald, _weald_leaves
+    ),
     "lightgbm": System(
         "lightgbm", "lightgbm", "LGBMClassifier", "LGBMRegressor", _lightgbm, _lightgbm_leaves
     ),

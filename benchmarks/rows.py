@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+
 import peers
 import tables
 

@@ -225,18 +225,15 @@ auto predictions(const std::string& loss, Matrix<double> scores, int n_threads) 
 }
 
 void add_leaf_values(OutVector<double> scores, Vector<std::int32_t> leaf_of_row,
-                     Vector<double> values) {
+                     Vector<double> values, int n_threads) {
   require(scores.shape(0) == leaf_of_row.shape(0), "leaf_of_row must have one entry per row");
-  const auto n_leaves = static_cast<std::int64_t>(values.shape(0));
-  const std::int32_t* const leaf = leaf_of_row.data();
-  bool in_range = true;
-  for (std::size_t row = 0; row < scores.shape(0); ++row)
-    in_range &= leaf[row] >= 0 && leaf[row] < n_leaves;
-  require(in_range, "leaf_of_row names a leaf that does not exist");
+  bool sound = true;
   run([&] {
-    for (std::size_t row = 0; row < scores.shape(0); ++row)
-      scores.data()[row] += values.data()[leaf[row]];
+    sound = weald::add_leaf_values(scores.data(), leaf_of_row.data(),
+                                   static_cast<std::int64_t>(scores.shape(0)), values.data(),
+                                   static_cast<std::int64_t>(values.shape(0)), n_threads);
   });
+  require(sound, "leaf_of_row names a leaf that does not exist");
 }
 
 // ---- growing ----
@@ -483,7 +480,8 @@ NB_MODULE(_native, m) {
   m.def("base_scores", &base_scores, "loss"_a, "y"_a, "n_scores"_a, "weight"_a.none(),
         "copies"_a.none());
   m.def("predictions", &predictions, "loss"_a, "scores"_a, "n_threads"_a);
-  m.def("add_leaf_values", &add_leaf_values, "scores"_a.noconvert(), "leaf_of_row"_a, "values"_a);
+  m.def("add_leaf_values", &add_leaf_values, "scores"_a.noconvert(), "leaf_of_row"_a, "values"_a,
+        "n_threads"_a);
 
   nb::class_<Grower>(m, "Grower")
       .def(nb::init<Vector<weald::Code>, std::int64_t, Vector<std::int32_t>, std::string,

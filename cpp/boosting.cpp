@@ -1,12 +1,14 @@
 #include "boosting.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
 #include "exact_sum.hpp"
+#include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
 #include "parallel.hpp"
 
@@ -18,7 +20,7 @@ constexpr std::int64_t block = 8192;
 // Runs body(begin, end) over blocks of rows.
 template <class Body>
 void for_row_blocks(std::int64_t n_rows, int n_threads, Body&& body) {
-  parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t task, int) {
+  parallel_for((n_rows + block - 1) / block, n_rows < 2 * block ? 1 : n_threads, [&](std::int64_t task, int) {
     body(task * block, std::min(n_rows, (task + 1) * block));
   });
 }
@@ -62,38 +64,46 @@ double exact_mean(const double* values, const double* weight, const std::int64_t
 
 bool gradients(std::string_view loss, const Scored& rows, double* gradient, double* hessian,
                int n_threads) {
-  bool wrote = true;
-  with_loss(loss, [&]<Loss L>(L) {
-    wrote = !L::unit_hessian || rows.weight != nullptr;
-    const int n_scores = rows.n_scores;
-    for_row_blocks(rows.n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<double> score(n_scores), g(n_scores), h(n_scores);
+  bool has_hessian = true;
+  with_loss(loss, [&]<Loss L>(L) { has_hessian = !L::unit_hessian || rows.weight != nullptr; });
+  for_row_blocks(rows.n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+    kernels().gradients(loss, rows, {begin, end}, gradient, hessian);
+    if (!rows.weight) return;
+    for (int k = 0; k < rows.n_scores; ++k) {
+      const std::int64_t first = k * rows.n_rows;
       for (std::int64_t row = begin; row < end; ++row) {
-        for (int k = 0; k < n_scores; ++k) score[k] = rows.scores[k * rows.n_rows + row];
-        L::gradients(rows.y[row], score.data(), n_scores, g.data(), h.data());
-        const double weight = rows.weight ? rows.weight[row] : 1.0;
-        for (int k = 0; k < n_scores; ++k) {
-          gradient[k * rows.n_rows + row] = weight * g[k];
-          if (wrote) hessian[k * rows.n_rows + row] = weight * h[k];
-        }
+        gradient[first + row] *= rows.weight[row];
+        hessian[first + row] *= rows.weight[row];
       }
-    });
+    }
   });
-  return wrote;
+  return has_hessian;
 }
 
 double mean_loss(std::string_view loss, const Scored& rows, int n_threads) {
   std::vector<double> losses(static_cast<std::size_t>(rows.n_rows));
   with_loss(loss, [&]<Loss L>(L) {
     for_row_blocks(rows.n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<double> score(rows.n_scores);
-      for (std::int64_t row = begin; row < end; ++row) {
-        for (int k = 0; k < rows.n_scores; ++k) score[k] = rows.scores[k * rows.n_rows + row];
-        losses[row] = L::loss(rows.y[row], score.data(), rows.n_scores);
-      }
+      L::losses(rows, {begin, end}, losses.data());
     });
   });
   return exact_mean(losses.data(), rows.weight, rows.copies, rows.n_rows);
+}
+
+bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64_t n_rows,
+                     const double* values, std::int64_t n_leaves, int n_threads) {
+  std::atomic<bool> sound = true;
+  for_row_blocks(n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+    bool in_range = true;
+    for (std::int64_t row = begin; row < end; ++row)
+      in_range &= leaf_of_row[row] >= 0 && leaf_of_row[row] < n_leaves;
+    if (!in_range) sound = false;
+  });
+  if (!sound) return false;
+  for_row_blocks(n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) scores[row] += values[leaf_of_row[row]];
+  });
+  return true;
 }
 
 void base_scores(std::string_view loss, const Scored& rows, double* base) {

@@ -4,17 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace weald {
+#include "losses/scored.hpp"
 
-// Rows and their scores during a fit: scores[score][row].
-struct Scored {
-  const double* y;
-  const double* scores;
-  const double* weight;         // null: 1 each
-  const std::int64_t* copies;   // null: 1 each
-  std::int64_t n_rows;
-  int n_scores;
-};
+namespace weald {
 
 // Writes gradient[score][row] and, unless the loss has unit hessians and there are no weights,
 // hessian[score][row]; returns whether it wrote the hessians. Both include the weight, not copies.
@@ -30,5 +22,9 @@ void base_scores(std::string_view loss, const Scored& rows, double* base);
 // scores [row][score] to predictions [row][n_outputs].
 void predictions(std::string_view loss, const double* scores, std::int64_t n_rows, int n_scores,
                  int n_outputs, double* out, int n_threads);
+
+// scores[row] += values[leaf_of_row[row]]; false, and nothing added, if a leaf does not exist.
+bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64_t n_rows,
+                     const double* values, std::int64_t n_leaves, int n_threads);
 
 }  // namespace weald

@@ -32,12 +32,24 @@ int bits_of(std::int64_t x) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x)));
 }
 
-// Sums of a first, coarse rounding of the values: they tell how many bits each may have.
+// Bits of a first, coarse rounding of the values, whose sums tell how many bits each may have.
 constexpr int coarse_bits = 20;
-struct CoarseSums {
-  std::int64_t positive = 0, negative = 0, weight = 0;
-  Int128 squares = 0;
-};
+
+// Runs visit(begin, n) over short blocks of consecutive rows, in parallel, and merges its results.
+template <class Visit, class Merge>
+void reduce_blocks(std::int64_t n_rows, int n_threads, Visit visit, Merge merge) {
+  constexpr std::int64_t short_block = 4096;
+  std::mutex lock;
+  parallel_for((n_rows + block - 1) / block, n_rows < 2 * block ? 1 : n_threads,
+               [&](std::int64_t task, int) {
+                 const std::int64_t end = std::min(n_rows, (task + 1) * block);
+                 for (std::int64_t at = task * block; at < end; at += short_block) {
+                   const auto part = visit(at, std::min(short_block, end - at));
+                   const std::scoped_lock hold(lock);
+                   merge(part);
+                 }
+               });
+}
 
 }  // namespace
 
@@ -60,6 +72,20 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
 
 Channels::Extremes Channels::extremes(const Row* rows, std::int64_t n, int n_threads) const {
   Extremes all;
+  if (is_plain(n)) {
+    all.copies = n;
+    reduce_blocks(
+        n, n_threads,
+        [&](std::int64_t at, std::int64_t size) {
+          const double weight = target_.weight ? kernels().largest(target_.weight + at, size) : 0.0;
+          return Extremes{weight, kernels().largest(target_.sums + at, size), 0};
+        },
+        [&](const Extremes& part) {
+          all.weight = std::max(all.weight, part.weight);
+          all.sum = std::max(all.sum, part.sum);
+        });
+    return all;
+  }
   reduce_rows(
       rows, n, n_threads, Extremes{},
       [&](Extremes& part, Row row) {
@@ -86,27 +112,46 @@ bool Channels::prepare_packed(const Extremes& all, const Row* rows, std::int64_t
   const bool counts_copies = target_.weight == nullptr;
   const FixedPoint coarse_sum(sum_exponent_, coarse_bits);
   const FixedPoint coarse_weight(weight_exponent_, coarse_bits);
-  CoarseSums sums;
-  reduce_rows(
-      rows, n, n_threads, CoarseSums{},
-      [&](CoarseSums& part, Row row) {
-        const std::int64_t copies = copies_of(row), g = coarse_sum(sum_of_row(0, row));
-        (g < 0 ? part.negative : part.positive) += copies * (g < 0 ? -g : g);
-        part.squares += static_cast<Int128>(g * g) * copies;
-        if (!counts_copies) part.weight += copies * coarse_weight(target_.weight[row]);
-      },
-      [&](const CoarseSums& part) {
-        sums.positive += part.positive;
-        sums.negative += part.negative;
-        sums.squares += part.squares;
-        sums.weight += part.weight;
-      });
+  std::int64_t positive = 0, negative = 0, weight = 0;
+  Int128 squares = 0;
+  const auto merge = [&](const CoarseSums& part) {
+    positive += part.positive;
+    negative += part.negative;
+    weight += part.weight;
+    squares += part.squares;
+  };
+  if (is_plain(n)) {
+    reduce_blocks(
+        n, n_threads,
+        [&](std::int64_t at, std::int64_t size) {
+          return kernels().coarse_sums(target_.sums + at,
+                                       counts_copies ? nullptr : target_.weight + at, size,
+                                       coarse_sum.factors, coarse_weight.factors);
+        },
+        merge);
+  } else {
+    struct Part : CoarseSums {
+      Int128 all_squares = 0;  // a row may have 2^30 copies
+    };
+    reduce_rows(
+        rows, n, n_threads, Part{},
+        [&](Part& part, Row row) {
+          const std::int64_t copies = copies_of(row), g = coarse_sum(sum_of_row(0, row));
+          (g < 0 ? part.negative : part.positive) += copies * (g < 0 ? -g : g);
+          part.all_squares += static_cast<Int128>(g * g) * copies;
+          if (!counts_copies) part.weight += copies * coarse_weight(target_.weight[row]);
+        },
+        [&](const Part& part) {
+          merge(part);
+          squares += part.all_squares;
+        });
+  }
   // The largest sum of either sign stays below 2^30, and rounding adds at most copies / 2 < 2^29.
-  const std::int64_t larger = std::max(sums.positive, sums.negative) + all.copies;
+  const std::int64_t larger = std::max(positive, negative) + all.copies;
   const int sum_bits = std::min(30, 30 - (bits_of(larger) - coarse_bits));
   // Likewise for the hessians, which are never negative: below 2^31, plus rounding.
   const int weight_bits =
-      counts_copies ? 0 : std::min(31, 31 - (bits_of(sums.weight + all.copies) - coarse_bits));
+      counts_copies ? 0 : std::min(31, 31 - (bits_of(weight + all.copies) - coarse_bits));
   // Steps in coarse units: one step is 2^(coarse_bits - bits).
   const auto fine_enough = [&](Int128 mean_times_copies, int bits, int power) {
     const int spare = power * (bits - coarse_bits - 8);  // mean >= 2^(8 - bits + coarse_bits)
@@ -114,8 +159,8 @@ bool Channels::prepare_packed(const Extremes& all, const Row* rows, std::int64_t
     return spare >= 0 ? (mean_times_copies << std::min(spare, 40)) >= copies
                       : mean_times_copies >= (copies << std::min(-spare, 80));
   };
-  if (!must && (!fine_enough(sums.squares, sum_bits, 2) ||
-                (!counts_copies && !fine_enough(sums.weight, weight_bits, 1))))
+  if (!must && (!fine_enough(squares, sum_bits, 2) ||
+                (!counts_copies && !fine_enough(weight, weight_bits, 1))))
     return false;
 
   const FixedPoint sum_fixed(sum_exponent_, sum_bits), weight_fixed(weight_exponent_, weight_bits);
@@ -126,14 +171,26 @@ bool Channels::prepare_packed(const Extremes& all, const Row* rows, std::int64_t
   count_index_ = -1;
   values_.resize(static_cast<std::size_t>(n_rows_));
   std::int64_t total = 0;
-  reduce_rows(
-      rows, n, n_threads, std::int64_t{0},
-      [&](std::int64_t& part, Row row) {
-        const std::int64_t h = counts_copies ? 1 : weight_fixed(target_.weight[row]);
-        values_[row] = copies_of(row) * pack(sum_fixed(sum_of_row(0, row)), h);
-        part += values_[row];
-      },
-      [&](std::int64_t part) { total += part; });
+  const auto add = [&](std::int64_t part) { total += part; };
+  if (is_plain(n)) {
+    reduce_blocks(
+        n, n_threads,
+        [&](std::int64_t at, std::int64_t size) {
+          return kernels().pack_words(target_.sums + at,
+                                      counts_copies ? nullptr : target_.weight + at, size,
+                                      sum_fixed.factors, weight_fixed.factors, values_.data() + at);
+        },
+        add);
+  } else {
+    reduce_rows(
+        rows, n, n_threads, std::int64_t{0},
+        [&](std::int64_t& part, Row row) {
+          const std::int64_t h = counts_copies ? 1 : weight_fixed(target_.weight[row]);
+          values_[row] = copies_of(row) * pack(sum_fixed(sum_of_row(0, row)), h);
+          part += values_[row];
+        },
+        add);
+  }
   totals_.assign(1, total);
   return true;
 }
@@ -182,22 +239,29 @@ std::int64_t Channels::count(const Row* rows, std::int64_t n) const {
   return total;
 }
 
-void Channels::exact_totals(const Row* rows, std::int64_t n, Int128* totals) const {
-  std::fill(totals, totals + 1 + target_.n_channels, Int128{0});
-  for (std::int64_t i = 0; i < n; ++i) {
-    const Row row = rows[i];
-    const std::int64_t copies = copies_of(row);
-    const Int128 weight =
-        target_.weight ? static_cast<Int128>(exact_weight_fixed_(target_.weight[row])) * copies
-                       : copies;
-    totals[0] += weight;
-    if (target_.classes) {
-      totals[1 + target_.classes[row]] += weight;
-      continue;
-    }
-    for (int k = 0; k < target_.n_channels; ++k)
-      totals[1 + k] += static_cast<Int128>(exact_sum_fixed_(sum_of_row(k, row))) * copies;
+inline void Channels::add_exact_row(Row row, Int128* totals) const {
+  const std::int64_t copies = copies_of(row);
+  const Int128 weight =
+      target_.weight ? static_cast<Int128>(exact_weight_fixed_(target_.weight[row])) * copies
+                     : copies;
+  totals[0] += weight;
+  if (target_.classes) {
+    totals[1 + target_.classes[row]] += weight;
+    return;
   }
+  for (int k = 0; k < target_.n_channels; ++k)
+    totals[1 + k] += static_cast<Int128>(exact_sum_fixed_(sum_of_row(k, row))) * copies;
+}
+
+void Channels::add_exact(const Row* rows, std::int64_t n, Int128* totals) const {
+  for (std::int64_t i = 0; i < n; ++i) add_exact_row(rows[i], totals);
+}
+
+void Channels::add_exact(std::int64_t begin, std::int64_t end, const std::int32_t* leaf_of_row,
+                         Int128* totals) const {
+  const std::int64_t size = 1 + target_.n_channels;
+  for (std::int64_t row = begin; row < end; ++row)
+    add_exact_row(static_cast<Row>(row), totals + leaf_of_row[row] * size);
 }
 
 bool Channels::is_pure(const Row* rows, std::int64_t n) const {

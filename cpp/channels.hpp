@@ -61,8 +61,11 @@ class Channels {
   std::int64_t count(const Row* rows, std::int64_t n) const;
 
   // W and S from the doubles themselves: what is stored in the model (exact_sum.hpp). totals[0] is
-  // W, totals[1 + k] is S of channel k.
-  void exact_totals(const Row* rows, std::int64_t n, Int128* totals) const;
+  // W, totals[1 + k] is S of channel k. The second form adds consecutive rows, all of them seen, to
+  // the totals of their leaves: [leaf][1 + n_channels].
+  void add_exact(const Row* rows, std::int64_t n, Int128* totals) const;
+  void add_exact(std::int64_t begin, std::int64_t end, const std::int32_t* leaf_of_row,
+                 Int128* totals) const;
   double exact_weight(const Int128* totals) const { return to_double(totals[0], weight_shift_); }
   double exact_sum(const Int128* totals, int channel) const {
     return to_double(totals[1 + channel], sum_shift_);
@@ -85,9 +88,15 @@ class Channels {
                       int n_threads);
   void prepare_wide(const Extremes& all, const Row* rows, std::int64_t n, bool needs_count,
                     int n_threads);
+  void add_exact_row(Row row, Int128* totals) const;
   double sum_of_row(int channel, Row row) const {
     const double sum = target_.sums[channel * n_rows_ + row];
     return target_.sums_per_weight && target_.weight ? sum * target_.weight[row] : sum;
+  }
+  // All rows count once and teach one number as it stands: they can be taken as plain arrays.
+  bool is_plain(std::int64_t n_seen) const {
+    return n_seen == n_rows_ && !target_.copies && target_.sums && target_.n_channels == 1 &&
+           !target_.sums_per_weight;
   }
   std::int64_t copies_of(Row row) const { return target_.copies ? target_.copies[row] : 1; }
 

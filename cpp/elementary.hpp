@@ -20,6 +20,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "shared.hpp"
+
 namespace weald::elementary {
 
 namespace detail {
@@ -35,11 +37,11 @@ inline constexpr std::uint64_t sign_mask = 0x8000000000000000;
 // Leaves 26 bits of a significand, so that the product of two such numbers is exact.
 inline constexpr std::uint64_t upper_half = 0xfffffffff8000000;
 
-constexpr std::uint64_t to_bits(double x) { return std::bit_cast<std::uint64_t>(x); }
-constexpr double from_bits(std::uint64_t bits) { return std::bit_cast<double>(bits); }
+WEALD_HOST_DEVICE constexpr std::uint64_t to_bits(double x) { return std::bit_cast<std::uint64_t>(x); }
+WEALD_HOST_DEVICE constexpr double from_bits(std::uint64_t bits) { return std::bit_cast<double>(bits); }
 
 // The mask is a double first because g++ selects doubles, but not integers, with SSE2.
-inline double select(bool condition, double yes, double no) {
+WEALD_HOST_DEVICE inline double select(bool condition, double yes, double no) {
   constexpr double all_ones = from_bits(~std::uint64_t{0});
   const std::uint64_t mask = to_bits(condition ? all_ones : 0.0);
   return from_bits((to_bits(yes) & mask) | (to_bits(no) & ~mask));
@@ -53,7 +55,7 @@ struct Split {
   double scale;  // 2^-exponent for normal x below 2^1023
 };
 
-inline Split split(double x) {
+WEALD_HOST_DEVICE inline Split split(double x) {
   constexpr std::uint64_t one = to_bits(1.0);
   // A subnormal x is multiplied by 2^64, all others by 1, and 64 is taken back from the exponent.
   const std::uint64_t subnormal = (to_bits(x) - to_bits(0x1p-1022)) >> 63;
@@ -92,13 +94,13 @@ inline Log1pTerms log1p_terms(double f) {
 
 // exponent * ln 2 + log(1 + f + f_error), small terms first; f_error is below half an ulp of f, so
 // that its factor 1 / (1 + f) does not count.
-inline double join_log(double exponent, double f, double f_error) {
+WEALD_HOST_DEVICE inline double join_log(double exponent, double f, double f_error) {
   const auto [half_square, rest] = log1p_terms(f);
   return exponent * ln2_high - ((half_square - (rest + (exponent * ln2_low + f_error))) - f);
 }
 
 // To be added to a computed log x: 0, or what makes the sum right where split has no meaning.
-inline double log_edge(double x) {
+WEALD_HOST_DEVICE inline double log_edge(double x) {
   const double above = x == infinity ? infinity : 0.0;
   const double below = x == 0 ? -infinity : quiet_nan;
   return x > 0 ? above : below;
@@ -154,20 +156,20 @@ inline Power power(double x) {
 
 }  // namespace detail
 
-inline double exp(double x) {
+WEALD_HOST_DEVICE inline double exp(double x) {
   const detail::Power p = detail::power(x);
   return p.high * p.scale_1 * p.scale_2;
 }
 
 // Natural logarithm: -infinity at 0, NaN below.
-inline double log(double x) {
+WEALD_HOST_DEVICE inline double log(double x) {
   using namespace detail;
   const Split parts = split(x);
   return join_log(parts.exponent, parts.mantissa - 1, 0) + log_edge(x);
 }
 
 // Logarithm to base 2, exact for powers of two: -infinity at 0, NaN below.
-inline double log2(double x) {
+WEALD_HOST_DEVICE inline double log2(double x) {
   using namespace detail;
   // 1 / ln 2; the first part has 32 bits.
   constexpr double high = 0x1.71547652p+0;
@@ -187,7 +189,7 @@ inline double log2(double x) {
 }
 
 // log(1 + x), accurate near 0: -infinity at -1, NaN below.
-inline double log1p(double x) {
+WEALD_HOST_DEVICE inline double log1p(double x) {
   using namespace detail;
   const double u = 1 + x;
   const auto [exponent, mantissa, scale] = split(u);
@@ -203,7 +205,7 @@ inline double log1p(double x) {
 
 // 1 / (1 + e^-x). Below 0 it is q = e / (1 + e) with e = e^-|x|, above it is 1 - q: e never
 // overflows and both sides keep their relative accuracy.
-inline double sigmoid(double x) {
+WEALD_HOST_DEVICE inline double sigmoid(double x) {
   using namespace detail;
   const Power p = power(from_bits(to_bits(x) | sign_mask));
   const double e = p.high * p.scale_1 * p.scale_2;

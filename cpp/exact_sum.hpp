@@ -31,18 +31,18 @@ inline double scale_by_power(double x, int exponent) {
 
 // Doubles below 2^exponent in absolute value, as integers below 2^bits.
 struct FixedPoint {
-  double first = 1.0, second = 1.0;  // their product is 2^(bits - exponent)
-  int shift = 0;                     // bits - exponent
+  double factors[2] = {1.0, 1.0};  // their product is 2^(bits - exponent)
+  int shift = 0;                   // bits - exponent
 
   FixedPoint() = default;
   FixedPoint(int exponent, int bits) : shift(bits - exponent) {
     const int half = shift / 2;
-    first = power_of_two(half);
-    second = power_of_two(shift - half);
+    factors[0] = power_of_two(half);
+    factors[1] = power_of_two(shift - half);
   }
   std::int64_t operator()(double x) const {
     // Round to nearest even; llrint is exact and machine-independent in the default rounding mode.
-    return std::llrint(x * first * second);
+    return std::llrint(x * factors[0] * factors[1]);
   }
 };
 
@@ -51,18 +51,6 @@ constexpr int exact_bits = 60;
 
 inline double to_double(Int128 total, int shift) {
   return scale_by_power(static_cast<double>(total), -shift);
-}
-
-// value * copies summed over n terms, where all |value| < 2^exponent. Terms are visited by `term(i)`
-// which returns {value, copies}.
-template <class Term>
-Int128 exact_total(std::int64_t n, const FixedPoint& fixed, Term&& term) {
-  Int128 total = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto [value, copies] = term(i);
-    total += static_cast<Int128>(fixed(value)) * copies;
-  }
-  return total;
 }
 
 }  // namespace weald

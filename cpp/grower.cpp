@@ -1,6 +1,7 @@
 #include "grower.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -76,7 +77,7 @@ void Grower::search(const Pair& pair) {
 }
 
 int Grower::add_node(std::int64_t begin, std::int64_t end, int depth, const std::int64_t* totals) {
-  nodes_.push_back({begin, end, depth, -1, -1, -1, {}, {}});
+  nodes_.push_back({begin, end, depth, -1, -1, -1, -1, -1, {}, {}});
   totals_.insert(totals_.end(), totals, totals + channels_.cell_size());
   return static_cast<int>(nodes_.size()) - 1;
 }
@@ -171,7 +172,7 @@ Grower::Pair Grower::split_node(int node) {
   ++n_leaves_;
   const int left = add_node(parent.begin, middle, parent.depth + 1, parent.left_totals.data());
   const int right = add_node(middle, parent.end, parent.depth + 1, right_totals.data());
-  nodes_[node] = {parent.begin, parent.end, parent.depth, left, right, -1, parent.split, {}};
+  nodes_[node] = {parent.begin, parent.end, parent.depth, left, right, -1, -1, -1, parent.split, {}};
   Pair pair{count_left ? left : right, count_left ? right : left, false, false, false};
   pair.wants_counted = counts && may_split(pair.counted);
   pair.wants_rest = counts && may_split(pair.rest);
@@ -317,18 +318,35 @@ void Grower::settle(int i, const Split& found) {
 }
 
 // W and S of every node from the doubles of its rows, not from the histograms.
-std::vector<Int128> Grower::exact_totals() const {
+std::vector<Int128> Grower::exact_totals(const std::int32_t* leaf_of_row) const {
   const auto n_totals = static_cast<std::size_t>(1 + channels_.n_channels());
   std::vector<Int128> exact(nodes_.size() * n_totals, 0);
-  parallel_for(static_cast<std::int64_t>(nodes_.size()), params_.n_threads,
-               [&](std::int64_t i, int) {
-                 const Node& node = nodes_[i];
-                 if (node.left >= 0) return;
-                 channels_.exact_totals(rows_.at(node.begin), node.end - node.begin,
-                                        exact.data() + i * n_totals);
-               });
+  if (n_leaves_ * 64 < rows_.size() && rows_.size() == codes_.n_rows) {
+    // Few leaves: in the order of the rows, which are read once, with a sum per leaf and block.
+    std::vector<Int128*> of_leaf(static_cast<std::size_t>(n_leaves_));
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (nodes_[i].leaf >= 0) of_leaf[nodes_[i].leaf] = exact.data() + i * n_totals;
+    std::mutex lock;
+    parallel_for((codes_.n_rows + block - 1) / block, params_.n_threads,
+                 [&](std::int64_t task, int) {
+                   std::vector<Int128> sums(of_leaf.size() * n_totals, 0);
+                   channels_.add_exact(task * block, std::min((task + 1) * block, codes_.n_rows),
+                                       leaf_of_row, sums.data());
+                   const std::scoped_lock hold(lock);
+                   for (std::size_t i = 0; i < sums.size(); ++i)
+                     of_leaf[i / n_totals][i % n_totals] += sums[i];
+                 });
+  } else {
+    parallel_for(static_cast<std::int64_t>(nodes_.size()), params_.n_threads,
+                 [&](std::int64_t i, int) {
+                   const Node& node = nodes_[i];
+                   if (node.leaf < 0) return;
+                   channels_.add_exact(rows_.at(node.begin), node.end - node.begin,
+                                       exact.data() + i * n_totals);
+                 });
+  }
   for (std::size_t i = nodes_.size(); i-- > 0;) {  // children are numbered after their parent
-    if (nodes_[i].left < 0) continue;
+    if (nodes_[i].leaf >= 0) continue;
     for (std::size_t t = 0; t < n_totals; ++t)
       exact[i * n_totals + t] =
           exact[nodes_[i].left * n_totals + t] + exact[nodes_[i].right * n_totals + t];
@@ -336,10 +354,42 @@ std::vector<Int128> Grower::exact_totals() const {
   return exact;
 }
 
+void Grower::write_leaves(std::int32_t* leaf_of_row) const {
+  const int n_threads = rows_.size() < block ? 1 : params_.n_threads;
+  parallel_for(static_cast<std::int64_t>(nodes_.size()), n_threads, [&](std::int64_t i, int) {
+    const Node& node = nodes_[i];
+    if (node.leaf < 0) return;
+    for (std::int64_t r = node.begin; r < node.end; ++r) leaf_of_row[*rows_.at(r)] = node.leaf;
+  });
+}
+
+// Writes the arrays: first which node stands where, in pre-order, then what each holds.
 template <Criterion C>
 Tree Grower::emit(std::int32_t* leaf_of_row) {
+  Tree tree;
+  std::int32_t n_leaves = 0;
+  std::vector<std::pair<int, int>> stack{{0, -1}};  // a node; the node whose right child it is
+  std::vector<int> order;
+  while (!stack.empty()) {
+    const auto [i, parent] = stack.back();
+    stack.pop_back();
+    Node& node = nodes_[i];
+    node.place = static_cast<int>(order.size());
+    order.push_back(i);
+    if (parent >= 0) tree.right[nodes_[parent].place] = node.place;
+    const bool is_leaf = node.left < 0;
+    tree.right.push_back(is_leaf ? n_leaves : -1);
+    if (is_leaf) {
+      node.leaf = n_leaves++;
+      continue;
+    }
+    stack.push_back({node.right, i});
+    stack.push_back({node.left, -1});
+  }
+  write_leaves(leaf_of_row);
+
   const int n_channels = channels_.n_channels(), unit = channels_.unit();
-  const std::vector<Int128> exact = exact_totals();
+  const std::vector<Int128> exact = exact_totals(leaf_of_row);
   const auto totals = [&](int i) { return exact.data() + i * std::int64_t{1 + n_channels}; };
   std::vector<double> sums(static_cast<std::size_t>(n_channels));
   const auto score = [&](int i) {
@@ -348,37 +398,20 @@ Tree Grower::emit(std::int32_t* leaf_of_row) {
     return C::score({channels_.exact_weight(totals(i)), sums.data(), n_channels},
                     params_.split.penalty);
   };
-
-  Tree tree;
   tree.n_outputs = n_channels;
-  std::int32_t n_leaves = 0;
-  std::vector<std::pair<int, int>> stack{{0, -1}};  // a node; the node whose right child it is
-  while (!stack.empty()) {
-    const auto [i, parent] = stack.back();
-    stack.pop_back();
+  for (const int i : order) {
     const Node& node = nodes_[i];
-    const bool is_leaf = node.left < 0;
-    const auto here = static_cast<std::int32_t>(tree.feature.size());
+    const bool is_leaf = node.leaf >= 0;
     const double weight = channels_.exact_weight(totals(i));
-    if (parent >= 0) tree.right[parent] = here;
+    const double gain = is_leaf ? 0.0 : score(node.left) + score(node.right) - score(i);
     tree.feature.push_back(is_leaf ? -1 : node.split.column);
     tree.code.push_back(is_leaf ? Code{0} : static_cast<Code>(node.split.bin));
-    tree.right.push_back(is_leaf ? n_leaves : -1);
     tree.missing_left.push_back(!is_leaf && node.split.missing_left);
     tree.weight.push_back(weight);
-    if (is_leaf) {
-      tree.gain.push_back(0.0);
-      for (int k = 0; k < n_channels; ++k)
-        tree.value.push_back(
-            C::leaf_value(channels_.exact_sum(totals(i), k), weight, params_.split.penalty));
-      for (std::int64_t r = node.begin; r < node.end; ++r) leaf_of_row[*rows_.at(r)] = n_leaves;
-      ++n_leaves;
-    } else {
-      const double gain = score(node.left) + score(node.right) - score(i);
-      tree.gain.push_back(std::max(0.0, scale_by_power(gain, C::is_quadratic ? 2 * unit : 0)));
-      stack.push_back({node.right, here});
-      stack.push_back({node.left, -1});
-    }
+    tree.gain.push_back(std::max(0.0, scale_by_power(gain, C::is_quadratic ? 2 * unit : 0)));
+    for (int k = 0; is_leaf && k < n_channels; ++k)
+      tree.value.push_back(
+          C::leaf_value(channels_.exact_sum(totals(i), k), weight, params_.split.penalty));
   }
   return tree;
 }

@@ -51,6 +51,8 @@ class Grower {
     int depth;
     int left = -1, right = -1;  // numbers in nodes_
     int histogram = -1;         // slot in the pool; -1: not kept
+    int place = -1;             // in the tree's arrays
+    int leaf = -1;              // number among the leaves
     Split split;
     std::vector<std::int64_t> left_totals;  // the integer sums of the split's left side
   };
@@ -87,7 +89,8 @@ class Grower {
   Pair split_node(int node);
   void subtract_group(int g, const Pair& pair);
   void settle(int node, const Split& found);
-  std::vector<Int128> exact_totals() const;
+  void write_leaves(std::int32_t* leaf_of_row) const;
+  std::vector<Int128> exact_totals(const std::int32_t* leaf_of_row) const;
   void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const;
 
   int take_slot();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "kernels/kernels.hpp"
@@ -15,10 +16,17 @@ class Partition {
  public:
   // All rows of positive copies (null: every row), in order.
   void start(std::int64_t n_rows, const std::int64_t* copies) {
-    rows_.clear();
-    rows_.reserve(static_cast<std::size_t>(n_rows));
-    for (std::int64_t row = 0; row < n_rows; ++row)
-      if (!copies || copies[row] > 0) rows_.push_back(static_cast<Row>(row));
+    rows_.resize(static_cast<std::size_t>(n_rows));
+    if (!copies) {
+      std::iota(rows_.begin(), rows_.end(), Row{0});
+    } else {
+      std::int64_t n = 0;
+      for (std::int64_t row = 0; row < n_rows; ++row) {
+        rows_[n] = static_cast<Row>(row);
+        n += copies[row] > 0;
+      }
+      rows_.resize(static_cast<std::size_t>(n));
+    }
     spare_.resize(rows_.size());
   }
 

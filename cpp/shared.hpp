@@ -3,10 +3,12 @@
 
 #include <cstdint>
 
+// Formulas shared by host and device. On the host they are always inlined: a copy compiled for one
+// instruction set must not be linked into code for another.
 #if defined(__CUDACC__)
 #define WEALD_HOST_DEVICE __host__ __device__
 #else
-#define WEALD_HOST_DEVICE
+#define WEALD_HOST_DEVICE [[gnu::always_inline]]
 #endif
 
 namespace weald {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kernels/kernels.hpp"
+#include "losses/losses.hpp"
 
 namespace weald::WEALD_KERNELS {
 namespace {
@@ -20,6 +21,75 @@ typedef std::int64_t Integers __attribute__((vector_size(64)));
 inline Doubles to_doubles(Integers x) {
   constexpr double shift = 0x1.8p52;
   return reinterpret_cast<Doubles>(x + std::bit_cast<std::int64_t>(shift)) - shift;
+}
+
+void gradients(std::string_view loss, const Scored& rows, Range range, double* gradient,
+               double* hessian) {
+  AllLosses::with_name(loss, [&](auto one) { one.gradients(rows, range, gradient, hessian); });
+}
+
+// Round to nearest even, exact for |x| < 2^51: the low bits of a double whose spacing is 1.
+[[gnu::always_inline]] inline double rounded(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
+[[gnu::always_inline]] inline std::int64_t rounded_integer(double x) {
+  return std::bit_cast<std::int64_t>(x + 0x1.8p52) - std::bit_cast<std::int64_t>(0x1.8p52);
+}
+
+double largest(const double* x, std::int64_t n) {
+  // Non-negative doubles order as integers do, and NaN is above infinity: it is not lost.
+  std::int64_t top = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t bits = std::bit_cast<std::int64_t>(x[i]) & 0x7fffffffffffffff;
+    top = bits > top ? bits : top;
+  }
+  return std::bit_cast<double>(top);
+}
+
+// Sums of whole numbers below 2^53, kept in doubles: exact, so their order does not matter and the
+// eight running sums of a vector are as good as one.
+CoarseSums coarse_sums(const double* g, const double* h, std::int64_t n, const double* scale_g,
+                       const double* scale_h) {
+  constexpr int width = 8;
+  double all[width] = {}, size[width] = {}, squares[width] = {}, weight[width] = {};
+  const auto add = [&](std::int64_t i, int lane) {
+    const double x = rounded(g[i] * scale_g[0] * scale_g[1]);
+    all[lane] += x;
+    size[lane] += x < 0.0 ? -x : x;
+    squares[lane] += x * x;
+    if (h) weight[lane] += rounded(h[i] * scale_h[0] * scale_h[1]);
+  };
+  std::int64_t i = 0;
+  for (; i + width <= n; i += width)
+    for (int lane = 0; lane < width; ++lane) add(i + lane, lane);
+  for (; i < n; ++i) add(i, 0);
+  double sums[4] = {};
+  for (int lane = 0; lane < width; ++lane) {
+    sums[0] += all[lane];
+    sums[1] += size[lane];
+    sums[2] += squares[lane];
+    sums[3] += weight[lane];
+  }
+  const auto total = static_cast<std::int64_t>(sums[0]), absolute = static_cast<std::int64_t>(sums[1]);
+  return {(absolute + total) / 2, (absolute - total) / 2, static_cast<std::int64_t>(sums[2]),
+          static_cast<std::int64_t>(sums[3])};
+}
+
+std::int64_t pack_words(const double* g, const double* h, std::int64_t n, const double* scale_g,
+                        const double* scale_h, std::int64_t* words) {
+  const double g0 = scale_g[0], g1 = scale_g[1];
+  std::int64_t total = 0;
+  if (h) {
+    const double h0 = scale_h[0], h1 = scale_h[1];
+    for (std::int64_t i = 0; i < n; ++i) {
+      words[i] = (rounded_integer(g[i] * g0 * g1) << 32) + rounded_integer(h[i] * h0 * h1);
+      total += words[i];
+    }
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) {
+      words[i] = (rounded_integer(g[i] * g0 * g1) << 32) + 1;
+      total += words[i];
+    }
+  }
+  return total;
 }
 
 constexpr std::int64_t row_block = 512;  // rows whose codes and words stay near while groups change
@@ -184,6 +254,7 @@ std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {WEALD_KERNELS_NAME, add_packed, search_packed, subtract, partition};
+const Kernels table = {WEALD_KERNELS_NAME, gradients,     largest,  coarse_sums, pack_words,
+                       add_packed,         search_packed, subtract, partition};
 
 }  // namespace weald::WEALD_KERNELS

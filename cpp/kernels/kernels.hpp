@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "losses/scored.hpp"
 #include "shared.hpp"
 
 namespace weald {
@@ -32,8 +33,31 @@ struct LaneBests {
   alignas(64) double undecided[lanes];
 };
 
+// What rounding to few bits needs to know of g and h (null: h is 1), over rows that count once.
+struct CoarseSums {
+  std::int64_t positive = 0, negative = 0;  // of rounded g, by sign, and of its square
+  std::int64_t squares = 0;
+  std::int64_t weight = 0;  // of rounded h
+};
+
 struct Kernels {
   const char* name;
+
+  // Derivatives of a loss for the rows of `range`, without weights.
+  void (*gradients)(std::string_view loss, const Scored& rows, Range range, double* gradient,
+                    double* hessian);
+
+  // The largest |x|.
+  double (*largest)(const double* x, std::int64_t n);
+
+  // Sums of round(g * scale_g) and round(h * scale_h), each at most 2^20 in size, n <= 2^12; a
+  // scale is given as two factors because it may be too large for one.
+  CoarseSums (*coarse_sums)(const double* g, const double* h, std::int64_t n,
+                            const double* scale_g, const double* scale_h);
+
+  // words[i] = pack(round(g * scale_g), round(h * scale_h)); returns their sum.
+  std::int64_t (*pack_words)(const double* g, const double* h, std::int64_t n,
+                             const double* scale_g, const double* scale_h, std::int64_t* words);
 
   // Adds words[row] to the cells [group][bin][lane] of groups [first, last) of one tile. `rows`
   // null: rows begin .. begin + n - 1.

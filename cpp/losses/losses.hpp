@@ -8,15 +8,15 @@
 
 namespace weald {
 
-// y is the target of a row (a class number for classification), `score` its n_scores raw scores.
+// Gradients and losses are written for rows [begin, end); gradient[score][row], without weights.
 template <class L>
-concept Loss = requires(double y, const double* score, int n_scores, double* out) {
+concept Loss = requires(const Scored& rows, Range range, double x, int n_scores, double* out) {
   { L::name } -> std::convertible_to<std::string_view>;
   { L::unit_hessian } -> std::convertible_to<bool>;
-  { L::gradients(y, score, n_scores, out, out) };
-  { L::loss(y, score, n_scores) } -> std::same_as<double>;
-  { L::base_score(y, n_scores) } -> std::same_as<double>;
-  { L::predict(score, n_scores, out) };
+  { L::gradients(rows, range, out, out) };
+  { L::losses(rows, range, out) };
+  { L::base_score(x, n_scores) } -> std::same_as<double>;
+  { L::predict(out, n_scores, out) };
 };
 
 template <Loss... All>

@@ -164,7 +164,7 @@ class _BoostedTrees(TreeModel):
                     gradient[k : k + 1], hessian[k] if has_hessian else None, copies
                 )
                 tree = replace(tree, value=tree.value * self.learning_rate)
-                tree.add_to(scores[k])
+                tree.add_to(scores[k], n_threads=self._n_threads)
                 forest.add(tree, output=k)
             if stopper.note(self._held_out_loss(loss, training, scores)):
                 break

@@ -46,9 +46,10 @@ class GrownTree:
     value: Floats
     leaf_of_row: NDArray[np.int32]
 
-    def add_to(self, scores: Floats) -> None:
+    def add_to(self, scores: Floats, *, n_threads: int) -> None:
         """Add the tree's answers to the scores of the training rows, in place."""
-        _native.add_leaf_values(scores, self.leaf_of_row, np.ascontiguousarray(self.value[:, 0]))
+        values = np.ascontiguousarray(self.value[:, 0])
+        _native.add_leaf_values(scores, self.leaf_of_row, values, n_threads)
 
 
 class TreeGrower:

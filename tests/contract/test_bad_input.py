@@ -1,0 +1,441 @@
+"""Bad and extreme input to every estimator: a clear error, or a defined and finite answer."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import is_classifier
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from contract.subjects import (
+    EVERY_CLASSIFIER,
+    EVERY_ESTIMATOR,
+    EVERY_REGRESSOR,
+    answers,
+    has,
+    quick,
+    settings,
+    table,
+    target,
+    task,
+)
+
+every_estimator = pytest.mark.parametrize("estimator", EVERY_ESTIMATOR)
+every_classifier = pytest.mark.parametrize("estimator", EVERY_CLASSIFIER)
+every_regressor = pytest.mark.parametrize("estimator", EVERY_REGRESSOR)
+EARLY = [{}, {"early_stopping": True, "subsample": 0.5}]
+
+NAN, INF = np.nan, np.inf
+X0 = table(10)
+Y0 = np.arange(10) % 2
+
+BAD_TABLES = {
+    "no rows": (np.zeros((0, 3)), [], "0 sample(s)"),
+    "no columns": (np.zeros((10, 0)), Y0, "0 feature(s)"),
+    "one dimension": (np.arange(10.0), Y0, "Expected 2D array, got 1D array instead"),
+    "three dimensions": (np.zeros((10, 2, 2)), Y0, "dim 3"),
+    "complex": (X0 + 1j, Y0, "Complex data not supported"),
+    "lengths": (X0, Y0[:9], "inconsistent numbers of samples: [10, 9]"),
+    "no target": (X0, None, "requires y to be passed, but the target y is None"),
+    "two targets": (X0, np.stack([Y0, Y0], axis=1), "y should be a 1d array"),
+    "text": (np.full((10, 2), "a", dtype=object), Y0, "could not convert string to float: 'a'"),
+    "text of numpy": (np.full((10, 2), "b"), Y0, "could not convert string to float"),
+    "ragged": ([[1.0], [1.0, 2.0]], [0, 1], "inhomogeneous"),
+    "target of NaN": (X0, np.where(Y0, 1.0, NAN), "contains NaN"),
+    "target of infinity": (X0, np.where(Y0, 1.0, INF), "infinity"),
+    "target of None": (X0, np.array([None, *Y0[1:].tolist()]), ""),
+}
+
+
+@every_estimator
+@pytest.mark.parametrize("case", BAD_TABLES)
+def test_bad_tables_and_targets(estimator, case: str) -> None:
+    X, y, fragment = BAD_TABLES[case]
+    model = quick(estimator)
+    with pytest.raises((ValueError, TypeError)) as caught:
+        model.fit(X, y)
+    assert fragment in str(caught.value)
+    assert not hasattr(model, "forest_")
+    model.fit(X0, Y0).predict(X0)
+
+
+@every_estimator
+@pytest.mark.parametrize("cell", [{"a": 1}, [1.0]], ids=["dict", "list"])
+def test_cells_that_are_no_numbers(estimator, cell: Any) -> None:
+    X = np.zeros((10, 2), dtype=object)
+    X[3, 1] = cell
+    with pytest.raises((TypeError, ValueError), match="number|sequence"):
+        quick(estimator).fit(X, Y0)
+
+
+@every_estimator
+def test_records_generators_and_other_things(estimator) -> None:
+    records = np.zeros(10, dtype=[("a", "f8"), ("b", "f8")])
+    for wrong in (records, (row for row in X0), "table", None, 3.5):
+        with pytest.raises((TypeError, ValueError)):
+            quick(estimator).fit(wrong, Y0)
+
+
+@every_estimator
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_matrices(estimator) -> None:
+    with pytest.raises(TypeError, match="np.matrix is not supported"):
+        quick(estimator).fit(np.matrix(X0), Y0)
+
+
+@every_estimator
+def test_a_mask_is_not_ignored(estimator) -> None:
+    """Masked values are missing, or the table is refused; what lies under the mask is not read."""
+    X, y = task(estimator)
+    mask = np.zeros(X.shape, dtype=bool)
+    mask[::3, 0] = True
+    masked = np.ma.masked_array(X, mask)
+    try:
+        got = quick(estimator).fit(masked, y).fingerprint()
+    except TypeError:
+        return
+    assert got == quick(estimator).fit(np.where(mask, NAN, X), y).fingerprint()
+
+
+@every_estimator
+def test_target_as_a_column_is_flattened_with_a_warning(estimator) -> None:
+    X, y = task(estimator)
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        model = quick(estimator).fit(X, y[:, np.newaxis])
+    assert model.fingerprint() == quick(estimator).fit(X, y).fingerprint()
+
+
+@every_estimator
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "apply", "fingerprint", "text"])
+def test_before_the_fit(estimator, method: str) -> None:
+    if not hasattr(estimator, method):
+        return
+    arguments = [] if method in ("fingerprint", "text") else [X0]
+    with pytest.raises(NotFittedError, match="not fitted"):
+        getattr(quick(estimator), method)(*arguments)
+    with pytest.raises(NotFittedError):
+        _ = quick(estimator).feature_importances_
+
+
+@every_estimator
+def test_bad_tables_when_predicting(estimator) -> None:
+    X, y = task(estimator)
+    model = quick(estimator).fit(X, y)
+    name = estimator.__name__
+    for wrong, fragment in [
+        (X[:, :3], f"X has 3 features, but {name} is expecting 4 features as input"),
+        (np.hstack([X, X]), f"X has 8 features, but {name} is expecting 4 features as input"),
+        (X[0], "Expected 2D array, got 1D array instead"),
+        (X[:0], "0 sample(s)"),
+        (X + 1j, "Complex data not supported"),
+    ]:
+        for method in (model.predict, model.apply):
+            with pytest.raises(ValueError) as caught:
+                method(wrong)
+            assert fragment in str(caught.value)
+
+
+@every_estimator
+@pytest.mark.parametrize("n_trees", [-1, 10**6])
+def test_trees_that_do_not_exist(estimator, n_trees: int) -> None:
+    X, y = task(estimator)
+    with pytest.raises(ValueError, match="There is no tree"):
+        quick(estimator).fit(X, y).text(n_trees)
+
+
+def test_columns_by_name() -> None:
+    pandas = pytest.importorskip("pandas")
+    for estimator in EVERY_ESTIMATOR:
+        X, y = task(estimator)
+        frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
+        model = quick(estimator).fit(frame, y)
+        for wrong in (frame[["b", "a", "c", "d"]], frame.rename(columns={"a": "z"})):
+            with pytest.raises(ValueError, match="feature names should match"):
+                model.predict(wrong)
+        with pytest.raises(ValueError, match="feature"):
+            model.predict(frame[["a", "b"]])
+        with pytest.warns(UserWarning, match="X does not have valid feature names"):
+            model.predict(X)
+        mixed = pandas.DataFrame(X, columns=["a", "b", 3, "d"])
+        with pytest.raises(TypeError, match="all input features have string names"):
+            quick(estimator).fit(mixed, y)
+        # The index is no key: rows and targets are taken by their place.
+        frame.index = np.arange(len(X))[::-1] * 7
+        assert quick(estimator).fit(frame, y).fingerprint() == model.fingerprint()
+
+
+# ---- small and flat tables ----
+
+
+@every_estimator
+def test_one_row(estimator) -> None:
+    model = quick(estimator).fit([[1.0, NAN]], [7])
+    assert model.predict([[0.0, 0.0], [NAN, INF]]).tolist() == [7, 7]
+    assert not model.feature_importances_.any()
+    if is_classifier(model):
+        assert model.predict_proba([[0.0, 0.0]]).tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize("estimator", [e for e in EVERY_ESTIMATOR if has(e, "early_stopping")])
+def test_one_row_leaves_nothing_to_stop_by(estimator) -> None:
+    for X, y in ([[1.0]], [0.0]), ([[1.0], [1.0]], [0.0, 0.0]):
+        if is_classifier(estimator()):
+            # One class is answered without learning.
+            quick(estimator, early_stopping=True).fit(X, y)
+            continue
+        with pytest.raises(ValueError, match=r"early_stopping .* n_samples = 1"):
+            quick(estimator, early_stopping=True).fit(X, y)
+    quick(estimator, early_stopping=True).fit([[1.0], [2.0]], [0, 1])
+
+
+@every_estimator
+def test_one_column_and_two_rows(estimator) -> None:
+    model = quick(estimator, min_samples_leaf=1, learning_rate=1.0).fit([[1.0], [2.0]], [0, 1])
+    assert np.round(model.predict([[1.0], [2.0]])).tolist() == [0, 1]
+
+
+@every_regressor
+@pytest.mark.parametrize("early", EARLY)
+@pytest.mark.parametrize("constant", [0.0, 0.1, -1e300, 1e-300, 3.0])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_constant_target_is_answered_exactly(estimator, early, constant, is_weighted) -> None:
+    X = table()
+    weight = np.random.default_rng(0).random(len(X)) if is_weighted else None
+    model = quick(estimator, **early).fit(X, np.full(len(X), constant), weight)
+    assert set(model.predict(X)) == {constant}
+    assert not model.feature_importances_.any()
+
+
+@every_classifier
+@pytest.mark.parametrize("early", EARLY)
+def test_one_class(estimator, early) -> None:
+    X = table()
+    model = quick(estimator, **early).fit(X, np.full(len(X), "only"))
+    assert model.classes_.tolist() == ["only"]
+    assert set(model.predict(X)) == {"only"}
+    assert (model.predict_proba(X) == 1).all()
+
+
+@every_estimator
+@pytest.mark.parametrize("value", [3.0, NAN, INF])
+def test_flat_columns_teach_nothing(estimator, value: float) -> None:
+    X = np.full((60, 3), value)
+    y = target(estimator, table(60))
+    model = quick(estimator).fit(X, y)
+    assert not (model.forest_.feature >= 0).any()
+    assert not model.feature_importances_.any()
+    assert np.isfinite(answers(model, table(5, 3))).all()
+
+
+# ---- extreme numbers ----
+
+
+@every_estimator
+@pytest.mark.parametrize("early", EARLY)
+def test_extreme_values_in_the_table(estimator, early) -> None:
+    X, y = task(estimator)
+    X[:, 0] = np.resize([1.7e308, -1.7e308, 5e-324, -5e-324, 0.0, INF, -INF, NAN], len(X))
+    X[:, 1] = 2.0**53 + 2 * np.arange(len(X))
+    model = quick(estimator, **early).fit(X, y)
+    assert np.isfinite(model.forest_.value).all()
+    assert not np.isnan(model.forest_.threshold).any()
+    wild = np.array([[NAN] * 4, [INF] * 4, [-INF] * 4, [1e308] * 4])
+    assert np.isfinite(answers(model, wild)).all()
+
+
+@every_regressor
+@pytest.mark.parametrize("early", EARLY)
+@pytest.mark.parametrize("scale", [1e-300, 1e-5, 1e5, 1e300])
+def test_extreme_targets_are_learnt(estimator, early, scale: float) -> None:
+    """The unit a target is measured in is the user's choice."""
+    X, y = task(estimator)
+    y = y / np.abs(y).max()
+    model = quick(estimator, **early).fit(X, y * scale)
+    ours = model.predict(X) / scale
+    plain = quick(estimator, **early).fit(X, y).predict(X)
+    assert np.abs(ours - y).mean() < 1.1 * np.abs(plain - y).mean() + 1e-3
+
+
+@every_regressor
+def test_targets_too_far_apart_are_refused_or_learnt(estimator) -> None:
+    X, _ = task(estimator)
+    y = np.where(X[:, 0] > np.median(X[:, 0]), 1.7e308, -1.7e308)
+    y[:10] = 1.7e308
+    try:
+        # scikit-learn adds the values up to look for infinities, and overflows.
+        with np.errstate(over="ignore", invalid="ignore"):
+            model = quick(estimator).fit(X, y)
+    except ValueError as error:
+        assert "y" in str(error)
+        return
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("estimator", [e for e in EVERY_ESTIMATOR if has(e, "learning_rate")])
+@pytest.mark.parametrize("rate", [1e-300, 1e10, 1e300])
+def test_a_mad_learning_rate_is_refused_or_finite(estimator, rate: float) -> None:
+    X, y = task(estimator)
+    try:
+        model = quick(estimator, learning_rate=rate, n_estimators=60).fit(X, y)
+    except ValueError as error:
+        assert "learning_rate" in str(error)
+        return
+    assert np.isfinite(answers(model, X)).all()
+
+
+# ---- labels ----
+
+
+@every_classifier
+def test_labels_of_many_kinds(estimator) -> None:
+    X = table(60)
+    number = np.arange(60) % 3
+    for labels in (
+        np.array(["x", "y", "zebra " * 100]),
+        np.array(["ä", "日本", "🌲"]),
+        np.array([-(10**18), 0, 10**18]),
+        np.array([0.0, 1.0, 2.0]),
+        np.array(["a", "b", "c"], dtype=object),
+        np.array([0, 1, 255], dtype=np.uint8),
+    ):
+        model = quick(estimator).fit(X, labels[number])
+        assert model.classes_.tolist() == sorted(labels.tolist())
+        assert set(model.predict(X)) <= set(labels.tolist())
+        assert model.predict_proba(X).shape == (60, 3)
+
+
+@every_classifier
+@pytest.mark.parametrize(
+    ("y", "fragment"),
+    [
+        (np.linspace(0, 1, 10), "Unknown label type: continuous"),
+        (np.array([1, "a"] * 5, dtype=object), "label"),
+        (np.array([None, "a"] * 5, dtype=object), "label"),
+        (np.array([NAN, "a"] * 5, dtype=object), "contains NaN"),
+        (np.eye(10, 2), "y should be a 1d array"),
+    ],
+)
+def test_bad_labels(estimator, y, fragment: str) -> None:
+    with pytest.raises(ValueError, match=fragment):
+        quick(estimator).fit(X0, y)
+
+
+@every_classifier
+@pytest.mark.parametrize("early", EARLY)
+def test_a_class_of_one_row_is_kept(estimator, early) -> None:
+    X = table()
+    y = target(estimator, X)
+    y[5] = 9
+    model = quick(estimator, min_samples_leaf=1, **early).fit(X, y)
+    assert model.classes_.tolist() == [0, 1, 2, 9]
+    shares = model.predict_proba(X)
+    assert shares.shape[1] == 4 and (shares[5, 3] > 0 or not early)
+
+
+@every_classifier
+@pytest.mark.parametrize("early", EARLY)
+def test_a_class_without_weight_is_kept(estimator, early) -> None:
+    X = table()
+    for n_classes in (2, 3):
+        y = target(estimator, X, n_classes)
+        model = quick(estimator, **early).fit(X, y, (y != 1).astype(float))
+        assert model.classes_.tolist() == list(range(n_classes))
+        shares = model.predict_proba(X)
+        assert np.isfinite(shares).all() and shares[:, 1].max() < 1e-3
+        assert (model.predict(X) != 1).all()
+
+
+@every_classifier
+def test_extreme_imbalance(estimator) -> None:
+    X = table(5000)
+    y = (X[:, 0] == X[:, 0].max()).astype(int)
+    model = quick(estimator, min_samples_leaf=1).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert np.isfinite(model.forest_.value).all()
+
+
+@every_classifier
+def test_many_classes(estimator) -> None:
+    X = table(600, 2)
+    y = np.arange(600) // 3
+    model = quick(estimator, n_estimators=1, min_samples_leaf=1).fit(X, y)
+    assert model.predict_proba(X).shape == (600, 200)
+
+
+@every_classifier
+def test_unused_categories_are_no_classes(estimator) -> None:
+    pandas = pytest.importorskip("pandas")
+    y = pandas.Series(pandas.Categorical(["b", "a"] * 5, categories=["a", "b", "never"]))
+    assert quick(estimator).fit(X0, y).classes_.tolist() == ["a", "b"]
+
+
+# ---- weights ----
+
+BAD_WEIGHTS = {
+    "too few": (np.ones(9), "sample_weight.shape == (9,), expected (10,)"),
+    "too many": (np.ones(11), "sample_weight.shape == (11,), expected (10,)"),
+    "a column": (np.ones((10, 1)), "Sample weights must be 1D array or scalar"),
+    "negative": (np.array([1.0] * 9 + [-1]), "Negative values in data passed to `sample_weight`"),
+    "all zero": (np.zeros(10), "Sample weights must contain at least one non-zero number"),
+    "NaN": (np.array([NAN] + [1.0] * 9), "sample_weight contains NaN or infinity: row 0"),
+    "infinite": (np.array([1.0, INF] + [1.0] * 8), "sample_weight contains NaN or infinity: row 1"),
+    "text": (["heavy"] * 10, "heavy"),
+}
+
+
+@every_estimator
+@pytest.mark.parametrize("case", BAD_WEIGHTS)
+def test_bad_weights(estimator, case: str) -> None:
+    weight, fragment = BAD_WEIGHTS[case]
+    with pytest.raises(ValueError) as caught:
+        quick(estimator).fit(X0, Y0, weight)
+    assert fragment in str(caught.value)
+
+
+@every_estimator
+def test_one_weight_for_all(estimator) -> None:
+    X, y = task(estimator)
+    expected = quick(estimator).fit(X, y, np.full(len(X), 2)).fingerprint()
+    assert quick(estimator).fit(X, y, 2).fingerprint() == expected
+
+
+@every_estimator
+@pytest.mark.parametrize("early", EARLY)
+@pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-300, 1e300, 1.7e308])
+def test_extreme_weights_are_refused_or_finite(estimator, early, scale: float) -> None:
+    X, y = task(estimator)
+    model = quick(estimator, min_child_weight=0.0, **early)
+    try:
+        model.fit(X, y, np.full(len(X), scale))
+    except ValueError as error:
+        assert "sample_weight" in str(error)
+        return
+    assert np.isfinite(answers(model, X)).all()
+
+
+@every_estimator
+def test_weights_of_all_sizes(estimator) -> None:
+    X, y = task(estimator)
+    weight = 10.0 ** np.random.default_rng(0).integers(-300, 300, len(X))
+    model = quick(estimator, min_child_weight=0.0).fit(X, y, weight)
+    assert np.isfinite(answers(model, X)).all()
+
+
+@every_estimator
+def test_huge_whole_weights(estimator) -> None:
+    X, y = task(estimator)
+    weight = np.random.default_rng(0).integers(1, 4, len(X))
+    plain = quick(estimator, **settings(estimator, min_samples_leaf=1)).fit(X, y, weight)
+    huge = quick(estimator, **settings(estimator, min_samples_leaf=1)).fit(X, y, weight * 2**40)
+    assert answers(huge, X) == pytest.approx(answers(plain, X), rel=1e-9)
+
+
+@every_estimator
+def test_empty_sparse_columns(estimator) -> None:
+    X = scipy.sparse.csr_array((60, 5), dtype=np.float64)
+    model = quick(estimator).fit(X, target(estimator, table(60)))
+    assert np.isfinite(answers(model, X)).all()

@@ -1,0 +1,64 @@
+"""Targets as numbers: labels to class numbers, values as they are."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from weald.data import class_rows, number_rows
+
+X = np.arange(4.0)[:, np.newaxis]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["b", "a", "b", "c"],
+        [10, -5, 10, 20],
+        [1.0, 0.0, 1.0, 3.0],
+        np.array(["b", "a", "b", "c"], dtype=object),
+    ],
+)
+def test_labels_become_numbers_in_their_order(labels) -> None:
+    rows, classes = class_rows(BaseEstimator(), X, labels, None)
+    assert rows.target.tolist() == [1.0, 0.0, 1.0, 2.0]
+    assert classes[rows.target.astype(int)].tolist() == list(labels)
+    assert sorted(classes.tolist()) == classes.tolist()
+
+
+def test_classes_come_from_rows_without_weight_too() -> None:
+    rows, classes = class_rows(BaseEstimator(), X, ["a", "b", "c", "a"], [1, 0, 1, 1])
+    assert classes.tolist() == ["a", "b", "c"]
+    assert rows.target.tolist() == [0.0, 2.0, 0.0]
+
+
+def test_numbers_stay_as_they_are() -> None:
+    y = np.array([0.5, -1e300, 5e-324, 3.0])
+    rows = number_rows(BaseEstimator(), X, y, [1, 2, 1, 1])
+    assert np.array_equal(rows.target, y)
+    assert rows.copies.tolist() == [1, 2, 1, 1]
+    for kind in (np.int32, np.float32, ">f8"):
+        rows = number_rows(BaseEstimator(), X, np.array([1, 2, 3, 4], dtype=kind), None)
+        assert rows.target.dtype == np.float64 and rows.target.flags.c_contiguous
+        assert rows.target.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, None])
+def test_numbers_must_be_finite(bad) -> None:
+    for y in ([1.0, 2.0, bad, 3.0], np.array([1.0, 2.0, bad, 3.0], dtype=object)):
+        with pytest.raises((ValueError, TypeError)):
+            number_rows(BaseEstimator(), X, y, None)
+
+
+def test_missing_values_of_pandas_are_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    y = pandas.Series([1.0, None, 2.0, 3.0], dtype="Float64")
+    with pytest.raises((ValueError, TypeError)):
+        number_rows(BaseEstimator(), X, y, None)
+    labels = pandas.Series(["a", None, "b", "a"])
+    with pytest.raises((ValueError, TypeError)):
+        class_rows(BaseEstimator(), X, labels, None)
+
+
+def test_continuous_targets_are_no_labels() -> None:
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        class_rows(BaseEstimator(), X, [0.1, 0.2, 0.3, 0.4], None)
