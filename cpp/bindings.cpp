@@ -43,18 +43,27 @@ void require(bool condition, const char* what) {
   if (!condition) throw nb::value_error(what);
 }
 
-// Python's answer to Ctrl-C. Only its main thread hears signals; elsewhere this says "go on".
+// Python's answer to Ctrl-C.
 bool python_was_interrupted() {
   nb::gil_scoped_acquire hold;
   return PyErr_CheckSignals() != 0;
 }
 
+// Signals are heard by Python's main thread only; another thread must not even ask, because asking
+// takes the GIL, which may never come back to a daemon thread when the interpreter ends.
+weald::InterruptCheck check_of_this_thread() {
+  const nb::object main = nb::module_::import_("threading").attr("main_thread")().attr("ident");
+  const bool is_main = nb::cast<unsigned long>(main) == PyThread_get_thread_ident();
+  return is_main ? python_was_interrupted : nullptr;
+}
+
 // Runs the work without the GIL. On Ctrl-C the KeyboardInterrupt set by Python is raised.
 template <class Work>
 void run(Work&& work) {
+  const weald::InterruptCheck check = check_of_this_thread();
   try {
     nb::gil_scoped_release release;
-    weald::InterruptScope scope(python_was_interrupted);
+    weald::InterruptScope scope(check);
     work();
   } catch (const weald::Interrupted&) {
     throw nb::python_error();
@@ -258,7 +267,7 @@ class Grower {
     require(cells == "automatic" || cells == "packed" || cells == "wide", "unknown cells");
     require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
     view_ = {codes_.data(), n_rows, static_cast<int>(n_columns), n_bins_.data()};
-    check_codes();
+    check_codes(n_threads);
     weald::TreeParams params;
     params.growth =
         growth == "best_first" ? weald::Growth::best_first : weald::Growth::depth_wise;
@@ -278,7 +287,7 @@ class Grower {
 
   nb::dict grow(std::optional<Vector<double>> weight, std::optional<Matrix<double>> sums,
                 bool sums_per_weight, std::optional<Vector<std::int32_t>> classes, int n_classes,
-                std::optional<Vector<std::int64_t>> copies) {
+                std::optional<Vector<std::int64_t>> copies, OutVector<std::int32_t> leaf_of_row) {
     weald::Target target;
     target.weight = data_or_null(weight, view_.n_rows, "weight must have one entry per row");
     target.copies = data_or_null(copies, view_.n_rows, "copies must have one entry per row");
@@ -298,7 +307,8 @@ class Grower {
     }
     require(!target.sums || target.n_channels == 1 || criterion_ != weald::Newton::name,
             "the newton criterion has one channel");
-    std::vector<std::int32_t> leaf_of_row(static_cast<std::size_t>(view_.n_rows));
+    require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == view_.n_rows,
+            "leaf_of_row must have one entry per row");
     weald::Tree tree;
     run([&] { tree = grower_->grow(target, leaf_of_row.data()); });
     const std::size_t n_outputs = static_cast<std::size_t>(tree.n_outputs);
@@ -311,16 +321,15 @@ class Grower {
     result["weight"] = give(std::move(tree.weight));
     result["gain"] = give(std::move(tree.gain));
     result["value"] = give(std::move(tree.value), {n_leaves, n_outputs});
-    result["leaf_of_row"] = give(std::move(leaf_of_row));
     return result;
   }
 
  private:
   // A code past a column's bins would count outside its histogram.
-  void check_codes() {
+  void check_codes(int n_threads) {
     std::vector<weald::Code> most(static_cast<std::size_t>(view_.n_groups()) * weald::lanes, 0);
     run([&] {
-      weald::parallel_for(view_.n_groups(), weald::usable_cores(), [&](std::int64_t task, int) {
+      weald::parallel_for(view_.n_groups(), n_threads, [&](std::int64_t task, int) {
         const int g = static_cast<int>(task);
         weald::Code* const top = most.data() + g * weald::lanes;
         const weald::Code* const group = view_.group(g);
@@ -492,7 +501,8 @@ NB_MODULE(_native, m) {
            "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a, "min_child_weight"_a,
            "min_gain"_a, "l2"_a, "n_threads"_a)
       .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),
-           "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none());
+           "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
+           "leaf_of_row"_a.noconvert());
 
   nb::class_<Predictor>(m, "Predictor")
       .def(nb::init<Vector<std::int32_t>, Vector<double>, Vector<std::int32_t>,

@@ -9,11 +9,20 @@
 #include <type_traits>
 #include <utility>
 
-#include "exact_sum.hpp"
+#include "kernels/kernels.hpp"
 #include "parallel.hpp"
 
 namespace weald {
 namespace {
+
+void encode(const float* x, std::int64_t n, const PaddedCuts<float>& cuts, Code* out,
+            std::int64_t stride) {
+  kernels().encode_float(x, n, cuts, out, stride);
+}
+void encode(const double* x, std::int64_t n, const PaddedCuts<double>& cuts, Code* out,
+            std::int64_t stride) {
+  kernels().encode_double(x, n, cuts, out, stride);
+}
 
 // Integers that order as the floats do: negative numbers are flipped whole, others in their sign.
 template <class T>
@@ -80,65 +89,52 @@ void radix_sort(std::vector<Item>& items, std::vector<Item>& spare) {
   }
 }
 
-struct Distinct {
-  std::vector<double> values;
-  std::vector<std::int64_t> mass;
-};
-
+// A column's values in rising order, one entry per distinct value, with their mass.
 template <class T>
-Distinct distinct_values(const Table<T>& table, std::int64_t column, const std::int64_t* mass) {
-  Distinct distinct;
-  const auto add = [&](double value, std::int64_t count) {
-    if (distinct.values.empty() || distinct.values.back() < value) {
-      distinct.values.push_back(value);
-      distinct.mass.push_back(count);
-    } else {
-      distinct.mass.back() += count;
-    }
-  };
-  if (mass == nullptr) {
-    std::vector<Key<T>> keys, spare;
-    keys.reserve(static_cast<std::size_t>(table.n_rows));
-    for (std::int64_t row = 0; row < table.n_rows; ++row)
-      if (const T x = table.at(row, column); x == x) keys.push_back(key_of(x));
-    radix_sort(keys, spare);
-    for (const auto key : keys) add(static_cast<double>(value_of<T>(key)), 1);
-  } else {
-    std::vector<Weighted<Key<T>>> items, spare;
-    for (std::int64_t row = 0; row < table.n_rows; ++row)
-      if (const T x = table.at(row, column); x == x && mass[row] > 0)
-        items.push_back({key_of(x), mass[row]});
-    radix_sort(items, spare);
-    for (const auto& item : items) add(static_cast<double>(value_of<T>(item.key)), item.mass);
+struct Distinct {
+  std::vector<Key<T>> keys;
+  std::vector<std::int64_t> mass;
+
+  void clear() {
+    keys.clear();
+    mass.clear();
   }
-  return distinct;
-}
+  void add(Key<T> key, std::int64_t count) {
+    if (!keys.empty() && keys.back() == key) {
+      mass.back() += count;
+    } else {
+      keys.push_back(key);
+      mass.push_back(count);
+    }
+  }
+  double value(std::size_t i) const { return static_cast<double>(value_of<T>(keys[i])); }
+  double cut_after(std::size_t i) const { return cut_between(value(i), value(i + 1)); }
+};
 
 // Equal mass, greedily from below. A heavy value (at least the mass of an even bin) closes its own
 // bin and, while there are bins to spare, the bin before it, so that it is alone.
-std::vector<double> cuts_by_mass(const Distinct& distinct, int max_bins) {
-  const std::size_t n = distinct.values.size();
-  Int128 total = 0;
+template <class T>
+std::vector<double> cuts_by_mass(const Distinct<T>& distinct, int max_bins) {
+  const std::size_t n = distinct.keys.size();
+  std::int64_t total = 0;
   for (const auto mass : distinct.mass) total += mass;
-  const auto is_heavy = [&](std::size_t i) {
-    return static_cast<Int128>(distinct.mass[i]) * max_bins >= total;
-  };
-  Int128 light_mass = total;
-  std::int64_t light_bins = max_bins;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!is_heavy(i)) continue;
-    light_mass -= distinct.mass[i];
+  const std::int64_t heavy_mass = (total + max_bins - 1) / max_bins;
+  std::int64_t light_mass = total, light_bins = max_bins;
+  for (const auto mass : distinct.mass) {
+    if (mass < heavy_mass) continue;
+    light_mass -= mass;
     --light_bins;
   }
   std::vector<double> cuts;
-  Int128 in_bin = 0, enough = light_bins > 0 ? light_mass / light_bins : total;
+  std::int64_t in_bin = 0, enough = light_bins > 0 ? light_mass / light_bins : total;
   for (std::size_t i = 0; i + 1 < n && static_cast<int>(cuts.size()) < max_bins - 1; ++i) {
     in_bin += distinct.mass[i];
-    const bool heavy = is_heavy(i);
+    const bool heavy = distinct.mass[i] >= heavy_mass;
     if (!heavy) light_mass -= distinct.mass[i];
-    const bool full = light_bins > 0 && (in_bin >= enough || is_heavy(i + 1));
+    const bool full =
+        light_bins > 0 && (in_bin >= enough || distinct.mass[i + 1] >= heavy_mass);
     if (!heavy && !full) continue;
-    cuts.push_back(cut_between(distinct.values[i], distinct.values[i + 1]));
+    cuts.push_back(distinct.cut_after(i));
     in_bin = 0;
     if (!heavy) {
       --light_bins;
@@ -149,31 +145,24 @@ std::vector<double> cuts_by_mass(const Distinct& distinct, int max_bins) {
 }
 
 template <class T>
-std::vector<double> cuts_of_column(const Table<T>& table, std::int64_t column,
-                                   const std::int64_t* mass, int max_bins) {
-  const Distinct distinct = distinct_values(table, column, mass);
-  const std::size_t n = distinct.values.size();
+std::vector<double> cuts_of(const Distinct<T>& distinct, int max_bins) {
+  const std::size_t n = distinct.keys.size();
   if (n > static_cast<std::size_t>(max_bins)) return cuts_by_mass(distinct, max_bins);
   std::vector<double> cuts;
-  for (std::size_t i = 0; i + 1 < n; ++i)
-    cuts.push_back(cut_between(distinct.values[i], distinct.values[i + 1]));
+  for (std::size_t i = 0; i + 1 < n; ++i) cuts.push_back(distinct.cut_after(i));
   return cuts;
 }
 
-// A column's cuts padded with +inf to 256, so that the search takes eight steps without a branch.
-struct PaddedCuts {
-  std::array<double, 256> values;
-
-  PaddedCuts(const double* cuts, std::int64_t n) {
-    values.fill(std::numeric_limits<double>::infinity());
-    std::copy(cuts, cuts + n, values.begin());
-  }
-  Code code(double x) const {
-    const double* at = values.data();
-    for (int step = 128; step > 0; step /= 2) at += at[step - 1] < x ? step : 0;
-    return x == x ? static_cast<Code>(at - values.data() + 1) : Code{0};
-  }
+// Space that a thread keeps from column to column: fresh pages cost more than sorting.
+template <class T, class Item>
+struct Scratch {
+  std::vector<Item> items, spare;
+  Distinct<T> distinct;
 };
+
+constexpr std::int64_t block = 1024;               // rows whose values stay near
+constexpr std::int64_t line = 64;                  // bytes that come together from memory
+constexpr std::int64_t most_bytes = 64ll << 20;    // of copied keys
 
 }  // namespace
 
@@ -182,12 +171,54 @@ double cut_between(double a, double b) {
   return std::isfinite(middle) && middle >= a && middle < b ? middle : a;
 }
 
+// Columns are taken a cache line's worth at a time and copied out as keys, so that a table stored
+// row by row is read once per line and not once per column.
 template <class T>
 Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, int n_threads) {
+  using K = Key<T>;
+  constexpr K missing = ~K{0};  // the key of a NaN with all bits set; values never have it
+  const std::int64_t n = table.n_rows, n_blocks = (n + block - 1) / block;
+  const std::int64_t in_line = line / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t fitting = most_bytes / std::max<std::int64_t>(1, n * sizeof(K));
+  const std::int64_t batch = std::clamp<std::int64_t>(fitting, 1, std::max(in_line, std::int64_t{n_threads}));
+  std::vector<K> keys(static_cast<std::size_t>(n * std::min(batch, table.n_columns)));
+  std::vector<Scratch<T, K>> scratch(static_cast<std::size_t>(n_threads));
+  std::vector<Scratch<T, Weighted<K>>> weighted(static_cast<std::size_t>(n_threads));
   std::vector<std::vector<double>> columns(static_cast<std::size_t>(table.n_columns));
-  parallel_for(table.n_columns, n_threads, [&](std::int64_t column, int) {
-    columns[column] = cuts_of_column(table, column, mass, max_bins);
-  });
+
+  for (std::int64_t first = 0; first < table.n_columns; first += batch) {
+    const std::int64_t last = std::min(first + batch, table.n_columns);
+    parallel_for(n_blocks, n_threads, [&](std::int64_t task, int) {
+      const std::int64_t begin = task * block, end = std::min(n, begin + block);
+      for (std::int64_t column = first; column < last; ++column) {
+        K* const to = keys.data() + (column - first) * n;
+        for (std::int64_t row = begin; row < end; ++row) {
+          const T x = table.at(row, column);
+          to[row] = x == x && (!mass || mass[row] > 0) ? key_of(x) : missing;
+        }
+      }
+    });
+    parallel_for(last - first, n_threads, [&](std::int64_t task, int worker) {
+      const K* const from = keys.data() + task * n;
+      Distinct<T>& distinct = scratch[worker].distinct;
+      distinct.clear();
+      if (mass == nullptr) {
+        auto& items = scratch[worker].items;
+        items.resize(static_cast<std::size_t>(n));
+        items.erase(std::remove_copy(from, from + n, items.begin(), missing), items.end());
+        radix_sort(items, scratch[worker].spare);
+        for (const K key : items) distinct.add(key, 1);
+      } else {
+        auto& items = weighted[worker].items;
+        items.clear();
+        for (std::int64_t row = 0; row < n; ++row)
+          if (from[row] != missing) items.push_back({from[row], mass[row]});
+        radix_sort(items, weighted[worker].spare);
+        for (const auto& item : items) distinct.add(item.key, item.mass);
+      }
+      columns[first + task] = cuts_of(distinct, max_bins);
+    });
+  }
   Cuts cuts;
   cuts.first.push_back(0);
   for (const auto& column : columns) {
@@ -200,21 +231,22 @@ Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, in
 template <class T>
 void apply_cuts(const Table<T>& table, const double* cuts, const std::int64_t* first, Code* codes,
                 int n_threads) {
-  constexpr std::int64_t block = 1024;
   const std::int64_t n_blocks = (table.n_rows + block - 1) / block;
   const std::int64_t n_tiles = (table.n_columns + tile - 1) / tile;
+  std::vector<PaddedCuts<T>> padded;
+  for (std::int64_t column = 0; column < table.n_columns; ++column)
+    padded.emplace_back(cuts + first[column], first[column + 1] - first[column]);
   parallel_for(n_tiles * n_blocks, n_threads, [&](std::int64_t task, int) {
     const std::int64_t t = task / n_blocks, begin = task % n_blocks * block;
-    const std::int64_t end = std::min(begin + block, table.n_rows);
+    const std::int64_t size = std::min(block, table.n_rows - begin);
     const std::int64_t width = Codes::tile_width(table.n_columns, t);
-    Code* const out = codes + t * tile * table.n_rows;
-    std::memset(out + begin * width, 0, static_cast<std::size_t>((end - begin) * width));
+    Code* const out = codes + t * tile * table.n_rows + begin * width;
+    std::memset(out, 0, static_cast<std::size_t>(size * width));
     const std::int64_t last = std::min<std::int64_t>(table.n_columns, (t + 1) * tile);
+    T values[block];
     for (std::int64_t column = t * tile; column < last; ++column) {
-      const PaddedCuts padded(cuts + first[column], first[column + 1] - first[column]);
-      Code* const to = out + column % tile;
-      for (std::int64_t row = begin; row < end; ++row)
-        to[row * width] = padded.code(static_cast<double>(table.at(row, column)));
+      for (std::int64_t i = 0; i < size; ++i) values[i] = table.at(begin + i, column);
+      encode(values, size, padded[column], out + column % tile, width);
     }
   });
 }

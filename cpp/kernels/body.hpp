@@ -3,6 +3,10 @@
 // Vectors are the compiler's (eight 64-bit lanes, split where the machine's are narrower): the same
 // operations in the same order on every instruction set, so the same bits.
 
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -21,6 +25,39 @@ typedef std::int64_t Integers __attribute__((vector_size(64)));
 inline Doubles to_doubles(Integers x) {
   constexpr double shift = 0x1.8p52;
   return reinterpret_cast<Doubles>(x + std::bit_cast<std::int64_t>(shift)) - shift;
+}
+
+// How many of sixteen rising numbers are below x.
+[[gnu::always_inline]] inline int count_below(const float* sixteen, float x) {
+#ifdef __AVX512F__
+  return std::popcount(
+      static_cast<unsigned>(_mm512_cmp_ps_mask(_mm512_load_ps(sixteen), _mm512_set1_ps(x), _CMP_LT_OQ)));
+#else
+  int count = 0;
+  for (int i = 0; i < 16; ++i) count += sixteen[i] < x;
+  return count;
+#endif
+}
+[[gnu::always_inline]] inline int count_below(const double* sixteen, double x) {
+#ifdef __AVX512F__
+  const __m512d value = _mm512_set1_pd(x);
+  const unsigned low = _mm512_cmp_pd_mask(_mm512_load_pd(sixteen), value, _CMP_LT_OQ);
+  const unsigned high = _mm512_cmp_pd_mask(_mm512_load_pd(sixteen + 8), value, _CMP_LT_OQ);
+  return std::popcount(low | (high << 8));
+#else
+  int count = 0;
+  for (int i = 0; i < 16; ++i) count += sixteen[i] < x;
+  return count;
+#endif
+}
+
+template <class T>
+void encode(const T* x, std::int64_t n, const PaddedCuts<T>& cuts, Code* out, std::int64_t stride) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const int sixteen = count_below(cuts.pivots, x[i]);
+    const int code = 1 + 16 * sixteen + count_below(cuts.values + 16 * sixteen, x[i]);
+    out[i * stride] = x[i] == x[i] ? static_cast<Code>(code) : Code{0};
+  }
 }
 
 void gradients(std::string_view loss, const Scored& rows, Range range, double* gradient,
@@ -254,7 +291,7 @@ std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {WEALD_KERNELS_NAME, gradients,     largest,  coarse_sums, pack_words,
-                       add_packed,         search_packed, subtract, partition};
+const Kernels table = {WEALD_KERNELS_NAME, encode<float>, encode<double>, gradients, largest, coarse_sums,
+                       pack_words, add_packed, search_packed, subtract, partition};
 
 }  // namespace weald::WEALD_KERNELS

@@ -1,7 +1,9 @@
 // The inner loops that are compiled once per instruction set, and the choice among them.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +35,26 @@ struct LaneBests {
   alignas(64) double undecided[lanes];
 };
 
+// A column's cuts in the type of its values, with infinities up to 256, and every sixteenth apart:
+// two rounds of sixteen comparisons find a value's bin. x <= cut means the same in both types.
+template <class T>
+struct PaddedCuts {
+  alignas(64) T values[256];
+  alignas(64) T pivots[16];
+
+  PaddedCuts(const double* cuts, std::int64_t n) {
+    for (std::int64_t i = 0; i < 256; ++i)
+      values[i] = i < n ? not_above(cuts[i]) : std::numeric_limits<T>::infinity();
+    for (int i = 0; i < 16; ++i) pivots[i] = values[16 * i + 15];
+  }
+  // The largest T that is not above x.
+  static T not_above(double x) {
+    const T rounded = static_cast<T>(x);
+    if (static_cast<double>(rounded) <= x) return rounded;
+    return std::nextafter(rounded, -std::numeric_limits<T>::infinity());
+  }
+};
+
 // What rounding to few bits needs to know of g and h (null: h is 1), over rows that count once.
 struct CoarseSums {
   std::int64_t positive = 0, negative = 0;  // of rounded g, by sign, and of its square
@@ -42,6 +64,12 @@ struct CoarseSums {
 
 struct Kernels {
   const char* name;
+
+  // out[i * stride] = 1 + the number of cuts below x[i], or 0 for NaN.
+  void (*encode_float)(const float* x, std::int64_t n, const PaddedCuts<float>& cuts, Code* out,
+                       std::int64_t stride);
+  void (*encode_double)(const double* x, std::int64_t n, const PaddedCuts<double>& cuts, Code* out,
+                        std::int64_t stride);
 
   // Derivatives of a loss for the rows of `range`, without weights.
   void (*gradients)(std::string_view loss, const Scored& rows, Range range, double* gradient,

@@ -7,6 +7,8 @@ import numpy
 from numpy.typing import NDArray
 
 def usable_cores() -> int: ...
+def instructions() -> str: ...
+def runnable_instructions() -> list[str]: ...
 def criteria() -> list[str]: ...
 def losses() -> list[str]: ...
 def exp(x: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
@@ -78,16 +80,19 @@ def add_leaf_values(
     scores: NDArray[numpy.float64],
     leaf_of_row: NDArray[numpy.int32],
     values: NDArray[numpy.float64],
+    n_threads: int,
 ) -> None: ...
 
 class Grower:
     def __init__(
         self,
         codes: NDArray[numpy.uint8],
+        n_rows: int,
         n_bins: NDArray[numpy.int32],
         *,
         criterion: str,
         growth: str,
+        cells: str,
         max_leaf_nodes: int,
         max_depth: int,
         min_samples_split: int,
@@ -106,6 +111,7 @@ class Grower:
         classes: NDArray[numpy.int32] | None,
         n_classes: int,
         copies: NDArray[numpy.int64] | None,
+        leaf_of_row: NDArray[numpy.int32],
     ) -> dict[str, NDArray[Any]]: ...
 
 class Predictor:

@@ -1,7 +1,6 @@
 """Bad and extreme input to every estimator: a clear error, or a defined and finite answer."""
 
-import sys
-from pathlib import Path
+import re
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import scipy.sparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from contract.subjects import (
     EVERY_CLASSIFIER,
     EVERY_ESTIMATOR,
@@ -56,9 +54,8 @@ BAD_TABLES = {
 def test_bad_tables_and_targets(estimator, case: str) -> None:
     X, y, fragment = BAD_TABLES[case]
     model = quick(estimator)
-    with pytest.raises((ValueError, TypeError)) as caught:
+    with pytest.raises((ValueError, TypeError), match=re.escape(fragment)):
         model.fit(X, y)
-    assert fragment in str(caught.value)
     assert not hasattr(model, "forest_")
     model.fit(X0, Y0).predict(X0)
 
@@ -134,9 +131,8 @@ def test_bad_tables_when_predicting(estimator) -> None:
         (X + 1j, "Complex data not supported"),
     ]:
         for method in (model.predict, model.apply):
-            with pytest.raises(ValueError) as caught:
+            with pytest.raises(ValueError, match=re.escape(fragment)):
                 method(wrong)
-            assert fragment in str(caught.value)
 
 
 @every_estimator
@@ -391,9 +387,8 @@ BAD_WEIGHTS = {
 @pytest.mark.parametrize("case", BAD_WEIGHTS)
 def test_bad_weights(estimator, case: str) -> None:
     weight, fragment = BAD_WEIGHTS[case]
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=re.escape(fragment)):
         quick(estimator).fit(X0, Y0, weight)
-    assert fragment in str(caught.value)
 
 
 @every_estimator

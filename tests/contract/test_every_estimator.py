@@ -3,8 +3,6 @@
 import copy
 import io
 import pickle
-import sys
-from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
@@ -15,7 +13,6 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from contract.subjects import (
     EVERY_CLASSIFIER,
     EVERY_ESTIMATOR,

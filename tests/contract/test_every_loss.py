@@ -171,7 +171,7 @@ def test_gradient_is_prediction_minus_target(name: str, n_scores: int) -> None:
         expected = predictions - y[:, np.newaxis]
     else:
         pytest.skip(f"not promised of {name}")
-    assert gradient.T == pytest.approx(expected, abs=1e-15)
+    assert pytest.approx(expected, abs=1e-15) == gradient.T
 
 
 @every_case

@@ -2,14 +2,11 @@
 
 import inspect
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from contract.subjects import EVERY_ESTIMATOR, quick, task
 
 EVERY_PARAMETER = [

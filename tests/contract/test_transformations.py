@@ -1,12 +1,8 @@
 """What a change of the data must not change in any estimator, or change in a known way."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from contract.subjects import (
     EVERY_CLASSIFIER,
     EVERY_ESTIMATOR,

@@ -33,7 +33,7 @@ def grow(codes, n_bins, g, h, *, max_leaf_nodes: int, min_samples_leaf: int) -> 
     found = [best_split(codes, n_bins, leaves[0], g, h, min_samples_leaf)]
     while len(leaves) < max_leaf_nodes:
         at = max(range(len(leaves)), key=lambda i: found[i][0])
-        gain, column, code = found[at]
+        _, column, code = found[at]
         if column < 0:
             break
         rows = leaves[at]

@@ -269,7 +269,9 @@ class SplitTwin:
 
     def is_worth(self, split: Split) -> bool:
         least = self.limits.min_gain
-        return least == -math.inf or (split.gain > least and split.gain > 1e-13 * split.children_score)
+        return least == -math.inf or (
+            split.gain > least and split.gain > 1e-13 * split.children_score
+        )
 
 
 def best_splits(candidates: list[Split]) -> list[Split]:

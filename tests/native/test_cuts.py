@@ -1,30 +1,27 @@
 """Where columns are cut and which bin a value falls into: the core against the naive twin."""
 
-import sys
-from pathlib import Path
+import itertools
 
 import numpy as np
 import pytest
 
-from weald import _native
-from weald.data import BinnedTable
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from native import naive
 from native.tables import KINDS, random_column, random_table
+from weald import _native
+from weald.data import BinnedTable
 
 N_BINS = [2, 3, 5, 16, 254, 255]
 
 
 def cuts_of(table, mass=None, max_bins=255, n_threads=1) -> list[list[float]]:
     cuts, first = _native.find_cuts(table, mass, max_bins, n_threads)
-    return [cuts[a:b].tolist() for a, b in zip(first[:-1], first[1:], strict=True)]
+    return [cuts[a:b].tolist() for a, b in itertools.pairwise(first)]
 
 
 def codes_of(table, cuts: list[list[float]], n_threads=1) -> np.ndarray:
     """Codes of the shape (rows, columns): 0 means missing, 1 the lowest bin."""
     first = np.cumsum([0, *map(len, cuts)], dtype=np.int64)
-    flat = np.array(sum(cuts, []), dtype=np.float64)
+    flat = np.array(list(itertools.chain(*cuts)), dtype=np.float64)
     codes = _native.apply_cuts(table, flat, first, n_threads)
     binned = BinnedTable(codes, len(table), flat, first)
     return np.column_stack([binned.codes_of(column) for column in range(table.shape[1])])

@@ -1,18 +1,13 @@
 """Sums are integers: on heavy-tailed data a boosted model is as good as one with double sums."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from native import double_sums
 from weald import _native
 from weald.data import Rows, bin_rows
 from weald.losses import BuiltinLoss
 from weald.trees import TreeGrower, TreeLimits
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from native import double_sums
 
 N, ROUNDS, RATE = 400, 100, 0.1
 LEAVES, LEAST = 8, 5
@@ -59,9 +54,7 @@ def test_training_loss_is_that_of_double_sums(name: str, is_weighted: bool, cell
     weight = random_weights(0) if is_weighted else None
     loss = BuiltinLoss(name, n_scores, 1)
     binned = bin_rows(Rows(table, y), max_bins=64, n_threads=1)
-    limits = TreeLimits(
-        max_leaf_nodes=LEAVES, min_samples_leaf=LEAST, min_gain=0.0, cells=cells
-    )
+    limits = TreeLimits(max_leaf_nodes=LEAVES, min_samples_leaf=LEAST, min_gain=0.0, cells=cells)
     grower = TreeGrower(binned, "newton", limits, n_threads=1)
 
     def core(g, h):

@@ -2,19 +2,15 @@
 
 import dataclasses
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from native import naive
+from native.tables import random_table, random_target, random_weights
 from weald import _native
 from weald.data import Rows, bin_rows
 from weald.trees import GrownTree, TreeGrower, TreeLimits
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from native import naive
-from native.tables import random_table, random_target, random_weights
 
 
 def random_limits(rng, criterion: str, cells: str) -> TreeLimits:

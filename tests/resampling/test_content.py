@@ -70,7 +70,12 @@ def test_fractional_weights_are_added_without_rounding_on_the_way() -> None:
     weight = rng.exponential(size=200) * 10.0 ** rng.integers(-8, 8, 200)
     first = content(table, target, merged(table, target, None, weight))
     order = rng.permutation(200)
-    assert content(table[order], target[order], merged(table[order], target[order], None, weight[order])) == first
+    assert (
+        content(
+            table[order], target[order], merged(table[order], target[order], None, weight[order])
+        )
+        == first
+    )
     rows = np.column_stack([table, target])
     for *row, copies, total in first:
         assert copies == 1

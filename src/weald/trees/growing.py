@@ -35,7 +35,10 @@ class TreeLimits:
 
 @dataclass(frozen=True)
 class GrownTree:
-    """The arrays of one tree, as `Forest` keeps them, and the leaf of every training row."""
+    """The arrays of one tree, as `Forest` keeps them, and the leaf of every training row.
+
+    `leaf_of_row` belongs to the grower and is overwritten by its next tree.
+    """
 
     feature: NDArray[np.int32]
     threshold: Floats
@@ -59,6 +62,7 @@ class TreeGrower:
         self, binned: BinnedTable, criterion: str, limits: TreeLimits, *, n_threads: int
     ) -> None:
         self._binned = binned
+        self._leaf_of_row = np.empty(binned.n_rows, dtype=np.int32)
         self._grower = _native.Grower(
             binned.codes,
             binned.n_rows,
@@ -81,14 +85,12 @@ class TreeGrower:
     ) -> GrownTree:
         """Grow on gradients of the shape (1, rows) and hessians (None: 1 each)."""
         return self._grown(
-            self._grower.grow(
-                weight=hessian,
-                sums=gradient,
-                sums_per_weight=False,
-                classes=None,
-                n_classes=0,
-                copies=copies,
-            )
+            weight=hessian,
+            sums=gradient,
+            sums_per_weight=False,
+            classes=None,
+            n_classes=0,
+            copies=copies,
         )
 
     def on_values(
@@ -96,14 +98,12 @@ class TreeGrower:
     ) -> GrownTree:
         """Grow on targets of the shape (outputs, rows); leaves hold their weighted means."""
         return self._grown(
-            self._grower.grow(
-                weight=weight,
-                sums=values,
-                sums_per_weight=True,
-                classes=None,
-                n_classes=0,
-                copies=copies,
-            )
+            weight=weight,
+            sums=values,
+            sums_per_weight=True,
+            classes=None,
+            n_classes=0,
+            copies=copies,
         )
 
     def on_classes(
@@ -115,23 +115,22 @@ class TreeGrower:
     ) -> GrownTree:
         """Grow on class numbers; leaves hold the shares of the classes."""
         return self._grown(
-            self._grower.grow(
-                weight=weight,
-                sums=None,
-                sums_per_weight=True,
-                classes=classes,
-                n_classes=n_classes,
-                copies=copies,
-            )
+            weight=weight,
+            sums=None,
+            sums_per_weight=True,
+            classes=classes,
+            n_classes=n_classes,
+            copies=copies,
         )
 
-    def _grown(self, arrays: dict[str, NDArray[Any]]) -> GrownTree:
-        """Replace the bin a split ends with by the value it stands for."""
+    def _grown(self, **target: Any) -> GrownTree:
+        """Grow, and replace the bin a split ends with by the value it stands for."""
+        arrays = self._grower.grow(**target, leaf_of_row=self._leaf_of_row)
         feature, code = arrays["feature"], arrays.pop("code")
         inner = np.flatnonzero(feature >= 0)
         threshold = np.zeros(len(feature))
         threshold[inner] = self._binned.threshold(feature[inner], code[inner])
-        return GrownTree(threshold=threshold, **arrays)
+        return GrownTree(threshold=threshold, leaf_of_row=self._leaf_of_row, **arrays)
 
 
 # Limits beyond any number of rows are no limits; the core takes 64-bit numbers and 0 for "none".

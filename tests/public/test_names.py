@@ -1,0 +1,81 @@
+"""The public face: what `weald` exports, and what importing it costs."""
+
+import inspect
+import json
+import subprocess
+import sys
+
+import weald
+
+HEAVY = ["pandas", "polars", "pyarrow", "matplotlib", "lightgbm", "xgboost", "torch"]
+
+
+def test_all_is_what_there_is() -> None:
+    assert weald.__all__ == sorted(weald.__all__)
+    for name in weald.__all__:
+        assert hasattr(weald, name), name
+    # Rooms are modules and are reached by their own names; everything else is listed.
+    extra = [
+        name
+        for name, thing in vars(weald).items()
+        if not name.startswith("_") and not inspect.ismodule(thing) and name not in weald.__all__
+    ]
+    assert extra == []
+
+
+def test_everything_public_is_documented() -> None:
+    for name in weald.__all__:
+        thing = getattr(weald, name)
+        assert (thing.__doc__ or "").strip(), name
+        if not inspect.isclass(thing):
+            continue
+        for method, member in inspect.getmembers(thing):
+            is_ours = getattr(inspect.unwrap(member), "__module__", "").startswith("weald")
+            if not method.startswith("_") and callable(member) and is_ours:
+                assert (member.__doc__ or "").strip(), f"{name}.{method}"
+
+
+def test_rooms_export_what_they_list() -> None:
+    for room in ("data", "datasets", "ensembles", "losses", "persist", "resampling", "trees"):
+        module = __import__(f"weald.{room}", fromlist=["__all__"])
+        assert module.__doc__, room
+        assert module.__all__ == sorted(module.__all__, key=lambda name: (name.islower(), name))
+        for name in module.__all__:
+            assert hasattr(module, name), f"{room}.{name}"
+
+
+def test_version_is_that_of_the_package() -> None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        assert weald.__version__ == version("weald")
+    except PackageNotFoundError:
+        # Run from the source tree.
+        assert weald.__version__.count(".") == 2
+
+
+def test_import_pulls_in_no_heavy_library() -> None:
+    code = f"""
+import json, sys
+import weald
+import numpy as np
+X = np.arange(40.0).reshape(20, 2)
+weald.BoostedTreesRegressor(n_estimators=2).fit(X, X[:, 0]).predict(X)
+weald.DecisionTreeClassifier().fit(X, X[:, 0] > 9).predict(X)
+print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert json.loads(run.stdout) == []
+
+
+def test_import_prints_and_warns_nothing() -> None:
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "import weald"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert run.stdout == "" and run.stderr == ""
