@@ -1,6 +1,7 @@
 """weald: ensemble learning for tables, on one native tree engine."""
 
 from weald import datasets
+from weald.config import show_config
 from weald.data import read
 from weald.ensembles import (
     BoostedTreesClassifier,
@@ -8,16 +9,15 @@ from weald.ensembles import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
 )
-from weald.errors import WealdWarning
-
-__version__ = "0.1.0"
+from weald.version import __version__
 
 __all__ = [
     "BoostedTreesClassifier",
     "BoostedTreesRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
-    "WealdWarning",
+    "__version__",
     "datasets",
     "read",
+    "show_config",
 ]

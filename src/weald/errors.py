@@ -1,10 +1,6 @@
-"""How weald speaks when something is wrong: its warning class and the wording of its errors."""
+"""How weald speaks when something is wrong: the wording of its errors."""
 
 from collections.abc import Iterable
-
-
-class WealdWarning(UserWarning):
-    """Something was done that the caller may not expect; the result is still right."""
 
 
 def listing(names: Iterable[object], most: int = 10) -> str:

@@ -1,0 +1,42 @@
+"""What this installation runs on."""
+
+import os
+import platform
+import sys
+
+import narwhals
+import numpy as np
+import sklearn
+
+from weald import _native
+from weald.version import __version__
+
+
+def show_config() -> None:
+    """Print versions, usable cores and the instruction set of the kernels.
+
+    The environment variable WEALD_INSTRUCTIONS (read when weald is first used) forces a plainer
+    set; all of them give the same models.
+
+    Examples
+    --------
+    >>> import weald
+    >>> weald.show_config()  # doctest: +ELLIPSIS
+    weald ...
+    """
+    wanted = os.environ.get("WEALD_INSTRUCTIONS")
+    runnable = _native.runnable_instructions()
+    lines = {
+        "weald": __version__,
+        "instructions": f"{_native.instructions()} (runnable here: {', '.join(runnable)})",
+        "usable cores": str(_native.usable_cores()),
+        "python": sys.version.split()[0],
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+        "narwhals": narwhals.__version__,
+        "platform": platform.platform(),
+    }
+    if wanted is not None and wanted not in runnable:
+        lines["instructions"] += f"; WEALD_INSTRUCTIONS={wanted!r} cannot run here and is ignored"
+    for name, text in lines.items():
+        print(f"{name:13s} {text}")
