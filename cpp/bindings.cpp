@@ -398,14 +398,25 @@ class Predictor {
                base_score_.data(),
                static_cast<int>(base_score_.shape(0))};
     require(weald::is_sound(forest_, n_columns), "the arrays of the forest are damaged");
+    predictor_ = std::make_unique<weald::Predictor>(forest_, n_columns);
   }
 
   template <class T>
-  auto predict(AnyTable<T> table, int n_threads) const {
+  auto predict(AnyTable<T> table, int n_threads, const std::string& engine) const {
+    using Engine = weald::Predictor::Engine;
+    require(engine == "automatic" || engine == "walk" || engine == "masks", "unknown engine");
+    require(engine != "masks" || predictor_->has_masks(), "these trees are too large for masks");
+    const Engine chosen = engine == "automatic" ? Engine::automatic
+                          : engine == "walk"    ? Engine::walk
+                                                : Engine::masks;
     const auto view = checked(table);
     const auto n_outputs = static_cast<std::size_t>(forest_.n_outputs);
     std::vector<double> scores(static_cast<std::size_t>(view.n_rows) * n_outputs);
-    run([&] { weald::predict(forest_, view, scores.data(), n_threads); });
+    // Too little work to let another thread in, or to be interrupted.
+    if (view.n_rows * forest_.n_trees < 4096)
+      predictor_->predict(view, scores.data(), 1, chosen);
+    else
+      run([&] { predictor_->predict(view, scores.data(), n_threads, chosen); });
     return give(std::move(scores), {static_cast<std::size_t>(view.n_rows), n_outputs});
   }
 
@@ -414,7 +425,7 @@ class Predictor {
     const auto view = checked(table);
     const auto n_trees = static_cast<std::size_t>(forest_.n_trees);
     std::vector<std::int32_t> leaves(static_cast<std::size_t>(view.n_rows) * n_trees);
-    run([&] { weald::apply(forest_, view, leaves.data(), n_threads); });
+    run([&] { predictor_->apply(view, leaves.data(), n_threads); });
     return give(std::move(leaves), {static_cast<std::size_t>(view.n_rows), n_trees});
   }
 
@@ -436,6 +447,7 @@ class Predictor {
   Vector<double> tree_weight_, base_score_;
   std::int64_t n_columns_;
   weald::Forest forest_{};
+  std::unique_ptr<weald::Predictor> predictor_;
 };
 
 std::vector<std::string> criterion_names() {
@@ -512,8 +524,10 @@ NB_MODULE(_native, m) {
            nb::kw_only(), "feature"_a, "threshold"_a, "right"_a, "missing_left"_a, "value"_a,
            "first_node"_a, "first_leaf"_a, "output"_a, "tree_weight"_a, "base_score"_a,
            "n_columns"_a)
-      .def("predict", &Predictor::predict<float>, "table"_a.noconvert(), "n_threads"_a)
-      .def("predict", &Predictor::predict<double>, "table"_a.noconvert(), "n_threads"_a)
+      .def("predict", &Predictor::predict<float>, "table"_a.noconvert(), "n_threads"_a,
+           "engine"_a = "automatic")
+      .def("predict", &Predictor::predict<double>, "table"_a.noconvert(), "n_threads"_a,
+           "engine"_a = "automatic")
       .def("apply", &Predictor::apply<float>, "table"_a.noconvert(), "n_threads"_a)
       .def("apply", &Predictor::apply<double>, "table"_a.noconvert(), "n_threads"_a);
 }

@@ -1,6 +1,9 @@
 #include "predictor.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
 
 #include "parallel.hpp"
 
@@ -8,64 +11,187 @@ namespace weald {
 namespace {
 
 constexpr std::int64_t row_block = 256;
-constexpr std::int64_t worth_a_thread = 20'000;  // steps from node to node, roughly
+constexpr std::int64_t worth_a_thread = 4'000;  // pairs of a row and a tree
+constexpr int together = 8;                     // rows that walk side by side
 
-template <class T>
-std::int32_t leaf_of(const Forest& forest, std::int64_t first, const Table<T>& table,
-                     std::int64_t row) {
-  const std::int32_t* const feature = forest.feature + first;
-  const double* const threshold = forest.threshold + first;
-  const std::int32_t* const right = forest.right + first;
-  const std::uint8_t* const missing_left = forest.missing_left + first;
-  std::int32_t at = 0;
-  while (feature[at] >= 0) {
-    const double x = static_cast<double>(table.at(row, feature[at]));
-    const bool goes_left = x == x ? x <= threshold[at] : missing_left[at] != 0;
-    at = goes_left ? at + 1 : right[at];
-  }
-  return right[at];
+constexpr std::uint64_t nan_bits = 0x7ff8000000000000;
+
+double leaf_mark(std::int32_t leaf) {
+  return std::bit_cast<double>(nan_bits | static_cast<std::uint32_t>(leaf));
+}
+std::int32_t leaf_of_mark(double mark) {
+  return static_cast<std::int32_t>(std::bit_cast<std::uint64_t>(mark) & 0xffffffff);
 }
 
-// Runs visit(tree, row, leaf) for all pairs, trees in order for each row; blocks of rows in
-// parallel.
-template <class T, class Visit>
-void walk(const Forest& forest, const Table<T>& table, int n_threads, Visit&& visit) {
-  const std::int64_t n_blocks = (table.n_rows + row_block - 1) / row_block;
-  const bool pays = table.n_rows * forest.n_trees * 8 >= worth_a_thread;
-  parallel_for(n_blocks, pays ? n_threads : 1, [&](std::int64_t task, int) {
-    const std::int64_t begin = task * row_block;
-    const std::int64_t end = std::min(table.n_rows, begin + row_block);
-    for (std::int64_t tree = 0; tree < forest.n_trees; ++tree)
-      for (std::int64_t row = begin; row < end; ++row)
-        visit(tree, row, leaf_of(forest, forest.first_node[tree], table, row));
-  });
+template <class T>
+void encode(const T* x, std::int64_t n, const PaddedCuts<T>& cuts, Code* out) {
+  if constexpr (sizeof(T) == 4)
+    kernels().encode_float(x, n, cuts, out, 1);
+  else
+    kernels().encode_double(x, n, cuts, out, 1);
 }
 
 }  // namespace
 
+Predictor::Predictor(const Forest& forest, std::int64_t n_columns) : forest_(forest) {
+  nodes_.resize(static_cast<std::size_t>(forest.n_nodes));
+  for (std::int64_t t = 0; t < forest.n_trees; ++t) {
+    for (std::int64_t i = forest.first_node[t]; i < forest.first_node[t + 1]; ++i) {
+      if (forest.feature[i] < 0)
+        nodes_[i] = {leaf_mark(forest.right[i]), 0,
+                     static_cast<std::int32_t>(i - forest.first_node[t])};
+      else
+        nodes_[i] = {forest.threshold[i], 2 * forest.feature[i] + (forest.missing_left[i] != 0),
+                     forest.right[i]};
+    }
+  }
+  values_.resize(static_cast<std::size_t>(forest.n_leaves * forest.n_values));
+  for (std::int64_t t = 0; t < forest.n_trees; ++t)
+    for (std::int64_t i = forest.first_leaf[t] * forest.n_values;
+         i < forest.first_leaf[t + 1] * forest.n_values; ++i)
+      values_[i] = forest.tree_weight[t] * forest.value[i];
+  prepare_masks(n_columns);
+}
+
+// Codes by the thresholds of each column; a column with too many of them, or a tree with too many
+// leaves, leaves the forest to walking.
+void Predictor::prepare_masks(std::int64_t n_columns) {
+  for (std::int64_t t = 0; t < forest_.n_trees; ++t)
+    if (forest_.first_leaf[t + 1] - forest_.first_leaf[t] > max_mask_leaves) return;
+  std::vector<std::vector<double>> thresholds(static_cast<std::size_t>(n_columns));
+  for (std::int64_t i = 0; i < forest_.n_nodes; ++i)
+    if (forest_.feature[i] >= 0) thresholds[forest_.feature[i]].push_back(forest_.threshold[i]);
+  std::vector<std::int32_t> slot(static_cast<std::size_t>(n_columns), -1);
+  for (std::int64_t column = 0; column < n_columns; ++column) {
+    auto& cuts = thresholds[column];
+    if (cuts.empty()) continue;
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    if (cuts.size() >= max_value_bins) return;
+    slot[column] = static_cast<std::int32_t>(used_columns_.size());
+    used_columns_.push_back(static_cast<std::int32_t>(column));
+    thresholds_.push_back(cuts);
+  }
+  mask_nodes_.resize(static_cast<std::size_t>(forest_.n_nodes));
+  for (std::int64_t i = 0; i < forest_.n_nodes; ++i) {
+    if (forest_.feature[i] < 0) {
+      mask_nodes_[i] = {-1, 0, 0, static_cast<Code>(forest_.right[i])};
+      continue;
+    }
+    const auto& cuts = thresholds[forest_.feature[i]];
+    const auto at = std::lower_bound(cuts.begin(), cuts.end(), forest_.threshold[i]);
+    const Code offset = forest_.missing_left[i] ? 0 : 1;
+    mask_nodes_[i] = {slot[forest_.feature[i]], forest_.right[i], offset,
+                      static_cast<Code>(at - cuts.begin() + 1 - offset)};
+  }
+  for (std::int64_t t = 0; t < forest_.n_trees; ++t)
+    mask_trees_.push_back({mask_nodes_.data() + forest_.first_node[t],
+                           static_cast<int>(forest_.first_node[t + 1] - forest_.first_node[t]),
+                           values_.data() + forest_.first_leaf[t] * forest_.n_values,
+                           std::max(forest_.output[t], 0)});
+  has_masks_ = true;
+}
+
 template <class T>
-void predict(const Forest& forest, const Table<T>& table, double* scores, int n_threads) {
-  const int n_outputs = forest.n_outputs, n_values = forest.n_values;
-  for (std::int64_t row = 0; row < table.n_rows; ++row)
-    std::copy(forest.base_score, forest.base_score + n_outputs, scores + row * n_outputs);
-  walk(forest, table, n_threads, [&](std::int64_t tree, std::int64_t row, std::int32_t leaf) {
-    const double* const value = forest.value + (forest.first_leaf[tree] + leaf) * n_values;
-    const double weight = forest.tree_weight[tree];
-    double* const score = scores + row * n_outputs + std::max(forest.output[tree], 0);
-    for (int k = 0; k < n_values; ++k) score[k] += weight * value[k];
+void Predictor::predict(const Table<T>& table, double* scores, int n_threads,
+                        Engine engine) const {
+  // A few rows are not worth coding: walking needs no preparation.
+  const bool masks = has_masks_ && (engine == Engine::masks ||
+                                    (engine == Engine::automatic && table.n_rows >= mask_rows));
+  std::vector<PaddedCuts<T>> cuts;
+  for (std::size_t i = 0; masks && i < thresholds_.size(); ++i)
+    cuts.emplace_back(thresholds_[i].data(), static_cast<std::int64_t>(thresholds_[i].size()));
+  const std::int64_t n_blocks = (table.n_rows + row_block - 1) / row_block;
+  const bool pays = table.n_rows * forest_.n_trees >= worth_a_thread;
+  parallel_for(n_blocks, pays ? n_threads : 1, [&](std::int64_t task, int) {
+    const std::int64_t begin = task * row_block;
+    const std::int64_t end = std::min(table.n_rows, begin + row_block);
+    masks ? predict_masks(table, cuts, begin, end, scores)
+          : predict_walk(table, begin, end, scores);
   });
 }
 
 template <class T>
-void apply(const Forest& forest, const Table<T>& table, std::int32_t* leaves, int n_threads) {
-  walk(forest, table, n_threads, [&](std::int64_t tree, std::int64_t row, std::int32_t leaf) {
-    leaves[row * forest.n_trees + tree] = leaf;
+void Predictor::predict_masks(const Table<T>& table, const std::vector<PaddedCuts<T>>& cuts,
+                              std::int64_t begin, std::int64_t end, double* scores) const {
+  const int n_outputs = forest_.n_outputs;
+  std::vector<Code> space(used_columns_.size() * mask_rows + 64);
+  Code* const codes = space.data() + (64 - reinterpret_cast<std::uintptr_t>(space.data()) % 64);
+  std::vector<double> sums(static_cast<std::size_t>(n_outputs) * mask_rows);
+  for (std::int64_t at = begin; at < end; at += mask_rows) {
+    const std::int64_t n = std::min<std::int64_t>(mask_rows, end - at);
+    for (std::size_t slot = 0; slot < used_columns_.size(); ++slot) {
+      T values[mask_rows] = {};
+      for (std::int64_t i = 0; i < n; ++i) values[i] = table.at(at + i, used_columns_[slot]);
+      encode(values, mask_rows, cuts[slot], codes + slot * mask_rows);
+    }
+    for (int k = 0; k < n_outputs; ++k)
+      std::fill_n(sums.data() + k * mask_rows, mask_rows, forest_.base_score[k]);
+    kernels().add_trees(mask_trees_.data(), forest_.n_trees, forest_.n_values, codes, sums.data());
+    for (std::int64_t i = 0; i < n; ++i)
+      for (int k = 0; k < n_outputs; ++k)
+        scores[(at + i) * n_outputs + k] = sums[k * mask_rows + i];
+  }
+}
+
+// Calls visit(tree, row, leaf) for all rows of [begin, end), for each of them in the order of the
+// trees. Rows walk side by side, so that one waits for memory while others go on.
+template <class T, class Visit>
+void Predictor::walk(const Table<T>& table, std::int64_t begin, std::int64_t end,
+                     Visit&& visit) const {
+  for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) {
+    const WalkNode* const nodes = nodes_.data() + forest_.first_node[tree];
+    for (std::int64_t first = begin; first < end; first += together) {
+      const int n = static_cast<int>(std::min<std::int64_t>(together, end - first));
+      std::int32_t at[together] = {};
+      // Past the last row the first is walked again: no branch, and nothing is visited.
+      const T* rows[together];
+      for (int i = 0; i < together; ++i)
+        rows[i] = table.data + (first + (i < n ? i : 0)) * table.row_stride;
+      for (std::int32_t moved = 1; moved != 0;) {
+        moved = 0;
+        for (int i = 0; i < together; ++i) {
+          const WalkNode node = nodes[at[i]];
+          const auto x = static_cast<double>(rows[i][(node.feature >> 1) * table.column_stride]);
+          const std::int32_t goes_left = (x <= node.threshold) | ((x != x) & (node.feature & 1));
+          // Not `?:`, which compilers turn into a branch that is mispredicted half of the time.
+          const std::int32_t next = node.right + ((at[i] + 1 - node.right) & -goes_left);
+          moved |= next ^ at[i];
+          at[i] = next;
+        }
+      }
+      for (int i = 0; i < n; ++i) visit(tree, first + i, leaf_of_mark(nodes[at[i]].threshold));
+    }
+  }
+}
+
+template <class T>
+void Predictor::predict_walk(const Table<T>& table, std::int64_t begin, std::int64_t end,
+                             double* scores) const {
+  const int n_outputs = forest_.n_outputs, n_values = forest_.n_values;
+  for (std::int64_t row = begin; row < end; ++row)
+    std::copy(forest_.base_score, forest_.base_score + n_outputs, scores + row * n_outputs);
+  walk(table, begin, end, [&](std::int64_t tree, std::int64_t row, std::int32_t leaf) {
+    const double* const value = values_.data() + (forest_.first_leaf[tree] + leaf) * n_values;
+    double* const score = scores + row * n_outputs + std::max(forest_.output[tree], 0);
+    for (int k = 0; k < n_values; ++k) score[k] += value[k];
   });
 }
 
-template void predict(const Forest&, const Table<float>&, double*, int);
-template void predict(const Forest&, const Table<double>&, double*, int);
-template void apply(const Forest&, const Table<float>&, std::int32_t*, int);
-template void apply(const Forest&, const Table<double>&, std::int32_t*, int);
+template <class T>
+void Predictor::apply(const Table<T>& table, std::int32_t* leaves, int n_threads) const {
+  const std::int64_t n_blocks = (table.n_rows + row_block - 1) / row_block;
+  parallel_for(n_blocks, n_threads, [&](std::int64_t task, int) {
+    walk(table, task * row_block, std::min(table.n_rows, (task + 1) * row_block),
+         [&](std::int64_t tree, std::int64_t row, std::int32_t leaf) {
+           leaves[row * forest_.n_trees + tree] = leaf;
+         });
+  });
+}
+
+template void Predictor::predict(const Table<float>&, double*, int, Engine) const;
+template void Predictor::predict(const Table<double>&, double*, int, Engine) const;
+template void Predictor::apply(const Table<float>&, std::int32_t*, int) const;
+template void Predictor::apply(const Table<double>&, std::int32_t*, int) const;
 
 }  // namespace weald

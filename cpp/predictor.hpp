@@ -2,18 +2,61 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "forest.hpp"
+#include "kernels/kernels.hpp"
 #include "table.hpp"
 
 namespace weald {
 
-// scores[row][output] = base score + the trees' values, added in the order of the trees.
-template <class T>
-void predict(const Forest& forest, const Table<T>& table, double* scores, int n_threads);
+// A forest made ready for answering: 16 bytes a node, and, where all trees are shallow, the same
+// over codes. Both give the same bits; `Engine` lets tests choose.
+class Predictor {
+ public:
+  enum class Engine { automatic, walk, masks };
 
-// leaves[row][tree]: the leaf a row ends in, counted from the tree's first leaf.
-template <class T>
-void apply(const Forest& forest, const Table<T>& table, std::int32_t* leaves, int n_threads);
+  // The forest must be sound (forest.hpp) and outlive the predictor.
+  Predictor(const Forest& forest, std::int64_t n_columns);
+
+  // scores[row][output] = base score + the trees' values, added in the order of the trees.
+  template <class T>
+  void predict(const Table<T>& table, double* scores, int n_threads,
+               Engine engine = Engine::automatic) const;
+
+  // leaves[row][tree]: the leaf a row ends in, counted from the tree's first leaf.
+  template <class T>
+  void apply(const Table<T>& table, std::int32_t* leaves, int n_threads) const;
+
+  bool has_masks() const { return has_masks_; }
+
+ private:
+  // A leaf sends every row to itself: its threshold is a NaN, which carries the leaf's number.
+  struct WalkNode {
+    double threshold;
+    std::int32_t feature;  // twice the column, plus one if missing values go left
+    std::int32_t right;    // counted from the tree's first node
+  };
+
+  void prepare_masks(std::int64_t n_columns);
+  template <class T>
+  void predict_walk(const Table<T>& table, std::int64_t begin, std::int64_t end,
+                    double* scores) const;
+  template <class T>
+  void predict_masks(const Table<T>& table, const std::vector<PaddedCuts<T>>& cuts,
+                     std::int64_t begin, std::int64_t end, double* scores) const;
+  template <class T, class Visit>
+  void walk(const Table<T>& table, std::int64_t begin, std::int64_t end, Visit&& visit) const;
+
+  Forest forest_;
+  std::vector<WalkNode> nodes_;
+  std::vector<double> values_;  // times the weights of their trees
+
+  bool has_masks_ = false;
+  std::vector<MaskNode> mask_nodes_;
+  std::vector<MaskTree> mask_trees_;
+  std::vector<std::int32_t> used_columns_;
+  std::vector<std::vector<double>> thresholds_;  // of each used column, rising
+};
 
 }  // namespace weald

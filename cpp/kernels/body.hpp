@@ -288,10 +288,47 @@ std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code
   return left - sent;
 }
 
+typedef Code Bytes __attribute__((vector_size(mask_rows)));
+
+// Every node is asked for all 64 rows; a mask says which of them came this way. Most leaves are
+// left to the end: a byte per row holds the number of its leaf.
+void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const Code* codes,
+               double* sums) {
+  constexpr int most_nodes = 2 * max_mask_leaves - 1;
+  Bytes came[most_nodes];
+  alignas(mask_rows) Code leaf_of[mask_rows];
+  for (std::int64_t t = 0; t < n_trees; ++t) {
+    const MaskTree& tree = trees[t];
+    Bytes leaves = {};
+    came[0] = ~Bytes{};
+    for (int i = 0; i < tree.n_nodes; ++i) {
+      const MaskNode& node = tree.nodes[i];
+      if (node.slot < 0) {
+        leaves |= came[i] & node.limit;
+        continue;
+      }
+      Bytes code;
+      std::memcpy(&code, codes + std::int64_t{node.slot} * mask_rows, sizeof code);
+      const Bytes left = reinterpret_cast<Bytes>(code - node.offset <= node.limit - Bytes{});
+      came[node.right] = came[i] & ~left;
+      came[i + 1] = came[i] & left;
+    }
+    std::memcpy(leaf_of, &leaves, sizeof leaves);
+    double* const to = sums + std::int64_t{tree.output} * mask_rows;
+    if (n_values == 1) {
+      for (int row = 0; row < mask_rows; ++row) to[row] += tree.values[leaf_of[row]];
+    } else {
+      for (int k = 0; k < n_values; ++k)
+        for (int row = 0; row < mask_rows; ++row)
+          to[k * mask_rows + row] += tree.values[leaf_of[row] * n_values + k];
+    }
+  }
+}
+
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {WEALD_KERNELS_NAME, encode<float>, encode<double>, gradients, largest, coarse_sums,
+const Kernels table = {WEALD_KERNELS_NAME, add_trees, encode<float>, encode<double>, gradients, largest, coarse_sums,
                        pack_words, add_packed, search_packed, subtract, partition};
 
 }  // namespace weald::WEALD_KERNELS

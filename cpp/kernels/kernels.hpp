@@ -62,8 +62,27 @@ struct CoarseSums {
   std::int64_t weight = 0;  // of rounded h
 };
 
+// Shallow trees over codes: 64 rows at once, a byte of a mask for each.
+constexpr int mask_rows = 64;
+constexpr int max_mask_leaves = 128;  // beyond, asking every node costs more than walking
+struct MaskNode {
+  std::int32_t slot;   // of the column among those used; -1: a leaf
+  std::int32_t right;  // counted from the tree's first node
+  Code offset, limit;  // left if code - offset <= limit, without sign; a leaf: its number
+};
+struct MaskTree {
+  const MaskNode* nodes;
+  int n_nodes;
+  const double* values;  // [leaves][n_values], times the tree's weight
+  int output;            // where its first value is added
+};
+
 struct Kernels {
   const char* name;
+
+  // Adds the trees' values, tree after tree, to sums[output][64]. codes[slot][64], 64-byte aligned.
+  void (*add_trees)(const MaskTree* trees, std::int64_t n_trees, int n_values, const Code* codes,
+                    double* sums);
 
   // out[i * stride] = 1 + the number of cuts below x[i], or 0 for NaN.
   void (*encode_float)(const float* x, std::int64_t n, const PaddedCuts<float>& cuts, Code* out,

@@ -30,7 +30,6 @@ def targets_of(name: str, n_scores: int, n: int, seed: int = 0) -> np.ndarray:
 def derivatives(loss: BuiltinLoss, y, scores, weight=None) -> tuple[np.ndarray, np.ndarray]:
     gradient, hessian = np.full_like(scores, np.nan), np.full_like(scores, np.nan)
     if not loss.gradients(y, scores, weight, gradient, hessian):
-        assert np.isnan(hessian).all()
         hessian[:] = 1.0
     return gradient, hessian
 

@@ -31,12 +31,15 @@ def random_limits(rng, criterion: str, cells: str) -> TreeLimits:
 
 
 def learn(
-    criterion: str, grower: TreeGrower, rng, n: int, is_whole: bool
+    criterion: str, grower: TreeGrower, rng, n: int, cells: str
 ) -> tuple[GrownTree, naive.Lesson]:
     """One tree of the core, and what it learnt from: whole numbers and eighths, or any."""
+    is_whole = cells != "wide"
     weight, copies = random_weights(rng, n)
     if is_whole and weight is not None:
         weight = rng.integers(1, 9, n) / 8
+    if cells == "automatic" and rng.random() < 0.3:
+        weight, copies = None, rng.integers(1, 10 ** rng.integers(1, 9), n)
     if criterion == "newton":
         gradient = rng.integers(-9, 10, n) * 1.0 if is_whole else random_target(rng, n)
         tree = grower.on_sums(gradient[np.newaxis], weight, copies)
@@ -101,7 +104,7 @@ def compare(criterion: str, seed: int, n: int, n_columns: int, cells: str = "wid
     codes = [naive.codes_of_column(x, c) for x, c in zip(table.T, cuts, strict=True)]
     limits = random_limits(rng, criterion, cells)
     grower = TreeGrower(binned, criterion, limits, n_threads=1 + seed % 3)
-    tree, lesson = learn(criterion, grower, rng, n, cells != "wide")
+    tree, lesson = learn(criterion, grower, rng, n, cells)
     guide = naive.Guide(tree.feature, codes_of_splits(tree, cuts), tree.missing_left, tree.right)
     twin = naive.TreeTwin(
         codes,
@@ -133,3 +136,24 @@ def test_hundreds_of_rows(criterion: str, seed: int) -> None:
 def test_packed_cells(cells: str, n_columns: int) -> None:
     for seed in range(15):
         compare("newton", seed, n=7 + 5 * seed, n_columns=n_columns, cells=cells)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_packed_cells_find_as_good_a_split(seed: int) -> None:
+    """Rounded to fewer bits, a first split may be another one, but none that gains less."""
+    rng = np.random.default_rng(seed)
+    table = random_table(rng, 300, 9)
+    binned = bin_rows(Rows(table, np.zeros(300)), max_bins=64, n_threads=1)
+    gradient, hessian = random_target(rng, 300), rng.exponential(size=300)
+    gains = [
+        TreeGrower(
+            binned,
+            "newton",
+            TreeLimits(max_leaf_nodes=2, min_gain=0.0, min_samples_leaf=4, cells=cells),
+            n_threads=1,
+        )
+        .on_sums(gradient[np.newaxis], hessian, None)
+        .gain[0]
+        for cells in ("automatic", "wide")
+    ]
+    assert gains[0] >= gains[1] * (1 - 1e-3)

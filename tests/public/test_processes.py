@@ -3,92 +3,82 @@
 import multiprocessing
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
 
-from weald import BoostedTreesClassifier, BoostedTreesRegressor, DecisionTreeRegressor
+from weald import BoostedTreesClassifier, BoostedTreesRegressor
 
+# A timer of the process itself sends it the signal of Ctrl-C, when the core is at work and not
+# Python; the fit would take hours. Prints how long it took to be heard.
 INTERRUPTED = """
-import sys, time
+import os, signal, threading, time
 import numpy as np
-from weald import {kind}
+from weald import BoostedTreesClassifier, BoostedTreesRegressor
+
 rng = np.random.default_rng(0)
 X = rng.normal(size=(20_000, 20))
 y = X[:, 0] > 0
-small = {kind}(n_estimators=3).fit(X[:500], y[:500]).fingerprint()
-model = {kind}(n_estimators=10**6, n_jobs={jobs})
-print("ready", flush=True)
+sent = []
+
+def send():
+    sent.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+
+def small():
+    return BoostedTreesRegressor(n_estimators=3).fit(X[:500], y[:500]).fingerprint()
+
+before = small()
+{prepare}
+threading.Timer(0.3, send).start()
 try:
-    model.fit(X, y)
+    {work}
 except KeyboardInterrupt:
-    caught = time.monotonic()
-    assert not hasattr(model, "forest_")
-    assert {kind}(n_estimators=3).fit(X[:500], y[:500]).fingerprint() == small
-    print("interrupted", caught, flush=True)
+    print(time.monotonic() - sent[0], {after}, small() == before)
 """
+
+
+def seconds_to_interrupt(**parts: str) -> float:
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(**parts)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    seconds, is_whole, is_same = run.stdout.split()
+    assert (is_whole, is_same) == ("True", "True")
+    return float(seconds)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("kind", ["BoostedTreesRegressor", "BoostedTreesClassifier"])
-def test_ctrl_c_ends_a_fit_within_a_second(kind: str, jobs: int) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED.format(kind=kind, jobs=jobs)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+def test_ctrl_c_ends_a_fit(kind: str, jobs: int) -> None:
+    """Within a second, or two where the machine has other work; and the next fit is as ever."""
+    seconds = seconds_to_interrupt(
+        prepare=f"model = {kind}(n_estimators=10**6, n_jobs={jobs})",
+        work="model.fit(X, y)",
+        after="not hasattr(model, 'forest_')",
     )
-    try:
-        assert process.stdout.readline().strip() == "ready"
-        # The fit takes hours: a moment later it is in the core, wherever that is.
-        time.sleep(0.3)
-        sent = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    word, caught = out.split()
-    assert word == "interrupted", err
-    # One second, and as much again for a machine with other work.
-    assert float(caught) - sent < 2.0
+    assert seconds < 2.0
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_ctrl_c_ends_a_prediction() -> None:
-    code = """
-import numpy as np, time
-from weald import BoostedTreesRegressor
-rng = np.random.default_rng(0)
-X = rng.normal(size=(1000, 5))
-model = BoostedTreesRegressor(n_estimators=300, min_samples_leaf=1).fit(X, X[:, 0])
-many = np.tile(X, (3000, 1))
-print("ready", flush=True)
-try:
-    while True:
-        model.predict(many)
-except KeyboardInterrupt:
-    print("interrupted", time.monotonic(), model.predict(X).shape, flush=True)
-"""
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    seconds = seconds_to_interrupt(
+        # Ten million times the same row costs no memory.
+        prepare="model = BoostedTreesRegressor(n_estimators=100).fit(X, X[:, 1])\n"
+        "many = np.broadcast_to(X[:1], (10**7, 20))",
+        work="model.predict(many)",
+        after="model.predict(X).shape == (20_000,)",
     )
-    try:
-        assert process.stdout.readline().strip() == "ready"
-        time.sleep(0.3)
-        sent = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert out.startswith("interrupted"), err
-    assert float(out.split()[1]) - sent < 2.0
+    assert seconds < 2.0
 
 
 def task(n: int = 6000) -> tuple[np.ndarray, np.ndarray]:
@@ -128,9 +118,7 @@ def test_a_forked_child_can_fit() -> None:
 def test_fits_from_several_threads_at_once() -> None:
     expected = fingerprint(n_jobs=1)
     got: list[str] = []
-    workers = [
-        threading.Thread(target=lambda: got.append(fingerprint(n_jobs=3))) for _ in range(6)
-    ]
+    workers = [threading.Thread(target=lambda: got.append(fingerprint(n_jobs=3))) for _ in range(6)]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -162,18 +150,6 @@ def test_fits_inside_joblib(backend: str) -> None:
     expected = fingerprint(n_jobs=1)
     work = [delayed(fingerprint)(n_jobs=2) for _ in range(3)]
     assert Parallel(n_jobs=2, backend=backend, timeout=120)(work) == [expected] * 3
-
-
-def test_an_interrupted_main_thread_leaves_other_threads_alone() -> None:
-    """Signals are heard by the main thread only; a fit elsewhere is not disturbed."""
-    X, y = task()
-    done: list[str] = []
-    worker = threading.Thread(target=lambda: done.append(fingerprint()))
-    worker.start()
-    before = DecisionTreeRegressor(max_leaf_nodes=50).fit(X, y).fingerprint()
-    worker.join(timeout=120)
-    assert done == [fingerprint()]
-    assert DecisionTreeRegressor(max_leaf_nodes=50).fit(X, y).fingerprint() == before
 
 
 def test_many_small_fits_leave_no_threads_and_little_memory() -> None:

@@ -1,5 +1,7 @@
 """Growing one tree: limits, thresholds, what comes back, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -160,3 +162,13 @@ def test_wrong_shapes_are_refused() -> None:
         classes[7] = wrong
         with pytest.raises(ValueError, match="classes must be in"):
             gini.on_classes(classes, 3, None, None)
+
+
+def test_codes_outside_their_bins_are_refused() -> None:
+    """A table whose cuts do not belong to its codes would count outside the histogram."""
+    binned = bin_rows(Rows(table_of(), np.zeros(N)), max_bins=255, n_threads=1)
+    fewer = replace(binned, cuts=binned.cuts[:3], first=np.array([0, 1, 2, 3]))
+    with pytest.raises(ValueError, match="a code lies outside its column's bins"):
+        TreeGrower(fewer, "newton", TreeLimits(), n_threads=1)
+    with pytest.raises(ValueError, match="codes"):
+        TreeGrower(replace(binned, codes=binned.codes[:-1]), "newton", TreeLimits(), n_threads=1)

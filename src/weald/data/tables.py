@@ -1,7 +1,7 @@
 """The user's table as a float array, checked by scikit-learn's own rules."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import scipy.sparse
@@ -15,6 +15,9 @@ _RULES: dict[str, Any] = {
     "ensure_all_finite": False,
     "accept_sparse": "csr",
 }
+
+# Native byte order only: np.dtype(">f8") is not among them.
+_PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 
 # A sparse table is made dense in pieces of at most this many values when predicting.
 _DENSE_VALUES = 2**22
@@ -31,6 +34,22 @@ def table_for_fit(estimator: object, X: object, y: object, *, y_numeric: bool) -
 def table_for_predict(estimator: object, X: object) -> Any:
     """Check X against the columns of the fit; the result may be sparse."""
     return validate_data(estimator, X, reset=False, **_RULES)
+
+
+def is_plain_table(estimator: object, X: object) -> TypeGuard[Table]:
+    """Is X an array the core can read as it stands, of the columns an estimator was fitted on?
+
+    Then scikit-learn's checks would find nothing, and take longer than a prediction. Anything
+    else goes the long way and gets their errors and warnings.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in _PLAIN
+        and X.shape[0] > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", -1)
+        and not hasattr(estimator, "feature_names_in_")
+    )
 
 
 def dense_blocks(table: Any) -> Iterator[Table]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import dense_blocks, table_for_predict
+from weald.data import dense_blocks, is_plain_table, table_for_predict
 from weald.parameters import Limit, check_parameters
 from weald.persist import fingerprint
 from weald.threads import thread_count
@@ -46,9 +46,11 @@ class TreeModel(BaseEstimator):
 
     def _scores(self, X: object) -> Floats:
         """The forest's answers for a checked table, of the shape (rows, outputs)."""
+        n_threads = self._n_threads
+        if is_plain_table(self, X):
+            return self.forest_.predict(X, n_threads=n_threads)
         check_is_fitted(self)
         table = table_for_predict(self, X)
-        n_threads = self._n_threads
         parts = [self.forest_.predict(part, n_threads=n_threads) for part in dense_blocks(table)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
