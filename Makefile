@@ -87,7 +87,10 @@ imports: .venv-check/tools
 	cd build/imports && ../../.venv-check/bin/lint-imports --no-logo --config ../../pyproject.toml --no-cache
 
 cpp-format: .venv-check/tools
-	@.venv-check/bin/clang-format --dry-run --Werror $(CPP)
+	@echo "clang-format --dry-run --Werror, file by file"
+	@bad=$$(for file in $(CPP); do \
+		.venv-check/bin/clang-format --dry-run --Werror $$file 2>/dev/null || echo $$file; done); \
+	test -z "$$bad" || { echo "$$bad"; echo "these files are laid out otherwise: run make format"; exit 1; }
 
 stub-check: .venv-check/ready
 	.venv-check/bin/python tools/stub.py --check

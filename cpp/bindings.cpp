@@ -261,7 +261,7 @@ class Grower {
             "a table must have between 1 and 2^32 - 2 rows");
     require(n_columns >= 1 && static_cast<std::int64_t>(codes_.shape(0)) ==
                                   weald::Codes::bytes(n_rows, n_columns),
-            "codes must have one byte for every row and column, eight columns at a time");
+            "codes must have one byte for every row and column, and seven more");
     require(weald::AllCriteria::with_name(criterion_, [](auto) {}), "unknown criterion");
     require(growth == "best_first" || growth == "depth_wise", "unknown growth");
     require(cells == "automatic" || cells == "packed" || cells == "wide", "unknown cells");
@@ -334,8 +334,9 @@ class Grower {
         weald::Code* const top = most.data() + g * weald::lanes;
         const weald::Code* const group = view_.group(g);
         const std::int64_t stride = view_.stride(g);
+        const int n_lanes = view_.lanes_of(g);
         for (std::int64_t row = 0; row < view_.n_rows; ++row)
-          for (int lane = 0; lane < weald::lanes; ++lane)
+          for (int lane = 0; lane < n_lanes; ++lane)
             top[lane] = std::max(top[lane], group[row * stride + lane]);
       });
     });

@@ -241,7 +241,6 @@ void apply_cuts(const Table<T>& table, const double* cuts, const std::int64_t* f
     const std::int64_t size = std::min(block, table.n_rows - begin);
     const std::int64_t width = Codes::tile_width(table.n_columns, t);
     Code* const out = codes + t * tile * table.n_rows + begin * width;
-    std::memset(out, 0, static_cast<std::size_t>(size * width));
     const std::int64_t last = std::min<std::int64_t>(table.n_columns, (t + 1) * tile);
     T values[block];
     for (std::int64_t column = t * tile; column < last; ++column) {

@@ -21,8 +21,8 @@ constexpr int lanes = 8;             // columns whose codes one 64-bit load brin
 constexpr int tile = 64;             // columns of a row that lie side by side: one cache line
 
 // The binned table. Columns are stored in tiles of 64, row after row inside a tile, so that a row
-// of a node, wherever it lies, costs one cache line for 64 columns. The last tile is as wide as it
-// must be, in steps of eight columns; lanes past the last column hold zeros.
+// of a node, wherever it lies, costs a cache line for 64 columns. The last tile is as wide as it
+// must be. Eight codes are loaded at once, also at the very end: hence the slack.
 struct Codes {
   const Code* data;
   std::int64_t n_rows;
@@ -47,10 +47,11 @@ struct Codes {
 
   static constexpr std::int64_t tile_width(std::int64_t n_columns, std::int64_t t) {
     const std::int64_t left = n_columns - t * tile;
-    return left >= tile ? tile : (left + lanes - 1) / lanes * lanes;
+    return left >= tile ? tile : left;
   }
+  static constexpr std::int64_t slack = lanes - 1;
   static constexpr std::int64_t bytes(std::int64_t n_rows, std::int64_t n_columns) {
-    return n_rows * ((n_columns + lanes - 1) / lanes * lanes);
+    return n_rows * n_columns + slack;
   }
 };
 

@@ -5,8 +5,16 @@ import os
 # Read by SciPy when it is first imported: without it scikit-learn skips its array-API checks.
 os.environ["SCIPY_ARRAY_API"] = "1"
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out helpers and scripts: doctests are looked for in the package only."""
+    is_helper = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
+    return True if is_helper else None
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 // The kernels' one source. Each instruction set includes it inside a namespace of its own.
 //
-// Vectors are the compiler's (eight 64-bit lanes, split where the machine's are narrower): the same
-// operations in the same order on every instruction set, so the same bits.
+// Vectors are the compiler's, as wide as the machine's: every lane does the same operations in the
+// same order on every instruction set, so the bits are the same.
 
 #ifdef __AVX512F__
 #include <immintrin.h>
@@ -18,8 +18,16 @@
 namespace weald::WEALD_KERNELS {
 namespace {
 
-typedef double Doubles __attribute__((vector_size(64)));
-typedef std::int64_t Integers __attribute__((vector_size(64)));
+#if defined(__AVX512F__)
+constexpr int vector_bytes = 64;
+#elif defined(__AVX2__)
+constexpr int vector_bytes = 32;
+#else
+constexpr int vector_bytes = 16;
+#endif
+typedef double Doubles __attribute__((vector_size(vector_bytes)));
+typedef std::int64_t Integers __attribute__((vector_size(vector_bytes)));
+constexpr int vector_lanes = vector_bytes / 8;
 
 // Exact for |x| < 2^51, and made of one addition and one subtraction on every machine.
 inline Doubles to_doubles(Integers x) {
@@ -27,37 +35,36 @@ inline Doubles to_doubles(Integers x) {
   return reinterpret_cast<Doubles>(x + std::bit_cast<std::int64_t>(shift)) - shift;
 }
 
+#ifdef __AVX512F__
 // How many of sixteen rising numbers are below x.
 [[gnu::always_inline]] inline int count_below(const float* sixteen, float x) {
-#ifdef __AVX512F__
-  return std::popcount(
-      static_cast<unsigned>(_mm512_cmp_ps_mask(_mm512_load_ps(sixteen), _mm512_set1_ps(x), _CMP_LT_OQ)));
-#else
-  int count = 0;
-  for (int i = 0; i < 16; ++i) count += sixteen[i] < x;
-  return count;
-#endif
+  return std::popcount(static_cast<unsigned>(
+      _mm512_cmp_ps_mask(_mm512_load_ps(sixteen), _mm512_set1_ps(x), _CMP_LT_OQ)));
 }
 [[gnu::always_inline]] inline int count_below(const double* sixteen, double x) {
-#ifdef __AVX512F__
   const __m512d value = _mm512_set1_pd(x);
   const unsigned low = _mm512_cmp_pd_mask(_mm512_load_pd(sixteen), value, _CMP_LT_OQ);
   const unsigned high = _mm512_cmp_pd_mask(_mm512_load_pd(sixteen + 8), value, _CMP_LT_OQ);
   return std::popcount(low | (high << 8));
-#else
-  int count = 0;
-  for (int i = 0; i < 16; ++i) count += sixteen[i] < x;
-  return count;
-#endif
 }
+template <class T>
+[[gnu::always_inline]] inline int cuts_below(const PaddedCuts<T>& cuts, T x) {
+  const int sixteen = count_below(cuts.pivots, x);
+  return 16 * sixteen + count_below(cuts.values + 16 * sixteen, x);
+}
+#else
+template <class T>
+[[gnu::always_inline]] inline int cuts_below(const PaddedCuts<T>& cuts, T x) {
+  int at = 0;
+  for (int step = 128; step > 0; step /= 2) at += step & -(cuts.values[at + step - 1] < x);
+  return at;
+}
+#endif
 
 template <class T>
 void encode(const T* x, std::int64_t n, const PaddedCuts<T>& cuts, Code* out, std::int64_t stride) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    const int sixteen = count_below(cuts.pivots, x[i]);
-    const int code = 1 + 16 * sixteen + count_below(cuts.values + 16 * sixteen, x[i]);
-    out[i * stride] = x[i] == x[i] ? static_cast<Code>(code) : Code{0};
-  }
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i * stride] = static_cast<Code>((1 + cuts_below(cuts, x[i])) & -(x[i] == x[i]));
 }
 
 void gradients(std::string_view loss, const Scored& rows, Range range, double* gradient,
@@ -129,22 +136,19 @@ std::int64_t pack_words(const double* g, const double* h, std::int64_t n, const 
   return total;
 }
 
-constexpr std::int64_t row_block = 512;  // rows whose codes and words stay near while groups change
-
+// Adds words to the cells of eight columns: codes[i] holds the eight codes of row i.
 template <int n_lanes>
-inline void add_group(const Code* group, std::int64_t stride, const Row* rows, std::int64_t begin,
-                      const std::int64_t* words, std::int64_t n, std::int64_t* cells) {
+void add_group(const std::uint64_t* codes, const std::int64_t* words, std::int64_t n,
+               std::int64_t* cells) {
   char* const base = reinterpret_cast<char*>(cells);
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t row = rows ? static_cast<std::int64_t>(rows[i]) : begin + i;
-    std::uint64_t codes;
-    std::memcpy(&codes, group + row * stride, sizeof codes);
+    const std::uint64_t eight = codes[i];
     const std::int64_t word = words[i];
-    // Eight cells of one bin fill 64 bytes: a code in byte k of `codes`, times 64, is the shift of
+    // Eight cells of one bin fill 64 bytes: a code in byte k of `eight`, times 64, is the shift of
     // the whole by 8 k - 6 bits, masked.
     const auto add = [&]<int lane>(std::integral_constant<int, lane>) {
       constexpr int shift = 8 * lane - 6;
-      const std::uint64_t at = (shift < 0 ? codes << 6 : codes >> (shift < 0 ? 0 : shift)) & 0x3fc0;
+      const std::uint64_t at = (shift < 0 ? eight << 6 : eight >> (shift < 0 ? 0 : shift)) & 0x3fc0;
       *reinterpret_cast<std::int64_t*>(base + at + 8 * lane) += word;
     };
     [&]<int... lane>(std::integer_sequence<int, lane...>) {
@@ -153,16 +157,34 @@ inline void add_group(const Code* group, std::int64_t stride, const Row* rows, s
   }
 }
 
-using AddGroup = void (*)(const Code*, std::int64_t, const Row*, std::int64_t, const std::int64_t*,
-                          std::int64_t, std::int64_t*);
+using AddGroup = void (*)(const std::uint64_t*, const std::int64_t*, std::int64_t, std::int64_t*);
 constexpr AddGroup add_group_of[lanes + 1] = {
     nullptr,      add_group<1>, add_group<2>, add_group<3>, add_group<4>,
     add_group<5>, add_group<6>, add_group<7>, add_group<8>};
 
+// Copies the eight codes of each group of a row's tile to the groups' own arrays.
+template <int n_groups>
+void collect(const Code* first, std::int64_t stride, const Row* rows, std::int64_t begin,
+             std::int64_t n, std::uint64_t (*codes)[512]) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Code* const row = first + (rows ? std::int64_t{rows[i]} : begin + i) * stride;
+    for (int g = 0; g < n_groups; ++g) std::memcpy(&codes[g][i], row + g * lanes, lanes);
+  }
+}
+
+using Collect = void (*)(const Code*, std::int64_t, const Row*, std::int64_t, std::int64_t,
+                         std::uint64_t (*)[512]);
+constexpr Collect collect_of[tile / lanes + 1] = {nullptr,    collect<1>, collect<2>,
+                                                  collect<3>, collect<4>, collect<5>,
+                                                  collect<6>, collect<7>, collect<8>};
+
+// A block of rows at a time: its codes are read once, and then each group's cells (16 KB), codes
+// and words stay in the first-level cache while the group's columns are counted.
 void add_packed(const Codes& codes, int first, int last, const std::int64_t* words,
                 const Row* rows, std::int64_t begin, std::int64_t n,
                 std::int64_t* const* group_cells) {
-  constexpr std::int64_t ahead = 32;
+  constexpr std::int64_t row_block = 512, ahead = 32;
+  std::uint64_t collected[tile / lanes][row_block];
   std::int64_t gathered[row_block];
   const Code* const tile_begin = codes.group(first);
   const std::int64_t stride = codes.stride(first);
@@ -180,9 +202,11 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
       }
       block_words = gathered;
     }
+    collect_of[last - first](tile_begin, stride, rows ? rows + at : nullptr, begin + at, size,
+                             collected);
     for (int g = first; g < last; ++g)
-      add_group_of[codes.lanes_of(g)](codes.group(g), stride, rows ? rows + at : nullptr,
-                                      begin + at, block_words, size, group_cells[g - first]);
+      add_group_of[codes.lanes_of(g)](collected[g - first], block_words, size,
+                                      group_cells[g - first]);
   }
 }
 
@@ -221,21 +245,16 @@ inline Integers load(const std::int64_t* from) {
   return v;
 }
 
+// The columns of lanes [first, first + vector_lanes) of a group.
 template <bool counted>
-void search(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
-            const PackedNode& node, LaneBests& bests) {
+void search_lanes(const std::int64_t* cells, const std::int64_t* counts, int first, int n_bins,
+                  const PackedNode& node, double total_count, LaneBests& bests) {
   constexpr double none = -std::numeric_limits<double>::infinity();
   const Integers zero = {};
-  const Integers missing = load(cells);
-  const Integers missing_count = counted ? load(counts) : zero;
+  const Integers missing = load(cells + first);
+  const Integers missing_count = counted ? load(counts + first) : zero;
   bool has_missing = false;
-  for (int lane = 0; lane < lanes; ++lane) has_missing |= missing[lane] != 0;
-  double total_count = 0.0;
-  if (counted) {
-    std::int64_t total = 0;
-    for (int bin = 0; bin <= n_bins; ++bin) total += counts[bin * lanes];
-    total_count = static_cast<double>(total);
-  }
+  for (int lane = 0; lane < vector_lanes; ++lane) has_missing |= missing[lane] != 0;
   Doubles best = none - Doubles{}, best_undecided = best;
   Integers place = zero, left = zero, count = zero;
   const auto note = [&](const Cut& cut, std::int64_t here) {
@@ -248,21 +267,26 @@ void search(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
     }
   };
   for (int bin = 1; bin <= n_bins; ++bin) {
-    left += load(cells + bin * lanes);
-    if (counted) count += load(counts + bin * lanes);
+    left += load(cells + bin * lanes + first);
+    if (counted) count += load(counts + bin * lanes + first);
     note(judge(left, count, counted, node, total_count), 2 * bin);
     if (has_missing)
       note(judge(left + missing, count + missing_count, counted, node, total_count), 2 * bin + 1);
   }
-  std::memcpy(bests.score, &best, sizeof best);
-  std::memcpy(bests.place, &place, sizeof place);
-  std::memcpy(bests.undecided, &best_undecided, sizeof best_undecided);
+  std::memcpy(bests.score + first, &best, sizeof best);
+  std::memcpy(bests.place + first, &place, sizeof place);
+  std::memcpy(bests.undecided + first, &best_undecided, sizeof best_undecided);
 }
 
 void search_packed(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
                    const PackedNode& node, LaneBests& bests) {
-  counts ? search<true>(cells, counts, n_bins, node, bests)
-         : search<false>(cells, counts, n_bins, node, bests);
+  std::int64_t total_count = 0;
+  for (int bin = 0; counts && bin <= n_bins; ++bin) total_count += counts[bin * lanes];
+  const auto total = static_cast<double>(total_count);
+  for (int first = 0; first < lanes; first += vector_lanes) {
+    counts ? search_lanes<true>(cells, counts, first, n_bins, node, total, bests)
+           : search_lanes<false>(cells, counts, first, n_bins, node, total, bests);
+  }
 }
 
 void subtract(std::int64_t* into, const std::int64_t* from, std::int64_t n) {
@@ -288,32 +312,82 @@ std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code
   return left - sent;
 }
 
-typedef Code Bytes __attribute__((vector_size(mask_rows)));
+// Which of 64 rows came to a node, and the number of the leaf of each.
+#ifdef __AVX512F__
+struct RowMask {
+  std::uint64_t bits = ~std::uint64_t{0};
+};
+[[gnu::always_inline]] inline RowMask goes_left(const Code* codes, const MaskNode& node) {
+  const __m512i code = _mm512_sub_epi8(_mm512_load_si512(codes), _mm512_set1_epi8(
+                                           static_cast<char>(node.offset)));
+  return {_mm512_cmple_epu8_mask(code, _mm512_set1_epi8(static_cast<char>(node.limit)))};
+}
+[[gnu::always_inline]] inline RowMask both(RowMask a, RowMask b) { return {a.bits & b.bits}; }
+[[gnu::always_inline]] inline RowMask without(RowMask a, RowMask b) { return {a.bits & ~b.bits}; }
+struct LeafNumbers {
+  __m512i numbers = _mm512_setzero_si512();
+  void set(RowMask rows, Code leaf) {
+    numbers = _mm512_mask_mov_epi8(numbers, rows.bits, _mm512_set1_epi8(static_cast<char>(leaf)));
+  }
+};
+#else
+typedef Code Bytes __attribute__((vector_size(vector_bytes)));
+constexpr int mask_parts = mask_rows / vector_bytes;
+struct RowMask {
+  Bytes part[mask_parts];
+  RowMask() {
+    for (auto& one : part) one = ~Bytes{};
+  }
+};
+[[gnu::always_inline]] inline RowMask goes_left(const Code* codes, const MaskNode& node) {
+  RowMask mask;
+  for (int p = 0; p < mask_parts; ++p) {
+    Bytes code;
+    std::memcpy(&code, codes + p * vector_bytes, sizeof code);
+    mask.part[p] = reinterpret_cast<Bytes>(code - node.offset <= node.limit - Bytes{});
+  }
+  return mask;
+}
+[[gnu::always_inline]] inline RowMask both(const RowMask& a, const RowMask& b) {
+  RowMask mask;
+  for (int p = 0; p < mask_parts; ++p) mask.part[p] = a.part[p] & b.part[p];
+  return mask;
+}
+[[gnu::always_inline]] inline RowMask without(const RowMask& a, const RowMask& b) {
+  RowMask mask;
+  for (int p = 0; p < mask_parts; ++p) mask.part[p] = a.part[p] & ~b.part[p];
+  return mask;
+}
+struct LeafNumbers {
+  Bytes numbers[mask_parts] = {};
+  void set(const RowMask& rows, Code leaf) {
+    for (int p = 0; p < mask_parts; ++p) numbers[p] |= rows.part[p] & leaf;
+  }
+};
+#endif
 
-// Every node is asked for all 64 rows; a mask says which of them came this way. Most leaves are
-// left to the end: a byte per row holds the number of its leaf.
+// Every node is asked for all 64 rows. The right child's mask waits until its turn comes; the left
+// child's is the next one.
 void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const Code* codes,
                double* sums) {
-  constexpr int most_nodes = 2 * max_mask_leaves - 1;
-  Bytes came[most_nodes];
-  alignas(mask_rows) Code leaf_of[mask_rows];
+  RowMask came[2 * max_mask_leaves];
+  alignas(64) Code leaf_of[mask_rows];
   for (std::int64_t t = 0; t < n_trees; ++t) {
     const MaskTree& tree = trees[t];
-    Bytes leaves = {};
-    came[0] = ~Bytes{};
+    LeafNumbers leaves;
+    RowMask here;
     for (int i = 0; i < tree.n_nodes; ++i) {
       const MaskNode& node = tree.nodes[i];
       if (node.slot < 0) {
-        leaves |= came[i] & node.limit;
+        leaves.set(here, node.limit);
+        here = came[i + 1];
         continue;
       }
-      Bytes code;
-      std::memcpy(&code, codes + std::int64_t{node.slot} * mask_rows, sizeof code);
-      const Bytes left = reinterpret_cast<Bytes>(code - node.offset <= node.limit - Bytes{});
-      came[node.right] = came[i] & ~left;
-      came[i + 1] = came[i] & left;
+      const RowMask left = goes_left(codes + std::int64_t{node.slot} * mask_rows, node);
+      came[node.right] = without(here, left);
+      here = both(here, left);
     }
-    std::memcpy(leaf_of, &leaves, sizeof leaves);
+    std::memcpy(leaf_of, &leaves, sizeof leaf_of);
     double* const to = sums + std::int64_t{tree.output} * mask_rows;
     if (n_values == 1) {
       for (int row = 0; row < mask_rows; ++row) to[row] += tree.values[leaf_of[row]];

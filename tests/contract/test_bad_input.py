@@ -45,7 +45,7 @@ BAD_TABLES = {
     "ragged": ([[1.0], [1.0, 2.0]], [0, 1], "inhomogeneous"),
     "target of NaN": (X0, np.where(Y0, 1.0, NAN), "contains NaN"),
     "target of infinity": (X0, np.where(Y0, 1.0, INF), "infinity"),
-    "target of None": (X0, np.array([None, *Y0[1:].tolist()]), ""),
+    "target of None": (X0, np.array([None, *Y0[1:].tolist()]), "y"),
 }
 
 

@@ -11,8 +11,8 @@ from weald.data.rows import Floats, Rows
 # Fractional weights enter the choice of cuts as whole numbers of at most this many bits.
 _MASS_BITS = 30
 
-# The core's layout of codes (cpp/shared.hpp): columns in tiles of a cache line, in steps of eight.
-_TILE, _LANES = 64, 8
+# The core's layout of codes (cpp/shared.hpp): columns in tiles of a cache line.
+_TILE = 64
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class BinnedTable:
         """The codes of one column: tiles of 64 columns, row after row (see cpp/shared.hpp)."""
         n_columns = len(self.first) - 1
         begin = column // _TILE * _TILE
-        width = min(_TILE, -(-(n_columns - begin) // _LANES) * _LANES)
+        width = min(_TILE, n_columns - begin)
         tile = self.codes[begin * self.n_rows : (begin + width) * self.n_rows]
         return tile.reshape(self.n_rows, width)[:, column - begin]
 
