@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <mutex>
+#include <stdexcept>
 
 #include "kernels/kernels.hpp"
 #include "parallel.hpp"
@@ -26,6 +27,12 @@ void reduce_rows(const Row* rows, std::int64_t n, int n_threads, const Partial& 
     const std::scoped_lock hold(lock);
     merge(partial);
   });
+}
+
+// The larger of two sizes; a NaN counts as larger than all numbers, so that it is found.
+double larger(double size, double x) {
+  const double other = std::abs(x);
+  return other <= size ? size : other;
 }
 
 int bits_of(std::int64_t x) {
@@ -58,6 +65,8 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
   target_ = target;
   n_rows_ = n_rows;
   const Extremes all = extremes(rows, n_seen, n_threads);
+  if (!std::isfinite(all.weight) || !std::isfinite(all.sum))
+    throw std::invalid_argument("what a tree learns from must be finite numbers");
   const bool counts_copies = target.weight == nullptr;
   weight_exponent_ = counts_copies ? 0 : exponent_above(all.weight);
   sum_exponent_ = target.classes ? 0 : exponent_above(all.sum);
@@ -81,23 +90,23 @@ Channels::Extremes Channels::extremes(const Row* rows, std::int64_t n, int n_thr
           return Extremes{weight, kernels().largest(target_.sums + at, size), 0};
         },
         [&](const Extremes& part) {
-          all.weight = std::max(all.weight, part.weight);
-          all.sum = std::max(all.sum, part.sum);
+          all.weight = larger(all.weight, part.weight);
+          all.sum = larger(all.sum, part.sum);
         });
     return all;
   }
   reduce_rows(
       rows, n, n_threads, Extremes{},
       [&](Extremes& part, Row row) {
-        if (target_.weight) part.weight = std::max(part.weight, std::abs(target_.weight[row]));
+        if (target_.weight) part.weight = larger(part.weight, target_.weight[row]);
         if (target_.sums)
           for (int k = 0; k < target_.n_channels; ++k)
-            part.sum = std::max(part.sum, std::abs(sum_of_row(k, row)));
+            part.sum = larger(part.sum, sum_of_row(k, row));
         part.copies += copies_of(row);
       },
       [&](const Extremes& part) {
-        all.weight = std::max(all.weight, part.weight);
-        all.sum = std::max(all.sum, part.sum);
+        all.weight = larger(all.weight, part.weight);
+        all.sum = larger(all.sum, part.sum);
         all.copies += part.copies;
       });
   return all;

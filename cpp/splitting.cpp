@@ -61,7 +61,8 @@ Split PackedSearch::decide(const std::vector<LaneBests>& bests, const std::int64
   // In units of the cells; the true gain is larger by step_g^2 / step_h.
   best.gain =
       scale_by_power(gain, 2 * channels_.packed_sum_exponent()) / channels_.packed_weight_step();
-  const bool worth = gain > 0.5e-13 * score && best.gain > limits_.min_gain;
+  const bool any_gain = limits_.min_gain == -std::numeric_limits<double>::infinity();
+  const bool worth = any_gain || (gain > 0.5e-13 * score && best.gain > limits_.min_gain);
   return worth ? best : Split{};
 }
 
@@ -74,10 +75,13 @@ void PackedSearch::take(int group, const LaneBests& bests, double& score, Split&
     best.bin = static_cast<int>(bests.place[lane] / 2);
     best.missing_left = bests.place[lane] % 2 != 0;
     const std::int64_t* const column = cells + layout_.column_begin(best.column);
-    if (column[0] != 0) continue;
-    // No row is missing here: one that is when predicting goes with the heavier child.
     std::int64_t left = 0;
     for (int bin = 1; bin <= best.bin; ++bin) left += column[bin * layout_.bin_stride()];
+    if (column[0] != 0) {
+      if (left + column[0] == node_.total) best.bin = codes_.n_bins[best.column];
+      continue;
+    }
+    // No row is missing here: one that is when predicting goes with the heavier child.
     best.missing_left = packed_h(left) >= packed_h(node_.total - left);
   }
 }

@@ -15,7 +15,8 @@
 
 namespace weald {
 
-// Rows of codes 1 .. bin go left; missing ones (code 0) go where `missing_left` says.
+// Rows of codes 1 .. bin go left; missing ones (code 0) go where `missing_left` says. A split of
+// present from missing values has all bins on the left and missing ones on the right.
 struct Split {
   double gain = -std::numeric_limits<double>::infinity();
   int column = -1;
@@ -55,14 +56,14 @@ class SplitSearch {
     const int cell_size = channels_.cell_size();
     const bool has_missing = any_of(missing);
     std::fill(left_.begin(), left_.end(), 0);
-    // With missing values the last cut is "present or not": every value left, missing right.
     const int last = has_missing ? n_bins : n_bins - 1;
     for (int bin = 1; bin <= last; ++bin) {
       const std::int64_t* const cell = missing + bin * bin_stride;
       if (!any_of(cell)) continue;  // the same two children as the cut before
       for (int c = 0; c < cell_size; ++c) left_[c] += cell[c];
-      try_split(column, bin, false, left_.data(), has_missing, best);
-      if (!has_missing || bin == n_bins) continue;
+      const bool all_values = has_missing && is_rest(left_.data(), missing);
+      try_split(column, all_values ? n_bins : bin, false, left_.data(), has_missing, best);
+      if (!has_missing || all_values) continue;
       for (int c = 0; c < cell_size; ++c) side_[c] = left_[c] + missing[c];
       try_split(column, bin, true, side_.data(), true, best);
     }
@@ -73,6 +74,13 @@ class SplitSearch {
     std::int64_t bits = 0;
     for (int c = 0; c < channels_.cell_size(); ++c) bits |= cell[c];
     return bits != 0;
+  }
+
+  // Do the two make up the whole node?
+  bool is_rest(const std::int64_t* cell, const std::int64_t* other) const {
+    for (int c = 0; c < channels_.cell_size(); ++c)
+      if (cell[c] + other[c] != totals_[c]) return false;
+    return true;
   }
 
   double score(const std::int64_t* cell) {

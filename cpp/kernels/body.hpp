@@ -270,8 +270,13 @@ void search_lanes(const std::int64_t* cells, const std::int64_t* counts, int fir
     left += load(cells + bin * lanes + first);
     if (counted) count += load(counts + bin * lanes + first);
     note(judge(left, count, counted, node, total_count), 2 * bin);
-    if (has_missing)
-      note(judge(left + missing, count + missing_count, counted, node, total_count), 2 * bin + 1);
+    if (!has_missing) continue;
+    // Missing values alone on the left are, turned round, missing values alone on the right.
+    Cut cut = judge(left + missing, count + missing_count, counted, node, total_count);
+    const Integers some_values = (left & (zero + std::int64_t{0xffffffff})) > zero;
+    cut.allowed &= some_values;
+    cut.undecided &= some_values;
+    note(cut, 2 * bin + 1);
   }
   std::memcpy(bests.score + first, &best, sizeof best);
   std::memcpy(bests.place + first, &place, sizeof place);

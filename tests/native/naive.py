@@ -232,9 +232,11 @@ class SplitTwin:
         for code, cell in enumerate(present, start=1):
             if cell.copies == 0:
                 # The cut before has the same children. Where there is none, "missing left, all
-                # values right" is written the other way round, after the last value.
+                # values right" is written the other way round, after the last bin.
                 continue
             left = left + cell
+            if missing.copies and (left + missing).copies == total.copies:
+                code = len(present)
             # Missing values go right, then left; without any there is only one way.
             for missing_left in (False, True) if missing.copies else (None,):
                 side = left + missing if missing_left else left

@@ -11,6 +11,9 @@ Table = NDArray[np.float64] | NDArray[np.float32]
 # Whole-number weights are repetitions as long as their sum leaves the sums of a tree 26 bits.
 MOST_COPIES = 2**36
 
+# Binary exponents up to this size are moderate: sums, squares and products stay far from the end.
+_MODERATE = 200
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -18,12 +21,17 @@ class Rows:
 
     Whole-number weights are repetitions: they are kept as `copies` and `weight` is None. Other
     weights are kept as `weight` and every row is one copy. Neither: every row counts once.
+
+    Weights and targets of extreme size are kept divided by a power of two, 2**weight_exponent and
+    2**target_exponent, so that no product of sums leaves the range of floats.
     """
 
     table: Table
     target: Floats
     copies: NDArray[np.int64] | None = None
     weight: Floats | None = None
+    weight_exponent: int = 0
+    target_exponent: int = 0
 
     @property
     def n(self) -> int:
@@ -31,11 +39,12 @@ class Rows:
 
     def take(self, index: NDArray[np.intp]) -> "Rows":
         """Those rows, in that order."""
-        return Rows(
-            self.table[index],
-            self.target[index],
-            None if self.copies is None else self.copies[index],
-            None if self.weight is None else self.weight[index],
+        return replace(
+            self,
+            table=self.table[index],
+            target=self.target[index],
+            copies=None if self.copies is None else self.copies[index],
+            weight=None if self.weight is None else self.weight[index],
         )
 
     def weighted(self, sample_weight: object) -> "Rows":
@@ -53,11 +62,32 @@ class Rows:
         if not kept.all():
             rows = self.take(np.flatnonzero(kept))
             return rows.weighted(weight[kept])
-        if not (weight == np.floor(weight)).all() or weight.sum() > MOST_COPIES:
-            return replace(self, weight=weight)
+        is_whole = weight.max() <= MOST_COPIES and (weight == np.floor(weight)).all()
+        if not is_whole or weight.sum() > MOST_COPIES:
+            exponent = extreme_exponent(weight)
+            return replace(self, weight=np.ldexp(weight, -exponent), weight_exponent=exponent)
         if (weight == 1.0).all():
             return self
         return replace(self, copies=weight.astype(np.int64))
+
+    def with_moderate_target(self) -> "Rows":
+        """The same rows with a target of extreme size divided by a power of two."""
+        exponent = extreme_exponent(self.target)
+        if exponent == 0:
+            return self
+        target = np.ldexp(self.target, -exponent)
+        return replace(self, target=target, target_exponent=exponent)
+
+
+def extreme_exponent(values: Floats) -> int:
+    """The binary exponent of the largest value, if squares of it might leave the range of floats.
+
+    >>> extreme_exponent(np.array([3.0])), extreme_exponent(np.array([2.0**900]))
+    (0, 901)
+    """
+    largest = float(np.abs(values).max())
+    exponent = int(np.frexp(largest)[1])
+    return exponent if largest > 0 and abs(exponent) > _MODERATE else 0
 
 
 def checked_weights(sample_weight: object, n: int) -> Floats:

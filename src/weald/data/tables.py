@@ -25,6 +25,7 @@ _DENSE_VALUES = 2**22
 
 def table_for_fit(estimator: object, X: object, y: object, *, y_numeric: bool) -> tuple[Table, Any]:
     """Check X and y together, and remember the columns on the estimator."""
+    _refuse_masked(X)
     table, target = validate_data(estimator, X, y, y_numeric=y_numeric, **_RULES)
     if scipy.sparse.issparse(table):
         table = table.toarray()
@@ -33,7 +34,17 @@ def table_for_fit(estimator: object, X: object, y: object, *, y_numeric: bool) -
 
 def table_for_predict(estimator: object, X: object) -> Any:
     """Check X against the columns of the fit; the result may be sparse."""
+    _refuse_masked(X)
     return validate_data(estimator, X, reset=False, **_RULES)
+
+
+def _refuse_masked(X: object) -> None:
+    """Masked arrays would be read as if nothing were masked."""
+    if np.ma.isMaskedArray(X):
+        raise TypeError(
+            "Masked arrays are not supported: the mask would be ignored. "
+            "Pass X.filled(np.nan), so that masked values are missing."
+        )
 
 
 def is_plain_table(estimator: object, X: object) -> TypeGuard[Table]:

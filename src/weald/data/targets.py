@@ -24,8 +24,21 @@ def class_rows(
     return rows.weighted(sample_weight), classes
 
 
+# Beyond this, sums and differences of targets leave the range of floats.
+LARGEST_TARGET = 2.0**1000
+
+
 def number_rows(estimator: object, X: object, y: object, sample_weight: object) -> Rows:
     """Rows whose target is a finite number."""
     table, values = table_for_fit(estimator, X, y, y_numeric=True)
-    rows = Rows(table, np.ascontiguousarray(values, dtype=np.float64))
-    return rows.weighted(sample_weight)
+    # Objects become numbers only here: None turns into NaN.
+    target = np.ascontiguousarray(values, dtype=np.float64)
+    bad = np.flatnonzero(~(np.abs(target) <= LARGEST_TARGET))
+    if bad.size:
+        value = target[bad[0]]
+        what = "NaN" if np.isnan(value) else "infinity or a value too large for float64 sums"
+        raise ValueError(
+            f"Input y contains {what}: row {bad[0]} has {value}. Targets must be finite numbers "
+            f"of at most {LARGEST_TARGET:g} in size; drop the row or scale the target."
+        )
+    return Rows(table, target).weighted(sample_weight)

@@ -17,7 +17,7 @@ def fingerprint(arrays: Mapping[str, NDArray[Any]]) -> str:
     Examples
     --------
     >>> fingerprint({"value": np.array([0.5, -0.0])})[:16]
-    'a3d01a7d6f0a26a4'
+    '4b049ae7cbe3ef47'
     """
     digest = hashlib.sha256()
     for name in sorted(arrays):

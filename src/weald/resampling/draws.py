@@ -39,7 +39,8 @@ def subsample(
     drawn = certain.astype(np.int64)
     drawn += (words >> np.uint64(64 - _UNIFORM_BITS)).astype(np.float64) < threshold
     if not drawn.any():
-        drawn[np.argmin(words)] = 1
+        candidates = np.flatnonzero(expected > 0)
+        drawn[candidates[np.argmin(words[candidates])]] = 1
     return drawn
 
 

@@ -126,21 +126,28 @@ class ForestBuilder:
         """Forget all trees after the first `n_trees`."""
         del self._trees[n_trees:], self._outputs[n_trees:]
 
-    def build(self) -> Forest:
+    def build(self, target_exponent: int = 0, weight_exponent: int = 0) -> Forest:
+        """Join the trees; what they answer and weigh is multiplied by 2 to these exponents.
+
+        Gains stay in the units the trees were grown in, where they are finite.
+        """
         trees = self._trees
+        with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
+            weight = np.ldexp(_joined([tree.weight for tree in trees], np.float64), weight_exponent)
+        values = np.concatenate([tree.value for tree in trees]) if trees else np.zeros((0, 1))
         return Forest(
             feature=_joined([tree.feature for tree in trees], np.int32),
             threshold=_joined([tree.threshold for tree in trees], np.float64),
             right=_joined([tree.right for tree in trees], np.int32),
             missing_left=_joined([tree.missing_left for tree in trees], np.uint8),
-            weight=_joined([tree.weight for tree in trees], np.float64),
+            weight=weight,
             gain=_joined([tree.gain for tree in trees], np.float64),
-            value=np.concatenate([tree.value for tree in trees]) if trees else np.zeros((0, 1)),
+            value=np.ldexp(values, target_exponent),
             first_node=_ends([len(tree.feature) for tree in trees]),
             first_leaf=_ends([len(tree.value) for tree in trees]),
             output=np.array(self._outputs, dtype=np.int32),
             tree_weight=np.ones(len(trees)),
-            base_score=self._base_score,
+            base_score=np.ldexp(self._base_score, target_exponent),
             n_columns=self._n_columns,
         )
 
