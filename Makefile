@@ -103,7 +103,7 @@ format: .venv-check/tools ## lay out Python and C++ as the gates want it
 	.venv-check/bin/ruff format .
 	.venv-check/bin/clang-format -i $(CPP)
 
-stub: .venv-check/ready ## write src/weald/_native.pyi anew, after a change of cpp/bindings.cpp
+stub: .venv-check/ready ## write src/weald/_native.pyi anew, after a change of cpp/bindings/
 	.venv-check/bin/python tools/stub.py
 
 # --- sanitizers (g++) -------------------------------------------------------------------------

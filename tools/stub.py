@@ -11,7 +11,7 @@ from pathlib import Path
 from nanobind.stubgen import StubGen
 
 STUB = Path("src/weald/_native.pyi")
-HEAD = "# Generated from cpp/bindings.cpp by `make stub`; not to be edited.\n"
+HEAD = "# Generated from cpp/bindings/ by `make stub`; not to be edited.\n"
 
 # nanobind knows only that these return a tuple or a dict.
 RETURNS = {

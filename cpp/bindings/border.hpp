@@ -1,0 +1,102 @@
+// What every binding needs: array types, checks, running without the GIL, giving arrays away.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "parallel.hpp"
+#include "shared.hpp"
+#include "table.hpp"
+
+namespace weald::border {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using AnyTable = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+
+inline void require(bool condition, const char* what) {
+  if (!condition) throw nb::value_error(what);
+}
+
+// Python's answer to Ctrl-C.
+inline bool python_was_interrupted() {
+  nb::gil_scoped_acquire hold;
+  return PyErr_CheckSignals() != 0;
+}
+
+// Signals are heard by Python's main thread only; another thread must not even ask, because asking
+// takes the GIL, which may never come back to a daemon thread when the interpreter ends.
+inline weald::InterruptCheck check_of_this_thread() {
+  const nb::object main = nb::module_::import_("threading").attr("main_thread")().attr("ident");
+  const bool is_main = nb::cast<unsigned long>(main) == PyThread_get_thread_ident();
+  return is_main ? python_was_interrupted : nullptr;
+}
+
+// Runs the work without the GIL. On Ctrl-C the KeyboardInterrupt set by Python is raised.
+template <class Work>
+void run(Work&& work) {
+  const weald::InterruptCheck check = check_of_this_thread();
+  try {
+    nb::gil_scoped_release release;
+    weald::InterruptScope scope(check);
+    work();
+  } catch (const weald::Interrupted&) {
+    throw nb::python_error();
+  }
+}
+
+template <class T>
+weald::Table<T> table_of(const AnyTable<T>& array) {
+  require(array.shape(0) < std::numeric_limits<weald::Row>::max(), "a table has too many rows");
+  return {array.data(), static_cast<std::int64_t>(array.shape(0)),
+          static_cast<std::int64_t>(array.shape(1)), array.stride(0), array.stride(1)};
+}
+
+// A new NumPy array that owns a moved vector.
+template <class T>
+nb::ndarray<nb::numpy, T> give(std::vector<T> values, std::initializer_list<std::size_t> shape) {
+  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+  T* const data = owned->data();
+  nb::capsule owner(owned.release(),
+                    [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(data, shape, owner);
+}
+template <class T>
+nb::ndarray<nb::numpy, T> give(std::vector<T> values) {
+  const std::size_t n = values.size();
+  return give(std::move(values), {n});
+}
+
+template <class T>
+const T* data_or_null(const std::optional<Vector<T>>& array, std::int64_t n, const char* what) {
+  if (!array) return nullptr;
+  require(static_cast<std::int64_t>(array->shape(0)) == n, what);
+  return array->data();
+}
+
+void bind_data(nb::module_& m);
+void bind_losses(nb::module_& m);
+void bind_trees(nb::module_& m);
+
+}  // namespace weald::border

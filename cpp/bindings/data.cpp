@@ -1,0 +1,98 @@
+// Binning, hashes of rows, draws, and the elementary functions.
+#include "binning.hpp"
+
+#include "bindings/border.hpp"
+#include "content.hpp"
+#include "elementary.hpp"
+
+namespace weald::border {
+namespace {
+
+template <class T>
+auto find_cuts(AnyTable<T> table, std::optional<Vector<std::int64_t>> mass, int max_bins,
+               int n_threads) {
+  require(max_bins >= 2 && max_bins <= weald::max_value_bins, "max_bins must be in [2, 255]");
+  const auto view = table_of(table);
+  const auto* masses = data_or_null(mass, view.n_rows, "mass must have one entry per row");
+  weald::Cuts cuts;
+  run([&] { cuts = weald::find_cuts(view, masses, max_bins, n_threads); });
+  return nb::make_tuple(give(std::move(cuts.values)), give(std::move(cuts.first)));
+}
+
+void check_cuts(const Vector<double>& cuts, const Vector<std::int64_t>& first,
+                std::int64_t n_columns) {
+  require(static_cast<std::int64_t>(first.shape(0)) == n_columns + 1 && first.data()[0] == 0 &&
+              first.data()[n_columns] == static_cast<std::int64_t>(cuts.shape(0)),
+          "first must hold the begin of every column's cuts and their end");
+  for (std::int64_t c = 0; c < n_columns; ++c) {
+    const std::int64_t n = first.data()[c + 1] - first.data()[c];
+    require(n >= 0 && n < weald::max_value_bins, "a column has between 0 and 254 cuts");
+  }
+}
+
+template <class T>
+auto apply_cuts(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t> first,
+                int n_threads) {
+  const auto view = table_of(table);
+  check_cuts(cuts, first, view.n_columns);
+  std::vector<weald::Code> codes(
+      static_cast<std::size_t>(weald::Codes::bytes(view.n_rows, view.n_columns)));
+  run([&] { weald::apply_cuts(view, cuts.data(), first.data(), codes.data(), n_threads); });
+  return give(std::move(codes));
+}
+
+template <class T>
+auto hash_rows(AnyTable<T> table, Vector<double> target, int n_threads) {
+  const auto view = table_of(table);
+  require(static_cast<std::int64_t>(target.shape(0)) == view.n_rows,
+          "target must have one entry per row");
+  std::vector<std::uint64_t> words(static_cast<std::size_t>(view.n_rows) * 2);
+  static_assert(sizeof(weald::Hash128) == 2 * sizeof(std::uint64_t));
+  run([&] {
+    weald::hash_rows(view, target.data(), reinterpret_cast<weald::Hash128*>(words.data()),
+                     n_threads);
+  });
+  return give(std::move(words), {static_cast<std::size_t>(view.n_rows), std::size_t{2}});
+}
+
+auto draw(Matrix<std::uint64_t> hashes, std::uint64_t seed, std::uint64_t member,
+          std::uint64_t purpose) {
+  require(hashes.shape(1) == 2, "hashes must have two words per row");
+  const weald::DrawKey key{seed, member, purpose};
+  std::vector<std::uint64_t> words(hashes.shape(0));
+  for (std::size_t row = 0; row < words.size(); ++row)
+    words[row] = key({hashes.data()[2 * row], hashes.data()[2 * row + 1]});
+  return give(std::move(words));
+}
+
+template <auto function>
+auto map(Vector<double> x) {
+  std::vector<double> y(x.shape(0));
+  const double* const in = x.data();
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = function(in[i]);
+  return give(std::move(y));
+}
+
+}  // namespace
+
+void bind_data(nb::module_& m) {
+  m.def("exp", &map<weald::elementary::exp>, "x"_a);
+  m.def("log", &map<weald::elementary::log>, "x"_a);
+  m.def("log2", &map<weald::elementary::log2>, "x"_a);
+  m.def("log1p", &map<weald::elementary::log1p>, "x"_a);
+  m.def("sigmoid", &map<weald::elementary::sigmoid>, "x"_a);
+
+  m.def("find_cuts", &find_cuts<float>, "table"_a.noconvert(), "mass"_a.none(), "max_bins"_a,
+        "n_threads"_a);
+  m.def("find_cuts", &find_cuts<double>, "table"_a.noconvert(), "mass"_a.none(), "max_bins"_a,
+        "n_threads"_a);
+  m.def("apply_cuts", &apply_cuts<float>, "table"_a.noconvert(), "cuts"_a, "first"_a,
+        "n_threads"_a);
+  m.def("apply_cuts", &apply_cuts<double>, "table"_a.noconvert(), "cuts"_a, "first"_a,
+        "n_threads"_a);
+  m.def("hash_rows", &hash_rows<float>, "table"_a.noconvert(), "target"_a, "n_threads"_a);
+  m.def("hash_rows", &hash_rows<double>, "table"_a.noconvert(), "target"_a, "n_threads"_a);
+  m.def("draw", &draw, "hashes"_a, "seed"_a, "member"_a, "purpose"_a);
+}
+
+}  // namespace weald::border

@@ -1,0 +1,253 @@
+// Growing trees and predicting with them.
+#include "bindings/border.hpp"
+#include "criteria/criteria.hpp"
+#include "forest.hpp"
+#include "grower.hpp"
+#include "predictor.hpp"
+
+namespace weald::border {
+namespace {
+
+// Holds the binned table and the scratch space of the grower from tree to tree.
+class Grower {
+ public:
+  Grower(Vector<weald::Code> codes, std::int64_t n_rows, Vector<std::int32_t> n_bins,
+         std::string criterion, std::string growth, std::string cells,
+         std::int64_t max_leaf_nodes, std::int64_t max_depth, std::int64_t min_samples_split,
+         std::int64_t min_samples_leaf, double min_child_weight, double min_gain, double l2,
+         int n_threads)
+      : codes_(std::move(codes)), n_bins_(std::move(n_bins)), criterion_(std::move(criterion)) {
+    const auto n_columns = static_cast<std::int64_t>(n_bins_.shape(0));
+    require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
+            "a table must have between 1 and 2^32 - 2 rows");
+    require(n_columns >= 1 && static_cast<std::int64_t>(codes_.shape(0)) ==
+                                  weald::Codes::bytes(n_rows, n_columns),
+            "codes must have one byte for every row and column, and seven more");
+    require(weald::AllCriteria::with_name(criterion_, [](auto) {}), "unknown criterion");
+    require(growth == "best_first" || growth == "depth_wise", "unknown growth");
+    require(cells == "automatic" || cells == "packed" || cells == "wide", "unknown cells");
+    require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
+    view_ = {codes_.data(), n_rows, static_cast<int>(n_columns), n_bins_.data()};
+    check_codes(n_threads);
+    weald::TreeParams params;
+    params.growth =
+        growth == "best_first" ? weald::Growth::best_first : weald::Growth::depth_wise;
+    params.cells = cells == "automatic" ? weald::Cells::automatic
+                   : cells == "packed"  ? weald::Cells::packed
+                                        : weald::Cells::wide;
+    params.max_leaf_nodes = max_leaf_nodes;
+    params.max_depth = max_depth;
+    params.min_samples_split = min_samples_split;
+    params.split.min_samples_leaf = min_samples_leaf;
+    params.split.min_child_weight = min_child_weight;
+    params.split.min_gain = min_gain;
+    params.split.penalty.l2 = l2;
+    params.n_threads = n_threads;
+    grower_ = std::make_unique<weald::Grower>(view_, criterion_, params);
+  }
+
+  nb::dict grow(std::optional<Vector<double>> weight, std::optional<Matrix<double>> sums,
+                bool sums_per_weight, std::optional<Vector<std::int32_t>> classes, int n_classes,
+                std::optional<Vector<std::int64_t>> copies, OutVector<std::int32_t> leaf_of_row) {
+    weald::Target target;
+    target.weight = data_or_null(weight, view_.n_rows, "weight must have one entry per row");
+    target.copies = data_or_null(copies, view_.n_rows, "copies must have one entry per row");
+    target.sums_per_weight = sums_per_weight;
+    require(sums.has_value() != classes.has_value(), "give either sums or classes");
+    if (sums) {
+      require(static_cast<std::int64_t>(sums->shape(1)) == view_.n_rows && sums->shape(0) >= 1,
+              "sums must have the shape (channels, rows)");
+      target.sums = sums->data();
+      target.n_channels = static_cast<int>(sums->shape(0));
+    } else {
+      target.classes = data_or_null(classes, view_.n_rows, "classes must have one entry per row");
+      target.n_channels = n_classes;
+      for (std::int64_t row = 0; row < view_.n_rows; ++row)
+        require(target.classes[row] >= 0 && target.classes[row] < n_classes,
+                "classes must be in [0, n_classes)");
+    }
+    require(!target.sums || target.n_channels == 1 || criterion_ != weald::Newton::name,
+            "the newton criterion has one channel");
+    require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == view_.n_rows,
+            "leaf_of_row must have one entry per row");
+    weald::Tree tree;
+    run([&] { tree = grower_->grow(target, leaf_of_row.data()); });
+    const std::size_t n_outputs = static_cast<std::size_t>(tree.n_outputs);
+    const std::size_t n_leaves = tree.value.size() / n_outputs;
+    nb::dict result;
+    result["feature"] = give(std::move(tree.feature));
+    result["code"] = give(std::move(tree.code));
+    result["right"] = give(std::move(tree.right));
+    result["missing_left"] = give(std::move(tree.missing_left));
+    result["weight"] = give(std::move(tree.weight));
+    result["gain"] = give(std::move(tree.gain));
+    result["value"] = give(std::move(tree.value), {n_leaves, n_outputs});
+    return result;
+  }
+
+ private:
+  // A code past a column's bins would count outside its histogram.
+  void check_codes(int n_threads) {
+    std::vector<weald::Code> most(static_cast<std::size_t>(view_.n_groups()) * weald::lanes, 0);
+    run([&] {
+      weald::parallel_for(view_.n_groups(), n_threads, [&](std::int64_t task, int) {
+        const int g = static_cast<int>(task);
+        weald::Code* const top = most.data() + g * weald::lanes;
+        const weald::Code* const group = view_.group(g);
+        const std::int64_t stride = view_.stride(g);
+        const int n_lanes = view_.lanes_of(g);
+        for (std::int64_t row = 0; row < view_.n_rows; ++row)
+          for (int lane = 0; lane < n_lanes; ++lane)
+            top[lane] = std::max(top[lane], group[row * stride + lane]);
+      });
+    });
+    for (int column = 0; column < view_.n_columns; ++column) {
+      require(view_.n_bins[column] >= 1 && view_.n_bins[column] <= weald::max_value_bins,
+              "a column has between 1 and 255 bins");
+      require(most[column] <= view_.n_bins[column], "a code lies outside its column's bins");
+    }
+  }
+
+  Vector<weald::Code> codes_;
+  Vector<std::int32_t> n_bins_;
+  std::string criterion_;
+  weald::Codes view_{};
+  std::unique_ptr<weald::Grower> grower_;
+};
+
+// ---- predicting ----
+
+// A forest's arrays, held and proven sound once; after that a walk needs no checks.
+class Predictor {
+ public:
+  Predictor(Vector<std::int32_t> feature, Vector<double> threshold, Vector<std::int32_t> right,
+            Vector<std::uint8_t> missing_left, Matrix<double> value,
+            Vector<std::int64_t> first_node, Vector<std::int64_t> first_leaf,
+            Vector<std::int32_t> output, Vector<double> tree_weight, Vector<double> base_score,
+            std::int64_t n_columns)
+      : feature_(std::move(feature)),
+        threshold_(std::move(threshold)),
+        right_(std::move(right)),
+        missing_left_(std::move(missing_left)),
+        value_(std::move(value)),
+        first_node_(std::move(first_node)),
+        first_leaf_(std::move(first_leaf)),
+        output_(std::move(output)),
+        tree_weight_(std::move(tree_weight)),
+        base_score_(std::move(base_score)),
+        n_columns_(n_columns) {
+    const std::size_t n_nodes = feature_.shape(0), n_trees = output_.shape(0);
+    require(threshold_.shape(0) == n_nodes && right_.shape(0) == n_nodes &&
+                missing_left_.shape(0) == n_nodes,
+            "the arrays of nodes differ in length");
+    require(first_node_.shape(0) == n_trees + 1 && first_leaf_.shape(0) == n_trees + 1 &&
+                tree_weight_.shape(0) == n_trees,
+            "the arrays of trees differ in length");
+    require(base_score_.shape(0) >= 1 && value_.shape(1) >= 1, "a forest needs an output");
+    forest_ = {feature_.data(),
+               threshold_.data(),
+               right_.data(),
+               missing_left_.data(),
+               value_.data(),
+               static_cast<std::int64_t>(n_nodes),
+               static_cast<std::int64_t>(value_.shape(0)),
+               static_cast<int>(value_.shape(1)),
+               first_node_.data(),
+               first_leaf_.data(),
+               output_.data(),
+               tree_weight_.data(),
+               static_cast<std::int64_t>(n_trees),
+               base_score_.data(),
+               static_cast<int>(base_score_.shape(0))};
+    require(weald::is_sound(forest_, n_columns), "the arrays of the forest are damaged");
+    predictor_ = std::make_unique<weald::Predictor>(forest_, n_columns);
+  }
+
+  template <class T>
+  auto predict(AnyTable<T> table, int n_threads, const std::string& engine) const {
+    using Engine = weald::Predictor::Engine;
+    require(engine == "automatic" || engine == "walk" || engine == "masks", "unknown engine");
+    require(engine != "masks" || predictor_->has_masks(), "these trees are too large for masks");
+    const Engine chosen = engine == "automatic" ? Engine::automatic
+                          : engine == "walk"    ? Engine::walk
+                                                : Engine::masks;
+    const auto view = checked(table);
+    const auto n_outputs = static_cast<std::size_t>(forest_.n_outputs);
+    std::vector<double> scores(static_cast<std::size_t>(view.n_rows) * n_outputs);
+    // Too little work to let another thread in, or to be interrupted.
+    if (view.n_rows * forest_.n_trees < 4096)
+      predictor_->predict(view, scores.data(), 1, chosen);
+    else
+      run([&] { predictor_->predict(view, scores.data(), n_threads, chosen); });
+    return give(std::move(scores), {static_cast<std::size_t>(view.n_rows), n_outputs});
+  }
+
+  template <class T>
+  auto apply(AnyTable<T> table, int n_threads) const {
+    const auto view = checked(table);
+    const auto n_trees = static_cast<std::size_t>(forest_.n_trees);
+    std::vector<std::int32_t> leaves(static_cast<std::size_t>(view.n_rows) * n_trees);
+    run([&] { predictor_->apply(view, leaves.data(), n_threads); });
+    return give(std::move(leaves), {static_cast<std::size_t>(view.n_rows), n_trees});
+  }
+
+ private:
+  template <class T>
+  weald::Table<T> checked(const AnyTable<T>& table) const {
+    const auto view = table_of(table);
+    require(view.n_columns == n_columns_, "the table has another number of columns");
+    return view;
+  }
+
+  Vector<std::int32_t> feature_;
+  Vector<double> threshold_;
+  Vector<std::int32_t> right_;
+  Vector<std::uint8_t> missing_left_;
+  Matrix<double> value_;
+  Vector<std::int64_t> first_node_, first_leaf_;
+  Vector<std::int32_t> output_;
+  Vector<double> tree_weight_, base_score_;
+  std::int64_t n_columns_;
+  weald::Forest forest_{};
+  std::unique_ptr<weald::Predictor> predictor_;
+};
+
+std::vector<std::string> criterion_names() {
+  std::vector<std::string> names;
+  weald::AllCriteria::for_each([&](auto criterion) { names.emplace_back(criterion.name); });
+  return names;
+}
+
+}  // namespace
+
+void bind_trees(nb::module_& m) {
+  m.def("criteria", &criterion_names);
+  nb::class_<Grower>(m, "Grower")
+      .def(nb::init<Vector<weald::Code>, std::int64_t, Vector<std::int32_t>, std::string,
+                    std::string, std::string, std::int64_t, std::int64_t, std::int64_t,
+                    std::int64_t, double, double, double, int>(),
+           "codes"_a, "n_rows"_a, "n_bins"_a, nb::kw_only(), "criterion"_a, "growth"_a, "cells"_a,
+           "max_leaf_nodes"_a,
+           "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a, "min_child_weight"_a,
+           "min_gain"_a, "l2"_a, "n_threads"_a)
+      .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),
+           "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
+           "leaf_of_row"_a.noconvert());
+
+  nb::class_<Predictor>(m, "Predictor")
+      .def(nb::init<Vector<std::int32_t>, Vector<double>, Vector<std::int32_t>,
+                    Vector<std::uint8_t>, Matrix<double>, Vector<std::int64_t>,
+                    Vector<std::int64_t>, Vector<std::int32_t>, Vector<double>, Vector<double>,
+                    std::int64_t>(),
+           nb::kw_only(), "feature"_a, "threshold"_a, "right"_a, "missing_left"_a, "value"_a,
+           "first_node"_a, "first_leaf"_a, "output"_a, "tree_weight"_a, "base_score"_a,
+           "n_columns"_a)
+      .def("predict", &Predictor::predict<float>, "table"_a.noconvert(), "n_threads"_a,
+           "engine"_a = "automatic")
+      .def("predict", &Predictor::predict<double>, "table"_a.noconvert(), "n_threads"_a,
+           "engine"_a = "automatic")
+      .def("apply", &Predictor::apply<float>, "table"_a.noconvert(), "n_threads"_a)
+      .def("apply", &Predictor::apply<double>, "table"_a.noconvert(), "n_threads"_a);
+}
+
+}  // namespace weald::border
