@@ -22,13 +22,27 @@ constexpr std::int64_t worth_a_thread = 40'000;
 // Rows of one thread where a node's rows, not its columns, are shared out.
 constexpr std::int64_t part_rows = 8'192;
 
-// Rows of one task where all rows are passed over.
-constexpr std::int64_t block = 32'768;
+// Rows of one task where all rows are passed over, and of those that stay near meanwhile.
+constexpr std::int64_t block = 32'768, near_rows = 512;
+
+// A second copy of the codes, column by column, may take this much: sending rows left and right
+// then reads a byte of each instead of a cache line.
+constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
 
 }  // namespace
 
 Grower::Grower(const Codes& codes, std::string_view criterion, const TreeParams& params)
-    : codes_(codes), criterion_(criterion), params_(params) {}
+    : codes_(codes), criterion_(criterion), params_(params) {
+  if (codes.n_rows * codes.n_columns > columns_bytes) return;
+  columns_.resize(static_cast<std::size_t>(codes.n_rows * codes.n_columns));
+  parallel_for((codes.n_rows + block - 1) / block, params.n_threads, [&](std::int64_t task, int) {
+    const std::int64_t end = std::min((task + 1) * block, codes.n_rows);
+    for (std::int64_t begin = task * block; begin < end; begin += near_rows)
+      for (int column = 0; column < codes.n_columns; ++column)
+        for (std::int64_t row = begin; row < std::min(begin + near_rows, end); ++row)
+          columns_[column * codes.n_rows + row] = codes.at(static_cast<Row>(row), column);
+  });
+}
 
 Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
   rows_.start(codes_.n_rows, target.copies);
@@ -158,8 +172,11 @@ Grower::Pair Grower::split_node(int node) {
   const Split& split = parent.split;
   const int g = split.column / lanes;
   const Code offset = split.missing_left ? 0 : 1;
-  const Partition::Test test{codes_.group(g) + split.column % lanes, codes_.stride(g), offset,
-                             static_cast<Code>(split.bin - offset)};
+  const Code limit = static_cast<Code>(split.bin - offset);
+  const Partition::Test test =
+      columns_.empty()
+          ? Partition::Test{codes_.group(g) + split.column % lanes, codes_.stride(g), offset, limit}
+          : Partition::Test{columns_.data() + split.column * codes_.n_rows, 1, offset, limit};
   const std::int64_t middle = rows_.split(
       parent.begin, parent.end, test, n_threads,
       [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right, int worker) {

@@ -101,6 +101,7 @@ class Grower {
   int threads_for(std::int64_t n_rows) const;
 
   Codes codes_;
+  std::vector<Code> columns_;  // the codes column by column, for sending rows; empty: too large
   std::string_view criterion_;
   TreeParams params_;
   Channels channels_;

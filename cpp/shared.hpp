@@ -45,13 +45,18 @@ struct Codes {
     return group(g)[row * stride(g) + column % lanes];
   }
 
+  // Where a power of two is near, rows are spaced by it, so that none straddles two cache lines.
   static constexpr std::int64_t tile_width(std::int64_t n_columns, std::int64_t t) {
     const std::int64_t left = n_columns - t * tile;
-    return left >= tile ? tile : left;
+    if (left >= tile) return tile;
+    std::int64_t power = 1;
+    while (power < left) power *= 2;
+    return 5 * power <= 6 * left ? power : left;
   }
   static constexpr std::int64_t slack = lanes - 1;
   static constexpr std::int64_t bytes(std::int64_t n_rows, std::int64_t n_columns) {
-    return n_rows * n_columns + slack;
+    const std::int64_t last = (n_columns - 1) / tile;
+    return n_rows * (last * tile + tile_width(n_columns, last)) + slack;
   }
 };
 

@@ -34,11 +34,11 @@ class BinnedTable:
 
     def codes_of(self, column: int) -> NDArray[np.uint8]:
         """The codes of one column: tiles of 64 columns, row after row (see cpp/shared.hpp)."""
-        n_columns = len(self.first) - 1
         begin = column // _TILE * _TILE
-        width = min(_TILE, n_columns - begin)
-        tile = self.codes[begin * self.n_rows : (begin + width) * self.n_rows]
-        return tile.reshape(self.n_rows, width)[:, column - begin]
+        is_last = begin + _TILE >= len(self.first) - 1
+        end = len(self.codes) // self.n_rows if is_last else begin + _TILE
+        tile = self.codes[begin * self.n_rows : end * self.n_rows]
+        return tile.reshape(self.n_rows, end - begin)[:, column - begin]
 
     def threshold(self, column: NDArray[np.int32], code: NDArray[np.uint8]) -> Floats:
         """The largest value that goes left of a split after `code` of `column`.
