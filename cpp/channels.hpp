@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "exact_sum.hpp"
+#include "memory.hpp"
 #include "shared.hpp"
 
 namespace weald {
@@ -109,7 +110,8 @@ class Channels {
   double weight_step_ = 1.0, sum_step_ = 1.0;
   int weight_shift_ = 0, sum_shift_ = 0;
   FixedPoint exact_weight_fixed_, exact_sum_fixed_;
-  std::vector<std::int64_t> values_, totals_;
+  LargeVector<std::int64_t> values_;
+  std::vector<std::int64_t> totals_;
 };
 
 }  // namespace weald

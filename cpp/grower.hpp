@@ -7,6 +7,7 @@
 
 #include "channels.hpp"
 #include "histogram.hpp"
+#include "memory.hpp"
 #include "partition.hpp"
 #include "shared.hpp"
 #include "splitting.hpp"
@@ -101,7 +102,7 @@ class Grower {
   int threads_for(std::int64_t n_rows) const;
 
   Codes codes_;
-  std::vector<Code> columns_;  // the codes column by column, for sending rows; empty: too large
+  LargeVector<Code> columns_;  // the codes column by column, for sending rows; empty: too large
   std::string_view criterion_;
   TreeParams params_;
   Channels channels_;

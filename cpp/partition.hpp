@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/kernels.hpp"
+#include "memory.hpp"
 #include "parallel.hpp"
 #include "shared.hpp"
 
@@ -74,9 +75,9 @@ class Partition {
   }
 
  private:
-  static constexpr std::int64_t block = 2048;
+  static constexpr std::int64_t block = 8192;
 
-  std::vector<Row> rows_, spare_;
+  LargeVector<Row> rows_, spare_;
   std::vector<std::int64_t> lefts_;
 };
 

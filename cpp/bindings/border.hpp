@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "memory.hpp"
 #include "parallel.hpp"
 #include "shared.hpp"
 #include "table.hpp"
@@ -74,16 +75,17 @@ weald::Table<T> table_of(const AnyTable<T>& array) {
 }
 
 // A new NumPy array that owns a moved vector.
-template <class T>
-nb::ndarray<nb::numpy, T> give(std::vector<T> values, std::initializer_list<std::size_t> shape) {
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+template <class T, class Allocator>
+nb::ndarray<nb::numpy, T> give(std::vector<T, Allocator> values,
+                               std::initializer_list<std::size_t> shape) {
+  using Vector = std::vector<T, Allocator>;
+  auto owned = std::make_unique<Vector>(std::move(values));
   T* const data = owned->data();
-  nb::capsule owner(owned.release(),
-                    [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  nb::capsule owner(owned.release(), [](void* p) noexcept { delete static_cast<Vector*>(p); });
   return nb::ndarray<nb::numpy, T>(data, shape, owner);
 }
-template <class T>
-nb::ndarray<nb::numpy, T> give(std::vector<T> values) {
+template <class T, class Allocator>
+nb::ndarray<nb::numpy, T> give(std::vector<T, Allocator> values) {
   const std::size_t n = values.size();
   return give(std::move(values), {n});
 }

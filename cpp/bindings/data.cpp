@@ -35,7 +35,7 @@ auto apply_cuts(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t> fir
                 int n_threads) {
   const auto view = table_of(table);
   check_cuts(cuts, first, view.n_columns);
-  std::vector<weald::Code> codes(
+  LargeVector<weald::Code> codes(
       static_cast<std::size_t>(weald::Codes::bytes(view.n_rows, view.n_columns)));
   run([&] { weald::apply_cuts(view, cuts.data(), first.data(), codes.data(), n_threads); });
   return give(std::move(codes));

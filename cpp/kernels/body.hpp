@@ -136,12 +136,25 @@ std::int64_t pack_words(const double* g, const double* h, std::int64_t n, const 
   return total;
 }
 
+// Lines of memory to ask for while something else is computed: one for each of some rows.
+struct Ahead {
+  const char* base = nullptr;
+  std::int64_t stride = 0;
+  const Row* rows = nullptr;
+  std::int64_t n = 0;
+
+  [[gnu::always_inline]] void ask(std::int64_t i) const {
+    if (i < n) __builtin_prefetch(base + rows[i] * stride);
+  }
+};
+
 // Adds words to the cells of eight columns: codes[i] holds the eight codes of row i.
 template <int n_lanes>
 void add_group(const std::uint64_t* codes, const std::int64_t* words, std::int64_t n,
-               std::int64_t* cells) {
+               std::int64_t* cells, const Ahead& ahead) {
   char* const base = reinterpret_cast<char*>(cells);
   for (std::int64_t i = 0; i < n; ++i) {
+    ahead.ask(i);
     const std::uint64_t eight = codes[i];
     const std::int64_t word = words[i];
     // Eight cells of one bin fill 64 bytes: a code in byte k of `eight`, times 64, is the shift of
@@ -157,15 +170,18 @@ void add_group(const std::uint64_t* codes, const std::int64_t* words, std::int64
   }
 }
 
-using AddGroup = void (*)(const std::uint64_t*, const std::int64_t*, std::int64_t, std::int64_t*);
+using AddGroup = void (*)(const std::uint64_t*, const std::int64_t*, std::int64_t, std::int64_t*,
+                          const Ahead&);
 constexpr AddGroup add_group_of[lanes + 1] = {
     nullptr,      add_group<1>, add_group<2>, add_group<3>, add_group<4>,
     add_group<5>, add_group<6>, add_group<7>, add_group<8>};
 
+constexpr std::int64_t near_rows = 512;  // rows whose codes and words stay near
+
 // Copies the eight codes of each group of a row's tile to the groups' own arrays.
 template <int n_groups>
 void collect(const Code* first, std::int64_t stride, const Row* rows, std::int64_t begin,
-             std::int64_t n, std::uint64_t (*codes)[512]) {
+             std::int64_t n, std::uint64_t (*codes)[near_rows]) {
   for (std::int64_t i = 0; i < n; ++i) {
     const Code* const row = first + (rows ? std::int64_t{rows[i]} : begin + i) * stride;
     for (int g = 0; g < n_groups; ++g) std::memcpy(&codes[g][i], row + g * lanes, lanes);
@@ -173,40 +189,49 @@ void collect(const Code* first, std::int64_t stride, const Row* rows, std::int64
 }
 
 using Collect = void (*)(const Code*, std::int64_t, const Row*, std::int64_t, std::int64_t,
-                         std::uint64_t (*)[512]);
+                         std::uint64_t (*)[near_rows]);
 constexpr Collect collect_of[tile / lanes + 1] = {nullptr,    collect<1>, collect<2>,
                                                   collect<3>, collect<4>, collect<5>,
                                                   collect<6>, collect<7>, collect<8>};
 
 // A block of rows at a time: its codes are read once, and then each group's cells (16 KB), codes
-// and words stay in the first-level cache while the group's columns are counted.
+// and words stay in the first-level cache while the group's columns are counted. Meanwhile the
+// lines of the next block are asked for.
 void add_packed(const Codes& codes, int first, int last, const std::int64_t* words,
                 const Row* rows, std::int64_t begin, std::int64_t n,
                 std::int64_t* const* group_cells) {
-  constexpr std::int64_t row_block = 512, ahead = 32;
-  std::uint64_t collected[tile / lanes][row_block];
-  std::int64_t gathered[row_block];
+  std::uint64_t collected[tile / lanes][near_rows];
+  std::int64_t gathered[near_rows];
   const Code* const tile_begin = codes.group(first);
   const std::int64_t stride = codes.stride(first);
-  for (std::int64_t at = 0; at < n; at += row_block) {
-    const std::int64_t size = std::min(row_block, n - at);
+  const auto lines = [&](std::int64_t at) {
+    const std::int64_t size = std::clamp<std::int64_t>(n - at, 0, near_rows);
+    return Ahead{reinterpret_cast<const char*>(tile_begin), stride, rows + at, rows ? size : 0};
+  };
+  const auto word_lines = [&](std::int64_t at) {
+    const std::int64_t size = std::clamp<std::int64_t>(n - at, 0, near_rows);
+    return Ahead{reinterpret_cast<const char*>(words), sizeof *words, rows + at, rows ? size : 0};
+  };
+  for (std::int64_t i = 0; i < lines(0).n; ++i) {
+    lines(0).ask(i);
+    word_lines(0).ask(i);
+  }
+  for (std::int64_t at = 0; at < n; at += near_rows) {
+    const std::int64_t size = std::min(near_rows, n - at);
     const std::int64_t* block_words = words + begin + at;
     if (rows) {
-      for (std::int64_t i = 0; i < size; ++i) {
-        if (at + i + ahead < n) {
-          const std::int64_t next = rows[at + i + ahead];
-          __builtin_prefetch(words + next);
-          __builtin_prefetch(tile_begin + next * stride);
-        }
-        gathered[i] = words[rows[at + i]];
-      }
+      for (std::int64_t i = 0; i < size; ++i) gathered[i] = words[rows[at + i]];
       block_words = gathered;
     }
     collect_of[last - first](tile_begin, stride, rows ? rows + at : nullptr, begin + at, size,
                              collected);
-    for (int g = first; g < last; ++g)
+    for (int g = first; g < last; ++g) {
+      const Ahead ahead = g == first       ? lines(at + near_rows)
+                          : g == first + 1 ? word_lines(at + near_rows)
+                                           : Ahead{};
       add_group_of[codes.lanes_of(g)](collected[g - first], block_words, size,
-                                      group_cells[g - first]);
+                                      group_cells[g - first], ahead);
+    }
   }
 }
 

@@ -1,0 +1,39 @@
+// Memory for arrays that are read here and there: large pages, where the system has them.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace weald {
+
+// Throws std::bad_alloc. Large blocks are aligned to, and asked to be backed by, pages of 2 MiB:
+// rows of a node lie far apart, and with pages of 4 KiB looking up the page of each costs as much
+// as reading it.
+void* allocate_pages(std::size_t bytes);
+void free_pages(void* block) noexcept;
+
+template <class T>
+struct LargePages {
+  using value_type = T;
+
+  LargePages() = default;
+  template <class U>
+  LargePages(const LargePages<U>&) noexcept {}
+
+  T* allocate(std::size_t n) {
+    if (n > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_alloc();
+    return static_cast<T*>(allocate_pages(n * sizeof(T)));
+  }
+  void deallocate(T* block, std::size_t) noexcept { free_pages(block); }
+
+  template <class U>
+  bool operator==(const LargePages<U>&) const noexcept {
+    return true;
+  }
+};
+
+template <class T>
+using LargeVector = std::vector<T, LargePages<T>>;
+
+}  // namespace weald
