@@ -268,6 +268,14 @@ void Channels::add_exact(const Row* rows, std::int64_t n, Int128* totals) const 
 
 void Channels::add_exact(std::int64_t begin, std::int64_t end, const std::int32_t* leaf_of_row,
                          Int128* totals) const {
+  if (is_plain(n_rows_)) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      Int128* const leaf = totals + leaf_of_row[row] * std::int64_t{2};
+      leaf[0] += target_.weight ? exact_weight_fixed_(target_.weight[row]) : 1;
+      leaf[1] += exact_sum_fixed_(target_.sums[row]);
+    }
+    return;
+  }
   const std::int64_t size = 1 + target_.n_channels;
   for (std::int64_t row = begin; row < end; ++row)
     add_exact_row(static_cast<Row>(row), totals + leaf_of_row[row] * size);

@@ -29,7 +29,7 @@ Split PackedSearch::decide(const std::vector<LaneBests>& bests, const std::int64
   double score = -std::numeric_limits<double>::infinity();
   for (int g = 0; g < codes_.n_groups(); ++g) take(g, bests[g], score, best, cells);
 
-  std::vector<std::int64_t> words, counts;
+  std::vector<std::int64_t> counts;
   bool recounted = false;
   std::vector<LaneBests> exact;
   for (int g = 0; g < codes_.n_groups(); ++g) {
@@ -39,10 +39,8 @@ Split PackedSearch::decide(const std::vector<LaneBests>& bests, const std::int64
     recounted = true;
     counts.assign(static_cast<std::size_t>(layout_.group_end(g) - layout_.group_begin(g)), 0);
     std::int64_t* const group_counts = counts.data();
-    const Target& target = channels_.target();
-    if (target.copies == nullptr) words.resize(static_cast<std::size_t>(codes_.n_rows), 1);
-    kernels().add_packed(codes_, g, g + 1, target.copies ? target.copies : words.data(), rows, 0,
-                         n_rows, &group_counts);
+    kernels().add_packed(codes_, g, g + 1, channels_.target().copies, rows, 0, n_rows,
+                         &group_counts);
     kernels().search_packed(cells + layout_.group_begin(g), group_counts, layout_.bins_of(g),
                             node_, exact[g]);
     for (int lane = 0; lane < codes_.lanes_of(g); ++lane)

@@ -210,19 +210,20 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
   };
   const auto word_lines = [&](std::int64_t at) {
     const std::int64_t size = std::clamp<std::int64_t>(n - at, 0, near_rows);
-    return Ahead{reinterpret_cast<const char*>(words), sizeof *words, rows + at, rows ? size : 0};
+    return Ahead{reinterpret_cast<const char*>(words), sizeof *words, rows + at,
+                 rows && words ? size : 0};
   };
-  for (std::int64_t i = 0; i < lines(0).n; ++i) {
+  for (std::int64_t i = 0; i < near_rows; ++i) {
     lines(0).ask(i);
     word_lines(0).ask(i);
   }
   for (std::int64_t at = 0; at < n; at += near_rows) {
     const std::int64_t size = std::min(near_rows, n - at);
-    const std::int64_t* block_words = words + begin + at;
-    if (rows) {
+    const std::int64_t* block_words = rows || !words ? gathered : words + begin + at;
+    if (!words)
+      std::fill_n(gathered, size, 1);
+    else if (rows)
       for (std::int64_t i = 0; i < size; ++i) gathered[i] = words[rows[at + i]];
-      block_words = gathered;
-    }
     collect_of[last - first](tile_begin, stride, rows ? rows + at : nullptr, begin + at, size,
                              collected);
     for (int g = first; g < last; ++g) {

@@ -106,8 +106,8 @@ struct Kernels {
   std::int64_t (*pack_words)(const double* g, const double* h, std::int64_t n,
                              const double* scale_g, const double* scale_h, std::int64_t* words);
 
-  // Adds words[row] to the cells [group][bin][lane] of groups [first, last) of one tile. `rows`
-  // null: rows begin .. begin + n - 1.
+  // Adds words[row] (null: 1) to the cells [group][bin][lane] of groups [first, last) of one tile.
+  // `rows` null: rows begin .. begin + n - 1.
   void (*add_packed)(const Codes& codes, int first, int last, const std::int64_t* words,
                      const Row* rows, std::int64_t begin, std::int64_t n,
                      std::int64_t* const* group_cells);
