@@ -204,19 +204,14 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
   std::int64_t gathered[near_rows];
   const Code* const tile_begin = codes.group(first);
   const std::int64_t stride = codes.stride(first);
-  const auto lines = [&](std::int64_t at) {
-    const std::int64_t size = std::clamp<std::int64_t>(n - at, 0, near_rows);
-    return Ahead{reinterpret_cast<const char*>(tile_begin), stride, rows + at, rows ? size : 0};
+  // A table that stays in the second-level cache, or is read in order, needs no asking.
+  const bool asks = rows && codes.n_rows * stride > (1 << 19);
+  const auto ahead_of = [&](std::int64_t at, const void* base, std::int64_t step) {
+    const std::int64_t size = asks && base ? std::clamp<std::int64_t>(n - at, 0, near_rows) : 0;
+    return Ahead{static_cast<const char*>(base), step, rows + at, size};
   };
-  const auto word_lines = [&](std::int64_t at) {
-    const std::int64_t size = std::clamp<std::int64_t>(n - at, 0, near_rows);
-    return Ahead{reinterpret_cast<const char*>(words), sizeof *words, rows + at,
-                 rows && words ? size : 0};
-  };
-  for (std::int64_t i = 0; i < near_rows; ++i) {
-    lines(0).ask(i);
-    word_lines(0).ask(i);
-  }
+  const Ahead first_lines = ahead_of(0, tile_begin, stride);
+  for (std::int64_t i = 0; i < first_lines.n; ++i) first_lines.ask(i);
   for (std::int64_t at = 0; at < n; at += near_rows) {
     const std::int64_t size = std::min(near_rows, n - at);
     const std::int64_t* block_words = rows || !words ? gathered : words + begin + at;
@@ -227,8 +222,8 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
     collect_of[last - first](tile_begin, stride, rows ? rows + at : nullptr, begin + at, size,
                              collected);
     for (int g = first; g < last; ++g) {
-      const Ahead ahead = g == first       ? lines(at + near_rows)
-                          : g == first + 1 ? word_lines(at + near_rows)
+      const Ahead ahead = g == first       ? ahead_of(at + near_rows, tile_begin, stride)
+                          : g == first + 1 ? ahead_of(at + near_rows, words, sizeof *words)
                                            : Ahead{};
       add_group_of[codes.lanes_of(g)](collected[g - first], block_words, size,
                                       group_cells[g - first], ahead);
@@ -241,24 +236,35 @@ struct Cut {
   Integers allowed, undecided;
 };
 
-// Both children of a cut, eight columns at once. One division serves both scores.
-inline Cut judge(Integers left, Integers left_count, bool counted, const PackedNode& node,
-                 double total_count) {
-  const Integers mask = left - left + std::int64_t{0xffffffff};
-  const Integers right = node.total - left;
-  const Doubles gl = to_doubles(left >> 32), hl = to_doubles(left & mask);
-  const Doubles gr = to_doubles(right >> 32), hr = to_doubles(right & mask);
+// What a node's cuts have in common, as doubles: differences of whole numbers below 2^53 are exact.
+struct Whole {
+  double g, h, l2, min_weight, sure_weight, min_count, count;
+
+  Whole(const PackedNode& node, double total_count)
+      : g(static_cast<double>(packed_g(node.total))),
+        h(static_cast<double>(packed_h(node.total))),
+        l2(node.l2),
+        min_weight(std::max(node.min_weight, 1.0)),  // a child without weight is no child
+        sure_weight(node.sure_weight),
+        min_count(node.min_count),
+        count(total_count) {}
+};
+
+// Both children of a cut, one column in every lane. One division serves both scores.
+template <bool counted>
+[[gnu::always_inline]] inline Cut judge(Integers left, Integers left_count, const Whole& node) {
+  const Doubles gl = to_doubles(left >> 32), hl = to_doubles(left & 0xffffffff);
+  const Doubles gr = node.g - gl, hr = node.h - hl;
   const Doubles dl = hl + node.l2, dr = hr + node.l2;
+  const Doubles lesser = hl < hr ? hl : hr;
+  const Integers valid = lesser >= node.min_weight;
   Cut cut;
   cut.score = (gl * gl * dr + gr * gr * dl) / (dl * dr);
-  const Integers valid =
-      (hl > 0.0) & (hr > 0.0) & (hl >= node.min_weight) & (hr >= node.min_weight);
-  if (counted) {
+  if constexpr (counted) {
     const Doubles count = to_doubles(left_count);
-    cut.allowed = valid & (count >= node.min_count) & (total_count - count >= node.min_count);
-    cut.undecided = valid & ~valid;
+    cut.allowed = valid & (count >= node.min_count) & (node.count - count >= node.min_count);
   } else {
-    const Integers sure = (hl >= node.sure_weight) & (hr >= node.sure_weight);
+    const Integers sure = lesser >= node.sure_weight;
     cut.allowed = valid & sure;
     cut.undecided = valid & ~sure;
   }
@@ -274,7 +280,7 @@ inline Integers load(const std::int64_t* from) {
 // The columns of lanes [first, first + vector_lanes) of a group.
 template <bool counted>
 void search_lanes(const std::int64_t* cells, const std::int64_t* counts, int first, int n_bins,
-                  const PackedNode& node, double total_count, LaneBests& bests) {
+                  const Whole& node, LaneBests& bests) {
   constexpr double none = -std::numeric_limits<double>::infinity();
   const Integers zero = {};
   const Integers missing = load(cells + first);
@@ -295,13 +301,13 @@ void search_lanes(const std::int64_t* cells, const std::int64_t* counts, int fir
   for (int bin = 1; bin <= n_bins; ++bin) {
     left += load(cells + bin * lanes + first);
     if (counted) count += load(counts + bin * lanes + first);
-    note(judge(left, count, counted, node, total_count), 2 * bin);
+    note(judge<counted>(left, count, node), 2 * bin);
     if (!has_missing) continue;
     // Missing values alone on the left are, turned round, missing values alone on the right.
-    Cut cut = judge(left + missing, count + missing_count, counted, node, total_count);
-    const Integers some_values = (left & (zero + std::int64_t{0xffffffff})) > zero;
+    Cut cut = judge<counted>(left + missing, count + missing_count, node);
+    const Integers some_values = (left & 0xffffffff) > 0;
     cut.allowed &= some_values;
-    cut.undecided &= some_values;
+    if (!counted) cut.undecided &= some_values;
     note(cut, 2 * bin + 1);
   }
   std::memcpy(bests.score + first, &best, sizeof best);
@@ -313,10 +319,10 @@ void search_packed(const std::int64_t* cells, const std::int64_t* counts, int n_
                    const PackedNode& node, LaneBests& bests) {
   std::int64_t total_count = 0;
   for (int bin = 0; counts && bin <= n_bins; ++bin) total_count += counts[bin * lanes];
-  const auto total = static_cast<double>(total_count);
+  const Whole whole(node, static_cast<double>(total_count));
   for (int first = 0; first < lanes; first += vector_lanes) {
-    counts ? search_lanes<true>(cells, counts, first, n_bins, node, total, bests)
-           : search_lanes<false>(cells, counts, first, n_bins, node, total, bests);
+    counts ? search_lanes<true>(cells, counts, first, n_bins, whole, bests)
+           : search_lanes<false>(cells, counts, first, n_bins, whole, bests);
   }
 }
 
