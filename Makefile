@@ -13,7 +13,7 @@ PYTEST := -m pytest tests README.md --pyargs weald $(ARGS)
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-floor bench check format stub sanitize clean \
+.PHONY: help demo test test-floor bench micro check format stub sanitize clean \
 	lint types imports cpp-format stub-check size sanitize-package sanitize-pool
 
 help: ## say what there is
@@ -52,6 +52,11 @@ test-floor: .venv-floor/ready ## the same with the oldest dependencies that pypr
 	$(call environment,floor)
 	@.venv-floor/bin/python tools/requirements.py floors > .venv-floor/floors.txt
 	$(call install,floor,'.[test]' --constraint .venv-floor/floors.txt)
+
+micro: build/micro ## measure the kernels alone, on one core
+	./build/micro
+build/micro: benchmarks/micro.cpp .venv-bench/ready
+	$(CXX) -std=c++20 -O3 -ffp-contract=off -Wno-psabi -Icpp $< build/bench/libweald_core.a -pthread -o $@
 
 bench: .venv-bench/ready ## measure beside the peers; WHAT=name picks a row or a group
 	.venv-bench/bin/python benchmarks/run.py $(WHAT)

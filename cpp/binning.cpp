@@ -131,8 +131,7 @@ std::vector<double> cuts_by_mass(const Distinct<T>& distinct, int max_bins) {
     in_bin += distinct.mass[i];
     const bool heavy = distinct.mass[i] >= heavy_mass;
     if (!heavy) light_mass -= distinct.mass[i];
-    const bool full =
-        light_bins > 0 && (in_bin >= enough || distinct.mass[i + 1] >= heavy_mass);
+    const bool full = light_bins > 0 && (in_bin >= enough || distinct.mass[i + 1] >= heavy_mass);
     if (!heavy && !full) continue;
     cuts.push_back(distinct.cut_after(i));
     in_bin = 0;
@@ -160,9 +159,9 @@ struct Scratch {
   Distinct<T> distinct;
 };
 
-constexpr std::int64_t block = 1024;               // rows whose values stay near
-constexpr std::int64_t line = 64;                  // bytes that come together from memory
-constexpr std::int64_t most_bytes = 64ll << 20;    // of copied keys
+constexpr std::int64_t block = 1024;             // rows whose values stay near
+constexpr std::int64_t line = 64;                // bytes that come together from memory
+constexpr std::int64_t most_bytes = 64ll << 20;  // of copied keys
 
 }  // namespace
 
@@ -180,7 +179,8 @@ Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, in
   const std::int64_t n = table.n_rows, n_blocks = (n + block - 1) / block;
   const std::int64_t in_line = line / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t fitting = most_bytes / std::max<std::int64_t>(1, n * sizeof(K));
-  const std::int64_t batch = std::clamp<std::int64_t>(fitting, 1, std::max(in_line, std::int64_t{n_threads}));
+  const std::int64_t batch =
+      std::clamp<std::int64_t>(fitting, 1, std::max(in_line, std::int64_t{n_threads}));
   std::vector<K> keys(static_cast<std::size_t>(n * std::min(batch, table.n_columns)));
   std::vector<Scratch<T, K>> scratch(static_cast<std::size_t>(n_threads));
   std::vector<Scratch<T, Weighted<K>>> weighted(static_cast<std::size_t>(n_threads));

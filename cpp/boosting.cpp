@@ -20,9 +20,9 @@ constexpr std::int64_t block = 8192;
 // Runs body(begin, end) over blocks of rows.
 template <class Body>
 void for_row_blocks(std::int64_t n_rows, int n_threads, Body&& body) {
-  parallel_for((n_rows + block - 1) / block, n_rows < 2 * block ? 1 : n_threads, [&](std::int64_t task, int) {
-    body(task * block, std::min(n_rows, (task + 1) * block));
-  });
+  parallel_for(
+      (n_rows + block - 1) / block, n_rows < 2 * block ? 1 : n_threads,
+      [&](std::int64_t task, int) { body(task * block, std::min(n_rows, (task + 1) * block)); });
 }
 
 template <class F>
@@ -36,7 +36,9 @@ double exact_mean(const double* values, const double* weight, const std::int64_t
   double top = 0.0, top_weight = 0.0, low = 0.0, high = 0.0;
   bool first = true;
   const auto seen = [&](std::int64_t row) { return !copies || copies[row] > 0; };
-  const auto term = [&](std::int64_t row) { return weight ? values[row] * weight[row] : values[row]; };
+  const auto term = [&](std::int64_t row) {
+    return weight ? values[row] * weight[row] : values[row];
+  };
   for (std::int64_t row = 0; row < n_rows; ++row) {
     if (!seen(row)) continue;
     if (weight) top_weight = std::max(top_weight, weight[row]);

@@ -74,8 +74,8 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
   exact_sum_fixed_ = FixedPoint(sum_exponent_, exact_bits);
   weight_shift_ = exact_weight_fixed_.shift;
   sum_shift_ = target.classes ? weight_shift_ : exact_sum_fixed_.shift;
-  is_packed_ = cells != Cells::wide &&
-               prepare_packed(all, rows, n_seen, cells == Cells::packed, n_threads);
+  is_packed_ =
+      cells != Cells::wide && prepare_packed(all, rows, n_seen, cells == Cells::packed, n_threads);
   if (!is_packed_) prepare_wide(all, rows, n_seen, needs_count, n_threads);
 }
 
@@ -250,9 +250,9 @@ std::int64_t Channels::count(const Row* rows, std::int64_t n) const {
 
 inline void Channels::add_exact_row(Row row, Int128* totals) const {
   const std::int64_t copies = copies_of(row);
-  const Int128 weight =
-      target_.weight ? static_cast<Int128>(exact_weight_fixed_(target_.weight[row])) * copies
-                     : copies;
+  const Int128 weight = target_.weight
+                            ? static_cast<Int128>(exact_weight_fixed_(target_.weight[row])) * copies
+                            : copies;
   totals[0] += weight;
   if (target_.classes) {
     totals[1 + target_.classes[row]] += weight;

@@ -37,8 +37,12 @@ inline constexpr std::uint64_t sign_mask = 0x8000000000000000;
 // Leaves 26 bits of a significand, so that the product of two such numbers is exact.
 inline constexpr std::uint64_t upper_half = 0xfffffffff8000000;
 
-WEALD_HOST_DEVICE constexpr std::uint64_t to_bits(double x) { return std::bit_cast<std::uint64_t>(x); }
-WEALD_HOST_DEVICE constexpr double from_bits(std::uint64_t bits) { return std::bit_cast<double>(bits); }
+WEALD_HOST_DEVICE constexpr std::uint64_t to_bits(double x) {
+  return std::bit_cast<std::uint64_t>(x);
+}
+WEALD_HOST_DEVICE constexpr double from_bits(std::uint64_t bits) {
+  return std::bit_cast<double>(bits);
+}
 
 // The mask is a double first because g++ selects doubles, but not integers, with SSE2.
 WEALD_HOST_DEVICE inline double select(bool condition, double yes, double no) {

@@ -177,19 +177,21 @@ Grower::Pair Grower::split_node(int node) {
       columns_.empty()
           ? Partition::Test{codes_.group(g) + split.column % lanes, codes_.stride(g), offset, limit}
           : Partition::Test{columns_.data() + split.column * codes_.n_rows, 1, offset, limit};
-  const std::int64_t middle = rows_.split(
-      parent.begin, parent.end, test, n_threads,
-      [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right, int worker) {
-        if (counts)
-          add_rows(codes_, layout_[0], channels_, count_left ? left : right, 0,
-                   count_left ? n_left : n_right, cells_of(slots[worker]));
-      });
+  const std::int64_t middle =
+      rows_.split(parent.begin, parent.end, test, n_threads,
+                  [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right,
+                      int worker) {
+                    if (counts)
+                      add_rows(codes_, layout_[0], channels_, count_left ? left : right, 0,
+                               count_left ? n_left : n_right, cells_of(slots[worker]));
+                  });
   merge(slots);
 
   ++n_leaves_;
   const int left = add_node(parent.begin, middle, parent.depth + 1, parent.left_totals.data());
   const int right = add_node(middle, parent.end, parent.depth + 1, right_totals.data());
-  nodes_[node] = {parent.begin, parent.end, parent.depth, left, right, -1, -1, -1, parent.split, {}};
+  nodes_[node] = {parent.begin, parent.end, parent.depth, left,         right,
+                  -1,           -1,         -1,           parent.split, {}};
   Pair pair{count_left ? left : right, count_left ? right : left, false, false, false};
   pair.wants_counted = counts && may_split(pair.counted);
   pair.wants_rest = counts && may_split(pair.rest);
@@ -255,8 +257,7 @@ void Grower::subtract_group(int g, const Pair& pair) {
   const HistogramLayout& layout = layout_[0];
   const std::int64_t begin = layout.group_begin(g);
   kernels().subtract(cells_of(nodes_[pair.rest].histogram) + begin,
-                     cells_of(nodes_[pair.counted].histogram) + begin,
-                     layout.group_end(g) - begin);
+                     cells_of(nodes_[pair.counted].histogram) + begin, layout.group_end(g) - begin);
 }
 
 template <Criterion C>

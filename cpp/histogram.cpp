@@ -78,10 +78,10 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
     kernels().add_packed(codes, first, last, channels.values(), rows, begin, n, group_cells);
     return;
   }
-  const auto add = channels.target().classes     ? add_classes
-                   : channels.cell_size() == 2   ? add_fixed<2>
-                   : channels.cell_size() == 3   ? add_fixed<3>
-                                                 : add_any;
+  const auto add = channels.target().classes   ? add_classes
+                   : channels.cell_size() == 2 ? add_fixed<2>
+                   : channels.cell_size() == 3 ? add_fixed<3>
+                                               : add_any;
   for (int g = first; g < last; ++g)
     add(codes, g, channels, rows, begin, n, cells + layout.group_begin(g));
 }

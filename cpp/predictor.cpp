@@ -93,8 +93,7 @@ void Predictor::prepare_masks(std::int64_t n_columns) {
 }
 
 template <class T>
-void Predictor::predict(const Table<T>& table, double* scores, int n_threads,
-                        Engine engine) const {
+void Predictor::predict(const Table<T>& table, double* scores, int n_threads, Engine engine) const {
   // A few rows are not worth coding: walking needs no preparation.
   const bool masks = has_masks_ && (engine == Engine::masks ||
                                     (engine == Engine::automatic && table.n_rows >= mask_rows));

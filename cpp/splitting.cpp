@@ -3,8 +3,7 @@
 namespace weald {
 
 PackedSearch::PackedSearch(const Codes& codes, const HistogramLayout& layout,
-                           const Channels& channels, const SplitLimits& limits,
-                           std::int64_t total)
+                           const Channels& channels, const SplitLimits& limits, std::int64_t total)
     : codes_(codes), layout_(layout), channels_(channels), limits_(limits) {
   const double step = channels.packed_weight_step();
   const auto min_count = static_cast<double>(limits.min_samples_leaf);
@@ -41,8 +40,8 @@ Split PackedSearch::decide(const std::vector<LaneBests>& bests, const std::int64
     std::int64_t* const group_counts = counts.data();
     kernels().add_packed(codes_, g, g + 1, channels_.target().copies, rows, 0, n_rows,
                          &group_counts);
-    kernels().search_packed(cells + layout_.group_begin(g), group_counts, layout_.bins_of(g),
-                            node_, exact[g]);
+    kernels().search_packed(cells + layout_.group_begin(g), group_counts, layout_.bins_of(g), node_,
+                            exact[g]);
     for (int lane = 0; lane < codes_.lanes_of(g); ++lane)
       score = std::max(score, exact[g].score[lane]);
   }

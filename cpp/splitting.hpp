@@ -27,8 +27,8 @@ struct Split {
 };
 
 struct SplitLimits {
-  double min_gain = 0.0;             // a split must gain more than this
-  double min_child_weight = 0.0;     // W of each child
+  double min_gain = 0.0;              // a split must gain more than this
+  double min_child_weight = 0.0;      // W of each child
   std::int64_t min_samples_leaf = 1;  // copies in each child
   Penalty penalty;
 };
@@ -95,8 +95,8 @@ class SplitSearch {
            channels_.weight_of(cell) >= limits_.min_child_weight;
   }
 
-  void try_split(int column, int bin, bool missing_left, const std::int64_t* left,
-                 bool has_missing, Split& best) {
+  void try_split(int column, int bin, bool missing_left, const std::int64_t* left, bool has_missing,
+                 Split& best) {
     right_.resize(left_.size());
     for (std::size_t c = 0; c < right_.size(); ++c) right_[c] = totals_[c] - left[c];
     if (!big_enough(left) || !big_enough(right_.data())) return;

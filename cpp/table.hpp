@@ -19,7 +19,8 @@ struct Table {
   }
 };
 
-// Bits of a double that are equal exactly when two values are the same to a tree: one zero, one NaN.
+// Bits of a double that are equal exactly when two values are the same to a tree: one zero, one
+// NaN.
 inline std::uint64_t canonical_bits(double x) {
   if (x != x) return 0x7ff8000000000000ULL;
   return std::bit_cast<std::uint64_t>(x + 0.0);

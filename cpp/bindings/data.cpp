@@ -1,7 +1,6 @@
 // Binning, hashes of rows, draws, and the elementary functions.
-#include "binning.hpp"
-
 #include "bindings/border.hpp"
+#include "binning.hpp"
 #include "content.hpp"
 #include "elementary.hpp"
 
@@ -31,8 +30,7 @@ void check_cuts(const Vector<double>& cuts, const Vector<std::int64_t>& first,
 }
 
 template <class T>
-auto apply_cuts(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t> first,
-                int n_threads) {
+auto apply_cuts(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t> first, int n_threads) {
   const auto view = table_of(table);
   check_cuts(cuts, first, view.n_columns);
   LargeVector<weald::Code> codes(

@@ -47,8 +47,7 @@ double mean_loss(const std::string& loss, Vector<double> y, Matrix<double> score
 }
 
 auto base_scores(const std::string& loss, Vector<double> y, int n_scores,
-                 std::optional<Vector<double>> weight,
-                 std::optional<Vector<std::int64_t>> copies) {
+                 std::optional<Vector<double>> weight, std::optional<Vector<std::int64_t>> copies) {
   require(n_scores >= 1, "n_scores must be positive");
   const auto n_rows = static_cast<std::int64_t>(y.shape(0));
   const weald::Scored rows{y.data(),
@@ -98,8 +97,8 @@ void bind_losses(nb::module_& m) {
   m.def("losses", &loss_names);
   m.def("gradients", &gradients, "loss"_a, "y"_a, "scores"_a, "weight"_a.none(),
         "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
-  m.def("mean_loss", &mean_loss, "loss"_a, "y"_a, "scores"_a, "weight"_a.none(),
-        "copies"_a.none(), "n_threads"_a);
+  m.def("mean_loss", &mean_loss, "loss"_a, "y"_a, "scores"_a, "weight"_a.none(), "copies"_a.none(),
+        "n_threads"_a);
   m.def("base_scores", &base_scores, "loss"_a, "y"_a, "n_scores"_a, "weight"_a.none(),
         "copies"_a.none());
   m.def("predictions", &predictions, "loss"_a, "scores"_a, "n_threads"_a);

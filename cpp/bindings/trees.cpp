@@ -12,10 +12,9 @@ namespace {
 class Grower {
  public:
   Grower(Vector<weald::Code> codes, std::int64_t n_rows, Vector<std::int32_t> n_bins,
-         std::string criterion, std::string growth, std::string cells,
-         std::int64_t max_leaf_nodes, std::int64_t max_depth, std::int64_t min_samples_split,
-         std::int64_t min_samples_leaf, double min_child_weight, double min_gain, double l2,
-         int n_threads)
+         std::string criterion, std::string growth, std::string cells, std::int64_t max_leaf_nodes,
+         std::int64_t max_depth, std::int64_t min_samples_split, std::int64_t min_samples_leaf,
+         double min_child_weight, double min_gain, double l2, int n_threads)
       : codes_(std::move(codes)), n_bins_(std::move(n_bins)), criterion_(std::move(criterion)) {
     const auto n_columns = static_cast<std::int64_t>(n_bins_.shape(0));
     require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
@@ -30,8 +29,7 @@ class Grower {
     view_ = {codes_.data(), n_rows, static_cast<int>(n_columns), n_bins_.data()};
     check_codes(n_threads);
     weald::TreeParams params;
-    params.growth =
-        growth == "best_first" ? weald::Growth::best_first : weald::Growth::depth_wise;
+    params.growth = growth == "best_first" ? weald::Growth::best_first : weald::Growth::depth_wise;
     params.cells = cells == "automatic" ? weald::Cells::automatic
                    : cells == "packed"  ? weald::Cells::packed
                                         : weald::Cells::wide;
@@ -227,21 +225,20 @@ void bind_trees(nb::module_& m) {
                     std::string, std::string, std::int64_t, std::int64_t, std::int64_t,
                     std::int64_t, double, double, double, int>(),
            "codes"_a, "n_rows"_a, "n_bins"_a, nb::kw_only(), "criterion"_a, "growth"_a, "cells"_a,
-           "max_leaf_nodes"_a,
-           "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a, "min_child_weight"_a,
-           "min_gain"_a, "l2"_a, "n_threads"_a)
+           "max_leaf_nodes"_a, "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
+           "min_child_weight"_a, "min_gain"_a, "l2"_a, "n_threads"_a)
       .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),
            "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
            "leaf_of_row"_a.noconvert());
 
   nb::class_<Predictor>(m, "Predictor")
-      .def(nb::init<Vector<std::int32_t>, Vector<double>, Vector<std::int32_t>,
-                    Vector<std::uint8_t>, Matrix<double>, Vector<std::int64_t>,
-                    Vector<std::int64_t>, Vector<std::int32_t>, Vector<double>, Vector<double>,
-                    std::int64_t>(),
-           nb::kw_only(), "feature"_a, "threshold"_a, "right"_a, "missing_left"_a, "value"_a,
-           "first_node"_a, "first_leaf"_a, "output"_a, "tree_weight"_a, "base_score"_a,
-           "n_columns"_a)
+      .def(
+          nb::init<Vector<std::int32_t>, Vector<double>, Vector<std::int32_t>, Vector<std::uint8_t>,
+                   Matrix<double>, Vector<std::int64_t>, Vector<std::int64_t>, Vector<std::int32_t>,
+                   Vector<double>, Vector<double>, std::int64_t>(),
+          nb::kw_only(), "feature"_a, "threshold"_a, "right"_a, "missing_left"_a, "value"_a,
+          "first_node"_a, "first_leaf"_a, "output"_a, "tree_weight"_a, "base_score"_a,
+          "n_columns"_a)
       .def("predict", &Predictor::predict<float>, "table"_a.noconvert(), "n_threads"_a,
            "engine"_a = "automatic")
       .def("predict", &Predictor::predict<double>, "table"_a.noconvert(), "n_threads"_a,

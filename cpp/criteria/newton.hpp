@@ -1,4 +1,5 @@
-// Second-order boosting: the channel is the gradient, the weight the hessian; score = S^2 / 2(W + l2).
+// Second-order boosting: the channel is the gradient, the weight the hessian; score = S^2 / 2(W +
+// l2).
 #pragma once
 #include "shared.hpp"
 

@@ -112,7 +112,8 @@ CoarseSums coarse_sums(const double* g, const double* h, std::int64_t n, const d
     sums[2] += squares[lane];
     sums[3] += weight[lane];
   }
-  const auto total = static_cast<std::int64_t>(sums[0]), absolute = static_cast<std::int64_t>(sums[1]);
+  const auto total = static_cast<std::int64_t>(sums[0]),
+             absolute = static_cast<std::int64_t>(sums[1]);
   return {(absolute + total) / 2, (absolute - total) / 2, static_cast<std::int64_t>(sums[2]),
           static_cast<std::int64_t>(sums[3])};
 }
@@ -172,9 +173,9 @@ void add_group(const std::uint64_t* codes, const std::int64_t* words, std::int64
 
 using AddGroup = void (*)(const std::uint64_t*, const std::int64_t*, std::int64_t, std::int64_t*,
                           const Ahead&);
-constexpr AddGroup add_group_of[lanes + 1] = {
-    nullptr,      add_group<1>, add_group<2>, add_group<3>, add_group<4>,
-    add_group<5>, add_group<6>, add_group<7>, add_group<8>};
+constexpr AddGroup add_group_of[lanes + 1] = {nullptr,      add_group<1>, add_group<2>,
+                                              add_group<3>, add_group<4>, add_group<5>,
+                                              add_group<6>, add_group<7>, add_group<8>};
 
 constexpr std::int64_t near_rows = 512;  // rows whose codes and words stay near
 
@@ -197,9 +198,8 @@ constexpr Collect collect_of[tile / lanes + 1] = {nullptr,    collect<1>, collec
 // A block of rows at a time: its codes are read once, and then each group's cells (16 KB), codes
 // and words stay in the first-level cache while the group's columns are counted. Meanwhile the
 // lines of the next block are asked for.
-void add_packed(const Codes& codes, int first, int last, const std::int64_t* words,
-                const Row* rows, std::int64_t begin, std::int64_t n,
-                std::int64_t* const* group_cells) {
+void add_packed(const Codes& codes, int first, int last, const std::int64_t* words, const Row* rows,
+                std::int64_t begin, std::int64_t n, std::int64_t* const* group_cells) {
   std::uint64_t collected[tile / lanes][near_rows];
   std::int64_t gathered[near_rows];
   const Code* const tile_begin = codes.group(first);
@@ -355,8 +355,8 @@ struct RowMask {
   std::uint64_t bits = ~std::uint64_t{0};
 };
 [[gnu::always_inline]] inline RowMask goes_left(const Code* codes, const MaskNode& node) {
-  const __m512i code = _mm512_sub_epi8(_mm512_load_si512(codes), _mm512_set1_epi8(
-                                           static_cast<char>(node.offset)));
+  const __m512i code =
+      _mm512_sub_epi8(_mm512_load_si512(codes), _mm512_set1_epi8(static_cast<char>(node.offset)));
   return {_mm512_cmple_epu8_mask(code, _mm512_set1_epi8(static_cast<char>(node.limit)))};
 }
 [[gnu::always_inline]] inline RowMask both(RowMask a, RowMask b) { return {a.bits & b.bits}; }
@@ -439,7 +439,8 @@ void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const 
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {WEALD_KERNELS_NAME, add_trees, encode<float>, encode<double>, gradients, largest, coarse_sums,
-                       pack_words, add_packed, search_packed, subtract, partition};
+const Kernels table = {WEALD_KERNELS_NAME, add_trees,     encode<float>, encode<double>,
+                       gradients,          largest,       coarse_sums,   pack_words,
+                       add_packed,         search_packed, subtract,      partition};
 
 }  // namespace weald::WEALD_KERNELS

@@ -14,17 +14,19 @@ namespace weald {
 
 // A packed cell: the sum of g in the high half, the sum of h (never negative) in the low half, so
 // that one 64-bit addition adds both, and a difference of sums is the sum of the difference.
-constexpr std::int64_t pack(std::int64_t g, std::int64_t h) { return g * (std::int64_t{1} << 32) + h; }
+constexpr std::int64_t pack(std::int64_t g, std::int64_t h) {
+  return g * (std::int64_t{1} << 32) + h;
+}
 constexpr std::int64_t packed_g(std::int64_t cell) { return cell >> 32; }
 constexpr std::int64_t packed_h(std::int64_t cell) { return cell & 0xffffffff; }
 
 // What the search over a group's packed cells needs to know of a node, in units of the cells.
 struct PackedNode {
-  std::int64_t total;       // packed sums of all rows
-  double l2;                // added to h
-  double min_weight;        // least h of a child
-  double sure_weight;       // h that proves a child to hold enough copies
-  double min_count;         // least copies of a child, where `counts` tells them
+  std::int64_t total;  // packed sums of all rows
+  double l2;           // added to h
+  double min_weight;   // least h of a child
+  double sure_weight;  // h that proves a child to hold enough copies
+  double min_count;    // least copies of a child, where `counts` tells them
 };
 
 // The best cut of each of eight columns: the largest score(left) + score(right), without the one
@@ -99,8 +101,8 @@ struct Kernels {
 
   // Sums of round(g * scale_g) and round(h * scale_h), each at most 2^20 in size, n <= 2^12; a
   // scale is given as two factors because it may be too large for one.
-  CoarseSums (*coarse_sums)(const double* g, const double* h, std::int64_t n,
-                            const double* scale_g, const double* scale_h);
+  CoarseSums (*coarse_sums)(const double* g, const double* h, std::int64_t n, const double* scale_g,
+                            const double* scale_h);
 
   // words[i] = pack(round(g * scale_g), round(h * scale_h)); returns their sum.
   std::int64_t (*pack_words)(const double* g, const double* h, std::int64_t n,

@@ -23,8 +23,8 @@ struct LogLoss {
       if (rows.n_scores == 1) {
         // log(1 + e^s) - y s, with the exponential of a negative number only.
         const double s = rows.scores[row], negative = s < 0.0 ? s : -s;
-        loss[row] = elementary::log1p(elementary::exp(negative)) + (s > 0.0 ? s : 0.0) -
-                    rows.y[row] * s;
+        loss[row] =
+            elementary::log1p(elementary::exp(negative)) + (s > 0.0 ? s : 0.0) - rows.y[row] * s;
         continue;
       }
       const double* const score = rows.scores + row;
@@ -53,8 +53,7 @@ struct LogLoss {
     }
     double top = score[0], total = 0.0;
     for (int k = 1; k < n_scores; ++k) top = greater(score[k], top);
-    for (int k = 0; k < n_scores; ++k)
-      total += prediction[k] = elementary::exp(score[k] - top);
+    for (int k = 0; k < n_scores; ++k) total += prediction[k] = elementary::exp(score[k] - top);
     for (int k = 0; k < n_scores; ++k) prediction[k] /= total;
   }
 

@@ -47,8 +47,8 @@ def _refuse_masked(X: object) -> None:
         )
 
 
-def is_plain_table(estimator: object, X: object) -> TypeGuard[Table]:
-    """Is X an array the core can read as it stands, of the columns an estimator was fitted on?
+def is_plain_table(X: object, estimator: object) -> TypeGuard[Table]:
+    """Tell whether X is an array the core can read as it stands, with the columns of the fit.
 
     Then scikit-learn's checks would find nothing, and take longer than a prediction. Anything
     else goes the long way and gets their errors and warnings.

@@ -47,7 +47,7 @@ class TreeModel(BaseEstimator):
     def _scores(self, X: object) -> Floats:
         """The forest's answers for a checked table, of the shape (rows, outputs)."""
         n_threads = self._n_threads
-        if is_plain_table(self, X):
+        if is_plain_table(X, self):
             return self.forest_.predict(X, n_threads=n_threads)
         check_is_fitted(self)
         table = table_for_predict(self, X)

@@ -15,7 +15,6 @@ from weald.parameters import Jobs, Limit, NoneOr, OneOf, Real, Seed, Whole
 from weald.resampling import distinct_rows, hold_out, seed_of, subsample
 from weald.trees import ForestBuilder, TreeGrower, TreeLimits
 
-
 # A leaf value beyond this is on its way out of the range of floats.
 _RUNAWAY = 1e200
 
@@ -154,7 +153,7 @@ class _BoostedTrees(TreeModel):
 
     def _boost(self, rows: Rows, n_scores: int, strata: bool) -> None:
         """Fit `n_scores` scores; `strata` says that the target holds classes to hold out alike."""
-        vars(self).pop("validation_loss_", None)
+        self.__dict__.pop("validation_loss_", None)
         training = self._prepare(rows, strata)
         rows = training.rows
         n_threads, learning_rate = self._n_threads, float(self.learning_rate)
