@@ -338,14 +338,14 @@ class BoostedTreesClassifier(ClassifierMixin, _BoostedTrees):
             Whole numbers count as repetitions of the row.
         """
         self._check_parameters()
-        rows, self.classes_ = class_rows(self, X, y, sample_weight)
-        if len(self.classes_) == 1:
+        rows, classes = class_rows(self, X, y, sample_weight)
+        if len(classes) == 1:
             # One class leaves nothing to learn: no tree, and the answer is always that class.
             self.n_estimators_ = 0
             self.forest_ = ForestBuilder(np.zeros(1), self.n_features_in_).build()
-            return self
-        n_scores = 1 if len(self.classes_) == 2 else len(self.classes_)
-        self._boost(rows, n_scores=n_scores, strata=True)
+        else:
+            self._boost(rows, n_scores=1 if len(classes) == 2 else len(classes), strata=True)
+        self.classes_ = classes
         return self
 
     def decision_function(self, X: object) -> Floats:

@@ -162,11 +162,12 @@ class DecisionTreeClassifier(ClassifierMixin, _DecisionTree):
             Whole numbers count as repetitions of the row.
         """
         self._check_parameters()
-        rows, self.classes_ = class_rows(self, X, y, sample_weight)
+        rows, classes = class_rows(self, X, y, sample_weight)
         tree = self._grower(self._bin(rows)).on_classes(
-            rows.target.astype(np.int32), len(self.classes_), rows.weight, rows.copies
+            rows.target.astype(np.int32), len(classes), rows.weight, rows.copies
         )
         self._keep(tree, rows)
+        self.classes_ = classes
         return self
 
     def predict_proba(self, X: object) -> Floats:
