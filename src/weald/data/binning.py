@@ -11,8 +11,8 @@ from weald.data.rows import Floats, Rows
 # Fractional weights enter the choice of cuts as whole numbers of at most this many bits.
 _MASS_BITS = 30
 
-# The core's layout of codes (cpp/shared.hpp): columns in tiles of a cache line.
-_TILE = 64
+# The core's layout of codes (cpp/shared.hpp): columns in tiles of a cache line, and some slack.
+_TILE, _SLACK = 64, 7
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class BinnedTable:
         """The codes of one column: tiles of 64 columns, row after row (see cpp/shared.hpp)."""
         begin = column // _TILE * _TILE
         is_last = begin + _TILE >= len(self.first) - 1
-        end = len(self.codes) // self.n_rows if is_last else begin + _TILE
+        end = (len(self.codes) - _SLACK) // self.n_rows if is_last else begin + _TILE
         tile = self.codes[begin * self.n_rows : end * self.n_rows]
         return tile.reshape(self.n_rows, end - begin)[:, column - begin]
 
