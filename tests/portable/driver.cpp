@@ -1,0 +1,448 @@
+// Runs every part of the core on tables made by integer arithmetic and prints, for each part, its
+// name and a hash of all it answered. Every compiler, machine and instruction set must print the
+// same lines: `make portable`.
+//
+//   driver                  the lines, with the instructions that WEALD_INSTRUCTIONS names
+//   driver --instructions   the names it may have here
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "binning.hpp"
+#include "boosting.hpp"
+#include "content.hpp"
+#include "criteria/criteria.hpp"
+#include "elementary.hpp"
+#include "forest.hpp"
+#include "grower.hpp"
+#include "kernels/kernels.hpp"
+#include "losses/losses.hpp"
+#include "predictor.hpp"
+#include "tables.hpp"
+
+namespace {
+
+using namespace weald;
+using namespace weald::portable;
+
+void require(bool condition, const std::string& what) {
+  if (condition) return;
+  std::fprintf(stderr, "driver: %s\n", what.c_str());
+  std::exit(1);
+}
+
+// ---- hashes and parts ----
+
+// Of values, not of bytes: one zero, one NaN, and no matter how wide the integers are.
+class Hash {
+ public:
+  template <class T>
+  void add(T x) {
+    if constexpr (std::is_floating_point_v<T>)
+      absorb(state_, canonical_bits(static_cast<double>(x)));
+    else
+      absorb(state_, static_cast<std::uint64_t>(x));
+  }
+  template <class T, class Allocator>
+  void add(const std::vector<T, Allocator>& all) {
+    add(all.size());
+    for (const T x : all) add(x);
+  }
+  std::uint64_t word() const { return mix(state_.low ^ mix(state_.high)); }
+
+ private:
+  Hash128 state_{1, 2};
+};
+
+// Prints the hash of what `work(n_threads, hash)` answers, which any number of threads answers.
+void part(const std::string& name, const std::function<void(int, Hash&)>& work) {
+  Hash alone, together;
+  work(1, alone);
+  work(3, together);
+  require(alone.word() == together.word(), name + ": three threads answer otherwise than one");
+  std::printf("%-72s %016" PRIx64 "\n", name.c_str(), alone.word());
+  std::fflush(stdout);
+}
+
+// ---- binned tables ----
+
+struct Binned {
+  Cuts cuts;
+  std::vector<Code> codes;
+  std::vector<std::int32_t> n_bins;
+  std::int64_t n_rows;
+
+  template <class T>
+  Binned(const Table<T>& table, const std::int64_t* mass, int max_bins, int n_threads)
+      : cuts(find_cuts(table, mass, max_bins, n_threads)),
+        codes(static_cast<std::size_t>(Codes::bytes(table.n_rows, table.n_columns))),
+        n_rows(table.n_rows) {
+    apply_cuts(table, cuts.values.data(), cuts.first.data(), codes.data(), n_threads);
+    for (std::int64_t c = 0; c < table.n_columns; ++c)
+      n_bins.push_back(static_cast<std::int32_t>(cuts.first[c + 1] - cuts.first[c] + 1));
+  }
+  Codes view() const {
+    return {codes.data(), n_rows, static_cast<int>(n_bins.size()), n_bins.data()};
+  }
+  double threshold(int column, Code code) const {
+    return code == n_bins[column] ? infinity : cuts.values[cuts.first[column] + code - 1];
+  }
+};
+
+// ---- trees ----
+
+// A forest's arrays.
+struct Trees {
+  std::vector<std::int32_t> feature, right, output;
+  std::vector<double> threshold, value, weight, base_score;
+  std::vector<std::uint8_t> missing_left;
+  std::vector<std::int64_t> first_node{0}, first_leaf{0};
+  int n_values = 1;
+
+  void add(const Tree& tree, const Binned& binned, int to_output, double tree_weight) {
+    n_values = tree.n_outputs;
+    for (std::size_t i = 0; i < tree.feature.size(); ++i) {
+      const int column = tree.feature[i];
+      threshold.push_back(column < 0 ? 0.0 : binned.threshold(column, tree.code[i]));
+    }
+    const auto append = [](auto& all, const auto& more) {
+      all.insert(all.end(), more.begin(), more.end());
+    };
+    append(feature, tree.feature);
+    append(right, tree.right);
+    append(missing_left, tree.missing_left);
+    append(value, tree.value);
+    first_node.push_back(static_cast<std::int64_t>(feature.size()));
+    first_leaf.push_back(static_cast<std::int64_t>(value.size()) / n_values);
+    output.push_back(to_output);
+    weight.push_back(tree_weight);
+  }
+  Forest view() const {
+    return {.feature = feature.data(),
+            .threshold = threshold.data(),
+            .right = right.data(),
+            .missing_left = missing_left.data(),
+            .value = value.data(),
+            .n_nodes = first_node.back(),
+            .n_leaves = first_leaf.back(),
+            .n_values = n_values,
+            .first_node = first_node.data(),
+            .first_leaf = first_leaf.data(),
+            .output = output.data(),
+            .tree_weight = weight.data(),
+            .n_trees = static_cast<std::int64_t>(output.size()),
+            .base_score = base_score.data(),
+            .n_outputs = static_cast<int>(base_score.size())};
+  }
+};
+
+void add_tree(const Tree& tree, const std::vector<std::int32_t>& leaf_of_row, Hash& hash) {
+  hash.add(tree.feature);
+  hash.add(tree.code);
+  hash.add(tree.right);
+  hash.add(tree.missing_left);
+  hash.add(tree.weight);
+  hash.add(tree.gain);
+  hash.add(tree.value);
+  hash.add(leaf_of_row);
+}
+
+// Both engines, and rows one by one, must answer the same.
+template <class T>
+std::vector<double> predict(const Trees& trees, const Table<T>& table, int n_threads, Hash& hash) {
+  const Forest forest = trees.view();
+  require(is_sound(forest, table.n_columns), "a forest is not sound");
+  const Predictor predictor(forest, table.n_columns);
+  const auto n_outputs = static_cast<std::size_t>(forest.n_outputs);
+  std::vector<double> walked(static_cast<std::size_t>(table.n_rows) * n_outputs);
+  std::vector<double> masked(walked.size()), row_scores(n_outputs);
+  predictor.predict(table, walked.data(), n_threads, Predictor::Engine::walk);
+  if (predictor.has_masks()) {
+    predictor.predict(table, masked.data(), n_threads, Predictor::Engine::masks);
+    require(masked == walked, "masks answer otherwise than walking");
+  }
+  for (std::int64_t row = 0; row < 20; ++row) {
+    Table<T> one = table;
+    one.data += row * table.row_stride;
+    one.n_rows = 1;
+    predictor.predict(one, row_scores.data(), n_threads);
+    for (std::size_t k = 0; k < n_outputs; ++k)
+      require(row_scores[k] == walked[row * n_outputs + k], "a row alone is answered otherwise");
+  }
+  std::vector<std::int32_t> leaves(static_cast<std::size_t>(table.n_rows * forest.n_trees));
+  predictor.apply(table, leaves.data(), n_threads);
+  hash.add(predictor.has_masks());
+  hash.add(walked);
+  hash.add(leaves);
+  return walked;
+}
+
+// ---- learning ----
+
+struct Setting {
+  std::string name;
+  TreeParams params;
+  bool weighted, copied;
+};
+
+// Shallow trees on all rows; bounded ones on rows with weights and copies; trees too large for
+// masks.
+std::vector<Setting> settings() {
+  TreeParams plain, bounded, large;
+  plain.max_leaf_nodes = 31;
+  bounded.growth = Growth::depth_wise;
+  bounded.max_depth = 5;
+  bounded.split.min_samples_leaf = 20;
+  bounded.split.min_child_weight = 0.5;
+  bounded.split.penalty.l2 = 1.0;
+  large.split.min_samples_leaf = 2;
+  large.split.min_gain = -infinity;
+  large.max_leaf_nodes = 150;
+  return {{"plain", plain, false, false},
+          {"bounded", bounded, true, true},
+          {"large", large, false, true}};
+}
+
+std::string_view name_of(Cells cells) {
+  return cells == Cells::automatic ? "automatic" : cells == Cells::packed ? "packed" : "wide";
+}
+
+// One table of one type, and what its rows teach.
+template <class T>
+class Subject {
+ public:
+  Subject(std::string name, std::int64_t n_rows, std::int64_t n_columns)
+      : name_(std::move(name)),
+        n_(n_rows),
+        data_(0, n_rows, n_columns),
+        fresh_(n_rows, 777, n_columns) {
+    for (std::int64_t row = 0; row < n_; ++row) {
+      weight_.push_back(static_cast<double>(1 + below(word_of(row, 1000), 1000)) * 0x1p-9);
+      copies_.push_back(below(word_of(row, 1001), 4));
+    }
+  }
+
+  void run() const {
+    look_at_content();
+    look_at_bins();
+    for (const Setting& setting : settings()) {
+      AllCriteria::for_each([&]<Criterion C>(C) {
+        if (std::string_view(C::name) == Newton::name)
+          for (const Cells cells : {Cells::automatic, Cells::packed, Cells::wide})
+            boost_all(setting, cells);
+        else
+          average(setting, C::name);
+      });
+    }
+  }
+
+ private:
+  void look_at_content() const {
+    part(name_ + ", rows' hashes and draws", [&](int n_threads, Hash& hash) {
+      std::vector<Hash128> hashes(static_cast<std::size_t>(n_));
+      hash_rows(data_.table, weight_.data(), hashes.data(), n_threads);
+      for (const Hash128& row : hashes) hash.add(DrawKey{7, 8, 9}(row));
+    });
+  }
+
+  void look_at_bins() const {
+    for (const int max_bins : {255, 16, 2})
+      for (const bool by_mass : {false, true})
+        part(name_ + ", bins: " + std::to_string(max_bins) + (by_mass ? ", by mass" : ""),
+             [&](int n_threads, Hash& hash) {
+               const Binned binned(data_.table, by_mass ? copies_.data() : nullptr, max_bins,
+                                   n_threads);
+               hash.add(binned.cuts.values);
+               hash.add(binned.cuts.first);
+               hash.add(binned.codes);
+             });
+  }
+
+  std::string title(const Setting& setting, std::string_view what) const {
+    return name_ + ", " + std::string(what) + ", " + setting.name;
+  }
+
+  void boost_all(const Setting& setting, Cells cells) const {
+    AllLosses::for_each([&]<Loss L>(L) {
+      const bool classifies = std::string_view(L::name) == LogLoss::name;
+      for (const int n_scores : {1, 3}) {
+        if (n_scores > 1 && !classifies) continue;
+        const std::string what = "newton, " + std::string(L::name) + " of " +
+                                 std::to_string(n_scores) + ", " + std::string(name_of(cells));
+        part(title(setting, what), [&](int n_threads, Hash& hash) {
+          boost(setting, cells, L::name, classifies, n_scores, n_threads, hash);
+        });
+      }
+    });
+  }
+
+  // Rounds of boosting; the scores of the training rows are what the forest predicts for them.
+  void boost(const Setting& setting, Cells cells, std::string_view loss, bool classifies,
+             int n_scores, int n_threads, Hash& hash) const {
+    constexpr int n_rounds = 2;
+    constexpr double rate = 0.3;
+    const auto size = static_cast<std::size_t>(n_ * n_scores);
+    std::vector<double> y = targets(classifies, n_scores > 1 ? n_scores : 2);
+    std::vector<double> scores(size), gradient(size), hessian(size);
+    Scored rows{y.data(),
+                scores.data(),
+                setting.weighted ? weight_.data() : nullptr,
+                setting.copied ? copies_.data() : nullptr,
+                n_,
+                n_scores};
+    Trees trees;
+    trees.base_score.resize(static_cast<std::size_t>(n_scores));
+    base_scores(loss, rows, trees.base_score.data());
+    for (std::int64_t i = 0; i < n_ * n_scores; ++i) scores[i] = trees.base_score[i / n_];
+
+    const Binned binned(data_.table, rows.copies, 255, n_threads);
+    TreeParams params = setting.params;
+    params.cells = cells;
+    params.n_threads = n_threads;
+    Grower grower(binned.view(), Newton::name, params);
+    std::vector<std::int32_t> leaf_of_row(static_cast<std::size_t>(n_));
+    for (int round = 0; round < n_rounds; ++round) {
+      const bool has_hessian = gradients(loss, rows, gradient.data(), hessian.data(), n_threads);
+      for (int k = 0; k < n_scores; ++k) {
+        Target target;
+        target.sums = gradient.data() + k * n_;
+        target.weight = has_hessian ? hessian.data() + k * n_ : nullptr;
+        target.copies = rows.copies;
+        Tree tree = grower.grow(target, leaf_of_row.data());
+        add_tree(tree, leaf_of_row, hash);
+        trees.add(tree, binned, k, rate);
+        for (double& value : tree.value) value *= rate;
+        require(add_leaf_values(scores.data() + k * n_, leaf_of_row.data(), n_, tree.value.data(),
+                                static_cast<std::int64_t>(tree.value.size()), n_threads),
+                "a row fell into no leaf");
+      }
+      hash.add(gradient);
+      if (has_hessian) hash.add(hessian);
+      hash.add(mean_loss(loss, rows, n_threads));
+    }
+    const std::vector<double> predicted = predict(trees, data_.table, n_threads, hash);
+    for (std::int64_t row = 0; row < n_; ++row)
+      for (int k = 0; k < n_scores; ++k)
+        require(predicted[row * n_scores + k] == scores[k * n_ + row],
+                "a training row is predicted otherwise than it was fitted");
+    answer(loss, trees, n_threads, hash);
+  }
+
+  // Predictions for rows that were not learnt from.
+  void answer(std::string_view loss, const Trees& trees, int n_threads, Hash& hash) const {
+    const std::vector<double> scores = predict(trees, fresh_.table, n_threads, hash);
+    const int n_scores = static_cast<int>(trees.base_score.size());
+    const int n_outputs = loss == LogLoss::name && n_scores == 1 ? 2 : n_scores;
+    std::vector<double> out(static_cast<std::size_t>(fresh_.table.n_rows * n_outputs));
+    predictions(loss, scores.data(), fresh_.table.n_rows, n_scores, n_outputs, out.data(),
+                n_threads);
+    hash.add(out);
+  }
+
+  // Trees that each learn the targets themselves: two outputs at once, or the classes.
+  void average(const Setting& setting, std::string_view criterion) const {
+    part(title(setting, criterion), [&](int n_threads, Hash& hash) {
+      const bool classifies = criterion != Variance::name;
+      const int n_channels = classifies ? 4 : 2;
+      const Binned binned(data_.table, setting.copied ? copies_.data() : nullptr, 255, n_threads);
+      TreeParams params = setting.params;
+      params.n_threads = n_threads;
+      Grower grower(binned.view(), criterion, params);
+      Trees trees;
+      trees.base_score.assign(static_cast<std::size_t>(n_channels), 0.0);
+      std::vector<std::int32_t> leaf_of_row(static_cast<std::size_t>(n_));
+      for (int member = 0; member < 2; ++member) {
+        std::vector<double> sums;
+        std::vector<std::int32_t> classes;
+        for (int k = 0; k < (classifies ? 1 : n_channels); ++k)
+          for (const double y : targets(classifies, n_channels, 2 * member + k)) {
+            if (classifies)
+              classes.push_back(static_cast<std::int32_t>(y));
+            else
+              sums.push_back(y);
+          }
+        Target target;
+        target.n_channels = n_channels;
+        target.sums_per_weight = true;
+        target.weight = setting.weighted ? weight_.data() : nullptr;
+        target.copies = setting.copied ? copies_.data() : nullptr;
+        if (classifies)
+          target.classes = classes.data();
+        else
+          target.sums = sums.data();
+        const Tree tree = grower.grow(target, leaf_of_row.data());
+        add_tree(tree, leaf_of_row, hash);
+        trees.add(tree, binned, -1, 0.5);
+      }
+      predict(trees, data_.table, n_threads, hash);
+      predict(trees, fresh_.table, n_threads, hash);
+    });
+  }
+
+  std::vector<double> targets(bool classifies, int n_classes, int member = 0) const {
+    std::vector<double> y;
+    for (std::int64_t row = 0; row < n_; ++row) {
+      const std::int64_t s = signal(row, member);
+      if (!classifies)
+        y.push_back(static_cast<double>(s) * 0x1p-20);
+      else if (n_classes == 2)
+        y.push_back(s > 0 ? 1.0 : 0.0);
+      else
+        y.push_back(static_cast<double>((s + (std::int64_t{1} << 23)) / 500'000 % n_classes));
+    }
+    return y;
+  }
+
+  std::string name_;
+  std::int64_t n_;
+  Data<T> data_, fresh_;
+  std::vector<double> weight_;
+  std::vector<std::int64_t> copies_;
+};
+
+template <auto function>
+void look_at(const char* name) {
+  part(name, [](int, Hash& hash) {
+    std::vector<double> x, y;
+    for (std::int64_t i = 0; i < 50'000; ++i) {
+      const std::uint64_t word = word_of(i, 0);
+      x.push_back(from_bits(word));            // any double
+      x.push_back(700.0 * even_draw(word));    // where exp is finite
+      x.push_back(0x1p-10 * even_draw(word));  // near 0
+    }
+    for (const double edge : {0.0, -0.0, -1.0, 1.0, infinity, -infinity, missing})
+      x.push_back(edge);
+    y.resize(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) y[i] = function(x[i]);
+    hash.add(y);
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--instructions") {
+    for (const Kernels* one : runnable_kernels()) std::printf("%s\n", one->name);
+    return 0;
+  }
+  if (const char* wanted = std::getenv("WEALD_INSTRUCTIONS"))
+    require(std::string_view(kernels().name) == wanted, std::string(wanted) + " cannot run here");
+  look_at<elementary::exp>("exp");
+  look_at<elementary::log>("log");
+  look_at<elementary::log2>("log2");
+  look_at<elementary::log1p>("log1p");
+  look_at<elementary::sigmoid>("sigmoid");
+  // Enough rows for several threads in every loop; then more columns than a tile has.
+  Subject<float>("long float", 34'000, 13).run();
+  Subject<double>("long double", 34'000, 13).run();
+  Subject<float>("wide float", 500, 75).run();
+  Subject<double>("wide double", 500, 75).run();
+  return 0;
+}
