@@ -69,14 +69,16 @@ class Real:
 class OneOf:
     """One of a few values."""
 
-    values: tuple[object, ...]
+    values: tuple[bool | str, ...]
 
     @property
     def expected(self) -> str:
         return f"one of {', '.join(repr(value) for value in self.values)}"
 
     def admits(self, value: object) -> bool:
-        return any(type(value) is type(other) and value == other for other in self.values)
+        # As in a search grid: NumPy's truth values and text count as Python's, numbers do not.
+        kinds = {bool: (bool, np.bool_), str: (str,)}
+        return any(isinstance(value, kinds[type(one)]) and value == one for one in self.values)
 
 
 @dataclass(frozen=True)

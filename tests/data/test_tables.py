@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse
 from sklearn.base import BaseEstimator
 
-from weald.data import dense_blocks, table_for_fit, table_for_predict
+from weald.data import dense_blocks, table_for_predict
+from weald.data.tables import table_for_fit
 
 
 def test_floats_are_taken_without_a_copy() -> None:

@@ -3,7 +3,7 @@
 from weald.data.binning import BinnedTable, bin_rows
 from weald.data.reading import read
 from weald.data.rows import Rows
-from weald.data.tables import dense_blocks, is_plain_table, table_for_fit, table_for_predict
+from weald.data.tables import dense_blocks, is_plain_table, table_for_predict
 from weald.data.targets import class_rows, number_rows
 
 __all__ = [
@@ -15,6 +15,5 @@ __all__ = [
     "is_plain_table",
     "number_rows",
     "read",
-    "table_for_fit",
     "table_for_predict",
 ]

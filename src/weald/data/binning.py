@@ -15,7 +15,7 @@ _MASS_BITS = 30
 _TILE, _SLACK = 64, 7
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BinnedTable:
     """Codes of every value, in the layout the core reads, and the cuts they come from.
 

@@ -15,7 +15,7 @@ MOST_COPIES = 2**36
 _MODERATE = 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """A table with a target; every row counts, `copies` times and with `weight`.
 

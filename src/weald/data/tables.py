@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any, TypeGuard
 
 import numpy as np
-import scipy.sparse
 from sklearn.utils.validation import validate_data
 
+from weald.data.kinds import refuse_other_kinds
 from weald.data.rows import Table
 
 # Missing values and infinities are welcome: the first are learnt, the second are ordered.
@@ -25,26 +25,21 @@ _DENSE_VALUES = 2**22
 
 def table_for_fit(estimator: object, X: object, y: object, *, y_numeric: bool) -> tuple[Table, Any]:
     """Check X and y together, and remember the columns on the estimator."""
-    _refuse_masked(X)
+    refuse_other_kinds(X)
     table, target = validate_data(estimator, X, y, y_numeric=y_numeric, **_RULES)
-    if scipy.sparse.issparse(table):
+    if _is_sparse(table):
         table = table.toarray()
     return _native_order(table), target
 
 
 def table_for_predict(estimator: object, X: object) -> Any:
     """Check X against the columns of the fit; the result may be sparse."""
-    _refuse_masked(X)
+    refuse_other_kinds(X)
     return validate_data(estimator, X, reset=False, **_RULES)
 
 
-def _refuse_masked(X: object) -> None:
-    """Masked arrays would be read as if nothing were masked."""
-    if np.ma.isMaskedArray(X):
-        raise TypeError(
-            "Masked arrays are not supported: the mask would be ignored. "
-            "Pass X.filled(np.nan), so that masked values are missing."
-        )
+def _is_sparse(table: Any) -> bool:
+    return hasattr(table, "toarray")
 
 
 def is_plain_table(X: object, estimator: object) -> TypeGuard[Table]:
@@ -65,7 +60,7 @@ def is_plain_table(X: object, estimator: object) -> TypeGuard[Table]:
 
 def dense_blocks(table: Any) -> Iterator[Table]:
     """Yield a checked table as dense pieces, top to bottom: one piece if it is dense already."""
-    if not scipy.sparse.issparse(table):
+    if not _is_sparse(table):
         yield _native_order(table)
         return
     step = max(1, _DENSE_VALUES // max(1, table.shape[1]))

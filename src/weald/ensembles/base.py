@@ -1,6 +1,8 @@
 """What every model made of our own trees shares: checks, predicting, looking, fingerprint."""
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import dense_blocks, is_plain_table, table_for_predict
+from weald.docstrings import with_inherited_sections
+from weald.errors import wrong_parameter
 from weald.parameters import Limit, check_parameters
 from weald.persist import fingerprint
 from weald.threads import thread_count
@@ -37,11 +41,28 @@ class TreeModel(BaseEstimator):
     # A limit for every constructor parameter; `fit` checks them.
     _limits: ClassVar[Mapping[str, Limit]]
 
-    def _check_parameters(self) -> None:
-        check_parameters(self, self._limits)
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.__doc__ = with_inherited_sections(cls)
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """Check the parameters; if the fit fails, leave the estimator as it was before."""
+        before = self.__dict__.copy()
+        try:
+            check_parameters(self, self._limits)
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     @property
     def _n_threads(self) -> int:
+        if not self._limits["n_jobs"].admits(self.n_jobs):
+            raise ValueError(
+                wrong_parameter(self, "n_jobs", self._limits["n_jobs"].expected, self.n_jobs)
+            )
         return thread_count(self.n_jobs)
 
     def _scores(self, X: object) -> Floats:
@@ -85,12 +106,21 @@ class TreeModel(BaseEstimator):
             Which tree of `forest_`.
         """
         check_is_fitted(self)
-        if not 0 <= tree < self.forest_.n_trees:
+        tree, n_trees = operator.index(tree), self.forest_.n_trees
+        if not 0 <= tree < n_trees:
             raise ValueError(
-                f"There is no tree {tree}: this {type(self).__name__} has "
-                f"{self.forest_.n_trees} trees, numbered from 0."
+                f"There is no tree {tree}: this {type(self).__name__} has {n_trees} trees"
+                + (", numbered from 0." if n_trees else "; it saw only one class.")
             )
-        return tree_text(self.forest_, tree, names=self._column_names(), answer=self._leaf_text)
+        return tree_text(
+            self.forest_,
+            tree,
+            names=self._column_names(),
+            answer=self._leaf_text,
+            weight=self._weight_name,
+        )
+
+    _weight_name: ClassVar[str] = "weight"
 
     def _column_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)

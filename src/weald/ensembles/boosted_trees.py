@@ -46,7 +46,7 @@ class _Training:
         return np.where(self.held_out, copies, np.int64(0))
 
 
-class _BoostedTrees(TreeModel):
+class BoostedTrees(TreeModel):
     """Trees added one after another, each to the gradient of the loss at the scores so far.
 
     Parameters
@@ -153,7 +153,6 @@ class _BoostedTrees(TreeModel):
 
     def _boost(self, rows: Rows, n_scores: int, strata: bool) -> None:
         """Fit `n_scores` scores; `strata` says that the target holds classes to hold out alike."""
-        self.__dict__.pop("validation_loss_", None)
         training = self._prepare(rows, strata)
         rows = training.rows
         n_threads, learning_rate = self._n_threads, float(self.learning_rate)
@@ -179,10 +178,18 @@ class _BoostedTrees(TreeModel):
             if stopper.note(self._held_out_loss(loss, training, scores)):
                 break
         if self.early_stopping:
-            self.validation_loss_ = np.array(stopper.losses)
             forest.cut_back(stopper.best_round * n_scores)
+        self._keep(forest, rows, n_scores)
+        if self.early_stopping:
+            self.validation_loss_ = np.array(stopper.losses)
+
+    def _keep(self, forest: ForestBuilder, rows: Rows, n_scores: int) -> None:
+        self.__dict__.pop("validation_loss_", None)
         self.n_estimators_ = len(forest) // n_scores
         self.forest_ = forest.build(rows.target_exponent, rows.weight_exponent)
+
+    # What a leaf of a boosted tree weighs is the sum of its hessians.
+    _weight_name: ClassVar[str] = "hessian"
 
     def _check_values(self, values: Floats, round_: int) -> None:
         """Scores that run away end in an error, not in a model of NaN."""
@@ -268,8 +275,8 @@ class _Stopper:
         return len(self.losses) - 1 - self.best_round >= self._patience
 
 
-class BoostedTreesRegressor(RegressorMixin, _BoostedTrees):
-    """Boosted regression trees; the parameters are described in the base class.
+class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
+    """Boosted regression trees: second order, on histograms, squared error.
 
     Examples
     --------
@@ -295,9 +302,9 @@ class BoostedTreesRegressor(RegressorMixin, _BoostedTrees):
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
         """
-        self._check_parameters()
-        rows = number_rows(self, X, y, sample_weight).with_moderate_target()
-        self._boost(rows, n_scores=1, strata=False)
+        with self._fitting():
+            rows = number_rows(self, X, y, sample_weight).with_moderate_target()
+            self._boost(rows, n_scores=1, strata=False)
         return self
 
     def predict(self, X: object) -> Floats:
@@ -305,8 +312,8 @@ class BoostedTreesRegressor(RegressorMixin, _BoostedTrees):
         return self._scores(X)[:, 0]
 
 
-class BoostedTreesClassifier(ClassifierMixin, _BoostedTrees):
-    """Boosted trees for two or many classes; the parameters are described in the base class.
+class BoostedTreesClassifier(ClassifierMixin, BoostedTrees):
+    """Boosted trees for two or many classes: second order, on histograms, log loss.
 
     Attributes
     ----------
@@ -337,15 +344,14 @@ class BoostedTreesClassifier(ClassifierMixin, _BoostedTrees):
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
         """
-        self._check_parameters()
-        rows, classes = class_rows(self, X, y, sample_weight)
-        if len(classes) == 1:
-            # One class leaves nothing to learn: no tree, and the answer is always that class.
-            self.n_estimators_ = 0
-            self.forest_ = ForestBuilder(np.zeros(1), self.n_features_in_).build()
-        else:
-            self._boost(rows, n_scores=1 if len(classes) == 2 else len(classes), strata=True)
-        self.classes_ = classes
+        with self._fitting():
+            rows, self.classes_ = class_rows(self, X, y, sample_weight)
+            # One class leaves nothing to learn: no score, no tree, always the same answer.
+            n_scores = len(self.classes_) if len(self.classes_) != 2 else 1
+            if len(self.classes_) == 1:
+                self._keep(ForestBuilder(np.zeros(1), self.n_features_in_), rows, n_scores)
+            else:
+                self._boost(rows, n_scores, strata=True)
         return self
 
     def decision_function(self, X: object) -> Floats:

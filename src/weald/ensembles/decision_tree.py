@@ -24,7 +24,7 @@ _LIMITS: Mapping[str, Limit] = {
 }
 
 
-class _DecisionTree(TreeModel):
+class DecisionTree(TreeModel):
     """One tree, grown until its leaves are pure unless a limit stops it.
 
     Parameters
@@ -101,8 +101,8 @@ class _DecisionTree(TreeModel):
         return len(self.forest_.value)
 
 
-class DecisionTreeClassifier(ClassifierMixin, _DecisionTree):
-    """A classification tree; its parameters are described in the base class.
+class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
+    """A classification tree (CART).
 
     Parameters
     ----------
@@ -161,13 +161,12 @@ class DecisionTreeClassifier(ClassifierMixin, _DecisionTree):
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
         """
-        self._check_parameters()
-        rows, classes = class_rows(self, X, y, sample_weight)
-        tree = self._grower(self._bin(rows)).on_classes(
-            rows.target.astype(np.int32), len(classes), rows.weight, rows.copies
-        )
-        self._keep(tree, rows)
-        self.classes_ = classes
+        with self._fitting():
+            rows, self.classes_ = class_rows(self, X, y, sample_weight)
+            tree = self._grower(self._bin(rows)).on_classes(
+                rows.target.astype(np.int32), len(self.classes_), rows.weight, rows.copies
+            )
+            self._keep(tree, rows)
         return self
 
     def predict_proba(self, X: object) -> Floats:
@@ -187,8 +186,8 @@ class DecisionTreeClassifier(ClassifierMixin, _DecisionTree):
         return {**super()._learnt(), "classes": self.classes_}
 
 
-class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
-    """A regression tree; its parameters are described in the base class.
+class DecisionTreeRegressor(RegressorMixin, DecisionTree):
+    """A regression tree (CART).
 
     Parameters
     ----------
@@ -220,12 +219,12 @@ class DecisionTreeRegressor(RegressorMixin, _DecisionTree):
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
         """
-        self._check_parameters()
-        rows = number_rows(self, X, y, sample_weight).with_moderate_target()
-        tree = self._grower(self._bin(rows)).on_values(
-            rows.target[np.newaxis], rows.weight, rows.copies
-        )
-        self._keep(tree, rows)
+        with self._fitting():
+            rows = number_rows(self, X, y, sample_weight).with_moderate_target()
+            tree = self._grower(self._bin(rows)).on_values(
+                rows.target[np.newaxis], rows.weight, rows.copies
+            )
+            self._keep(tree, rows)
         return self
 
     def predict(self, X: object) -> Floats:

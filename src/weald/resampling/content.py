@@ -27,7 +27,7 @@ class WeightedTable(Protocol):
     def weight(self) -> Floats | None: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DistinctRows:
     """Which rows stand for all, and what they count.
 

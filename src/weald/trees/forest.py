@@ -13,7 +13,7 @@ from weald.trees.growing import GrownTree
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Forest:
     """Trees one after another, each in pre-order: the left child of a node is the next node.
 
@@ -57,6 +57,11 @@ class Forest:
     tree_weight: Floats
     base_score: Floats
     n_columns: int
+
+    def __post_init__(self) -> None:
+        for array in self.__dict__.values():
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
 
     @property
     def n_trees(self) -> int:
@@ -103,6 +108,7 @@ class Forest:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self.__post_init__()
 
 
 class ForestBuilder:

@@ -33,7 +33,7 @@ class TreeLimits:
     cells: str = "automatic"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GrownTree:
     """The arrays of one tree, as `Forest` keeps them, and the leaf of every training row.
 

@@ -14,6 +14,7 @@ def tree_text(
     *,
     names: Sequence[str],
     answer: Callable[[NDArray[np.float64]], str],
+    weight: str = "weight",
 ) -> str:
     """Draw a tree: a question per inner node, an answer per leaf, with what its rows weigh.
 
@@ -23,6 +24,8 @@ def tree_text(
         A name for each column.
     answer
         Turns the values of a leaf into words.
+    weight
+        What the weight of a leaf is called.
     """
     begin = int(forest.first_node[tree])
     first_leaf = int(forest.first_leaf[tree])
@@ -34,7 +37,7 @@ def tree_text(
         at = begin + node
         if forest.feature[at] < 0:
             value = forest.value[first_leaf + int(forest.right[at])]
-            lines.append(f"{lead}{answer(value)}  (weight {forest.weight[at]:.6g})")
+            lines.append(f"{lead}{answer(value)}  ({weight} {forest.weight[at]:.6g})")
             continue
         lines.append(f"{lead}{_question(forest, at, names)}")
         stack.append((int(forest.right[at]), f"{indent}└─ no:  ", f"{indent}        "))
