@@ -38,7 +38,7 @@ demo: .venv-demo/ready ## train and test on a bundled table: start here
 	@.venv-demo/bin/python examples/optdigits.py
 .venv-demo/ready: $(PACKAGE)
 	$(call environment,demo)
-	$(call install,demo,.)
+	$(call install,demo,'.[frames]')
 
 test: .venv-test/ready ## run all tests and doctests with the newest dependencies; ARGS="-k name" goes to pytest
 	.venv-test/bin/python $(PYTEST)

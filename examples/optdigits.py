@@ -9,7 +9,7 @@ from weald.datasets import load_optdigits
 def main() -> None:
     """Print the errors, the time, the most important pixels and one tree."""
     train, test = load_optdigits(part="train"), load_optdigits(part="test")
-    print(f"optdigits: {len(train.target)} rows to train on, {len(test.target)} to test on, ")
+    print(f"optdigits: {len(train.target)} rows to train on, {len(test.target)} to test on;")
     print(f"           {len(train.feature_names)} pixels, 10 classes\n")
 
     model = weald.BoostedTreesClassifier(n_estimators=100)
