@@ -180,7 +180,7 @@ Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, in
   const std::int64_t in_line = line / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t fitting = most_bytes / std::max<std::int64_t>(1, n * sizeof(K));
   const std::int64_t batch =
-      std::clamp<std::int64_t>(fitting, 1, std::max(in_line, std::int64_t{n_threads}));
+      std::clamp<std::int64_t>(fitting, n_threads, std::max(in_line, std::int64_t{n_threads}));
   std::vector<K> keys(static_cast<std::size_t>(n * std::min(batch, table.n_columns)));
   std::vector<Scratch<T, K>> scratch(static_cast<std::size_t>(n_threads));
   std::vector<Scratch<T, Weighted<K>>> weighted(static_cast<std::size_t>(n_threads));

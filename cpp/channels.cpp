@@ -67,6 +67,8 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
   const Extremes all = extremes(rows, n_seen, n_threads);
   if (!std::isfinite(all.weight) || !std::isfinite(all.sum))
     throw std::invalid_argument("what a tree learns from must be finite numbers");
+  if (all.has_negative_weight)
+    throw std::invalid_argument("weights and hessians must not be negative");
   const bool counts_copies = target.weight == nullptr;
   weight_exponent_ = counts_copies ? 0 : exponent_above(all.weight);
   sum_exponent_ = target.classes ? 0 : exponent_above(all.sum);
@@ -86,19 +88,27 @@ Channels::Extremes Channels::extremes(const Row* rows, std::int64_t n, int n_thr
     reduce_blocks(
         n, n_threads,
         [&](std::int64_t at, std::int64_t size) {
-          const double weight = target_.weight ? kernels().largest(target_.weight + at, size) : 0.0;
-          return Extremes{weight, kernels().largest(target_.sums + at, size), 0};
+          Extremes part;
+          bool is_negative;
+          part.sum = kernels().largest(target_.sums + at, size, &is_negative);
+          if (target_.weight)
+            part.weight = kernels().largest(target_.weight + at, size, &part.has_negative_weight);
+          return part;
         },
         [&](const Extremes& part) {
           all.weight = larger(all.weight, part.weight);
           all.sum = larger(all.sum, part.sum);
+          all.has_negative_weight |= part.has_negative_weight;
         });
     return all;
   }
   reduce_rows(
       rows, n, n_threads, Extremes{},
       [&](Extremes& part, Row row) {
-        if (target_.weight) part.weight = larger(part.weight, target_.weight[row]);
+        if (target_.weight) {
+          part.weight = larger(part.weight, target_.weight[row]);
+          part.has_negative_weight |= target_.weight[row] < 0.0;
+        }
         if (target_.sums)
           for (int k = 0; k < target_.n_channels; ++k)
             part.sum = larger(part.sum, sum_of_row(k, row));
@@ -108,6 +118,7 @@ Channels::Extremes Channels::extremes(const Row* rows, std::int64_t n, int n_thr
         all.weight = larger(all.weight, part.weight);
         all.sum = larger(all.sum, part.sum);
         all.copies += part.copies;
+        all.has_negative_weight |= part.has_negative_weight;
       });
   return all;
 }

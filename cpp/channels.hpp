@@ -29,9 +29,9 @@ class Channels {
  public:
   // Takes the rows of positive copies out of n_rows. Scales are powers of two set by the largest
   // absolute values and by sums of integers: the order of rows cannot matter. Wide: no sum can
-  // reach 2^62, and a step is at most 2^(ceil(log2(copies)) - 61) of the largest value. Packed (one
-  // channel only): chosen where it keeps a step within 2^-8 of the root mean square of S and of the
-  // mean of W; no sum of g can leave 32 bits, nor one of h.
+  // reach 2^62, and a step is at most 2^(floor(log2(copies)) - 60) of the largest value. Packed
+  // (one channel only): chosen where it keeps a step within 2^-8 of the root mean square of S and
+  // of the mean of W; no sum of g can leave 32 bits, nor one of h.
   void prepare(const Target& target, std::int64_t n_rows, const Row* rows, std::int64_t n_seen,
                bool needs_count, Cells cells, int n_threads);
 
@@ -83,6 +83,7 @@ class Channels {
   struct Extremes {
     double weight = 0.0, sum = 0.0;
     std::int64_t copies = 0;
+    bool has_negative_weight = false;
   };
   Extremes extremes(const Row* rows, std::int64_t n, int n_threads) const;
   bool prepare_packed(const Extremes& all, const Row* rows, std::int64_t n, bool must,

@@ -81,7 +81,7 @@ struct Log1pTerms {
   double rest;
 };
 
-inline Log1pTerms log1p_terms(double f) {
+WEALD_HOST_DEVICE inline Log1pTerms log1p_terms(double f) {
   const double half_square = 0.5 * f * f;
   const double s = f / (2 + f);
   const double z = s * s;
@@ -118,7 +118,7 @@ struct Power {
   double scale_2;
 };
 
-inline Power power(double x) {
+WEALD_HOST_DEVICE inline Power power(double x) {
   constexpr double log2_e = 0x1.71547652b82fep+0;
   // Beyond these bounds the last product rounds to 0 or infinity. NaN passes and stays NaN.
   x = select(x < -746.0, -746.0, x);

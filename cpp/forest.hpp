@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace weald {
 
@@ -27,28 +28,46 @@ struct Forest {
   int n_outputs;
 };
 
-// Every index in range, every child after its parent, every node reached once: then a walk ends in
-// a leaf without further checks. Linear in the number of nodes.
+// One tree: nodes in pre-order (the child after a leaf is the right child that waited longest
+// last), leaves numbered as they come, columns in range, thresholds that are numbers.
+inline bool is_sound_tree(const Forest& forest, std::int64_t tree, std::int64_t n_columns,
+                          std::vector<std::int64_t>& waiting) {
+  const std::int64_t begin = forest.first_node[tree], n = forest.first_node[tree + 1] - begin;
+  const std::int64_t n_leaves = forest.first_leaf[tree + 1] - forest.first_leaf[tree];
+  std::int64_t leaves = 0;
+  waiting.clear();
+  for (std::int64_t here = 0; here < n; ++here) {
+    const std::int64_t i = begin + here, right = forest.right[i];
+    if (forest.feature[i] >= 0) {
+      if (forest.feature[i] >= n_columns || forest.threshold[i] != forest.threshold[i])
+        return false;
+      waiting.push_back(right);
+      continue;
+    }
+    if (forest.feature[i] != -1 || right != leaves++) return false;
+    if (waiting.empty()) return here + 1 == n && leaves == n_leaves;
+    if (waiting.back() != here + 1) return false;
+    waiting.pop_back();
+  }
+  return false;
+}
+
+// Every index in range, every node reached once: then a walk ends in a leaf without further checks.
+// Linear in the number of nodes.
 inline bool is_sound(const Forest& forest, std::int64_t n_columns) {
-  if (forest.first_node[0] != 0 || forest.first_leaf[0] != 0) return false;
+  if (n_columns < 1 || forest.first_node[0] != 0 || forest.first_leaf[0] != 0) return false;
   if (forest.first_node[forest.n_trees] != forest.n_nodes) return false;
   if (forest.first_leaf[forest.n_trees] != forest.n_leaves) return false;
   for (std::int64_t t = 0; t < forest.n_trees; ++t) {
-    const std::int64_t begin = forest.first_node[t], end = forest.first_node[t + 1];
-    const std::int64_t n_leaves = forest.first_leaf[t + 1] - forest.first_leaf[t];
-    if (end <= begin || end > forest.n_nodes) return false;
-    if (n_leaves < 1 || forest.first_leaf[t + 1] > forest.n_leaves) return false;
+    if (forest.first_node[t] >= forest.first_node[t + 1]) return false;
+    if (forest.first_leaf[t] >= forest.first_leaf[t + 1]) return false;
     const std::int32_t output = forest.output[t];
     if (output < -1 || output >= forest.n_outputs) return false;
-    if (output == -1 ? forest.n_values != forest.n_outputs : forest.n_values != 1) return false;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t here = i - begin, right = forest.right[i];
-      if (forest.feature[i] < -1 || forest.feature[i] >= n_columns) return false;
-      if (forest.feature[i] == -1 ? (right < 0 || right >= n_leaves)
-                                  : (right <= here + 1 || right >= end - begin))
-        return false;
-    }
+    if (forest.n_values != (output == -1 ? forest.n_outputs : 1)) return false;
   }
+  std::vector<std::int64_t> waiting;
+  for (std::int64_t t = 0; t < forest.n_trees; ++t)
+    if (!is_sound_tree(forest, t, n_columns, waiting)) return false;
   return true;
 }
 

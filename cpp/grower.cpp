@@ -19,7 +19,7 @@ constexpr std::int64_t pool_bytes = std::int64_t{256} << 20;
 // Below this many additions a second thread costs more than it brings.
 constexpr std::int64_t worth_a_thread = 40'000;
 
-// Rows of one thread where a node's rows, not its columns, are shared out.
+// Least rows of one thread where all rows of a node are counted.
 constexpr std::int64_t part_rows = 8'192;
 
 // Rows of one task where all rows are passed over, and of those that stay near meanwhile.
@@ -62,8 +62,8 @@ Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
 }
 
 void Grower::start() {
-  if (layout_.empty() || layout_[0].cell_size() != channels_.cell_size()) {
-    layout_.assign(1, HistogramLayout(codes_, channels_.cell_size()));
+  if (!layout_ || layout_->cell_size() != channels_.cell_size()) {
+    layout_.emplace(codes_, channels_.cell_size());
     pool_.clear();
   }
   free_slots_.resize(pool_.size());
@@ -117,8 +117,7 @@ bool Grower::may_split(int node) {
     if (copies < params_.min_samples_split || copies / 2 < least) return false;
   }
   // Where every gain is welcome, only a node of equal rows ends by itself.
-  const bool any_gain = params_.split.min_gain < 0.0;
-  return !any_gain || !channels_.is_pure(rows_.at(n.begin), n.end - n.begin);
+  return !params_.split.takes_any_gain() || !channels_.is_pure(rows_.at(n.begin), n.end - n.begin);
 }
 
 bool Grower::comes_before(int a, int b) const {
@@ -163,12 +162,12 @@ Grower::Pair Grower::split_node(int node) {
   const bool count_left = weight(parent.left_totals) <= weight(right_totals);
   const bool counts = has_room_below(parent);
 
-  const int n_threads = threads_for(parent.end - parent.begin);
+  const std::int64_t n_rows = parent.end - parent.begin;
+  const int n_threads =
+      static_cast<int>(std::min<std::int64_t>(threads_for(n_rows), Partition::n_blocks(n_rows)));
   std::vector<int> slots(counts ? static_cast<std::size_t>(n_threads) : 0);
-  for (int& slot : slots) {
-    slot = take_slot();
-    std::fill_n(cells_of(slot), layout_[0].size(), 0);
-  }
+  for (int& slot : slots) slot = take_slot();
+  std::vector<char> is_clear(slots.size(), 0);
   const Split& split = parent.split;
   const int g = split.column / lanes;
   const Code offset = split.missing_left ? 0 : 1;
@@ -181,10 +180,14 @@ Grower::Pair Grower::split_node(int node) {
       rows_.split(parent.begin, parent.end, test, n_threads,
                   [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right,
                       int worker) {
-                    if (counts)
-                      add_rows(codes_, layout_[0], channels_, count_left ? left : right, 0,
-                               count_left ? n_left : n_right, cells_of(slots[worker]));
+                    if (!counts) return;
+                    std::int64_t* const cells = cells_of(slots[worker]);
+                    if (!std::exchange(is_clear[worker], 1)) std::fill_n(cells, layout_->size(), 0);
+                    add_rows(codes_, *layout_, channels_, count_left ? left : right, 0,
+                             count_left ? n_left : n_right, cells);
                   });
+  for (std::size_t part = 0; part < slots.size(); ++part)
+    if (!is_clear[part]) std::fill_n(cells_of(slots[part]), layout_->size(), 0);
   merge(slots);
 
   ++n_leaves_;
@@ -206,7 +209,7 @@ Grower::Pair Grower::split_node(int node) {
 
 int Grower::take_slot() {
   if (free_slots_.empty()) {
-    pool_.emplace_back(static_cast<std::size_t>(layout_[0].size()));
+    pool_.emplace_back(static_cast<std::size_t>(layout_->size()));
     return static_cast<int>(pool_.size()) - 1;
   }
   const int slot = free_slots_.back();
@@ -220,25 +223,32 @@ void Grower::give_slot(int slot) {
 
 // Adds the histograms of all slots to the first and gives the others back.
 void Grower::merge(const std::vector<int>& slots) {
-  for (std::size_t part = 1; part < slots.size(); ++part) {
+  if (slots.size() < 2) return;
+  parallel_for(codes_.n_groups(), threads_for(0), [&](std::int64_t g, int) {
+    const std::int64_t begin = layout_->group_begin(static_cast<int>(g));
+    const std::int64_t end = layout_->group_end(static_cast<int>(g));
     std::int64_t* const sum = cells_of(slots[0]);
-    const std::int64_t* const more = cells_of(slots[part]);
-    for (std::int64_t i = 0; i < layout_[0].size(); ++i) sum[i] += more[i];
-    give_slot(slots[part]);
-  }
+    for (std::size_t part = 1; part < slots.size(); ++part) {
+      const std::int64_t* const more = cells_of(slots[part]);
+      for (std::int64_t i = begin; i < end; ++i) sum[i] += more[i];
+    }
+  });
+  for (std::size_t part = 1; part < slots.size(); ++part) give_slot(slots[part]);
 }
 
 int Grower::threads_for(std::int64_t n_rows) const {
-  const std::int64_t work = n_rows * codes_.n_columns + layout_[0].size() / 2;
+  const std::int64_t work = n_rows * codes_.n_columns + layout_->size() / 2;
   return work < worth_a_thread ? 1 : params_.n_threads;
 }
 
 // Counts a node's rows and returns the slot of the histogram.
 int Grower::fill_histogram(int node) {
-  const HistogramLayout& layout = layout_[0];
+  const HistogramLayout& layout = *layout_;
   const std::int64_t n = rows_in(node);
   const int n_threads = threads_for(n);
-  const std::int64_t n_parts = std::clamp<std::int64_t>(n / part_rows, 1, n_threads);
+  const std::int64_t fitting = std::max<std::int64_t>(1, pool_bytes / (8 * layout.size()));
+  const std::int64_t n_parts =
+      std::clamp<std::int64_t>(n / part_rows, 1, std::min<std::int64_t>(n_threads, fitting));
   std::vector<int> slots(static_cast<std::size_t>(n_parts));
   for (int& slot : slots) slot = take_slot();
   const bool all_rows = n == codes_.n_rows;  // then they are in order
@@ -254,7 +264,7 @@ int Grower::fill_histogram(int node) {
 }
 
 void Grower::subtract_group(int g, const Pair& pair) {
-  const HistogramLayout& layout = layout_[0];
+  const HistogramLayout& layout = *layout_;
   const std::int64_t begin = layout.group_begin(g);
   kernels().subtract(cells_of(nodes_[pair.rest].histogram) + begin,
                      cells_of(nodes_[pair.counted].histogram) + begin, layout.group_end(g) - begin);
@@ -262,7 +272,7 @@ void Grower::subtract_group(int g, const Pair& pair) {
 
 template <Criterion C>
 void Grower::search_wide(const Pair& pair) {
-  const HistogramLayout& layout = layout_[0];
+  const HistogramLayout& layout = *layout_;
   const auto n_groups = static_cast<std::size_t>(codes_.n_groups());
   std::vector<Split> found_counted(n_groups), found_rest(n_groups);
   const auto look = [&](int node, int g, Split& best) {
@@ -292,7 +302,7 @@ void Grower::search_packed(const Pair& pair) {
   const auto n_groups = static_cast<std::size_t>(codes_.n_groups());
   std::vector<LaneBests> found_counted(n_groups), found_rest(n_groups);
   const auto search_of = [&](int node) {
-    return PackedSearch(codes_, layout_[0], channels_, params_.split, totals_of(node)[0]);
+    return PackedSearch(codes_, *layout_, channels_, params_.split, totals_of(node)[0]);
   };
   parallel_for(codes_.n_groups(), threads_for(0), [&](std::int64_t task, int) {
     const int g = static_cast<int>(task);
@@ -316,7 +326,7 @@ void Grower::settle(int i, const Split& found) {
   Node& node = nodes_[i];
   node.split = found;
   if (node.split.found()) {
-    const HistogramLayout& layout = layout_[0];
+    const HistogramLayout& layout = *layout_;
     const std::int64_t* const cells =
         cells_of(node.histogram) + layout.column_begin(node.split.column);
     node.left_totals.assign(static_cast<std::size_t>(layout.cell_size()), 0);
@@ -329,7 +339,7 @@ void Grower::settle(int i, const Split& found) {
     push(i);
   }
   const auto in_use = static_cast<std::int64_t>(pool_.size() - free_slots_.size());
-  const bool too_many = in_use > 2 && in_use * layout_[0].size() * 8 > pool_bytes;
+  const bool too_many = in_use > 2 && in_use * layout_->size() * 8 > pool_bytes;
   if (node.split.found() && !too_many) return;
   give_slot(node.histogram);
   node.histogram = -1;
@@ -339,7 +349,8 @@ void Grower::settle(int i, const Split& found) {
 std::vector<Int128> Grower::exact_totals(const std::int32_t* leaf_of_row) const {
   const auto n_totals = static_cast<std::size_t>(1 + channels_.n_channels());
   std::vector<Int128> exact(nodes_.size() * n_totals, 0);
-  if (n_leaves_ * 64 < rows_.size() && rows_.size() == codes_.n_rows) {
+  if (n_leaves_ * static_cast<std::int64_t>(n_totals) * 64 < block &&
+      rows_.size() == codes_.n_rows) {
     // Few leaves: in the order of the rows, which are read once, with a sum per leaf and block.
     std::vector<Int128*> of_leaf(static_cast<std::size_t>(n_leaves_));
     for (std::size_t i = 0; i < nodes_.size(); ++i)

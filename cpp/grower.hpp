@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -106,7 +107,7 @@ class Grower {
   std::string_view criterion_;
   TreeParams params_;
   Channels channels_;
-  std::vector<HistogramLayout> layout_;  // empty until the first tree tells the size of a cell
+  std::optional<HistogramLayout> layout_;  // set when the first tree tells the size of a cell
 
   Partition rows_;
   std::vector<Node> nodes_;

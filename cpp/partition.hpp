@@ -34,6 +34,9 @@ class Partition {
   std::int64_t size() const { return static_cast<std::int64_t>(rows_.size()); }
   const Row* at(std::int64_t position) const { return rows_.data() + position; }
 
+  // Into how many blocks `split` cuts so many rows: no more workers than that take part.
+  static std::int64_t n_blocks(std::int64_t n_rows) { return (n_rows + block - 1) / block; }
+
   // How a row is sent: left if codes[row * stride] - offset <= limit, without sign.
   struct Test {
     const Code* codes;

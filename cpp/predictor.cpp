@@ -94,9 +94,12 @@ void Predictor::prepare_masks(std::int64_t n_columns) {
 
 template <class T>
 void Predictor::predict(const Table<T>& table, double* scores, int n_threads, Engine engine) const {
-  // A few rows are not worth coding: walking needs no preparation.
-  const bool masks = has_masks_ && (engine == Engine::masks ||
-                                    (engine == Engine::automatic && table.n_rows >= mask_rows));
+  // A few rows are not worth coding, nor are many columns that few nodes ask: walking needs no
+  // preparation.
+  const bool pays_to_code = table.n_rows >= mask_rows &&
+                            forest_.n_nodes >= 4 * static_cast<std::int64_t>(thresholds_.size());
+  const bool masks =
+      has_masks_ && (engine == Engine::masks || (engine == Engine::automatic && pays_to_code));
   std::vector<PaddedCuts<T>> cuts;
   for (std::size_t i = 0; masks && i < thresholds_.size(); ++i)
     cuts.emplace_back(thresholds_[i].data(), static_cast<std::int64_t>(thresholds_[i].size()));

@@ -31,6 +31,9 @@ struct SplitLimits {
   double min_child_weight = 0.0;      // W of each child
   std::int64_t min_samples_leaf = 1;  // copies in each child
   Penalty penalty;
+
+  // A tree that grows until its leaves are pure splits also where nothing is gained.
+  bool takes_any_gain() const { return min_gain == -std::numeric_limits<double>::infinity(); }
 };
 
 // Ties go to the lowest column, then the lowest bin, then to missing on the right. A split whose
@@ -45,6 +48,7 @@ class SplitSearch {
         totals_(totals),
         sums_(static_cast<std::size_t>(channels.n_channels())),
         left_(static_cast<std::size_t>(channels.cell_size())),
+        right_(left_.size()),
         side_(static_cast<std::size_t>(channels.cell_size())) {
     parent_score_ = score(totals);
     gain_unit_ = 2 * (C::is_quadratic ? channels.unit() : 0);
@@ -97,7 +101,6 @@ class SplitSearch {
 
   void try_split(int column, int bin, bool missing_left, const std::int64_t* left, bool has_missing,
                  Split& best) {
-    right_.resize(left_.size());
     for (std::size_t c = 0; c < right_.size(); ++c) right_[c] = totals_[c] - left[c];
     if (!big_enough(left) || !big_enough(right_.data())) return;
     const double children = score(left) + score(right_.data());
@@ -109,7 +112,7 @@ class SplitSearch {
   }
 
   bool is_worth(double gain, double children) const {
-    if (limits_.min_gain == -std::numeric_limits<double>::infinity()) return true;
+    if (limits_.takes_any_gain()) return true;
     return gain > 1e-13 * std::abs(children) && scale_by_power(gain, gain_unit_) > limits_.min_gain;
   }
 
@@ -137,8 +140,8 @@ class PackedSearch {
                std::int64_t n_rows) const;
 
  private:
-  void take(int group, const LaneBests& bests, double& score, Split& best,
-            const std::int64_t* cells) const;
+  void take(int group, const LaneBests& bests, const std::int64_t* cells,
+            const std::int64_t* counts, double& score, Split& best) const;
 
   const Codes& codes_;
   const HistogramLayout& layout_;

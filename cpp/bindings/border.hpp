@@ -40,6 +40,12 @@ inline void require(bool condition, const char* what) {
   if (!condition) throw nb::value_error(what);
 }
 
+// As many threads as asked for, within what a loop can use.
+inline int checked_threads(int n_threads) {
+  require(n_threads >= 1 && n_threads <= kMaxThreads, "n_threads must be in [1, 1024]");
+  return n_threads;
+}
+
 // Python's answer to Ctrl-C.
 inline bool python_was_interrupted() {
   nb::gil_scoped_acquire hold;

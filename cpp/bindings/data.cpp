@@ -14,7 +14,7 @@ auto find_cuts(AnyTable<T> table, std::optional<Vector<std::int64_t>> mass, int 
   const auto view = table_of(table);
   const auto* masses = data_or_null(mass, view.n_rows, "mass must have one entry per row");
   weald::Cuts cuts;
-  run([&] { cuts = weald::find_cuts(view, masses, max_bins, n_threads); });
+  run([&] { cuts = weald::find_cuts(view, masses, max_bins, checked_threads(n_threads)); });
   return nb::make_tuple(give(std::move(cuts.values)), give(std::move(cuts.first)));
 }
 
@@ -35,7 +35,9 @@ auto apply_cuts(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t> fir
   check_cuts(cuts, first, view.n_columns);
   LargeVector<weald::Code> codes(
       static_cast<std::size_t>(weald::Codes::bytes(view.n_rows, view.n_columns)));
-  run([&] { weald::apply_cuts(view, cuts.data(), first.data(), codes.data(), n_threads); });
+  run([&] {
+    weald::apply_cuts(view, cuts.data(), first.data(), codes.data(), checked_threads(n_threads));
+  });
   return give(std::move(codes));
 }
 
@@ -48,7 +50,7 @@ auto hash_rows(AnyTable<T> table, Vector<double> target, int n_threads) {
   static_assert(sizeof(weald::Hash128) == 2 * sizeof(std::uint64_t));
   run([&] {
     weald::hash_rows(view, target.data(), reinterpret_cast<weald::Hash128*>(words.data()),
-                     n_threads);
+                     checked_threads(n_threads));
   });
   return give(std::move(words), {static_cast<std::size_t>(view.n_rows), std::size_t{2}});
 }

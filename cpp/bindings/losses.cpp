@@ -7,12 +7,18 @@
 namespace weald::border {
 namespace {
 
-weald::Scored scored(const Vector<double>& y, const Matrix<double>& scores,
+void check_scores(const std::string& loss, std::int64_t n_scores) {
+  require(n_scores >= 1, "there must be a score");
+  require(n_scores == 1 || loss == weald::LogLoss::name, "only log_loss has several scores");
+}
+
+weald::Scored scored(const std::string& loss, const Vector<double>& y, const Matrix<double>& scores,
                      const std::optional<Vector<double>>& weight,
                      const std::optional<Vector<std::int64_t>>& copies) {
   const auto n_rows = static_cast<std::int64_t>(scores.shape(1));
   require(static_cast<std::int64_t>(y.shape(0)) == n_rows, "y must have one entry per row");
   const int n_scores = static_cast<int>(scores.shape(0));
+  check_scores(loss, n_scores);
   if (n_scores > 1) {
     for (std::int64_t row = 0; row < n_rows; ++row)
       require(y.data()[row] >= 0 && y.data()[row] < n_scores, "y must hold class numbers");
@@ -28,27 +34,30 @@ weald::Scored scored(const Vector<double>& y, const Matrix<double>& scores,
 bool gradients(const std::string& loss, Vector<double> y, Matrix<double> scores,
                std::optional<Vector<double>> weight, OutMatrix<double> gradient,
                OutMatrix<double> hessian, int n_threads) {
-  const auto rows = scored(y, scores, weight, std::nullopt);
+  const auto rows = scored(loss, y, scores, weight, std::nullopt);
   for (const auto* out : {&gradient, &hessian})
     require(out->shape(0) == scores.shape(0) && out->shape(1) == scores.shape(1),
             "gradient and hessian must have the shape of scores");
   bool wrote = false;
-  run([&] { wrote = weald::gradients(loss, rows, gradient.data(), hessian.data(), n_threads); });
+  run([&] {
+    wrote =
+        weald::gradients(loss, rows, gradient.data(), hessian.data(), checked_threads(n_threads));
+  });
   return wrote;
 }
 
 double mean_loss(const std::string& loss, Vector<double> y, Matrix<double> scores,
                  std::optional<Vector<double>> weight, std::optional<Vector<std::int64_t>> copies,
                  int n_threads) {
-  const auto rows = scored(y, scores, weight, copies);
+  const auto rows = scored(loss, y, scores, weight, copies);
   double mean = 0.0;
-  run([&] { mean = weald::mean_loss(loss, rows, n_threads); });
+  run([&] { mean = weald::mean_loss(loss, rows, checked_threads(n_threads)); });
   return mean;
 }
 
 auto base_scores(const std::string& loss, Vector<double> y, int n_scores,
                  std::optional<Vector<double>> weight, std::optional<Vector<std::int64_t>> copies) {
-  require(n_scores >= 1, "n_scores must be positive");
+  check_scores(loss, n_scores);
   const auto n_rows = static_cast<std::int64_t>(y.shape(0));
   const weald::Scored rows{y.data(),
                            nullptr,
@@ -64,11 +73,12 @@ auto base_scores(const std::string& loss, Vector<double> y, int n_scores,
 auto predictions(const std::string& loss, Matrix<double> scores, int n_threads) {
   const auto n_rows = static_cast<std::int64_t>(scores.shape(0));
   const int n_scores = static_cast<int>(scores.shape(1));
-  require(n_scores >= 1, "scores must have a column");
+  check_scores(loss, n_scores);
   const int n_outputs = loss == weald::LogLoss::name && n_scores == 1 ? 2 : n_scores;
   std::vector<double> out(static_cast<std::size_t>(n_rows * n_outputs));
   run([&] {
-    weald::predictions(loss, scores.data(), n_rows, n_scores, n_outputs, out.data(), n_threads);
+    weald::predictions(loss, scores.data(), n_rows, n_scores, n_outputs, out.data(),
+                       checked_threads(n_threads));
   });
   return give(std::move(out), {scores.shape(0), static_cast<std::size_t>(n_outputs)});
 }
@@ -78,9 +88,9 @@ void add_leaf_values(OutVector<double> scores, Vector<std::int32_t> leaf_of_row,
   require(scores.shape(0) == leaf_of_row.shape(0), "leaf_of_row must have one entry per row");
   bool sound = true;
   run([&] {
-    sound = weald::add_leaf_values(scores.data(), leaf_of_row.data(),
-                                   static_cast<std::int64_t>(scores.shape(0)), values.data(),
-                                   static_cast<std::int64_t>(values.shape(0)), n_threads);
+    sound = weald::add_leaf_values(
+        scores.data(), leaf_of_row.data(), static_cast<std::int64_t>(scores.shape(0)),
+        values.data(), static_cast<std::int64_t>(values.shape(0)), checked_threads(n_threads));
   });
   require(sound, "leaf_of_row names a leaf that does not exist");
 }

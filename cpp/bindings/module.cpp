@@ -3,6 +3,7 @@
 #include "kernels/kernels.hpp"
 
 NB_MODULE(_native, m) {
+  weald::kernels();  // reads the environment: now, while nobody else can
   m.doc() = "The core: arrays in, arrays out.";
   m.def("usable_cores", &weald::usable_cores);
   m.def("instructions", [] { return std::string(weald::kernels().name); });

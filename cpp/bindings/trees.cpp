@@ -10,6 +10,8 @@ namespace {
 
 // Holds the binned table and the scratch space of the grower from tree to tree.
 class Grower {
+  static constexpr std::int64_t most_copies = std::int64_t{1} << 36;  // weald.data.rows.MOST_COPIES
+
  public:
   Grower(Vector<weald::Code> codes, std::int64_t n_rows, Vector<std::int32_t> n_bins,
          std::string criterion, std::string growth, std::string cells, std::int64_t max_leaf_nodes,
@@ -27,7 +29,7 @@ class Grower {
     require(cells == "automatic" || cells == "packed" || cells == "wide", "unknown cells");
     require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
     view_ = {codes_.data(), n_rows, static_cast<int>(n_columns), n_bins_.data()};
-    check_codes(n_threads);
+    check_codes(checked_threads(n_threads));
     weald::TreeParams params;
     params.growth = growth == "best_first" ? weald::Growth::best_first : weald::Growth::depth_wise;
     params.cells = cells == "automatic" ? weald::Cells::automatic
@@ -40,7 +42,7 @@ class Grower {
     params.split.min_child_weight = min_child_weight;
     params.split.min_gain = min_gain;
     params.split.penalty.l2 = l2;
-    params.n_threads = n_threads;
+    params.n_threads = checked_threads(n_threads);
     grower_ = std::make_unique<weald::Grower>(view_, criterion_, params);
   }
 
@@ -64,8 +66,14 @@ class Grower {
         require(target.classes[row] >= 0 && target.classes[row] < n_classes,
                 "classes must be in [0, n_classes)");
     }
-    require(!target.sums || target.n_channels == 1 || criterion_ != weald::Newton::name,
-            "the newton criterion has one channel");
+    require(criterion_ != weald::Newton::name || (target.sums && target.n_channels == 1),
+            "the newton criterion has one channel of sums");
+    std::int64_t n_copies = 0;
+    for (std::int64_t row = 0; target.copies && row < view_.n_rows; ++row) {
+      require(target.copies[row] >= 0 && target.copies[row] <= most_copies, "copies out of range");
+      n_copies += target.copies[row];
+    }
+    require(n_copies <= most_copies, "too many copies in all");
     require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == view_.n_rows,
             "leaf_of_row must have one entry per row");
     weald::Tree tree;
@@ -176,7 +184,7 @@ class Predictor {
     if (view.n_rows * forest_.n_trees < 4096)
       predictor_->predict(view, scores.data(), 1, chosen);
     else
-      run([&] { predictor_->predict(view, scores.data(), n_threads, chosen); });
+      run([&] { predictor_->predict(view, scores.data(), checked_threads(n_threads), chosen); });
     return give(std::move(scores), {static_cast<std::size_t>(view.n_rows), n_outputs});
   }
 
@@ -185,7 +193,7 @@ class Predictor {
     const auto view = checked(table);
     const auto n_trees = static_cast<std::size_t>(forest_.n_trees);
     std::vector<std::int32_t> leaves(static_cast<std::size_t>(view.n_rows) * n_trees);
-    run([&] { predictor_->apply(view, leaves.data(), n_threads); });
+    run([&] { predictor_->apply(view, leaves.data(), checked_threads(n_threads)); });
     return give(std::move(leaves), {static_cast<std::size_t>(view.n_rows), n_trees});
   }
 

@@ -25,6 +25,9 @@ constexpr int vector_bytes = 32;
 #else
 constexpr int vector_bytes = 16;
 #endif
+// A code is shifted out of eight read at once: byte k must be the k-th lowest.
+static_assert(std::endian::native == std::endian::little);
+
 typedef double Doubles __attribute__((vector_size(vector_bytes)));
 typedef std::int64_t Integers __attribute__((vector_size(vector_bytes)));
 constexpr int vector_lanes = vector_bytes / 8;
@@ -87,13 +90,16 @@ void gradients(std::string_view loss, const Scored& rows, Range range, double* g
   return std::bit_cast<std::int64_t>(x + 0x1.8p52) - std::bit_cast<std::int64_t>(0x1.8p52);
 }
 
-double largest(const double* x, std::int64_t n) {
+double largest(const double* x, std::int64_t n, bool* has_negative) {
   // Non-negative doubles order as integers do, and NaN is above infinity: it is not lost.
-  std::int64_t top = 0;
+  std::int64_t top = 0, any = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t bits = std::bit_cast<std::int64_t>(x[i]) & 0x7fffffffffffffff;
+    const std::int64_t all_bits = std::bit_cast<std::int64_t>(x[i] + 0.0);  // -0 becomes 0
+    const std::int64_t bits = all_bits & 0x7fffffffffffffff;
+    any |= all_bits;
     top = bits > top ? bits : top;
   }
+  *has_negative = any < 0;
   return std::bit_cast<double>(top);
 }
 

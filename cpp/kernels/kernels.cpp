@@ -20,8 +20,10 @@ std::vector<const Kernels*> runnable_kernels() {
   std::vector<const Kernels*> all{&baseline::table};
 #ifdef WEALD_X86_KERNELS
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2")) all.push_back(&avx2::table);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+  // What CMakeLists.txt lets the compiler use, no less.
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+  if (has_avx2) all.push_back(&avx2::table);
+  if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
     all.push_back(&avx512::table);
 #endif

@@ -96,8 +96,8 @@ struct Kernels {
   void (*gradients)(std::string_view loss, const Scored& rows, Range range, double* gradient,
                     double* hessian);
 
-  // The largest |x|.
-  double (*largest)(const double* x, std::int64_t n);
+  // The largest |x|, and whether one of them is negative.
+  double (*largest)(const double* x, std::int64_t n, bool* has_negative);
 
   // Sums of round(g * scale_g) and round(h * scale_h), each at most 2^20 in size, n <= 2^12; a
   // scale is given as two factors because it may be too large for one.

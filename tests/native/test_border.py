@@ -1,0 +1,127 @@
+"""The core trusts nothing from outside: what is damaged or out of range is refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from weald import BoostedTreesRegressor, _native
+from weald.data import Rows, bin_rows
+from weald.losses import BuiltinLoss
+from weald.trees import Forest, TreeGrower, TreeLimits
+
+
+def small_forest() -> Forest:
+    x = np.arange(40.0)[:, np.newaxis]
+    model = BoostedTreesRegressor(n_estimators=2, min_samples_leaf=5, max_leaf_nodes=4)
+    return model.fit(x, np.sin(x[:, 0])).forest_
+
+
+def changed(array: np.ndarray, place: int, value: float) -> np.ndarray:
+    copy = array.copy()
+    copy[place] = value
+    return copy
+
+
+DAMAGE = {
+    "a column that is not there": lambda f: {"feature": changed(f.feature, 0, 1)},
+    "a strange mark": lambda f: {"feature": changed(f.feature, 0, -2)},
+    "a right child that is the left": lambda f: {"right": changed(f.right, 0, 1)},
+    "a right child behind": lambda f: {"right": changed(f.right, 1, 0)},
+    "a right child far out": lambda f: {"right": changed(f.right, 0, 2**30)},
+    "a leaf that is not there": lambda f: {"right": changed(f.right, -1, 9)},
+    "a leaf named twice": lambda f: {
+        "right": changed(f.right, np.flatnonzero(f.feature < 0)[1], 0)
+    },
+    "no number as threshold": lambda f: {"threshold": changed(f.threshold, 0, np.nan)},
+    "an output that is not there": lambda f: {"output": changed(f.output, 0, 1)},
+    "a tree that begins before it ends": lambda f: {"first_node": changed(f.first_node, 1, 99)},
+    "leaves of another number": lambda f: {"first_leaf": changed(f.first_leaf, 1, 1)},
+    "arrays of other lengths": lambda f: {"threshold": f.threshold[:-1]},
+    "no columns": lambda _: {"n_columns": 0},
+}
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_a_damaged_forest_is_refused(what: str) -> None:
+    forest = small_forest()
+    damaged = replace(forest, **DAMAGE[what](forest))
+    with pytest.raises(ValueError, match="damaged|differ in length"):
+        damaged.predict(np.zeros((3, 1)), n_threads=1)
+
+
+def test_far_more_nodes_than_leaves_are_refused() -> None:
+    n = 20_001
+    feature, right = np.zeros(n, dtype=np.int32), np.full(n, n - 1, dtype=np.int32)
+    feature[-1], right[-1] = -1, 0
+    arrays = dict(
+        feature=feature,
+        threshold=np.zeros(n),
+        right=right,
+        missing_left=np.zeros(n, dtype=np.uint8),
+        value=np.ones((1, 1)),
+        first_node=np.array([0, n]),
+        first_leaf=np.array([0, 1]),
+        output=np.zeros(1, dtype=np.int32),
+        tree_weight=np.ones(1),
+        base_score=np.zeros(1),
+        n_columns=1,
+    )
+    with pytest.raises(ValueError, match="damaged"):
+        _native.Predictor(**arrays)
+
+
+@pytest.mark.parametrize("n_threads", [0, -1, 2000])
+def test_numbers_of_threads_are_checked(n_threads: int) -> None:
+    table = np.zeros((4, 2))
+    with pytest.raises(ValueError, match="n_threads"):
+        _native.find_cuts(table, None, 255, n_threads)
+    with pytest.raises(ValueError, match="n_threads"):
+        _native.hash_rows(table, np.zeros(4), n_threads)
+
+
+def test_losses_need_the_scores_they_know() -> None:
+    y, none = np.zeros(5), np.zeros((0, 5))
+    with pytest.raises(ValueError, match="there must be a score"):
+        BuiltinLoss("squared_error", 0, 1).gradients(y, none, None, none.copy(), none.copy())
+    two = np.zeros((2, 5))
+    with pytest.raises(ValueError, match="several scores"):
+        BuiltinLoss("squared_error", 2, 1).gradients(y, two, None, two.copy(), two.copy())
+
+
+def grown(X, g, h, cells: str = "automatic", copies=None, **limits):
+    table = np.array(X, dtype=float)[:, np.newaxis]
+    binned = bin_rows(Rows(table, np.zeros(len(table))), max_bins=255, n_threads=1)
+    limits = TreeLimits(max_leaf_nodes=2, min_gain=0.0, cells=cells, **limits)
+    grower = TreeGrower(binned, "newton", limits, n_threads=1)
+    return grower.on_sums(np.array([g], dtype=float), np.array(h, dtype=float), copies)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
+def test_hessians_are_finite_and_not_negative(bad: float) -> None:
+    with pytest.raises(ValueError, match="finite|negative"):
+        grown([0, 1, 2, 3], [1, 2, 3, 4], [1, bad, 1, 1])
+
+
+@pytest.mark.parametrize("copies", [[-1, 1, 1, 1], [2**40, 1, 1, 1]])
+def test_copies_are_in_range(copies: list[int]) -> None:
+    with pytest.raises(ValueError, match="copies"):
+        grown([0, 1, 2, 3], [1, 2, 3, 4], [1, 1, 1, 1], copies=np.array(copies, dtype=np.int64))
+
+
+@pytest.mark.parametrize("cells", ["packed", "wide"])
+@pytest.mark.parametrize(
+    ("X", "g", "h"),
+    [
+        ([0] * 5 + [1] * 2 + [np.nan] * 3, [-1] * 5 + [1] * 2 + [0] * 3, [1] * 7 + [0] * 3),
+        (
+            [0] * 5 + [1] * 3 + [np.nan] * 2,
+            [-1] * 5 + [0] * 3 + [1] * 2,
+            [1] * 5 + [0] * 3 + [1] * 2,
+        ),
+    ],
+    ids=["missing rows that weigh nothing", "present rows that weigh nothing"],
+)
+def test_rows_without_weight_still_count(cells: str, X, g, h) -> None:
+    tree = grown(X, g, h, cells, min_samples_leaf=4)
+    assert np.bincount(tree.leaf_of_row).tolist() == [5, 5]
