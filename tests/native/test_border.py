@@ -27,7 +27,9 @@ DAMAGE = {
     "a column that is not there": lambda f: {"feature": changed(f.feature, 0, 1)},
     "a strange mark": lambda f: {"feature": changed(f.feature, 0, -2)},
     "a right child that is the left": lambda f: {"right": changed(f.right, 0, 1)},
-    "a right child behind": lambda f: {"right": changed(f.right, 1, 0)},
+    "a right child behind": lambda f: {
+        "right": changed(f.right, np.flatnonzero(f.feature >= 0)[-1], 0)
+    },
     "a right child far out": lambda f: {"right": changed(f.right, 0, 2**30)},
     "a leaf that is not there": lambda f: {"right": changed(f.right, -1, 9)},
     "a leaf named twice": lambda f: {
@@ -54,19 +56,19 @@ def test_far_more_nodes_than_leaves_are_refused() -> None:
     n = 20_001
     feature, right = np.zeros(n, dtype=np.int32), np.full(n, n - 1, dtype=np.int32)
     feature[-1], right[-1] = -1, 0
-    arrays = dict(
-        feature=feature,
-        threshold=np.zeros(n),
-        right=right,
-        missing_left=np.zeros(n, dtype=np.uint8),
-        value=np.ones((1, 1)),
-        first_node=np.array([0, n]),
-        first_leaf=np.array([0, 1]),
-        output=np.zeros(1, dtype=np.int32),
-        tree_weight=np.ones(1),
-        base_score=np.zeros(1),
-        n_columns=1,
-    )
+    arrays = {
+        "feature": feature,
+        "threshold": np.zeros(n),
+        "right": right,
+        "missing_left": np.zeros(n, dtype=np.uint8),
+        "value": np.ones((1, 1)),
+        "first_node": np.array([0, n]),
+        "first_leaf": np.array([0, 1]),
+        "output": np.zeros(1, dtype=np.int32),
+        "tree_weight": np.ones(1),
+        "base_score": np.zeros(1),
+        "n_columns": 1,
+    }
     with pytest.raises(ValueError, match="damaged"):
         _native.Predictor(**arrays)
 
