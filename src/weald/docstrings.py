@@ -3,7 +3,7 @@
 import inspect
 import re
 
-_TITLE = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
+_TITLE = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
 
 
 def with_inherited_sections(cls: type) -> str:
@@ -14,7 +14,7 @@ def with_inherited_sections(cls: type) -> str:
     head, sections = _sections(cls)
     for title in ("Parameters", "Attributes"):
         entries: dict[str, str] = {}
-        for base in cls.__mro__:
+        for base in filter(lambda base: base is cls or _is_ours(base), cls.__mro__):
             for name, text in _entries(_sections(base)[1].get(title, "")):
                 entries.setdefault(name, text)
         if entries:
@@ -26,7 +26,7 @@ def with_inherited_sections(cls: type) -> str:
 
 def _sections(cls: type) -> tuple[str, dict[str, str]]:
     """The text before the first section, and the sections by title, of a class's own docstring."""
-    text = inspect.cleandoc(vars(cls).get("__doc__") or "") if _is_ours(cls) else ""
+    text = inspect.cleandoc(vars(cls).get("__doc__") or "")
     pieces = _TITLE.split(text)
     return pieces[0].strip(), dict(zip(pieces[1::2], pieces[2::2], strict=True))
 

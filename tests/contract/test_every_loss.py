@@ -145,18 +145,25 @@ def test_predictions_are_valid(name: str, n_scores: int) -> None:
     rng = np.random.default_rng(7)
     scores = rng.normal(size=(500, n_scores)) * 10.0 ** rng.integers(-5, 5, (500, 1))
     predictions = loss_of(name, n_scores).predictions(scores)
-    if name != "log_loss":
+    if name == "log_loss":
+        assert predictions.shape == (500, max(2, n_scores))
+        assert ((predictions >= 0) & (predictions <= 1)).all()
+        assert np.abs(predictions.sum(axis=1) - 1).max() < 1e-14
+    else:
         assert np.array_equal(predictions, scores)
-        return
-    assert predictions.shape == (500, max(2, n_scores))
-    assert ((predictions >= 0) & (predictions <= 1)).all()
-    assert np.abs(predictions.sum(axis=1) - 1).max() < 1e-14
-    if n_scores > 1:
-        shifted = loss_of(name, n_scores).predictions(scores + 3.0)
-        assert shifted == pytest.approx(predictions, abs=1e-11)
 
 
-@every_case
+@pytest.mark.parametrize("n_scores", [n for n in NUMBERS_OF_SCORES["log_loss"] if n > 1])
+def test_shares_do_not_change_when_all_scores_are_shifted(n_scores: int) -> None:
+    rng = np.random.default_rng(7)
+    scores = rng.normal(size=(500, n_scores)) * 10.0 ** rng.integers(-5, 5, (500, 1))
+    loss = loss_of("log_loss", n_scores)
+    assert loss.predictions(scores + 3.0) == pytest.approx(loss.predictions(scores), abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_scores"), [case for case in CASES if case[0] in ("log_loss", "squared_error")]
+)
 def test_gradient_is_prediction_minus_target(name: str, n_scores: int) -> None:
     """True of both: they are the losses of a mean and of shares."""
     rng = np.random.default_rng(8)
@@ -166,10 +173,8 @@ def test_gradient_is_prediction_minus_target(name: str, n_scores: int) -> None:
     if name == "log_loss":
         one_hot = np.eye(predictions.shape[1])[y.astype(int)]
         expected = (predictions - one_hot)[:, -n_scores:]
-    elif name == "squared_error":
-        expected = predictions - y[:, np.newaxis]
     else:
-        pytest.skip(f"not promised of {name}")
+        expected = predictions - y[:, np.newaxis]
     assert pytest.approx(expected, abs=1e-15) == gradient.T
 
 
@@ -197,14 +202,11 @@ def test_a_class_without_rows_has_a_finite_base_score() -> None:
         assert np.isfinite(base).all()
 
 
-@every_case
-def test_constant_targets_give_an_exact_base(name: str, n_scores: int) -> None:
-    if name != "squared_error":
-        return
-    for value in (0.1, -1e300, 1e-300, 7.0):
-        weight = np.random.default_rng(9).random(33)
-        base = loss_of(name, n_scores).base_scores(np.full(33, value), weight, None)
-        assert base.tolist() == [value]
+@pytest.mark.parametrize("value", [0.1, -1e300, 1e-300, 7.0])
+def test_constant_targets_give_an_exact_base_of_the_squared_error(value: float) -> None:
+    weight = np.random.default_rng(9).random(33)
+    base = loss_of("squared_error", 1).base_scores(np.full(33, value), weight, None)
+    assert base.tolist() == [value]
 
 
 def test_unknown_losses_and_wrong_shapes_are_refused() -> None:

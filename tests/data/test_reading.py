@@ -5,18 +5,15 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from originals import original
 from weald.data import reading
 from weald.data.reading import read
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from originals import original
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 

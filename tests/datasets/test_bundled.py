@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from originals import original
 from weald.data import reading
 from weald.datasets import load_optdigits, load_pima
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from originals import original
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 PIMA_NAMES = [

@@ -6,6 +6,7 @@ import platform
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,6 +53,9 @@ def compare(got: dict[str, str], golden: dict[str, str]) -> None:
     assert not changed, f"{changed}: {WHY}"
 
 
+on_x86 = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="names of x86 features"
+)
 PLAINEST = {
     "NPY_DISABLE_CPU_FEATURES": numpy_features(),
     # Names of glibc 2.33 and later, and those before.
@@ -66,7 +70,7 @@ def test_here_as_in_the_golden_file(golden: dict[str, str]) -> None:
     compare(printed(PYTHONHASHSEED="0"), golden)
 
 
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names of x86 features")
+@on_x86
 def test_with_the_plainest_code_of_numpy_glibc_and_openblas(golden: dict[str, str]) -> None:
     compare(printed(**PLAINEST), golden)
 
@@ -95,23 +99,90 @@ def test_the_instruction_set_can_be_chosen() -> None:
     assert run.stdout.strip() == plainest
 
 
-def test_numpy_obeys() -> None:
-    """The plainest code is really another one: the sine of a few numbers may differ, exp does."""
-    code = (
-        "import numpy as np, hashlib\n"
-        "x = np.arange(1, 200000) / 1234\n"
-        "print(hashlib.sha256(np.exp(x).tobytes() + np.sin(x).tobytes()).hexdigest())"
+# What a process computes with: NumPy's targets beyond its baseline, those that its functions were
+# really bound to (NumPy 2 tells), glibc's AVX2 and FMA (2.33 and later tell), OpenBLAS's kernels.
+SEEN = """
+import ctypes, json
+import numpy as np
+from threadpoolctl import threadpool_info
+try:
+    from numpy._core import _multiarray_umath as umath
+except ImportError:
+    from numpy.core import _multiarray_umath as umath
+# What brings AVX2: a level of x86-64 for NumPy 2.4 and later, a feature before.
+avx2 = "X86_V3" if "X86_V3" in umath.__cpu_dispatch__ else "AVX2"
+seen = {
+    "avx2": avx2 if umath.__cpu_features__["AVX2"] else None,
+    "numpy": [name for name in umath.__cpu_dispatch__ if umath.__cpu_features__[name]],
+    "functions": [], "glibc": None, "openblas": [],
+}
+if hasattr(np.lib, "introspect"):
+    info = np.lib.introspect.opt_func_info()
+    bound = {kind["current"] for kinds in info.values() for kind in kinds.values()}
+    seen["functions"] = sorted(name for name in bound if not name.startswith("baseline"))
+try:
+    leaf = ctypes.CDLL(None)["__x86_get_cpuid_feature_leaf"]
+except (AttributeError, OSError, TypeError):
+    pass
+else:
+    leaf.restype = ctypes.POINTER(ctypes.c_uint * 8)  # cpuid of eax to edx, then what is active
+    one, seven = leaf(0).contents, leaf(1).contents
+    bits = {"FMA": one[6] >> 12, "AVX2": seven[5] >> 5, "AVX512F": seven[5] >> 16}
+    seen["glibc"] = [name for name, value in bits.items() if value & 1]
+for library in threadpool_info():
+    if library["internal_api"] == "openblas":
+        seen["openblas"].append([library.get("architecture"), library["num_threads"]])
+print(json.dumps(seen))
+"""
+AVX2_KERNELS = {"Haswell", "Zen", "SkylakeX", "Cooperlake", "Sapphirerapids", "SapphireRapids"}
+
+
+def seen_by_a_process(**environment: str) -> dict[str, Any]:
+    run = subprocess.run(
+        [sys.executable, "-c", SEEN],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
-    hashes = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        ).stdout
-        for environment in ({}, PLAINEST)
-    }
-    if len(hashes) == 1:
-        pytest.skip(f"NumPy {np.__version__} computes the same here with and without SIMD")
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+@pytest.fixture(scope="module")
+def usual() -> dict[str, Any]:
+    return seen_by_a_process()
+
+
+@pytest.fixture(scope="module")
+def plainest() -> dict[str, Any]:
+    return seen_by_a_process(**PLAINEST)
+
+
+@on_x86
+def test_numpy_obeys(usual: dict[str, Any], plainest: dict[str, Any]) -> None:
+    """The environment of the plainest code really switches off all that NumPy would choose."""
+    if not usual["numpy"]:
+        pytest.skip("this machine has nothing beyond NumPy's baseline")
+    if usual["avx2"]:
+        assert usual["avx2"] in usual["numpy"]
+        assert usual["functions"] or not hasattr(np.lib, "introspect")
+    assert plainest["numpy"] == []
+    assert plainest["functions"] == []
+
+
+@on_x86
+def test_glibc_obeys(usual: dict[str, Any], plainest: dict[str, Any]) -> None:
+    if not usual["glibc"]:
+        pytest.skip("no glibc that tells what it uses, or nothing to switch off")
+    assert plainest["glibc"] == []
+
+
+@on_x86
+def test_openblas_obeys(usual: dict[str, Any], plainest: dict[str, Any]) -> None:
+    if not {name for name, _ in usual["openblas"]} & AVX2_KERNELS:
+        pytest.skip("NumPy has no OpenBLAS here, or one of plain kernels only")
+    for name, n_threads in plainest["openblas"]:
+        assert name not in AVX2_KERNELS
+        assert n_threads == 1

@@ -42,11 +42,14 @@ def _refuse_column(name: str, frame: "nw.DataFrame[Any]") -> None:
             f"Column {name!r} holds dates or times ({kind}); weald takes numbers only so far. "
             "Turn it into numbers first, such as days since a fixed date, year and weekday."
         )
-    if isinstance(kind, (nw.Categorical, nw.Enum)):
-        kind = column.cat.get_categories().dtype
-    if isinstance(kind, nw.String):
-        present = [(row, value) for row, value in enumerate(column.to_list()) if value is not None]
-        where = f" ({str(present[0][1])!r} in row {present[0][0]})" if present else ""
+    if not isinstance(kind, (nw.String, nw.Categorical, nw.Enum)):
+        return
+    # Categories may be numbers: the first one that is there tells.
+    missing = column.is_null().to_list()
+    row = missing.index(False) if False in missing else None
+    value = None if row is None else column.to_list()[row]
+    if isinstance(kind, nw.String) or isinstance(value, str):
+        where = "" if row is None else f" ({value!r} in row {row})"
         raise ValueError(
             f"Column {name!r} holds text{where}, which could not be converted to numbers; weald "
             "takes numbers only so far. Encode it, for example with scikit-learn's OrdinalEncoder."

@@ -1,0 +1,50 @@
+"""The example runs as a user would run it, and says what README.md promises."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import weald
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "optdigits.py"
+# Of this very package, installed or not.
+PACKAGES = str(Path(weald.__file__).resolve().parents[1])
+BRANCH = re.compile(r"[├└]─ (?:yes|no): ")
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    run = subprocess.run(
+        [sys.executable, "-X", "utf8", "-W", "error", str(EXAMPLE)],
+        env={**os.environ, "PYTHONPATH": PACKAGES},
+        cwd=tmp_path_factory.mktemp("elsewhere"),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert not run.stderr
+    return run.stdout
+
+
+def test_errors_and_accuracy_are_printed_and_agree(printed: str) -> None:
+    errors = re.findall(r"^errors=(\d+) of (\d+)$", printed, re.MULTILINE)
+    accuracy = re.findall(r"^accuracy=([\d.]+)%$", printed, re.MULTILINE)
+    assert len(errors) == len(accuracy) == 1
+    wrong, rows = map(int, errors[0])
+    assert rows == 1797
+    assert float(accuracy[0]) == pytest.approx(100 * (1 - wrong / rows), abs=0.005)
+    assert float(accuracy[0]) > 96
+
+
+def test_the_tree_asks_pixels_by_name(printed: str) -> None:
+    _, _, rest = printed.partition("The first tree")
+    tree = [line for line in rest.splitlines() if BRANCH.search(line)]
+    assert len(tree) > 4
+    for line in rest.splitlines()[1:2] + [line for line in tree if line.endswith("?")]:
+        assert re.search(r"pixel_\S+ (<= \S+( or missing)?|is there)\?$", line)
