@@ -5,6 +5,11 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+# Older narwhals know no times of day.
+_TEMPORAL = tuple(
+    getattr(nw, name) for name in ("Datetime", "Date", "Duration", "Time") if hasattr(nw, name)
+)
+
 
 def refuse_other_kinds(X: object) -> None:
     """Raise a TypeError or ValueError that names what weald cannot read as numbers.
@@ -37,7 +42,7 @@ def _refuse_column(name: str, frame: "nw.DataFrame[Any]") -> None:
         return  # scikit-learn's checks say what is wrong with names
     column = frame.get_column(name)
     kind = column.dtype
-    if isinstance(kind, (nw.Datetime, nw.Date, nw.Duration, nw.Time)):
+    if isinstance(kind, _TEMPORAL):
         raise TypeError(
             f"Column {name!r} holds dates or times ({kind}); weald takes numbers only so far. "
             "Turn it into numbers first, such as days since a fixed date, year and weekday."
