@@ -6,15 +6,15 @@ WHAT ?=
 PIP := -m pip install -qq --disable-pip-version-check --no-input
 SOURCES := $(shell find cpp src/weald -type f ! -name '*.so' ! -path '*__pycache__*')
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE NOTICE $(SOURCES)
-CPP := $(shell find cpp tests/native -name '*.cpp' -o -name '*.hpp')
+CPP := $(shell find cpp tests/native tests/portable benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTEST := -m pytest tests README.md --pyargs weald $(ARGS)
 
 # Two builds at once would only fight for the cores.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-floor bench micro check format stub sanitize clean \
-	lint types imports cpp-format stub-check size sanitize-package sanitize-pool
+.PHONY: help demo test test-floor bench micro check format stub sanitize portable clean \
+	lint types imports cpp-format stub-check size sanitize-package sanitize-pool portable-tools
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -136,6 +136,46 @@ build/pool_stress_%: tests/native/pool_stress.cpp $(wildcard cpp/parallel.*)
 		tests/native/pool_stress.cpp cpp/parallel.cpp -o $@
 SANITIZE_tsan := -fsanitize=thread
 SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+# --- other compilers and machines ---------------------------------------------------------------
+
+PORTABLE := gcc-x86_64 clang-x86_64 gcc-aarch64 clang-aarch64 windows
+COMPILER_gcc-x86_64 := x86_64-linux-gnu-g++
+COMPILER_clang-x86_64 := clang++ --target=x86_64-linux-gnu
+COMPILER_gcc-aarch64 := aarch64-linux-gnu-g++
+COMPILER_clang-aarch64 := clang++ --target=aarch64-linux-gnu
+COMPILER_windows := x86_64-w64-mingw32-g++-posix
+
+# Flags as in CMakeLists.txt.
+PORTABLE_FLAGS := -std=c++20 -O3 -DNDEBUG -ffp-contract=off -Icpp \
+	-Wall -Wextra -Wconversion -Wno-sign-conversion -Wno-psabi -Wshadow -Werror
+FLAGS_avx2 := -mavx2 -mbmi2
+FLAGS_avx512 := $(FLAGS_avx2) -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
+PORTABLE_SOURCES := $(wildcard cpp/*.cpp cpp/kernels/*.cpp) tests/portable/driver.cpp
+X86_ONLY := cpp/kernels/avx2.cpp cpp/kernels/avx512.cpp
+
+portable: $(PORTABLE:%=build/portable/%/driver.exe) ## g++ and clang, x86-64 and aarch64: the same bits; and it compiles for Windows
+	@sh tests/portable/compare.sh build/portable $(filter-out windows,$(PORTABLE))
+portable-tools:
+	@sh tests/portable/prerequisites.sh
+
+# $(call portable_object,build,source)
+define portable_object
+build/portable/$(1)/$(notdir $(2:.cpp=.o)): $(2) Makefile | portable-tools
+	@mkdir -p $$(@D)
+	@echo "$(1): $(2)"
+	@$(COMPILER_$(1)) $(PORTABLE_FLAGS) $(if $(filter %aarch64,$(1)),,-DWEALD_X86_KERNELS) \
+		$(FLAGS_$(basename $(notdir $(2)))) -MMD -MP -c $$< -o $$@
+endef
+# $(call portable_program,build,sources): without shared libraries, so that qemu needs no others.
+define portable_program
+build/portable/$(1)/driver.exe: $(patsubst %.cpp,build/portable/$(1)/%.o,$(notdir $(2)))
+	@$(COMPILER_$(1)) -static -pthread $$^ -o $$@
+$(foreach source,$(2),$(eval $(call portable_object,$(1),$(source))))
+endef
+$(foreach build,$(PORTABLE),$(eval $(call portable_program,$(build),\
+	$(if $(filter %aarch64,$(build)),$(filter-out $(X86_ONLY),$(PORTABLE_SOURCES)),$(PORTABLE_SOURCES)))))
+-include $(wildcard build/portable/*/*.d)
 
 clean: ## remove all that these commands have made
 	rm -rf build dist .venv-demo .venv-test .venv-floor .venv-bench .venv-check .venv-sanitize \

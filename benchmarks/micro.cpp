@@ -61,7 +61,8 @@ void histograms(const Kernels& kernel) {
            kernel.name, best_seconds([&] { add(nullptr, n_rows); }), 1.0 * n_rows * n_columns);
     for (const std::int64_t step : {3, 30}) {
       std::vector<Row> rows;
-      for (std::int64_t i = 0; i < n_rows; i += 1 + static_cast<std::int64_t>(mix(i) % (2 * step - 1)))
+      for (std::int64_t i = 0; i < n_rows;
+           i += 1 + static_cast<std::int64_t>(mix(i) % (2 * step - 1)))
         rows.push_back(static_cast<Row>(i));
       char what[64];
       std::snprintf(what, sizeof what, "histogram update, every %lldth row%s",
@@ -78,7 +79,8 @@ void partitions(const Kernels& kernel) {
   const Codes codes{data.data(), n_rows, n_columns, bins.data()};
   for (const std::int64_t step : {1, 3, 30}) {
     std::vector<Row> rows;
-    for (std::int64_t i = 0; i < n_rows; i += 1 + static_cast<std::int64_t>(mix(i) % (2 * step - 1)))
+    for (std::int64_t i = 0; i < n_rows;
+         i += 1 + static_cast<std::int64_t>(mix(i) % (2 * step - 1)))
       rows.push_back(static_cast<Row>(i));
     std::vector<Row> sent(rows.size());
     const auto n = static_cast<std::int64_t>(rows.size());
@@ -107,7 +109,8 @@ void searches(const Kernels& kernel) {
     LaneBests bests;
     report(missing ? "searched bin of a column, missing values" : "searched bin of a column",
            kernel.name, best_seconds([&] {
-             for (int i = 0; i < 100; ++i) kernel.search_packed(cells.data(), nullptr, 255, node, bests);
+             for (int i = 0; i < 100; ++i)
+               kernel.search_packed(cells.data(), nullptr, 255, node, bests);
            }),
            100.0 * 255 * lanes);
   }
@@ -122,12 +125,13 @@ void binning(const Kernels& kernel) {
   std::vector<Code> codes(x.size());
   const PaddedCuts<float> padded(cuts.data(), 254);
   const PaddedCuts<double> padded_double(cuts.data(), 254);
-  report("binned value, float32", kernel.name, best_seconds([&] {
-           kernel.encode_float(x.data(), 4096, padded, codes.data(), 1);
-         }, 99), 4096.0);
-  report("binned value, float64", kernel.name, best_seconds([&] {
-           kernel.encode_double(xd.data(), 4096, padded_double, codes.data(), 1);
-         }, 99), 4096.0);
+  report("binned value, float32", kernel.name,
+         best_seconds([&] { kernel.encode_float(x.data(), 4096, padded, codes.data(), 1); }, 99),
+         4096.0);
+  report("binned value, float64", kernel.name,
+         best_seconds(
+             [&] { kernel.encode_double(xd.data(), 4096, padded_double, codes.data(), 1); }, 99),
+         4096.0);
 }
 
 void prediction(const Kernels& kernel) {
@@ -142,7 +146,8 @@ void prediction(const Kernels& kernel) {
     }
     const std::size_t here = nodes.size();
     const std::uint64_t word = mix(here + 1);
-    nodes.push_back({static_cast<std::int32_t>(word % n_columns), 0, 1, static_cast<Code>(word >> 32)});
+    nodes.push_back(
+        {static_cast<std::int32_t>(word % n_columns), 0, 1, static_cast<Code>(word >> 32)});
     grow(leaves - leaves / 2, tree);
     nodes[here].right = static_cast<std::int32_t>(nodes.size()) - tree * (2 * n_leaves - 1);
     grow(leaves / 2, tree);
@@ -151,14 +156,14 @@ void prediction(const Kernels& kernel) {
   std::vector<double> values(n_trees * n_leaves, 0.5);
   std::vector<MaskTree> trees;
   for (int t = 0; t < n_trees; ++t)
-    trees.push_back({nodes.data() + t * (2 * n_leaves - 1), 2 * n_leaves - 1,
-                     values.data() + t * n_leaves, 0});
+    trees.push_back(
+        {nodes.data() + t * (2 * n_leaves - 1), 2 * n_leaves - 1, values.data() + t * n_leaves, 0});
   alignas(64) static Code codes[n_columns * mask_rows];
   for (std::size_t i = 0; i < sizeof codes; ++i) codes[i] = static_cast<Code>(mix(i));
   double sums[mask_rows] = {};
-  report("predicted row and tree of 31 leaves, coded", kernel.name, best_seconds([&] {
-           kernel.add_trees(trees.data(), n_trees, 1, codes, sums);
-         }, 99), 1.0 * n_trees * mask_rows);
+  report("predicted row and tree of 31 leaves, coded", kernel.name,
+         best_seconds([&] { kernel.add_trees(trees.data(), n_trees, 1, codes, sums); }, 99),
+         1.0 * n_trees * mask_rows);
 }
 
 }  // namespace

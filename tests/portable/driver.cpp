@@ -189,25 +189,36 @@ std::vector<double> predict(const Trees& trees, const Table<T>& table, int n_thr
 struct Setting {
   std::string name;
   TreeParams params;
+  std::vector<Cells> cells;  // of the newton criterion
   bool weighted, copied;
 };
 
-// Shallow trees on all rows; bounded ones on rows with weights and copies; trees too large for
-// masks.
-std::vector<Setting> settings() {
-  TreeParams plain, bounded, large;
-  plain.max_leaf_nodes = 31;
-  bounded.growth = Growth::depth_wise;
-  bounded.max_depth = 5;
-  bounded.split.min_samples_leaf = 20;
-  bounded.split.min_child_weight = 0.5;
-  bounded.split.penalty.l2 = 1.0;
-  large.split.min_samples_leaf = 2;
-  large.split.min_gain = -infinity;
-  large.max_leaf_nodes = 150;
-  return {{"plain", plain, false, false},
-          {"bounded", bounded, true, true},
-          {"large", large, false, true}};
+// Shallow trees on all rows.
+Setting plain() {
+  TreeParams params;
+  params.max_leaf_nodes = 31;
+  return {"plain", params, {Cells::packed, Cells::wide}, false, false};
+}
+
+// Every limit and penalty; rows have weights and copies.
+Setting bounded() {
+  TreeParams params;
+  params.growth = Growth::depth_wise;
+  params.max_depth = 5;
+  params.split.min_samples_leaf = 20;
+  params.split.min_child_weight = 0.5;
+  params.split.min_gain = 0x1p-10;
+  params.split.penalty.l2 = 1.0;
+  return {"bounded", params, {Cells::automatic, Cells::packed, Cells::wide}, true, true};
+}
+
+// Trees too large for masks, which also make splits that gain nothing; rows have copies.
+Setting large() {
+  TreeParams params;
+  params.max_leaf_nodes = max_mask_leaves + 10;
+  params.split.min_samples_leaf = 2;
+  params.split.min_gain = -infinity;
+  return {"large", params, {Cells::packed, Cells::wide}, false, true};
 }
 
 std::string_view name_of(Cells cells) {
@@ -229,14 +240,14 @@ class Subject {
     }
   }
 
-  void run() const {
+  void run(const std::vector<Setting>& settings) const {
     look_at_content();
     look_at_bins();
-    for (const Setting& setting : settings()) {
+    look_at_losses();
+    for (const Setting& setting : settings) {
       AllCriteria::for_each([&]<Criterion C>(C) {
         if (std::string_view(C::name) == Newton::name)
-          for (const Cells cells : {Cells::automatic, Cells::packed, Cells::wide})
-            boost_all(setting, cells);
+          for (const Cells cells : setting.cells) boost_all(setting, cells);
         else
           average(setting, C::name);
       });
@@ -263,6 +274,41 @@ class Subject {
                hash.add(binned.cuts.first);
                hash.add(binned.codes);
              });
+  }
+
+  // At scores of all sizes; trees know only as many as they have leaves.
+  void look_at_losses() const {
+    AllLosses::for_each([&]<Loss L>(L) {
+      const bool classifies = std::string_view(L::name) == LogLoss::name;
+      for (const int n_scores : {1, 3}) {
+        if (n_scores > 1 && !classifies) continue;
+        part(name_ + ", " + L::name + " of " + std::to_string(n_scores), [&](int n_threads,
+                                                                             Hash& hash) {
+          const std::vector<double> y = targets(classifies, n_scores > 1 ? n_scores : 2);
+          std::vector<double> scores, gradient, hessian;
+          for (std::int64_t i = 0; i < n_ * n_scores; ++i)
+            scores.push_back(even_draw(word_of(i, 1002)) *
+                             power_of_two(static_cast<int>(i % 11) - 4));
+          gradient.resize(scores.size());
+          hessian.resize(scores.size());
+          const Scored rows{y.data(), scores.data(), weight_.data(), copies_.data(), n_, n_scores};
+          gradients(L::name, rows, gradient.data(), hessian.data(), n_threads);
+          hash.add(gradient);
+          hash.add(hessian);
+          hash.add(mean_loss(L::name, rows, n_threads));
+          hash.add(predicted(L::name, scores, n_scores, n_threads));
+        });
+      }
+    });
+  }
+
+  static std::vector<double> predicted(std::string_view loss, const std::vector<double>& scores,
+                                       int n_scores, int n_threads) {
+    const int n_outputs = loss == LogLoss::name && n_scores == 1 ? 2 : n_scores;
+    const std::int64_t n_rows = static_cast<std::int64_t>(scores.size()) / n_scores;
+    std::vector<double> out(static_cast<std::size_t>(n_rows * n_outputs));
+    predictions(loss, scores.data(), n_rows, n_scores, n_outputs, out.data(), n_threads);
+    return out;
   }
 
   std::string title(const Setting& setting, std::string_view what) const {
@@ -327,23 +373,13 @@ class Subject {
       if (has_hessian) hash.add(hessian);
       hash.add(mean_loss(loss, rows, n_threads));
     }
-    const std::vector<double> predicted = predict(trees, data_.table, n_threads, hash);
+    const std::vector<double> fitted = predict(trees, data_.table, n_threads, hash);
     for (std::int64_t row = 0; row < n_; ++row)
       for (int k = 0; k < n_scores; ++k)
-        require(predicted[row * n_scores + k] == scores[k * n_ + row],
+        require(fitted[row * n_scores + k] == scores[k * n_ + row],
                 "a training row is predicted otherwise than it was fitted");
-    answer(loss, trees, n_threads, hash);
-  }
-
-  // Predictions for rows that were not learnt from.
-  void answer(std::string_view loss, const Trees& trees, int n_threads, Hash& hash) const {
-    const std::vector<double> scores = predict(trees, fresh_.table, n_threads, hash);
-    const int n_scores = static_cast<int>(trees.base_score.size());
-    const int n_outputs = loss == LogLoss::name && n_scores == 1 ? 2 : n_scores;
-    std::vector<double> out(static_cast<std::size_t>(fresh_.table.n_rows * n_outputs));
-    predictions(loss, scores.data(), fresh_.table.n_rows, n_scores, n_outputs, out.data(),
-                n_threads);
-    hash.add(out);
+    const std::vector<double> fresh = predict(trees, fresh_.table, n_threads, hash);
+    hash.add(predicted(loss, fresh, n_scores, n_threads));
   }
 
   // Trees that each learn the targets themselves: two outputs at once, or the classes.
@@ -440,9 +476,9 @@ int main(int argc, char** argv) {
   look_at<elementary::log1p>("log1p");
   look_at<elementary::sigmoid>("sigmoid");
   // Enough rows for several threads in every loop; then more columns than a tile has.
-  Subject<float>("long float", 34'000, 13).run();
-  Subject<double>("long double", 34'000, 13).run();
-  Subject<float>("wide float", 500, 75).run();
-  Subject<double>("wide double", 500, 75).run();
+  Subject<float>("long float", 34'000, 14).run({plain(), bounded(), large()});
+  Subject<double>("long double", 34'000, 14).run({bounded()});
+  Subject<float>("wide float", 300, 75).run({plain()});
+  Subject<double>("wide double", 300, 75).run({plain(), bounded(), large()});
   return 0;
 }

@@ -26,7 +26,7 @@ inline double even_draw(std::uint64_t word) {
 
 inline constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
-inline constexpr int n_kinds = 13;
+inline constexpr int n_kinds = 14;
 
 // Columns of every kind, over and over.
 inline double value_at(std::int64_t row, std::int64_t column) {
@@ -59,6 +59,8 @@ inline double value_at(std::int64_t row, std::int64_t column) {
       return 1e9 + static_cast<double>(below(word, 1000)) * 0x1p-7;
     case 11:  // near the first column
       return even_draw(word_of(row, column - 11)) + 0x1p-6 * even_draw(word);
+    case 12:  // the third column turned round: splits that differ in rounding only, if at all
+      return -static_cast<double>(below(word_of(row, column - 10), 50));
     default:  // any bits at all: numbers of all sizes, infinities, NaNs with and without sign
       return from_bits(word);
   }
