@@ -7,6 +7,7 @@
 #include "criteria/gini.hpp"
 #include "criteria/newton.hpp"
 #include "criteria/variance.hpp"
+#include "named_list.hpp"
 #include "shared.hpp"
 
 namespace weald {
@@ -22,18 +23,7 @@ concept Criterion = requires(const Sums& node, const Penalty& penalty, double x)
 };
 
 template <Criterion... All>
-struct CriterionList {
-  // Calls visit(criterion) for each in turn.
-  template <class F>
-  static void for_each(F&& visit) {
-    (visit(All{}), ...);
-  }
-  // Calls visit(criterion) for the one of that name; false if there is none.
-  template <class F>
-  static bool with_name(std::string_view name, F&& visit) {
-    return ((name == All::name && (visit(All{}), true)) || ...);
-  }
-};
+using CriterionList = NamedList<All...>;
 
 using AllCriteria = CriterionList<Newton, Variance, Gini, Entropy>;
 

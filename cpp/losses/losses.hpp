@@ -5,6 +5,7 @@
 
 #include "losses/log_loss.hpp"
 #include "losses/squared_error.hpp"
+#include "named_list.hpp"
 
 namespace weald {
 
@@ -20,16 +21,7 @@ concept Loss = requires(const Scored& rows, Range range, double x, int n_scores,
 };
 
 template <Loss... All>
-struct LossList {
-  template <class F>
-  static void for_each(F&& visit) {
-    (visit(All{}), ...);
-  }
-  template <class F>
-  static bool with_name(std::string_view name, F&& visit) {
-    return ((name == All::name && (visit(All{}), true)) || ...);
-  }
-};
+using LossList = NamedList<All...>;
 
 using AllLosses = LossList<SquaredError, LogLoss>;
 
