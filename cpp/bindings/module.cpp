@@ -1,9 +1,18 @@
 // The door to Python: check arrays, release the GIL, call the core; nothing else.
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+
 #include "bindings/border.hpp"
 #include "kernels/kernels.hpp"
 
 NB_MODULE(_native, m) {
-  weald::kernels();  // reads the environment: now, while nobody else can
+  // Read now, while nobody else can change the environment. A wish that cannot be granted is an
+  // ImportError: whoever forces an instruction set must not measure or test another one.
+  const char* const wanted = std::getenv("WEALD_INSTRUCTIONS");
+  if (wanted && *wanted && std::string_view(wanted) != weald::kernels().name)
+    throw std::runtime_error(std::string("WEALD_INSTRUCTIONS=") + wanted +
+                             " cannot run here; unset it, or see weald.show_config()");
   m.doc() = "The core: arrays in, arrays out.";
   m.def("usable_cores", &weald::usable_cores);
   m.def("instructions", [] { return std::string(weald::kernels().name); });

@@ -68,6 +68,7 @@ class Grower {
     }
     require(criterion_ != weald::Newton::name || (target.sums && target.n_channels == 1),
             "the newton criterion has one channel of sums");
+    require(criterion_ != weald::Entropy::name || target.classes, "entropy is of classes");
     std::int64_t n_copies = 0;
     for (std::int64_t row = 0; target.copies && row < view_.n_rows; ++row) {
       require(target.copies[row] >= 0 && target.copies[row] <= most_copies, "copies out of range");

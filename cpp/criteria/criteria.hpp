@@ -12,8 +12,8 @@
 
 namespace weald {
 
-// gain(split) = score(left) + score(right) - score(parent). `is_quadratic` says how a gain scales
-// when the channels are measured in another unit: by its square, or in proportion.
+// gain(split) = score(left) + score(right) - score(parent). A quadratic criterion lets its channels
+// be measured in any unit (a gain scales by its square); one that is not takes class weights only.
 template <class C>
 concept Criterion = requires(const Sums& node, const Penalty& penalty, double x) {
   { C::name } -> std::convertible_to<std::string_view>;

@@ -33,7 +33,7 @@ std::vector<const Kernels*> runnable_kernels() {
 const Kernels& kernels() {
   static const Kernels& chosen = []() -> const Kernels& {
     const auto all = runnable_kernels();
-    // A name that cannot run here is reported by weald.show_config(), not obeyed.
+    // Who asks compares the name with the wish: the core has no words for users.
     if (const char* wanted = std::getenv("WEALD_INSTRUCTIONS"))
       for (const Kernels* one : all)
         if (std::string_view(one->name) == wanted) return *one;

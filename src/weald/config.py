@@ -1,6 +1,5 @@
 """What this installation runs on."""
 
-import os
 import platform
 import sys
 
@@ -15,8 +14,8 @@ from weald.version import __version__
 def show_config() -> None:
     """Print versions, usable cores and the instruction set of the kernels.
 
-    The environment variable WEALD_INSTRUCTIONS (read when weald is first used) forces a plainer
-    set; all of them give the same models.
+    The environment variable WEALD_INSTRUCTIONS (read when weald is imported) forces one of the sets
+    that can run here, another name is an ImportError; all of them give the same models.
 
     Examples
     --------
@@ -24,7 +23,6 @@ def show_config() -> None:
     >>> weald.show_config()  # doctest: +ELLIPSIS
     weald ...
     """
-    wanted = os.environ.get("WEALD_INSTRUCTIONS")
     runnable = _native.runnable_instructions()
     lines = {
         "weald": __version__,
@@ -36,7 +34,5 @@ def show_config() -> None:
         "narwhals": narwhals.__version__,
         "platform": platform.platform(),
     }
-    if wanted is not None and wanted not in runnable:
-        lines["instructions"] += f"; WEALD_INSTRUCTIONS={wanted!r} cannot run here and is ignored"
     for name, text in lines.items():
         print(f"{name:13s} {text}")
