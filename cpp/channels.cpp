@@ -29,33 +29,13 @@ void reduce_rows(const Row* rows, std::int64_t n, int n_threads, const Partial& 
   });
 }
 
-// The larger of two sizes; a NaN counts as larger than all numbers, so that it is found.
-double larger(double size, double x) {
-  const double other = std::abs(x);
-  return other <= size ? size : other;
-}
-
-int bits_of(std::int64_t x) {
-  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x)));
-}
-
-// Bits of a first, coarse rounding of the values, whose sums tell how many bits each may have.
-constexpr int coarse_bits = 20;
-
-// Runs visit(begin, n) over short blocks of consecutive rows, in parallel, and merges its results.
-template <class Visit, class Merge>
-void reduce_blocks(std::int64_t n_rows, int n_threads, Visit visit, Merge merge) {
-  constexpr std::int64_t short_block = 4096;
-  std::mutex lock;
-  parallel_for((n_rows + block - 1) / block, n_rows < 2 * block ? 1 : n_threads,
-               [&](std::int64_t task, int) {
-                 const std::int64_t end = std::min(n_rows, (task + 1) * block);
-                 for (std::int64_t at = task * block; at < end; at += short_block) {
-                   const auto part = visit(at, std::min(short_block, end - at));
-                   const std::scoped_lock hold(lock);
-                   merge(part);
-                 }
-               });
+// One number a row, and no row more than once?
+bool can_be_pairs(const Target& target, std::int64_t n_rows) {
+  if (!target.sums || target.n_channels != 1 || (target.sums_per_weight && target.weight))
+    return false;
+  for (std::int64_t row = 0; target.copies && row < n_rows; ++row)
+    if (target.copies[row] > 1) return false;
+  return true;
 }
 
 }  // namespace
@@ -64,7 +44,11 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
                        std::int64_t n_seen, bool needs_count, Cells cells, int n_threads) {
   target_ = target;
   n_rows_ = n_rows;
-  const Extremes all = extremes(rows, n_seen, n_threads);
+  is_plain_ = can_be_pairs(target, n_rows);
+  const bool may_pack = cells != Cells::wide && target.sums && target.n_channels == 1;
+  if (may_pack) values_.resize(static_cast<std::size_t>(n_rows));
+  const Extremes all = may_pack && is_plain() ? packing_.look(pairs(), values_.data(), n_threads)
+                                              : extremes(rows, n_seen, n_threads);
   if (!std::isfinite(all.weight) || !std::isfinite(all.sum))
     throw std::invalid_argument("what a tree learns from must be finite numbers");
   if (all.has_negative_weight)
@@ -76,148 +60,83 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
   exact_sum_fixed_ = FixedPoint(sum_exponent_, exact_bits);
   weight_shift_ = exact_weight_fixed_.shift;
   sum_shift_ = target.classes ? weight_shift_ : exact_sum_fixed_.shift;
-  is_packed_ =
-      cells != Cells::wide && prepare_packed(all, rows, n_seen, cells == Cells::packed, n_threads);
-  if (!is_packed_) prepare_wide(all, rows, n_seen, needs_count, n_threads);
+  const bool must = cells == Cells::packed;
+  std::optional<Rounding> rounding;
+  if (may_pack)
+    rounding = is_plain() ? packing_.pack(pairs(), all, must, values_.data(), n_threads)
+                          : pack_repeated(all, rows, n_seen, must, n_threads);
+  is_packed_ = rounding.has_value();
+  if (is_packed_)
+    use_packed(*rounding, all);
+  else
+    prepare_wide(all, rows, n_seen, needs_count, n_threads);
 }
 
-Channels::Extremes Channels::extremes(const Row* rows, std::int64_t n, int n_threads) const {
+Extremes Channels::extremes(const Row* rows, std::int64_t n, int n_threads) const {
   Extremes all;
-  if (is_plain(n)) {
-    all.copies = n;
-    reduce_blocks(
-        n, n_threads,
-        [&](std::int64_t at, std::int64_t size) {
-          Extremes part;
-          bool is_negative;
-          part.sum = kernels().largest(target_.sums + at, size, &is_negative);
-          if (target_.weight)
-            part.weight = kernels().largest(target_.weight + at, size, &part.has_negative_weight);
-          return part;
-        },
-        [&](const Extremes& part) {
-          all.weight = larger(all.weight, part.weight);
-          all.sum = larger(all.sum, part.sum);
-          all.has_negative_weight |= part.has_negative_weight;
-        });
-    return all;
-  }
   reduce_rows(
       rows, n, n_threads, Extremes{},
       [&](Extremes& part, Row row) {
         if (target_.weight) {
-          part.weight = larger(part.weight, target_.weight[row]);
+          part.weight = Extremes::larger(part.weight, target_.weight[row]);
           part.has_negative_weight |= target_.weight[row] < 0.0;
         }
         if (target_.sums)
           for (int k = 0; k < target_.n_channels; ++k)
-            part.sum = larger(part.sum, sum_of_row(k, row));
+            part.sum = Extremes::larger(part.sum, sum_of_row(k, row));
         part.copies += copies_of(row);
       },
-      [&](const Extremes& part) {
-        all.weight = larger(all.weight, part.weight);
-        all.sum = larger(all.sum, part.sum);
-        all.copies += part.copies;
-        all.has_negative_weight |= part.has_negative_weight;
-      });
+      [&](const Extremes& part) { all.take(part); });
   return all;
 }
 
-// Fits the values into 32 bits each; false if that is too coarse and is not a must.
-bool Channels::prepare_packed(const Extremes& all, const Row* rows, std::int64_t n, bool must,
-                              int n_threads) {
-  // A rounding moves each copy by at most half a step; with 2^30 copies that could fill the field.
-  if (!target_.sums || target_.n_channels != 1 || all.copies >= (std::int64_t{1} << 30))
-    return false;
+// As Packing does it, for rows of several copies: their words are multiplied.
+std::optional<Rounding> Channels::pack_repeated(const Extremes& all, const Row* rows,
+                                                std::int64_t n, bool must, int n_threads) {
   const bool counts_copies = target_.weight == nullptr;
-  const FixedPoint coarse_sum(sum_exponent_, coarse_bits);
-  const FixedPoint coarse_weight(weight_exponent_, coarse_bits);
-  std::int64_t positive = 0, negative = 0, weight = 0;
-  Int128 squares = 0;
-  const auto merge = [&](const CoarseSums& part) {
-    positive += part.positive;
-    negative += part.negative;
-    weight += part.weight;
-    squares += part.squares;
-  };
-  if (is_plain(n)) {
-    reduce_blocks(
-        n, n_threads,
-        [&](std::int64_t at, std::int64_t size) {
-          return kernels().coarse_sums(target_.sums + at,
-                                       counts_copies ? nullptr : target_.weight + at, size,
-                                       coarse_sum.factors, coarse_weight.factors);
-        },
-        merge);
-  } else {
-    struct Part : CoarseSums {
-      Int128 all_squares = 0;  // a row may have 2^30 copies
-    };
-    reduce_rows(
-        rows, n, n_threads, Part{},
-        [&](Part& part, Row row) {
-          const std::int64_t copies = copies_of(row), g = coarse_sum(sum_of_row(0, row));
-          (g < 0 ? part.negative : part.positive) += copies * (g < 0 ? -g : g);
-          part.all_squares += static_cast<Int128>(g * g) * copies;
-          if (!counts_copies) part.weight += copies * coarse_weight(target_.weight[row]);
-        },
-        [&](const Part& part) {
-          merge(part);
-          squares += part.all_squares;
-        });
-  }
-  // The largest sum of either sign stays below 2^30, and rounding adds at most copies / 2 < 2^29.
-  const std::int64_t larger = std::max(positive, negative) + all.copies;
-  const int sum_bits = std::min(30, 30 - (bits_of(larger) - coarse_bits));
-  // Likewise for the hessians, which are never negative: below 2^31, plus rounding.
-  const int weight_bits =
-      counts_copies ? 0 : std::min(31, 31 - (bits_of(weight + all.copies) - coarse_bits));
-  // Steps in coarse units: one step is 2^(coarse_bits - bits).
-  const auto fine_enough = [&](Int128 mean_times_copies, int bits, int power) {
-    const int spare = power * (bits - coarse_bits - 8);  // mean >= 2^(8 - bits + coarse_bits)
-    const Int128 copies = all.copies;
-    return spare >= 0 ? (mean_times_copies << std::min(spare, 40)) >= copies
-                      : mean_times_copies >= (copies << std::min(-spare, 80));
-  };
-  if (!must && (!fine_enough(squares, sum_bits, 2) ||
-                (!counts_copies && !fine_enough(weight, weight_bits, 1))))
-    return false;
+  const FixedPoint coarse_sum(sum_exponent_, Coarse::bits);
+  const FixedPoint coarse_weight(weight_exponent_, Coarse::bits);
+  Coarse coarse;
+  reduce_rows(
+      rows, n, n_threads, Coarse{},
+      [&](Coarse& part, Row row) {
+        const std::int64_t copies = copies_of(row), g = coarse_sum(sum_of_row(0, row));
+        (g < 0 ? part.negative : part.positive) += copies * (g < 0 ? -g : g);
+        part.squares += static_cast<Int128>(g * g) * copies;
+        if (!counts_copies) part.weight += copies * coarse_weight(target_.weight[row]);
+      },
+      [&](const Coarse& part) { coarse.add(part); });
+  const auto rounding =
+      rounding_for(all, coarse, sum_exponent_, weight_exponent_, counts_copies, must);
+  if (!rounding) return {};
+  const FixedPoint sum_fixed = rounding->sum(), weight_fixed = rounding->weight();
+  std::int64_t total = 0;
+  reduce_rows(
+      rows, n, n_threads, std::int64_t{0},
+      [&](std::int64_t& part, Row row) {
+        const std::int64_t h = counts_copies ? 1 : weight_fixed(target_.weight[row]);
+        values_[row] = copies_of(row) * pack(sum_fixed(sum_of_row(0, row)), h);
+        part += values_[row];
+      },
+      [&](std::int64_t part) { total += part; });
+  totals_.assign(1, total);
+  return rounding;
+}
 
-  const FixedPoint sum_fixed(sum_exponent_, sum_bits), weight_fixed(weight_exponent_, weight_bits);
-  packed_sum_exponent_ = -sum_fixed.shift;
-  weight_step_ = counts_copies ? 1.0 : scale_by_power(1.0, -weight_fixed.shift);
-  packed_most_weight_ = counts_copies ? 1 : weight_fixed(all.weight);
+void Channels::use_packed(const Rounding& rounding, const Extremes& all) {
+  const bool counts_copies = target_.weight == nullptr;
+  packed_sum_exponent_ = -rounding.sum().shift;
+  weight_step_ = counts_copies ? 1.0 : scale_by_power(1.0, -rounding.weight().shift);
+  packed_most_weight_ = counts_copies ? 1 : rounding.weight()(all.weight);
   cell_size_ = 1;
   count_index_ = -1;
-  values_.resize(static_cast<std::size_t>(n_rows_));
-  std::int64_t total = 0;
-  const auto add = [&](std::int64_t part) { total += part; };
-  if (is_plain(n)) {
-    reduce_blocks(
-        n, n_threads,
-        [&](std::int64_t at, std::int64_t size) {
-          return kernels().pack_words(target_.sums + at,
-                                      counts_copies ? nullptr : target_.weight + at, size,
-                                      sum_fixed.factors, weight_fixed.factors, values_.data() + at);
-        },
-        add);
-  } else {
-    reduce_rows(
-        rows, n, n_threads, std::int64_t{0},
-        [&](std::int64_t& part, Row row) {
-          const std::int64_t h = counts_copies ? 1 : weight_fixed(target_.weight[row]);
-          values_[row] = copies_of(row) * pack(sum_fixed(sum_of_row(0, row)), h);
-          part += values_[row];
-        },
-        add);
-  }
-  totals_.assign(1, total);
-  return true;
+  if (is_plain()) totals_.assign(1, packing_.total());
 }
 
 void Channels::prepare_wide(const Extremes& all, const Row* rows, std::int64_t n, bool needs_count,
                             int n_threads) {
-  const int n_channels = target_.n_channels, bits = 62 - bits_of(all.copies);
+  const int n_channels = target_.n_channels,
+            bits = 62 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(all.copies)));
   const bool counts_copies = target_.weight == nullptr, own_count = needs_count && !counts_copies;
   const FixedPoint weight_fixed(weight_exponent_, counts_copies ? 0 : bits);
   const FixedPoint sum_fixed(sum_exponent_, bits);
@@ -279,7 +198,7 @@ void Channels::add_exact(const Row* rows, std::int64_t n, Int128* totals) const 
 
 void Channels::add_exact(std::int64_t begin, std::int64_t end, const std::int32_t* leaf_of_row,
                          Int128* totals) const {
-  if (is_plain(n_rows_)) {
+  if (is_plain() && !target_.copies) {
     for (std::int64_t row = begin; row < end; ++row) {
       Int128* const leaf = totals + leaf_of_row[row] * std::int64_t{2};
       leaf[0] += target_.weight ? exact_weight_fixed_(target_.weight[row]) : 1;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "exact_sum.hpp"
 #include "memory.hpp"
+#include "packing.hpp"
 #include "shared.hpp"
 
 namespace weald {
@@ -80,14 +82,10 @@ class Channels {
   const std::int64_t* values() const { return values_.data(); }
 
  private:
-  struct Extremes {
-    double weight = 0.0, sum = 0.0;
-    std::int64_t copies = 0;
-    bool has_negative_weight = false;
-  };
   Extremes extremes(const Row* rows, std::int64_t n, int n_threads) const;
-  bool prepare_packed(const Extremes& all, const Row* rows, std::int64_t n, bool must,
-                      int n_threads);
+  std::optional<Rounding> pack_repeated(const Extremes& all, const Row* rows, std::int64_t n,
+                                        bool must, int n_threads);
+  void use_packed(const Rounding& rounding, const Extremes& all);
   void prepare_wide(const Extremes& all, const Row* rows, std::int64_t n, bool needs_count,
                     int n_threads);
   void add_exact_row(Row row, Int128* totals) const;
@@ -95,22 +93,21 @@ class Channels {
     const double sum = target_.sums[channel * n_rows_ + row];
     return target_.sums_per_weight && target_.weight ? sum * target_.weight[row] : sum;
   }
-  // All rows count once and teach one number as it stands: they can be taken as plain arrays.
-  bool is_plain(std::int64_t n_seen) const {
-    return n_seen == n_rows_ && !target_.copies && target_.sums && target_.n_channels == 1 &&
-           !target_.sums_per_weight;
-  }
+  // A row teaches one number as it stands and counts once or not at all: see packing.hpp.
+  bool is_plain() const { return is_plain_; }
+  Pairs pairs() const { return {target_.sums, target_.weight, target_.copies, n_rows_}; }
   std::int64_t copies_of(Row row) const { return target_.copies ? target_.copies[row] : 1; }
 
   Target target_;
   std::int64_t n_rows_ = 0;
-  bool is_packed_ = false;
+  bool is_packed_ = false, is_plain_ = false;
   int cell_size_ = 2, count_index_ = -1;
   int weight_exponent_ = 0, sum_exponent_ = 0, packed_sum_exponent_ = 0;
   std::int64_t packed_most_weight_ = 1;
   double weight_step_ = 1.0, sum_step_ = 1.0;
   int weight_shift_ = 0, sum_shift_ = 0;
   FixedPoint exact_weight_fixed_, exact_sum_fixed_;
+  Packing packing_;
   LargeVector<std::int64_t> values_;
   std::vector<std::int64_t> totals_;
 };

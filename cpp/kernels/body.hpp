@@ -160,7 +160,7 @@ struct Ahead {
   std::int64_t n = 0;
 
   [[gnu::always_inline]] void ask(std::int64_t i) const {
-    if (i < n) __builtin_prefetch(base + rows[i] * stride);
+    if (i < n) __builtin_prefetch(base + rows[i] * stride, 0, 2);
   }
 };
 
