@@ -32,6 +32,8 @@ constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
 HistogramEngine::HistogramEngine(const Codes& codes, std::string_view criterion,
                                  const SplitLimits& limits, int n_threads, Sapling& sapling)
     : codes_(codes),
+      bundles_(codes, n_threads),
+      counted_(bundles_.any() ? bundles_.codes() : codes),
       criterion_(criterion),
       limits_(limits),
       n_threads_(n_threads),
@@ -50,7 +52,10 @@ HistogramEngine::HistogramEngine(const Codes& codes, std::string_view criterion,
 
 void HistogramEngine::start() {
   if (!layout_ || layout_->cell_size() != channels_.cell_size()) {
-    layout_.emplace(codes_, channels_.cell_size());
+    layout_.emplace(counted_, channels_.cell_size());
+    column_layout_.emplace(codes_, channels_.cell_size());
+    for (Expanded& one : expanded_)
+      one.cells.assign(static_cast<std::size_t>(bundles_.any() ? column_layout_->size() : 0), 0);
     pool_.clear();
   }
   free_slots_.resize(pool_.size());
@@ -79,7 +84,7 @@ std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
                             std::int64_t* const cells = cells_of(slots[worker]);
                             if (!std::exchange(is_clear[worker], 1))
                               std::fill_n(cells, layout_->size(), 0);
-                            add_rows(codes_, *layout_, channels_, count_left ? left : right, 0,
+                            add_rows(counted_, *layout_, channels_, count_left ? left : right, 0,
                                      count_left ? n_left : n_right, cells);
                           });
   for (std::size_t part = 0; part < slots.size(); ++part)
@@ -127,7 +132,7 @@ void HistogramEngine::give_slot(int slot) {
 // Adds the histograms of all slots to the first and gives the others back.
 void HistogramEngine::merge(const std::vector<int>& slots) {
   if (slots.size() < 2) return;
-  parallel_for(codes_.n_groups(), threads_for(0), [&](std::int64_t g, int) {
+  parallel_for(counted_.n_groups(), threads_for(0), [&](std::int64_t g, int) {
     const std::int64_t begin = layout_->group_begin(static_cast<int>(g));
     const std::int64_t end = layout_->group_end(static_cast<int>(g));
     std::int64_t* const sum = cells_of(slots[0]);
@@ -140,7 +145,7 @@ void HistogramEngine::merge(const std::vector<int>& slots) {
 }
 
 int HistogramEngine::threads_for(std::int64_t n_rows) const {
-  const std::int64_t work = n_rows * codes_.n_columns + layout_->size() / 2;
+  const std::int64_t work = n_rows * counted_.n_columns + column_layout_->size() / 2;
   return work < worth_a_thread ? 1 : n_threads_;
 }
 
@@ -159,7 +164,7 @@ int HistogramEngine::fill_histogram(int node) {
   parallel_for(n_parts, n_threads, [&](std::int64_t part, int) {
     const std::int64_t begin = n * part / n_parts, end = n * (part + 1) / n_parts;
     std::fill_n(cells_of(slots[part]), layout.size(), 0);
-    add_rows(codes_, layout, channels_, all_rows ? nullptr : rows + begin, begin, end - begin,
+    add_rows(counted_, layout, channels_, all_rows ? nullptr : rows + begin, begin, end - begin,
              cells_of(slots[part]));
   });
   merge(slots);
@@ -200,13 +205,34 @@ void HistogramEngine::subtract_group(int g, const Pair& pair) {
                      layout_->group_end(g) - begin);
 }
 
+// Where bundles are counted, subtracts and adds up the columns' own cells before they are searched.
+void HistogramEngine::make_ready(const Pair& pair) {
+  if (!bundles_.any()) return;
+  if (pair.subtract)
+    parallel_for(counted_.n_groups(), threads_for(0),
+                 [&](std::int64_t g, int) { subtract_group(static_cast<int>(g), pair); });
+  const int nodes[2] = {pair.wants_counted ? pair.counted : -1, pair.wants_rest ? pair.rest : -1};
+  parallel_for(2, threads_for(0), [&](std::int64_t i, int) {
+    expanded_[i].node = nodes[i];
+    if (nodes[i] >= 0)
+      bundles_.expand(*layout_, cells_of_node(nodes[i]), *column_layout_,
+                      expanded_[i].cells.data());
+  });
+}
+
+const std::int64_t* HistogramEngine::columns_of_node(int node) {
+  if (!bundles_.any()) return cells_of_node(node);
+  return expanded_[expanded_[0].node == node ? 0 : 1].cells.data();
+}
+
 // ---- searching ----
 
 void HistogramEngine::search(const Siblings& siblings) {
   const Pair pair = take_histograms(siblings);
   if (!pair.wants_counted && !pair.wants_rest)
-    settle(pair.counted, {});
-  else if (channels_.is_packed())
+    return settle(pair.counted, {});
+  make_ready(pair);
+  if (channels_.is_packed())
     search_packed(pair);
   else
     AllCriteria::with_name(criterion_, [&]<Criterion C>(C) { search_wide<C>(pair); });
@@ -214,19 +240,19 @@ void HistogramEngine::search(const Siblings& siblings) {
 
 template <Criterion C>
 void HistogramEngine::search_wide(const Pair& pair) {
-  const HistogramLayout& layout = *layout_;
+  const HistogramLayout& layout = *column_layout_;
   const auto n_groups = static_cast<std::size_t>(codes_.n_groups());
   std::vector<Split> found_counted(n_groups), found_rest(n_groups);
   const auto look = [&](int node, int g, Split& best) {
     SplitSearch<C> search(channels_, limits_, sapling_.totals_of(node));
-    const std::int64_t* const cells = cells_of_node(node);
+    const std::int64_t* const cells = columns_of_node(node);
     for (int column = g * lanes; column < g * lanes + codes_.lanes_of(g); ++column)
       search.try_column(column, cells + layout.column_begin(column), layout.bin_stride(),
                         codes_.n_bins[column], best);
   };
   parallel_for(codes_.n_groups(), threads_for(0), [&](std::int64_t task, int) {
     const int g = static_cast<int>(task);
-    if (pair.subtract) subtract_group(g, pair);
+    if (pair.subtract && !bundles_.any()) subtract_group(g, pair);
     if (pair.wants_counted) look(pair.counted, g, found_counted[g]);
     if (pair.wants_rest) look(pair.rest, g, found_rest[g]);
   });
@@ -244,17 +270,17 @@ void HistogramEngine::search_packed(const Pair& pair) {
   const auto n_groups = static_cast<std::size_t>(codes_.n_groups());
   std::vector<LaneBests> found_counted(n_groups), found_rest(n_groups);
   const auto search_of = [&](int node) {
-    return PackedSearch(codes_, *layout_, channels_, limits_, sapling_.totals_of(node)[0]);
+    return PackedSearch(codes_, *column_layout_, channels_, limits_, sapling_.totals_of(node)[0]);
   };
   parallel_for(codes_.n_groups(), threads_for(0), [&](std::int64_t task, int) {
     const int g = static_cast<int>(task);
-    const auto look = [&](int node) { return search_of(node).look(g, cells_of_node(node)); };
-    if (pair.subtract) subtract_group(g, pair);
+    const auto look = [&](int node) { return search_of(node).look(g, columns_of_node(node)); };
+    if (pair.subtract && !bundles_.any()) subtract_group(g, pair);
     if (pair.wants_counted) found_counted[g] = look(pair.counted);
     if (pair.wants_rest) found_rest[g] = look(pair.rest);
   });
   const auto decide = [&](int node, const std::vector<LaneBests>& found) {
-    return search_of(node).decide(found, cells_of_node(node), sapling_.rows_of(node),
+    return search_of(node).decide(found, columns_of_node(node), sapling_.rows_of(node),
                                   sapling_.nodes[node].n_rows());
   };
   settle(pair.counted, pair.wants_counted ? decide(pair.counted, found_counted) : Split{});
@@ -267,8 +293,8 @@ void HistogramEngine::settle(int i, const Split& found) {
   Node& node = sapling_.nodes[i];
   node.split = found;
   if (found.found()) {
-    const HistogramLayout& layout = *layout_;
-    const std::int64_t* const cells = cells_of_node(i) + layout.column_begin(found.column);
+    const HistogramLayout& layout = *column_layout_;
+    const std::int64_t* const cells = columns_of_node(i) + layout.column_begin(found.column);
     node.left_totals.assign(static_cast<std::size_t>(layout.cell_size()), 0);
     // Where no row is missing, bin 0 is an empty cell.
     for (int bin = found.missing_left ? 0 : 1; bin <= found.bin; ++bin)

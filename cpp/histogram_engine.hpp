@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bundles.hpp"
 #include "histogram.hpp"
 #include "memory.hpp"
 #include "shared.hpp"
@@ -37,11 +38,13 @@ class HistogramEngine : public SplitEngine {
   void search_wide(const Pair& pair);
   void search_packed(const Pair& pair);
   void subtract_group(int g, const Pair& pair);
+  void make_ready(const Pair& pair);
   void settle(int node, const Split& found);
 
   bool is_left_lighter(int parent) const;
   Partition::Test test_of(const Split& split) const;
   std::int64_t* cells_of_node(int node) { return cells_of(slot_of_[node]); }
+  const std::int64_t* columns_of_node(int node);
   std::int64_t* cells_of(int slot) { return pool_[slot].data(); }
   int take_slot();
   void give_slot(int slot);
@@ -50,17 +53,25 @@ class HistogramEngine : public SplitEngine {
   int threads_for(std::int64_t n_rows) const;
 
   Codes codes_;
+  Bundles bundles_;
+  Codes counted_;              // what histograms count: the codes, or the bundles if there are any
   LargeVector<Code> columns_;  // the codes column by column, for sending rows; empty: too large
   std::string_view criterion_;
   const SplitLimits& limits_;
   int n_threads_;
   Sapling& sapling_;
   const Channels& channels_;
-  std::optional<HistogramLayout> layout_;  // set when the first tree tells the size of a cell
+  // Set when the first tree tells the size of a cell: of what is counted, and of the columns.
+  std::optional<HistogramLayout> layout_, column_layout_;
 
   std::vector<std::vector<std::int64_t>> pool_;
   std::vector<int> free_slots_;
   std::vector<int> slot_of_;  // of each node's histogram in the pool; -1: not kept
+  struct Expanded {
+    int node = -1;
+    std::vector<std::int64_t> cells;
+  };
+  Expanded expanded_[2];      // with bundles: the columns' cells of the nodes being searched
   int sent_slot_ = -1;        // of the histogram counted while rows were sent; -1: none
 };
 

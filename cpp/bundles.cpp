@@ -1,0 +1,121 @@
+#include "bundles.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "parallel.hpp"
+
+namespace weald {
+namespace {
+
+constexpr int most_states = 256;  // a joint code fits one byte
+
+// Fewer rows are counted so fast that adding up the joint sums would cost more.
+constexpr std::int64_t least_rows = 16'384;
+
+// A column with more codes than this finds no partner worth having.
+constexpr int few_codes = 64;
+
+// Bundles a column is tried with, the newest first.
+constexpr std::size_t most_tries = 8;
+
+}  // namespace
+
+Bundles::Bundles(const Codes& codes, int n_threads) : n_rows_(codes.n_rows) {
+  if (codes.n_rows < least_rows) return;
+  std::vector<Bundle> open;
+  for (int column = 0; column < codes.n_columns; ++column) {
+    if (codes.n_bins[column] + 1 > few_codes) {
+      bundles_.push_back({{column}, {}, codes.n_bins[column] + 1, {}});
+      continue;
+    }
+    const std::size_t n_tries = std::min(open.size(), most_tries);
+    const bool found = std::any_of(open.rbegin(), open.rbegin() + static_cast<int>(n_tries),
+                                   [&](Bundle& one) { return try_to_add(one, codes, column); });
+    if (found) continue;
+    open.push_back({{}, {}, 1, LargeVector<Code>(static_cast<std::size_t>(n_rows_), Code{0})});
+    try_to_add(open.back(), codes, column);
+  }
+  std::move(open.begin(), open.end(), std::back_inserter(bundles_));
+  if (4 * bundles_.size() <= 3 * static_cast<std::size_t>(codes.n_columns))
+    gather(codes, n_threads);
+}
+
+// Adds a column if no more than 256 joint codes come of it.
+bool Bundles::try_to_add(Bundle& bundle, const Codes& codes, int column) const {
+  const int n_codes = codes.n_bins[column] + 1, group = column / lanes;
+  const Code* const code = codes.group(group) + column % lanes;
+  const std::int64_t stride = codes.stride(group);
+  std::vector<std::int16_t> state_of(static_cast<std::size_t>(bundle.n_states * n_codes), -1);
+  std::vector<std::pair<int, Code>> states;  // the joint code before, and the column's
+  LargeVector<Code> joint(static_cast<std::size_t>(n_rows_));
+  for (std::int64_t row = 0; row < n_rows_; ++row) {
+    const Code here = code[row * stride];
+    std::int16_t& state = state_of[bundle.joint[row] * n_codes + here];
+    if (state < 0) {
+      if (states.size() == most_states) return false;
+      state = static_cast<std::int16_t>(states.size());
+      states.emplace_back(bundle.joint[row], here);
+    }
+    joint[row] = static_cast<Code>(state);
+  }
+  const std::size_t width = bundle.columns.size();
+  std::vector<Code> held;
+  for (const auto& [before, here] : states) {
+    const auto old = bundle.held.begin() + static_cast<std::ptrdiff_t>(before * width);
+    held.insert(held.end(), old, old + static_cast<std::ptrdiff_t>(width));
+    held.push_back(here);
+  }
+  bundle.columns.push_back(column);
+  bundle.held = std::move(held);
+  bundle.n_states = static_cast<int>(states.size());
+  bundle.joint = std::move(joint);
+  return true;
+}
+
+// Writes the table of joint codes, and gives back what was needed to find them.
+void Bundles::gather(const Codes& codes, int n_threads) {
+  for (const Bundle& bundle : bundles_) n_bins_.push_back(bundle.n_states - 1);
+  const auto n_columns = static_cast<std::int64_t>(n_bins_.size());
+  counted_.resize(static_cast<std::size_t>(Codes::bytes(n_rows_, n_columns)));
+  const Codes counted = this->codes();
+  parallel_for(n_columns, n_threads, [&](std::int64_t task, int) {
+    const int to = static_cast<int>(task), group = to / lanes;
+    Bundle& bundle = bundles_[task];
+    Code* const out = counted_.data() + (counted.group(group) - counted.data) + to % lanes;
+    const std::int64_t stride = counted.stride(group);
+    for (std::int64_t row = 0; row < n_rows_; ++row)
+      out[row * stride] = bundle.joint.empty()
+                              ? codes.at(static_cast<Row>(row), bundle.columns[0])
+                              : bundle.joint[row];
+    bundle.joint = {};
+  });
+}
+
+void Bundles::expand(const HistogramLayout& from, const std::int64_t* counted,
+                     const HistogramLayout& to, std::int64_t* cells) const {
+  const int cell_size = from.cell_size();
+  for (std::size_t b = 0; b < bundles_.size(); ++b) {
+    const Bundle& bundle = bundles_[b];
+    const std::size_t width = bundle.columns.size();
+    const std::int64_t* const joint = counted + from.column_begin(static_cast<int>(b));
+    for (std::size_t i = 0; i < width; ++i) {
+      std::int64_t* const column = cells + to.column_begin(bundle.columns[i]);
+      const auto cell = [&](int code) { return column + code * to.bin_stride(); };
+      if (bundle.held.empty()) {
+        for (int code = 0; code < bundle.n_states; ++code)
+          std::copy_n(joint + code * from.bin_stride(), cell_size, cell(code));
+        continue;
+      }
+      for (int code = 0; code <= to.bins_of(bundle.columns[i] / lanes); ++code)
+        std::fill_n(cell(code), cell_size, 0);
+      for (int state = 0; state < bundle.n_states; ++state) {
+        const std::int64_t* const sum = joint + state * from.bin_stride();
+        std::int64_t* const into = cell(bundle.held[state * width + i]);
+        for (int c = 0; c < cell_size; ++c) into[c] += sum[c];
+      }
+    }
+  }
+}
+
+}  // namespace weald

@@ -1,0 +1,49 @@
+// Columns of few values, counted together: one code stands for what they hold jointly.
+//
+// Forty columns that say which of forty soils a field has hold only forty different rows: counted
+// as one column they cost a fortieth, and each column's own sums are added up from the joint ones.
+// Sums are integers, so the tree is the same. What counts is which rows occur, not which could.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "histogram.hpp"
+#include "memory.hpp"
+#include "shared.hpp"
+
+namespace weald {
+
+class Bundles {
+ public:
+  // Looks for bundles; there are none where they would not spare a good part of the counting.
+  explicit Bundles(const Codes& codes, int n_threads);
+
+  bool any() const { return !counted_.empty(); }
+
+  // The table to count instead: single columns as they are, and a column of joint codes per bundle.
+  Codes codes() const {
+    return {counted_.data(), n_rows_, static_cast<int>(n_bins_.size()), n_bins_.data()};
+  }
+
+  // From the cells of that table to those of the columns; cells past a column's bins are left alone.
+  void expand(const HistogramLayout& from, const std::int64_t* counted, const HistogramLayout& to,
+              std::int64_t* cells) const;
+
+ private:
+  struct Bundle {
+    std::vector<int> columns;
+    std::vector<Code> held;  // [state][column]: the codes a joint code stands for
+    int n_states = 1;
+    LargeVector<Code> joint;  // the joint code of every row, while bundles are looked for
+  };
+  bool try_to_add(Bundle& bundle, const Codes& codes, int column) const;
+  void gather(const Codes& codes, int n_threads);
+
+  std::int64_t n_rows_;
+  std::vector<Bundle> bundles_;  // in the order of the counted columns; a single column is one too
+  std::vector<std::int32_t> n_bins_;
+  LargeVector<Code> counted_;
+};
+
+}  // namespace weald
