@@ -85,9 +85,8 @@ void Bundles::gather(const Codes& codes, int n_threads) {
     Code* const out = counted_.data() + (counted.group(group) - counted.data) + to % lanes;
     const std::int64_t stride = counted.stride(group);
     for (std::int64_t row = 0; row < n_rows_; ++row)
-      out[row * stride] = bundle.joint.empty()
-                              ? codes.at(static_cast<Row>(row), bundle.columns[0])
-                              : bundle.joint[row];
+      out[row * stride] = bundle.joint.empty() ? codes.at(static_cast<Row>(row), bundle.columns[0])
+                                               : bundle.joint[row];
     bundle.joint = {};
   });
 }

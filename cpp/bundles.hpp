@@ -26,7 +26,8 @@ class Bundles {
     return {counted_.data(), n_rows_, static_cast<int>(n_bins_.size()), n_bins_.data()};
   }
 
-  // From the cells of that table to those of the columns; cells past a column's bins are left alone.
+  // From the cells of that table to those of the columns; cells past a column's bins are left
+  // alone.
   void expand(const HistogramLayout& from, const std::int64_t* counted, const HistogramLayout& to,
               std::int64_t* cells) const;
 

@@ -1,6 +1,7 @@
 #include "histogram_engine.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -20,12 +21,28 @@ constexpr std::int64_t worth_a_thread = 40'000;
 // Least rows of one thread where all rows of a node are counted.
 constexpr std::int64_t part_rows = 8'192;
 
-// Rows of one task where all rows are passed over, and of those that stay near meanwhile.
-constexpr std::int64_t block = 32'768, near_rows = 512;
+// Rows of one task where all rows are passed over.
+constexpr std::int64_t block = 32'768;
 
 // A second copy of the codes, column by column, may take this much: sending rows left and right
 // then reads a byte of each instead of a cache line.
 constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
+
+// Byte i of word k becomes byte k of word i: halves, then quarters, then neighbours change places.
+void turn_over(std::uint64_t (&words)[lanes]) {
+  const auto swap = [&](int distance, std::uint64_t mask) {
+    for (int i = 0; i < lanes; ++i) {
+      if (i & distance) continue;
+      std::uint64_t &a = words[i], &b = words[i + distance];
+      const std::uint64_t change = ((a >> (8 * distance)) ^ b) & mask;
+      b ^= change;
+      a ^= change << (8 * distance);
+    }
+  };
+  swap(4, 0x00000000ffffffff);
+  swap(2, 0x0000ffff0000ffff);
+  swap(1, 0x00ff00ff00ff00ff);
+}
 
 }  // namespace
 
@@ -39,14 +56,31 @@ HistogramEngine::HistogramEngine(const Codes& codes, std::string_view criterion,
       n_threads_(n_threads),
       sapling_(sapling),
       channels_(sapling.channels) {
-  if (codes.n_rows * codes.n_columns > columns_bytes) return;
-  columns_.resize(static_cast<std::size_t>(codes.n_rows * codes.n_columns));
-  parallel_for((codes.n_rows + block - 1) / block, n_threads, [&](std::int64_t task, int) {
-    const std::int64_t end = std::min((task + 1) * block, codes.n_rows);
-    for (std::int64_t begin = task * block; begin < end; begin += near_rows)
-      for (int column = 0; column < codes.n_columns; ++column)
-        for (std::int64_t row = begin; row < std::min(begin + near_rows, end); ++row)
-          columns_[column * codes.n_rows + row] = codes.at(static_cast<Row>(row), column);
+  if (codes.n_rows * codes.n_columns <= columns_bytes) copy_columns();
+}
+
+// Eight rows of a group are eight words of eight codes: turned over, they are eight codes of each
+// of its columns.
+void HistogramEngine::copy_columns() {
+  const std::int64_t n_rows = codes_.n_rows;
+  columns_.resize(static_cast<std::size_t>(n_rows * codes_.n_columns));
+  parallel_for((n_rows + block - 1) / block, n_threads_, [&](std::int64_t task, int) {
+    const std::int64_t end = std::min((task + 1) * block, n_rows);
+    for (int g = 0; g < codes_.n_groups(); ++g) {
+      const Code* const group = codes_.group(g);
+      Code* const columns = columns_.data() + std::int64_t{g} * lanes * n_rows;
+      const std::int64_t stride = codes_.stride(g);
+      const int n_lanes = codes_.lanes_of(g);
+      for (std::int64_t row = task * block; row < end; row += lanes) {
+        std::uint64_t words[lanes] = {};
+        const std::int64_t size = std::min<std::int64_t>(lanes, end - row);
+        for (std::int64_t i = 0; i < size; ++i)
+          std::memcpy(&words[i], group + (row + i) * stride, sizeof *words);
+        turn_over(words);
+        for (int lane = 0; lane < n_lanes; ++lane)
+          std::memcpy(columns + lane * n_rows + row, &words[lane], static_cast<std::size_t>(size));
+      }
+    }
   });
 }
 
@@ -229,8 +263,7 @@ const std::int64_t* HistogramEngine::columns_of_node(int node) {
 
 void HistogramEngine::search(const Siblings& siblings) {
   const Pair pair = take_histograms(siblings);
-  if (!pair.wants_counted && !pair.wants_rest)
-    return settle(pair.counted, {});
+  if (!pair.wants_counted && !pair.wants_rest) return settle(pair.counted, {});
   make_ready(pair);
   if (channels_.is_packed())
     search_packed(pair);

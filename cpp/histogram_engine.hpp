@@ -33,6 +33,7 @@ class HistogramEngine : public SplitEngine {
     bool subtract;  // the rest's histogram still is the parent's
   };
 
+  void copy_columns();
   Pair take_histograms(const Siblings& siblings);
   template <Criterion C>
   void search_wide(const Pair& pair);
@@ -71,8 +72,8 @@ class HistogramEngine : public SplitEngine {
     int node = -1;
     std::vector<std::int64_t> cells;
   };
-  Expanded expanded_[2];      // with bundles: the columns' cells of the nodes being searched
-  int sent_slot_ = -1;        // of the histogram counted while rows were sent; -1: none
+  Expanded expanded_[2];  // with bundles: the columns' cells of the nodes being searched
+  int sent_slot_ = -1;    // of the histogram counted while rows were sent; -1: none
 };
 
 }  // namespace weald

@@ -1,4 +1,6 @@
 // Growing trees and predicting with them.
+#include <cstring>
+
 #include "bindings/border.hpp"
 #include "criteria/criteria.hpp"
 #include "forest.hpp"
@@ -103,9 +105,14 @@ class Grower {
         const weald::Code* const group = view_.group(g);
         const std::int64_t stride = view_.stride(g);
         const int n_lanes = view_.lanes_of(g);
-        for (std::int64_t row = 0; row < view_.n_rows; ++row)
-          for (int lane = 0; lane < n_lanes; ++lane)
-            top[lane] = std::max(top[lane], group[row * stride + lane]);
+        typedef weald::Code Eight __attribute__((vector_size(weald::lanes)));
+        Eight most_of_lane = {};
+        for (std::int64_t row = 0; row < view_.n_rows; ++row) {
+          Eight here;
+          std::memcpy(&here, group + row * stride, sizeof here);
+          most_of_lane = here > most_of_lane ? here : most_of_lane;
+        }
+        for (int lane = 0; lane < n_lanes; ++lane) top[lane] = most_of_lane[lane];
       });
     });
     for (int column = 0; column < view_.n_columns; ++column) {
