@@ -17,6 +17,7 @@ class Partition {
  public:
   // All rows of positive copies (null: every row), in order.
   void start(std::int64_t n_rows, const std::int64_t* copies) {
+    n_rows_ = n_rows;
     rows_.resize(static_cast<std::size_t>(n_rows));
     if (!copies) {
       std::iota(rows_.begin(), rows_.end(), Row{0});
@@ -32,6 +33,7 @@ class Partition {
   }
 
   std::int64_t size() const { return static_cast<std::int64_t>(rows_.size()); }
+  bool holds_all_rows() const { return size() == n_rows_; }
   const Row* at(std::int64_t position) const { return rows_.data() + position; }
 
   // Into how many blocks `split` cuts so many rows: no more workers than that take part.
@@ -80,6 +82,7 @@ class Partition {
  private:
   static constexpr std::int64_t block = 8192;
 
+  std::int64_t n_rows_ = 0;  // of the table
   LargeVector<Row> rows_, spare_;
   std::vector<std::int64_t> lefts_;
 };

@@ -1,0 +1,284 @@
+#include "histogram_engine.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "kernels/kernels.hpp"
+#include "parallel.hpp"
+
+namespace weald {
+namespace {
+
+// Histograms kept for subtraction hold at most this many bytes; beyond it a node's histogram is
+// counted anew. Sums are integers, so the tree is the same either way.
+constexpr std::int64_t pool_bytes = std::int64_t{256} << 20;
+
+// Below this many additions a second thread costs more than it brings.
+constexpr std::int64_t worth_a_thread = 40'000;
+
+// Least rows of one thread where all rows of a node are counted.
+constexpr std::int64_t part_rows = 8'192;
+
+// Rows of one task where all rows are passed over, and of those that stay near meanwhile.
+constexpr std::int64_t block = 32'768, near_rows = 512;
+
+// A second copy of the codes, column by column, may take this much: sending rows left and right
+// then reads a byte of each instead of a cache line.
+constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
+
+}  // namespace
+
+HistogramEngine::HistogramEngine(const Codes& codes, std::string_view criterion,
+                                 const SplitLimits& limits, int n_threads, Sapling& sapling)
+    : codes_(codes),
+      criterion_(criterion),
+      limits_(limits),
+      n_threads_(n_threads),
+      sapling_(sapling),
+      channels_(sapling.channels) {
+  if (codes.n_rows * codes.n_columns > columns_bytes) return;
+  columns_.resize(static_cast<std::size_t>(codes.n_rows * codes.n_columns));
+  parallel_for((codes.n_rows + block - 1) / block, n_threads, [&](std::int64_t task, int) {
+    const std::int64_t end = std::min((task + 1) * block, codes.n_rows);
+    for (std::int64_t begin = task * block; begin < end; begin += near_rows)
+      for (int column = 0; column < codes.n_columns; ++column)
+        for (std::int64_t row = begin; row < std::min(begin + near_rows, end); ++row)
+          columns_[column * codes.n_rows + row] = codes.at(static_cast<Row>(row), column);
+  });
+}
+
+void HistogramEngine::start() {
+  if (!layout_ || layout_->cell_size() != channels_.cell_size()) {
+    layout_.emplace(codes_, channels_.cell_size());
+    pool_.clear();
+  }
+  free_slots_.resize(pool_.size());
+  std::iota(free_slots_.rbegin(), free_slots_.rend(), 0);
+  slot_of_.clear();
+  sent_slot_ = -1;
+}
+
+// ---- sending rows ----
+
+// The lighter child's histogram is counted on the way, while the rows' codes are near.
+std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
+  const Node& parent = sapling_.nodes[node];
+  const bool count_left = is_left_lighter(node);
+  const std::int64_t n_rows = parent.n_rows();
+  const int n_threads =
+      static_cast<int>(std::min<std::int64_t>(threads_for(n_rows), Partition::n_blocks(n_rows)));
+  std::vector<int> slots(looks_on ? static_cast<std::size_t>(n_threads) : 0);
+  for (int& slot : slots) slot = take_slot();
+  std::vector<char> is_clear(slots.size(), 0);
+  const std::int64_t middle =
+      sapling_.rows.split(parent.begin, parent.end, test_of(parent.split), n_threads,
+                          [&](const Row* left, std::int64_t n_left, const Row* right,
+                              std::int64_t n_right, int worker) {
+                            if (!looks_on) return;
+                            std::int64_t* const cells = cells_of(slots[worker]);
+                            if (!std::exchange(is_clear[worker], 1))
+                              std::fill_n(cells, layout_->size(), 0);
+                            add_rows(codes_, *layout_, channels_, count_left ? left : right, 0,
+                                     count_left ? n_left : n_right, cells);
+                          });
+  for (std::size_t part = 0; part < slots.size(); ++part)
+    if (!is_clear[part]) std::fill_n(cells_of(slots[part]), layout_->size(), 0);
+  merge(slots);
+  sent_slot_ = looks_on ? slots[0] : -1;
+  return middle;
+}
+
+bool HistogramEngine::is_left_lighter(int parent) const {
+  const std::int64_t total = sapling_.totals_of(parent)[0];
+  const std::int64_t left = sapling_.nodes[parent].left_totals[0];
+  return channels_.is_packed() ? packed_h(left) <= packed_h(total - left) : left <= total - left;
+}
+
+Partition::Test HistogramEngine::test_of(const Split& split) const {
+  const Code offset = split.missing_left ? 0 : 1;
+  const Code limit = static_cast<Code>(split.bin - offset);
+  if (!columns_.empty()) return {columns_.data() + split.column * codes_.n_rows, 1, offset, limit};
+  const int g = split.column / lanes;
+  return {codes_.group(g) + split.column % lanes, codes_.stride(g), offset, limit};
+}
+
+void HistogramEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const {
+  walk_unseen_rows(tree, channels_.target().copies, codes_.n_rows, n_threads_, leaf_of_row,
+                   [&](Row row, int column) { return codes_.at(row, column); });
+}
+
+// ---- histograms ----
+
+int HistogramEngine::take_slot() {
+  if (free_slots_.empty()) {
+    pool_.emplace_back(static_cast<std::size_t>(layout_->size()));
+    return static_cast<int>(pool_.size()) - 1;
+  }
+  const int slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
+}
+
+void HistogramEngine::give_slot(int slot) {
+  if (slot >= 0) free_slots_.push_back(slot);
+}
+
+// Adds the histograms of all slots to the first and gives the others back.
+void HistogramEngine::merge(const std::vector<int>& slots) {
+  if (slots.size() < 2) return;
+  parallel_for(codes_.n_groups(), threads_for(0), [&](std::int64_t g, int) {
+    const std::int64_t begin = layout_->group_begin(static_cast<int>(g));
+    const std::int64_t end = layout_->group_end(static_cast<int>(g));
+    std::int64_t* const sum = cells_of(slots[0]);
+    for (std::size_t part = 1; part < slots.size(); ++part) {
+      const std::int64_t* const more = cells_of(slots[part]);
+      for (std::int64_t i = begin; i < end; ++i) sum[i] += more[i];
+    }
+  });
+  for (std::size_t part = 1; part < slots.size(); ++part) give_slot(slots[part]);
+}
+
+int HistogramEngine::threads_for(std::int64_t n_rows) const {
+  const std::int64_t work = n_rows * codes_.n_columns + layout_->size() / 2;
+  return work < worth_a_thread ? 1 : n_threads_;
+}
+
+// Counts a node's rows and returns the slot of the histogram.
+int HistogramEngine::fill_histogram(int node) {
+  const HistogramLayout& layout = *layout_;
+  const std::int64_t n = sapling_.nodes[node].n_rows();
+  const int n_threads = threads_for(n);
+  const std::int64_t fitting = std::max<std::int64_t>(1, pool_bytes / (8 * layout.size()));
+  const std::int64_t n_parts =
+      std::clamp<std::int64_t>(n / part_rows, 1, std::min<std::int64_t>(n_threads, fitting));
+  std::vector<int> slots(static_cast<std::size_t>(n_parts));
+  for (int& slot : slots) slot = take_slot();
+  const bool all_rows = n == codes_.n_rows;  // then they are in order
+  const Row* const rows = sapling_.rows_of(node);
+  parallel_for(n_parts, n_threads, [&](std::int64_t part, int) {
+    const std::int64_t begin = n * part / n_parts, end = n * (part + 1) / n_parts;
+    std::fill_n(cells_of(slots[part]), layout.size(), 0);
+    add_rows(codes_, layout, channels_, all_rows ? nullptr : rows + begin, begin, end - begin,
+             cells_of(slots[part]));
+  });
+  merge(slots);
+  return slots[0];
+}
+
+// Gives the two nodes their histograms: one was counted while rows were sent, the other is what
+// is left of the parent's, or counted now where that was not kept.
+HistogramEngine::Pair HistogramEngine::take_histograms(const Siblings& siblings) {
+  slot_of_.resize(sapling_.nodes.size(), -1);
+  if (siblings.parent < 0) {
+    if (siblings.wants_left) slot_of_[siblings.left] = fill_histogram(siblings.left);
+    return {siblings.left, -1, siblings.wants_left, false, false};
+  }
+  Pair pair{siblings.left, siblings.right, siblings.wants_left, siblings.wants_right, false};
+  const auto left = sapling_.totals_of(siblings.left), right = sapling_.totals_of(siblings.right);
+  const auto weight = [&](const std::int64_t* totals) {
+    return channels_.is_packed() ? packed_h(totals[0]) : totals[0];
+  };
+  if (!(weight(left) <= weight(right))) {
+    std::swap(pair.counted, pair.rest);
+    std::swap(pair.wants_counted, pair.wants_rest);
+  }
+  const int parent_slot = std::exchange(slot_of_[siblings.parent], -1);
+  pair.subtract = pair.wants_rest && parent_slot >= 0;
+  slot_of_[pair.counted] = std::exchange(sent_slot_, -1);
+  if (pair.subtract)
+    slot_of_[pair.rest] = parent_slot;
+  else
+    give_slot(parent_slot);
+  if (pair.wants_rest && !pair.subtract) slot_of_[pair.rest] = fill_histogram(pair.rest);
+  return pair;
+}
+
+void HistogramEngine::subtract_group(int g, const Pair& pair) {
+  const std::int64_t begin = layout_->group_begin(g);
+  kernels().subtract(cells_of_node(pair.rest) + begin, cells_of_node(pair.counted) + begin,
+                     layout_->group_end(g) - begin);
+}
+
+// ---- searching ----
+
+void HistogramEngine::search(const Siblings& siblings) {
+  const Pair pair = take_histograms(siblings);
+  if (!pair.wants_counted && !pair.wants_rest)
+    settle(pair.counted, {});
+  else if (channels_.is_packed())
+    search_packed(pair);
+  else
+    AllCriteria::with_name(criterion_, [&]<Criterion C>(C) { search_wide<C>(pair); });
+}
+
+template <Criterion C>
+void HistogramEngine::search_wide(const Pair& pair) {
+  const HistogramLayout& layout = *layout_;
+  const auto n_groups = static_cast<std::size_t>(codes_.n_groups());
+  std::vector<Split> found_counted(n_groups), found_rest(n_groups);
+  const auto look = [&](int node, int g, Split& best) {
+    SplitSearch<C> search(channels_, limits_, sapling_.totals_of(node));
+    const std::int64_t* const cells = cells_of_node(node);
+    for (int column = g * lanes; column < g * lanes + codes_.lanes_of(g); ++column)
+      search.try_column(column, cells + layout.column_begin(column), layout.bin_stride(),
+                        codes_.n_bins[column], best);
+  };
+  parallel_for(codes_.n_groups(), threads_for(0), [&](std::int64_t task, int) {
+    const int g = static_cast<int>(task);
+    if (pair.subtract) subtract_group(g, pair);
+    if (pair.wants_counted) look(pair.counted, g, found_counted[g]);
+    if (pair.wants_rest) look(pair.rest, g, found_rest[g]);
+  });
+  const auto best_of = [](const std::vector<Split>& found) {
+    Split best;
+    for (const Split& split : found)
+      if (split.gain > best.gain) best = split;
+    return best;
+  };
+  settle(pair.counted, best_of(found_counted));
+  if (pair.wants_rest) settle(pair.rest, best_of(found_rest));
+}
+
+void HistogramEngine::search_packed(const Pair& pair) {
+  const auto n_groups = static_cast<std::size_t>(codes_.n_groups());
+  std::vector<LaneBests> found_counted(n_groups), found_rest(n_groups);
+  const auto search_of = [&](int node) {
+    return PackedSearch(codes_, *layout_, channels_, limits_, sapling_.totals_of(node)[0]);
+  };
+  parallel_for(codes_.n_groups(), threads_for(0), [&](std::int64_t task, int) {
+    const int g = static_cast<int>(task);
+    const auto look = [&](int node) { return search_of(node).look(g, cells_of_node(node)); };
+    if (pair.subtract) subtract_group(g, pair);
+    if (pair.wants_counted) found_counted[g] = look(pair.counted);
+    if (pair.wants_rest) found_rest[g] = look(pair.rest);
+  });
+  const auto decide = [&](int node, const std::vector<LaneBests>& found) {
+    return search_of(node).decide(found, cells_of_node(node), sapling_.rows_of(node),
+                                  sapling_.nodes[node].n_rows());
+  };
+  settle(pair.counted, pair.wants_counted ? decide(pair.counted, found_counted) : Split{});
+  if (pair.wants_rest) settle(pair.rest, decide(pair.rest, found_rest));
+}
+
+// Notes the split found for a node. Its histogram is kept for its children, if there will be any
+// and there is room.
+void HistogramEngine::settle(int i, const Split& found) {
+  Node& node = sapling_.nodes[i];
+  node.split = found;
+  if (found.found()) {
+    const HistogramLayout& layout = *layout_;
+    const std::int64_t* const cells = cells_of_node(i) + layout.column_begin(found.column);
+    node.left_totals.assign(static_cast<std::size_t>(layout.cell_size()), 0);
+    // Where no row is missing, bin 0 is an empty cell.
+    for (int bin = found.missing_left ? 0 : 1; bin <= found.bin; ++bin)
+      for (int c = 0; c < layout.cell_size(); ++c)
+        node.left_totals[c] += cells[bin * layout.bin_stride() + c];
+  }
+  const auto in_use = static_cast<std::int64_t>(pool_.size() - free_slots_.size());
+  const bool too_many = in_use > 2 && in_use * layout_->size() * 8 > pool_bytes;
+  if (found.found() && !too_many) return;
+  give_slot(std::exchange(slot_of_[i], -1));
+}
+
+}  // namespace weald

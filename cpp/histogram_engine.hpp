@@ -1,0 +1,67 @@
+// Splits found in histograms of codes: one child is counted, the other is what is left.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "histogram.hpp"
+#include "memory.hpp"
+#include "shared.hpp"
+#include "split_engine.hpp"
+#include "splitting.hpp"
+
+namespace weald {
+
+class HistogramEngine : public SplitEngine {
+ public:
+  HistogramEngine(const Codes& codes, std::string_view criterion, const SplitLimits& limits,
+                  int n_threads, Sapling& sapling);
+
+  void start() override;
+  std::int64_t send_rows(int node, bool looks_on) override;
+  void search(const Siblings& siblings) override;
+  void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const override;
+
+ private:
+  // Two new nodes: the one whose histogram is counted and the one that is the rest.
+  struct Pair {
+    int counted, rest;
+    bool wants_counted, wants_rest;
+    bool subtract;  // the rest's histogram still is the parent's
+  };
+
+  Pair take_histograms(const Siblings& siblings);
+  template <Criterion C>
+  void search_wide(const Pair& pair);
+  void search_packed(const Pair& pair);
+  void subtract_group(int g, const Pair& pair);
+  void settle(int node, const Split& found);
+
+  bool is_left_lighter(int parent) const;
+  Partition::Test test_of(const Split& split) const;
+  std::int64_t* cells_of_node(int node) { return cells_of(slot_of_[node]); }
+  std::int64_t* cells_of(int slot) { return pool_[slot].data(); }
+  int take_slot();
+  void give_slot(int slot);
+  int fill_histogram(int node);
+  void merge(const std::vector<int>& slots);
+  int threads_for(std::int64_t n_rows) const;
+
+  Codes codes_;
+  LargeVector<Code> columns_;  // the codes column by column, for sending rows; empty: too large
+  std::string_view criterion_;
+  const SplitLimits& limits_;
+  int n_threads_;
+  Sapling& sapling_;
+  const Channels& channels_;
+  std::optional<HistogramLayout> layout_;  // set when the first tree tells the size of a cell
+
+  std::vector<std::vector<std::int64_t>> pool_;
+  std::vector<int> free_slots_;
+  std::vector<int> slot_of_;  // of each node's histogram in the pool; -1: not kept
+  int sent_slot_ = -1;        // of the histogram counted while rows were sent; -1: none
+};
+
+}  // namespace weald

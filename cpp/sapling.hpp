@@ -1,0 +1,70 @@
+// A tree while it grows: its nodes, which rows they hold, and what these add up to.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "channels.hpp"
+#include "partition.hpp"
+#include "splitting.hpp"
+
+namespace weald {
+
+struct Node {
+  std::int64_t begin, end;  // its rows in the partition
+  int depth;
+  int left = -1, right = -1;                   // numbers of its children; -1: it is a leaf
+  Split split{};                               // the best one, if there is any
+  std::vector<std::int64_t> left_totals = {};  // the integer sums of the split's left side
+
+  std::int64_t n_rows() const { return end - begin; }
+};
+
+struct Sapling {
+  Channels channels;
+  Partition rows;
+  std::vector<Node> nodes;           // the root first, children after their parent
+  std::vector<std::int64_t> totals;  // [node][cell]
+  std::int64_t n_leaves = 1;
+
+  // A root that holds all rows of the partition.
+  void start() {
+    nodes.clear();
+    totals.clear();
+    n_leaves = 1;
+    add(0, rows.size(), 0, channels.totals());
+  }
+
+  // Makes a node's children: its rows from `middle` on are those of the right one.
+  void divide(int node, std::int64_t middle) {
+    const std::vector<std::int64_t> left = std::move(nodes[node].left_totals);
+    std::vector<std::int64_t> right(totals_of(node), totals_of(node) + channels.cell_size());
+    for (std::size_t c = 0; c < right.size(); ++c) right[c] -= left[c];
+    const std::int64_t begin = nodes[node].begin, end = nodes[node].end;
+    const int depth = nodes[node].depth + 1;
+    const int first = add(begin, middle, depth, left.data());
+    const int second = add(middle, end, depth, right.data());
+    nodes[node].left = first;
+    nodes[node].right = second;
+    ++n_leaves;
+  }
+
+  const std::int64_t* totals_of(int node) const {
+    return totals.data() + static_cast<std::int64_t>(node) * channels.cell_size();
+  }
+  const Row* rows_of(int node) const { return rows.at(nodes[node].begin); }
+  std::int64_t copies_in(int node) const {
+    if (const int count = channels.count_index(); count >= 0) return totals_of(node)[count];
+    return channels.count(rows_of(node), nodes[node].n_rows());
+  }
+
+ private:
+  int add(std::int64_t begin, std::int64_t end, int depth, const std::int64_t* sums) {
+    nodes.push_back({begin, end, depth});
+    totals.insert(totals.end(), sums, sums + channels.cell_size());
+    return static_cast<int>(nodes.size()) - 1;
+  }
+};
+
+}  // namespace weald

@@ -1,0 +1,37 @@
+// What the growth loop asks of an engine: the best splits of nodes, and rows sent by them.
+#pragma once
+
+#include <cstdint>
+
+#include "sapling.hpp"
+#include "tree.hpp"
+
+namespace weald {
+
+// Two new nodes, or the root alone, and whether a split of each is wanted.
+struct Siblings {
+  int parent;  // -1: there is only the root, as the left one
+  int left, right;
+  bool wants_left, wants_right;
+};
+
+class SplitEngine {
+ public:
+  virtual ~SplitEngine() = default;
+
+  // Begins a tree: the sapling's channels are prepared and its root holds all rows.
+  virtual void start() = 0;
+
+  // Sends the rows of a node left and right, as its split says, and returns where the right ones
+  // begin. `looks_on`: a split of its children may be wanted next.
+  virtual std::int64_t send_rows(int node, bool looks_on) = 0;
+
+  // Finds the best split of those who want one, with the sums of its left side, and forgets what
+  // it kept of their parent.
+  virtual void search(const Siblings& siblings) = 0;
+
+  // Writes the leaf of every row that no node holds, because it has no copies.
+  virtual void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const = 0;
+};
+
+}  // namespace weald

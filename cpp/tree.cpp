@@ -1,0 +1,155 @@
+#include "tree.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace weald {
+namespace {
+
+// Rows of one task where all rows are passed over.
+constexpr std::int64_t block = 32'768;
+
+// Which node stands where, in pre-order.
+struct Order {
+  std::vector<int> nodes;           // by their place
+  std::vector<std::int32_t> right;  // of each place, as in Tree
+  std::vector<int> leaf;            // of each node, its number among the leaves; -1: none
+
+  explicit Order(const Sapling& sapling) : leaf(sapling.nodes.size(), -1) {
+    std::int32_t n_leaves = 0;
+    std::vector<std::pair<int, int>> stack{{0, -1}};  // a node; the place it is the right child of
+    while (!stack.empty()) {
+      const auto [i, parent] = stack.back();
+      stack.pop_back();
+      const Node& node = sapling.nodes[i];
+      const int place = static_cast<int>(nodes.size());
+      nodes.push_back(i);
+      if (parent >= 0) right[parent] = place;
+      const bool is_leaf = node.left < 0;
+      right.push_back(is_leaf ? n_leaves : -1);
+      if (is_leaf) {
+        leaf[i] = n_leaves++;
+        continue;
+      }
+      stack.push_back({node.right, place});
+      stack.push_back({node.left, -1});
+    }
+  }
+};
+
+class Writer {
+ public:
+  Writer(const Sapling& sapling, int n_threads, std::int32_t* leaf_of_row)
+      : sapling_(sapling),
+        channels_(sapling.channels),
+        n_threads_(n_threads),
+        leaf_of_row_(leaf_of_row),
+        order_(sapling),
+        n_totals_(static_cast<std::size_t>(1 + channels_.n_channels())) {}
+
+  template <Criterion C>
+  Tree write(const Penalty& penalty) {
+    write_leaves();
+    sum_exactly();
+    const int n_channels = channels_.n_channels(), unit = channels_.unit();
+    std::vector<double> sums(static_cast<std::size_t>(n_channels));
+    const auto score = [&](int i) {
+      for (int k = 0; k < n_channels; ++k)
+        sums[k] = scale_by_power(channels_.exact_sum(totals(i), k), -unit);
+      return C::score({channels_.exact_weight(totals(i)), sums.data(), n_channels}, penalty);
+    };
+    Tree tree;
+    tree.n_outputs = n_channels;
+    for (const int i : order_.nodes) {
+      const Node& node = sapling_.nodes[i];
+      const bool is_leaf = order_.leaf[i] >= 0;
+      const double weight = channels_.exact_weight(totals(i));
+      const double gain = is_leaf ? 0.0 : score(node.left) + score(node.right) - score(i);
+      tree.feature.push_back(is_leaf ? -1 : node.split.column);
+      tree.code.push_back(is_leaf ? Code{0} : static_cast<Code>(node.split.bin));
+      tree.missing_left.push_back(!is_leaf && node.split.missing_left);
+      tree.weight.push_back(weight);
+      tree.gain.push_back(std::max(0.0, scale_by_power(gain, C::is_quadratic ? 2 * unit : 0)));
+      for (int k = 0; is_leaf && k < n_channels; ++k)
+        tree.value.push_back(C::leaf_value(channels_.exact_sum(totals(i), k), weight, penalty));
+    }
+    tree.right = std::move(order_.right);
+    return tree;
+  }
+
+ private:
+  const Int128* totals(int node) const { return exact_.data() + node * n_totals_; }
+
+  void write_leaves() const {
+    const int n_threads = sapling_.rows.size() < block ? 1 : n_threads_;
+    parallel_for(n_nodes(), n_threads, [&](std::int64_t i, int) {
+      const Node& node = sapling_.nodes[i];
+      if (order_.leaf[i] < 0) return;
+      for (std::int64_t r = node.begin; r < node.end; ++r)
+        leaf_of_row_[*sapling_.rows.at(r)] = order_.leaf[i];
+    });
+  }
+
+  // W and S of every node from the doubles of its rows, not from the histograms.
+  void sum_exactly() {
+    exact_.assign(sapling_.nodes.size() * n_totals_, 0);
+    const bool few_leaves = sapling_.n_leaves * static_cast<std::int64_t>(n_totals_) * 64 < block;
+    few_leaves&& sapling_.rows.holds_all_rows() ? sum_in_order_of_rows() : sum_leaf_by_leaf();
+    for (std::size_t i = sapling_.nodes.size(); i-- > 0;) {  // children come after their parent
+      if (order_.leaf[i] >= 0) continue;
+      const Node& node = sapling_.nodes[i];
+      for (std::size_t t = 0; t < n_totals_; ++t)
+        exact_[i * n_totals_ + t] =
+            exact_[node.left * n_totals_ + t] + exact_[node.right * n_totals_ + t];
+    }
+  }
+
+  // Few leaves: the rows are read once, with a sum per leaf and block.
+  void sum_in_order_of_rows() {
+    const std::int64_t n_rows = sapling_.rows.size();
+    std::vector<Int128*> of_leaf(static_cast<std::size_t>(sapling_.n_leaves));
+    for (std::size_t i = 0; i < sapling_.nodes.size(); ++i)
+      if (order_.leaf[i] >= 0) of_leaf[order_.leaf[i]] = exact_.data() + i * n_totals_;
+    std::mutex lock;
+    parallel_for((n_rows + block - 1) / block, n_threads_, [&](std::int64_t task, int) {
+      std::vector<Int128> sums(of_leaf.size() * n_totals_, 0);
+      channels_.add_exact(task * block, std::min((task + 1) * block, n_rows), leaf_of_row_,
+                          sums.data());
+      const std::scoped_lock hold(lock);
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        of_leaf[i / n_totals_][i % n_totals_] += sums[i];
+    });
+  }
+
+  void sum_leaf_by_leaf() {
+    parallel_for(n_nodes(), n_threads_, [&](std::int64_t i, int) {
+      const Node& node = sapling_.nodes[i];
+      if (order_.leaf[i] < 0) return;
+      channels_.add_exact(sapling_.rows.at(node.begin), node.n_rows(),
+                          exact_.data() + i * n_totals_);
+    });
+  }
+
+  std::int64_t n_nodes() const { return static_cast<std::int64_t>(sapling_.nodes.size()); }
+
+  const Sapling& sapling_;
+  const Channels& channels_;
+  int n_threads_;
+  std::int32_t* leaf_of_row_;
+  Order order_;
+  std::size_t n_totals_;
+  std::vector<Int128> exact_;  // [node][W, S of each channel]
+};
+
+}  // namespace
+
+Tree write_tree(const Sapling& sapling, std::string_view criterion, const Penalty& penalty,
+                int n_threads, std::int32_t* leaf_of_row) {
+  Writer writer(sapling, n_threads, leaf_of_row);
+  Tree tree;
+  AllCriteria::with_name(criterion, [&]<Criterion C>(C) { tree = writer.write<C>(penalty); });
+  return tree;
+}
+
+}  // namespace weald
