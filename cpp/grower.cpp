@@ -8,13 +8,28 @@
 
 namespace weald {
 
-Grower::Grower(const Codes& codes, std::string_view criterion, const TreeParams& params)
-    : n_rows_(codes.n_rows), criterion_(criterion), params_(params) {
+Grower::Grower(std::int64_t n_rows, std::string_view criterion, const TreeParams& params)
+    : n_rows_(n_rows), criterion_(criterion), params_(params) {
   if (!AllCriteria::with_name(criterion, [](auto) {}))
     throw std::invalid_argument("unknown criterion");
+}
+
+Grower::Grower(const Codes& codes, std::string_view criterion, const TreeParams& params)
+    : Grower(codes.n_rows, criterion, params) {
   engine_ = std::make_unique<HistogramEngine>(codes, criterion_, params_.split, params_.n_threads,
                                               sapling_);
 }
+
+template <class T>
+Grower::Grower(const Table<T>& table, const CutsView& cuts, std::string_view criterion,
+               const TreeParams& params)
+    : Grower(table.n_rows, criterion, params) {
+  params_.cells = Cells::wide;
+  engine_ = std::make_unique<SortedEngine<T>>(table, cuts, criterion_, params_.split,
+                                              params_.n_threads, sapling_);
+}
+template Grower::Grower(const Table<float>&, const CutsView&, std::string_view, const TreeParams&);
+template Grower::Grower(const Table<double>&, const CutsView&, std::string_view, const TreeParams&);
 
 Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
   sapling_.rows.start(n_rows_, target.copies);

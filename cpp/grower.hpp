@@ -9,6 +9,7 @@
 #include "channels.hpp"
 #include "sapling.hpp"
 #include "shared.hpp"
+#include "sorted_engine.hpp"
 #include "split_engine.hpp"
 #include "splitting.hpp"
 #include "tree.hpp"
@@ -29,7 +30,11 @@ struct TreeParams {
 
 class Grower {
  public:
+  // On histograms of codes, or on values sorted by every column.
   Grower(const Codes& codes, std::string_view criterion, const TreeParams& params);
+  template <class T>
+  Grower(const Table<T>& table, const CutsView& cuts, std::string_view criterion,
+         const TreeParams& params);
   Grower(const Grower&) = delete;  // the engine refers to its sapling
   Grower& operator=(const Grower&) = delete;
 
@@ -38,6 +43,7 @@ class Grower {
   Tree grow(const Target& target, std::int32_t* leaf_of_row);
 
  private:
+  Grower(std::int64_t n_rows, std::string_view criterion, const TreeParams& params);
   void run();
   void split(int node);
   bool has_room_below(int node) const;

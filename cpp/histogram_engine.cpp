@@ -144,7 +144,10 @@ Partition::Test HistogramEngine::test_of(const Split& split) const {
 
 void HistogramEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const {
   walk_unseen_rows(tree, channels_.target().copies, codes_.n_rows, n_threads_, leaf_of_row,
-                   [&](Row row, int column) { return codes_.at(row, column); });
+                   [&](Row row, std::int32_t node) {
+                     const Code code = codes_.at(row, tree.feature[node]);
+                     return code == 0 ? tree.missing_left[node] != 0 : code <= tree.code[node];
+                   });
 }
 
 // ---- histograms ----

@@ -16,9 +16,10 @@ namespace weald {
 using Code = std::uint8_t;  // a binned value: 0 is missing, 1 the lowest bin
 using Row = std::uint32_t;  // a row's number; the bindings refuse tables of 2^32 rows
 
-constexpr int max_value_bins = 255;  // plus missing: a code fits one byte
-constexpr int lanes = 8;             // columns whose codes one 64-bit load brings
-constexpr int tile = 64;             // columns of a row that lie side by side: one cache line
+constexpr int max_value_bins = 255;     // plus missing: a code fits one byte
+constexpr int most_value_bins = 65535;  // of a column that is sorted instead of coded
+constexpr int lanes = 8;                // columns whose codes one 64-bit load brings
+constexpr int tile = 64;                // columns of a row that lie side by side: one cache line
 
 // The binned table. Columns are stored in tiles of 64, row after row inside a tile, so that a row
 // of a node, wherever it lies, costs a cache line for 64 columns. The last tile is as wide as it

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "channels.hpp"
@@ -17,11 +19,13 @@ namespace weald {
 
 // Rows of codes 1 .. bin go left; missing ones (code 0) go where `missing_left` says. A split of
 // present from missing values has all bins on the left and missing ones on the right.
+// An engine that knows values instead of codes tells the largest one that goes left.
 struct Split {
   double gain = -std::numeric_limits<double>::infinity();
   int column = -1;
   int bin = 0;
   bool missing_left = false;
+  double threshold = 0.0;
 
   bool found() const { return column >= 0; }
 };
@@ -36,72 +40,41 @@ struct SplitLimits {
   bool takes_any_gain() const { return min_gain == -std::numeric_limits<double>::infinity(); }
 };
 
-// Ties go to the lowest column, then the lowest bin, then to missing on the right. A split whose
-// gain is lost in rounding (1e-13 of the children's scores) counts as none where gain is asked for.
-template <Criterion C>
-class SplitSearch {
+// Judges the splits of one node. Ties go to the split that was tried first. A split whose gain is
+// lost in rounding (1e-13 of the children's scores) counts as none where gain is asked for.
+// `Size` is the number of integers in a cell, where the compiler may know it; else 0.
+template <Criterion C, int Size = 0>
+class SplitJudge {
  public:
   // `totals` are the integer sums of the node's rows.
-  SplitSearch(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals)
-      : channels_(channels),
-        limits_(limits),
-        totals_(totals),
-        sums_(static_cast<std::size_t>(channels.n_channels())),
-        left_(static_cast<std::size_t>(channels.cell_size())),
-        right_(left_.size()),
-        side_(static_cast<std::size_t>(channels.cell_size())) {
+  SplitJudge(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals)
+      : channels_(channels), limits_(limits), totals_(totals), count_(channels.count_index()) {
+    if constexpr (Size == 0) {
+      sums_.resize(static_cast<std::size_t>(channels.n_channels()));
+      right_.resize(static_cast<std::size_t>(channels.cell_size()));
+    }
     parent_score_ = score(totals);
     gain_unit_ = 2 * (C::is_quadratic ? channels.unit() : 0);
   }
 
-  // `missing` points at the column's first cell, `bin_stride` leads from bin to bin.
-  void try_column(int column, const std::int64_t* missing, std::int64_t bin_stride, int n_bins,
-                  Split& best) {
-    const int cell_size = channels_.cell_size();
-    const bool has_missing = any_of(missing);
-    std::fill(left_.begin(), left_.end(), 0);
-    const int last = has_missing ? n_bins : n_bins - 1;
-    for (int bin = 1; bin <= last; ++bin) {
-      const std::int64_t* const cell = missing + bin * bin_stride;
-      if (!any_of(cell)) continue;  // the same two children as the cut before
-      for (int c = 0; c < cell_size; ++c) left_[c] += cell[c];
-      const bool all_values = has_missing && is_rest(left_.data(), missing);
-      try_split(column, all_values ? n_bins : bin, false, left_.data(), has_missing, best);
-      if (!has_missing || all_values) continue;
-      for (int c = 0; c < cell_size; ++c) side_[c] = left_[c] + missing[c];
-      try_split(column, bin, true, side_.data(), true, best);
-    }
-  }
+  int cell_size() const { return Size > 0 ? Size : channels_.cell_size(); }
 
- private:
   bool any_of(const std::int64_t* cell) const {
     std::int64_t bits = 0;
-    for (int c = 0; c < channels_.cell_size(); ++c) bits |= cell[c];
+    for (int c = 0; c < cell_size(); ++c) bits |= cell[c];
     return bits != 0;
   }
 
   // Do the two make up the whole node?
   bool is_rest(const std::int64_t* cell, const std::int64_t* other) const {
-    for (int c = 0; c < channels_.cell_size(); ++c)
+    for (int c = 0; c < cell_size(); ++c)
       if (cell[c] + other[c] != totals_[c]) return false;
     return true;
   }
 
-  double score(const std::int64_t* cell) {
-    for (int k = 0; k < channels_.n_channels(); ++k) sums_[k] = channels_.sum_of(cell, k);
-    return C::score({channels_.weight_of(cell), sums_.data(), channels_.n_channels()},
-                    limits_.penalty);
-  }
-
-  bool big_enough(const std::int64_t* cell) const {
-    const int count = channels_.count_index();
-    return cell[0] > 0 && (count < 0 || cell[count] >= limits_.min_samples_leaf) &&
-           channels_.weight_of(cell) >= limits_.min_child_weight;
-  }
-
   void try_split(int column, int bin, bool missing_left, const std::int64_t* left, bool has_missing,
                  Split& best) {
-    for (std::size_t c = 0; c < right_.size(); ++c) right_[c] = totals_[c] - left[c];
+    for (int c = 0; c < cell_size(); ++c) right_[c] = totals_[c] - left[c];
     if (!big_enough(left) || !big_enough(right_.data())) return;
     const double children = score(left) + score(right_.data());
     const double gain = children - parent_score_;
@@ -111,18 +84,70 @@ class SplitSearch {
     best = {gain, column, bin, has_missing ? missing_left : heavier_left};
   }
 
+ private:
+  // A cell of two is W and one channel.
+  int n_channels() const { return Size == 2 ? 1 : channels_.n_channels(); }
+
+  double score(const std::int64_t* cell) {
+    for (int k = 0; k < n_channels(); ++k) sums_[k] = channels_.sum_of(cell, k);
+    return C::score({channels_.weight_of(cell), sums_.data(), n_channels()}, limits_.penalty);
+  }
+
+  bool big_enough(const std::int64_t* cell) const {
+    return cell[0] > 0 && (count_ < 0 || cell[count_] >= limits_.min_samples_leaf) &&
+           channels_.weight_of(cell) >= limits_.min_child_weight;
+  }
+
   bool is_worth(double gain, double children) const {
     if (limits_.takes_any_gain()) return true;
     return gain > 1e-13 * std::abs(children) && scale_by_power(gain, gain_unit_) > limits_.min_gain;
   }
 
+  template <class T>
+  using Cell = std::conditional_t<Size == 0, std::vector<T>, std::array<T, Size>>;
+
   const Channels& channels_;
   const SplitLimits& limits_;
   const std::int64_t* totals_;
+  int count_;
   double parent_score_;
   int gain_unit_;  // the true gain is the computed one times 2^gain_unit_
-  std::vector<double> sums_;
-  std::vector<std::int64_t> left_, right_, side_;
+  Cell<double> sums_;
+  Cell<std::int64_t> right_;
+};
+
+// The best split of a node from its histograms. Ties go to the lowest column, then the lowest bin,
+// then to missing on the right.
+template <Criterion C>
+class SplitSearch {
+ public:
+  SplitSearch(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals)
+      : judge_(channels, limits, totals),
+        left_(static_cast<std::size_t>(channels.cell_size())),
+        side_(left_.size()) {}
+
+  // `missing` points at the column's first cell, `bin_stride` leads from bin to bin.
+  void try_column(int column, const std::int64_t* missing, std::int64_t bin_stride, int n_bins,
+                  Split& best) {
+    const int cell_size = judge_.cell_size();
+    const bool has_missing = judge_.any_of(missing);
+    std::fill(left_.begin(), left_.end(), 0);
+    const int last = has_missing ? n_bins : n_bins - 1;
+    for (int bin = 1; bin <= last; ++bin) {
+      const std::int64_t* const cell = missing + bin * bin_stride;
+      if (!judge_.any_of(cell)) continue;  // the same two children as the cut before
+      for (int c = 0; c < cell_size; ++c) left_[c] += cell[c];
+      const bool all_values = has_missing && judge_.is_rest(left_.data(), missing);
+      judge_.try_split(column, all_values ? n_bins : bin, false, left_.data(), has_missing, best);
+      if (!has_missing || all_values) continue;
+      for (int c = 0; c < cell_size; ++c) side_[c] = left_[c] + missing[c];
+      judge_.try_split(column, bin, true, side_.data(), true, best);
+    }
+  }
+
+ private:
+  SplitJudge<C> judge_;
+  std::vector<std::int64_t> left_, side_;
 };
 
 // The same search for the newton criterion on packed cells, eight columns at once.

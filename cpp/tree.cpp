@@ -68,6 +68,7 @@ class Writer {
       const double gain = is_leaf ? 0.0 : score(node.left) + score(node.right) - score(i);
       tree.feature.push_back(is_leaf ? -1 : node.split.column);
       tree.code.push_back(is_leaf ? Code{0} : static_cast<Code>(node.split.bin));
+      tree.threshold.push_back(is_leaf ? 0.0 : node.split.threshold);
       tree.missing_left.push_back(!is_leaf && node.split.missing_left);
       tree.weight.push_back(weight);
       tree.gain.push_back(std::max(0.0, scale_by_power(gain, C::is_quadratic ? 2 * unit : 0)));

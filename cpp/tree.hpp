@@ -1,6 +1,7 @@
 // One grown tree as arrays.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -14,19 +15,13 @@ namespace weald {
 struct Tree {
   std::vector<std::int32_t> feature;  // -1: a leaf
   std::vector<std::uint8_t> code;     // the highest code that goes left
+  std::vector<double> threshold;      // the largest value that goes left, if the engine knows it
   std::vector<std::int32_t> right;    // an inner node's right child; a leaf's row in `value`
   std::vector<std::uint8_t> missing_left;
   std::vector<double> weight;  // W of the node's rows
   std::vector<double> gain;    // 0 for leaves
   std::vector<double> value;   // [leaves][outputs]
   int n_outputs = 1;
-
-  bool is_leaf(std::int32_t node) const { return feature[node] < 0; }
-  // Where a code of the node's column is sent. 0 means missing.
-  std::int32_t next(std::int32_t node, std::uint32_t its_code) const {
-    const bool goes_left = its_code == 0 ? missing_left[node] != 0 : its_code <= code[node];
-    return goes_left ? node + 1 : right[node];
-  }
 };
 
 // Writes a sapling that is done as arrays, and the leaf of every row it holds. Weights, gains and
@@ -34,18 +29,18 @@ struct Tree {
 Tree write_tree(const Sapling& sapling, std::string_view criterion, const Penalty& penalty,
                 int n_threads, std::int32_t* leaf_of_row);
 
-// Writes the leaf of every row of no copies; code_at(row, column) is asked on the way.
-template <class CodeAt>
+// Writes the leaf of every row of no copies; goes_left(row, node) is asked on the way.
+template <class GoesLeft>
 void walk_unseen_rows(const Tree& tree, const std::int64_t* copies, std::int64_t n_rows,
-                      int n_threads, std::int32_t* leaf_of_row, CodeAt&& code_at) {
+                      int n_threads, std::int32_t* leaf_of_row, GoesLeft&& goes_left) {
   constexpr std::int64_t block = 32'768;
   parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t task, int) {
     const std::int64_t end = std::min((task + 1) * block, n_rows);
     for (std::int64_t row = task * block; row < end; ++row) {
       if (copies[row] > 0) continue;
       std::int32_t at = 0;
-      while (!tree.is_leaf(at))
-        at = tree.next(at, code_at(static_cast<Row>(row), tree.feature[at]));
+      while (tree.feature[at] >= 0)
+        at = goes_left(static_cast<Row>(row), at) ? at + 1 : tree.right[at];
       leaf_of_row[row] = tree.right[at];
     }
   });

@@ -103,6 +103,21 @@ const T* data_or_null(const std::optional<Vector<T>>& array, std::int64_t n, con
   return array->data();
 }
 
+// The cuts of a table's columns: at most `most_bins` - 1 each, in rising order.
+inline void check_cuts(const Vector<double>& cuts, const Vector<std::int64_t>& first,
+                       std::int64_t n_columns, std::int64_t most_bins) {
+  const std::int64_t* const begin = first.data();
+  require(static_cast<std::int64_t>(first.shape(0)) == n_columns + 1 && begin[0] == 0 &&
+              begin[n_columns] == static_cast<std::int64_t>(cuts.shape(0)),
+          "first must hold the begin of every column's cuts and their end");
+  for (std::int64_t c = 0; c < n_columns; ++c)
+    require(begin[c + 1] >= begin[c] && begin[c + 1] - begin[c] < most_bins,
+            "a column has a number of cuts that is not less than that of its bins");
+  for (std::int64_t c = 0; c < n_columns; ++c)
+    for (std::int64_t i = begin[c] + 1; i < begin[c + 1]; ++i)
+      require(cuts.data()[i - 1] < cuts.data()[i], "the cuts of a column must rise");
+}
+
 void bind_data(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_trees(nb::module_& m);

@@ -10,7 +10,7 @@ namespace {
 template <class T>
 auto find_cuts(AnyTable<T> table, std::optional<Vector<std::int64_t>> mass, int max_bins,
                int n_threads) {
-  require(max_bins >= 2 && max_bins <= weald::max_value_bins, "max_bins must be in [2, 255]");
+  require(max_bins >= 2 && max_bins <= weald::most_value_bins, "max_bins must be in [2, 65535]");
   const auto view = table_of(table);
   const auto* masses = data_or_null(mass, view.n_rows, "mass must have one entry per row");
   weald::Cuts cuts;
@@ -18,21 +18,10 @@ auto find_cuts(AnyTable<T> table, std::optional<Vector<std::int64_t>> mass, int 
   return nb::make_tuple(give(std::move(cuts.values)), give(std::move(cuts.first)));
 }
 
-void check_cuts(const Vector<double>& cuts, const Vector<std::int64_t>& first,
-                std::int64_t n_columns) {
-  require(static_cast<std::int64_t>(first.shape(0)) == n_columns + 1 && first.data()[0] == 0 &&
-              first.data()[n_columns] == static_cast<std::int64_t>(cuts.shape(0)),
-          "first must hold the begin of every column's cuts and their end");
-  for (std::int64_t c = 0; c < n_columns; ++c) {
-    const std::int64_t n = first.data()[c + 1] - first.data()[c];
-    require(n >= 0 && n < weald::max_value_bins, "a column has between 0 and 254 cuts");
-  }
-}
-
 template <class T>
 auto apply_cuts(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t> first, int n_threads) {
   const auto view = table_of(table);
-  check_cuts(cuts, first, view.n_columns);
+  check_cuts(cuts, first, view.n_columns, weald::max_value_bins);
   LargeVector<weald::Code> codes(
       static_cast<std::size_t>(weald::Codes::bytes(view.n_rows, view.n_columns)));
   run([&] {

@@ -1,5 +1,6 @@
 // Growing trees and predicting with them.
 #include <cstring>
+#include <variant>
 
 #include "bindings/border.hpp"
 #include "criteria/criteria.hpp"
@@ -10,29 +11,18 @@
 namespace weald::border {
 namespace {
 
-// Holds the binned table and the scratch space of the grower from tree to tree.
-class Grower {
-  static constexpr std::int64_t most_copies = std::int64_t{1} << 36;  // weald.data.rows.MOST_COPIES
-
+// How a tree is to be grown, checked.
+class TreeParams {
  public:
-  Grower(Vector<weald::Code> codes, std::int64_t n_rows, Vector<std::int32_t> n_bins,
-         std::string criterion, std::string growth, std::string cells, std::int64_t max_leaf_nodes,
-         std::int64_t max_depth, std::int64_t min_samples_split, std::int64_t min_samples_leaf,
-         double min_child_weight, double min_gain, double l2, int n_threads)
-      : codes_(std::move(codes)), n_bins_(std::move(n_bins)), criterion_(std::move(criterion)) {
-    const auto n_columns = static_cast<std::int64_t>(n_bins_.shape(0));
-    require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
-            "a table must have between 1 and 2^32 - 2 rows");
-    require(n_columns >= 1 && static_cast<std::int64_t>(codes_.shape(0)) ==
-                                  weald::Codes::bytes(n_rows, n_columns),
-            "codes must have one byte for every row and column, and seven more");
-    require(weald::AllCriteria::with_name(criterion_, [](auto) {}), "unknown criterion");
+  TreeParams(std::string of_criterion, const std::string& growth, const std::string& cells,
+             std::int64_t max_leaf_nodes, std::int64_t max_depth, std::int64_t min_samples_split,
+             std::int64_t min_samples_leaf, double min_child_weight, double min_gain, double l2,
+             int n_threads)
+      : criterion(std::move(of_criterion)) {
+    require(weald::AllCriteria::with_name(criterion, [](auto) {}), "unknown criterion");
     require(growth == "best_first" || growth == "depth_wise", "unknown growth");
     require(cells == "automatic" || cells == "packed" || cells == "wide", "unknown cells");
     require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
-    view_ = {codes_.data(), n_rows, static_cast<int>(n_columns), n_bins_.data()};
-    check_codes(checked_threads(n_threads));
-    weald::TreeParams params;
     params.growth = growth == "best_first" ? weald::Growth::best_first : weald::Growth::depth_wise;
     params.cells = cells == "automatic" ? weald::Cells::automatic
                    : cells == "packed"  ? weald::Cells::packed
@@ -45,39 +35,115 @@ class Grower {
     params.split.min_gain = min_gain;
     params.split.penalty.l2 = l2;
     params.n_threads = checked_threads(n_threads);
-    grower_ = std::make_unique<weald::Grower>(view_, criterion_, params);
+  }
+
+  std::string criterion;
+  weald::TreeParams params;
+};
+
+// A code past a column's bins would count outside its histogram.
+void check_codes(const weald::Codes& codes, int n_threads) {
+  std::vector<weald::Code> most(static_cast<std::size_t>(codes.n_groups()) * weald::lanes, 0);
+  run([&] {
+    weald::parallel_for(codes.n_groups(), n_threads, [&](std::int64_t task, int) {
+      const int g = static_cast<int>(task);
+      weald::Code* const top = most.data() + g * weald::lanes;
+      const weald::Code* const group = codes.group(g);
+      const std::int64_t stride = codes.stride(g);
+      const int n_lanes = codes.lanes_of(g);
+      typedef weald::Code Eight __attribute__((vector_size(weald::lanes)));
+      Eight most_of_lane = {};
+      for (std::int64_t row = 0; row < codes.n_rows; ++row) {
+        Eight here;
+        std::memcpy(&here, group + row * stride, sizeof here);
+        most_of_lane = here > most_of_lane ? here : most_of_lane;
+      }
+      for (int lane = 0; lane < n_lanes; ++lane) top[lane] = most_of_lane[lane];
+    });
+  });
+  for (int column = 0; column < codes.n_columns; ++column) {
+    require(codes.n_bins[column] >= 1 && codes.n_bins[column] <= weald::max_value_bins,
+            "a column has between 1 and 255 bins");
+    require(most[column] <= codes.n_bins[column], "a code lies outside its column's bins");
+  }
+}
+
+// Holds the table and the scratch space of the grower from tree to tree.
+class Grower {
+  static constexpr std::int64_t most_copies = std::int64_t{1} << 36;  // weald.data.rows.MOST_COPIES
+
+ public:
+  Grower(Vector<weald::Code> codes, std::int64_t n_rows, Vector<std::int32_t> n_bins,
+         const TreeParams& params)
+      : params_(params), n_rows_(n_rows) {
+    const auto n_columns = static_cast<std::int64_t>(n_bins.shape(0));
+    require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
+            "a table must have between 1 and 2^32 - 2 rows");
+    require(n_columns >= 1 &&
+                static_cast<std::int64_t>(codes.shape(0)) == weald::Codes::bytes(n_rows, n_columns),
+            "codes must have one byte for every row and column, and seven more");
+    const weald::Codes view{codes.data(), n_rows, static_cast<int>(n_columns), n_bins.data()};
+    check_codes(view, params_.params.n_threads);
+    held_.codes = std::move(codes);
+    held_.n_bins = std::move(n_bins);
+    run([&] {
+      grower_ = std::make_unique<weald::Grower>(view, params_.criterion, params_.params);
+    });
+  }
+
+  // Without `cuts`: between all values.
+  template <class T>
+  Grower(AnyTable<T> table, std::optional<Vector<double>> cuts,
+         std::optional<Vector<std::int64_t>> first, const TreeParams& params)
+      : params_(params) {
+    const auto view = table_of(table);
+    n_rows_ = view.n_rows;
+    require(view.n_rows >= 1 && view.n_columns >= 1, "a table must have rows and columns");
+    require(view.n_columns <= std::numeric_limits<int>::max(), "a table has too many columns");
+    require(cuts.has_value() == first.has_value(), "cuts and first belong together");
+    weald::CutsView where;
+    if (cuts) {
+      check_cuts(*cuts, *first, view.n_columns, weald::most_value_bins);
+      where = {cuts->data(), first->data()};
+    }
+    held_.cuts = std::move(cuts);
+    held_.first = std::move(first);
+    held_.table = std::move(table);
+    run([&] {
+      grower_ = std::make_unique<weald::Grower>(view, where, params_.criterion, params_.params);
+    });
   }
 
   nb::dict grow(std::optional<Vector<double>> weight, std::optional<Matrix<double>> sums,
                 bool sums_per_weight, std::optional<Vector<std::int32_t>> classes, int n_classes,
                 std::optional<Vector<std::int64_t>> copies, OutVector<std::int32_t> leaf_of_row) {
     weald::Target target;
-    target.weight = data_or_null(weight, view_.n_rows, "weight must have one entry per row");
-    target.copies = data_or_null(copies, view_.n_rows, "copies must have one entry per row");
+    target.weight = data_or_null(weight, n_rows_, "weight must have one entry per row");
+    target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     target.sums_per_weight = sums_per_weight;
     require(sums.has_value() != classes.has_value(), "give either sums or classes");
     if (sums) {
-      require(static_cast<std::int64_t>(sums->shape(1)) == view_.n_rows && sums->shape(0) >= 1,
+      require(static_cast<std::int64_t>(sums->shape(1)) == n_rows_ && sums->shape(0) >= 1,
               "sums must have the shape (channels, rows)");
       target.sums = sums->data();
       target.n_channels = static_cast<int>(sums->shape(0));
     } else {
-      target.classes = data_or_null(classes, view_.n_rows, "classes must have one entry per row");
+      target.classes = data_or_null(classes, n_rows_, "classes must have one entry per row");
       target.n_channels = n_classes;
-      for (std::int64_t row = 0; row < view_.n_rows; ++row)
+      for (std::int64_t row = 0; row < n_rows_; ++row)
         require(target.classes[row] >= 0 && target.classes[row] < n_classes,
                 "classes must be in [0, n_classes)");
     }
-    require(criterion_ != weald::Newton::name || (target.sums && target.n_channels == 1),
+    require(params_.criterion != weald::Newton::name || (target.sums && target.n_channels == 1),
             "the newton criterion has one channel of sums");
-    require(criterion_ != weald::Entropy::name || target.classes, "entropy is of classes");
+    require(params_.criterion != weald::Entropy::name || target.classes, "entropy is of classes");
     std::int64_t n_copies = 0;
-    for (std::int64_t row = 0; target.copies && row < view_.n_rows; ++row) {
+    for (std::int64_t row = 0; target.copies && row < n_rows_; ++row) {
       require(target.copies[row] >= 0 && target.copies[row] <= most_copies, "copies out of range");
       n_copies += target.copies[row];
     }
     require(n_copies <= most_copies, "too many copies in all");
-    require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == view_.n_rows,
+    require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
             "leaf_of_row must have one entry per row");
     weald::Tree tree;
     run([&] { tree = grower_->grow(target, leaf_of_row.data()); });
@@ -86,6 +152,7 @@ class Grower {
     nb::dict result;
     result["feature"] = give(std::move(tree.feature));
     result["code"] = give(std::move(tree.code));
+    result["threshold"] = give(std::move(tree.threshold));
     result["right"] = give(std::move(tree.right));
     result["missing_left"] = give(std::move(tree.missing_left));
     result["weight"] = give(std::move(tree.weight));
@@ -95,37 +162,15 @@ class Grower {
   }
 
  private:
-  // A code past a column's bins would count outside its histogram.
-  void check_codes(int n_threads) {
-    std::vector<weald::Code> most(static_cast<std::size_t>(view_.n_groups()) * weald::lanes, 0);
-    run([&] {
-      weald::parallel_for(view_.n_groups(), n_threads, [&](std::int64_t task, int) {
-        const int g = static_cast<int>(task);
-        weald::Code* const top = most.data() + g * weald::lanes;
-        const weald::Code* const group = view_.group(g);
-        const std::int64_t stride = view_.stride(g);
-        const int n_lanes = view_.lanes_of(g);
-        typedef weald::Code Eight __attribute__((vector_size(weald::lanes)));
-        Eight most_of_lane = {};
-        for (std::int64_t row = 0; row < view_.n_rows; ++row) {
-          Eight here;
-          std::memcpy(&here, group + row * stride, sizeof here);
-          most_of_lane = here > most_of_lane ? here : most_of_lane;
-        }
-        for (int lane = 0; lane < n_lanes; ++lane) top[lane] = most_of_lane[lane];
-      });
-    });
-    for (int column = 0; column < view_.n_columns; ++column) {
-      require(view_.n_bins[column] >= 1 && view_.n_bins[column] <= weald::max_value_bins,
-              "a column has between 1 and 255 bins");
-      require(most[column] <= view_.n_bins[column], "a code lies outside its column's bins");
-    }
-  }
-
-  Vector<weald::Code> codes_;
-  Vector<std::int32_t> n_bins_;
-  std::string criterion_;
-  weald::Codes view_{};
+  TreeParams params_;
+  std::int64_t n_rows_ = 0;
+  struct {
+    Vector<weald::Code> codes;
+    Vector<std::int32_t> n_bins;
+    std::variant<std::monostate, AnyTable<float>, AnyTable<double>> table;
+    std::optional<Vector<double>> cuts;
+    std::optional<Vector<std::int64_t>> first;
+  } held_;  // what the grower reads
   std::unique_ptr<weald::Grower> grower_;
 };
 
@@ -236,13 +281,21 @@ std::vector<std::string> criterion_names() {
 
 void bind_trees(nb::module_& m) {
   m.def("criteria", &criterion_names);
+  nb::class_<TreeParams>(m, "TreeParams")
+      .def(nb::init<std::string, const std::string&, const std::string&, std::int64_t, std::int64_t,
+                    std::int64_t, std::int64_t, double, double, double, int>(),
+           nb::kw_only(), "criterion"_a, "growth"_a, "cells"_a, "max_leaf_nodes"_a, "max_depth"_a,
+           "min_samples_split"_a, "min_samples_leaf"_a, "min_child_weight"_a, "min_gain"_a, "l2"_a,
+           "n_threads"_a);
   nb::class_<Grower>(m, "Grower")
-      .def(nb::init<Vector<weald::Code>, std::int64_t, Vector<std::int32_t>, std::string,
-                    std::string, std::string, std::int64_t, std::int64_t, std::int64_t,
-                    std::int64_t, double, double, double, int>(),
-           "codes"_a, "n_rows"_a, "n_bins"_a, nb::kw_only(), "criterion"_a, "growth"_a, "cells"_a,
-           "max_leaf_nodes"_a, "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a,
-           "min_child_weight"_a, "min_gain"_a, "l2"_a, "n_threads"_a)
+      .def(nb::init<Vector<weald::Code>, std::int64_t, Vector<std::int32_t>, const TreeParams&>(),
+           "codes"_a, "n_rows"_a, "n_bins"_a, "params"_a)
+      .def(nb::init<AnyTable<float>, std::optional<Vector<double>>,
+                    std::optional<Vector<std::int64_t>>, const TreeParams&>(),
+           "table"_a.noconvert(), "cuts"_a.none(), "first"_a.none(), "params"_a)
+      .def(nb::init<AnyTable<double>, std::optional<Vector<double>>,
+                    std::optional<Vector<std::int64_t>>, const TreeParams&>(),
+           "table"_a.noconvert(), "cuts"_a.none(), "first"_a.none(), "params"_a)
       .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),
            "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
            "leaf_of_row"_a.noconvert());

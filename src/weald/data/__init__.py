@@ -1,6 +1,6 @@
 """Any table becomes checked rows, and checked rows become bins."""
 
-from weald.data.binning import BinnedTable, bin_rows
+from weald.data.binning import BinnedTable, SortedTable, bin_rows
 from weald.data.reading import read
 from weald.data.rows import Rows
 from weald.data.tables import dense_blocks, is_plain_table, table_for_predict
@@ -9,6 +9,7 @@ from weald.data.targets import class_rows, number_rows
 __all__ = [
     "BinnedTable",
     "Rows",
+    "SortedTable",
     "bin_rows",
     "class_rows",
     "dense_blocks",

@@ -1,4 +1,4 @@
-"""A table as bin codes, and where its columns were cut."""
+"""A table as bin codes, or as values to be sorted, and where its columns may be cut."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data.rows import Floats, Rows
+from weald.data.rows import Floats, Rows, Table
+
+# Bins of a column when nothing is said, and the most whose codes fit a byte.
+_CODED_BINS = 255
 
 # Fractional weights enter the choice of cuts as whole numbers of at most this many bits.
 _MASS_BITS = 30
@@ -51,13 +54,39 @@ class BinnedTable:
         return np.where(is_last, np.inf, padded[np.where(is_last, 0, position)])
 
 
+@dataclass(frozen=True, eq=False)
+class SortedTable:
+    """Values that the core keeps sorted, and the cuts it may choose from.
+
+    `cuts[first[c]:first[c + 1]]` are the cuts of column c; without any (None) every two values that
+    are neighbours in a node may be cut apart.
+    """
+
+    table: Table
+    cuts: Floats | None
+    first: NDArray[np.int64] | None
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.table.shape[0])
+
+
 def bin_rows(
-    rows: Rows, *, max_bins: int, n_threads: int, learn_from: NDArray[np.bool_] | None = None
-) -> BinnedTable:
-    """Cut the columns by the rows' weights and code all rows.
+    rows: Rows,
+    *,
+    max_bins: int | None,
+    n_threads: int,
+    exact: bool = False,
+    learn_from: NDArray[np.bool_] | None = None,
+) -> BinnedTable | SortedTable:
+    """Cut the columns by the rows' weights, and code all rows where codes of a byte suffice.
 
     Parameters
     ----------
+    max_bins
+        Most bins of a column; None means 255.
+    exact
+        Cut nothing: every value may be told from the next. `max_bins` must then be None.
     learn_from
         The rows that may choose the cuts (all by default); the others are only coded.
 
@@ -68,10 +97,15 @@ def bin_rows(
     >>> binned.codes_of(0).tolist(), binned.cuts.tolist()
     ([1, 2, 2, 0], [1.5])
     """
+    if exact:
+        return SortedTable(rows.table, None, None)
     mass = _mass(rows)
     if learn_from is not None:
         mass = np.where(learn_from, np.int64(1) if mass is None else mass, np.int64(0))
-    cuts, first = _native.find_cuts(rows.table, mass, max_bins, n_threads)
+    most = _CODED_BINS if max_bins is None else max_bins
+    cuts, first = _native.find_cuts(rows.table, mass, most, n_threads)
+    if np.diff(first).max() >= _CODED_BINS:
+        return SortedTable(rows.table, cuts, first)
     codes = _native.apply_cuts(rows.table, cuts, first, n_threads)
     return BinnedTable(codes, rows.n, cuts, first)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data import BinnedTable
+from weald.data import BinnedTable, SortedTable
 
 Floats = NDArray[np.float64]
 
@@ -59,14 +59,16 @@ class TreeGrower:
     """Grows trees on one binned table; scratch space is kept from tree to tree."""
 
     def __init__(
-        self, binned: BinnedTable, criterion: str, limits: TreeLimits, *, n_threads: int
+        self,
+        binned: BinnedTable | SortedTable,
+        criterion: str,
+        limits: TreeLimits,
+        *,
+        n_threads: int,
     ) -> None:
         self._binned = binned
         self._leaf_of_row = np.empty(binned.n_rows, dtype=np.int32)
-        self._grower = _native.Grower(
-            binned.codes,
-            binned.n_rows,
-            binned.n_bins,
+        params = _native.TreeParams(
             criterion=criterion,
             growth=limits.growth,
             cells=limits.cells,
@@ -79,6 +81,10 @@ class TreeGrower:
             l2=limits.l2,
             n_threads=n_threads,
         )
+        if isinstance(binned, SortedTable):
+            self._grower = _native.Grower(binned.table, binned.cuts, binned.first, params)
+        else:
+            self._grower = _native.Grower(binned.codes, binned.n_rows, binned.n_bins, params)
 
     def on_sums(
         self, gradient: Floats, hessian: Floats | None, copies: NDArray[np.int64] | None
@@ -124,13 +130,15 @@ class TreeGrower:
         )
 
     def _grown(self, **target: Any) -> GrownTree:
-        """Grow, and replace the bin a split ends with by the value it stands for."""
         arrays = self._grower.grow(**target, leaf_of_row=self._leaf_of_row)
-        feature, code = arrays["feature"], arrays.pop("code")
-        inner = np.flatnonzero(feature >= 0)
-        threshold = np.zeros(len(feature))
-        threshold[inner] = self._binned.threshold(feature[inner], code[inner])
-        return GrownTree(threshold=threshold, leaf_of_row=self._leaf_of_row, **arrays)
+        code = arrays.pop("code")
+        if isinstance(self._binned, BinnedTable):
+            # The core knows codes only: the bin a split ends with stands for a value.
+            inner = np.flatnonzero(arrays["feature"] >= 0)
+            arrays["threshold"][inner] = self._binned.threshold(
+                arrays["feature"][inner], code[inner]
+            )
+        return GrownTree(leaf_of_row=self._leaf_of_row, **arrays)
 
 
 # Limits beyond any number of rows are no limits; the core takes 64-bit numbers and 0 for "none".

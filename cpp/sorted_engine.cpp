@@ -1,0 +1,273 @@
+#include "sorted_engine.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+
+#include "binning.hpp"
+#include "parallel.hpp"
+#include "sorted_keys.hpp"
+
+namespace weald {
+namespace {
+
+// Below this many places a second thread, or asking whether to stop, costs more than it brings.
+constexpr std::int64_t worth_a_thread = 10'000;
+
+template <class T>
+struct Keyed {
+  Key<T> key;
+  Row row;
+};
+
+// Keeps the mark of a value's first place when places are left out: the next one kept inherits it.
+class Thinned {
+ public:
+  explicit Thinned(Place* to) : to_(to) {}
+
+  void add(Place place, bool is_kept) {
+    mark_ |= place & first_of_value;
+    // Written in any case: a branch would be mispredicted half of the time.
+    to_[n_] = row_of(place) | mark_;
+    n_ += is_kept;
+    mark_ &= is_kept ? 0 : first_of_value;
+  }
+  std::int64_t size() const { return n_; }
+
+ private:
+  Place* to_;
+  std::int64_t n_ = 0;
+  Place mark_ = 0;
+};
+
+}  // namespace
+
+template <class T>
+SortedEngine<T>::SortedEngine(const Table<T>& table, const CutsView& cuts,
+                              std::string_view criterion, const SplitLimits& limits, int n_threads,
+                              Sapling& sapling)
+    : table_(table),
+      cuts_(cuts),
+      criterion_(criterion),
+      limits_(limits),
+      n_threads_(n_threads),
+      sapling_(sapling),
+      channels_(sapling.channels),
+      has_missing_(static_cast<std::size_t>(table.n_columns)),
+      order_(static_cast<std::size_t>(table.n_rows * table.n_columns)),
+      side_(static_cast<std::size_t>(table.n_rows)),
+      spare_(static_cast<std::size_t>(n_threads)) {
+  if (table.n_rows >= std::int64_t{first_of_value})
+    throw std::invalid_argument("more than 255 bins are for tables of less than 2^31 rows");
+  sort_columns();
+}
+
+// Missing values come first; then the values in rising order, each (or each bin) marked where it
+// begins.
+template <class T>
+void SortedEngine<T>::sort_columns() {
+  const std::int64_t n = table_.n_rows;
+  std::vector<char> is_constant(has_missing_.size());
+  std::vector<std::vector<Keyed<T>>> items(spare_.size()), spare(spare_.size());
+  parallel_for(table_.n_columns, n_threads_, [&](std::int64_t column, int worker) {
+    auto& sorted = items[worker];
+    sorted.resize(static_cast<std::size_t>(n));
+    for (std::int64_t row = 0; row < n; ++row) {
+      const T x = table_.at(row, column);
+      sorted[row] = {x == x ? key_of(x) : Key<T>{0}, static_cast<Row>(row)};
+    }
+    radix_sort(sorted, spare[worker]);
+    const double* cut = cuts_.first ? cuts_.values + cuts_.first[column] : nullptr;
+    const double* const last_cut = cuts_.first ? cuts_.values + cuts_.first[column + 1] : nullptr;
+    Place* const places = order_.data() + column * n;
+    std::int64_t n_values = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Key<T> key = sorted[i].key;
+      bool begins = i == 0 || key != sorted[i - 1].key;
+      if (begins && cuts_.first && key != 0) {
+        const double x = static_cast<double>(value_of<T>(key));
+        const double* const next = std::find_if(cut, last_cut, [x](double c) { return x <= c; });
+        begins = i == 0 || sorted[i - 1].key == 0 || next != cut;
+        cut = next;
+      }
+      places[i] = sorted[i].row | (begins ? first_of_value : 0);
+      n_values += begins;
+    }
+    has_missing_[column] = sorted[0].key == 0;
+    is_constant[column] = n_values < 2;
+  });
+  for (int column = 0; column < static_cast<int>(table_.n_columns); ++column)
+    if (!is_constant[column]) columns_.push_back(column);
+}
+
+template <class T>
+void SortedEngine<T>::start() {
+  root_in_order_ = sapling_.rows.holds_all_rows();
+  if (!root_in_order_) start_from_some_rows();
+}
+
+template <class T>
+void SortedEngine<T>::start_from_some_rows() {
+  const std::int64_t n = table_.n_rows;
+  const std::int64_t* const copies = channels_.target().copies;
+  work_.resize(order_.size());
+  const auto n_columns = static_cast<std::int64_t>(columns_.size());
+  parallel_for(n_columns, n_threads_, [&](std::int64_t task, int) {
+    const Place* const all = order_.data() + columns_[task] * n;
+    Thinned seen(work_.data() + columns_[task] * n);
+    for (std::int64_t i = 0; i < n; ++i) seen.add(all[i], copies[row_of(all[i])] > 0);
+  });
+}
+
+template <class T>
+const Place* SortedEngine<T>::places_of(int node, int column) const {
+  const auto& all = node == 0 && root_in_order_ ? order_ : work_;
+  return all.data() + column * table_.n_rows + sapling_.nodes[node].begin;
+}
+
+template <class T>
+std::int64_t SortedEngine<T>::n_missing(const Place* places, std::int64_t n, int column) const {
+  if (!has_missing_[column]) return 0;
+  const T x = value_at(places[0], column);
+  if (x == x) return 0;
+  return std::find_if(places + 1, places + n, is_first) - places;
+}
+
+// ---- sending rows ----
+
+template <class T>
+std::int64_t SortedEngine<T>::send_rows(int node, bool) {
+  const Node& parent = sapling_.nodes[node];
+  const Split& split = parent.split;
+  const std::int64_t n = parent.n_rows();
+  const Place* const places = places_of(node, split.column);
+  const std::int64_t first = n_missing(places, n, split.column);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const bool goes_left = i < first ? split.missing_left : i < cut_of_[node];
+    side_[row_of(places[i])] = goes_left ? 0 : 1;
+  }
+  const Partition::Test test{side_.data(), 1, 0, 0};
+  return sapling_.rows.split(parent.begin, parent.end, test, n < worth_a_thread ? 1 : n_threads_,
+                             [](const Row*, std::int64_t, const Row*, std::int64_t, int) {});
+}
+
+// Sends the parent's places of a column left and right; both keep their order.
+template <class T>
+void SortedEngine<T>::divide(const Siblings& siblings, int column, std::vector<Place>& spare) {
+  const Place* const from = places_of(siblings.parent, column);
+  const std::int64_t n = sapling_.nodes[siblings.parent].n_rows();
+  const std::int64_t n_right = sapling_.nodes[siblings.right].n_rows();
+  Place* const to = work_.data() + (places_of(siblings.left, column) - work_.data());
+  spare.resize(std::max(spare.size(), static_cast<std::size_t>(n)));
+  // What goes left may be written where it was read: never before it was read.
+  Thinned left(to), right(spare.data());
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Place place = from[i];
+    const bool goes_right = side_[row_of(place)] != 0;
+    left.add(place, !goes_right);
+    right.add(place, goes_right);
+  }
+  std::copy_n(spare.data(), n_right, to + left.size());
+}
+
+template <class T>
+void SortedEngine<T>::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const {
+  walk_unseen_rows(tree, channels_.target().copies, table_.n_rows, n_threads_, leaf_of_row,
+                   [&](Row row, std::int32_t node) {
+                     const T x = table_.at(row, tree.feature[node]);
+                     if (x != x) return tree.missing_left[node] != 0;
+                     return static_cast<double>(x) <= tree.threshold[node];
+                   });
+}
+
+// ---- searching ----
+
+template <class T>
+void SortedEngine<T>::search(const Siblings& siblings) {
+  if (siblings.wants_left || siblings.wants_right)
+    AllCriteria::with_name(criterion_, [&]<Criterion C>(C) { search_by<C>(siblings); });
+}
+
+template <class T>
+template <Criterion C>
+void SortedEngine<T>::search_by(const Siblings& siblings) {
+  if (channels_.target().classes)
+    search_with<SortedSearch<C, 0, AddClasses>>(siblings);
+  else if (channels_.cell_size() == 2)
+    search_with<SortedSearch<C, 2, AddSums<2>>>(siblings);
+  else
+    search_with<SortedSearch<C, 0, AddSums<0>>>(siblings);
+}
+
+template <class T>
+template <class Search>
+void SortedEngine<T>::search_with(const Siblings& siblings) {
+  const bool is_root = siblings.parent < 0;
+  cut_of_.resize(sapling_.nodes.size());
+  if (!is_root) work_.resize(order_.size());
+  const auto n_columns = static_cast<std::int64_t>(columns_.size());
+  const std::int64_t n_rows = sapling_.nodes[is_root ? 0 : siblings.parent].n_rows();
+  const std::int64_t n_tasks = n_rows * n_columns < worth_a_thread ? 1 : n_columns;
+  struct Found {
+    Split left, right;
+  };
+  std::vector<Found> found(static_cast<std::size_t>(n_tasks));
+  parallel_for(n_tasks, n_threads_, [&](std::int64_t task, int worker) {
+    std::optional<Search> left, right;
+    if (siblings.wants_left) left.emplace(channels_, limits_, sapling_.totals_of(siblings.left));
+    if (siblings.wants_right) right.emplace(channels_, limits_, sapling_.totals_of(siblings.right));
+    const auto look = [&](std::optional<Search>& search, int node, int column, Split& best) {
+      if (!search) return;
+      const Place* const places = places_of(node, column);
+      const std::int64_t n = sapling_.nodes[node].n_rows();
+      search->try_column(column, places, n, n_missing(places, n, column), best);
+    };
+    for (std::int64_t c = n_columns * task / n_tasks; c < n_columns * (task + 1) / n_tasks; ++c) {
+      if (!is_root) divide(siblings, columns_[c], spare_[worker]);
+      look(left, siblings.left, columns_[c], found[task].left);
+      look(right, siblings.right, columns_[c], found[task].right);
+    }
+  });
+  Found best;
+  for (const Found& one : found) {
+    if (one.left.gain > best.left.gain) best.left = one.left;
+    if (one.right.gain > best.right.gain) best.right = one.right;
+  }
+  settle(siblings.left, best.left);
+  if (!is_root) settle(siblings.right, best.right);
+}
+
+template <class T>
+void SortedEngine<T>::settle(int i, const Split& found) {
+  Node& node = sapling_.nodes[i];
+  node.split = found;
+  node.split.bin = 0;
+  cut_of_[i] = found.bin;
+  if (!found.found()) return;
+  const Place* const places = places_of(i, found.column);
+  const std::int64_t first = n_missing(places, node.n_rows(), found.column);
+  node.split.threshold = threshold_at(places, node.n_rows(), found.column, found.bin);
+  node.left_totals.assign(static_cast<std::size_t>(channels_.cell_size()), 0);
+  const auto sum = [&](auto add) {
+    for (std::int64_t at = found.missing_left ? 0 : first; at < found.bin; ++at)
+      add(node.left_totals.data(), row_of(places[at]));
+  };
+  channels_.target().classes ? sum(AddClasses(channels_)) : sum(AddSums<0>(channels_));
+}
+
+// The value that stands for a cut before a place: all rows before it have it or less.
+template <class T>
+double SortedEngine<T>::threshold_at(const Place* places, std::int64_t n, int column,
+                                     std::int64_t place) const {
+  if (place == n) return std::numeric_limits<double>::infinity();
+  const auto below = static_cast<double>(value_at(places[place - 1], column));
+  if (!cuts_.first) return cut_between(below, static_cast<double>(value_at(places[place], column)));
+  return *std::lower_bound(cuts_.values + cuts_.first[column],
+                           cuts_.values + cuts_.first[column + 1], below);
+}
+
+template class SortedEngine<float>;
+template class SortedEngine<double>;
+
+}  // namespace weald

@@ -1,0 +1,70 @@
+// Splits found in rows kept sorted by every column: any number of distinct values.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "memory.hpp"
+#include "shared.hpp"
+#include "sorted_search.hpp"
+#include "split_engine.hpp"
+#include "splitting.hpp"
+#include "table.hpp"
+
+namespace weald {
+
+// Where the values of a table may be cut: values[first[c]] < ... of column c. None (null): between
+// any two values that are neighbours in a node.
+struct CutsView {
+  const double* values = nullptr;
+  const std::int64_t* first = nullptr;
+};
+
+// Every column has its own order of the rows, and every node owns the same range of all of them.
+// When a node is split the rows of its range are sent left and right in every order, and keep it.
+template <class T>
+class SortedEngine : public SplitEngine {
+ public:
+  SortedEngine(const Table<T>& table, const CutsView& cuts, std::string_view criterion,
+               const SplitLimits& limits, int n_threads, Sapling& sapling);
+
+  void start() override;
+  std::int64_t send_rows(int node, bool looks_on) override;
+  void search(const Siblings& siblings) override;
+  void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const override;
+
+ private:
+  void sort_columns();
+  void start_from_some_rows();
+  template <Criterion C>
+  void search_by(const Siblings& siblings);
+  template <class Search>
+  void search_with(const Siblings& siblings);
+  void divide(const Siblings& siblings, int column, std::vector<Place>& spare);
+  void settle(int node, const Split& found);
+
+  const Place* places_of(int node, int column) const;
+  std::int64_t n_missing(const Place* places, std::int64_t n, int column) const;
+  double threshold_at(const Place* places, std::int64_t n, int column, std::int64_t place) const;
+  T value_at(Place place, int column) const { return table_.at(row_of(place), column); }
+
+  Table<T> table_;
+  CutsView cuts_;
+  std::string_view criterion_;
+  const SplitLimits& limits_;
+  int n_threads_;
+  Sapling& sapling_;
+  const Channels& channels_;
+
+  std::vector<int> columns_;  // those of more than one value; the others are left out
+  std::vector<char> has_missing_;
+  LargeVector<Place> order_;          // [column][row]: all rows of the table
+  LargeVector<Place> work_;           // [column][row]: the rows of the nodes
+  bool root_in_order_ = true;         // the root's rows are those of order_
+  std::vector<std::int64_t> cut_of_;  // of each node, how many of its places are before the cut
+  std::vector<Code> side_;            // of each row that is being sent: 0 left, 1 right
+  std::vector<std::vector<Place>> spare_;  // of each worker
+};
+
+}  // namespace weald

@@ -1,0 +1,94 @@
+// A node's rows in the order of a column's values to the best split of it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "channels.hpp"
+#include "shared.hpp"
+#include "splitting.hpp"
+
+namespace weald {
+
+// A place in the order of a column's values: a row, and whether its value (or bin) is another than
+// that of the place before.
+using Place = std::uint32_t;
+constexpr Place first_of_value = Place{1} << 31;
+constexpr Row row_of(Place place) { return place & ~first_of_value; }
+constexpr bool is_first(Place place) { return (place & first_of_value) != 0; }
+
+// Adds one row's integers to a cell of wide sums.
+template <int Size>
+struct AddSums {
+  const std::int64_t* values;
+  int cell_size;
+
+  explicit AddSums(const Channels& channels)
+      : values(channels.values()), cell_size(channels.cell_size()) {}
+  void operator()(std::int64_t* cell, Row row) const {
+    const int size = Size > 0 ? Size : cell_size;
+    const std::int64_t* const value = values + std::int64_t{row} * size;
+    for (int c = 0; c < size; ++c) cell[c] += value[c];
+  }
+};
+struct AddClasses {
+  const std::int64_t* weights;
+  const std::int32_t* classes;
+  const std::int64_t* copies;
+  int count;
+
+  explicit AddClasses(const Channels& channels)
+      : weights(channels.values()),
+        classes(channels.target().classes),
+        copies(channels.target().copies),
+        count(channels.count_index()) {}
+  void operator()(std::int64_t* cell, Row row) const {
+    cell[0] += weights[row];
+    cell[1 + classes[row]] += weights[row];
+    if (count > 0) cell[count] += copies ? copies[row] : 1;
+  }
+};
+
+// The same search as SplitSearch, value by value instead of bin by bin. `bin` of what it finds is
+// the number of the node's rows, in order, before the cut.
+template <Criterion C, int Size, class AddRow>
+class SortedSearch {
+ public:
+  SortedSearch(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals)
+      : judge_(channels, limits, totals),
+        add_(channels),
+        cells_(4 * std::size_t(judge_.cell_size())) {}
+
+  // `n_missing`: so many of the places, the first ones, are of missing values.
+  void try_column(int column, const Place* places, std::int64_t n, std::int64_t n_missing,
+                  Split& best) {
+    const int size = judge_.cell_size();
+    std::fill(cells_.begin(), cells_.end(), 0);
+    std::int64_t* const left = cells_.data();
+    std::int64_t* const before = left + size;  // `left` at the cut before
+    std::int64_t* const missing = before + size;
+    std::int64_t* const side = missing + size;
+    for (std::int64_t i = 0; i < n_missing; ++i) add_(missing, row_of(places[i]));
+    const bool has_missing = judge_.any_of(missing);
+    for (std::int64_t i = n_missing; i < n;) {
+      do add_(left, row_of(places[i]));
+      while (++i < n && !is_first(places[i]));
+      if (std::equal(left, left + size, before)) continue;  // the same children as the cut before
+      std::copy(left, left + size, before);
+      const bool all_values = has_missing && judge_.is_rest(left, missing);
+      judge_.try_split(column, static_cast<int>(all_values ? n : i), false, left, has_missing,
+                       best);
+      if (!has_missing || all_values) continue;
+      for (int c = 0; c < size; ++c) side[c] = left[c] + missing[c];
+      judge_.try_split(column, static_cast<int>(i), true, side, true, best);
+    }
+  }
+
+ private:
+  SplitJudge<C, Size> judge_;
+  AddRow add_;
+  std::vector<std::int64_t> cells_;
+};
+
+}  // namespace weald
