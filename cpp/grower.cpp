@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
-#include "histogram_engine.hpp"
 #include "parallel.hpp"
 
 namespace weald {
@@ -14,10 +14,11 @@ Grower::Grower(std::int64_t n_rows, std::string_view criterion, const TreeParams
     throw std::invalid_argument("unknown criterion");
 }
 
-Grower::Grower(const Codes& codes, std::string_view criterion, const TreeParams& params)
-    : Grower(codes.n_rows, criterion, params) {
-  engine_ = std::make_unique<HistogramEngine>(codes, criterion_, params_.split, params_.n_threads,
-                                              sapling_);
+Grower::Grower(std::shared_ptr<const HistogramTable> table, std::string_view criterion,
+               const TreeParams& params)
+    : Grower(table->codes.n_rows, criterion, params) {
+  engine_ = std::make_unique<HistogramEngine>(std::move(table), criterion_, params_.split,
+                                              params_.n_threads, sapling_);
 }
 
 template <class T>

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "channels.hpp"
+#include "histogram_engine.hpp"
 #include "sapling.hpp"
 #include "shared.hpp"
 #include "sorted_engine.hpp"
@@ -31,7 +32,8 @@ struct TreeParams {
 class Grower {
  public:
   // On histograms of codes, or on values sorted by every column.
-  Grower(const Codes& codes, std::string_view criterion, const TreeParams& params);
+  Grower(std::shared_ptr<const HistogramTable> table, std::string_view criterion,
+         const TreeParams& params);
   template <class T>
   Grower(const Table<T>& table, const CutsView& cuts, std::string_view criterion,
          const TreeParams& params);

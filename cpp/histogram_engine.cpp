@@ -44,33 +44,18 @@ void turn_over(std::uint64_t (&words)[lanes]) {
   swap(1, 0x00ff00ff00ff00ff);
 }
 
-}  // namespace
-
-HistogramEngine::HistogramEngine(const Codes& codes, std::string_view criterion,
-                                 const SplitLimits& limits, int n_threads, Sapling& sapling)
-    : codes_(codes),
-      bundles_(codes, n_threads),
-      counted_(bundles_.any() ? bundles_.codes() : codes),
-      criterion_(criterion),
-      limits_(limits),
-      n_threads_(n_threads),
-      sapling_(sapling),
-      channels_(sapling.channels) {
-  if (codes.n_rows * codes.n_columns <= columns_bytes) copy_columns();
-}
-
 // Eight rows of a group are eight words of eight codes: turned over, they are eight codes of each
 // of its columns.
-void HistogramEngine::copy_columns() {
-  const std::int64_t n_rows = codes_.n_rows;
-  columns_.resize(static_cast<std::size_t>(n_rows * codes_.n_columns));
-  parallel_for((n_rows + block - 1) / block, n_threads_, [&](std::int64_t task, int) {
+LargeVector<Code> columns_of(const Codes& codes, int n_threads) {
+  const std::int64_t n_rows = codes.n_rows;
+  LargeVector<Code> columns(static_cast<std::size_t>(n_rows * codes.n_columns));
+  parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t task, int) {
     const std::int64_t end = std::min((task + 1) * block, n_rows);
-    for (int g = 0; g < codes_.n_groups(); ++g) {
-      const Code* const group = codes_.group(g);
-      Code* const columns = columns_.data() + std::int64_t{g} * lanes * n_rows;
-      const std::int64_t stride = codes_.stride(g);
-      const int n_lanes = codes_.lanes_of(g);
+    for (int g = 0; g < codes.n_groups(); ++g) {
+      const Code* const group = codes.group(g);
+      Code* const out = columns.data() + std::int64_t{g} * lanes * n_rows;
+      const std::int64_t stride = codes.stride(g);
+      const int n_lanes = codes.lanes_of(g);
       for (std::int64_t row = task * block; row < end; row += lanes) {
         std::uint64_t words[lanes] = {};
         const std::int64_t size = std::min<std::int64_t>(lanes, end - row);
@@ -78,11 +63,34 @@ void HistogramEngine::copy_columns() {
           std::memcpy(&words[i], group + (row + i) * stride, sizeof *words);
         turn_over(words);
         for (int lane = 0; lane < n_lanes; ++lane)
-          std::memcpy(columns + lane * n_rows + row, &words[lane], static_cast<std::size_t>(size));
+          std::memcpy(out + lane * n_rows + row, &words[lane], static_cast<std::size_t>(size));
       }
     }
   });
+  return columns;
 }
+
+}  // namespace
+
+HistogramTable::HistogramTable(const Codes& of_codes, int n_threads)
+    : codes(of_codes),
+      bundles(of_codes, n_threads),
+      counted(bundles.any() ? bundles.codes() : of_codes) {
+  if (codes.n_rows * codes.n_columns <= columns_bytes) columns = columns_of(codes, n_threads);
+}
+
+HistogramEngine::HistogramEngine(std::shared_ptr<const HistogramTable> table,
+                                 std::string_view criterion, const SplitLimits& limits,
+                                 int n_threads, Sapling& sapling)
+    : table_(std::move(table)),
+      codes_(table_->codes),
+      counted_(table_->counted),
+      bundles_(table_->bundles),
+      criterion_(criterion),
+      limits_(limits),
+      n_threads_(n_threads),
+      sapling_(sapling),
+      channels_(sapling.channels) {}
 
 void HistogramEngine::start() {
   if (!layout_ || layout_->cell_size() != channels_.cell_size()) {
@@ -137,7 +145,8 @@ bool HistogramEngine::is_left_lighter(int parent) const {
 Partition::Test HistogramEngine::test_of(const Split& split) const {
   const Code offset = split.missing_left ? 0 : 1;
   const Code limit = static_cast<Code>(split.bin - offset);
-  if (!columns_.empty()) return {columns_.data() + split.column * codes_.n_rows, 1, offset, limit};
+  const auto& columns = table_->columns;
+  if (!columns.empty()) return {columns.data() + split.column * codes_.n_rows, 1, offset, limit};
   const int g = split.column / lanes;
   return {codes_.group(g) + split.column % lanes, codes_.stride(g), offset, limit};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,20 @@
 
 namespace weald {
 
+// What engines on one table share: nothing of it changes from tree to tree.
+struct HistogramTable {
+  HistogramTable(const Codes& of_codes, int n_threads);
+
+  Codes codes;
+  Bundles bundles;
+  Codes counted;              // what histograms count: the codes, or the bundles if there are any
+  LargeVector<Code> columns;  // the codes column by column, for sending rows; empty: too large
+};
+
 class HistogramEngine : public SplitEngine {
  public:
-  HistogramEngine(const Codes& codes, std::string_view criterion, const SplitLimits& limits,
-                  int n_threads, Sapling& sapling);
+  HistogramEngine(std::shared_ptr<const HistogramTable> table, std::string_view criterion,
+                  const SplitLimits& limits, int n_threads, Sapling& sapling);
 
   void start() override;
   std::int64_t send_rows(int node, bool looks_on) override;
@@ -33,7 +44,6 @@ class HistogramEngine : public SplitEngine {
     bool subtract;  // the rest's histogram still is the parent's
   };
 
-  void copy_columns();
   Pair take_histograms(const Siblings& siblings);
   template <Criterion C>
   void search_wide(const Pair& pair);
@@ -53,10 +63,9 @@ class HistogramEngine : public SplitEngine {
   void merge(const std::vector<int>& slots);
   int threads_for(std::int64_t n_rows) const;
 
-  Codes codes_;
-  Bundles bundles_;
-  Codes counted_;              // what histograms count: the codes, or the bundles if there are any
-  LargeVector<Code> columns_;  // the codes column by column, for sending rows; empty: too large
+  std::shared_ptr<const HistogramTable> table_;
+  const Codes &codes_, &counted_;
+  const Bundles& bundles_;
   std::string_view criterion_;
   const SplitLimits& limits_;
   int n_threads_;

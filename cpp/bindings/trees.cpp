@@ -5,7 +5,7 @@
 #include "bindings/border.hpp"
 #include "criteria/criteria.hpp"
 #include "forest.hpp"
-#include "grower.hpp"
+#include "grove.hpp"
 #include "predictor.hpp"
 
 namespace weald::border {
@@ -87,7 +87,13 @@ class Grower {
     held_.codes = std::move(codes);
     held_.n_bins = std::move(n_bins);
     run([&] {
-      grower_ = std::make_unique<weald::Grower>(view, params_.criterion, params_.params);
+      const auto table =
+          std::make_shared<const weald::HistogramTable>(view, params_.params.n_threads);
+      const auto make = [this, table] {
+        return std::make_unique<weald::Grower>(table, params_.criterion, params_.params);
+      };
+      grove_ = std::make_unique<weald::Grove>(make, n_rows, static_cast<int>(n_columns),
+                                              params_.params.n_threads);
     });
   }
 
@@ -110,7 +116,12 @@ class Grower {
     held_.first = std::move(first);
     held_.table = std::move(table);
     run([&] {
-      grower_ = std::make_unique<weald::Grower>(view, where, params_.criterion, params_.params);
+      const auto make = [&] {
+        return std::make_unique<weald::Grower>(view, where, params_.criterion, params_.params);
+      };
+      // One grower only: each would sort the table anew and keep its own order of it.
+      grove_ =
+          std::make_unique<weald::Grove>(make, view.n_rows, static_cast<int>(view.n_columns), 1);
     });
   }
 
@@ -137,31 +148,69 @@ class Grower {
     require(params_.criterion != weald::Newton::name || (target.sums && target.n_channels == 1),
             "the newton criterion has one channel of sums");
     require(params_.criterion != weald::Entropy::name || target.classes, "entropy is of classes");
-    std::int64_t n_copies = 0;
-    for (std::int64_t row = 0; target.copies && row < n_rows_; ++row) {
-      require(target.copies[row] >= 0 && target.copies[row] <= most_copies, "copies out of range");
-      n_copies += target.copies[row];
-    }
-    require(n_copies <= most_copies, "too many copies in all");
+    check_copies(target.copies);
     require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
             "leaf_of_row must have one entry per row");
-    weald::Tree tree;
-    run([&] { tree = grower_->grow(target, leaf_of_row.data()); });
-    const std::size_t n_outputs = static_cast<std::size_t>(tree.n_outputs);
-    const std::size_t n_leaves = tree.value.size() / n_outputs;
-    nb::dict result;
-    result["feature"] = give(std::move(tree.feature));
-    result["code"] = give(std::move(tree.code));
-    result["threshold"] = give(std::move(tree.threshold));
-    result["right"] = give(std::move(tree.right));
-    result["missing_left"] = give(std::move(tree.missing_left));
-    result["weight"] = give(std::move(tree.weight));
-    result["gain"] = give(std::move(tree.gain));
-    result["value"] = give(std::move(tree.value), {n_leaves, n_outputs});
-    return result;
+    return grown({target}, {leaf_of_row.data()})[0];
+  }
+
+  // A tree for each row of `sums`, with the weights of the same row.
+  std::vector<nb::dict> grow_each(std::optional<Matrix<double>> weight, Matrix<double> sums,
+                                  std::optional<Vector<std::int64_t>> copies,
+                                  OutMatrix<std::int32_t> leaf_of_row) {
+    const std::size_t n_trees = sums.shape(0);
+    const auto fits = [&](const auto& matrix) {
+      return matrix.shape(0) == n_trees && static_cast<std::int64_t>(matrix.shape(1)) == n_rows_;
+    };
+    require(fits(sums) && (!weight || fits(*weight)) && fits(leaf_of_row),
+            "sums, weight and leaf_of_row must have the shape (trees, rows)");
+    require(params_.criterion != weald::Entropy::name, "entropy is of classes");
+    weald::Target target;
+    target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
+    check_copies(target.copies);
+    std::vector<weald::Target> targets(n_trees, target);
+    std::vector<std::int32_t*> leaves(n_trees);
+    for (std::size_t k = 0; k < n_trees; ++k) {
+      const std::int64_t first = static_cast<std::int64_t>(k) * n_rows_;
+      targets[k].sums = sums.data() + first;
+      targets[k].weight = weight ? weight->data() + first : nullptr;
+      leaves[k] = leaf_of_row.data() + first;
+    }
+    return grown(targets, leaves);
   }
 
  private:
+  void check_copies(const std::int64_t* copies) const {
+    std::int64_t n_copies = 0;
+    for (std::int64_t row = 0; copies && row < n_rows_; ++row) {
+      require(copies[row] >= 0 && copies[row] <= most_copies, "copies out of range");
+      n_copies += copies[row];
+    }
+    require(n_copies <= most_copies, "too many copies in all");
+  }
+
+  std::vector<nb::dict> grown(const std::vector<weald::Target>& targets,
+                              const std::vector<std::int32_t*>& leaf_of_row) {
+    std::vector<weald::Tree> trees;
+    run([&] { trees = grove_->grow(targets, leaf_of_row); });
+    std::vector<nb::dict> results;
+    for (weald::Tree& tree : trees) {
+      const std::size_t n_outputs = static_cast<std::size_t>(tree.n_outputs);
+      const std::size_t n_leaves = tree.value.size() / n_outputs;
+      nb::dict result;
+      result["feature"] = give(std::move(tree.feature));
+      result["code"] = give(std::move(tree.code));
+      result["threshold"] = give(std::move(tree.threshold));
+      result["right"] = give(std::move(tree.right));
+      result["missing_left"] = give(std::move(tree.missing_left));
+      result["weight"] = give(std::move(tree.weight));
+      result["gain"] = give(std::move(tree.gain));
+      result["value"] = give(std::move(tree.value), {n_leaves, n_outputs});
+      results.push_back(std::move(result));
+    }
+    return results;
+  }
+
   TreeParams params_;
   std::int64_t n_rows_ = 0;
   struct {
@@ -171,7 +220,7 @@ class Grower {
     std::optional<Vector<double>> cuts;
     std::optional<Vector<std::int64_t>> first;
   } held_;  // what the grower reads
-  std::unique_ptr<weald::Grower> grower_;
+  std::unique_ptr<weald::Grove> grove_;
 };
 
 // ---- predicting ----
@@ -298,7 +347,9 @@ void bind_trees(nb::module_& m) {
            "table"_a.noconvert(), "cuts"_a.none(), "first"_a.none(), "params"_a)
       .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),
            "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
-           "leaf_of_row"_a.noconvert());
+           "leaf_of_row"_a.noconvert())
+      .def("grow_each", &Grower::grow_each, nb::kw_only(), "weight"_a.none(), "sums"_a,
+           "copies"_a.none(), "leaf_of_row"_a.noconvert());
 
   nb::class_<Predictor>(m, "Predictor")
       .def(

@@ -83,12 +83,9 @@ def add_leaf_values(
 ) -> None: ...
 def criteria() -> list[str]: ...
 
-class Grower:
+class TreeParams:
     def __init__(
         self,
-        codes: NDArray[numpy.uint8],
-        n_rows: int,
-        n_bins: NDArray[numpy.int32],
         *,
         criterion: str,
         growth: str,
@@ -102,6 +99,32 @@ class Grower:
         l2: float,
         n_threads: int,
     ) -> None: ...
+
+class Grower:
+    @overload
+    def __init__(
+        self,
+        codes: NDArray[numpy.uint8],
+        n_rows: int,
+        n_bins: NDArray[numpy.int32],
+        params: TreeParams,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        table: NDArray[numpy.float32],
+        cuts: NDArray[numpy.float64] | None,
+        first: NDArray[numpy.int64] | None,
+        params: TreeParams,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        table: NDArray[numpy.float64],
+        cuts: NDArray[numpy.float64] | None,
+        first: NDArray[numpy.int64] | None,
+        params: TreeParams,
+    ) -> None: ...
     def grow(
         self,
         *,
@@ -113,6 +136,14 @@ class Grower:
         copies: NDArray[numpy.int64] | None,
         leaf_of_row: NDArray[numpy.int32],
     ) -> dict[str, NDArray[Any]]: ...
+    def grow_each(
+        self,
+        *,
+        weight: NDArray[numpy.float64] | None,
+        sums: NDArray[numpy.float64],
+        copies: NDArray[numpy.int64] | None,
+        leaf_of_row: NDArray[numpy.int32],
+    ) -> list[dict[str, NDArray[Any]]]: ...
 
 class Predictor:
     def __init__(

@@ -352,7 +352,8 @@ class Subject {
     TreeParams params = setting.params;
     params.cells = cells;
     params.n_threads = n_threads;
-    Grower grower(binned.view(), Newton::name, params);
+    Grower grower(std::make_shared<HistogramTable>(binned.view(), params.n_threads), Newton::name,
+                  params);
     std::vector<std::int32_t> leaf_of_row(static_cast<std::size_t>(n_));
     for (int round = 0; round < n_rounds; ++round) {
       const bool has_hessian = gradients(loss, rows, gradient.data(), hessian.data(), n_threads);
@@ -390,7 +391,8 @@ class Subject {
       const Binned binned(data_.table, setting.copied ? copies_.data() : nullptr, 255, n_threads);
       TreeParams params = setting.params;
       params.n_threads = n_threads;
-      Grower grower(binned.view(), criterion, params);
+      Grower grower(std::make_shared<HistogramTable>(binned.view(), params.n_threads), criterion,
+                    params);
       Trees trees;
       trees.base_score.assign(static_cast<std::size_t>(n_channels), 0.0);
       std::vector<std::int32_t> leaf_of_row(static_cast<std::size_t>(n_));

@@ -167,10 +167,8 @@ class BoostedTrees(TreeModel):
         for round_ in range(self.n_estimators):
             has_hessian = loss.gradients(rows.target, scores, rows.weight, gradient, hessian)
             copies = self._drawn_copies(training, round_)
-            for k in range(n_scores):
-                tree = grower.on_sums(
-                    gradient[k : k + 1], hessian[k] if has_hessian else None, copies
-                )
+            trees = grower.on_each(gradient, hessian if has_hessian else None, copies)
+            for k, tree in enumerate(trees):
                 tree = replace(tree, value=tree.value * learning_rate)
                 self._check_values(tree.value, round_)
                 tree.add_to(scores[k], n_threads=n_threads)

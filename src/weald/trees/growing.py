@@ -67,7 +67,8 @@ class TreeGrower:
         n_threads: int,
     ) -> None:
         self._binned = binned
-        self._leaf_of_row = np.empty(binned.n_rows, dtype=np.int32)
+        self._leaf_of_row: NDArray[np.int32] | None = None
+        self._leaves_of_rows: NDArray[np.int32] | None = None  # of several trees
         params = _native.TreeParams(
             criterion=criterion,
             growth=limits.growth,
@@ -98,6 +99,20 @@ class TreeGrower:
             n_classes=0,
             copies=copies,
         )
+
+    def on_each(
+        self, gradients: Floats, hessians: Floats | None, copies: NDArray[np.int64] | None
+    ) -> list[GrownTree]:
+        """Grow a tree on each row of gradients (and of hessians), side by side where it pays."""
+        if self._leaves_of_rows is None or len(self._leaves_of_rows) != len(gradients):
+            self._leaves_of_rows = np.empty(gradients.shape, dtype=np.int32)
+        trees = self._grower.grow_each(
+            weight=hessians, sums=gradients, copies=copies, leaf_of_row=self._leaves_of_rows
+        )
+        return [
+            self._finished(tree, leaves)
+            for tree, leaves in zip(trees, self._leaves_of_rows, strict=True)
+        ]
 
     def on_values(
         self, values: Floats, weight: Floats | None, copies: NDArray[np.int64] | None
@@ -130,7 +145,12 @@ class TreeGrower:
         )
 
     def _grown(self, **target: Any) -> GrownTree:
+        if self._leaf_of_row is None:
+            self._leaf_of_row = np.empty(self._binned.n_rows, dtype=np.int32)
         arrays = self._grower.grow(**target, leaf_of_row=self._leaf_of_row)
+        return self._finished(arrays, self._leaf_of_row)
+
+    def _finished(self, arrays: dict[str, Any], leaf_of_row: NDArray[np.int32]) -> GrownTree:
         code = arrays.pop("code")
         if isinstance(self._binned, BinnedTable):
             # The core knows codes only: the bin a split ends with stands for a value.
@@ -138,7 +158,7 @@ class TreeGrower:
             arrays["threshold"][inner] = self._binned.threshold(
                 arrays["feature"][inner], code[inner]
             )
-        return GrownTree(leaf_of_row=self._leaf_of_row, **arrays)
+        return GrownTree(leaf_of_row=leaf_of_row, **arrays)
 
 
 # Limits beyond any number of rows are no limits; the core takes 64-bit numbers and 0 for "none".

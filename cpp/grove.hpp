@@ -1,0 +1,32 @@
+// Several trees on one table at once: those of the classes of one round.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "grower.hpp"
+
+namespace weald {
+
+class Grove {
+ public:
+  // `make` gives a grower of its own to each thread that grows a tree.
+  Grove(std::function<std::unique_ptr<Grower>()> make, std::int64_t n_rows, int n_columns,
+        int n_threads);
+
+  // leaf_of_row[tree] points at one number per row of the table.
+  std::vector<Tree> grow(const std::vector<Target>& targets,
+                         const std::vector<std::int32_t*>& leaf_of_row);
+
+ private:
+  bool one_a_thread(std::int64_t n_trees) const;
+
+  std::function<std::unique_ptr<Grower>()> make_;
+  std::int64_t size_;  // rows times columns
+  int n_threads_;
+  std::vector<std::unique_ptr<Grower>> growers_;  // one a thread; the first is made at once
+};
+
+}  // namespace weald
