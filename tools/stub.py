@@ -17,6 +17,7 @@ HEAD = "# Generated from cpp/bindings/ by `make stub`; not to be edited.\n"
 RETURNS = {
     "find_cuts": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.int64]]"),
     "grow": ("dict", "dict[str, NDArray[Any]]"),
+    "loss_facts": ("dict", "dict[str, Any]"),
 }
 
 
