@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <stdexcept>
 #include <vector>
 
+#include "constants.hpp"
 #include "exact_sum.hpp"
 #include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
@@ -62,12 +64,40 @@ double exact_mean(const double* values, const double* weight, const std::int64_t
   return to_double(total, fixed.shift) / to_double(mass, fixed_weight.shift);
 }
 
+// The constant of least loss for residuals of some rows; NaN if there are none.
+template <Loss L>
+double best_constant(std::vector<WeighedValue>& values, double parameter) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  if constexpr (L::best_constant == BestConstant::quantile)
+    return quantile(values, L::level(parameter));
+  else
+    return huber_constant(values, parameter);
+}
+
+// The rows of each leaf, leaf after leaf: those of leaf i are rows[first[i], first[i + 1]).
+struct RowsByLeaf {
+  std::vector<std::int64_t> first;
+  std::vector<std::int64_t> rows;
+
+  RowsByLeaf(const Leaves& leaves, const std::vector<std::int64_t>& mass)
+      : first(static_cast<std::size_t>(leaves.n_leaves) + 1, 0) {
+    for (std::int64_t row = 0; row < leaves.n_rows; ++row)
+      first[leaves.of_row[row] + 1] += mass[row] > 0;
+    for (std::int64_t i = 0; i < leaves.n_leaves; ++i) first[i + 1] += first[i];
+    rows.resize(static_cast<std::size_t>(first.back()));
+    std::vector<std::int64_t> next(first.begin(), first.end() - 1);
+    for (std::int64_t row = 0; row < leaves.n_rows; ++row)
+      if (mass[row] > 0) rows[next[leaves.of_row[row]]++] = row;
+  }
+};
+
 }  // namespace
 
 bool gradients(std::string_view loss, const Scored& rows, double* gradient, double* hessian,
                int n_threads) {
   bool has_hessian = true;
-  with_loss(loss, [&]<Loss L>(L) { has_hessian = !L::unit_hessian || rows.weight != nullptr; });
+  with_loss(loss,
+            [&]<Loss L>(L) { has_hessian = L::hessian == Hessian::own || rows.weight != nullptr; });
   for_row_blocks(rows.n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
     kernels().gradients(loss, rows, {begin, end}, gradient, hessian);
     if (!rows.weight) return;
@@ -109,16 +139,24 @@ bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64
 }
 
 void base_scores(std::string_view loss, const Scored& rows, double* base) {
+  const auto mean = [&](const double* y) {
+    return exact_mean(y, rows.weight, rows.copies, rows.n_rows);
+  };
   with_loss(loss, [&]<Loss L>(L) {
-    if (rows.n_scores == 1) {
-      base[0] = L::base_score(exact_mean(rows.y, rows.weight, rows.copies, rows.n_rows), 1);
-      return;
-    }
-    std::vector<double> is_class(static_cast<std::size_t>(rows.n_rows));
-    for (int k = 0; k < rows.n_scores; ++k) {
-      for (std::int64_t row = 0; row < rows.n_rows; ++row) is_class[row] = rows.y[row] == k;
-      const double share = exact_mean(is_class.data(), rows.weight, rows.copies, rows.n_rows);
-      base[k] = L::base_score(share, rows.n_scores);
+    if constexpr (L::best_constant != BestConstant::of_mean) {
+      const auto mass = masses(rows.weight, rows.copies, rows.n_rows);
+      std::vector<WeighedValue> values;
+      for (std::int64_t row = 0; row < rows.n_rows; ++row)
+        if (mass[row] > 0) values.push_back({rows.y[row], mass[row]});
+      base[0] = best_constant<L>(values, rows.parameter);
+    } else if (rows.n_scores == 1) {
+      base[0] = L::base_score(mean(rows.y), 1);
+    } else if constexpr (L::has_many_scores) {
+      std::vector<double> share(static_cast<std::size_t>(rows.n_rows));
+      for (int k = 0; k < rows.n_scores; ++k) {
+        for (std::int64_t row = 0; row < rows.n_rows; ++row) share[row] = L::share(rows, row, k);
+        base[k] = L::base_score(mean(share.data()), rows.n_scores);
+      }
     }
   });
 }
@@ -131,6 +169,92 @@ void predictions(std::string_view loss, const double* scores, std::int64_t n_row
         L::predict(scores + row * n_scores, n_scores, out + row * n_outputs);
     });
   });
+}
+
+void leaf_constants(std::string_view loss, const Scored& rows, const Leaves& leaves, double* values,
+                    int n_threads) {
+  const auto mass = masses(rows.weight, rows.copies, rows.n_rows);
+  const RowsByLeaf by_leaf(leaves, mass);
+  with_loss(loss, [&]<Loss L>(L) {
+    if constexpr (L::best_constant == BestConstant::of_mean) {
+      throw std::invalid_argument("the leaves of this loss are not refined");
+    } else {
+      parallel_for(leaves.n_leaves, n_threads, [&](std::int64_t leaf, int) {
+        std::vector<WeighedValue> residuals;
+        residuals.reserve(static_cast<std::size_t>(by_leaf.first[leaf + 1] - by_leaf.first[leaf]));
+        for (std::int64_t i = by_leaf.first[leaf]; i < by_leaf.first[leaf + 1]; ++i) {
+          const std::int64_t row = by_leaf.rows[i];
+          residuals.push_back({rows.y[row] - rows.scores[row], mass[row]});
+        }
+        // A leaf that no row reached answers nothing.
+        values[leaf] = residuals.empty() ? 0.0 : best_constant<L>(residuals, rows.parameter);
+      });
+    }
+  });
+}
+
+void leaf_steps(std::string_view loss, double parameter, const double* gradient,
+                const double* hessian, const std::int64_t* copies, const Leaves& leaves,
+                double* values, int n_threads) {
+  double top_gradient = 0.0, top_hessian = 0.0;
+  for (std::int64_t row = 0; row < leaves.n_rows; ++row) {
+    if (copies && copies[row] <= 0) continue;
+    top_gradient = std::max(top_gradient, std::abs(gradient[row]));
+    top_hessian = std::max(top_hessian, hessian[row]);
+  }
+  if (!std::isfinite(top_gradient) || !std::isfinite(top_hessian))
+    throw std::invalid_argument("what a leaf learns from must be finite numbers");
+  const FixedPoint fixed_g(exponent_above(top_gradient), exact_bits);
+  const FixedPoint fixed_h(exponent_above(top_hessian), exact_bits);
+  struct LeafSums {
+    Int128 gradient = 0, hessian = 0;
+  };
+  const auto n_leaves = static_cast<std::size_t>(leaves.n_leaves);
+  std::vector<LeafSums> all(n_leaves);
+  std::mutex lock;
+  for_row_blocks(leaves.n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<LeafSums> part(n_leaves);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::int64_t times = copies ? copies[row] : 1;
+      if (times <= 0) continue;
+      LeafSums& leaf = part[leaves.of_row[row]];
+      leaf.gradient += static_cast<Int128>(fixed_g(gradient[row])) * times;
+      leaf.hessian += static_cast<Int128>(fixed_h(hessian[row])) * times;
+    }
+    const std::scoped_lock hold(lock);
+    for (std::size_t i = 0; i < n_leaves; ++i) {
+      all[i].gradient += part[i].gradient;
+      all[i].hessian += part[i].hessian;
+    }
+  });
+  for (std::size_t i = 0; i < n_leaves; ++i) {
+    const double g = to_double(all[i].gradient, fixed_g.shift);
+    const double h = to_double(all[i].hessian, fixed_h.shift);
+    values[i] = h > 0.0 ? -g / h : 0.0;
+  }
+  cap_steps(loss, parameter, values, leaves.n_leaves);
+}
+
+void cap_steps(std::string_view loss, double parameter, double* steps, std::int64_t n) {
+  with_loss(loss, [&]<Loss L>(L) {
+    for (std::int64_t i = 0; i < n; ++i) steps[i] = L::capped_step(steps[i], parameter);
+  });
+}
+
+double exact_total(const double* values, const std::int64_t* copies, std::int64_t n_rows) {
+  double top = 0.0;
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    const double size = std::abs(values[row]);
+    if (!(copies && copies[row] <= 0) && !(size <= top)) top = size;  // also if it is NaN
+  }
+  if (!std::isfinite(top)) return std::numeric_limits<double>::infinity();
+  const FixedPoint fixed(exponent_above(top), exact_bits);
+  Int128 total = 0;
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    const std::int64_t times = copies ? copies[row] : 1;
+    if (times > 0) total += static_cast<Int128>(fixed(values[row])) * times;
+  }
+  return to_double(total, fixed.shift);
 }
 
 }  // namespace weald

@@ -1,4 +1,4 @@
-// A loss over all rows: gradients at the current scores, the mean loss, the best constant.
+// A loss over all rows: gradients at the current scores, the mean loss, the best constants.
 #pragma once
 
 #include <cstdint>
@@ -26,5 +26,27 @@ void predictions(std::string_view loss, const double* scores, std::int64_t n_row
 // scores[row] += values[leaf_of_row[row]]; false, and nothing added, if a leaf does not exist.
 bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64_t n_rows,
                      const double* values, std::int64_t n_leaves, int n_threads);
+
+// Which leaf each row is in; every entry is in [0, n_leaves).
+struct Leaves {
+  const std::int32_t* of_row;
+  std::int64_t n_rows, n_leaves;
+};
+
+// For a loss whose leaves are refined: the best constant of the residuals of each leaf.
+void leaf_constants(std::string_view loss, const Scored& rows, const Leaves& leaves, double* values,
+                    int n_threads);
+
+// Newton's step of each leaf, from exact sums, capped where the loss asks for it: -sum of gradients
+// over sum of hessians; 0 where the latter is.
+void leaf_steps(std::string_view loss, double parameter, const double* gradient,
+                const double* hessian, const std::int64_t* copies, const Leaves& leaves,
+                double* values, int n_threads);
+
+// Steps that are too long for the loss, shortened.
+void cap_steps(std::string_view loss, double parameter, double* steps, std::int64_t n);
+
+// The sum of values times copies, as an exact sum; infinity if one of them is not finite.
+double exact_total(const double* values, const std::int64_t* copies, std::int64_t n_rows);
 
 }  // namespace weald

@@ -3,38 +3,91 @@
 
 #include "bindings/border.hpp"
 #include "boosting.hpp"
+#include "constants.hpp"
 
 namespace weald::border {
 namespace {
 
-void check_scores(const std::string& loss, std::int64_t n_scores) {
-  require(n_scores >= 1, "there must be a score");
-  require(n_scores == 1 || loss == weald::LogLoss::name, "only log_loss has several scores");
+// The loss of that name, as visit(loss) sees it; a clear error if there is none.
+template <class F>
+void with_loss(const std::string& name, F&& visit) {
+  require(weald::AllLosses::with_name(name, visit), "unknown loss");
 }
 
-weald::Scored scored(const std::string& loss, const Vector<double>& y, const Matrix<double>& scores,
-                     const std::optional<Vector<double>>& weight,
+void check_scores(const std::string& name, std::int64_t n_scores) {
+  require(n_scores >= 1, "there must be a score");
+  with_loss(name, [&](auto loss) {
+    require(n_scores == 1 || loss.has_many_scores, "this loss has one score only");
+  });
+}
+
+void check_parameter(const std::string& name, double parameter) {
+  with_loss(name, [&](auto loss) {
+    require(!loss.has_parameter || loss.admits(parameter), "the loss's parameter is out of range");
+  });
+}
+
+// y is one entry per row, or [score][row] for a loss of shares with many scores.
+void check_targets(const std::string& name, const Vector<double>& y, std::int64_t n_rows,
+                   int n_scores) {
+  const auto n = static_cast<std::int64_t>(y.shape(0));
+  with_loss(name, [&](auto loss) {
+    const bool per_score = loss.targets == weald::Targets::shares;
+    require(n == (per_score ? n_rows * n_scores : n_rows), "y must have one entry per row");
+    if (loss.targets != weald::Targets::classes) return;
+    const int n_classes = n_scores == 1 ? 2 : n_scores;
+    for (std::int64_t row = 0; row < n_rows; ++row)
+      require(y.data()[row] >= 0 && y.data()[row] < n_classes, "y must hold class numbers");
+  });
+}
+
+const std::int64_t* checked_copies(const std::optional<Vector<std::int64_t>>& copies,
+                                   std::int64_t n_rows) {
+  constexpr std::int64_t most = std::int64_t{1} << 36;  // weald.data.rows.MOST_COPIES
+  const std::int64_t* const data =
+      data_or_null(copies, n_rows, "copies must have one entry per row");
+  std::int64_t total = 0;
+  for (std::int64_t row = 0; data && row < n_rows; ++row) {
+    require(data[row] >= 0 && data[row] <= most - total, "copies out of range");
+    total += data[row];
+  }
+  return data;
+}
+
+weald::Scored scored(const std::string& loss, double parameter, const Vector<double>& y,
+                     const Matrix<double>& scores, const std::optional<Vector<double>>& weight,
                      const std::optional<Vector<std::int64_t>>& copies) {
   const auto n_rows = static_cast<std::int64_t>(scores.shape(1));
-  require(static_cast<std::int64_t>(y.shape(0)) == n_rows, "y must have one entry per row");
   const int n_scores = static_cast<int>(scores.shape(0));
   check_scores(loss, n_scores);
-  if (n_scores > 1) {
-    for (std::int64_t row = 0; row < n_rows; ++row)
-      require(y.data()[row] >= 0 && y.data()[row] < n_scores, "y must hold class numbers");
-  }
+  check_parameter(loss, parameter);
+  check_targets(loss, y, n_rows, n_scores);
   return {y.data(),
           scores.data(),
           data_or_null(weight, n_rows, "weight must have one entry per row"),
-          data_or_null(copies, n_rows, "copies must have one entry per row"),
+          checked_copies(copies, n_rows),
           n_rows,
-          n_scores};
+          n_scores,
+          parameter};
 }
 
-bool gradients(const std::string& loss, Vector<double> y, Matrix<double> scores,
+weald::Leaves checked_leaves(const Vector<std::int32_t>& leaf_of_row, std::int64_t n_rows,
+                             std::int64_t n_leaves) {
+  require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows,
+          "leaf_of_row must have one entry per row");
+  require(n_leaves >= 1 && n_leaves <= std::numeric_limits<std::int32_t>::max(),
+          "there must be a leaf");
+  bool sound = true;
+  for (std::int64_t row = 0; row < n_rows; ++row)
+    sound &= leaf_of_row.data()[row] >= 0 && leaf_of_row.data()[row] < n_leaves;
+  require(sound, "leaf_of_row names a leaf that does not exist");
+  return {leaf_of_row.data(), n_rows, n_leaves};
+}
+
+bool gradients(const std::string& loss, double parameter, Vector<double> y, Matrix<double> scores,
                std::optional<Vector<double>> weight, OutMatrix<double> gradient,
                OutMatrix<double> hessian, int n_threads) {
-  const auto rows = scored(loss, y, scores, weight, std::nullopt);
+  const auto rows = scored(loss, parameter, y, scores, weight, std::nullopt);
   for (const auto* out : {&gradient, &hessian})
     require(out->shape(0) == scores.shape(0) && out->shape(1) == scores.shape(1),
             "gradient and hessian must have the shape of scores");
@@ -46,25 +99,31 @@ bool gradients(const std::string& loss, Vector<double> y, Matrix<double> scores,
   return wrote;
 }
 
-double mean_loss(const std::string& loss, Vector<double> y, Matrix<double> scores,
+double mean_loss(const std::string& loss, double parameter, Vector<double> y, Matrix<double> scores,
                  std::optional<Vector<double>> weight, std::optional<Vector<std::int64_t>> copies,
                  int n_threads) {
-  const auto rows = scored(loss, y, scores, weight, copies);
+  const auto rows = scored(loss, parameter, y, scores, weight, copies);
   double mean = 0.0;
   run([&] { mean = weald::mean_loss(loss, rows, checked_threads(n_threads)); });
   return mean;
 }
 
-auto base_scores(const std::string& loss, Vector<double> y, int n_scores,
+auto base_scores(const std::string& loss, double parameter, Vector<double> y, int n_scores,
                  std::optional<Vector<double>> weight, std::optional<Vector<std::int64_t>> copies) {
   check_scores(loss, n_scores);
-  const auto n_rows = static_cast<std::int64_t>(y.shape(0));
+  check_parameter(loss, parameter);
+  auto n_rows = static_cast<std::int64_t>(y.shape(0));
+  with_loss(loss, [&](auto one) {
+    if (one.targets == weald::Targets::shares) n_rows /= n_scores;
+  });
+  check_targets(loss, y, n_rows, n_scores);
   const weald::Scored rows{y.data(),
                            nullptr,
                            data_or_null(weight, n_rows, "weight must have one entry per row"),
-                           data_or_null(copies, n_rows, "copies must have one entry per row"),
+                           checked_copies(copies, n_rows),
                            n_rows,
-                           n_scores};
+                           n_scores,
+                           parameter};
   std::vector<double> base(static_cast<std::size_t>(n_scores));
   run([&] { weald::base_scores(loss, rows, base.data()); });
   return give(std::move(base));
@@ -74,7 +133,12 @@ auto predictions(const std::string& loss, Matrix<double> scores, int n_threads) 
   const auto n_rows = static_cast<std::int64_t>(scores.shape(0));
   const int n_scores = static_cast<int>(scores.shape(1));
   check_scores(loss, n_scores);
-  const int n_outputs = loss == weald::LogLoss::name && n_scores == 1 ? 2 : n_scores;
+  int n_outputs = n_scores;
+  with_loss(loss, [&](auto one) {
+    const bool of_classes =
+        one.targets == weald::Targets::classes || one.targets == weald::Targets::shares;
+    if (of_classes && n_scores == 1) n_outputs = 2;
+  });
   std::vector<double> out(static_cast<std::size_t>(n_rows * n_outputs));
   run([&] {
     weald::predictions(loss, scores.data(), n_rows, n_scores, n_outputs, out.data(),
@@ -95,25 +159,114 @@ void add_leaf_values(OutVector<double> scores, Vector<std::int32_t> leaf_of_row,
   require(sound, "leaf_of_row names a leaf that does not exist");
 }
 
+auto leaf_constants(const std::string& loss, double parameter, Vector<double> y,
+                    Matrix<double> scores, std::optional<Vector<double>> weight,
+                    std::optional<Vector<std::int64_t>> copies, Vector<std::int32_t> leaf_of_row,
+                    std::int64_t n_leaves, int n_threads) {
+  const auto rows = scored(loss, parameter, y, scores, weight, copies);
+  const auto leaves = checked_leaves(leaf_of_row, rows.n_rows, n_leaves);
+  std::vector<double> values(static_cast<std::size_t>(n_leaves));
+  run([&] {
+    weald::leaf_constants(loss, rows, leaves, values.data(), checked_threads(n_threads));
+  });
+  return give(std::move(values));
+}
+
+auto leaf_steps(const std::string& loss, double parameter, Vector<double> gradient,
+                Vector<double> hessian, std::optional<Vector<std::int64_t>> copies,
+                Vector<std::int32_t> leaf_of_row, std::int64_t n_leaves, int n_threads) {
+  check_parameter(loss, parameter);
+  const auto n_rows = static_cast<std::int64_t>(gradient.shape(0));
+  require(hessian.shape(0) == gradient.shape(0), "hessian must have the shape of gradient");
+  const auto leaves = checked_leaves(leaf_of_row, n_rows, n_leaves);
+  const std::int64_t* const times = checked_copies(copies, n_rows);
+  std::vector<double> values(static_cast<std::size_t>(n_leaves));
+  run([&] {
+    weald::leaf_steps(loss, parameter, gradient.data(), hessian.data(), times, leaves,
+                      values.data(), checked_threads(n_threads));
+  });
+  return give(std::move(values));
+}
+
+void cap_steps(const std::string& loss, double parameter, OutVector<double> steps) {
+  check_parameter(loss, parameter);
+  weald::cap_steps(loss, parameter, steps.data(), static_cast<std::int64_t>(steps.shape(0)));
+}
+
+double quantile(Vector<double> values, double level, std::optional<Vector<double>> weight,
+                std::optional<Vector<std::int64_t>> copies) {
+  const auto n_rows = static_cast<std::int64_t>(values.shape(0));
+  require(level >= 0.0 && level <= 1.0, "level must be in [0, 1]");
+  const double* const weights = data_or_null(weight, n_rows, "weight must have one entry per row");
+  const std::int64_t* const times = checked_copies(copies, n_rows);
+  double found = std::numeric_limits<double>::quiet_NaN();
+  run([&] {
+    const auto mass = weald::masses(weights, times, n_rows);
+    std::vector<weald::WeighedValue> weighed;
+    for (std::int64_t row = 0; row < n_rows; ++row)
+      if (mass[row] > 0) weighed.push_back({values.data()[row], mass[row]});
+    if (!weighed.empty()) found = weald::quantile(weighed, level);
+  });
+  return found;
+}
+
+double exact_total(Vector<double> values, std::optional<Vector<std::int64_t>> copies) {
+  const auto n_rows = static_cast<std::int64_t>(values.shape(0));
+  return weald::exact_total(values.data(), checked_copies(copies, n_rows), n_rows);
+}
+
 std::vector<std::string> loss_names() {
   std::vector<std::string> names;
   weald::AllLosses::for_each([&](auto loss) { names.emplace_back(loss.name); });
   return names;
 }
 
+// What a loss says of itself, in words.
+nb::dict loss_facts(const std::string& name) {
+  using weald::Hessian, weald::BestConstant, weald::Targets;
+  const auto hessian = [](Hessian h) {
+    return h == Hessian::one ? "one" : (h == Hessian::none ? "none" : "own");
+  };
+  const auto targets = [](Targets t) {
+    return t == Targets::numbers        ? "numbers"
+           : t == Targets::not_negative ? "not_negative"
+           : t == Targets::positive     ? "positive"
+           : t == Targets::classes      ? "classes"
+                                        : "shares";
+  };
+  nb::dict facts;
+  with_loss(name, [&](auto loss) {
+    facts["hessian"] = hessian(loss.hessian);
+    facts["targets"] = targets(loss.targets);
+    facts["refines_leaves"] = loss.best_constant != BestConstant::of_mean;
+    facts["caps_steps"] = loss.caps_steps;
+    facts["has_many_scores"] = loss.has_many_scores;
+    facts["has_parameter"] = loss.has_parameter;
+  });
+  return facts;
+}
+
 }  // namespace
 
 void bind_losses(nb::module_& m) {
   m.def("losses", &loss_names);
-  m.def("gradients", &gradients, "loss"_a, "y"_a, "scores"_a, "weight"_a.none(),
+  m.def("loss_facts", &loss_facts, "loss"_a);
+  m.def("gradients", &gradients, "loss"_a, "parameter"_a, "y"_a, "scores"_a, "weight"_a.none(),
         "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
-  m.def("mean_loss", &mean_loss, "loss"_a, "y"_a, "scores"_a, "weight"_a.none(), "copies"_a.none(),
-        "n_threads"_a);
-  m.def("base_scores", &base_scores, "loss"_a, "y"_a, "n_scores"_a, "weight"_a.none(),
-        "copies"_a.none());
+  m.def("mean_loss", &mean_loss, "loss"_a, "parameter"_a, "y"_a, "scores"_a, "weight"_a.none(),
+        "copies"_a.none(), "n_threads"_a);
+  m.def("base_scores", &base_scores, "loss"_a, "parameter"_a, "y"_a, "n_scores"_a,
+        "weight"_a.none(), "copies"_a.none());
   m.def("predictions", &predictions, "loss"_a, "scores"_a, "n_threads"_a);
   m.def("add_leaf_values", &add_leaf_values, "scores"_a.noconvert(), "leaf_of_row"_a, "values"_a,
         "n_threads"_a);
+  m.def("leaf_constants", &leaf_constants, "loss"_a, "parameter"_a, "y"_a, "scores"_a,
+        "weight"_a.none(), "copies"_a.none(), "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a);
+  m.def("leaf_steps", &leaf_steps, "loss"_a, "parameter"_a, "gradient"_a, "hessian"_a,
+        "copies"_a.none(), "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a);
+  m.def("cap_steps", &cap_steps, "loss"_a, "parameter"_a, "steps"_a.noconvert());
+  m.def("quantile", &quantile, "values"_a, "level"_a, "weight"_a.none(), "copies"_a.none());
+  m.def("exact_total", &exact_total, "values"_a, "copies"_a.none());
 }
 
 }  // namespace weald::border

@@ -3,26 +3,43 @@
 #include <concepts>
 #include <string_view>
 
+#include "losses/absolute_error.hpp"
+#include "losses/exponential.hpp"
+#include "losses/gamma.hpp"
+#include "losses/huber.hpp"
+#include "losses/kl.hpp"
 #include "losses/log_loss.hpp"
+#include "losses/poisson.hpp"
+#include "losses/quantile.hpp"
 #include "losses/squared_error.hpp"
+#include "losses/tweedie.hpp"
 #include "named_list.hpp"
 
 namespace weald {
 
 // Gradients and losses are written for rows [begin, end); gradient[score][row], without weights.
+// The flags are explained in scored.hpp; a loss whose best constant is a quantile has level().
 template <class L>
 concept Loss = requires(const Scored& rows, Range range, double x, int n_scores, double* out) {
   { L::name } -> std::convertible_to<std::string_view>;
-  { L::unit_hessian } -> std::convertible_to<bool>;
+  { L::hessian } -> std::convertible_to<Hessian>;
+  { L::best_constant } -> std::convertible_to<BestConstant>;
+  { L::targets } -> std::convertible_to<Targets>;
+  { L::has_many_scores } -> std::convertible_to<bool>;
+  { L::has_parameter } -> std::convertible_to<bool>;
+  { L::admits(x) } -> std::same_as<bool>;
   { L::gradients(rows, range, out, out) };
   { L::losses(rows, range, out) };
   { L::base_score(x, n_scores) } -> std::same_as<double>;
+  { L::caps_steps } -> std::convertible_to<bool>;
+  { L::capped_step(x, x) } -> std::same_as<double>;
   { L::predict(out, n_scores, out) };
 };
 
 template <Loss... All>
 using LossList = NamedList<All...>;
 
-using AllLosses = LossList<SquaredError, LogLoss>;
+using AllLosses = LossList<SquaredError, AbsoluteError, Huber, Quantile, Poisson, Gamma, Tweedie,
+                           LogLoss, Exponential, KullbackLeibler>;
 
 }  // namespace weald

@@ -48,8 +48,10 @@ def draw(
     hashes: NDArray[numpy.uint64], seed: int, member: int, purpose: int
 ) -> NDArray[numpy.uint64]: ...
 def losses() -> list[str]: ...
+def loss_facts(loss: str) -> dict[str, Any]: ...
 def gradients(
     loss: str,
+    parameter: float,
     y: NDArray[numpy.float64],
     scores: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
@@ -59,6 +61,7 @@ def gradients(
 ) -> bool: ...
 def mean_loss(
     loss: str,
+    parameter: float,
     y: NDArray[numpy.float64],
     scores: NDArray[numpy.float64],
     weight: NDArray[numpy.float64] | None,
@@ -67,6 +70,7 @@ def mean_loss(
 ) -> float: ...
 def base_scores(
     loss: str,
+    parameter: float,
     y: NDArray[numpy.float64],
     n_scores: int,
     weight: NDArray[numpy.float64] | None,
@@ -81,6 +85,35 @@ def add_leaf_values(
     values: NDArray[numpy.float64],
     n_threads: int,
 ) -> None: ...
+def leaf_constants(
+    loss: str,
+    parameter: float,
+    y: NDArray[numpy.float64],
+    scores: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    leaf_of_row: NDArray[numpy.int32],
+    n_leaves: int,
+    n_threads: int,
+) -> NDArray[numpy.float64]: ...
+def leaf_steps(
+    loss: str,
+    parameter: float,
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64],
+    copies: NDArray[numpy.int64] | None,
+    leaf_of_row: NDArray[numpy.int32],
+    n_leaves: int,
+    n_threads: int,
+) -> NDArray[numpy.float64]: ...
+def cap_steps(loss: str, parameter: float, steps: NDArray[numpy.float64]) -> None: ...
+def quantile(
+    values: NDArray[numpy.float64],
+    level: float,
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+) -> float: ...
+def exact_total(values: NDArray[numpy.float64], copies: NDArray[numpy.int64] | None) -> float: ...
 def criteria() -> list[str]: ...
 
 class TreeParams:

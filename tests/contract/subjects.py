@@ -32,6 +32,15 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "max_bins": 4,
         "growth": "depth_wise",
     },
+    # An estimator gets the losses that its limits admit.
+    "absolute error": {"loss": "absolute_error"},
+    "huber": {"loss": "huber"},
+    # Ten rounds of scikit-learn's checks must reach its least score.
+    "quantile": {"loss": "quantile", "quantile": 0.4, "alpha": 0.4, "learning_rate": 0.5},
+    "poisson": {"loss": "poisson"},
+    "gamma": {"loss": "gamma"},
+    "tweedie": {"loss": "tweedie"},
+    "exponential": {"loss": "exponential"},
 }
 
 
@@ -50,11 +59,20 @@ def quick(estimator: type, **parameters: Any) -> BaseEstimator:
     return estimator(**{**fast, **settings(estimator, **parameters)})
 
 
+def is_admitted(estimator: type, parameters: dict[str, Any]) -> bool:
+    """Whether it has a loss of that name."""
+    if "loss" not in parameters:
+        return False
+    return all(estimator._limits[name].admits(value) for name, value in parameters.items())
+
+
 def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     """The variants that change a parameter of the estimator, each only once."""
     mine: dict[str, dict[str, Any]] = {}
     for name, wanted in VARIANTS.items():
         parameters = settings(estimator, **wanted)
+        if "loss" in wanted and not is_admitted(estimator, parameters):
+            continue
         if parameters not in mine.values():
             mine[name] = parameters
     return mine
@@ -88,10 +106,22 @@ def target(estimator: type, X: np.ndarray, n_classes: int = 3, seed: int = 0) ->
 
 
 def task(
-    estimator: type, n: int = 120, n_columns: int = 4, seed: int = 0, *, missing: float = 0.0
+    estimator: type,
+    n: int = 120,
+    n_columns: int = 4,
+    seed: int = 0,
+    *,
+    missing: float = 0.0,
+    variant: str = "defaults",
 ) -> tuple[np.ndarray, np.ndarray]:
+    """A table and a target of the kind that the variant's loss takes."""
     X = table(n, n_columns, seed, missing=missing)
-    return X, target(estimator, X, seed=seed)
+    if is_classifier(estimator()) and variant == "exponential":
+        return X, target(estimator, X, n_classes=2, seed=seed)
+    y = target(estimator, X, seed=seed)
+    if variant in ("poisson", "gamma", "tweedie"):
+        y = y - y.min() + 1
+    return X, y
 
 
 def answers(model: Any, X: Any) -> np.ndarray:

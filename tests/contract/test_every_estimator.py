@@ -78,7 +78,7 @@ def test_weight_equivalence_is_among_the_checks(estimator, variant: str, layout:
 
 @every_variant
 def test_same_for_any_number_of_threads(estimator, variant: str) -> None:
-    X, y = task(estimator, n=12_000, n_columns=9, missing=0.05)
+    X, y = task(estimator, variant=variant, n=12_000, n_columns=9, missing=0.05)
     fits = [
         quick(estimator, **variants_of(estimator)[variant])
         .set_params(n_jobs=n_jobs, **settings(estimator, n_estimators=2, max_leaf_nodes=12))
@@ -92,7 +92,7 @@ def test_same_for_any_number_of_threads(estimator, variant: str) -> None:
 @every_variant
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
 def test_same_for_shuffled_rows(estimator, variant: str, weights: str) -> None:
-    X, y = task(estimator, missing=0.1)
+    X, y = task(estimator, variant=variant, missing=0.1)
     X, y = np.concatenate([X, X[:30]]), np.concatenate([y, y[:30]])
     rng = np.random.default_rng(1)
     w = {"none": None, "whole": rng.integers(1, 4, 150), "fractional": rng.random(150) + 0.1}
@@ -105,7 +105,7 @@ def test_same_for_shuffled_rows(estimator, variant: str, weights: str) -> None:
 
 @every_variant
 def test_whole_number_weights_are_repetitions(estimator, variant: str) -> None:
-    X, y = task(estimator, missing=0.1)
+    X, y = task(estimator, variant=variant, missing=0.1)
     weight = np.random.default_rng(2).integers(0, 4, len(X))
     model = quick(estimator, **variants_of(estimator)[variant])
     weighted = clone(model).fit(X, y, weight)
@@ -116,7 +116,7 @@ def test_whole_number_weights_are_repetitions(estimator, variant: str) -> None:
 
 @every_variant
 def test_zero_weight_is_a_row_removed(estimator, variant: str) -> None:
-    X, y = task(estimator, missing=0.1)
+    X, y = task(estimator, variant=variant, missing=0.1)
     rng = np.random.default_rng(3)
     weight = np.where(rng.random(len(X)) < 0.3, 0.0, rng.random(len(X)) + 0.5)
     seen = weight > 0
@@ -130,7 +130,7 @@ def test_zero_weight_is_a_row_removed(estimator, variant: str) -> None:
 
 @every_variant
 def test_same_seed_same_model_and_clone_forgets(estimator, variant: str) -> None:
-    X, y = task(estimator)
+    X, y = task(estimator, variant=variant)
     model = quick(estimator, **variants_of(estimator)[variant]).fit(X, y)
     assert clone(model).fit(X, y).fingerprint() == model.fingerprint()
     assert model.fit(X, y).fingerprint() == clone(model).fit(X, y).fingerprint()

@@ -1,56 +1,37 @@
 """Second-order boosted trees: the flagship."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from weald.data import Rows, bin_rows, class_rows, number_rows
-from weald.ensembles.base import Floats, TreeModel
-from weald.losses import BuiltinLoss
+from weald.ensembles.base import Floats
+from weald.ensembles.boosting import Stage, Stopper, Training, boost, prepare
+from weald.ensembles.scored import ScoredClassifier, ScoredModel
+from weald.ensembles.tree_learners import NewtonTrees, in_user_units
+from weald.losses import (
+    BuiltinLoss,
+    Loss,
+    LossChoice,
+    UserLoss,
+    class_loss,
+    refuse_targets,
+    takes_positive_only,
+)
 from weald.parameters import Jobs, Limit, NoneOr, OneOf, Real, Seed, Whole
-from weald.resampling import distinct_rows, hold_out, seed_of, subsample
 from weald.trees import ForestBuilder, TreeGrower, TreeLimits
 
-# A leaf value beyond this is on its way out of the range of floats.
-_RUNAWAY = 1e200
 
-
-@dataclass(frozen=True)
-class _Training:
-    """The rows of a fit as the boosting loop needs them."""
-
-    rows: Rows
-    hashes: NDArray[np.uint64] | None  # None: nothing is drawn
-    held_out: NDArray[np.bool_] | None  # None: no early stopping
-    seed: int
-
-    def in_weight_units(self, amount: float) -> float:
-        """A parameter that is compared with sums of weights, in the unit these are kept in."""
-        return float(np.ldexp(amount, -self.rows.weight_exponent))
-
-    def seen_copies(self) -> NDArray[np.int64] | None:
-        """Copies of each row that trees may learn from; None: one each."""
-        if self.held_out is None:
-            return self.rows.copies
-        copies = np.int64(1) if self.rows.copies is None else self.rows.copies
-        return np.where(self.held_out, np.int64(0), copies)
-
-    def held_copies(self) -> NDArray[np.int64]:
-        """Copies of each row that judge when to stop."""
-        assert self.held_out is not None
-        copies = np.int64(1) if self.rows.copies is None else self.rows.copies
-        return np.where(self.held_out, copies, np.int64(0))
-
-
-class BoostedTrees(TreeModel):
+class BoostedTrees(ScoredModel):
     """Trees added one after another, each to the gradient of the loss at the scores so far.
 
     Parameters
     ----------
+    loss : str or object
+        What is made small; or any object with a method ``gradient_hessian(y, score)``, as
+        `weald.losses.user` tells.
     n_estimators : int, default=100
         Most rounds; with many classes a round is one tree per class.
     learning_rate : float, default=0.1
@@ -94,7 +75,6 @@ class BoostedTrees(TreeModel):
         each.
     """
 
-    _loss: ClassVar[str]
     _limits: ClassVar[Mapping[str, Limit]] = {
         "n_estimators": Whole(1),
         "learning_rate": Real(0.0, open_below=True),
@@ -117,23 +97,25 @@ class BoostedTrees(TreeModel):
     def __init__(
         self,
         *,
-        n_estimators: int = 100,
-        learning_rate: float = 0.1,
-        max_leaf_nodes: int | None = 31,
-        max_depth: int | None = None,
-        min_samples_leaf: int = 20,
-        min_child_weight: float = 1e-3,
-        l2_regularization: float = 0.0,
-        subsample: float = 1.0,
-        growth: str = "best_first",
-        max_bins: int = 255,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 1e-7,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
+        loss: Any,
+        n_estimators: int,
+        learning_rate: float,
+        max_leaf_nodes: int | None,
+        max_depth: int | None,
+        min_samples_leaf: int,
+        min_child_weight: float,
+        l2_regularization: float,
+        subsample: float,
+        growth: str,
+        max_bins: int,
+        early_stopping: bool,
+        validation_fraction: float,
+        n_iter_no_change: int,
+        tol: float,
+        random_state: int | np.random.RandomState | None,
+        n_jobs: int | None,
     ) -> None:
+        self.loss = loss
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_leaf_nodes = max_leaf_nodes
@@ -151,74 +133,59 @@ class BoostedTrees(TreeModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _boost(self, rows: Rows, n_scores: int, strata: bool) -> None:
-        """Fit `n_scores` scores; `strata` says that the target holds classes to hold out alike."""
-        training = self._prepare(rows, strata)
+    def _boost(self, rows: Rows, loss: Loss, strata: bool) -> None:
+        """Fit the scores of a loss; `strata`: the target holds classes to hold out alike."""
+        training = prepare(
+            rows,
+            fraction=self.subsample,
+            held_fraction=self.validation_fraction if self.early_stopping else None,
+            asked_by="early_stopping=False",
+            random_state=self.random_state,
+            strata=strata,
+            n_threads=self._n_threads,
+        )
         rows = training.rows
-        n_threads, learning_rate = self._n_threads, float(self.learning_rate)
-        loss = BuiltinLoss(self._loss, n_scores, n_threads)
-        base = loss.base_scores(rows.target, rows.weight, training.seen_copies())
+        base = loss.base_scores(training.y, rows.weight, training.seen_copies)
         scores = np.repeat(base[:, np.newaxis], rows.n, axis=1)
-        gradient, hessian = np.empty_like(scores), np.empty_like(scores)
-        grower = self._grower(training)
+        # Every round is judged by the same loss, that of the start.
+        judge = loss.at(training.y, scores, rows.weight, training.seen_copies)
+        stopper = Stopper(self.n_iter_no_change, self.tol)
+
+        def note(_: Stage | None = None) -> bool:
+            if training.held_out is None:
+                return False
+            return stopper.note(judge.mean(training.y, scores, rows.weight, training.held_copies))
+
+        note()
         forest = ForestBuilder(base, self.n_features_in_)
-        stopper = _Stopper(self.n_iter_no_change, self.tol)
-        stopper.note(self._held_out_loss(loss, training, scores))
-        for round_ in range(self.n_estimators):
-            has_hessian = loss.gradients(rows.target, scores, rows.weight, gradient, hessian)
-            copies = self._drawn_copies(training, round_)
-            trees = grower.on_each(gradient, hessian if has_hessian else None, copies)
-            for k, tree in enumerate(trees):
-                tree = replace(tree, value=tree.value * learning_rate)
-                self._check_values(tree.value, round_)
-                tree.add_to(scores[k], n_threads=n_threads)
-                forest.add(tree, output=k)
-            if stopper.note(self._held_out_loss(loss, training, scores)):
-                break
+        trees = NewtonTrees(
+            self._grower(training), forest, float(self.learning_rate), self._n_threads
+        )
+        boost(
+            training,
+            loss,
+            scores,
+            trees,
+            rounds=range(self.n_estimators),
+            fraction=self.subsample,
+            is_enough=note,
+        )
         if self.early_stopping:
-            forest.cut_back(stopper.best_round * n_scores)
-        self._keep(forest, rows, n_scores)
+            forest.cut_back(stopper.best_round * loss.n_scores)
+        self._keep(forest, rows, loss)
         if self.early_stopping:
             self.validation_loss_ = np.array(stopper.losses)
 
-    def _keep(self, forest: ForestBuilder, rows: Rows, n_scores: int) -> None:
+    def _keep(self, forest: ForestBuilder, rows: Rows, loss: Loss) -> None:
         self.__dict__.pop("validation_loss_", None)
-        self.n_estimators_ = len(forest) // n_scores
-        self.forest_ = forest.build(rows.target_exponent, rows.weight_exponent)
+        self.n_estimators_ = len(forest) // loss.n_scores
+        self._fitted_loss = loss
+        self.forest_ = in_user_units(forest, rows, loss)
 
     # What a leaf of a boosted tree weighs is the sum of its hessians.
     _weight_name: ClassVar[str] = "hessian"
 
-    def _check_values(self, values: Floats, round_: int) -> None:
-        """Scores that run away end in an error, not in a model of NaN."""
-        if not np.abs(values).max() < _RUNAWAY:
-            raise ValueError(
-                f"The scores left the range of floats in round {round_ + 1}: "
-                f"learning_rate={self.learning_rate} is too large for this target. "
-                "Use a smaller one; 0.1 is the default."
-            )
-
-    def _prepare(self, rows: Rows, strata: bool) -> _Training:
-        """Merge equal rows and hold some out, where anything is drawn."""
-        if self.subsample == 1.0 and not self.early_stopping:
-            return _Training(rows, None, None, seed=0)
-        seed = seed_of(self.random_state)
-        distinct = distinct_rows(rows, n_threads=self._n_threads)
-        merged = rows.take(distinct.index)
-        merged = replace(merged, copies=distinct.copies, weight=distinct.weight)
-        held = None
-        if self.early_stopping:
-            if merged.n < 2:
-                raise ValueError(
-                    "early_stopping needs at least two different rows, one to learn from and one "
-                    f"to judge by; got n_samples = {merged.n} distinct. "
-                    "Set early_stopping=False or give more rows."
-                )
-            classes = merged.target.astype(np.int64) if strata else None
-            held = hold_out(distinct.hashes, classes, self.validation_fraction, seed=seed)
-        return _Training(merged, distinct.hashes, held, seed)
-
-    def _grower(self, training: _Training) -> TreeGrower:
+    def _grower(self, training: Training) -> TreeGrower:
         binned = bin_rows(
             training.rows,
             max_bins=self.max_bins,
@@ -236,45 +203,25 @@ class BoostedTrees(TreeModel):
         )
         return TreeGrower(binned, "newton", limits, n_threads=self._n_threads)
 
-    def _drawn_copies(self, training: _Training, round_: int) -> NDArray[np.int64] | None:
-        """How often each row is seen in a round; None: once each."""
-        seen = training.seen_copies()
-        if self.subsample == 1.0 or training.hashes is None:
-            return seen
-        return subsample(training.hashes, seen, self.subsample, seed=training.seed, member=round_)
-
-    def _held_out_loss(
-        self, loss: BuiltinLoss, training: _Training, scores: Floats
-    ) -> float | None:
-        if training.held_out is None:
-            return None
-        rows = training.rows
-        return loss.mean(rows.target, scores, rows.weight, training.held_copies())
-
-
-class _Stopper:
-    """Watches a loss that should fall, round by round."""
-
-    def __init__(self, patience: int, tol: float) -> None:
-        self._patience = patience
-        self._tol = tol
-        self.losses: list[float] = []
-        self.best_round = 0
-
-    def note(self, loss: float | None) -> bool:
-        """Take the loss after a round (the first call: before any); True when it is time to end."""
-        if loss is None:
-            return False
-        self.losses.append(loss)
-        if len(self.losses) == 1:
-            return False
-        if loss < self.losses[self.best_round] - self._tol * abs(self.losses[0]):
-            self.best_round = len(self.losses) - 1
-        return len(self.losses) - 1 - self.best_round >= self._patience
-
 
 class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
-    """Boosted regression trees: second order, on histograms, squared error.
+    """Boosted regression trees: second order, on histograms, with any of many losses.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"} \
+or object, default="squared_error"
+        What is made small. "absolute_error", "huber" and "quantile" have the best constant of its
+        residuals in every leaf; "poisson", "gamma" and "tweedie" predict e to the score. An object
+        needs a method ``gradient_hessian(y, score)`` (see `weald.losses.user`).
+    quantile : float or None, default=None
+        The level of loss="quantile"; 0.5 is the median.
+    huber_alpha : float or None, default=None
+        Of loss="huber": the share of rows whose residuals count squared, in every round; the others
+        count by their size. None means 0.9.
+    tweedie_power : float or None, default=None
+        Of loss="tweedie": how the variance grows with the mean, between 1 (Poisson) and 2 (gamma).
+        None means 1.5.
 
     Examples
     --------
@@ -286,7 +233,73 @@ class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
     0.999
     """
 
-    _loss: ClassVar[str] = "squared_error"
+    _limits: ClassVar[Mapping[str, Limit]] = {
+        **BoostedTrees._limits,
+        "loss": LossChoice(
+            OneOf(
+                (
+                    "squared_error",
+                    "absolute_error",
+                    "huber",
+                    "quantile",
+                    "poisson",
+                    "gamma",
+                    "tweedie",
+                )
+            ),
+            ("gradient_hessian",),
+        ),
+        "quantile": NoneOr(Real(0.0, 1.0)),
+        "huber_alpha": NoneOr(Real(0.0, 1.0, open_below=True)),
+        "tweedie_power": NoneOr(Real(1.0, 2.0, open_below=True, open_above=True)),
+    }
+
+    def __init__(
+        self,
+        *,
+        loss: Any = "squared_error",
+        quantile: float | None = None,
+        huber_alpha: float | None = None,
+        tweedie_power: float | None = None,
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int | None = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 20,
+        min_child_weight: float = 1e-3,
+        l2_regularization: float = 0.0,
+        subsample: float = 1.0,
+        growth: str = "best_first",
+        max_bins: int = 255,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-7,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            loss=loss,
+            n_estimators=n_estimators,
+            learning_rate=learning_rate,
+            max_leaf_nodes=max_leaf_nodes,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            min_child_weight=min_child_weight,
+            l2_regularization=l2_regularization,
+            subsample=subsample,
+            growth=growth,
+            max_bins=max_bins,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            tol=tol,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.quantile = quantile
+        self.huber_alpha = huber_alpha
+        self.tweedie_power = tweedie_power
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit the trees.
@@ -301,22 +314,54 @@ class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
             Whole numbers count as repetitions of the row.
         """
         with self._fitting():
-            rows = number_rows(self, X, y, sample_weight).with_moderate_target()
-            self._boost(rows, n_scores=1, strata=False)
+            loss = self._chosen_loss()
+            rows = number_rows(self, X, y, sample_weight)
+            refuse_targets(loss, rows.target)
+            if isinstance(loss, BuiltinLoss):
+                rows = rows.with_moderate_target()
+            self._boost(rows, loss, strata=False)
         return self
+
+    def _chosen_loss(self) -> Loss:
+        """The loss, with its own parameter; those of other losses must be left alone."""
+        if not isinstance(self.loss, str):
+            return UserLoss(self.loss, 1, self._n_threads, of_classes=False)
+        own = {"quantile": "quantile", "huber": "huber_alpha", "tweedie": "tweedie_power"}
+        for name, parameter in own.items():
+            if name != self.loss and getattr(self, parameter) is not None:
+                raise ValueError(
+                    f"{parameter}={getattr(self, parameter)!r} is only used with loss={name!r}; "
+                    f"got loss={self.loss!r}. Leave {parameter} at None or choose that loss."
+                )
+        if self.loss == "quantile" and self.quantile is None:
+            raise ValueError(
+                "loss='quantile' needs the parameter quantile, a float in the range [0, 1]; "
+                "got None. quantile=0.5 predicts the median."
+            )
+        if self.loss == "huber":
+            level = 0.9 if self.huber_alpha is None else float(self.huber_alpha)
+            return BuiltinLoss("huber", 1, self._n_threads, level=level)
+        value = {"quantile": self.quantile, "tweedie": self.tweedie_power or 1.5}.get(self.loss)
+        return BuiltinLoss(self.loss, 1, self._n_threads, float(value or 0.0))
 
     def predict(self, X: object) -> Floats:
         """Predict a number for each row."""
-        return self._scores(X)[:, 0]
+        return self._predictions(X)[:, 0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = takes_positive_only(self.loss)
+        return tags
 
 
-class BoostedTreesClassifier(ClassifierMixin, BoostedTrees):
-    """Boosted trees for two or many classes: second order, on histograms, log loss.
+class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
+    """Boosted trees for two or many classes: second order, on histograms.
 
-    Attributes
+    Parameters
     ----------
-    classes_ : array
-        The class labels, sorted.
+    loss : {"log_loss", "exponential"} or object, default="log_loss"
+        What is made small; "exponential" is AdaBoost's, for two classes. An object needs a method
+        ``gradient_hessian(y, score)`` (see `weald.losses.user`).
 
     Examples
     --------
@@ -328,7 +373,51 @@ class BoostedTreesClassifier(ClassifierMixin, BoostedTrees):
     0.81
     """
 
-    _loss: ClassVar[str] = "log_loss"
+    _limits: ClassVar[Mapping[str, Limit]] = {
+        **BoostedTrees._limits,
+        "loss": LossChoice(OneOf(("log_loss", "exponential")), ("gradient_hessian",)),
+    }
+
+    def __init__(
+        self,
+        *,
+        loss: Any = "log_loss",
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int | None = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 20,
+        min_child_weight: float = 1e-3,
+        l2_regularization: float = 0.0,
+        subsample: float = 1.0,
+        growth: str = "best_first",
+        max_bins: int = 255,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-7,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            loss=loss,
+            n_estimators=n_estimators,
+            learning_rate=learning_rate,
+            max_leaf_nodes=max_leaf_nodes,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            min_child_weight=min_child_weight,
+            l2_regularization=l2_regularization,
+            subsample=subsample,
+            growth=growth,
+            max_bins=max_bins,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            tol=tol,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit the trees.
@@ -344,30 +433,10 @@ class BoostedTreesClassifier(ClassifierMixin, BoostedTrees):
         """
         with self._fitting():
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
+            loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             # One class leaves nothing to learn: no score, no tree, always the same answer.
-            n_scores = len(self.classes_) if len(self.classes_) != 2 else 1
             if len(self.classes_) == 1:
-                self._keep(ForestBuilder(np.zeros(1), self.n_features_in_), rows, n_scores)
+                self._keep(ForestBuilder(np.zeros(1), self.n_features_in_), rows, loss)
             else:
-                self._boost(rows, n_scores, strata=True)
+                self._boost(rows, loss, strata=True)
         return self
-
-    def decision_function(self, X: object) -> Floats:
-        """Raw scores: the log odds of the second class, or one score per class."""
-        scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict_proba(self, X: object) -> Floats:
-        """Probabilities of the classes, in the order of `classes_`."""
-        scores = self._scores(X)
-        if len(self.classes_) == 1:
-            return np.ones((len(scores), 1))
-        return BuiltinLoss(self._loss, scores.shape[1], self._n_threads).predictions(scores)
-
-    def predict(self, X: object) -> NDArray[Any]:
-        """The most probable class of each row; ties go to the first."""
-        probabilities = self.predict_proba(X)
-        return np.asarray(self.classes_[np.argmax(probabilities, axis=1)])
-
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**super()._learnt(), "classes": self.classes_}

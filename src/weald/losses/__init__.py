@@ -1,5 +1,23 @@
-"""The built-in losses, by the names the core lists."""
+"""Losses: the built-in ones by the names the core lists, and those that users write (`user`)."""
 
 from weald.losses.builtin import BuiltinLoss
+from weald.losses.choosing import (
+    Loss,
+    LossChoice,
+    class_loss,
+    refuse_targets,
+    takes_positive_only,
+)
+from weald.losses.roots import zero_of
+from weald.losses.user import UserLoss
 
-__all__ = ["BuiltinLoss"]
+__all__ = [
+    "BuiltinLoss",
+    "Loss",
+    "LossChoice",
+    "UserLoss",
+    "class_loss",
+    "refuse_targets",
+    "takes_positive_only",
+    "zero_of",
+]

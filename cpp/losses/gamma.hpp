@@ -1,0 +1,22 @@
+// Half the gamma deviance: amounts above zero; the score is the logarithm of the expected amount.
+#pragma once
+#include "losses/log_link.hpp"
+
+namespace weald {
+struct Gamma : LogLink<Gamma> {
+  static constexpr const char* name = "gamma";
+  static constexpr Targets targets = Targets::positive;
+
+  WEALD_HOST_DEVICE static Derivatives derivatives(double y, double score, double) {
+    const double ratio = y * elementary::exp(-bounded_score(score));
+    return {1.0 - ratio, ratio};
+  }
+  WEALD_HOST_DEVICE static double loss(double y, double score, double) {
+    const double s = bounded_score(score);
+    return (s - elementary::log(y)) + (y * elementary::exp(-s) - 1.0);
+  }
+  WEALD_HOST_DEVICE static double capped_step(double newton, double) {
+    return shorter_step(newton, 2.0);
+  }
+};
+}  // namespace weald

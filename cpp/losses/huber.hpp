@@ -1,0 +1,23 @@
+// Huber's loss: squared up to a residual of the width (the parameter), straight beyond it.
+#pragma once
+#include "losses/row_wise.hpp"
+
+namespace weald {
+struct Huber : RowWise<Huber> {
+  static constexpr const char* name = "huber";
+  static constexpr Hessian hessian = Hessian::none;  // 0 beyond the width: leaves of outliers
+  static constexpr bool has_parameter = true;
+  static constexpr BestConstant best_constant = BestConstant::huber;
+  WEALD_HOST_DEVICE static bool admits(double width) { return width > 0.0 && width < 1e300; }
+
+  WEALD_HOST_DEVICE static Derivatives derivatives(double y, double score, double width) {
+    const double residual = score - y;
+    const double lower = residual < -width ? -width : residual;
+    return {lower > width ? width : lower, 1.0};
+  }
+  WEALD_HOST_DEVICE static double loss(double y, double score, double width) {
+    const double residual = score > y ? score - y : y - score;
+    return residual <= width ? 0.5 * residual * residual : width * (residual - 0.5 * width);
+  }
+};
+}  // namespace weald

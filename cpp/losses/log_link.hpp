@@ -1,0 +1,44 @@
+// Losses of amounts whose score is the logarithm of the prediction: Tweedie's family.
+//
+// With A the sum of y e^((1-p)s) and B that of e^((2-p)s) over the rows of a leaf, the gradient is
+// B - A, the hessian (p-1)A + (2-p)B and the best constant log(A / B): Poisson has p = 1, gamma 2.
+#pragma once
+#include "elementary.hpp"
+#include "losses/row_wise.hpp"
+
+namespace weald {
+
+template <class L>
+struct LogLink : RowWise<L> {
+  static constexpr Hessian hessian = Hessian::own;
+  static constexpr bool caps_steps = true;
+  static constexpr Targets targets = Targets::not_negative;
+
+  // Amounts that are all zero have the logarithm of next to nothing.
+  WEALD_HOST_DEVICE static double base_score(double mean, int) {
+    constexpr double least = 0x1p-400;
+    return elementary::log(mean > least ? mean : least);
+  }
+  WEALD_HOST_DEVICE static void predict(const double* score, int, double* prediction) {
+    constexpr double most = 709.0;  // e^709 is a double
+    prediction[0] = elementary::exp(score[0] > most ? most : score[0]);
+  }
+
+ protected:
+  // Newton's step w tells A / B = (1 + (2-p)w) / (1 - (p-1)w), so also the step to the best
+  // constant, its logarithm. The shorter of both is taken: where Newton's would explode (a leaf of
+  // large amounts) it is the exact one, where the exact one would be infinite (a leaf of zeros) it
+  // is Newton's.
+  WEALD_HOST_DEVICE static double shorter_step(double newton, double power) {
+    constexpr double most = 40.0;
+    const double up = (2.0 - power) * newton, down = (1.0 - power) * newton;
+    double step = newton;
+    if (up > -1.0 && down > -1.0) {
+      const double exact = elementary::log1p(up) - elementary::log1p(down);
+      if (exact * exact < step * step) step = exact;
+    }
+    return step < -most ? -most : (step > most ? most : step);
+  }
+};
+
+}  // namespace weald

@@ -1,0 +1,21 @@
+// Half the Poisson deviance: counts; the score is the logarithm of the expected count.
+#pragma once
+#include "losses/log_link.hpp"
+
+namespace weald {
+struct Poisson : LogLink<Poisson> {
+  static constexpr const char* name = "poisson";
+
+  WEALD_HOST_DEVICE static Derivatives derivatives(double y, double score, double) {
+    const double mean = elementary::exp(bounded_score(score));
+    return {mean - y, mean};
+  }
+  WEALD_HOST_DEVICE static double loss(double y, double score, double) {
+    const double s = bounded_score(score), entropy = y > 0.0 ? y * (elementary::log(y) - s) : 0.0;
+    return entropy + (elementary::exp(s) - y);
+  }
+  WEALD_HOST_DEVICE static double capped_step(double newton, double) {
+    return shorter_step(newton, 1.0);
+  }
+};
+}  // namespace weald

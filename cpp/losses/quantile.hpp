@@ -1,0 +1,22 @@
+// The pinball loss: a quantile, whose level is the parameter.
+#pragma once
+#include "losses/row_wise.hpp"
+
+namespace weald {
+struct Quantile : RowWise<Quantile> {
+  static constexpr const char* name = "quantile";
+  static constexpr Hessian hessian = Hessian::none;
+  static constexpr bool has_parameter = true;
+  static constexpr BestConstant best_constant = BestConstant::quantile;
+  WEALD_HOST_DEVICE static bool admits(double level) { return level >= 0.0 && level <= 1.0; }
+  WEALD_HOST_DEVICE static double level(double parameter) { return parameter; }
+
+  WEALD_HOST_DEVICE static Derivatives derivatives(double y, double score, double level) {
+    const double above = score > y ? 1.0 - level : 0.0, below = score < y ? level : 0.0;
+    return {above - below, 1.0};
+  }
+  WEALD_HOST_DEVICE static double loss(double y, double score, double level) {
+    return score > y ? (1.0 - level) * (score - y) : level * (y - score);
+  }
+};
+}  // namespace weald

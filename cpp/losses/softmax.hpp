@@ -1,0 +1,116 @@
+// What the losses of shares have in common: one score (log odds) for two classes, a score per class
+// for many, and the gradient p - y.
+#pragma once
+#include "elementary.hpp"
+#include "losses/scored.hpp"
+
+namespace weald {
+
+// A class without weight has share 0: the share that counts is kept off both ends.
+WEALD_HOST_DEVICE inline double kept_off_the_ends(double share) {
+  constexpr double least = 0x1p-52;
+  return share < least ? least : (share > 1.0 - least ? 1.0 - least : share);
+}
+WEALD_HOST_DEVICE inline double log_odds(double share) {
+  const double p = kept_off_the_ends(share);
+  return elementary::log(p / (1.0 - p));
+}
+
+namespace softmax {
+
+WEALD_HOST_DEVICE inline double greater(double a, double b) { return a > b ? a : b; }
+
+// log(1 + e^s) - y s, with the exponential of a negative number only.
+WEALD_HOST_DEVICE inline double two_class_loss(double y, double s) {
+  const double negative = s < 0.0 ? s : -s;
+  return elementary::log1p(elementary::exp(negative)) + (s > 0.0 ? s : 0.0) - y * s;
+}
+
+// log of the sum of e^score over a row's scores, in two parts: the largest score, and the rest.
+struct LogSum {
+  double top, rest;
+};
+WEALD_HOST_DEVICE inline LogSum log_sum(const Scored& rows, std::int64_t row) {
+  const double* const score = rows.scores + row;
+  double top = score[0], total = 0.0;
+  for (int k = 1; k < rows.n_scores; ++k) top = greater(score[k * rows.n_rows], top);
+  for (int k = 0; k < rows.n_scores; ++k) total += elementary::exp(score[k * rows.n_rows] - top);
+  return {top, elementary::log(total)};
+}
+
+// Class by class over a few rows at a time, so that the inner loops run along the rows.
+template <class L>
+WEALD_HOST_DEVICE inline void gradients(const Scored& rows, Range range, double* gradient,
+                                        double* hessian) {
+  constexpr int step = 64;
+  const std::int64_t n = rows.n_rows;
+  double top[step], total[step];
+  for (std::int64_t begin = range.begin; begin < range.end; begin += step) {
+    const int size = static_cast<int>(range.end - begin < step ? range.end - begin : step);
+    for (int i = 0; i < size; ++i) top[i] = rows.scores[begin + i];
+    for (int k = 1; k < rows.n_scores; ++k)
+      for (int i = 0; i < size; ++i) top[i] = greater(rows.scores[k * n + begin + i], top[i]);
+    for (int i = 0; i < size; ++i) total[i] = 0.0;
+    for (int k = 0; k < rows.n_scores; ++k) {
+      double* const g = gradient + k * n + begin;
+      for (int i = 0; i < size; ++i) {
+        g[i] = elementary::exp(rows.scores[k * n + begin + i] - top[i]);
+        total[i] += g[i];
+      }
+    }
+    for (int k = 0; k < rows.n_scores; ++k) {
+      double* const g = gradient + k * n + begin;
+      double* const h = hessian + k * n + begin;
+      for (int i = 0; i < size; ++i) {
+        const double p = g[i] / total[i];
+        g[i] = p - L::share(rows, begin + i, k);
+        h[i] = p * (1.0 - p);
+      }
+    }
+  }
+}
+
+WEALD_HOST_DEVICE inline void predict(const double* score, int n_scores, double* prediction) {
+  if (n_scores == 1) {
+    prediction[1] = elementary::sigmoid(score[0]);
+    prediction[0] = 1.0 - prediction[1];
+    return;
+  }
+  double top = score[0], total = 0.0;
+  for (int k = 1; k < n_scores; ++k) top = greater(score[k], top);
+  for (int k = 0; k < n_scores; ++k) total += prediction[k] = elementary::exp(score[k] - top);
+  for (int k = 0; k < n_scores; ++k) prediction[k] /= total;
+}
+
+}  // namespace softmax
+
+// Shared by the losses of shares; L has share(rows, row, k).
+template <class L>
+struct Softmax {
+  static constexpr Hessian hessian = Hessian::own;
+  static constexpr bool has_many_scores = true;
+  static constexpr bool has_parameter = false;
+  static constexpr bool caps_steps = false;
+  static constexpr BestConstant best_constant = BestConstant::of_mean;
+
+  WEALD_HOST_DEVICE static void gradients(const Scored& rows, Range range, double* gradient,
+                                          double* hessian) {
+    if (rows.n_scores > 1) return softmax::gradients<L>(rows, range, gradient, hessian);
+    for (std::int64_t row = range.begin; row < range.end; ++row) {
+      const double p = elementary::sigmoid(rows.scores[row]);
+      gradient[row] = p - rows.y[row];
+      hessian[row] = p * (1.0 - p);
+    }
+  }
+  // From the share of the class: log odds, or log share.
+  WEALD_HOST_DEVICE static double base_score(double share, int n_scores) {
+    return n_scores == 1 ? log_odds(share) : elementary::log(kept_off_the_ends(share));
+  }
+  WEALD_HOST_DEVICE static double capped_step(double newton, double) { return newton; }
+  WEALD_HOST_DEVICE static bool admits(double) { return true; }
+  WEALD_HOST_DEVICE static void predict(const double* score, int n_scores, double* prediction) {
+    softmax::predict(score, n_scores, prediction);
+  }
+};
+
+}  // namespace weald

@@ -1,0 +1,206 @@
+"""The loop that boosting methods share: gradients, a member, its step, new scores."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.data import Rows
+from weald.ensembles.base import Floats
+from weald.losses import Loss
+from weald.resampling import distinct_rows, hold_out, seed_of, subsample
+
+Copies = NDArray[np.int64] | None
+
+# A leaf value or score beyond this is on its way out of the range of floats.
+RUNAWAY = 1e200
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The rows of a fit as the loop needs them."""
+
+    rows: Rows
+    hashes: NDArray[np.uint64] | None  # None: nothing is drawn
+    held_out: NDArray[np.bool_] | None  # None: no early stopping
+    seed: int
+
+    @cached_property
+    def y(self) -> Floats:
+        """The target as losses take it; shares of many classes class after class."""
+        target = self.rows.target
+        return target if target.ndim == 1 else np.ascontiguousarray(target.T).ravel()
+
+    @cached_property
+    def seen_copies(self) -> Copies:
+        """Copies of each row that members may learn from; None: one each."""
+        if self.held_out is None:
+            return self.rows.copies
+        return np.where(self.held_out, np.int64(0), self._copies)
+
+    @cached_property
+    def held_copies(self) -> NDArray[np.int64]:
+        """Copies of each row that judge when to stop."""
+        assert self.held_out is not None
+        return np.where(self.held_out, self._copies, np.int64(0))
+
+    @property
+    def _copies(self) -> NDArray[np.int64]:
+        copies = self.rows.copies
+        return np.ones(self.rows.n, dtype=np.int64) if copies is None else copies
+
+    def drawn(self, fraction: float, round_: int) -> Copies:
+        """How often each row is seen in a round; None: once each."""
+        if fraction == 1.0 or self.hashes is None:
+            return self.seen_copies
+        return subsample(self.hashes, self.seen_copies, fraction, seed=self.seed, member=round_)
+
+    def not_drawn(self, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Copies of each row that members may learn from and that a round did not see."""
+        seen = self._copies if self.seen_copies is None else self.seen_copies
+        return seen - drawn
+
+    def in_weight_units(self, amount: float) -> float:
+        """A parameter that is compared with sums of weights, in the unit these are kept in."""
+        return float(np.ldexp(amount, -self.rows.weight_exponent))
+
+
+def prepare(
+    rows: Rows,
+    *,
+    fraction: float,
+    held_fraction: float | None,
+    asked_by: str,
+    random_state: object,
+    strata: bool,
+    n_threads: int,
+) -> Training:
+    """Merge equal rows and hold some out, where anything is drawn.
+
+    Parameters
+    ----------
+    fraction
+        Share of the rows that a round sees; 1 draws nothing.
+    held_fraction
+        Share of the rows held out to judge by; None: none.
+    asked_by
+        How the user asked for held-out rows, for an error.
+    strata
+        Whether the target holds classes, to be held out alike.
+    """
+    if fraction == 1.0 and held_fraction is None:
+        return Training(rows, None, None, seed=0)
+    seed = seed_of(random_state)
+    distinct = distinct_rows(_hashable(rows), n_threads=n_threads)
+    merged = rows.take(distinct.index)
+    merged = replace(merged, copies=distinct.copies, weight=distinct.weight)
+    if held_fraction is None:
+        return Training(merged, distinct.hashes, None, seed)
+    if merged.n < 2:
+        name, off = asked_by.split("=")
+        raise ValueError(
+            f"{name} needs at least two different rows, one to learn from and one to judge by; "
+            f"got n_samples = {merged.n} distinct. Set {name}={off} or give more rows."
+        )
+    classes = merged.target.astype(np.int64) if strata else None
+    held = hold_out(distinct.hashes, classes, held_fraction, seed=seed)
+    return Training(merged, distinct.hashes, held, seed)
+
+
+def _hashable(rows: Rows) -> Rows:
+    """Rows of one target; several are hashed as columns."""
+    if rows.target.ndim == 1:
+        return rows
+    table = np.column_stack([rows.table, rows.target]).astype(np.float64)
+    return replace(rows, table=table, target=np.zeros(rows.n))
+
+
+@dataclass(eq=False)
+class Stage:
+    """One round: what its members learn from, and the scores they move."""
+
+    number: int
+    loss: Loss
+    training: Training
+    copies: Copies  # drawn in this round
+    scores: Floats  # (scores, rows)
+    gradient: Floats
+    hessian: Floats | None  # None: 1 each
+
+    @property
+    def n_scores(self) -> int:
+        return len(self.scores)
+
+
+class Learner(Protocol):
+    """Fits the members of a round and adds their answers to the scores."""
+
+    # Whether gradients are to include the rows' weights, as sums of trees do.
+    weighs_gradients: bool
+
+    def learn(self, stage: Stage) -> None: ...
+
+
+def boost(
+    training: Training,
+    loss: Loss,
+    scores: Floats,
+    learner: Learner,
+    *,
+    rounds: range,
+    fraction: float,
+    is_enough: Callable[[Stage], bool],
+) -> None:
+    """Round after round: gradients at the scores, members, new scores; until it is enough."""
+    rows = training.rows
+    weight = rows.weight if learner.weighs_gradients else None
+    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
+    for number in rounds:
+        here = loss.at(training.y, scores, rows.weight, training.seen_copies)
+        has_hessian = here.gradients(training.y, scores, weight, gradient, hessian)
+        stage = Stage(
+            number,
+            here,
+            training,
+            training.drawn(fraction, number),
+            scores,
+            gradient,
+            hessian if has_hessian else None,
+        )
+        learner.learn(stage)
+        if is_enough(stage):
+            break
+
+
+def refuse_runaway(values: Floats, round_: int, learning_rate: float) -> None:
+    """Scores that run away end in an error, not in a model of NaN."""
+    if not np.abs(values).max() < RUNAWAY:
+        raise ValueError(
+            f"The scores left the range of floats in round {round_ + 1}: "
+            f"learning_rate={learning_rate} is too large for this target. "
+            "Use a smaller one; 0.1 is the default."
+        )
+
+
+class Stopper:
+    """Watches a loss that should fall, round by round."""
+
+    def __init__(self, patience: int, tol: float) -> None:
+        self._patience = patience
+        self._tol = tol
+        self.losses: list[float] = []
+        self.best_round = 0
+
+    def note(self, loss: float | None) -> bool:
+        """Take the loss after a round (the first call: before any); True when it is time to end."""
+        if loss is None:
+            return False
+        self.losses.append(loss)
+        if len(self.losses) == 1:
+            return False
+        if loss < self.losses[self.best_round] - self._tol * abs(self.losses[0]):
+            self.best_round = len(self.losses) - 1
+        return len(self.losses) - 1 - self.best_round >= self._patience

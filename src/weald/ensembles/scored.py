@@ -1,0 +1,63 @@
+"""Models whose answers are scores that a loss turns into predictions."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from weald.ensembles.base import Floats, TreeModel
+from weald.losses import Loss
+
+
+class ScoredModel(TreeModel):
+    """A sum of members, and the loss that it was made for."""
+
+    loss: Any
+    _fitted_loss: Loss
+
+    def _predictions(self, X: object) -> Floats:
+        scores = self._scores(X)
+        return replace(self._fitted_loss, n_threads=self._n_threads).predictions(scores)
+
+
+class ScoredClassifier(ClassifierMixin):
+    """What scores of classes answer.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels, sorted.
+    """
+
+    loss: Any
+    classes_: NDArray[Any]
+
+    def decision_function(self, X: object) -> Floats:
+        """Raw scores: one for two classes (of log_loss: the log odds), else one per class."""
+        scores: Floats = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict_proba(self, X: object) -> Floats:
+        """Probabilities of the classes, in the order of `classes_`."""
+        if len(getattr(self, "classes_", ())) == 1:
+            return np.ones((len(self.decision_function(X)), 1))
+        probabilities: Floats = self._predictions(X)
+        return probabilities
+
+    def predict(self, X: object) -> NDArray[Any]:
+        """The most probable class of each row; ties go to the first."""
+        return self._labels(self.predict_proba(X))
+
+    def _labels(self, probabilities: Floats) -> NDArray[Any]:
+        return np.asarray(self.classes_[np.argmax(probabilities, axis=1)])
+
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        learnt: dict[str, NDArray[Any]] = super()._learnt()
+        return {**learnt, "classes": self.classes_}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.loss != "exponential"
+        return tags

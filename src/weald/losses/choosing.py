@@ -1,0 +1,67 @@
+"""From the `loss` parameter of an estimator to the loss."""
+
+from dataclasses import dataclass
+
+from weald.losses.builtin import BuiltinLoss, Floats
+from weald.losses.user import UserLoss
+from weald.parameters import OneOf
+
+Loss = BuiltinLoss | UserLoss
+
+
+@dataclass(frozen=True)
+class LossChoice:
+    """The limit of a `loss` parameter: one of a few names, or a user's object with a method."""
+
+    limit: OneOf
+    methods: tuple[str, ...]
+
+    @property
+    def expected(self) -> str:
+        methods = " or ".join(f"{name}(y, score)" for name in self.methods)
+        return f"{self.limit.expected} or an object with the method {methods}"
+
+    def admits(self, value: object) -> bool:
+        if isinstance(value, (str, type)):
+            return self.limit.admits(value)
+        return any(callable(getattr(value, method, None)) for method in self.methods)
+
+
+def refuse_targets(loss: Loss, y: Floats) -> None:
+    """Raise ValueError if a target is outside what the loss is defined for.
+
+    >>> import numpy as np
+    >>> refuse_targets(BuiltinLoss("gamma", 1, 1), np.array([1.0, 0.0]))
+    Traceback (most recent call last):
+    ValueError: loss='gamma' requires strictly positive y; got 0.0 (1 of 2 rows)...
+    """
+    if not loss.is_of_logarithms:
+        return
+    is_strict = loss.targets == "positive"
+    what = "strictly positive y" if is_strict else "non-negative y"
+    admitted = y > 0 if is_strict else y >= 0
+    if not admitted.all():
+        raise ValueError(
+            f"loss={loss.name!r} requires {what}; got {y[~admitted][0]} "
+            f"({int((~admitted).sum())} of {len(y)} rows). Drop or correct these rows, or choose "
+            "another loss such as 'squared_error'."
+        )
+
+
+def class_loss(loss: object, n_classes: int, n_threads: int) -> Loss:
+    """The loss of a classifier, with one score for two classes and a score each for more."""
+    n_scores = n_classes if n_classes > 2 else 1
+    if not isinstance(loss, str):
+        return UserLoss(loss, n_scores, n_threads, of_classes=True)
+    if loss == "exponential" and n_scores > 1:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is multiclass: "
+            f"loss='exponential' is one of two classes, and y has {n_classes}. "
+            "Use loss='log_loss'."
+        )
+    return BuiltinLoss(loss, n_scores, n_threads)
+
+
+def takes_positive_only(loss: object) -> bool:
+    """Whether a `loss` parameter names a loss of amounts."""
+    return isinstance(loss, str) and loss in ("poisson", "gamma", "tweedie")

@@ -1,0 +1,197 @@
+"""Losses that users write: what an object must have, and how it is asked.
+
+A loss is any object with one of these methods; `y` and `score` are arrays over the rows, read-only
+and without weights (weald multiplies by them):
+
+``gradient_hessian(y, score)``
+    Two arrays: first and second derivative of the loss by the score, the second not negative.
+    Enough for every boosting method.
+``gradient(y, score)``
+    The first derivative alone: enough for GradientBoosting.
+
+and, optionally,
+
+``loss(y, score)``
+    The loss of each row: for early stopping, `train_score_` and `oob_improvement_`.
+``link(score)``
+    The prediction that belongs to a score: a number, or for a classifier the probability of the
+    second class. Without it a number is the score itself, and probabilities are the logistic
+    function of the score (softmax of many).
+
+`score` has the shape (rows,), or (rows, classes) for three classes and more; so have the results of
+`gradient` and `gradient_hessian`. For a classifier `y` holds class numbers: 0 is ``classes_[0]``.
+
+Examples
+--------
+Log-cosh, a smooth relative of the absolute error:
+
+>>> import numpy as np
+>>> from weald import BoostedTreesRegressor
+>>> class LogCosh:
+...     def gradient(self, y, score):
+...         return np.tanh(score - y)
+>>> x = np.arange(40.0)[:, np.newaxis]
+>>> model = GradientBoostingRegressor(loss=LogCosh(), n_estimators=50).fit(x, x[:, 0] ** 2)
+>>> bool(np.abs(model.predict(x) - x[:, 0] ** 2).max() < 60)
+True
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald import _native
+from weald.losses.builtin import BuiltinLoss, Copies, Floats
+from weald.losses.roots import zero_of
+
+_FARTHEST_CONSTANT = 2.0**40
+
+
+@dataclass(frozen=True)
+class UserLoss:
+    """A user's loss behind the same verbs as `BuiltinLoss`, its answers checked."""
+
+    loss: Any
+    n_scores: int
+    n_threads: int
+    of_classes: bool
+
+    refines_leaves = False
+    targets = "numbers"
+    is_of_logarithms = False
+
+    @property
+    def name(self) -> str:
+        return type(self.loss).__name__
+
+    @property
+    def has_hessian(self) -> bool:
+        return hasattr(self.loss, "gradient_hessian")
+
+    @property
+    def has_loss(self) -> bool:
+        return hasattr(self.loss, "loss")
+
+    def base_scores(self, y: Floats, weight: Floats | None, copies: Copies) -> Floats:
+        """The constant at which the gradients add up to zero; zeros for many scores."""
+        if self.n_scores > 1:
+            return np.zeros(self.n_scores)
+        scores, gradient = np.empty((1, len(y))), np.empty((1, len(y)))
+
+        def slope(constant: float) -> float:
+            scores[:] = constant
+            self.gradients(y, scores, weight, gradient, np.empty_like(gradient))
+            return _native.exact_total(gradient[0], copies)
+
+        return np.array([zero_of(slope, most=_FARTHEST_CONSTANT)])
+
+    def at(self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies) -> Self:
+        return self
+
+    def gradients(
+        self, y: Floats, scores: Floats, weight: Floats | None, gradient: Floats, hessian: Floats
+    ) -> bool:
+        """Ask for the derivatives, check and weigh them; False: there is no hessian."""
+        if self.has_hessian:
+            answer = self.loss.gradient_hessian(_read_only(y), self._shown(scores))
+            if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+                raise ValueError(
+                    f"gradient_hessian of the loss {self.name} must return two arrays, the "
+                    f"gradient and the hessian; got {type(answer).__name__}."
+                )
+            gradient[:] = self._checked(answer[0], "gradient_hessian", "gradient", scores)
+            hessian[:] = self._checked(answer[1], "gradient_hessian", "hessian", scores)
+            if (hessian < 0).any():
+                row = int(np.argmax((hessian < 0).any(axis=0)))
+                raise ValueError(
+                    f"gradient_hessian of the loss {self.name} returned a negative hessian: "
+                    f"{hessian[:, row].min()} in row {row}. Return an upper bound of it, or 1."
+                )
+        else:
+            answer = self.loss.gradient(_read_only(y), self._shown(scores))
+            gradient[:] = self._checked(answer, "gradient", "gradient", scores)
+            hessian[:] = 1.0
+        if weight is not None:
+            gradient *= weight
+            hessian *= weight
+        return self.has_hessian or weight is not None
+
+    def mean(self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies) -> float:
+        """The mean loss over weights and copies."""
+        values = np.asarray(self.loss.loss(_read_only(y), self._shown(scores)), dtype=np.float64)
+        if values.shape != (len(y),):
+            raise ValueError(
+                f"loss of the loss {self.name} must return one number per row, of the shape "
+                f"({len(y)},); got the shape {values.shape}."
+            )
+        self._refuse_nan(values, "loss", "loss")
+        mass = np.ones(len(y)) if weight is None else weight
+        return _native.exact_total(values * mass, copies) / _native.exact_total(mass, copies)
+
+    def predictions(self, scores: Floats) -> Floats:
+        """From scores of the shape (rows, n_scores) to numbers or probabilities."""
+        if not hasattr(self.loss, "link"):
+            return self._logistic.predictions(scores) if self.of_classes else scores
+        shown = scores[:, 0] if self.n_scores == 1 else scores
+        linked = np.asarray(self.loss.link(_read_only(shown)), dtype=np.float64)
+        if linked.shape != shown.shape:
+            raise ValueError(
+                f"link of the loss {self.name} must return the shape of its argument, "
+                f"{shown.shape}; got the shape {linked.shape}."
+            )
+        self._refuse_nan(linked, "link", "prediction")
+        linked = linked.reshape(scores.shape)
+        if self.of_classes and self.n_scores == 1:
+            return np.column_stack([1.0 - linked, linked])
+        return linked
+
+    def capped(self, steps: Floats) -> Floats:
+        return steps
+
+    def leaf_steps(
+        self,
+        gradient: Floats,
+        hessian: Floats,
+        copies: Copies,
+        leaf_of_row: NDArray[np.int32],
+        n_leaves: int,
+    ) -> Floats:
+        """Newton's step in each leaf."""
+        return self._logistic.leaf_steps(gradient, hessian, copies, leaf_of_row, n_leaves)
+
+    @property
+    def _logistic(self) -> BuiltinLoss:
+        return BuiltinLoss("log_loss", self.n_scores, self.n_threads)
+
+    def _shown(self, scores: Floats) -> Floats:
+        return _read_only(scores[0] if self.n_scores == 1 else np.ascontiguousarray(scores.T))
+
+    def _checked(self, answer: object, method: str, what: str, scores: Floats) -> Floats:
+        values = np.asarray(answer, dtype=np.float64)
+        n_scores, n_rows = scores.shape
+        expected = (n_rows,) if n_scores == 1 else (n_rows, n_scores)
+        if values.shape != expected:
+            raise ValueError(
+                f"{method} of the loss {self.name} must return a {what} of the shape of `score`, "
+                f"{expected}; got the shape {values.shape}."
+            )
+        self._refuse_nan(values, method, what)
+        return values.T
+
+    def _refuse_nan(self, values: Floats, method: str, what: str) -> None:
+        if not np.isfinite(values).all():
+            row = int(np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))[0])
+            raise ValueError(
+                f"{method} of the loss {self.name} returned a {what} that is no finite number: "
+                f"{values[row]} in row {row} of the training rows. Check the formula for extreme "
+                "scores, or use a smaller learning_rate."
+            )
+
+
+def _read_only(values: Floats) -> Floats:
+    """A view that a user's method cannot change."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
