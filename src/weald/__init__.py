@@ -1,6 +1,6 @@
 """weald: ensemble learning for tables, on one native tree engine."""
 
-from weald import datasets
+from weald import datasets, theory
 from weald.config import show_config
 from weald.data import read
 from weald.ensembles import (
@@ -20,4 +20,5 @@ __all__ = [
     "datasets",
     "read",
     "show_config",
+    "theory",
 ]
