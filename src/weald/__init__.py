@@ -1,6 +1,10 @@
 """weald: ensemble learning for tables, on one native tree engine."""
 
-from weald import datasets, theory
+import importlib
+import types
+import typing
+
+from weald import datasets
 from weald.config import show_config
 from weald.data import read
 from weald.ensembles import (
@@ -10,6 +14,9 @@ from weald.ensembles import (
     DecisionTreeRegressor,
 )
 from weald.version import __version__
+
+if typing.TYPE_CHECKING:
+    from weald import theory
 
 __all__ = [
     "BoostedTreesClassifier",
@@ -22,3 +29,14 @@ __all__ = [
     "show_config",
     "theory",
 ]
+
+
+def __getattr__(name: str) -> types.ModuleType:
+    """Import a room that few programs need only when it is asked for."""
+    if name == "theory":
+        return importlib.import_module("weald.theory")
+    raise AttributeError(f"module 'weald' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -150,7 +150,7 @@ def _log_losses(codes: NDArray[np.intp], probabilities: NDArray[Any]) -> Floats:
 
 def _clipped(probabilities: NDArray[Any]) -> Floats:
     """A probability of 0 would cost infinitely much; scikit-learn cuts at the same place."""
-    return np.clip(probabilities, np.finfo(np.float64).eps, 1.0)
+    return np.asarray(np.clip(probabilities, np.finfo(np.float64).eps, 1.0), dtype=np.float64)
 
 
 def _share_of_equal_pairs(target: NDArray[Any], answers: NDArray[Any]) -> float:
