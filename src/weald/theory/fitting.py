@@ -101,7 +101,8 @@ class Resampling:
     def _draw(self, rng: np.random.Generator) -> Rows:
         if self.bootstrap:
             return rng.integers(len(self.y), size=self.n_draws, dtype=np.intp)
-        return rng.permutation(len(self.y))[: self.n_draws]
+        # In the order of the table: all rows drawn are the table itself.
+        return np.sort(rng.permutation(len(self.y))[: self.n_draws])
 
     def _lacks_contrast(self, rows: Rows) -> bool:
         # Many classifiers refuse a single class, so that such a set would end all the work.
