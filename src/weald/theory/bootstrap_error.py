@@ -301,8 +301,11 @@ def _of_estimator(
     first, *seeds = seeds_of(random_state, int(n_repeats) + 1)
     whole = judge.ask(unfitted(estimator, first).fit(table, target), table)
     members = share_out(
-        lambda seed: _member(estimator, bootstrap, judge, seed),
+        _member,
         seeds,
+        estimator,
+        bootstrap,
+        judge,
         n_jobs=n_jobs,
         verbose=verbose,
         label=me,
@@ -311,7 +314,7 @@ def _of_estimator(
 
 
 def _member(
-    estimator: Any, bootstrap: Resampling, judge: Judge, seed: np.random.SeedSequence
+    seed: np.random.SeedSequence, estimator: Any, bootstrap: Resampling, judge: Judge
 ) -> tuple[NDArray[np.intp], NDArray[Any] | None]:
     """Rows that a bootstrap sample leaves out, and what a member trained on it says of them."""
     for_rows, for_model = seed.spawn(2)

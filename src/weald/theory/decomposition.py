@@ -147,8 +147,12 @@ def bias_variance(
     table, target = _test_rows(generator, X_test, y_test, for_test)
     judge = Judge(_target_for(loss, target), loss)
     answers = share_out(
-        lambda seed: _answers(estimator, draw, judge, table, seed),
+        _answers,
         seeds,
+        estimator,
+        draw,
+        judge,
+        table,
         n_jobs=n_jobs,
         verbose=verbose,
         label=_ME,
@@ -209,7 +213,7 @@ def _target_for(loss: str, target: NDArray[Any]) -> NDArray[Any]:
 
 
 def _answers(
-    estimator: Any, draw: Draw, judge: Judge, table: Any, seed: np.random.SeedSequence
+    seed: np.random.SeedSequence, estimator: Any, draw: Draw, judge: Judge, table: Any
 ) -> NDArray[Any]:
     """Train on one training set and answer for the test rows."""
     for_rows, for_model = seed.spawn(2)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from weald.parameters import Jobs, OneOf, Seed
+from weald.parameters import Jobs, Seed, Whole
 from weald.theory.arguments import check, take
 
 Task = TypeVar("Task")
@@ -39,8 +39,8 @@ def check_work(function: str, *, random_state: object, n_jobs: object, verbose: 
     """Check what all functions that fit have in common."""
     check(function, Seed(), random_state=random_state)
     check(function, Jobs(), n_jobs=n_jobs)
-    if verbose not in (0, 1):  # False and True as well
-        check(function, OneOf((False, True)), verbose=verbose)
+    if not isinstance(verbose, bool):
+        check(function, Whole(0, 1), verbose=verbose)
 
 
 def seeds_of(random_state: Any, n: int) -> list[np.random.SeedSequence]:
@@ -111,21 +111,25 @@ class Resampling:
 
 
 def share_out(
-    work: Callable[[Task], Result],
+    work: Callable[..., Result],
     tasks: Iterable[Task],
-    *,
+    *common: Any,
     n_jobs: int | None,
     verbose: int,
     label: str,
 ) -> list[Result]:
-    """Do the tasks, in parallel if joblib is told so; results stand in the order of the tasks."""
+    """Call `work(task, *common)` for all tasks, in parallel if joblib is told so, in their order.
+
+    What tasks have in common is an argument and not closed over by `work`: large arrays among the
+    arguments are handed to other processes as memory maps, not copied for every task.
+    """
     from sklearn.utils.parallel import Parallel, delayed
 
     todo = list(tasks)
     results: list[Result] = []
     with Parallel(n_jobs=n_jobs) as workers:
         for part in _parts(todo, 20 if verbose else 1):
-            results += workers(delayed(work)(task) for task in part)
+            results += workers(delayed(work)(task, *common) for task in part)
             if verbose:
                 _show_progress(label, len(results), len(todo))
     return results

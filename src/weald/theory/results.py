@@ -21,10 +21,15 @@ def lines(title: str, entries: Iterable[tuple[str, str, float, float | None]], n
     written = [(f"{sign:1s} {name}", value, error) for sign, name, value, error in entries]
     width = max(len(name) for name, _, _ in written)
     rows = [
-        f"{name:{width}s}  {value:12.6g}" + ("" if error is None else f"  ± {error:.2g}")
+        f"{name:{width}s}  {value:12.6g}" + ("" if error is None else f"  ± {_two_digits(error)}")
         for name, value, error in written
     ]
     return "\n".join([title, *rows, *([note] if note else [])])
+
+
+def _two_digits(error: float) -> str:
+    """Two digits, without an exponent for what is larger: 360 and not 3.6e+02."""
+    return f"{float(f'{error:.2g}'):.6g}"
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -139,8 +139,12 @@ def cross_validate(
     parts = _folds(table, target, k, groups, shuffle, stratify, random_state)
     jobs = list(zip(parts, seeds_of(random_state, len(parts)), strict=True))
     answers = share_out(
-        lambda job: _tested(estimator, table, target, judge, *job),
+        _tested,
         jobs,
+        estimator,
+        table,
+        target,
+        judge,
         n_jobs=n_jobs,
         verbose=verbose,
         label=me,
@@ -149,14 +153,14 @@ def cross_validate(
 
 
 def _tested(
+    job: tuple[Rows, np.random.SeedSequence],
     estimator: Any,
     table: Any,
     target: NDArray[Any],
     judge: Judge,
-    part: Rows,
-    seed: np.random.SeedSequence,
 ) -> NDArray[Any]:
     """Train on all rows but a part, and answer for the part."""
+    part, seed = job
     others = np.setdiff1d(np.arange(len(target)), part, assume_unique=True)
     model = unfitted(estimator, seed).fit(take(table, others), target[others])
     return judge.ask(model, take(table, part))

@@ -86,7 +86,7 @@ def _exact_tail(n: int, p: Fraction) -> float:
     for k in range(n, n // 2 + 1, -1):
         term = term * k * wrong // ((n - k + 1) * right)
         total += term
-    return float(Fraction(total, p.denominator**n))
+    return float(total / p.denominator**n)
 
 
 def _unequal_members(accuracies: Floats) -> float:
