@@ -1,5 +1,9 @@
 """weald: ensemble learning for tables, on one native tree engine."""
 
+import importlib
+import types
+import typing
+
 from weald import datasets
 from weald.config import show_config
 from weald.data import read
@@ -11,6 +15,9 @@ from weald.ensembles import (
 )
 from weald.version import __version__
 
+if typing.TYPE_CHECKING:
+    from weald import theory
+
 __all__ = [
     "BoostedTreesClassifier",
     "BoostedTreesRegressor",
@@ -20,4 +27,16 @@ __all__ = [
     "datasets",
     "read",
     "show_config",
+    "theory",
 ]
+
+
+def __getattr__(name: str) -> types.ModuleType:
+    """Import a room that few programs need only when it is asked for."""
+    if name == "theory":
+        return importlib.import_module("weald.theory")
+    raise AttributeError(f"module 'weald' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
