@@ -103,6 +103,9 @@ const T* data_or_null(const std::optional<Vector<T>>& array, std::int64_t n, con
   return array->data();
 }
 
+// How many predictions a loss makes of a row's scores; refuses what it cannot make any of.
+int predictions_per_row(const std::string& loss, int n_scores);
+
 void bind_data(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_trees(nb::module_& m);

@@ -73,8 +73,7 @@ auto base_scores(const std::string& loss, Vector<double> y, int n_scores,
 auto predictions(const std::string& loss, Matrix<double> scores, int n_threads) {
   const auto n_rows = static_cast<std::int64_t>(scores.shape(0));
   const int n_scores = static_cast<int>(scores.shape(1));
-  check_scores(loss, n_scores);
-  const int n_outputs = loss == weald::LogLoss::name && n_scores == 1 ? 2 : n_scores;
+  const int n_outputs = predictions_per_row(loss, n_scores);
   std::vector<double> out(static_cast<std::size_t>(n_rows * n_outputs));
   run([&] {
     weald::predictions(loss, scores.data(), n_rows, n_scores, n_outputs, out.data(),
@@ -102,6 +101,11 @@ std::vector<std::string> loss_names() {
 }
 
 }  // namespace
+
+int predictions_per_row(const std::string& loss, int n_scores) {
+  check_scores(loss, n_scores);
+  return loss == weald::LogLoss::name && n_scores == 1 ? 2 : n_scores;
+}
 
 void bind_losses(nb::module_& m) {
   m.def("losses", &loss_names);

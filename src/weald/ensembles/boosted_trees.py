@@ -188,6 +188,10 @@ class BoostedTrees(TreeModel):
         self.n_estimators_ = len(forest) // n_scores
         self.forest_ = forest.build(rows.target_exponent, rows.weight_exponent)
 
+    @property
+    def _link(self) -> str:
+        return self._loss
+
     # What a leaf of a boosted tree weighs is the sum of its hessians.
     _weight_name: ClassVar[str] = "hessian"
 
