@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -97,6 +98,9 @@ def measure(growth: Growth, systems: Sequence[str], threads: int, repeats: int) 
                 if time.perf_counter() - begin + last < LIMIT:
                     run_once(point, system, data, *work)
         points.append(point)
+        # An interrupted run has shown what it has.
+        took = ", ".join(f"{s} {point.middle(s) or math.nan:.3g} s" for s in systems)
+        print(f"{at:,} {growth.axis}: {took}", file=sys.stderr, flush=True)
     return points
 
 
@@ -172,5 +176,7 @@ def run(name: str, systems: Sequence[str], threads: int, repeats: int) -> None:
     work = {"trees": growth.trees_at(growth.points[-1])}
     print("Settings, of the last point:")
     print(report.settings_list("binary", work, systems, threads) + "\n")
-    drawn = keep(name, points, machine, threads)
-    print(f"Drawn in {drawn}.\n", flush=True)
+    if all(point.others < report.QUIET for point in points):
+        print(f"Drawn in {keep(name, points, machine, threads)}.\n", flush=True)
+    else:
+        print("Not drawn: a picture shows runs of a quiet machine only.\n", flush=True)

@@ -9,7 +9,7 @@ AIM = 50.0  # seconds that those fewer trees should take
 
 
 def affordable(seconds_of: Callable[[int], float], trees: int) -> int:
-    """All trees, or, if two short trials say that all would take over SLOW, as many as take AIM.
+    """All trees, or, if short trials say that all would take over SLOW, as many as take AIM.
 
     The time of a fit is taken to be a constant (reading and binning the table) and the same for
     every tree.
@@ -18,7 +18,10 @@ def affordable(seconds_of: Callable[[int], float], trees: int) -> int:
     first = seconds_of(few)
     if first * trees / few <= SLOW:
         return trees
-    a_tree = max((seconds_of(2 * few) - first) / few, 1e-9)
+    # The lesser of two, lest another process makes the system look slow.
+    first = min(first, seconds_of(few))
+    second = min(seconds_of(2 * few), seconds_of(2 * few))
+    a_tree = max((second - first) / few, 1e-9)
     before = max(first - few * a_tree, 0.0)
     if before + trees * a_tree <= SLOW:
         return trees

@@ -251,7 +251,6 @@ ROWS: dict[str, Row] = {
         "covertype",
         task="multiclass",
         metric="accuracy",
-        trees=30,
     ),
     "sparse": fit_row(
         "fit 200,000 x 100 float32, mostly zeros, heavy tails, missing values",
