@@ -1,10 +1,13 @@
-// One core, one kernel at a time: nanoseconds per histogram update, partitioned row, binned value
-// and predicted row and tree, for every instruction set this machine can run.
+// One core, one kernel at a time: nanoseconds and cycles per histogram update, partitioned row,
+// searched bin, binned value and predicted row and tree, for every instruction set this machine can
+// run, beside what a Zen 4 core could do at best or what we aim at.
 #include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -31,8 +34,45 @@ double best_seconds(const std::function<void()>& work, int runs = 9) {
   return best;
 }
 
+struct Limit {
+  const char* work;  // how the name of the work begins
+  double cycles;
+  const char* why;
+};
+constexpr Limit limits[] = {
+    {"histogram update", 0.75, "best: 2.1 of 3 address slots a cycle (a load, a store, 1/8 load)"},
+    {"partitioned row", 4.0, "aim, rows in L2; best 1.3: two loads and two stores"},
+    {"searched bin", 1.5, "aim, eight columns side by side"},
+    {"binned value", 6.0, "aim: eight steps of a search without branches, in vectors"},
+    {"predicted row and tree", 6.0, "aim at 31 leaves: 30 questions of 64 rows at once"},
+};
+
+// Cycles a second: a chain of additions, each of which waits one cycle for the last.
+double clock_rate() {
+  constexpr int n = 20'000'000;
+  std::uint64_t x = 0;
+  const double took = best_seconds([&] {
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < 8; ++j) {
+        x += 1;
+        asm volatile("" : "+r"(x));
+      }
+  });
+  return 8.0 * n / took;
+}
+
 void report(const char* what, const char* instructions, double seconds, double units) {
-  std::printf("%-52s %-9s %8.3f ns\n", what, instructions, 1e9 * seconds / units);
+  static const double rate = clock_rate();
+  const double cycles = seconds * rate / units;
+  const auto* const limit =
+      std::find_if(std::begin(limits), std::end(limits), [&](const Limit& each) {
+        return std::strncmp(what, each.work, std::strlen(each.work)) == 0;
+      });
+  std::printf("%-46s %-9s %7.3f ns %6.2f cycles", what, instructions, 1e9 * seconds / units,
+              cycles);
+  if (limit != std::end(limits))
+    std::printf(" %6.2f limit %6.2f times it", limit->cycles, cycles / limit->cycles);
+  std::printf("\n");
 }
 
 // Codes drawn evenly, or with nine of ten rows in one bin.
@@ -65,7 +105,7 @@ void histograms(const Kernels& kernel) {
            i += 1 + static_cast<std::int64_t>(mix(i) % (2 * step - 1)))
         rows.push_back(static_cast<Row>(i));
       char what[64];
-      std::snprintf(what, sizeof what, "histogram update, every %lldth row%s",
+      std::snprintf(what, sizeof what, "histogram update, one row in %lld%s",
                     static_cast<long long>(step), skewed ? ", skewed" : "");
       const auto n = static_cast<std::int64_t>(rows.size());
       report(what, kernel.name, best_seconds([&] { add(rows.data(), n); }), 1.0 * n * n_columns);
@@ -85,7 +125,7 @@ void partitions(const Kernels& kernel) {
     std::vector<Row> sent(rows.size());
     const auto n = static_cast<std::int64_t>(rows.size());
     char what[64];
-    std::snprintf(what, sizeof what, "partitioned row, every %lldth", static_cast<long long>(step));
+    std::snprintf(what, sizeof what, "partitioned row, one in %lld", static_cast<long long>(step));
     report(what, kernel.name, best_seconds([&] {
              for (std::int64_t at = 0; at < n; at += 2048)
                kernel.partition(codes.group(1), codes.stride(1), 1, 120, rows.data() + at,
@@ -171,6 +211,9 @@ void prediction(const Kernels& kernel) {
 int main() {
   std::printf("one core, %lld rows of %d columns, 255 bins; the least of several runs\n",
               static_cast<long long>(n_rows), n_columns);
+  std::printf("clock: %.2f GHz (a chain of additions)\n", clock_rate() / 1e9);
+  for (const Limit& each : limits)
+    std::printf("limit of a %s: %.2f cycles (%s)\n", each.work, each.cycles, each.why);
   for (const Kernels* kernel : runnable_kernels()) {
     histograms(*kernel);
     partitions(*kernel);

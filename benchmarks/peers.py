@@ -14,6 +14,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 OURS = "weald"
+SERVICE = "weald-predictor"  # the same model through its predictor(), in rows that ask it
 HGB = "sklearn-hgb"
 
 
@@ -38,6 +39,11 @@ class System:
     regressor: str
     settings: Callable[[Work, str, int], dict[str, Any]]
     leaves_per_tree: Callable[[Any], float] | None = None
+
+
+def is_ours(system: str) -> bool:
+    """Whether the system is weald, which is no peer of itself."""
+    return system in {OURS, SERVICE}
 
 
 def installed(system: str) -> bool:
@@ -212,6 +218,9 @@ def _sklearn_leaves(model: Any) -> float:
 
 SYSTEMS: Mapping[str, System] = {
     OURS: System(
+        "weald", "weald", "BoostedTreesClassifier", "BoostedTreesRegressor", _weald, _weald_leaves
+    ),
+    SERVICE: System(
         "weald", "weald", "BoostedTreesClassifier", "BoostedTreesRegressor", _weald, _weald_leaves
     ),
     "lightgbm": System(

@@ -87,9 +87,11 @@ def summary(row: Row, outcomes: dict[str, dict[str, Any]]) -> list[dict[str, Any
     """One line a system, fastest first; those without figures last, with the reason."""
     lines = [_line(system, outcome) for system, outcome in outcomes.items()]
     measured = [line for line in lines if line["median"] is not None]
-    fastest = min((x["median"] for x in measured if x["system"] != peers.OURS), default=None)
-    named = next((x["median"] for x in measured if x["system"] == row.against), None)
-    for line in measured:
+    comparable = [line for line in measured if line["trees"] is None]
+    theirs = [line["median"] for line in comparable if not peers.is_ours(line["system"])]
+    fastest = min(theirs, default=None)
+    named = next((x["median"] for x in comparable if x["system"] == row.against), None)
+    for line in comparable:
         line["to_fastest_peer"] = line["median"] / fastest if fastest else None
         line["to_named_peer"] = line["median"] / named if named else None
     return sorted(lines, key=lambda line: (line["median"] is None, line["median"] or 0.0))
@@ -107,6 +109,7 @@ def _line(system: str, outcome: dict[str, Any]) -> dict[str, Any]:
         "runs": len(values),
         "metric": _middle([figure.metric for figure in figures]),
         "leaves": _middle([figure.leaves for figure in figures]),
+        "trees": min((f.trees for f in figures if f.trees is not None), default=None),
         "others": max((f.others for f in figures if f.others is not None), default=None),
         "note": outcome["note"],
     }
@@ -118,7 +121,7 @@ def _middle(values: Sequence[float | None]) -> float | None:
 
 
 def markdown(row: Row, lines: list[dict[str, Any]]) -> str:
-    """The table of one row, its columns aligned for reading as plain text too."""
+    """The table of one row."""
     header = ["system", "version", f"median {row.unit}", "min..max", "runs"]
     header += [row.metric, "leaves/tree"] if row.fits else []
     header.append("to smallest peer" if row.unit == "MB" else "to fastest peer")
@@ -127,6 +130,11 @@ def markdown(row: Row, lines: list[dict[str, Any]]) -> str:
     if any(line["note"] for line in lines):
         header.append("note")
         body = [[*cells, line["note"]] for cells, line in zip(body, lines, strict=True)]
+    return aligned(header, body)
+
+
+def aligned(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A Markdown table whose columns line up as plain text too."""
     widths = [max(map(len, column)) for column in zip(header, *body, strict=True)]
     rule = ["-" * width for width in widths]
     return "\n".join(
@@ -153,11 +161,11 @@ def _number(value: float | None, form: str = "{:.3g}") -> str:
     return f"{value:.0f}" if form == "{:.3g}" and value >= 100 else form.format(value)
 
 
-def settings_list(row: Row, systems: Sequence[str], threads: int) -> str:
-    """Every system's full settings for this row, absent systems included."""
+def settings_list(task: str, work: dict[str, Any], systems: Sequence[str], threads: int) -> str:
+    """Every system's full settings for this work, absent systems included."""
     lines = []
     for system in systems:
-        full = peers.settings(system, row.task, threads, **row.work)
+        full = peers.settings(system, task, threads, **work)
         said = ", ".join(f"{name}={value!r}" for name, value in full.items())
         if system == peers.HGB:
             said += f"; {threads} threads set through OpenMP"

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+import pace
 import peers
 import tables
 
@@ -29,6 +30,7 @@ class Figure:
     value: float
     metric: float | None = None
     leaves: float | None = None
+    trees: int | None = None  # fewer than asked for, because all would have taken too long
     others: float | None = None  # cores used by other processes meanwhile
 
 
@@ -48,9 +50,12 @@ class Row:
     against: str | None = None
     least_repeats: int = 1
     fits: bool = True
+    service: bool = False  # our predictor() is asked too
 
     def distinct(self, systems: Sequence[str]) -> list[str]:
         """The systems this row can tell apart: without a fit, one a module."""
+        if self.service and peers.OURS in systems:
+            systems = [peers.SERVICE, *systems]
         if self.fits:
             return list(systems)
         return list({peers.SYSTEMS[s].module: s for s in reversed(systems)}.values())[::-1]
@@ -71,11 +76,17 @@ def short(action: Callable[[], Any], most: int = 10, enough: float = 1.0) -> flo
     return median(times)
 
 
+def warm_up(system: str, threads: int) -> None:
+    """One small fit and predict, so that no row pays for imports and first-use set-up."""
+    small = tables.load("higgs_like", rows=2_000, test_rows=100)
+    peers.make(system, "binary", threads, trees=5).fit(small.X, small.y).predict(small.X_test)
+
+
 def fit_row(
     what: str,
     table: str,
     *,
-    rows: int | None = None,
+    size: dict[str, int] | None = None,
     unit: str = "s",
     task: str = "binary",
     metric: str = "AUC",
@@ -85,20 +96,37 @@ def fit_row(
 
     A row in milliseconds is a short one: each run is the median of several fits.
     """
-    size = {} if rows is None else {"rows": rows}
-    time_of, scale = (short, 1e3) if unit == "ms" else (seconds, 1.0)
+    trees = peers.Work(**work).trees
 
     def start(threads: int) -> Measure:
-        data = tables.load(table, **size)
+        data = tables.load(table, **(size or {}))
+        affordable: dict[str, int] = {}
+
+        def fit(system: str, trees: int) -> tuple[Any, float]:
+            model = peers.make(system, task, threads, **(work | {"trees": trees}))
+            return model, seconds(lambda: model.fit(data.X, data.y))
+
+        def measure_short(system: str) -> Figure:
+            model = peers.make(system, task, threads, **work)
+            value = short(lambda: model.fit(data.X, data.y))
+            return proven(system, model, data, Figure(value * 1e3))
 
         def measure(system: str) -> Figure:
-            model = peers.make(system, task, threads, **work)
-            value = time_of(lambda: model.fit(data.X, data.y)) * scale
-            return Figure(value, data.score(model), peers.leaves_per_tree(system, model))
+            if system not in affordable:
+                affordable[system] = pace.affordable(lambda few: fit(system, few)[1], trees)
+            model, value = fit(system, affordable[system])
+            fewer = None if affordable[system] == trees else affordable[system]
+            return proven(system, model, data, Figure(value, trees=fewer))
 
-        return measure
+        return measure_short if unit == "ms" else measure
 
     return Row(what, unit, start, task=task, metric=metric, work=work)
+
+
+def proven(system: str, model: Any, data: tables.Table, figure: Figure) -> Figure:
+    """The figure with what shows that the work was done."""
+    leaves = peers.leaves_per_tree(system, model)
+    return replace(figure, metric=data.score(model), leaves=leaves)
 
 
 def fitted_once(data: tables.Table, threads: int) -> Callable[[str], tuple[Any, Figure]]:
@@ -108,8 +136,7 @@ def fitted_once(data: tables.Table, threads: int) -> Callable[[str], tuple[Any, 
     def model_of(system: str) -> tuple[Any, Figure]:
         if system not in known:
             model = peers.make(system, data.task, threads).fit(data.X, data.y)
-            proof = Figure(0.0, data.score(model), peers.leaves_per_tree(system, model))
-            known[system] = (model, proof)
+            known[system] = (model, proven(system, model, data, Figure(0.0)))
         return known[system]
 
     return model_of
@@ -134,10 +161,12 @@ def start_predict_row(threads: int) -> Measure:
     model_of = fitted_once(data, threads)
 
     def measure(system: str) -> Figure:
-        model, proof = model_of(system)
+        service = system == peers.SERVICE
+        model, proof = model_of(peers.OURS if service else system)
+        asked = model.predictor() if service else model
         # Another row each time: the same one again would be answered from warm branches.
         times = [
-            seconds(partial(model.predict_proba, row)) for row in np.split(data.X_test[:2000], 2000)
+            seconds(partial(asked.predict_proba, row)) for row in np.split(data.X_test[:2000], 2000)
         ]
         return Figure(median(times) * 1e6, proof.metric, proof.leaves)
 
@@ -195,8 +224,39 @@ def start_import(threads: int) -> Measure:
 
 
 ROWS: dict[str, Row] = {
-    "fit_1m": fit_row("fit 1,000,000 x 28 float32, binning included", "higgs_like", rows=1_000_000),
-    "fit_200k": fit_row("fit 200,000 x 28 float32, binning included", "higgs_like", rows=200_000),
+    "fit_1m": fit_row(
+        "fit 1,000,000 x 28 float32, binning included", "higgs_like", size={"rows": 1_000_000}
+    ),
+    "fit_1m_255": fit_row(
+        "fit 1,000,000 x 28 float32, large trees, binning included",
+        "higgs_like",
+        size={"rows": 1_000_000},
+        leaves=255,
+    ),
+    "fit_200k": fit_row(
+        "fit 200,000 x 28 float32, binning included", "higgs_like", size={"rows": 200_000}
+    ),
+    "fit_100k_200": fit_row(
+        "fit 100,000 x 200 float32, binning included",
+        "wide",
+        size={"rows": 100_000, "columns": 200},
+    ),
+    "fit_20k_2000": fit_row(
+        "fit 20,000 x 2,000 float32, binning included",
+        "wide",
+        size={"rows": 20_000, "test_rows": 10_000, "columns": 2_000},
+    ),
+    "covertype": fit_row(
+        "fit 464,809 x 54 float32, 44 columns binary, seven classes: a round is seven trees",
+        "covertype",
+        task="multiclass",
+        metric="accuracy",
+    ),
+    "sparse": fit_row(
+        "fit 200,000 x 100 float32, mostly zeros, heavy tails, missing values",
+        "sparse",
+        size={"rows": 200_000},
+    ),
     "predict_1m": Row(
         "predict_proba of 1,000,000 x 28 float32",
         "ms",
@@ -210,7 +270,10 @@ ROWS: dict[str, Row] = {
         against="xgboost",
     ),
     "predict_row": Row(
-        "predict_proba of one row x 28 float32, median of 2,000 calls", "us", start_predict_row
+        "predict_proba of one row x 28 float32, median of 2,000 calls",
+        "us",
+        start_predict_row,
+        service=True,
     ),
     "rss_4m": Row(
         "peak RSS of a fit of 4,000,000 x 28 float32 in a fresh process, less RSS before it",
@@ -238,6 +301,7 @@ ROWS: dict[str, Row] = {
 
 GROUPS: dict[str, list[str]] = {
     "default": ["fit_1m", "predict_1m"],
+    "fits": [name for name in ROWS if name.startswith("fit_")] + ["covertype", "sparse"],
     "small": ["small_breast_cancer", "small_digits"],
     "all": list(ROWS),
 }

@@ -1,9 +1,13 @@
-"""The tables the rows are measured on: generated or bundled with scikit-learn, found by name."""
+"""The tables the rows are measured on, found by name: generated, bundled with scikit-learn, or
+read from the folder that the environment variable WEALD_DATA names."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,8 +42,12 @@ def score(task: str, model: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(accuracy_score(y, probabilities.argmax(axis=1)))
 
 
+class Absent(Exception):
+    """The table's file is not here; the message says where it was looked for."""
+
+
 def load(name: str, **size: int) -> Table:
-    """The table of this name; generated ones take `rows` and `test_rows`."""
+    """The table of this name; generated ones take `rows` and `test_rows`, some `columns` too."""
     return TABLES[name](**size)
 
 
@@ -48,6 +56,7 @@ def generated(
     columns: int,
     rows: int,
     seed: int,
+    size: int = BLOCK,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows made block by block, each from its own seed.
 
@@ -55,10 +64,10 @@ def generated(
     """
     X = np.empty((rows, columns), dtype=np.float32)
     y = np.empty(rows, dtype=np.int64)
-    for number, start in enumerate(range(0, rows, BLOCK)):
+    for number, start in enumerate(range(0, rows, size)):
         rng = np.random.default_rng([seed, number])
-        part_X, part_y = block(rng, BLOCK)
-        stop = min(start + BLOCK, rows)
+        part_X, part_y = block(rng, size)
+        stop = min(start + size, rows)
         X[start:stop] = part_X[: stop - start]
         y[start:stop] = part_y[: stop - start]
     return X, y
@@ -124,6 +133,72 @@ def _signal(
     return odds
 
 
+def wide(rows: int = 100_000, test_rows: int = 20_000, columns: int = 200) -> Table:
+    """Any number of dense float32 columns and two classes.
+
+    Half of the columns are normal, a quarter skewed, a quarter whole numbers up to 9; twelve of
+    them, spread over all, decide the class by sums and products.
+    """
+    block = partial(_wide_block, columns=columns)
+    X, y = generated(block, columns, rows, seed=3, size=1 << 12)
+    X_test, y_test = generated(block, columns, test_rows, seed=4, size=1 << 12)
+    return Table("wide", "binary", X, y, X_test, y_test)
+
+
+def _wide_block(rng: np.random.Generator, n: int, *, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    X = rng.standard_normal((n, columns), dtype=np.float32)
+    X[:, 2::4] = np.exp(X[:, 2::4])
+    X[:, 3::4] = np.clip(np.floor(2.5 * X[:, 3::4] + 5), 0, 9)
+    z = X[:, np.linspace(0, columns - 1, 12).astype(int)]
+    z = (z - z.mean(axis=0)) / z.std(axis=0)
+    odds = z[:, :6].sum(axis=1) * 0.4 + z[:, 6] * z[:, 7] + np.abs(z[:, 8]) * z[:, 9] - z[:, 10]
+    return X, (rng.random(n) < 1 / (1 + np.exp(-odds))).astype(np.int64)
+
+
+def sparse(rows: int = 200_000, test_rows: int = 50_000) -> Table:
+    """100 float32 columns of counts and amounts: mostly zero, heavy-tailed, with missing values.
+
+    From column to column 50 to 99 of 100 values are zero and up to 30 of 100 are missing; the
+    others are log-normal, every other column rounded to whole numbers. The class depends on
+    which values are there and on how large they are.
+    """
+    X, y = generated(_sparse_block, _SPARSE_COLUMNS, rows, seed=5)
+    X_test, y_test = generated(_sparse_block, _SPARSE_COLUMNS, test_rows, seed=6)
+    return Table("sparse", "binary", X, y, X_test, y_test)
+
+
+_SPARSE_COLUMNS = 100
+
+
+def _sparse_block(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    place = np.arange(_SPARSE_COLUMNS)
+    zero = 0.5 + 0.49 * (place * 37 % 100 / 99) ** 0.5
+    missing = np.where(place % 3 == 0, 0.3 * (place * 61 % 100) / 99, 0.0)
+    X = np.exp(2 * rng.standard_normal((n, _SPARSE_COLUMNS), dtype=np.float32))
+    X[:, ::2] = np.ceil(X[:, ::2])
+    there = rng.random(X.shape, dtype=np.float32) >= zero
+    X *= there
+    size, few = np.log1p(X[:, :30]), there[:, 30:60]
+    odds = 0.5 * size[:, :10].sum(axis=1) - 0.5 * size[:, 10:20].sum(axis=1)
+    odds += 0.8 * (few[:, :15].sum(axis=1) - few[:, 15:].sum(axis=1)) + size[:, 20] * few[:, 0]
+    X[rng.random(X.shape, dtype=np.float32) < missing] = np.nan
+    return X, (rng.random(n) < 1 / (1 + np.exp(-odds + odds.mean()))).astype(np.int64)
+
+
+def covertype() -> Table:
+    """The forest cover types (seven classes, 44 of 54 columns binary), a fifth held out."""
+    folder = os.environ.get("WEALD_DATA")
+    file = Path(folder or ".") / "covertype.parquet"
+    if folder is None or not file.exists():
+        where = f"no {file}" if folder else "WEALD_DATA is not set"
+        raise Absent(f"{where}; set WEALD_DATA to a folder that has covertype.parquet")
+    import pandas as pd
+
+    frame = pd.read_parquet(file)
+    y = frame.pop("target").to_numpy().astype(np.int64) - 1  # the classes are called 1 to 7
+    return _split("covertype", "multiclass", frame.to_numpy(dtype=np.float32), y, share=0.2)
+
+
 def breast_cancer() -> Table:
     """scikit-learn's breast_cancer, a quarter held out."""
     return _bundled("breast_cancer", "binary", load_breast_cancer)
@@ -135,13 +210,19 @@ def digits() -> Table:
 
 
 def _bundled(name: str, task: str, loader: Callable[..., Any]) -> Table:
-    X, y = loader(return_X_y=True)
-    X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, random_state=0, stratify=y)
+    return _split(name, task, *loader(return_X_y=True), share=0.25)
+
+
+def _split(name: str, task: str, X: np.ndarray, y: np.ndarray, share: float) -> Table:
+    X, X_test, y, y_test = train_test_split(X, y, test_size=share, random_state=0, stratify=y)
     return Table(name, task, X, y, X_test, y_test)
 
 
 TABLES: dict[str, Callable[..., Table]] = {
     "higgs_like": higgs_like,
+    "wide": wide,
+    "sparse": sparse,
+    "covertype": covertype,
     "breast_cancer": breast_cancer,
     "digits": digits,
 }

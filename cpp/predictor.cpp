@@ -31,6 +31,16 @@ void encode(const T* x, std::int64_t n, const PaddedCuts<T>& cuts, Code* out) {
     kernels().encode_double(x, n, cuts, out, 1);
 }
 
+// Where a walk goes from `at`: the left child is the next node, a leaf its own.
+//
+// Not `?:`, which compilers turn into a branch that is mispredicted half of the time.
+template <class Node, class T>
+std::int32_t next_node(const Node& node, std::int32_t at, const T* row, std::int64_t stride) {
+  const auto x = static_cast<double>(row[(node.feature >> 1) * stride]);
+  const std::int32_t goes_left = (x <= node.threshold) | ((x != x) & (node.feature & 1));
+  return node.right + ((at + 1 - node.right) & -goes_left);
+}
+
 }  // namespace
 
 Predictor::Predictor(const Forest& forest, std::int64_t n_columns) : forest_(forest) {
@@ -137,33 +147,52 @@ void Predictor::predict_masks(const Table<T>& table, const std::vector<PaddedCut
 }
 
 // Calls visit(tree, row, leaf) for all rows of [begin, end), for each of them in the order of the
-// trees. Rows walk side by side, so that one waits for memory while others go on.
+// trees. Rows walk side by side, so that one waits for memory while others go on; of rows too few
+// for that each walks several trees at once.
 template <class T, class Visit>
 void Predictor::walk(const Table<T>& table, std::int64_t begin, std::int64_t end,
                      Visit&& visit) const {
-  for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) {
+  const std::int64_t rest = end - (end - begin) % together;
+  for (std::int64_t tree = 0; tree < forest_.n_trees && begin < rest; ++tree) {
     const WalkNode* const nodes = nodes_.data() + forest_.first_node[tree];
-    for (std::int64_t first = begin; first < end; first += together) {
-      const int n = static_cast<int>(std::min<std::int64_t>(together, end - first));
+    for (std::int64_t first = begin; first < rest; first += together) {
       std::int32_t at[together] = {};
-      // Past the last row the first is walked again: no branch, and nothing is visited.
       const T* rows[together];
-      for (int i = 0; i < together; ++i)
-        rows[i] = table.data + (first + (i < n ? i : 0)) * table.row_stride;
+      for (int i = 0; i < together; ++i) rows[i] = table.data + (first + i) * table.row_stride;
       for (std::int32_t moved = 1; moved != 0;) {
         moved = 0;
         for (int i = 0; i < together; ++i) {
-          const WalkNode node = nodes[at[i]];
-          const auto x = static_cast<double>(rows[i][(node.feature >> 1) * table.column_stride]);
-          const std::int32_t goes_left = (x <= node.threshold) | ((x != x) & (node.feature & 1));
-          // Not `?:`, which compilers turn into a branch that is mispredicted half of the time.
-          const std::int32_t next = node.right + ((at[i] + 1 - node.right) & -goes_left);
+          const std::int32_t next = next_node(nodes[at[i]], at[i], rows[i], table.column_stride);
           moved |= next ^ at[i];
           at[i] = next;
         }
       }
-      for (int i = 0; i < n; ++i) visit(tree, first + i, leaf_of_mark(nodes[at[i]].threshold));
+      for (int i = 0; i < together; ++i)
+        visit(tree, first + i, leaf_of_mark(nodes[at[i]].threshold));
     }
+  }
+  for (std::int64_t row = rest; row < end; ++row) walk_row(table, row, visit);
+}
+
+template <class T, class Visit>
+void Predictor::walk_row(const Table<T>& table, std::int64_t row, Visit&& visit) const {
+  const T* const values = table.data + row * table.row_stride;
+  for (std::int64_t first = 0; first < forest_.n_trees; first += together) {
+    const int n = static_cast<int>(std::min<std::int64_t>(together, forest_.n_trees - first));
+    std::int32_t at[together] = {};
+    // Past the last tree the first of these is walked again: no branch, and nothing is visited.
+    const WalkNode* trees[together];
+    for (int i = 0; i < together; ++i)
+      trees[i] = nodes_.data() + forest_.first_node[first + (i < n ? i : 0)];
+    for (std::int32_t moved = 1; moved != 0;) {
+      moved = 0;
+      for (int i = 0; i < together; ++i) {
+        const std::int32_t next = next_node(trees[i][at[i]], at[i], values, table.column_stride);
+        moved |= next ^ at[i];
+        at[i] = next;
+      }
+    }
+    for (int i = 0; i < n; ++i) visit(first + i, row, leaf_of_mark(trees[i][at[i]].threshold));
   }
 }
 

@@ -47,6 +47,8 @@ class Predictor {
                      std::int64_t begin, std::int64_t end, double* scores) const;
   template <class T, class Visit>
   void walk(const Table<T>& table, std::int64_t begin, std::int64_t end, Visit&& visit) const;
+  template <class T, class Visit>
+  void walk_row(const Table<T>& table, std::int64_t row, Visit&& visit) const;
 
   Forest forest_;
   std::vector<WalkNode> nodes_;

@@ -29,6 +29,7 @@ def stub() -> str:
     text = generator.get()
     # Shape, order and device are checked by the core; to a type checker they mean nothing.
     text = re.sub(r"Annotated\[(NDArray\[[\w.]+\]), dict\([^]]*\)\]", r"\1", text)
+    text = re.sub(r"Annotated\[NDArray, dict\([^]]*\)\]", "NDArray[Any]", text)
     text = text.replace("import Annotated, overload", "import Any, overload")
     for name, (vague, exact) in RETURNS.items():
         text, n = re.subn(rf"(def {name}\(.*\) -> ){vague}:", rf"\1{exact}:", text)

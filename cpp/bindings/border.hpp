@@ -118,6 +118,9 @@ inline void check_cuts(const Vector<double>& cuts, const Vector<std::int64_t>& f
       require(cuts.data()[i - 1] < cuts.data()[i], "the cuts of a column must rise");
 }
 
+// How many predictions a loss makes of a row's scores; refuses what it cannot make any of.
+int predictions_per_row(const std::string& loss, int n_scores);
+
 void bind_data(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_trees(nb::module_& m);

@@ -132,13 +132,7 @@ auto base_scores(const std::string& loss, double parameter, Vector<double> y, in
 auto predictions(const std::string& loss, Matrix<double> scores, int n_threads) {
   const auto n_rows = static_cast<std::int64_t>(scores.shape(0));
   const int n_scores = static_cast<int>(scores.shape(1));
-  check_scores(loss, n_scores);
-  int n_outputs = n_scores;
-  with_loss(loss, [&](auto one) {
-    const bool of_classes =
-        one.targets == weald::Targets::classes || one.targets == weald::Targets::shares;
-    if (of_classes && n_scores == 1) n_outputs = 2;
-  });
+  const int n_outputs = predictions_per_row(loss, n_scores);
   std::vector<double> out(static_cast<std::size_t>(n_rows * n_outputs));
   run([&] {
     weald::predictions(loss, scores.data(), n_rows, n_scores, n_outputs, out.data(),
@@ -247,6 +241,15 @@ nb::dict loss_facts(const std::string& name) {
 }
 
 }  // namespace
+
+int predictions_per_row(const std::string& loss, int n_scores) {
+  check_scores(loss, n_scores);
+  bool of_classes = false;
+  with_loss(loss, [&](auto one) {
+    of_classes = one.targets == weald::Targets::classes || one.targets == weald::Targets::shares;
+  });
+  return of_classes && n_scores == 1 ? 2 : n_scores;
+}
 
 void bind_losses(nb::module_& m) {
   m.def("losses", &loss_names);

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "bindings/border.hpp"
+#include "boosting.hpp"
 #include "criteria/criteria.hpp"
 #include "forest.hpp"
 #include "grove.hpp"
@@ -282,12 +283,20 @@ class Predictor {
     const auto view = checked(table);
     const auto n_outputs = static_cast<std::size_t>(forest_.n_outputs);
     std::vector<double> scores(static_cast<std::size_t>(view.n_rows) * n_outputs);
-    // Too little work to let another thread in, or to be interrupted.
-    if (view.n_rows * forest_.n_trees < 4096)
+    if (is_short(view.n_rows))
       predictor_->predict(view, scores.data(), 1, chosen);
     else
       run([&] { predictor_->predict(view, scores.data(), checked_threads(n_threads), chosen); });
     return give(std::move(scores), {static_cast<std::size_t>(view.n_rows), n_outputs});
+  }
+
+  // For services: one row (1-D) or a batch (2-D), read as it lies; scores, or, if `loss` names one,
+  // what it makes of them. A row answers without the axis of rows.
+  auto answer(const nb::ndarray<nb::ro, nb::device::cpu>& rows, const std::string& loss,
+              int n_threads) const {
+    if (rows.dtype() == nb::dtype<float>()) return answer_as<float>(rows, loss, n_threads);
+    if (rows.dtype() == nb::dtype<double>()) return answer_as<double>(rows, loss, n_threads);
+    throw nb::type_error("expected float32 or float64");
   }
 
   template <class T>
@@ -300,6 +309,37 @@ class Predictor {
   }
 
  private:
+  template <class T>
+  nb::ndarray<nb::numpy, double> answer_as(const nb::ndarray<nb::ro, nb::device::cpu>& rows,
+                                           const std::string& loss, int n_threads) const {
+    const bool one = rows.ndim() == 1;
+    require(one || rows.ndim() == 2, "expected one row (1-D) or a batch of rows (2-D)");
+    require(rows.shape(one ? 0 : 1) == static_cast<std::size_t>(n_columns_),
+            "the rows have another number of columns than the model");
+    const std::size_t n = one ? 1 : rows.shape(0);
+    require(n < std::numeric_limits<weald::Row>::max(), "too many rows");
+    const weald::Table<T> table{static_cast<const T*>(rows.data()), static_cast<std::int64_t>(n),
+                                n_columns_, one ? 0 : rows.stride(0), rows.stride(one ? 0 : 1)};
+    const int n_scores = forest_.n_outputs;
+    const int n_answers = loss.empty() ? n_scores : predictions_per_row(loss, n_scores);
+    std::vector<double> scores(n * static_cast<std::size_t>(n_scores)), answers;
+    if (!loss.empty()) answers.resize(n * static_cast<std::size_t>(n_answers));
+    const auto work = [&](int threads) {
+      predictor_->predict(table, scores.data(), threads);
+      if (!loss.empty())
+        weald::predictions(loss, scores.data(), table.n_rows, n_scores, n_answers, answers.data(),
+                           threads);
+    };
+    const int threads = checked_threads(n_threads);
+    is_short(table.n_rows) ? work(1) : run([&] { work(threads); });
+    auto& result = loss.empty() ? scores : answers;
+    const auto width = static_cast<std::size_t>(n_answers);
+    return one ? give(std::move(result), {width}) : give(std::move(result), {n, width});
+  }
+
+  // Too little work to let another thread in, or to be interrupted.
+  bool is_short(std::int64_t n_rows) const { return n_rows * forest_.n_trees < 4096; }
+
   template <class T>
   weald::Table<T> checked(const AnyTable<T>& table) const {
     const auto view = table_of(table);
@@ -363,6 +403,7 @@ void bind_trees(nb::module_& m) {
            "engine"_a = "automatic")
       .def("predict", &Predictor::predict<double>, "table"_a.noconvert(), "n_threads"_a,
            "engine"_a = "automatic")
+      .def("answer", &Predictor::answer, "rows"_a.noconvert(), "loss"_a, "n_threads"_a)
       .def("apply", &Predictor::apply<float>, "table"_a.noconvert(), "n_threads"_a)
       .def("apply", &Predictor::apply<double>, "table"_a.noconvert(), "n_threads"_a);
 }

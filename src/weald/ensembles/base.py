@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data import dense_blocks, is_plain_table, table_for_predict
 from weald.docstrings import with_inherited_sections
+from weald.ensembles.predictor import Predictor, predictor_of
 from weald.errors import wrong_parameter
 from weald.parameters import Limit, check_parameters
 from weald.persist import fingerprint
@@ -59,11 +60,14 @@ class TreeModel(BaseEstimator):
 
     @property
     def _n_threads(self) -> int:
+        self._check_n_jobs()
+        return thread_count(self.n_jobs)
+
+    def _check_n_jobs(self) -> None:
         if not self._limits["n_jobs"].admits(self.n_jobs):
             raise ValueError(
                 wrong_parameter(self, "n_jobs", self._limits["n_jobs"].expected, self.n_jobs)
             )
-        return thread_count(self.n_jobs)
 
     def _scores(self, X: object) -> Floats:
         """The forest's answers for a checked table, of the shape (rows, outputs)."""
@@ -74,6 +78,34 @@ class TreeModel(BaseEstimator):
         table = table_for_predict(self, X)
         parts = [self.forest_.predict(part, n_threads=n_threads) for part in dense_blocks(table)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    @property
+    def _link(self) -> str:
+        """The loss whose formula turns scores into predictions; empty: scores are predictions."""
+        return ""
+
+    def predictor(self) -> Predictor:
+        """Make a small copy of the model that only predicts, in a few microseconds a row.
+
+        Its methods have the names of the model's and give the same bits, for plain arrays of
+        float32 or float64 with the columns in the order of the fit, one row (1-D) or a batch (2-D).
+        It does not change when the model is fitted again.
+
+        Returns
+        -------
+        Predictor
+            It has `predict` and, if the model has them, `predict_proba` and `decision_function`.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeRegressor
+        >>> model = DecisionTreeRegressor().fit([[1.0], [2.0]], [10.0, 20.0])
+        >>> float(model.predictor().predict(np.array([1.2])))
+        10.0
+        """
+        check_is_fitted(self)
+        self._check_n_jobs()
+        return predictor_of(self, self.forest_, loss=self._link, n_jobs=self.n_jobs)
 
     def apply(self, X: object) -> NDArray[np.int32]:
         """Find the leaf each row ends in.

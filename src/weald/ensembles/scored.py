@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from weald.ensembles.base import Floats, TreeModel
-from weald.losses import Loss
+from weald.losses import BuiltinLoss, Loss
 
 
 class ScoredModel(TreeModel):
@@ -20,6 +20,15 @@ class ScoredModel(TreeModel):
     def _predictions(self, X: object) -> Floats:
         scores = self._scores(X)
         return replace(self._fitted_loss, n_threads=self._n_threads).predictions(scores)
+
+    @property
+    def _link(self) -> str:
+        if isinstance(self._fitted_loss, BuiltinLoss):
+            return self._fitted_loss.name
+        raise TypeError(
+            f"predictor() applies a built-in loss in the core; this {type(self).__name__} was "
+            f"fitted with loss={self.loss!r}, whose link is Python. Use the model's own methods."
+        )
 
 
 class ScoredClassifier(ClassifierMixin):

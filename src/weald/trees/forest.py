@@ -87,6 +87,13 @@ class Forest:
         """Scores of the shape (rows, outputs): base score plus the trees, added in their order."""
         return self._predictor.predict(table, n_threads)
 
+    def answer(self, rows: NDArray[Any], *, loss: str, n_threads: int) -> Floats:
+        """Scores of a batch, or of one row without the axis of rows, and what `loss` makes of them.
+
+        An empty `loss` leaves the scores as they are.
+        """
+        return self._predictor.answer(rows, loss, n_threads)
+
     def apply(self, table: NDArray[Any], *, n_threads: int) -> NDArray[np.int32]:
         """The leaf each row ends in, for every tree, counted from the tree's first leaf."""
         return self._predictor.apply(table, n_threads)

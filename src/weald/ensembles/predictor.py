@@ -1,0 +1,146 @@
+"""The fast path for services: a fitted model that only answers, and only for plain arrays."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.threads import thread_count
+from weald.trees import Forest
+
+Floats = NDArray[np.float64]
+
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """What `predictor()` of a model returns: it never changes, and any threads may share it.
+
+    A 2-D array is a batch, answered as by the model itself. A 1-D array is one row, whose answer
+    has no axis of rows. Columns come in the order of the fit: an array has no names to compare.
+
+    Attributes
+    ----------
+    forest : Forest
+        The trees.
+    loss : str
+        The loss whose formula turns scores into predictions; empty if scores are predictions.
+    classes : array or None
+        The class labels, sorted.
+    n_jobs : int or None
+        Threads for a batch, as in the model.
+    """
+
+    forest: Forest
+    loss: str
+    classes: NDArray[Any] | None
+    n_jobs: int | None
+    _n_threads: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.classes is not None:
+            classes = self.classes.copy()
+            classes.setflags(write=False)
+            object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "_n_threads", thread_count(self.n_jobs))
+        # The core reads the trees now: the first request should not wait for it.
+        self._answer(np.zeros(self.forest.n_columns))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Made anew where it is loaded: that machine may have other cores.
+        return type(self), (self.forest, self.loss, self.classes, self.n_jobs)
+
+    def predict(self, X: NDArray[Any]) -> Any:
+        """Answer as the model's `predict`."""
+        raise NotImplementedError
+
+    def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
+        try:
+            # Not a subclass, whose mask or names the core would not see.
+            if type(X) is np.ndarray:
+                return self.forest.answer(X, loss=loss, n_threads=self._n_threads)
+            raise TypeError
+        except (TypeError, ValueError) as error:
+            raise self._what_is_wrong_with(X) or error from None
+
+    def _what_is_wrong_with(self, X: object) -> Exception | None:
+        """The error for an X that the core did not take."""
+        n, hint = self.forest.n_columns, "The model's own methods take any table."
+        if isinstance(X, np.ma.MaskedArray):
+            return TypeError(
+                "predictor() answers plain arrays; a masked one would lose its mask. "
+                "Give it X.filled(np.nan), so that masked values are missing."
+            )
+        if type(X) is not np.ndarray:
+            return TypeError(
+                f"predictor() answers NumPy arrays; got {type(X).__name__}. Give it "
+                f"np.asarray(X, dtype=np.float64) with columns in the order of the fit. {hint}"
+            )
+        if X.dtype not in _FLOATS:
+            return TypeError(
+                f"predictor() answers float32 and float64; got an array of {X.dtype!r}. "
+                f"Give it X.astype(np.float64). {hint}"
+            )
+        if X.ndim not in {1, 2}:
+            return ValueError(
+                f"predictor() answers one row of the shape ({n},) or a batch of the shape "
+                f"(rows, {n}); got the shape {X.shape}."
+            )
+        if X.shape[-1] != n:
+            return ValueError(
+                f"X has {X.shape[-1]} features, but this predictor is expecting {n} features as "
+                f"input: one row of the shape ({n},) or a batch of the shape (rows, {n})."
+            )
+        if any(stride % X.itemsize for stride in X.strides):
+            return ValueError(
+                f"predictor() cannot read an array of the strides {X.strides}, which are no "
+                f"multiples of {X.itemsize} bytes. Give it np.ascontiguousarray(X)."
+            )
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class NumberPredictor(Predictor):
+    """Answers numbers."""
+
+    def predict(self, X: NDArray[Any]) -> Any:
+        """Answer as the model's `predict`."""
+        return self._answer(X, self.loss)[..., 0]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPredictor(Predictor):
+    """Answers classes and their probabilities."""
+
+    classes: NDArray[Any]
+
+    def predict(self, X: NDArray[Any]) -> Any:
+        """Answer as the model's `predict`."""
+        return self.classes[self.predict_proba(X).argmax(axis=-1)]
+
+    def predict_proba(self, X: NDArray[Any]) -> Floats:
+        """Answer as the model's `predict_proba`."""
+        if len(self.classes) == 1:
+            return np.ones_like(self._answer(X))
+        return self._answer(X, self.loss)
+
+
+@dataclass(frozen=True, eq=False)
+class ScorePredictor(ClassPredictor):
+    """Answers classes, their probabilities and the scores behind them."""
+
+    def decision_function(self, X: NDArray[Any]) -> Any:
+        """Answer as the model's `decision_function`."""
+        scores = self._answer(X)
+        return scores[..., 0] if scores.shape[-1] == 1 else scores
+
+
+def predictor_of(model: object, forest: Forest, *, loss: str, n_jobs: int | None) -> Predictor:
+    """The kind of predictor that has the methods of a fitted model."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return NumberPredictor(forest, loss, None, n_jobs)
+    kind = ScorePredictor if hasattr(model, "decision_function") else ClassPredictor
+    return kind(forest, loss, classes, n_jobs)
