@@ -8,6 +8,8 @@ from weald.ensembles import (
     BoostedTreesRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
 )
 from weald.version import __version__
 
@@ -16,6 +18,8 @@ __all__ = [
     "BoostedTreesRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "__version__",
     "datasets",
     "read",
