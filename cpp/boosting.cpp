@@ -193,7 +193,7 @@ void leaf_constants(std::string_view loss, const Scored& rows, const Leaves& lea
   });
 }
 
-void leaf_steps(std::string_view loss, double parameter, const double* gradient,
+void leaf_steps(std::string_view loss, double parameter, double rate, const double* gradient,
                 const double* hessian, const std::int64_t* copies, const Leaves& leaves,
                 double* values, int n_threads) {
   double top_gradient = 0.0, top_hessian = 0.0;
@@ -232,12 +232,13 @@ void leaf_steps(std::string_view loss, double parameter, const double* gradient,
     const double h = to_double(all[i].hessian, fixed_h.shift);
     values[i] = h > 0.0 ? -g / h : 0.0;
   }
-  cap_steps(loss, parameter, values, leaves.n_leaves);
+  cap_steps(loss, parameter, rate, values, leaves.n_leaves);
 }
 
-void cap_steps(std::string_view loss, double parameter, double* steps, std::int64_t n) {
+void cap_steps(std::string_view loss, double parameter, double rate, double* steps,
+               std::int64_t n) {
   with_loss(loss, [&]<Loss L>(L) {
-    for (std::int64_t i = 0; i < n; ++i) steps[i] = L::capped_step(steps[i], parameter);
+    for (std::int64_t i = 0; i < n; ++i) steps[i] = L::capped_step(steps[i], rate, parameter);
   });
 }
 

@@ -38,13 +38,13 @@ void leaf_constants(std::string_view loss, const Scored& rows, const Leaves& lea
                     int n_threads);
 
 // Newton's step of each leaf, from exact sums, capped where the loss asks for it: -sum of gradients
-// over sum of hessians; 0 where the latter is.
-void leaf_steps(std::string_view loss, double parameter, const double* gradient,
+// over sum of hessians; 0 where the latter is. `rate` is what steps will be multiplied by.
+void leaf_steps(std::string_view loss, double parameter, double rate, const double* gradient,
                 const double* hessian, const std::int64_t* copies, const Leaves& leaves,
                 double* values, int n_threads);
 
 // Steps that are too long for the loss, shortened.
-void cap_steps(std::string_view loss, double parameter, double* steps, std::int64_t n);
+void cap_steps(std::string_view loss, double parameter, double rate, double* steps, std::int64_t n);
 
 // The sum of values times copies, as an exact sum; infinity if one of them is not finite.
 double exact_total(const double* values, const std::int64_t* copies, std::int64_t n_rows);

@@ -15,8 +15,8 @@ struct Gamma : LogLink<Gamma> {
     const double s = bounded_score(score);
     return (s - elementary::log(y)) + (y * elementary::exp(-s) - 1.0);
   }
-  WEALD_HOST_DEVICE static double capped_step(double newton, double) {
-    return shorter_step(newton, 2.0);
+  WEALD_HOST_DEVICE static double capped_step(double newton, double rate, double) {
+    return shorter_step(newton, rate, 2.0);
   }
 };
 }  // namespace weald

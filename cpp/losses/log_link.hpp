@@ -26,15 +26,15 @@ struct LogLink : RowWise<L> {
 
  protected:
   // Newton's step w tells A / B = (1 + (2-p)w) / (1 - (p-1)w), so also the step to the best
-  // constant, its logarithm. The shorter of both is taken: where Newton's would explode (a leaf of
-  // large amounts) it is the exact one, where the exact one would be infinite (a leaf of zeros) it
-  // is Newton's.
-  WEALD_HOST_DEVICE static double shorter_step(double newton, double power) {
-    constexpr double most = 40.0;
+  // constant, its logarithm. A step that will be multiplied by the rate must not go beyond it:
+  // where Newton's would explode (a leaf of large amounts) the exact one is taken. Where that is
+  // infinite (a leaf of zeros) Newton's is moderate.
+  WEALD_HOST_DEVICE static double shorter_step(double newton, double rate, double power) {
+    const double most = 40.0 / rate;
     const double up = (2.0 - power) * newton, down = (1.0 - power) * newton;
     double step = newton;
     if (up > -1.0 && down > -1.0) {
-      const double exact = elementary::log1p(up) - elementary::log1p(down);
+      const double exact = (elementary::log1p(up) - elementary::log1p(down)) / rate;
       if (exact * exact < step * step) step = exact;
     }
     return step < -most ? -most : (step > most ? most : step);

@@ -32,7 +32,7 @@ concept Loss = requires(const Scored& rows, Range range, double x, int n_scores,
   { L::losses(rows, range, out) };
   { L::base_score(x, n_scores) } -> std::same_as<double>;
   { L::caps_steps } -> std::convertible_to<bool>;
-  { L::capped_step(x, x) } -> std::same_as<double>;
+  { L::capped_step(x, x, x) } -> std::same_as<double>;
   { L::predict(out, n_scores, out) };
 };
 

@@ -14,8 +14,8 @@ struct Poisson : LogLink<Poisson> {
     const double s = bounded_score(score), entropy = y > 0.0 ? y * (elementary::log(y) - s) : 0.0;
     return entropy + (elementary::exp(s) - y);
   }
-  WEALD_HOST_DEVICE static double capped_step(double newton, double) {
-    return shorter_step(newton, 1.0);
+  WEALD_HOST_DEVICE static double capped_step(double newton, double rate, double) {
+    return shorter_step(newton, rate, 1.0);
   }
 };
 }  // namespace weald

@@ -39,7 +39,7 @@ struct RowWise {
   }
   // The score at which the loss of all rows is least, from the mean target.
   WEALD_HOST_DEVICE static double base_score(double mean, int) { return mean; }
-  WEALD_HOST_DEVICE static double capped_step(double newton, double) { return newton; }
+  WEALD_HOST_DEVICE static double capped_step(double newton, double, double) { return newton; }
   WEALD_HOST_DEVICE static bool admits(double) { return true; }  // the parameter
   WEALD_HOST_DEVICE static void predict(const double* score, int, double* prediction) {
     prediction[0] = score[0];

@@ -106,7 +106,7 @@ struct Softmax {
   WEALD_HOST_DEVICE static double base_score(double share, int n_scores) {
     return n_scores == 1 ? log_odds(share) : elementary::log(kept_off_the_ends(share));
   }
-  WEALD_HOST_DEVICE static double capped_step(double newton, double) { return newton; }
+  WEALD_HOST_DEVICE static double capped_step(double newton, double, double) { return newton; }
   WEALD_HOST_DEVICE static bool admits(double) { return true; }
   WEALD_HOST_DEVICE static void predict(const double* score, int n_scores, double* prediction) {
     softmax::predict(score, n_scores, prediction);

@@ -20,8 +20,8 @@ struct Tweedie : LogLink<Tweedie> {
     const double own = y > 0.0 ? elementary::exp(two * elementary::log(y)) / (one * two) : 0.0;
     return own - y * elementary::exp(one * s) / one + elementary::exp(two * s) / two;
   }
-  WEALD_HOST_DEVICE static double capped_step(double newton, double power) {
-    return shorter_step(newton, power);
+  WEALD_HOST_DEVICE static double capped_step(double newton, double rate, double power) {
+    return shorter_step(newton, rate, power);
   }
 };
 }  // namespace weald

@@ -12,6 +12,8 @@ from weald.ensembles import (
     BoostedTreesRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
 )
 from weald.version import __version__
 
@@ -23,6 +25,8 @@ __all__ = [
     "BoostedTreesRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "__version__",
     "datasets",
     "read",

@@ -99,6 +99,7 @@ def leaf_constants(
 def leaf_steps(
     loss: str,
     parameter: float,
+    rate: float,
     gradient: NDArray[numpy.float64],
     hessian: NDArray[numpy.float64],
     copies: NDArray[numpy.int64] | None,
@@ -106,7 +107,7 @@ def leaf_steps(
     n_leaves: int,
     n_threads: int,
 ) -> NDArray[numpy.float64]: ...
-def cap_steps(loss: str, parameter: float, steps: NDArray[numpy.float64]) -> None: ...
+def cap_steps(loss: str, parameter: float, rate: float, steps: NDArray[numpy.float64]) -> None: ...
 def quantile(
     values: NDArray[numpy.float64],
     level: float,

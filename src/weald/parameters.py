@@ -96,6 +96,50 @@ class NoneOr:
 
 
 @dataclass(frozen=True)
+class AnyOf:
+    """What one of several limits admits."""
+
+    limits: tuple[Limit, ...]
+
+    @property
+    def expected(self) -> str:
+        return " or ".join(limit.expected for limit in self.limits)
+
+    def admits(self, value: object) -> bool:
+        return any(limit.admits(value) for limit in self.limits)
+
+
+@dataclass(frozen=True)
+class ObjectWith:
+    """An object with certain methods, such as an estimator; not a class of them."""
+
+    methods: tuple[str, ...]
+
+    @property
+    def expected(self) -> str:
+        return f"an object with the methods {', '.join(self.methods)}"
+
+    def admits(self, value: object) -> bool:
+        if isinstance(value, type):
+            return False
+        return all(callable(getattr(value, method, None)) for method in self.methods)
+
+
+@dataclass(frozen=True)
+class OnlyNone:
+    """None: the parameter is there for its name, and what else it could be is not yet."""
+
+    why: str
+
+    @property
+    def expected(self) -> str:
+        return f"None ({self.why})"
+
+    def admits(self, value: object) -> bool:
+        return value is None
+
+
+@dataclass(frozen=True)
 class Seed:
     """What scikit-learn takes as random_state."""
 

@@ -334,12 +334,15 @@ def test_quantiles_are_those_of_the_inverted_distribution(level: float) -> None:
 def test_steps_are_newton_s_or_shorter_and_never_explode(name: str, n_scores: int) -> None:
     loss = loss_of(name, n_scores)
     steps = np.array([-1e300, -50.0, -1.0, -0.1, 0.0, 1e-9, 0.5, 2.0, 1e6, 1e300])
-    capped = loss.capped(steps)
+    capped = loss.capped(steps, 1.0)
     assert (np.abs(capped) <= np.abs(steps)).all()
     assert np.array_equal(np.sign(capped), np.sign(steps))
     if FACTS[name]["caps_steps"]:
         assert np.abs(capped).max() <= 40
         assert capped[5] == pytest.approx(1e-9, rel=1e-6)
+        # With a small rate it takes a longer step to go too far.
+        assert (np.abs(loss.capped(steps, 0.1)) >= np.abs(capped)).all()
+        assert np.abs(loss.capped(steps, 0.1)).max() <= 400
     else:
         assert np.array_equal(capped, steps)
 
@@ -350,10 +353,13 @@ def test_a_capped_step_goes_to_the_best_constant_or_not_so_far(name: str) -> Non
     for size in (1e-8, 0.01, 0.5, 1.0, 3.0, 1e4, 1e12):
         loss, y = loss_of(name, 1), np.array([1.0, 2.0, 3.0]) * size
         gradient, hessian = derivatives(loss, y, np.zeros((1, 3)))
-        (step,) = loss.leaf_steps(gradient[0], hessian[0], None, np.zeros(3, np.int32), 1)
         best = loss.base_scores(y, None, None)[0]
         newton = -gradient.sum() / hessian.sum()
-        assert step == pytest.approx(min(best, newton, key=abs), rel=1e-9, abs=1e-12)
+        for rate in (1.0, 0.1):
+            leaf = np.zeros(3, np.int32)
+            (step,) = loss.leaf_steps(gradient[0], hessian[0], None, leaf, 1, rate)
+            expected = min(best, rate * newton, key=abs)
+            assert rate * step == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_leaf_steps_are_quotients_of_exact_sums() -> None:
@@ -363,7 +369,7 @@ def test_leaf_steps_are_quotients_of_exact_sums() -> None:
     leaf, copies = rng.integers(0, 6, n).astype(np.int32), rng.integers(0, 3, n)
     hessian[leaf == 5] = 0.0
     loss = loss_of("log_loss", 1)
-    got = loss.leaf_steps(gradient, hessian, copies, leaf, 6)
+    got = loss.leaf_steps(gradient, hessian, copies, leaf, 6, 1.0)
     for i in range(5):
         rows = leaf == i
         expected = -math.fsum(gradient[rows] * copies[rows]) / math.fsum(
@@ -373,7 +379,7 @@ def test_leaf_steps_are_quotients_of_exact_sums() -> None:
     assert got[5] == 0.0
     order = rng.permutation(n)
     again = BuiltinLoss("log_loss", 1, 4).leaf_steps(
-        gradient[order], hessian[order], copies[order], leaf[order], 6
+        gradient[order], hessian[order], copies[order], leaf[order], 6, 1.0
     )
     assert np.array_equal(again, got)
 

@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 
 from weald.data import Rows, bin_rows, class_rows, number_rows
 from weald.ensembles.base import Floats
-from weald.ensembles.boosting import Stage, Stopper, Training, boost, prepare
+from weald.ensembles.boosting import HeldOut, Training, boost, prepare
 from weald.ensembles.scored import ScoredClassifier, ScoredModel
 from weald.ensembles.tree_learners import NewtonTrees, in_user_units
 from weald.losses import (
@@ -147,16 +147,7 @@ class BoostedTrees(ScoredModel):
         rows = training.rows
         base = loss.base_scores(training.y, rows.weight, training.seen_copies)
         scores = np.repeat(base[:, np.newaxis], rows.n, axis=1)
-        # Every round is judged by the same loss, that of the start.
-        judge = loss.at(training.y, scores, rows.weight, training.seen_copies)
-        stopper = Stopper(self.n_iter_no_change, self.tol)
-
-        def note(_: Stage | None = None) -> bool:
-            if training.held_out is None:
-                return False
-            return stopper.note(judge.mean(training.y, scores, rows.weight, training.held_copies))
-
-        note()
+        held_out = HeldOut(training, loss, scores, self.n_iter_no_change, self.tol)
         forest = ForestBuilder(base, self.n_features_in_)
         trees = NewtonTrees(
             self._grower(training), forest, float(self.learning_rate), self._n_threads
@@ -168,13 +159,13 @@ class BoostedTrees(ScoredModel):
             trees,
             rounds=range(self.n_estimators),
             fraction=self.subsample,
-            is_enough=note,
+            watcher=held_out,
         )
         if self.early_stopping:
-            forest.cut_back(stopper.best_round * loss.n_scores)
+            forest.cut_back(held_out.best_round * loss.n_scores)
         self._keep(forest, rows, loss)
         if self.early_stopping:
-            self.validation_loss_ = np.array(stopper.losses)
+            self.validation_loss_ = np.array(held_out.losses)
 
     def _keep(self, forest: ForestBuilder, rows: Rows, loss: Loss) -> None:
         self.__dict__.pop("validation_loss_", None)
@@ -351,6 +342,8 @@ or object, default="squared_error"
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = takes_positive_only(self.loss)
+        # Its R squared is that of a mean, which a quantile is not.
+        tags.regressor_tags.poor_score = isinstance(self.loss, str) and self.loss == "quantile"
         return tags
 
 

@@ -1,6 +1,5 @@
 """The loop that boosting methods share: gradients, a member, its step, new scores."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -135,6 +134,14 @@ class Stage:
         return len(self.scores)
 
 
+class Watcher(Protocol):
+    """Looks at every round before and after it; after it, True ends the fit."""
+
+    def before(self, stage: Stage) -> None: ...
+
+    def after(self, stage: Stage) -> bool: ...
+
+
 class Learner(Protocol):
     """Fits the members of a round and adds their answers to the scores."""
 
@@ -152,7 +159,7 @@ def boost(
     *,
     rounds: range,
     fraction: float,
-    is_enough: Callable[[Stage], bool],
+    watcher: Watcher,
 ) -> None:
     """Round after round: gradients at the scores, members, new scores; until it is enough."""
     rows = training.rows
@@ -170,8 +177,9 @@ def boost(
             gradient,
             hessian if has_hessian else None,
         )
+        watcher.before(stage)
         learner.learn(stage)
-        if is_enough(stage):
+        if watcher.after(stage):
             break
 
 
@@ -185,22 +193,34 @@ def refuse_runaway(values: Floats, round_: int, learning_rate: float) -> None:
         )
 
 
-class Stopper:
-    """Watches a loss that should fall, round by round."""
+class HeldOut:
+    """Judges the held-out rows before the first round and after each, by one and the same loss."""
 
-    def __init__(self, patience: int, tol: float) -> None:
+    def __init__(
+        self, training: Training, loss: Loss, scores: Floats, patience: int, tol: float
+    ) -> None:
+        self._training = training
         self._patience = patience
         self._tol = tol
         self.losses: list[float] = []
         self.best_round = 0
+        if training.held_out is not None:
+            weight = training.rows.weight
+            self._judge = loss.at(training.y, scores, weight, training.seen_copies)
+            self.losses.append(self._loss(scores))
 
-    def note(self, loss: float | None) -> bool:
-        """Take the loss after a round (the first call: before any); True when it is time to end."""
-        if loss is None:
+    def _loss(self, scores: Floats) -> float:
+        training = self._training
+        return self._judge.mean(training.y, scores, training.rows.weight, training.held_copies)
+
+    def before(self, stage: Stage) -> None:
+        """A round changes nothing before it begins."""
+
+    def after(self, stage: Stage) -> bool:
+        """Note the loss after a round; True when it no longer falls."""
+        if self._training.held_out is None:
             return False
-        self.losses.append(loss)
-        if len(self.losses) == 1:
-            return False
-        if loss < self.losses[self.best_round] - self._tol * abs(self.losses[0]):
+        self.losses.append(self._loss(stage.scores))
+        if self.losses[-1] < self.losses[self.best_round] - self._tol * abs(self.losses[0]):
             self.best_round = len(self.losses) - 1
         return len(self.losses) - 1 - self.best_round >= self._patience

@@ -68,5 +68,7 @@ class ScoredClassifier(ClassifierMixin):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.loss != "exponential"
+        tags.classifier_tags.multi_class = not (
+            isinstance(self.loss, str) and self.loss == "exponential"
+        )
         return tags

@@ -8,7 +8,7 @@ from weald.losses.choosing import (
     refuse_targets,
     takes_positive_only,
 )
-from weald.losses.roots import zero_of
+from weald.losses.roots import best_step
 from weald.losses.user import UserLoss
 
 __all__ = [
@@ -16,8 +16,8 @@ __all__ = [
     "Loss",
     "LossChoice",
     "UserLoss",
+    "best_step",
     "class_loss",
     "refuse_targets",
     "takes_positive_only",
-    "zero_of",
 ]

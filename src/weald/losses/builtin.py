@@ -47,6 +47,11 @@ class BuiltinLoss:
         return bool(_facts(self.name)["refines_leaves"])
 
     @property
+    def hessian_is_one(self) -> bool:
+        """Whether a Newton step is the mean of the negative gradients."""
+        return str(_facts(self.name)["hessian"]) != "own"
+
+    @property
     def targets(self) -> str:
         """The targets it takes: numbers, not_negative, positive, classes or shares."""
         return str(_facts(self.name)["targets"])
@@ -55,6 +60,11 @@ class BuiltinLoss:
     def is_of_logarithms(self) -> bool:
         """Whether scores are logarithms of predictions."""
         return self.targets in ("not_negative", "positive")
+
+    @property
+    def of_exponents(self) -> bool:
+        """Whether predictions are functions of e to the score."""
+        return self.targets != "numbers"
 
     def base_scores(self, y: Floats, weight: Floats | None, copies: Copies) -> Floats:
         """The constant scores of least loss."""
@@ -93,12 +103,12 @@ class BuiltinLoss:
         """From scores of the shape (rows, n_scores) to numbers or probabilities."""
         return _native.predictions(self.name, scores, self.n_threads)
 
-    def capped(self, steps: Floats) -> Floats:
-        """Newton steps of leaves, shortened where the loss could explode."""
+    def capped(self, steps: Floats, rate: float) -> Floats:
+        """Newton steps that will be multiplied by `rate`, shortened where a loss could explode."""
         if not _facts(self.name)["caps_steps"]:
             return steps
         steps = np.array(steps)
-        _native.cap_steps(self.name, self.parameter, steps)
+        _native.cap_steps(self.name, self.parameter, rate, steps)
         return steps
 
     def leaf_constants(
@@ -130,11 +140,13 @@ class BuiltinLoss:
         copies: Copies,
         leaf_of_row: NDArray[np.int32],
         n_leaves: int,
+        rate: float,
     ) -> Floats:
         """Newton's step in each leaf, capped, from exact sums."""
         return _native.leaf_steps(
             self.name,
             self.parameter,
+            rate,
             gradient,
             hessian,
             copies,

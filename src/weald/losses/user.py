@@ -26,7 +26,7 @@ Examples
 Log-cosh, a smooth relative of the absolute error:
 
 >>> import numpy as np
->>> from weald import BoostedTreesRegressor
+>>> from weald import GradientBoostingRegressor
 >>> class LogCosh:
 ...     def gradient(self, y, score):
 ...         return np.tanh(score - y)
@@ -44,9 +44,7 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.losses.builtin import BuiltinLoss, Copies, Floats
-from weald.losses.roots import zero_of
-
-_FARTHEST_CONSTANT = 2.0**40
+from weald.losses.roots import NotFiniteError, best_step
 
 
 @dataclass(frozen=True)
@@ -67,6 +65,14 @@ class UserLoss:
         return type(self.loss).__name__
 
     @property
+    def hessian_is_one(self) -> bool:
+        return not self.has_hessian
+
+    @property
+    def of_exponents(self) -> bool:
+        return self.of_classes
+
+    @property
     def has_hessian(self) -> bool:
         return hasattr(self.loss, "gradient_hessian")
 
@@ -78,14 +84,8 @@ class UserLoss:
         """The constant at which the gradients add up to zero; zeros for many scores."""
         if self.n_scores > 1:
             return np.zeros(self.n_scores)
-        scores, gradient = np.empty((1, len(y))), np.empty((1, len(y)))
-
-        def slope(constant: float) -> float:
-            scores[:] = constant
-            self.gradients(y, scores, weight, gradient, np.empty_like(gradient))
-            return _native.exact_total(gradient[0], copies)
-
-        return np.array([zero_of(slope, most=_FARTHEST_CONSTANT)])
+        zero, one = np.zeros((1, len(y))), np.ones((1, len(y)))
+        return np.array([best_step(self, y, zero, one, weight, copies)])
 
     def at(self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies) -> Self:
         return self
@@ -147,7 +147,7 @@ class UserLoss:
             return np.column_stack([1.0 - linked, linked])
         return linked
 
-    def capped(self, steps: Floats) -> Floats:
+    def capped(self, steps: Floats, rate: float) -> Floats:
         return steps
 
     def leaf_steps(
@@ -157,9 +157,10 @@ class UserLoss:
         copies: Copies,
         leaf_of_row: NDArray[np.int32],
         n_leaves: int,
+        rate: float,
     ) -> Floats:
         """Newton's step in each leaf."""
-        return self._logistic.leaf_steps(gradient, hessian, copies, leaf_of_row, n_leaves)
+        return self._logistic.leaf_steps(gradient, hessian, copies, leaf_of_row, n_leaves, rate)
 
     @property
     def _logistic(self) -> BuiltinLoss:
@@ -183,7 +184,7 @@ class UserLoss:
     def _refuse_nan(self, values: Floats, method: str, what: str) -> None:
         if not np.isfinite(values).all():
             row = int(np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))[0])
-            raise ValueError(
+            raise NotFiniteError(
                 f"{method} of the loss {self.name} returned a {what} that is no finite number: "
                 f"{values[row]} in row {row} of the training rows. Check the formula for extreme "
                 "scores, or use a smaller learning_rate."

@@ -1,0 +1,347 @@
+"""Functional gradient descent: members, steps, what is kept of them, and their answers."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from weald.data import Rows, dense_blocks, table_for_predict
+from weald.ensembles.base import Floats
+from weald.ensembles.boosting import Training, boost, prepare
+from weald.ensembles.decision_tree import DecisionTreeRegressor
+from weald.ensembles.foreign import ForeignMembers, answers_of
+from weald.ensembles.gradient_parameters import GradientParameters
+from weald.ensembles.progress import Progress, Reporter
+from weald.ensembles.starting import Start, start_at
+from weald.ensembles.tree_learners import DescentTrees, in_user_units, single_tree, trees_of
+from weald.losses import Loss
+from weald.resampling import seed_of
+from weald.trees import ForestBuilder
+
+
+def _has_trees(model: Any) -> bool:
+    if getattr(model, "_members", None) is not None:
+        raise AttributeError(
+            f"this {type(model).__name__} has members of {type(model.estimator).__name__} and no "
+            "trees of our own"
+        )
+    return True
+
+
+class GradientBoosting(GradientParameters):
+    """Gradient boosting with any loss and any member.
+
+    Attributes
+    ----------
+    n_estimators_ : int
+        Rounds in the model.
+    n_trees_per_iteration_ : int
+        Members of a round: one, or one per class for three classes and more.
+    step_sizes_ : array, shape (rounds, members of a round)
+        What the answers of each member are multiplied by: the learning rate times its step.
+    train_score_ : array
+        The mean loss after each round of the rows it saw.
+    oob_improvement_ : array
+        With `subsample` below 1: how much each round lowered the loss of the rows it did not see.
+    oob_scores_ : array
+        With `subsample` below 1: the loss of those rows after each round.
+    oob_score_ : float
+        The last of `oob_scores_`.
+    max_features_ : int
+        Columns looked at in a split: all.
+    """
+
+    _start: Start
+    _members: list[Any] | None
+
+    def _descend(
+        self, rows: Rows, loss: Loss, labels: Callable[[Floats], Any], strata: bool
+    ) -> None:
+        """Fit the members; `labels` turns targets into what an `init` estimator learns."""
+        self._refuse_parameters_of_trees()
+        self._refuse_stopping_without_loss(loss)
+        training = prepare(
+            rows,
+            fraction=self.subsample,
+            held_fraction=None if self.n_iter_no_change is None else self.validation_fraction,
+            asked_by="n_iter_no_change=None",
+            random_state=self.random_state,
+            strata=strata,
+            n_threads=self._n_threads,
+        )
+        rows, done = training.rows, self._rounds_to_keep(loss)
+        start = (
+            self._start_in_units_of(rows, loss)
+            if done
+            else start_at(self.init, training, loss, labels(rows.target))
+        )
+        scores = start.scores(rows.table, loss, rows.target_exponent)
+        judge = loss.at(training.y, scores, rows.weight, training.seen_copies)
+        learner = self._learner(training, loss, start)
+        progress = self._progress(training, judge, done)
+        if done:
+            self._replay(learner, rows, loss, scores, progress)
+        boost(
+            training,
+            loss,
+            scores,
+            learner,
+            rounds=range(done, self.n_estimators),
+            fraction=self.subsample,
+            watcher=progress,
+        )
+        self._keep(learner, start, rows, loss, progress)
+
+    def _learner(
+        self, training: Training, loss: Loss, start: Start
+    ) -> DescentTrees | ForeignMembers:
+        if self.estimator is None:
+            return self._trees(training, ForestBuilder(start.base, self.n_features_in_), loss)
+        return ForeignMembers(
+            self.estimator,
+            step=self._step_for(loss),
+            learning_rate=float(self.learning_rate),
+            seed=seed_of(self.random_state),
+        )
+
+    def _progress(self, training: Training, judge: Loss, done: int) -> Progress:
+        has_oob = self.subsample < 1.0
+        reporter = None
+        if self.verbose:
+            reporter = Reporter(self.verbose, done, self.n_estimators, has_oob)
+        return Progress(
+            training,
+            judge,
+            has_oob=has_oob,
+            patience=self.n_iter_no_change,
+            tol=float(self.tol),
+            reporter=reporter,
+        )
+
+    def _refuse_stopping_without_loss(self, loss: Loss) -> None:
+        if self.n_iter_no_change is not None and not getattr(loss, "has_loss", True):
+            raise ValueError(
+                f"n_iter_no_change={self.n_iter_no_change} needs to know the loss of held-out "
+                f"rows, and the loss {loss.name} has no method loss(y, score). Add it, or set "
+                "n_iter_no_change=None."
+            )
+
+    # ---- what is kept, and how a fit goes on from it ----
+
+    def _keep(
+        self,
+        learner: DescentTrees | ForeignMembers,
+        start: Start,
+        rows: Rows,
+        loss: Loss,
+        progress: Progress,
+    ) -> None:
+        """Keep the model in the user's units."""
+        for name in ("forest_", "oob_improvement_", "oob_scores_", "oob_score_"):
+            self.__dict__.pop(name, None)
+        sizes = np.array(learner.step_sizes)
+        if isinstance(learner, DescentTrees):
+            self._members = None
+            forest = in_user_units(learner.forest, rows, loss)
+            self.forest_ = replace(forest, tree_weight=sizes.copy())
+        else:
+            self._members = learner.members
+            forest = in_user_units(ForestBuilder(start.base, self.n_features_in_), rows, loss)
+            sizes = sizes if loss.is_of_logarithms else np.ldexp(sizes, rows.target_exponent)
+        self._start = replace(start, base=forest.base_score)
+        self._fitted_loss = loss
+        self.n_trees_per_iteration_ = loss.n_scores
+        self.n_estimators_ = len(sizes) // loss.n_scores
+        self.step_sizes_ = sizes.reshape(self.n_estimators_, loss.n_scores)
+        self.max_features_ = self.n_features_in_
+        self.train_score_ = np.array(progress.train)
+        self._validation = list(progress.validation)
+        if self.subsample < 1.0:
+            self.oob_improvement_ = np.array(progress.oob_improvement)
+            self.oob_scores_ = np.array(progress.oob)
+            self.oob_score_ = progress.oob[-1] if progress.oob else np.nan
+
+    def _keep_one_class(self, rows: Rows, loss: Loss) -> None:
+        """One class leaves nothing to learn: no member, always the same answer."""
+        training = Training(rows, None, None, seed=0)
+        start = Start(np.zeros(1), None)
+        forest = ForestBuilder(np.zeros(1), self.n_features_in_)
+        learner = DescentTrees(
+            None, forest, step="leaf", learning_rate=1.0, prune=lambda tree: tree, n_threads=1
+        )
+        self._keep(learner, start, rows, loss, self._progress(training, loss, 0))
+
+    def _rounds_to_keep(self, loss: Loss) -> int:
+        """How many rounds of the last fit this one goes on from."""
+        if not self.warm_start or not hasattr(self, "n_estimators_"):
+            return 0
+        if self.n_estimators < self.n_estimators_:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to the "
+                f"{self.n_estimators_} rounds of the model when warm_start==True."
+            )
+        if loss.n_scores != self.n_trees_per_iteration_ or (
+            (self.estimator is None) != (self._members is None)
+        ):
+            raise ValueError(
+                "warm_start goes on from the last fit, which had other classes or members. "
+                "Set warm_start=False to begin anew."
+            )
+        if self._members is None and self.forest_.n_columns != self.n_features_in_:
+            raise ValueError(
+                f"warm_start goes on from a fit on {self.forest_.n_columns} columns; got "
+                f"{self.n_features_in_}. Set warm_start=False to begin anew."
+            )
+        return int(self.n_estimators_)
+
+    def _start_in_units_of(self, rows: Rows, loss: Loss) -> Start:
+        if loss.is_of_logarithms or rows.target_exponent == 0:
+            return self._start
+        return replace(self._start, base=np.ldexp(self._start.base, -rows.target_exponent))
+
+    def _replay(
+        self,
+        learner: DescentTrees | ForeignMembers,
+        rows: Rows,
+        loss: Loss,
+        scores: Floats,
+        progress: Progress,
+    ) -> None:
+        """Bring everything to where the last fit ended, by the same sums in the same order."""
+        exponent = 0 if loss.is_of_logarithms else rows.target_exponent
+        if isinstance(learner, DescentTrees):
+            learner.step_sizes = self.forest_.tree_weight.tolist()
+            for i, tree in enumerate(trees_of(self.forest_, rows, loss)):
+                learner.forest.add(tree, output=i % loss.n_scores)
+        else:
+            learner.members = list(self._members or ())
+            learner.step_sizes = np.ldexp(self.step_sizes_, -exponent).ravel().tolist()
+        for k, move in self._moves(rows.table):
+            scores[k] += np.ldexp(move, -exponent)
+        progress.train = self.train_score_.tolist()
+        progress.oob = getattr(self, "oob_scores_", np.zeros(0)).tolist()
+        progress.oob_improvement = getattr(self, "oob_improvement_", np.zeros(0)).tolist()
+        progress.validation = list(self._validation)
+
+    # ---- answers ----
+
+    def _moves(self, table: Any) -> Iterator[tuple[int, Floats]]:
+        """What each member in turn adds to which score."""
+        n_scores = self.n_trees_per_iteration_
+        if self._members is not None:
+            for i, member in enumerate(self._members):
+                yield i % n_scores, answers_of(member, table) * self.step_sizes_.ravel()[i]
+            return
+        forest = self.forest_
+        leaves = forest.apply(table, n_threads=self._n_threads)
+        for t in range(forest.n_trees):
+            own = forest.value[forest.first_leaf[t] : forest.first_leaf[t + 1], 0]
+            yield t % n_scores, (own * forest.tree_weight[t])[leaves[:, t]]
+
+    def _scores(self, X: object) -> Floats:
+        if self.__sklearn_is_fitted__() and self._members is None and self._start.estimator is None:
+            return super()._scores(X)
+        check_is_fitted(self)
+        parts = []
+        for table in dense_blocks(table_for_predict(self, X)):
+            scores = self._start.scores(table, self._fitted_loss)
+            for k, move in self._moves(table):
+                scores[k] += move
+            parts.append(scores.T)
+        return np.concatenate(parts)
+
+    def _staged_scores(self, X: object) -> Iterator[Floats]:
+        """Scores of the shape (rows, scores) after each round."""
+        check_is_fitted(self)
+        table = np.concatenate(list(dense_blocks(table_for_predict(self, X))))
+        scores = self._start.scores(table, self._fitted_loss)
+        for i, (k, move) in enumerate(self._moves(table), start=1):
+            scores[k] += move
+            if i % self.n_trees_per_iteration_ == 0:
+                yield np.array(scores.T, order="C")
+
+    @property
+    def estimators_(self) -> NDArray[Any]:
+        """The members, of the shape (rounds, members of a round): our own trees as regressors.
+
+        What a tree answers is what is multiplied by its step of `step_sizes_`.
+        """
+        check_is_fitted(self)
+        members = self._members
+        if members is None:
+            members = [self._tree_model(t) for t in range(self.forest_.n_trees)]
+        found = np.empty(len(members), dtype=object)
+        found[:] = members
+        return found.reshape(self.n_estimators_, self.n_trees_per_iteration_)
+
+    def _tree_model(self, t: int) -> DecisionTreeRegressor:
+        tree = DecisionTreeRegressor(max_depth=self.max_depth, max_leaf_nodes=self.max_leaf_nodes)
+        tree.n_features_in_ = self.n_features_in_
+        tree.forest_ = single_tree(self.forest_, t)
+        return tree
+
+    @property
+    def init_(self) -> Any:
+        """The fitted `init` estimator, "zero", or a dummy that answers the best constant."""
+        check_is_fitted(self)
+        if self._start.estimator is not None:
+            return self._start.estimator
+        return "zero" if isinstance(self.init, str) else self._constant_model()
+
+    def _constant_model(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of each column in the gain of all splits; of other members, their own mean."""
+        check_is_fitted(self)
+        if self._members is None:
+            return super().feature_importances_
+        mean = np.mean([member.feature_importances_ for member in self._members], axis=0)
+        return np.asarray(mean / mean.sum() if mean.sum() > 0 else mean)
+
+    @available_if(_has_trees)  # type: ignore[untyped-decorator]
+    def apply(self, X: object) -> NDArray[np.int32]:
+        """Find the leaf each row ends in.
+
+        Returns
+        -------
+        array of int32, shape (rows, rounds), for a classifier (rows, rounds, members of a round)
+            Leaves are counted within their tree, from left to right.
+        """
+        return self._by_round(super().apply(X))
+
+    def _by_round(self, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
+        return leaves
+
+    @available_if(_has_trees)  # type: ignore[untyped-decorator]
+    def text(self, tree: int = 0) -> str:
+        """Draw one tree as text.
+
+        Parameters
+        ----------
+        tree : int, default=0
+            Which tree of `forest_`.
+        """
+        return super().text(tree)
+
+    @available_if(_has_trees)  # type: ignore[untyped-decorator]
+    def fingerprint(self) -> str:
+        """SHA-256 of what our own trees learnt: equal for any `n_jobs`, row order and machine."""
+        return super().fingerprint()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_estimators_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        for part in (self.estimator, self.init):
+            if part is not None and not isinstance(part, str):
+                allows = get_tags(part).input_tags.allow_nan
+                tags.input_tags.allow_nan = tags.input_tags.allow_nan and allows
+        return tags

@@ -1,0 +1,47 @@
+"""Targets that are probabilities: a share for every class."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
+
+from weald.data import Rows, number_rows
+
+# How far the shares of a row may be from adding up to 1.
+_NEAR = 1e-6
+
+
+def is_table_of_shares(y: Any) -> bool:
+    """Whether a target has a column per class."""
+    shape = np.shape(y)
+    return len(shape) == 2 and shape[1] > 1
+
+
+def share_rows(
+    estimator: object, X: object, y: object, sample_weight: object
+) -> tuple[Rows, NDArray[Any]]:
+    """Rows whose target is their shares of the classes, and the numbers of these."""
+    shares = check_array(y, dtype=np.float64, input_name="y")
+    bad = np.flatnonzero((shares < 0).any(axis=1) | ~(np.abs(shares.sum(axis=1) - 1.0) <= _NEAR))
+    if bad.size:
+        raise ValueError(
+            f"Rows of y must be probabilities, not negative and adding up to 1; row {bad[0]} is "
+            f"{shares[bad[0]].tolist()[:10]}. Divide each row by its sum."
+        )
+    # The checks of X go with a target of numbers; that each row keeps its own is what counts.
+    index = np.arange(len(shares), dtype=np.float64)
+    rows = number_rows(estimator, X, index, sample_weight)
+    own = shares[rows.target.astype(np.intp)]
+    return replace(rows, target=own), np.arange(shares.shape[1])
+
+
+def as_shares(rows: Rows, n_classes: int) -> Rows:
+    """The share of the second of two classes, or those of all classes as a table."""
+    target = rows.target
+    if target.ndim == 2:
+        return rows if n_classes > 2 else replace(rows, target=np.ascontiguousarray(target[:, 1]))
+    if n_classes <= 2:
+        return rows
+    return replace(rows, target=np.eye(n_classes)[target.astype(np.intp)])
