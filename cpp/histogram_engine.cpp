@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/kernels.hpp"
+#include "level_search.hpp"
 #include "parallel.hpp"
 
 namespace weald {
@@ -262,6 +263,17 @@ void HistogramEngine::search_packed(const Pair& pair) {
   };
   settle(pair.counted, pair.wants_counted ? decide(pair.counted, found_counted) : Split{});
   if (pair.wants_rest) settle(pair.rest, decide(pair.rest, found_rest));
+}
+
+std::vector<int> HistogramEngine::search_level(const std::vector<int>& nodes) {
+  std::vector<int> slots(static_cast<std::size_t>(n_threads_));
+  for (int& slot : slots) slot = take_slot();
+  std::vector<std::int64_t*> scratch;
+  for (const int slot : slots) scratch.push_back(cells_of(slot));
+  LevelSearch level(codes_, *layout_, limits_, sapling_, std::move(scratch));
+  const std::vector<int> split = level.run(criterion_, nodes);
+  for (const int slot : slots) give_slot(slot);
+  return split;
 }
 
 // Notes the split found for a node. Its histogram is kept for its children, if there will be any

@@ -83,12 +83,9 @@ def add_leaf_values(
 ) -> None: ...
 def criteria() -> list[str]: ...
 
-class Grower:
+class TreeParams:
     def __init__(
         self,
-        codes: NDArray[numpy.uint8],
-        n_rows: int,
-        n_bins: NDArray[numpy.int32],
         *,
         criterion: str,
         growth: str,
@@ -101,6 +98,32 @@ class Grower:
         min_gain: float,
         l2: float,
         n_threads: int,
+    ) -> None: ...
+
+class Grower:
+    @overload
+    def __init__(
+        self,
+        codes: NDArray[numpy.uint8],
+        n_rows: int,
+        n_bins: NDArray[numpy.int32],
+        params: TreeParams,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        table: NDArray[numpy.float32],
+        cuts: NDArray[numpy.float64] | None,
+        first: NDArray[numpy.int64] | None,
+        params: TreeParams,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        table: NDArray[numpy.float64],
+        cuts: NDArray[numpy.float64] | None,
+        first: NDArray[numpy.int64] | None,
+        params: TreeParams,
     ) -> None: ...
     def grow(
         self,
