@@ -25,6 +25,8 @@ template <class T>
 Grower::Grower(const Table<T>& table, const CutsView& cuts, std::string_view criterion,
                const TreeParams& params)
     : Grower(table.n_rows, criterion, params) {
+  if (params.growth == Growth::symmetric)
+    throw std::invalid_argument("symmetric growth is for codes of at most 255 bins");
   params_.cells = Cells::wide;
   engine_ = std::make_unique<SortedEngine<T>>(table, cuts, criterion_, params_.split,
                                               params_.n_threads, sapling_);
@@ -35,19 +37,20 @@ template Grower::Grower(const Table<double>&, const CutsView&, std::string_view,
 Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
   sapling_.rows.start(n_rows_, target.copies);
   const bool needs_count = params_.split.min_samples_leaf > 1;
-  const Cells cells = criterion_ == Newton::name ? params_.cells : Cells::wide;
+  const bool is_symmetric = params_.growth == Growth::symmetric;
+  const Cells cells = criterion_ == Newton::name && !is_symmetric ? params_.cells : Cells::wide;
   sapling_.channels.prepare(target, n_rows_, sapling_.rows.at(0), sapling_.rows.size(), needs_count,
                             cells, params_.n_threads);
   sapling_.start();
   engine_->start();
-  run();
+  is_symmetric ? run_level_by_level() : run_node_by_node();
   const Tree tree =
       write_tree(sapling_, criterion_, params_.split.penalty, params_.n_threads, leaf_of_row);
   if (!sapling_.rows.holds_all_rows()) engine_->send_unseen_rows(tree, leaf_of_row);
   return tree;
 }
 
-void Grower::run() {
+void Grower::run_node_by_node() {
   frontier_.clear();
   engine_->search({-1, 0, -1, may_split(0), false});
   push_if_split(0);
@@ -55,6 +58,33 @@ void Grower::run() {
          (params_.max_leaf_nodes == 0 || sapling_.n_leaves < params_.max_leaf_nodes)) {
     if (interrupted()) throw Interrupted{};
     split(pop());
+  }
+}
+
+// A level is made if all of it keeps the limit on leaves. A node that does not take the level's
+// test stays as it is and is asked again on the next level.
+void Grower::run_level_by_level() {
+  const std::int64_t most = params_.max_leaf_nodes;
+  std::vector<int> level{0};
+  for (std::int64_t depth = 0; params_.max_depth == 0 || depth < params_.max_depth; ++depth) {
+    if (interrupted()) throw Interrupted{};
+    std::erase_if(level, [&](int node) { return !may_split(node); });
+    if (level.empty()) return;
+    const std::vector<int> split = engine_->search_level(level);
+    const auto n_split = static_cast<std::int64_t>(split.size());
+    if (n_split == 0 || (most > 0 && sapling_.n_leaves + n_split > most)) return;
+    std::vector<int> next;
+    for (std::size_t i = 0, s = 0; i < level.size(); ++i) {
+      if (s == split.size() || level[i] != split[s]) {
+        next.push_back(level[i]);
+        continue;
+      }
+      sapling_.divide(level[i], engine_->send_rows(level[i], false));
+      next.push_back(sapling_.nodes[level[i]].left);
+      next.push_back(sapling_.nodes[level[i]].right);
+      ++s;
+    }
+    level = std::move(next);
   }
 }
 

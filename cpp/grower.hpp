@@ -17,7 +17,9 @@
 
 namespace weald {
 
-enum class Growth { best_first, depth_wise };
+// Which nodes are split first: those that gain most, or those nearest to the root; or all of a
+// level by one test.
+enum class Growth { best_first, depth_wise, symmetric };
 
 struct TreeParams {
   Growth growth = Growth::best_first;
@@ -46,7 +48,8 @@ class Grower {
 
  private:
   Grower(std::int64_t n_rows, std::string_view criterion, const TreeParams& params);
-  void run();
+  void run_node_by_node();
+  void run_level_by_level();
   void split(int node);
   bool has_room_below(int node) const;
   bool may_split(int node) const;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/kernels.hpp"
+#include "level_search.hpp"
 #include "parallel.hpp"
 
 namespace weald {
@@ -330,6 +331,18 @@ void HistogramEngine::search_packed(const Pair& pair) {
   };
   settle(pair.counted, pair.wants_counted ? decide(pair.counted, found_counted) : Split{});
   if (pair.wants_rest) settle(pair.rest, decide(pair.rest, found_rest));
+}
+
+std::vector<int> HistogramEngine::search_level(const std::vector<int>& nodes) {
+  // Columns are counted by themselves here, bundled or not.
+  level_cells_.resize(static_cast<std::size_t>(n_threads_));
+  std::vector<std::int64_t*> scratch;
+  for (auto& cells : level_cells_) {
+    cells.resize(static_cast<std::size_t>(column_layout_->size()));
+    scratch.push_back(cells.data());
+  }
+  LevelSearch level(codes_, *column_layout_, limits_, sapling_, std::move(scratch));
+  return level.run(criterion_, nodes);
 }
 
 // Notes the split found for a node. Its histogram is kept for its children, if there will be any

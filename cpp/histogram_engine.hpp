@@ -34,6 +34,7 @@ class HistogramEngine : public SplitEngine {
   void start() override;
   std::int64_t send_rows(int node, bool looks_on) override;
   void search(const Siblings& siblings) override;
+  std::vector<int> search_level(const std::vector<int>& nodes) override;
   void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const override;
 
  private:
@@ -74,7 +75,7 @@ class HistogramEngine : public SplitEngine {
   // Set when the first tree tells the size of a cell: of what is counted, and of the columns.
   std::optional<HistogramLayout> layout_, column_layout_;
 
-  std::vector<std::vector<std::int64_t>> pool_;
+  std::vector<std::vector<std::int64_t>> pool_, level_cells_;
   std::vector<int> free_slots_;
   std::vector<int> slot_of_;  // of each node's histogram in the pool; -1: not kept
   struct Expanded {

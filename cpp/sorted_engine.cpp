@@ -189,6 +189,12 @@ void SortedEngine<T>::search(const Siblings& siblings) {
     AllCriteria::with_name(criterion_, [&]<Criterion C>(C) { search_by<C>(siblings); });
 }
 
+// Neighbouring values are those of a node: a level has none.
+template <class T>
+std::vector<int> SortedEngine<T>::search_level(const std::vector<int>&) {
+  throw std::logic_error("one test for a level is found in histograms only");
+}
+
 template <class T>
 template <Criterion C>
 void SortedEngine<T>::search_by(const Siblings& siblings) {
@@ -196,6 +202,8 @@ void SortedEngine<T>::search_by(const Siblings& siblings) {
     search_with<SortedSearch<C, 0, AddClasses>>(siblings);
   else if (channels_.cell_size() == 2)
     search_with<SortedSearch<C, 2, AddSums<2>>>(siblings);
+  else if (channels_.cell_size() == 3)
+    search_with<SortedSearch<C, 3, AddSums<3>>>(siblings);
   else
     search_with<SortedSearch<C, 0, AddSums<0>>>(siblings);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "sapling.hpp"
 #include "tree.hpp"
@@ -29,6 +30,10 @@ class SplitEngine {
   // Finds the best split of those who want one, with the sums of its left side, and forgets what
   // it kept of their parent.
   virtual void search(const Siblings& siblings) = 0;
+
+  // One test for all the nodes: gives those that take it their split, with the sums of its left
+  // side, and returns them.
+  virtual std::vector<int> search_level(const std::vector<int>& nodes) = 0;
 
   // Writes the leaf of every row that no node holds, because it has no copies.
   virtual void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const = 0;

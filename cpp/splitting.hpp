@@ -46,6 +46,9 @@ struct SplitLimits {
 template <Criterion C, int Size = 0>
 class SplitJudge {
  public:
+  template <class T>
+  using Cell = std::conditional_t<Size == 0, std::vector<T>, std::array<T, Size>>;
+
   // `totals` are the integer sums of the node's rows.
   SplitJudge(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals)
       : channels_(channels), limits_(limits), totals_(totals), count_(channels.count_index()) {
@@ -72,30 +75,42 @@ class SplitJudge {
     return true;
   }
 
+  // A quick test that says no only if the split surely gains less than the best one: divisions,
+  // and all else that is asked of a split, are for the few that pass.
+  bool may_beat(const std::int64_t* left, const Split& best) {
+    if constexpr (Quotient<C>) {
+      for (int c = 0; c < cell_size(); ++c) right_[c] = totals_[c] - left[c];
+      const Sums l = sums_of(left);
+      const double left_above = C::numerator(l), left_below = C::denominator(l, limits_.penalty);
+      const Sums r = sums_of(right_.data());
+      const double right_above = C::numerator(r), right_below = C::denominator(r, limits_.penalty);
+      const double reached = left_above * right_below + right_above * left_below;
+      const double wanted = (best.gain + parent_score_) * left_below * right_below;
+      // Far more than rounding can move either; and no underflow.
+      return !(reached < wanted * (1.0 - 1e-12) && wanted > 1e-280);
+    }
+    return true;
+  }
+
+  struct Judged {
+    bool is_admitted;  // both children are large enough
+    double gain = 0.0, children = 0.0;
+  };
+  Judged judge(const std::int64_t* left) {
+    for (int c = 0; c < cell_size(); ++c) right_[c] = totals_[c] - left[c];
+    if (!big_enough(left) || !big_enough(right_.data())) return {false};
+    const double children = score(left) + score(right_.data());
+    return {true, children - parent_score_, children};
+  }
+
   void try_split(int column, int bin, bool missing_left, const std::int64_t* left, bool has_missing,
                  Split& best) {
-    for (int c = 0; c < cell_size(); ++c) right_[c] = totals_[c] - left[c];
-    if (!big_enough(left) || !big_enough(right_.data())) return;
-    const double children = score(left) + score(right_.data());
-    const double gain = children - parent_score_;
-    if (!(gain > best.gain) || !is_worth(gain, children)) return;
+    const Judged judged = judge(left);
+    if (!judged.is_admitted || !(judged.gain > best.gain)) return;
+    if (!is_worth(judged.gain, judged.children)) return;
     // A value missing only when predicting goes with the heavier child.
     const bool heavier_left = left[0] >= right_[0];
-    best = {gain, column, bin, has_missing ? missing_left : heavier_left};
-  }
-
- private:
-  // A cell of two is W and one channel.
-  int n_channels() const { return Size == 2 ? 1 : channels_.n_channels(); }
-
-  double score(const std::int64_t* cell) {
-    for (int k = 0; k < n_channels(); ++k) sums_[k] = channels_.sum_of(cell, k);
-    return C::score({channels_.weight_of(cell), sums_.data(), n_channels()}, limits_.penalty);
-  }
-
-  bool big_enough(const std::int64_t* cell) const {
-    return cell[0] > 0 && (count_ < 0 || cell[count_] >= limits_.min_samples_leaf) &&
-           channels_.weight_of(cell) >= limits_.min_child_weight;
+    best = {judged.gain, column, bin, has_missing ? missing_left : heavier_left};
   }
 
   bool is_worth(double gain, double children) const {
@@ -103,8 +118,21 @@ class SplitJudge {
     return gain > 1e-13 * std::abs(children) && scale_by_power(gain, gain_unit_) > limits_.min_gain;
   }
 
-  template <class T>
-  using Cell = std::conditional_t<Size == 0, std::vector<T>, std::array<T, Size>>;
+ private:
+  // A cell of two is W and one channel.
+  int n_channels() const { return Size == 2 ? 1 : channels_.n_channels(); }
+
+  Sums sums_of(const std::int64_t* cell) {
+    for (int k = 0; k < n_channels(); ++k) sums_[k] = channels_.sum_of(cell, k);
+    return {channels_.weight_of(cell), sums_.data(), n_channels()};
+  }
+
+  double score(const std::int64_t* cell) { return C::score(sums_of(cell), limits_.penalty); }
+
+  bool big_enough(const std::int64_t* cell) const {
+    return cell[0] > 0 && (count_ < 0 || cell[count_] >= limits_.min_samples_leaf) &&
+           channels_.weight_of(cell) >= limits_.min_child_weight;
+  }
 
   const Channels& channels_;
   const SplitLimits& limits_;

@@ -21,10 +21,13 @@ class TreeParams {
              int n_threads)
       : criterion(std::move(of_criterion)) {
     require(weald::AllCriteria::with_name(criterion, [](auto) {}), "unknown criterion");
-    require(growth == "best_first" || growth == "depth_wise", "unknown growth");
+    require(growth == "best_first" || growth == "depth_wise" || growth == "symmetric",
+            "unknown growth");
     require(cells == "automatic" || cells == "packed" || cells == "wide", "unknown cells");
     require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
-    params.growth = growth == "best_first" ? weald::Growth::best_first : weald::Growth::depth_wise;
+    params.growth = growth == "best_first"   ? weald::Growth::best_first
+                    : growth == "depth_wise" ? weald::Growth::depth_wise
+                                             : weald::Growth::symmetric;
     params.cells = cells == "automatic" ? weald::Cells::automatic
                    : cells == "packed"  ? weald::Cells::packed
                                         : weald::Cells::wide;

@@ -8,8 +8,14 @@ struct Newton {
   static constexpr const char* name = "newton";
   static constexpr bool is_quadratic = true;
 
+  WEALD_HOST_DEVICE static double numerator(const Sums& node) {
+    return 0.5 * node.sums[0] * node.sums[0];
+  }
+  WEALD_HOST_DEVICE static double denominator(const Sums& node, const Penalty& penalty) {
+    return node.weight + penalty.l2;
+  }
   WEALD_HOST_DEVICE static double score(const Sums& node, const Penalty& penalty) {
-    return 0.5 * node.sums[0] * node.sums[0] / (node.weight + penalty.l2);
+    return numerator(node) / denominator(node, penalty);
   }
   WEALD_HOST_DEVICE static double leaf_value(double sum, double weight, const Penalty& penalty) {
     const double curvature = weight + penalty.l2;

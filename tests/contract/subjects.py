@@ -24,7 +24,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "subsample": {"subsample": 0.5},
     "early stopping": {"early_stopping": True},
     "few bins": {"max_bins": 4},
+    "many bins": {"max_bins": 1000},
+    "exact": {"exact": True},
     "depth-wise": {"growth": "depth_wise", "max_leaf_nodes": 7},
+    "symmetric": {"growth": "symmetric", "max_leaf_nodes": 16},
     "all together": {
         "min_samples_leaf": 1,
         "subsample": 0.5,

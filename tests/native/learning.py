@@ -1,4 +1,4 @@
-"""Random limits of a tree, and random lessons for it: the core's tree beside what it learnt from."""
+"""Random limits of a tree, and random lessons: the core's tree beside what it learnt from."""
 
 import math
 

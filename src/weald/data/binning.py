@@ -86,7 +86,7 @@ def bin_rows(
     max_bins
         Most bins of a column; None means 255.
     exact
-        Cut nothing: every value may be told from the next. `max_bins` must then be None.
+        Cut nothing: every value may be told from the next.
     learn_from
         The rows that may choose the cuts (all by default); the others are only coded.
 

@@ -21,7 +21,7 @@ from weald.losses import (
     takes_positive_only,
 )
 from weald.parameters import Jobs, Limit, NoneOr, OneOf, Real, Seed, Whole
-from weald.trees import ForestBuilder, TreeGrower, TreeLimits
+from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
 
 
 class BoostedTrees(ScoredModel):
@@ -48,10 +48,17 @@ class BoostedTrees(ScoredModel):
         Added to the sum of hessians of a leaf.
     subsample : float, default=1.0
         Share of the rows each round sees, drawn without replacement.
-    growth : {"best_first", "depth_wise"}, default="best_first"
-        Which leaves are split first: those that gain most, or those nearest to the root.
-    max_bins : int, default=255
-        Most bins a column is cut into; up to so many distinct values are all told apart.
+    growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
+        Which leaves are split first: those that gain most, or those nearest to the root. Symmetric:
+        all of a level by one test, where it leaves no child too small; a level that would exceed
+        `max_leaf_nodes` is not made, so powers of two fit it best.
+    max_bins : int or None, default=None
+        Most bins a column is cut into, up to 65535; None means 255. Up to so many distinct values
+        are all told apart. A column of more than 255 bins makes the fit slower, because rows are
+        then kept sorted instead of counted.
+    exact : bool, default=False
+        Look at every split between two values that are neighbours in a node, however many values
+        there are, instead of at bins; `max_bins` must then be None.
     early_stopping : bool, default=False
         Hold out `validation_fraction` of the rows and stop when their loss no longer falls; the
         model is cut back to the round of least loss.
@@ -84,8 +91,9 @@ class BoostedTrees(ScoredModel):
         "min_child_weight": Real(0.0),
         "l2_regularization": Real(0.0),
         "subsample": Real(0.0, 1.0, open_below=True),
-        "growth": OneOf(("best_first", "depth_wise")),
-        "max_bins": Whole(2, 255),
+        "growth": OneOf(("best_first", "depth_wise", "symmetric")),
+        "max_bins": NoneOr(Whole(2, 65535)),
+        "exact": OneOf((True, False)),
         "early_stopping": OneOf((True, False)),
         "validation_fraction": Real(0.0, 1.0, open_below=True, open_above=True),
         "n_iter_no_change": Whole(1),
@@ -107,7 +115,8 @@ class BoostedTrees(ScoredModel):
         l2_regularization: float,
         subsample: float,
         growth: str,
-        max_bins: int,
+        max_bins: int | None,
+        exact: bool,
         early_stopping: bool,
         validation_fraction: float,
         n_iter_no_change: int,
@@ -126,6 +135,7 @@ class BoostedTrees(ScoredModel):
         self.subsample = subsample
         self.growth = growth
         self.max_bins = max_bins
+        self.exact = exact
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -177,9 +187,11 @@ class BoostedTrees(ScoredModel):
     _weight_name: ClassVar[str] = "hessian"
 
     def _grower(self, training: Training) -> TreeGrower:
+        check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
         binned = bin_rows(
             training.rows,
             max_bins=self.max_bins,
+            exact=self.exact,
             n_threads=self._n_threads,
             learn_from=None if training.held_out is None else ~training.held_out,
         )
@@ -261,7 +273,8 @@ or object, default="squared_error"
         l2_regularization: float = 0.0,
         subsample: float = 1.0,
         growth: str = "best_first",
-        max_bins: int = 255,
+        max_bins: int | None = None,
+        exact: bool = False,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -281,6 +294,7 @@ or object, default="squared_error"
             subsample=subsample,
             growth=growth,
             max_bins=max_bins,
+            exact=exact,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
@@ -384,7 +398,8 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         l2_regularization: float = 0.0,
         subsample: float = 1.0,
         growth: str = "best_first",
-        max_bins: int = 255,
+        max_bins: int | None = None,
+        exact: bool = False,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -404,6 +419,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             subsample=subsample,
             growth=growth,
             max_bins=max_bins,
+            exact=exact,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,

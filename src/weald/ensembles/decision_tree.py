@@ -8,18 +8,19 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import BinnedTable, Rows, bin_rows, class_rows, number_rows
+from weald.data import BinnedTable, Rows, SortedTable, bin_rows, class_rows, number_rows
 from weald.ensembles.base import Floats, TreeModel
 from weald.parameters import Jobs, Limit, NoneOr, OneOf, Whole
-from weald.trees import ForestBuilder, GrownTree, TreeGrower, TreeLimits
+from weald.trees import ForestBuilder, GrownTree, TreeGrower, TreeLimits, check_search
 
 _LIMITS: Mapping[str, Limit] = {
     "max_depth": NoneOr(Whole(1)),
     "max_leaf_nodes": NoneOr(Whole(2)),
     "min_samples_split": Whole(2),
     "min_samples_leaf": Whole(1),
-    "growth": OneOf(("best_first", "depth_wise")),
-    "max_bins": Whole(2, 255),
+    "growth": OneOf(("best_first", "depth_wise", "symmetric")),
+    "max_bins": NoneOr(Whole(2, 65535)),
+    "exact": OneOf((True, False)),
     "n_jobs": Jobs(),
 }
 
@@ -39,11 +40,17 @@ class DecisionTree(TreeModel):
         Fewest rows a node must hold to be split.
     min_samples_leaf : int, default=1
         Fewest rows of a leaf. Rows count by their weights if these are whole numbers.
-    growth : {"best_first", "depth_wise"}, default="best_first"
+    growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
         Which leaves come first when `max_leaf_nodes` is given: those that gain most, or those
-        nearest to the root.
-    max_bins : int, default=255
-        Most bins a column is cut into; up to so many distinct values are all told apart.
+        nearest to the root. Symmetric: all of a level by one test, where it leaves no child too
+        small; a level that would exceed `max_leaf_nodes` is not made.
+    max_bins : int or None, default=None
+        Most bins a column is cut into, up to 65535; None means 255. Up to so many distinct values
+        are all told apart. A column of more than 255 bins makes the fit slower, because rows are
+        then kept sorted instead of counted.
+    exact : bool, default=False
+        Look at every split between two values that are neighbours in a node, however many values
+        there are, instead of at bins; `max_bins` must then be None.
     n_jobs : int or None, default=None
         Threads; None means all usable cores. The tree is the same for any number.
     """
@@ -57,7 +64,8 @@ class DecisionTree(TreeModel):
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
         growth: str = "best_first",
-        max_bins: int = 255,
+        max_bins: int | None = None,
+        exact: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
@@ -67,12 +75,14 @@ class DecisionTree(TreeModel):
         self.min_samples_leaf = min_samples_leaf
         self.growth = growth
         self.max_bins = max_bins
+        self.exact = exact
         self.n_jobs = n_jobs
 
-    def _bin(self, rows: Rows) -> BinnedTable:
-        return bin_rows(rows, max_bins=self.max_bins, n_threads=self._n_threads)
+    def _bin(self, rows: Rows) -> BinnedTable | SortedTable:
+        check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
+        return bin_rows(rows, max_bins=self.max_bins, exact=self.exact, n_threads=self._n_threads)
 
-    def _grower(self, binned: BinnedTable) -> TreeGrower:
+    def _grower(self, binned: BinnedTable | SortedTable) -> TreeGrower:
         limits = TreeLimits(
             growth=self.growth,
             max_leaf_nodes=self.max_leaf_nodes,
@@ -135,7 +145,8 @@ class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
         growth: str = "best_first",
-        max_bins: int = 255,
+        max_bins: int | None = None,
+        exact: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -146,6 +157,7 @@ class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
             min_samples_leaf=min_samples_leaf,
             growth=growth,
             max_bins=max_bins,
+            exact=exact,
             n_jobs=n_jobs,
         )
 

@@ -1,7 +1,15 @@
 """Trees: how they are grown, and the one model they become."""
 
 from weald.trees.forest import Forest, ForestBuilder
-from weald.trees.growing import GrownTree, TreeGrower, TreeLimits
+from weald.trees.growing import GrownTree, TreeGrower, TreeLimits, check_search
 from weald.trees.text import tree_text
 
-__all__ = ["Forest", "ForestBuilder", "GrownTree", "TreeGrower", "TreeLimits", "tree_text"]
+__all__ = [
+    "Forest",
+    "ForestBuilder",
+    "GrownTree",
+    "TreeGrower",
+    "TreeLimits",
+    "check_search",
+    "tree_text",
+]

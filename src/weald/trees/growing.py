@@ -17,9 +17,14 @@ Floats = NDArray[np.float64]
 class TreeLimits:
     """When a tree stops growing; None means no limit.
 
-    `min_gain` is what a split must gain more than; minus infinity lets a tree grow until its leaves
-    are pure, also through splits that gain nothing by themselves. `cells` is how histograms hold
-    their sums: "packed", "wide", or "automatic" (packed where that is fine enough).
+    `growth` is "best_first", "depth_wise" or "symmetric": one test for all nodes of a level, that
+    whose gains add up to most. A level is made only if it keeps `max_leaf_nodes`; a node in which
+    its test would leave a child too small is left out of it and asked again on the next.
+
+    `min_gain` is what a split, or the whole of a symmetric level, must gain more than; minus
+    infinity lets a tree grow until its leaves are pure, also through splits that gain nothing by
+    themselves. `cells` is how histograms hold their sums: "packed", "wide", or "automatic" (packed
+    where that is fine enough).
     """
 
     growth: str = "best_first"
@@ -31,6 +36,29 @@ class TreeLimits:
     min_gain: float = -math.inf
     l2: float = 0.0
     cells: str = "automatic"
+
+
+def check_search(*, growth: str, max_bins: int | None, exact: bool) -> None:
+    """Refuse settings of the search for splits that contradict each other.
+
+    Examples
+    --------
+    >>> check_search(growth="best_first", max_bins=64, exact=True)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: max_bins=64 has no meaning with exact=True, which looks at every value. ...
+    """
+    if exact and max_bins is not None:
+        raise ValueError(
+            f"max_bins={max_bins} has no meaning with exact=True, which looks at every value. "
+            "Leave max_bins at None, or set exact=False."
+        )
+    if growth == "symmetric" and (exact or (max_bins or 0) > 255):
+        setting = "exact=True" if exact else f"max_bins={max_bins}"
+        raise ValueError(
+            f"growth='symmetric' works on at most 255 bins a column, not with {setting}. "
+            "Use another growth, or exact=False and max_bins of at most 255."
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,155 @@
+#include "level_search.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "parallel.hpp"
+
+namespace weald {
+
+LevelSearch::LevelSearch(const Codes& codes, const HistogramLayout& layout,
+                         const SplitLimits& limits, Sapling& sapling,
+                         std::vector<std::int64_t*> scratch)
+    : codes_(codes),
+      layout_(layout),
+      limits_(limits),
+      sapling_(sapling),
+      channels_(sapling.channels),
+      scratch_(std::move(scratch)) {}
+
+std::vector<int> LevelSearch::run(std::string_view criterion, const std::vector<int>& nodes) {
+  std::vector<int> split;
+  AllCriteria::with_name(criterion, [&]<Criterion C>(C) {
+    std::vector<Split> found(static_cast<std::size_t>(codes_.n_groups()));
+    const int n_threads = static_cast<int>(scratch_.size());
+    parallel_for(codes_.n_groups(), n_threads, [&](std::int64_t g, int worker) {
+      found[g] = best_of_group<C>(static_cast<int>(g), nodes, scratch_[worker]);
+    });
+    Split best;
+    for (const Split& one : found)
+      if (one.gain > best.gain) best = one;
+    if (best.found()) split = settle<C>(best, nodes);
+  });
+  return split;
+}
+
+// The histogram of a node's rows over the columns of one group.
+void LevelSearch::fill(int group, int node, std::int64_t* cells) const {
+  const std::int64_t begin = layout_.group_begin(group);
+  std::fill_n(cells + begin, layout_.group_end(group) - begin, 0);
+  add_rows(codes_, layout_, group, group + 1, channels_, sapling_.rows_of(node), 0,
+           sapling_.nodes[node].n_rows(), cells);
+}
+
+template <Criterion C>
+Split LevelSearch::best_of_group(int group, const std::vector<int>& nodes,
+                                 std::int64_t* cells) const {
+  const int first = group * lanes, n_lanes = codes_.lanes_of(group);
+  std::vector<std::vector<Tally>> tallies(static_cast<std::size_t>(n_lanes));
+  for (int lane = 0; lane < n_lanes; ++lane)
+    tallies[lane].resize(2 * static_cast<std::size_t>(codes_.n_bins[first + lane] + 1));
+  for (const int node : nodes) {
+    fill(group, node, cells);
+    for (int lane = 0; lane < n_lanes; ++lane)
+      tally<C>(first + lane, node, cells + layout_.column_begin(first + lane), tallies[lane]);
+  }
+  const SplitJudge<C> judge(channels_, limits_, channels_.totals());
+  Split best;
+  for (int lane = 0; lane < n_lanes; ++lane)
+    for (int bin = 1; bin <= codes_.n_bins[first + lane]; ++bin)
+      for (const bool missing_left : {false, true}) {
+        const Tally& all = tallies[lane][2 * bin + missing_left];
+        // Missing values alone on the left are, turned round, missing values alone on the right.
+        if (all.n_nodes == 0 || (missing_left && !all.has_values_left)) continue;
+        if (all.gain > best.gain && judge.is_worth(all.gain, all.children))
+          best = {all.gain, first + lane, bin, missing_left};
+      }
+  return best;
+}
+
+// Adds what every test of a column does in one node.
+template <Criterion C>
+void LevelSearch::tally(int column, int node, const std::int64_t* missing,
+                        std::vector<Tally>& tallies) const {
+  SplitJudge<C> judge(channels_, limits_, sapling_.totals_of(node));
+  using Judged = typename SplitJudge<C>::Judged;
+  const int size = channels_.cell_size(), n_bins = codes_.n_bins[column];
+  const bool has_missing = judge.any_of(missing);
+  std::vector<std::int64_t> left(static_cast<std::size_t>(size)), side(left.size());
+  const auto add = [](Tally& to, const Judged& judged, bool has_values_left) {
+    if (!judged.is_admitted) return;
+    to.gain += judged.gain;
+    to.children += judged.children;
+    ++to.n_nodes;
+    to.has_values_left |= has_values_left;
+  };
+  Judged to_right{false}, to_left{false};
+  if (has_missing) to_left = judge.judge(missing);
+  bool has_values = false;
+  for (int bin = 1; bin <= n_bins; ++bin) {
+    const std::int64_t* const cell = missing + bin * layout_.bin_stride();
+    if (judge.any_of(cell)) {
+      has_values = true;
+      for (int c = 0; c < size; ++c) left[c] += cell[c];
+      to_right = judge.judge(left.data());
+      for (int c = 0; c < size; ++c) side[c] = left[c] + missing[c];
+      to_left = has_missing ? judge.judge(side.data()) : to_right;
+    }
+    add(tallies[2 * bin], to_right, has_values);
+    add(tallies[2 * bin + 1], to_left, has_values);
+  }
+}
+
+std::vector<std::int64_t> LevelSearch::values_up_to(int bin, const std::int64_t* missing) const {
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(channels_.cell_size()));
+  for (int b = 1; b <= bin; ++b)
+    for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += missing[b * layout_.bin_stride() + c];
+  return sums;
+}
+
+// Which nodes take the test, and its one form: where no row is missing, missing values go with the
+// heavier side; where only missing values are apart, they are on the right of all bins.
+template <Criterion C>
+std::vector<int> LevelSearch::settle(Split split, const std::vector<int>& nodes) {
+  const int group = split.column / lanes, n_bins = codes_.n_bins[split.column];
+  struct Taker {
+    int node;
+    std::vector<std::int64_t> values, all_values, missing;
+  };
+  std::vector<Taker> takers;
+  bool any_missing = false, any_values_right = false;
+  std::int64_t weight_left = 0, weight_right = 0;
+  for (const int node : nodes) {
+    fill(group, node, scratch_[0]);
+    const std::int64_t* const missing = scratch_[0] + layout_.column_begin(split.column);
+    SplitJudge<C> judge(channels_, limits_, sapling_.totals_of(node));
+    Taker taker{node,
+                values_up_to(split.bin, missing),
+                values_up_to(n_bins, missing),
+                {missing, missing + channels_.cell_size()}};
+    std::vector<std::int64_t> left = taker.values;
+    for (std::size_t c = 0; split.missing_left && c < left.size(); ++c) left[c] += missing[c];
+    if (!judge.judge(left.data()).is_admitted) continue;
+    any_missing |= judge.any_of(missing);
+    any_values_right |= taker.values != taker.all_values;
+    weight_left += left[0];
+    weight_right += sapling_.totals_of(node)[0] - left[0];
+    takers.push_back(std::move(taker));
+  }
+  if (!any_missing)
+    split.missing_left = weight_left >= weight_right;
+  else if (!split.missing_left && !any_values_right)
+    split.bin = n_bins;
+  std::vector<int> taking;
+  for (Taker& taker : takers) {
+    Node& node = sapling_.nodes[taker.node];
+    node.split = split;
+    node.left_totals = std::move(taker.values);
+    for (std::size_t c = 0; split.missing_left && c < node.left_totals.size(); ++c)
+      node.left_totals[c] += taker.missing[c];
+    taking.push_back(taker.node);
+  }
+  return taking;
+}
+
+}  // namespace weald

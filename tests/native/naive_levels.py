@@ -1,0 +1,111 @@
+"""A slow, obviously right twin of symmetric growth: every test in every node of a level."""
+
+import math
+from dataclasses import dataclass
+
+from native.naive import Cell, Node, TreeTwin, exactly, leaf_values
+
+
+@dataclass(frozen=True)
+class Test:
+    """One question to all nodes of a level, and what it does in those that take it."""
+
+    column: int
+    code: int
+    missing_left: bool | None  # None: no row is missing and both sides weigh the same to doubles
+    gain: float
+    unsure: float
+    sides: dict[int, tuple[Cell, Cell]]  # of the nodes that take it, by their number
+
+    @property
+    def children(self) -> frozenset:
+        return frozenset((number, frozenset(sides)) for number, sides in self.sides.items())
+
+
+class LevelTwin(TreeTwin):
+    def grow(self) -> Node:
+        rows = [row for row, cell in enumerate(self.lesson.cells) if cell.copies > 0]
+        root = Node(rows, self.lesson.total(rows), 0, 0, 0)
+        nodes, level, depth = [root], [root], 0
+        most = self.limits.max_leaf_nodes or math.inf
+        while self.limits.max_depth is None or depth < self.limits.max_depth:
+            level = [node for node in level if self.may_split(node)]
+            test = self.best_test(level)
+            if test is None or (len(nodes) + 1) // 2 + len(test.sides) > most:
+                break
+            level = self.divided(level, test, nodes)
+            depth += 1
+        for node in nodes:
+            if node.left is None:
+                node.split = None
+                node.value = leaf_values(self.criterion, node.cell, exactly(self.limits.l2))
+        return root
+
+    def divided(self, level: list[Node], test: Test, nodes: list[Node]) -> list[Node]:
+        following = []
+        for node in level:
+            if node.number not in test.sides:
+                following.append(node)
+                continue
+            node.split = test
+            children = self.divide(node, len(nodes))
+            nodes += children
+            following += children
+        return following
+
+    def best_test(self, level: list[Node]) -> Test | None:
+        """The first of the tests with most gain; where doubles cannot tell, what the guide took."""
+        tests = [test for column in range(len(self.codes)) for test in self.tests(column, level)]
+        if not tests:
+            return None
+        top = max(tests, key=lambda test: test.gain)
+        first_of: dict[frozenset, Test] = {}
+        for test in tests:
+            if test.gain >= top.gain - top.unsure - test.unsure:
+                first_of.setdefault(test.children, test)
+        near = [first_of[top.children], *first_of.values()]
+        by_number = {node.number: node for node in level}
+        for test in near:
+            takers = [by_number[number] for number in test.sides]
+            if all(self.is_guided(n) and self.guide.agrees(n.guide, test) for n in takers):
+                return test
+        return near[0]
+
+    def tests(self, column: int, level: list[Node]) -> list[Test]:
+        found = []
+        for code in range(1, self.n_bins[column] + 1):
+            for missing_left in (False, True):
+                test = self.tried(column, code, missing_left, level)
+                if test is not None:
+                    found.append(test)
+        return found
+
+    def tried(self, column: int, code: int, missing_left: bool, level: list[Node]) -> Test | None:
+        codes, nothing = self.codes[column], self.lesson.nothing
+        sides: dict[int, tuple[Cell, Cell]] = {}
+        gain, children, unsure = 0.0, 0.0, 0.0
+        below = above = missing = nothing
+        for node in level:
+            present = [row for row in node.rows if codes[row] > 0]
+            low = self.lesson.total(row for row in present if codes[row] <= code)
+            high = self.lesson.total(row for row in present if codes[row] > code)
+            absent = node.cell - low - high
+            left, right = (low + absent, high) if missing_left else (low, high + absent)
+            if not (self.search.is_admitted(left) and self.search.is_admitted(right)):
+                continue
+            split = self.search.judged(column, code, missing_left, left, right)
+            sides[node.number] = (left, right)
+            gain, children = gain + split.gain, children + split.children_score
+            unsure += split.unsure
+            below, above, missing = below + low, above + high, missing + absent
+        if not sides or (missing_left and below.copies == 0):
+            return None
+        least = self.limits.min_gain
+        if least != -math.inf and not (gain > least and gain > 1e-13 * children):
+            return None
+        side: bool | None = missing_left
+        if missing.copies == 0:
+            side = self.search.heavier_left(below, above)
+        elif above.copies == 0:
+            code = self.n_bins[column]
+        return Test(column, code, side, gain, unsure, sides)
