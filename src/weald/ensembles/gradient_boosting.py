@@ -88,7 +88,8 @@ default="squared_error"
         ccp_alpha: float = 0.0,
         estimator: Any = None,
         step: str = "auto",
-        max_bins: int = 255,
+        max_bins: int | None = None,
+        exact: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -115,6 +116,7 @@ default="squared_error"
             estimator=estimator,
             step=step,
             max_bins=max_bins,
+            exact=exact,
             n_jobs=n_jobs,
         )
         self.alpha = alpha
@@ -236,7 +238,8 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         ccp_alpha: float = 0.0,
         estimator: Any = None,
         step: str = "auto",
-        max_bins: int = 255,
+        max_bins: int | None = None,
+        exact: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -263,6 +266,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
             estimator=estimator,
             step=step,
             max_bins=max_bins,
+            exact=exact,
             n_jobs=n_jobs,
         )
 

@@ -26,7 +26,7 @@ from weald.parameters import (
     Seed,
     Whole,
 )
-from weald.trees import ForestBuilder, TreeGrower, TreeLimits
+from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
 
 # What only our own trees understand; other members have parameters of their own.
 _OF_TREES = (
@@ -39,6 +39,7 @@ _OF_TREES = (
     "max_leaf_nodes",
     "ccp_alpha",
     "max_bins",
+    "exact",
 )
 
 # How squared gradients grow with the unit of the target: by this power of it.
@@ -104,9 +105,12 @@ class GradientParameters(ScoredModel):
         constant (by one Newton step, or exactly for losses of quantiles and of Huber);
         "line_search": one step for all rows, where the loss is least; "constant": 1. "auto" takes
         "leaf" for our own trees, if the loss has a hessian, and "line_search" otherwise.
-    max_bins : int, default=255
-        Most bins a column is cut into for our own trees; up to so many distinct values are all told
-        apart.
+    max_bins : int or None, default=None
+        Most bins a column is cut into for our own trees, at most 65535; None means 255. Up to so
+        many distinct values are all told apart.
+    exact : bool, default=False
+        Look for our own trees' splits between all neighbouring values, as scikit-learn's trees do,
+        instead of at bins; `max_bins` must then be None.
     n_jobs : int or None, default=None
         Threads of our own trees and losses; None means all usable cores. The model is the same for
         any number.
@@ -134,7 +138,8 @@ class GradientParameters(ScoredModel):
         "ccp_alpha": Real(0.0),
         "estimator": NoneOr(ObjectWith(("fit", "predict", "get_params"))),
         "step": OneOf(("auto", "leaf", "line_search", "constant")),
-        "max_bins": Whole(2, 255),
+        "max_bins": NoneOr(Whole(2, 65535)),
+        "exact": OneOf((True, False)),
         "n_jobs": Jobs(),
     }
 
@@ -163,7 +168,8 @@ class GradientParameters(ScoredModel):
         ccp_alpha: float,
         estimator: Any,
         step: str,
-        max_bins: int,
+        max_bins: int | None,
+        exact: bool,
         n_jobs: int | None,
     ) -> None:
         self.loss = loss
@@ -189,6 +195,7 @@ class GradientParameters(ScoredModel):
         self.estimator = estimator
         self.step = step
         self.max_bins = max_bins
+        self.exact = exact
         self.n_jobs = n_jobs
 
     def _step_for(self, loss: Loss) -> str:
@@ -239,9 +246,11 @@ class GradientParameters(ScoredModel):
             min_child_weight=float(self.min_weight_fraction_leaf) * total,
             min_gain=float(np.ldexp(float(self.min_impurity_decrease) * total / 2.0, -unit)),
         )
+        check_search(growth="best_first", max_bins=self.max_bins, exact=self.exact)
         binned = bin_rows(
             rows,
             max_bins=self.max_bins,
+            exact=self.exact,
             n_threads=n_threads,
             learn_from=None if training.held_out is None else ~training.held_out,
         )
