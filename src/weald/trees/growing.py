@@ -132,7 +132,7 @@ class TreeGrower:
         self, gradients: Floats, hessians: Floats | None, copies: NDArray[np.int64] | None
     ) -> list[GrownTree]:
         """Grow a tree on each row of gradients (and of hessians), side by side where it pays."""
-        if self._leaves_of_rows is None or len(self._leaves_of_rows) != len(gradients):
+        if self._leaves_of_rows is None or self._leaves_of_rows.shape != gradients.shape:
             self._leaves_of_rows = np.empty(gradients.shape, dtype=np.int32)
         trees = self._grower.grow_each(
             weight=hessians, sums=gradients, copies=copies, leaf_of_row=self._leaves_of_rows
