@@ -112,7 +112,7 @@ inline void check_cuts(const Vector<double>& cuts, const Vector<std::int64_t>& f
           "first must hold the begin of every column's cuts and their end");
   for (std::int64_t c = 0; c < n_columns; ++c)
     require(begin[c + 1] >= begin[c] && begin[c + 1] - begin[c] < most_bins,
-            "a column has a number of cuts that is not less than that of its bins");
+            "first must not fall, and a column has fewer cuts than bins");
   for (std::int64_t c = 0; c < n_columns; ++c)
     for (std::int64_t i = begin[c] + 1; i < begin[c + 1]; ++i)
       require(cuts.data()[i - 1] < cuts.data()[i], "the cuts of a column must rise");

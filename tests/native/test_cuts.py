@@ -10,7 +10,7 @@ from native.tables import KINDS, random_column, random_table
 from weald import _native
 from weald.data import BinnedTable
 
-N_BINS = [2, 3, 5, 16, 254, 255]
+N_BINS = [2, 3, 5, 16, 254, 255, 256, 65535]
 
 
 def cuts_of(table, mass=None, max_bins=255, n_threads=1) -> list[list[float]]:
@@ -47,6 +47,8 @@ def test_equal_the_twins(max_bins: int, n: int, is_weighted: bool) -> None:
         assert cuts[column] == naive.cuts_of_column(values, counts, max_bins), kind
         assert len(cuts[column]) < max_bins
         assert np.all(np.diff(cuts[column]) > 0)
+    if max_bins > 255:  # such codes would not fit a byte
+        return
     codes = codes_of(table, cuts)
     for column, kind in enumerate(kinds):
         assert codes[:, column].tolist() == naive.codes_of_column(table[:, column], cuts[column]), (
@@ -157,7 +159,7 @@ def test_mass_counts_as_repetition() -> None:
     assert cuts_of(table, mass, 10) == cuts_of(np.repeat(table, mass, axis=0), None, 10)
 
 
-@pytest.mark.parametrize("max_bins", [1, 0, -1, 256])
+@pytest.mark.parametrize("max_bins", [1, 0, -1, 65536])
 def test_number_of_bins_is_checked(max_bins: int) -> None:
     with pytest.raises(ValueError, match="max_bins"):
         _native.find_cuts(np.zeros((2, 1)), None, max_bins, 1)
@@ -170,5 +172,5 @@ def test_mass_must_have_one_entry_per_row() -> None:
 
 @pytest.mark.parametrize("first", [[0, 2], [0, 1, 0], [1, 1, 2], [0, 3, 2], [0, 1, 3]])
 def test_damaged_cuts_are_refused(first: list[int]) -> None:
-    with pytest.raises(ValueError, match="first must hold|between 0 and 254 cuts"):
+    with pytest.raises(ValueError, match="first must"):
         _native.apply_cuts(np.zeros((2, 2)), np.array([0.5, 1.5]), np.array(first), 1)

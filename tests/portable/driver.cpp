@@ -25,6 +25,7 @@
 #include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
 #include "predictor.hpp"
+#include "settings.hpp"
 #include "tables.hpp"
 
 namespace {
@@ -186,45 +187,6 @@ std::vector<double> predict(const Trees& trees, const Table<T>& table, int n_thr
 
 // ---- learning ----
 
-struct Setting {
-  std::string name;
-  TreeParams params;
-  std::vector<Cells> cells;  // of the newton criterion
-  bool weighted, copied;
-};
-
-// Shallow trees on all rows.
-Setting plain() {
-  TreeParams params;
-  params.max_leaf_nodes = 31;
-  return {"plain", params, {Cells::packed, Cells::wide}, false, false};
-}
-
-// Every limit and penalty; rows have weights and copies.
-Setting bounded() {
-  TreeParams params;
-  params.growth = Growth::depth_wise;
-  params.max_depth = 5;
-  params.split.min_samples_leaf = 20;
-  params.split.min_child_weight = 0.5;
-  params.split.min_gain = 0x1p-10;
-  params.split.penalty.l2 = 1.0;
-  return {"bounded", params, {Cells::automatic, Cells::packed, Cells::wide}, true, true};
-}
-
-// Trees too large for masks, which also make splits that gain nothing; rows have copies.
-Setting large() {
-  TreeParams params;
-  params.max_leaf_nodes = max_mask_leaves + 10;
-  params.split.min_samples_leaf = 2;
-  params.split.min_gain = -infinity;
-  return {"large", params, {Cells::packed, Cells::wide}, false, true};
-}
-
-std::string_view name_of(Cells cells) {
-  return cells == Cells::automatic ? "automatic" : cells == Cells::packed ? "packed" : "wide";
-}
-
 // One table of one type, and what its rows teach.
 template <class T>
 class Subject {
@@ -244,6 +206,7 @@ class Subject {
     look_at_content();
     look_at_bins();
     look_at_losses();
+    look_at_sorted_rows();
     for (const Setting& setting : settings) {
       AllCriteria::for_each([&]<Criterion C>(C) {
         if (std::string_view(C::name) == Newton::name)
@@ -274,6 +237,28 @@ class Subject {
                hash.add(binned.cuts.first);
                hash.add(binned.codes);
              });
+  }
+
+  // Trees from sorted rows: cut between all values, or into many bins.
+  void look_at_sorted_rows() const {
+    for (const bool is_exact : {true, false})
+      part(name_ + (is_exact ? ", exact" : ", many bins"), [&](int n_threads, Hash& hash) {
+        const Cuts cuts = find_cuts(data_.table, copies_.data(), 1000, n_threads);
+        const CutsView where =
+            is_exact ? CutsView{} : CutsView{cuts.values.data(), cuts.first.data()};
+        TreeParams params = bounded().params;
+        params.n_threads = n_threads;
+        Grower grower(data_.table, where, Newton::name, params);
+        const std::vector<double> y = targets(false, 0);
+        Target target;
+        target.sums = y.data();
+        target.weight = weight_.data();
+        target.copies = copies_.data();
+        std::vector<std::int32_t> leaf_of_row(static_cast<std::size_t>(n_));
+        const Tree tree = grower.grow(target, leaf_of_row.data());
+        hash.add(tree.threshold);
+        add_tree(tree, leaf_of_row, hash);
+      });
   }
 
   // At scores of all sizes; trees know only as many as they have leaves.
@@ -479,8 +464,8 @@ int main(int argc, char** argv) {
   look_at<elementary::sigmoid>("sigmoid");
   // Enough rows for several threads in every loop; then more columns than a tile has.
   Subject<float>("long float", 34'000, 14).run({plain(), bounded(), large()});
-  Subject<double>("long double", 34'000, 14).run({bounded()});
-  Subject<float>("wide float", 300, 75).run({plain()});
+  Subject<double>("long double", 34'000, 14).run({bounded(), symmetric()});
+  Subject<float>("wide float", 300, 75).run({plain(), symmetric()});
   Subject<double>("wide double", 300, 75).run({plain(), bounded(), large()});
   return 0;
 }
