@@ -1,11 +1,24 @@
 """The methods, one file each."""
 
+from weald.ensembles.blending import BlendingClassifier, BlendingRegressor
 from weald.ensembles.boosted_trees import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from weald.ensembles.greedy import GreedySelection
+from weald.ensembles.member_errors import MemberError
+from weald.ensembles.stacking import StackingClassifier, StackingRegressor
+from weald.ensembles.voting import VotingClassifier, VotingRegressor
 
 __all__ = [
+    "BlendingClassifier",
+    "BlendingRegressor",
     "BoostedTreesClassifier",
     "BoostedTreesRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "GreedySelection",
+    "MemberError",
+    "StackingClassifier",
+    "StackingRegressor",
+    "VotingClassifier",
+    "VotingRegressor",
 ]
