@@ -131,6 +131,16 @@ def check_parameters(owner: object, limits: Mapping[str, Limit]) -> None:
 
 
 @dataclass(frozen=True)
+class Verbosity:
+    """Whether, or how much, to print."""
+
+    expected: str = "a bool or an int in the range [0, inf)"
+
+    def admits(self, value: object) -> bool:
+        return isinstance(value, (bool, np.bool_)) or Whole(0).admits(value)
+
+
+@dataclass(frozen=True)
 class Members:
     """Pairs of names and estimators; what is inside is checked one by one, by name."""
 

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 class CheckedEstimator(BaseEstimator):
-    """A scikit-learn estimator with limits for its parameters, whose fit works or changes nothing."""
+    """A scikit-learn estimator with limits for its parameters; its fit works or changes nothing."""
 
     # A limit for every constructor parameter; `fit` checks them.
     _limits: ClassVar[Mapping[str, Limit]]

@@ -17,7 +17,7 @@ from weald.ensembles.stacked_kinds import (
     StackedRegressor,
     weighted_by_default,
 )
-from weald.parameters import EstimatorOr, Jobs, Limit, Members, NoneOr, OneOf, Real, Seed, Whole
+from weald.parameters import EstimatorOr, Jobs, Limit, Members, NoneOr, OneOf, Real, Seed, Verbosity
 from weald.resampling import hold_out_rows, seed_of
 
 _LIMITS: Mapping[str, Limit] = {
@@ -28,7 +28,7 @@ _LIMITS: Mapping[str, Limit] = {
     "refit": OneOf((True, False)),
     "random_state": Seed(),
     "n_jobs": Jobs(),
-    "verbose": Whole(0),
+    "verbose": Verbosity(),
 }
 
 

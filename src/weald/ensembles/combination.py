@@ -171,7 +171,11 @@ class Combination(MetaEstimatorMixin, TransformerMixin, CheckedEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
-        members = [estimator for _, estimator in self._named() if hasattr(estimator, "fit")]
+        members = [
+            estimator
+            for _, estimator in self._named()
+            if hasattr(estimator, "fit") and not isinstance(estimator, type)
+        ]
         inputs = [get_tags(member).input_tags for member in members]
         tags.input_tags.allow_nan = all(tag.allow_nan for tag in inputs)
         tags.input_tags.sparse = all(tag.sparse for tag in inputs)

@@ -19,8 +19,10 @@ WORDS = ("nonnegative", "greedy")
 
 
 class Combiner(Protocol):
-    """A final model that knows which answer is whose: arrays of the shape (members, rows, columns)
-    go in, and one of the shape (rows, columns) comes out.
+    """A final model that knows which answer is whose.
+
+    Arrays of the shape (members, rows, columns) go in, and one of the shape (rows, columns) comes
+    out.
     """
 
     weights_: Floats
@@ -31,13 +33,12 @@ class Combiner(Protocol):
 
 
 def is_combiner(final: object) -> bool:
+    """Tell combiners from scikit-learn's estimators."""
     return hasattr(final, "combine")
 
 
 def new_final(owner: Any, final: Any, default: Any) -> Any:
-    """A final model to be fitted: a clone of the one given, the one a word stands for, or the
-    default.
-    """
+    """A final model to be fitted: a clone of the one given, or what a word or None stands for."""
     classify = is_classifier(owner)
     if final is None:
         return default

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.ensembles.exact_sums import exact_sums
+from weald.ensembles.exact_means import exact_means
 from weald.ensembles.nonnegative import summed
 from weald.resampling import draw_some
 
@@ -97,8 +97,7 @@ class GreedySelection:
             terms = -_native.log(likely.ravel()).reshape(likely.shape)
         else:
             terms = (means - target) ** 2
-        # The scale of an exact sum is common to all that are compared.
-        return exact_sums(terms, weight)
+        return exact_means(terms, weight)
 
     def _chosen(self, said: Floats, target: Floats, weight: Floats | None) -> Floats:
         """Weights after the best step of one bag."""

@@ -49,6 +49,7 @@ def checked_members(owner: Any, members: object, *, taken: Sequence[str] = ()) -
 
 
 def is_dropped(estimator: object) -> bool:
+    """Tell whether a member is left out."""
     return isinstance(estimator, str) and estimator == DROPPED
 
 
@@ -95,6 +96,7 @@ def take(values: Any, index: Indices) -> Any:
 
 
 def n_rows_of(values: Any) -> int:
+    """Number of rows of an array, a sparse matrix, a frame or a list."""
     if hasattr(values, "shape"):
         return int(values.shape[0])
     return len(values) if hasattr(values, "__len__") else len(np.asarray(values))
@@ -159,7 +161,7 @@ def fit_members(
     A member that fails does not stop the others: the error names all that failed and keeps those
     that were fitted on all rows.
     """
-    workers, inner = _shared_out(jobs, n_jobs)
+    workers, inner = shared_out(jobs, n_jobs)
     say = print if verbose else None
     arguments = [(job, X, y, params.get(job.name, {}), inner, say) for job in jobs]
     if workers == 1:
@@ -192,7 +194,7 @@ def _all_ours(jobs: Sequence[Job]) -> bool:
     return all(isinstance(job.estimator, TreeModel) for job in jobs)
 
 
-def _shared_out(jobs: Sequence[Job], n_jobs: int | None) -> tuple[int, int | None]:
+def shared_out(jobs: Sequence[Job], n_jobs: int | None) -> tuple[int, int | None]:
     """How many jobs run at a time, and how many threads each member of ours gets (None: its own).
 
     `n_jobs` has scikit-learn's meaning. But members of ours that may use all cores (their n_jobs is

@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.aggregation.products import log_probabilities, shares_of_logs
-from weald.ensembles.exact_sums import exact_sums, total_weight
+from weald.ensembles.exact_means import exact_means
 from weald.ensembles.quadratic import nonnegative_minimum
 
 Floats = NDArray[np.float64]
 
-# How strongly weights are drawn to equal ones: settles what the rows leave open, and no more.
+# How strongly weights are drawn to zero: settles what the rows leave open, and no more.
 _SHARE_OF_CURVATURE = 1e-8
-_MOST_STEPS = 100
+_PENALTY = 1e-3
+_MOST_STEPS, _MOST_HALVINGS = 100, 40
 _LEAST_PROBABILITY = 1e-12
 
 
@@ -49,13 +50,11 @@ class NonNegativeSum:
         largest = max(float(np.abs(numbers).max()), float(np.abs(y).max()))
         scale = -int(np.frexp(largest)[1])
         numbers, target = np.ldexp(numbers, scale), np.ldexp(y, scale)
-        gram = np.array([exact_sums(numbers * one, weight) for one in numbers])
-        moment = exact_sums(numbers * target, weight)
+        gram = np.array([exact_means(numbers * one, weight) for one in numbers])
+        moment = exact_means(numbers * target, weight)
         pull = _SHARE_OF_CURVATURE * max(float(np.diag(gram).max()), np.finfo(float).tiny)
         n_members = len(numbers)
-        self.weights_ = nonnegative_minimum(
-            gram + pull * np.eye(n_members), moment + pull / n_members
-        )
+        self.weights_ = nonnegative_minimum(gram + pull * np.eye(n_members), moment)
         return self
 
     def combine(self, answers: Floats) -> Floats:
@@ -68,8 +67,8 @@ class NonNegativeProduct:
 
     The probability of a class is proportional to the product of the members' probabilities, each
     to the power of its weight; for two classes that is logistic regression on their log odds. The
-    weights are those of least log loss plus half the squared distance from equal weights that sum
-    to one (the penalty keeps perfect members from weights without end).
+    weights are those of least mean log loss plus half the sum of their squares times 0.001: the
+    penalty keeps perfect members from weights without end, and gives those that say nothing none.
 
     Attributes
     ----------
@@ -92,16 +91,17 @@ class NonNegativeProduct:
             shares = shares_of_logs(summed(logs, weights))
             losses = -_native.log(np.maximum(shares[np.arange(n_rows), y], np.finfo(float).tiny))
             expected = (logs * shares).sum(axis=2)
-            away = weights - even
-            slope = exact_sums(expected - true, weight) + away
+            slope = exact_means(expected - true, weight) + _PENALTY * weights
             curvature = np.array(
                 [
-                    exact_sums((logs * one * shares).sum(axis=2) - expected * mean, weight)
+                    exact_means((logs * one * shares).sum(axis=2) - expected * mean, weight)
                     for one, mean in zip(logs, expected, strict=True)
                 ]
             )
-            value = float(exact_sums(losses, weight)) + 0.5 * math.fsum((away * away).tolist())
-            return _Local(value, slope, curvature + np.eye(n_members))
+            value = float(exact_means(losses, weight)) + _PENALTY / 2 * math.fsum(
+                (weights * weights).tolist()
+            )
+            return _Local(value, slope, curvature + _PENALTY * np.eye(n_members))
 
         self.weights_ = _newton(expand, even)
         return self
@@ -129,19 +129,17 @@ def mixture_weights(answers: Floats, y: NDArray[np.int64], weight: Floats | None
     """
     n_members, n_rows, _ = answers.shape
     said = np.maximum(answers[:, np.arange(n_rows), y], _LEAST_PROBABILITY)
-    rows = total_weight(weight, n_rows)
     even = np.full(n_members, 1 / n_members)
 
     # Adding the sum of the weights to the mean log loss makes them sum to one at the minimum.
     def expand(weights: Floats) -> "_Local":
         mixed = np.maximum(summed(said, weights), _LEAST_PROBABILITY)
         ratio = said / mixed
-        away = weights - even
-        value = float(exact_sums(-_native.log(mixed), weight)) / rows + math.fsum(weights.tolist())
-        slope = 1.0 - exact_sums(ratio, weight) / rows
-        curvature = np.array([exact_sums(ratio * one, weight) for one in ratio]) / rows
+        value = float(exact_means(-_native.log(mixed), weight)) + math.fsum(weights.tolist())
+        slope = 1.0 - exact_means(ratio, weight)
+        curvature = np.array([exact_means(ratio * one, weight) for one in ratio])
         pull = _SHARE_OF_CURVATURE * float(np.diag(curvature).max())
-        return _Local(value, slope + pull * away, curvature + pull * np.eye(n_members))
+        return _Local(value, slope + pull * weights, curvature + pull * np.eye(n_members))
 
     found = _newton(expand, even)
     return np.asarray(found / math.fsum(found.tolist()))
@@ -160,22 +158,20 @@ class _Local:
 
 
 def _newton(expand: Callable[[Floats], _Local], start: Floats) -> Floats:
-    """Minimise a convex function over numbers that are not negative, by Newton's steps, halved
-    until the function falls.
-    """
+    """Minimise a convex function over numbers not below zero: Newton's steps, halved until it falls."""
     x, here = start, expand(start)
     for _ in range(_MOST_STEPS):
         bend = np.array([math.fsum((row * x).tolist()) for row in here.curvature])
         goal = nonnegative_minimum(here.curvature, bend - here.slope)
         if float(np.abs(goal - x).max()) <= 1e-10:
             break
-        step, there = goal, expand(goal) if goal.any() else None
-        for _ in range(40):
-            if there is not None and there.value < here.value:
+        step, there = goal, expand(goal)
+        for _ in range(_MOST_HALVINGS):
+            if there.value < here.value:
                 break
             step = (x + step) / 2
             there = expand(step)
-        if there is None or not there.value < here.value:
+        if not there.value < here.value:
             break
         x, here = step, there
     return x

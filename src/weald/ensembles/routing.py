@@ -13,9 +13,7 @@ from weald.ensembles.samples import Sample
 
 @dataclass(frozen=True)
 class Routed:
-    """Keyword arguments of every member's fit by name, of the final model's fit, of the splitter's
-    split.
-    """
+    """Keyword arguments of the members' fits by name, of the final fit, of the splitter's split."""
 
     members: Mapping[str, Mapping[str, Any]]
     final: Mapping[str, Any] = field(default_factory=dict)
@@ -23,6 +21,7 @@ class Routed:
 
 
 def routing_is_enabled() -> bool:
+    """Tell whether scikit-learn's metadata routing is switched on."""
     return bool(get_config().get("enable_metadata_routing"))
 
 

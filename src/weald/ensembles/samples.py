@@ -76,8 +76,14 @@ def number_sample(owner: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -
 
 
 def as_table(X: Any) -> Any:
-    """Anything that can become an array but has no shape, as one; all else as it is."""
-    return X if hasattr(X, "shape") or not hasattr(X, "__array__") else np.asarray(X)
+    """Lists of numbers, and whatever can become an array but has no shape, as arrays."""
+    if hasattr(X, "__array__") and not hasattr(X, "shape"):
+        return np.asarray(X)
+    if isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], (list, tuple, np.ndarray)):
+        array = np.asarray(X)
+        # Beside text, numbers would become text: a list of such rows stays one.
+        return X if array.dtype.kind in "US" else array
+    return X
 
 
 def check_columns(owner: Any, X: Any) -> None:

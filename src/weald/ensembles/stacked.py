@@ -263,9 +263,7 @@ class Stacked(Combination):
         return answers, table
 
     def transform(self, X: Any) -> Any:
-        """The answers of the last layer side by side, and X if `passthrough`: what the final model
-        sees.
-        """
+        """What the final model sees: the answers of the last layer, and X if `passthrough`."""
         return self._last_answers(X)[1]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

@@ -24,7 +24,7 @@ from weald.parameters import (
     Members,
     NoneOr,
     OneOf,
-    Whole,
+    Verbosity,
 )
 
 _LIMITS: Mapping[str, Limit] = {
@@ -33,7 +33,7 @@ _LIMITS: Mapping[str, Limit] = {
     "cv": NoneOr(Folds(("prefit",))),
     "n_jobs": Jobs(),
     "passthrough": OneOf((True, False)),
-    "verbose": Whole(0),
+    "verbose": Verbosity(),
     "layers": NoneOr(Layers()),
     "refit": OneOf((True, False)),
 }

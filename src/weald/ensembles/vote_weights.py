@@ -4,14 +4,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from weald import _native
-from weald.ensembles.exact_sums import exact_sums, total_weight
+from weald.ensembles.exact_means import counted_rows, exact_means
 
 Floats = NDArray[np.float64]
 
 
 def vote_weights(errors: ArrayLike, n_rows: float) -> Floats:
-    """ln((1 - e) / e) for each member's share e of wrong votes: the best weights of independent
-    voters on two classes.
+    """ln((1 - e) / e) for each member's share e of wrong votes.
+
+    On two classes these are the best weights of independent voters.
 
     Parameters
     ----------
@@ -41,7 +42,5 @@ def weights_of_votes(
     votes: NDArray[np.int64], y: NDArray[np.int64], weight: Floats | None
 ) -> Floats:
     """`vote_weights` from votes of the shape (members, rows) and the true classes."""
-    total = total_weight(weight, len(y))
-    errors = exact_sums((votes != y).astype(np.float64), weight) / total
-    is_whole = weight is None or bool((weight == np.floor(weight)).all())
-    return vote_weights(errors, total if is_whole else float(len(y)))
+    errors = exact_means((votes != y).astype(np.float64), weight)
+    return vote_weights(errors, counted_rows(weight, len(y)))

@@ -15,7 +15,7 @@ from weald.ensembles.members import Job, Named, fit_members
 from weald.ensembles.out_of_fold import out_of_fold, splits_of
 from weald.ensembles.routing import Routed, routed_params, router
 from weald.ensembles.samples import Sample
-from weald.parameters import Folds, Jobs, Limit, Members, NoneOr, NumbersOr, OneOf
+from weald.parameters import Folds, Jobs, Limit, Members, NoneOr, NumbersOr, OneOf, Verbosity
 
 # Rules that know no weights: the least, greatest and middle answer.
 _UNWEIGHTED = ("minimum", "maximum", "median")
@@ -25,8 +25,8 @@ LIMITS: Mapping[str, Limit] = {
     "weights": NoneOr(NumbersOr(("oof",))),
     "prefit": OneOf((True, False)),
     "cv": NoneOr(Folds()),
-    "n_jobs": NoneOr(Jobs()),
-    "verbose": OneOf((True, False)),
+    "n_jobs": Jobs(),
+    "verbose": Verbosity(),
 }
 
 

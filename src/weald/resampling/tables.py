@@ -31,7 +31,7 @@ def _as_numbers(X: Any) -> NDArray[np.float64] | None:
     """The table as floats, or None if it holds anything else."""
     try:
         table = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-        if table.ndim != 2 or table.dtype.kind in "USmM":
+        if table.ndim != 2 or table.dtype.kind in "USmMc":
             return None
         return np.ascontiguousarray(table, dtype=np.float64)
     except (TypeError, ValueError):
