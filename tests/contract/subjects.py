@@ -67,7 +67,9 @@ def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:
         kinds = (weald.DecisionTreeClassifier, weald.BoostedTreesClassifier)
     else:
         kinds = (weald.DecisionTreeRegressor, weald.BoostedTreesRegressor)
-    return [("tree", quick(kinds[0])), ("boosted", quick(kinds[1]))]
+    # No limits that weights are compared with.
+    free = {"min_samples_leaf": 1, "min_child_weight": 0.0}
+    return [("tree", quick(kinds[0], **free)), ("boosted", quick(kinds[1], **free))]
 
 
 def made(estimator: type, **parameters: Any) -> BaseEstimator:

@@ -114,7 +114,7 @@ def wrong_values(estimator: type, name: str) -> list[Any]:
         return [*wrong, -1, 0.5, "1"]
     if kind == "NumbersOr":
         wrong = [value for value in wrong if not isinstance(value, np.ndarray)]
-        return [*wrong, [1, -1], [0, 0], [np.nan, 1], np.ones((2, 2)), 3]
+        return [*wrong, [1, -1], [0, 0], [np.nan, 1], [[1.0, 1.0]], 3]
     if kind in ("Members", "Layers", "EstimatorOr", "Folds"):
         return [*wrong, 0, 1, -5, True, quick]
     wrong += ["1", True, False, np.True_]

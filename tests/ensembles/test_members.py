@@ -47,7 +47,7 @@ BAD_MEMBERS = {
     "underscores": ([("a__b", TREE)], "two underscores"),
     "a parameter": ([("n_jobs", TREE)], "'n_jobs' of a member is also a parameter"),
     "a number as name": ([(1, TREE)], "named by text"),
-    "a class": ([("a", DecisionTreeClassifier)], "an instance is expected: DecisionTreeClassifier()"),
+    "a class": ([("a", DecisionTreeClassifier)], "an instance is expected: DecisionTree"),
     "no estimator": ([("a", 3.5)], "Member 'a' of"),
     "other text": ([("a", "dorp")], "Member 'a' of"),
     "all dropped": ([("a", "drop"), ("b", "drop")], "All members"),

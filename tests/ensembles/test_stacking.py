@@ -293,7 +293,7 @@ def test_a_failed_final_model_changes_nothing() -> None:
     stack = StackingClassifier(OURS, cv=3).fit(X, y)
     before = stack.predict_proba(X)
     for wrong in ("best", LinearRegression(), 3):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="final_estimator"):
             stack.refit_final(wrong)
     assert stack.final_estimator is None
     assert np.array_equal(stack.predict_proba(X), before)

@@ -3,6 +3,7 @@
 from weald.ensembles.blending import BlendingClassifier, BlendingRegressor
 from weald.ensembles.boosted_trees import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from weald.ensembles.density import DensityClassifier
 from weald.ensembles.greedy import GreedySelection
 from weald.ensembles.member_errors import MemberError
 from weald.ensembles.stacking import StackingClassifier, StackingRegressor
@@ -15,6 +16,7 @@ __all__ = [
     "BoostedTreesRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "DensityClassifier",
     "GreedySelection",
     "MemberError",
     "StackingClassifier",

@@ -8,7 +8,7 @@ from weald.data.rows import MOST_COPIES
 Floats = NDArray[np.float64]
 
 # Terms are rounded to this many bits below the largest one, and added in two halves.
-_BITS, _HALF = 40, 20
+_BITS, _HALF = 52, 26
 
 
 def exact_means(terms: Floats, weight: Floats | None) -> Floats:

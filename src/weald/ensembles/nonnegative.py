@@ -15,7 +15,7 @@ from weald.ensembles.quadratic import nonnegative_minimum
 Floats = NDArray[np.float64]
 
 # How strongly weights are drawn to zero: settles what the rows leave open, and no more.
-_SHARE_OF_CURVATURE = 1e-8
+_SHARE_OF_CURVATURE = 1e-6
 _PENALTY = 1e-3
 _MOST_STEPS, _MOST_HALVINGS = 100, 40
 _LEAST_PROBABILITY = 1e-12
@@ -158,7 +158,7 @@ class _Local:
 
 
 def _newton(expand: Callable[[Floats], _Local], start: Floats) -> Floats:
-    """Minimise a convex function over numbers not below zero: Newton's steps, halved until it falls."""
+    """Minimise a convex function over numbers not below zero: Newton's steps, halved if need be."""
     x, here = start, expand(start)
     for _ in range(_MOST_STEPS):
         bend = np.array([math.fsum((row * x).tolist()) for row in here.curvature])

@@ -37,11 +37,11 @@ class VotingClassifier(ClassifierMixin, Voting):
     flatten_transform : bool, default=True
         Whether `transform` with soft voting gives an array of the shape (rows, members * classes)
         or (members, rows, classes).
-    rule : {"mean", "product", "geometric_mean", "minimum", "maximum", "median", "rank_mean"} or
-        None, default=None
-        How soft votes are combined; None means "mean". See `weald.aggregation`. "rank_mean" ranks
-        every answer among the out-of-fold answers of its member: good for an order of rows, no
-        probability.
+    rule : str or None, default=None
+        How soft votes are combined: "mean" (None means it too), "product", "geometric_mean",
+        "minimum", "maximum", "median" or "rank_mean", each as in `weald.aggregation`. "rank_mean"
+        ranks every answer among the out-of-fold answers of its member: good for an order of rows,
+        no probability.
 
     Attributes
     ----------
