@@ -281,7 +281,9 @@ def test_extreme_targets_are_learnt(estimator, early, scale: float) -> None:
     model = quick(estimator, **early).fit(X, y * scale)
     ours = model.predict(X) / scale
     plain = quick(estimator, **early).fit(X, y).predict(X)
-    assert np.abs(ours - y).mean() < 1.1 * np.abs(plain - y).mean() + 1e-3
+    # Another target is another draw of the rows that a final model learns from.
+    slack = 2.5 if always_draws(estimator) else 1.1
+    assert np.abs(ours - y).mean() < slack * np.abs(plain - y).mean() + 1e-3
 
 
 @every_regressor

@@ -122,7 +122,11 @@ def fit_final(
 def final_learnt(final: Any) -> dict[str, NDArray[Any]]:
     """What a final model has learnt, as named arrays."""
     if is_combiner(final):
-        return {"final weights": final.weights_, "final kind": np.array([type(final).__name__])}
+        return {
+            "final weights": final.weights_,
+            "final kind": np.array([type(final).__name__]),
+            "final least": np.array([getattr(final, "least_", 0.0)]),
+        }
     if hasattr(final, "fingerprint"):
         return {"final": np.array([final.fingerprint()])}
     raise TypeError(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.aggregation.products import log_probabilities, shares_of_logs
-from weald.ensembles.exact_means import exact_means
+from weald.ensembles.exact_means import counted_rows, exact_means
 from weald.ensembles.quadratic import nonnegative_minimum
 
 Floats = NDArray[np.float64]
@@ -70,20 +70,27 @@ class NonNegativeProduct:
     weights are those of least mean log loss plus half the sum of their squares times 0.001: the
     penalty keeps perfect members from weights without end, and gives those that say nothing none.
 
+    Probabilities count as at least half of one row in those that were learnt from: a member that is
+    sure beyond what so many rows can show would outweigh all others where it is wrong.
+
     Attributes
     ----------
     weights_ : array, shape (members,)
         The exponents.
+    least_ : float
+        The least probability that counts.
     """
 
     weights_: Floats
+    least_: float
 
     def fit(
         self, answers: Floats, y: NDArray[np.int64], weight: Floats | None
     ) -> "NonNegativeProduct":
         """Learn the exponents from probabilities of the shape (members, rows, classes)."""
-        logs = log_probabilities(answers)
-        n_members, n_rows, _ = logs.shape
+        n_members, n_rows, _ = answers.shape
+        self.least_ = 0.5 / counted_rows(weight, n_rows)
+        logs = self._logs(answers)
         even = np.full(n_members, 1 / n_members)
         true = logs[:, np.arange(n_rows), y]
 
@@ -108,7 +115,10 @@ class NonNegativeProduct:
 
     def combine(self, answers: Floats) -> Floats:
         """Probabilities of the shape (rows, classes)."""
-        return shares_of_logs(summed(log_probabilities(answers), self.weights_))
+        return shares_of_logs(summed(self._logs(answers), self.weights_))
+
+    def _logs(self, answers: Floats) -> Floats:
+        return log_probabilities(np.maximum(answers, self.least_))
 
 
 def mixture_weights(answers: Floats, y: NDArray[np.int64], weight: Floats | None) -> Floats:
