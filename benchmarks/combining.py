@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import report
+from scipy.stats import rankdata
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
@@ -28,6 +28,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import report
 import weald
 from weald.aggregation import weighted_mean
 from weald.ensembles.nonnegative import NonNegativeSum, mixture_weights
@@ -184,7 +185,7 @@ def summary(results: list[dict[str, Any]]) -> str:
     """Mean rank, and how each system stands to the member chosen out of fold."""
     losses = np.array([list(result["loss"].values()) for result in results])
     names = list(results[0]["loss"])
-    ranks = losses.argsort(axis=1).argsort(axis=1) + 1.0
+    ranks = rankdata(losses, axis=1)
     choice = losses[:, names.index("best by fold")]
     rows = ["| system | mean rank | better than the chosen member | median change of loss |", "|---|---:|---:|---:|"]  # fmt: skip
     for k in np.argsort(ranks.mean(axis=0)):

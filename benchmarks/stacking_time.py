@@ -13,10 +13,10 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import report
 import sklearn.ensemble
 from sklearn.linear_model import LogisticRegression
 
+import report
 import weald
 
 SIZES = ((1_000, 10), (5_000, 20), (20_000, 20), (100_000, 28))

@@ -22,7 +22,6 @@ from weald import (
     VotingClassifier,
 )
 from weald.datasets import load_optdigits, load_pima
-
 from weald.resampling import ContentKFold
 
 N = 6000
