@@ -177,7 +177,7 @@ def line(result: dict[str, Any]) -> str:
     cells = [
         f"**{value:.4f}**" if value == best else f"{value:.4f}" for value in result["loss"].values()
     ]
-    size = f"{result['rows']} × {result['columns']}"
+    size = f"{result['rows']} by {result['columns']}"
     return f"| {result['table']} | {result['task']} | {size} | {' | '.join(cells)} |"
 
 
@@ -187,7 +187,8 @@ def summary(results: list[dict[str, Any]]) -> str:
     names = list(results[0]["loss"])
     ranks = rankdata(losses, axis=1)
     choice = losses[:, names.index("best by fold")]
-    rows = ["| system | mean rank | better than the chosen member | median change of loss |", "|---|---:|---:|---:|"]  # fmt: skip
+    rows = ["| system | mean rank | better than the chosen member | median change of loss |"]
+    rows.append("|---|---:|---:|---:|")
     for k in np.argsort(ranks.mean(axis=0)):
         change = np.median(losses[:, k] / choice - 1)
         wins = int((losses[:, k] < choice - 1e-12).sum())
@@ -216,10 +217,9 @@ def main() -> None:
         print(line(result), flush=True)
         if given.json:
             given.json.write_text(json.dumps(results, indent=1))
-    for task in ("all", "classification", "regression"):
-        some = [
-            r for r in results if task == "all" or (r["task"] == "regression") == (task == "regression")
-        ]  # fmt: skip
+    is_number = [result["task"] == "regression" for result in results]
+    for task, wanted in (("all", None), ("classification", False), ("regression", True)):
+        some = [r for r, kind in zip(results, is_number, strict=True) if wanted in (None, kind)]
         if some:
             print(f"\n{task}, {len(some)} tables\n\n{summary(some)}")
 

@@ -56,7 +56,9 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     print(", ".join(f"{name}: {value}" for name, value in report.machine().items()))
     print(f"weald {weald.__version__}, scikit-learn {sklearn.__version__}; 3 members, 5 folds\n")
-    print("| rows × columns | threads of a member | scikit-learn, s | weald, s | ratio | answers |")
+    print(
+        "| rows by columns | threads of a member | scikit-learn, s | weald, s | ratio | answers |"
+    )
     print("|---|---|---:|---:|---:|---|", flush=True)
     rooms = {"scikit-learn": sklearn.ensemble, "weald": weald}
     for n, columns in SIZES:
@@ -71,7 +73,7 @@ def main() -> None:
             theirs, ours = median(times["scikit-learn"]), median(times["weald"])
             equal = "equal" if np.array_equal(*found.values()) else "DIFFERENT"
             print(
-                f"| {n} × {columns} | {threads or 'all cores'} | {theirs:.3f} | {ours:.3f} "
+                f"| {n} by {columns} | {threads or 'all cores'} | {theirs:.3f} | {ours:.3f} "
                 f"| {ours / theirs:.2f} | {equal} |",
                 flush=True,
             )
