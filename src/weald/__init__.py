@@ -4,16 +4,23 @@ import importlib
 import types
 import typing
 
-from weald import datasets
+from weald import aggregation, datasets
 from weald.config import show_config
 from weald.data import read
 from weald.ensembles import (
+    BlendingClassifier,
+    BlendingRegressor,
     BoostedTreesClassifier,
     BoostedTreesRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    MemberError,
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
 )
 from weald.version import __version__
 
@@ -21,13 +28,21 @@ if typing.TYPE_CHECKING:
     from weald import theory
 
 __all__ = [
+    "BlendingClassifier",
+    "BlendingRegressor",
     "BoostedTreesClassifier",
     "BoostedTreesRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "MemberError",
+    "StackingClassifier",
+    "StackingRegressor",
+    "VotingClassifier",
+    "VotingRegressor",
     "__version__",
+    "aggregation",
     "datasets",
     "read",
     "show_config",

@@ -172,3 +172,93 @@ def check_parameters(owner: object, limits: Mapping[str, Limit]) -> None:
     for name, value in parameters.items():
         if not limits[name].admits(value):
             raise ValueError(wrong_parameter(owner, name, limits[name].expected, value))
+
+
+@dataclass(frozen=True)
+class Verbosity:
+    """Whether, or how much, to print."""
+
+    expected: str = "a bool or an int in the range [0, inf)"
+
+    def admits(self, value: object) -> bool:
+        return isinstance(value, (bool, np.bool_)) or Whole(0).admits(value)
+
+
+@dataclass(frozen=True)
+class Members:
+    """Pairs of names and estimators; what is inside is checked one by one, by name."""
+
+    expected: str = "a non-empty list of (name, estimator) pairs"
+
+    def admits(self, value: object) -> bool:
+        return isinstance(value, (list, tuple)) and len(value) > 0
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Lists of members, one a layer."""
+
+    expected: str = "a list of layers, each a non-empty list of (name, estimator) pairs"
+
+    def admits(self, value: object) -> bool:
+        is_list = isinstance(value, (list, tuple)) and len(value) > 0
+        return is_list and all(Members().admits(layer) for layer in value)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class NumbersOr:
+    """A list of finite, non-negative numbers, or one of a few words."""
+
+    values: tuple[str, ...]
+
+    @property
+    def expected(self) -> str:
+        words = ", ".join(repr(value) for value in self.values)
+        return f"an array of finite non-negative numbers, not all zero, or {words}"
+
+    def admits(self, value: object) -> bool:
+        if isinstance(value, str):
+            return value in self.values
+        try:
+            numbers = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            return False
+        is_list = numbers.ndim == 1 and numbers.size > 0
+        return is_list and bool(
+            np.isfinite(numbers).all() and (numbers >= 0).all() and numbers.any()
+        )
+
+
+@dataclass(frozen=True)
+class EstimatorOr:
+    """An estimator, or one of a few words."""
+
+    values: tuple[str, ...]
+
+    @property
+    def expected(self) -> str:
+        return f"an estimator or one of {', '.join(repr(value) for value in self.values)}"
+
+    def admits(self, value: object) -> bool:
+        if isinstance(value, str):
+            return value in self.values
+        return hasattr(value, "fit") and not isinstance(value, type)
+
+
+@dataclass(frozen=True)
+class Folds:
+    """What scikit-learn takes as cv: a number, a splitter, or the splits themselves; or words."""
+
+    values: tuple[str, ...] = ()
+
+    @property
+    def expected(self) -> str:
+        words = "".join(f", {value!r}" for value in self.values)
+        return f"an int in the range [2, inf), a splitter with a split method, splits{words}"
+
+    def admits(self, value: object) -> bool:
+        if isinstance(value, str):
+            return value in self.values
+        if isinstance(value, (np.ndarray, dict, bytes)) or value == []:
+            return False
+        return Whole(2).admits(value) or hasattr(value, "split") or hasattr(value, "__iter__")

@@ -4,9 +4,11 @@ import inspect
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 
 import weald
+from weald.ensembles.base import TreeModel
+from weald.resampling import ContentKFold
 
 EVERY_ESTIMATOR = [
     thing
@@ -14,8 +16,11 @@ EVERY_ESTIMATOR = [
     if inspect.isclass(thing := getattr(weald, name)) and issubclass(thing, BaseEstimator)
 ]
 
-EVERY_CLASSIFIER = [thing for thing in EVERY_ESTIMATOR if is_classifier(thing())]
-EVERY_REGRESSOR = [thing for thing in EVERY_ESTIMATOR if is_regressor(thing())]
+EVERY_CLASSIFIER = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, ClassifierMixin)]
+EVERY_REGRESSOR = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, RegressorMixin)]
+
+# Those whose model is one forest: it has leaves to apply, trees to print, importances.
+EVERY_TREE_MODEL = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, TreeModel)]
 
 # What is drawn, binned and limited; an estimator gets those of its own parameters.
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -28,6 +33,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "exact": {"exact": True},
     "depth-wise": {"growth": "depth_wise", "max_leaf_nodes": 7},
     "symmetric": {"growth": "symmetric", "max_leaf_nodes": 16},
+    "learnt out of fold": {"weights": "oof", "cv": ContentKFold(2)},
+    "not refitted": {"refit": False},
     "all together": {
         "min_samples_leaf": 1,
         "subsample": 0.5,
@@ -55,10 +62,55 @@ def settings(estimator: type, **wanted: Any) -> dict[str, Any]:
     return {name: value for name, value in wanted.items() if has(estimator, name)}
 
 
+def takes_members(estimator: type) -> bool:
+    """Whether it combines named members."""
+    return has(estimator, "estimators")
+
+
+def always_draws(estimator: type) -> bool:
+    """Whether rows are parted by their content, targets included, in every fit of `quick`."""
+    return has(estimator, "final_estimator")
+
+
+def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:
+    """Two small members of the estimator's kind."""
+    if issubclass(estimator, ClassifierMixin):
+        kinds = (weald.DecisionTreeClassifier, weald.BoostedTreesClassifier)
+    else:
+        kinds = (weald.DecisionTreeRegressor, weald.BoostedTreesRegressor)
+    # No limits that weights are compared with.
+    free = {"min_samples_leaf": 1, "min_child_weight": 0.0}
+    return [("tree", quick(kinds[0], **free)), ("boosted", quick(kinds[1], **free))]
+
+
+def made(estimator: type, **parameters: Any) -> BaseEstimator:
+    """The estimator with its defaults; what has none is given."""
+    required = {"estimators": members_of(estimator)} if takes_members(estimator) else {}
+    return estimator(**{**required, **parameters})
+
+
 def quick(estimator: type, **parameters: Any) -> BaseEstimator:
-    """A model that fits in milliseconds and splits a hundred rows."""
-    fast = settings(estimator, n_estimators=6, min_samples_leaf=3, random_state=0, n_jobs=1)
-    return estimator(**{**fast, **settings(estimator, **parameters)})
+    """A model that fits in milliseconds and splits a hundred rows; all its parts are ours."""
+    fast = settings(
+        estimator,
+        n_estimators=6,
+        min_samples_leaf=3,
+        random_state=0,
+        n_jobs=1,
+        voting="soft",
+        final_estimator="nonnegative",
+        cv=ContentKFold(2),
+    )
+    return made(estimator, **{**fast, **settings(estimator, **parameters)})
+
+
+def same_parameters(one: BaseEstimator, other: BaseEstimator) -> bool:
+    """Members and splitters are equal if they are written alike."""
+    return repr(sorted(one.get_params().items())) == repr(sorted(other.get_params().items()))
+
+
+def is_fitted(model: BaseEstimator) -> bool:
+    return any(name.endswith("_") for name in vars(model))
 
 
 def is_admitted(estimator: type, parameters: dict[str, Any]) -> bool:
@@ -101,7 +153,7 @@ def target(estimator: type, X: np.ndarray, n_classes: int = 3, seed: int = 0) ->
     rng = np.random.default_rng(seed)
     columns = np.nan_to_num(X[:, :2].astype(np.float64))
     number = columns[:, 0] + np.abs(columns[:, -1]) + rng.integers(-3, 4, len(X))
-    if not is_classifier(estimator()):
+    if not issubclass(estimator, ClassifierMixin):
         return number
     ranks = np.argsort(np.argsort(number))
     return ranks * n_classes // len(X)

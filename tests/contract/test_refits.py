@@ -10,6 +10,7 @@ import pytest
 from contract.subjects import (
     EVERY_CLASSIFIER,
     EVERY_ESTIMATOR,
+    EVERY_TREE_MODEL,
     answers,
     has,
     quick,
@@ -19,6 +20,7 @@ from contract.subjects import (
 )
 
 every_estimator = pytest.mark.parametrize("estimator", EVERY_ESTIMATOR)
+every_tree_model = pytest.mark.parametrize("estimator", EVERY_TREE_MODEL)
 
 X, OTHER = table(), table(n_columns=6, seed=1)
 
@@ -110,7 +112,7 @@ def test_a_refit_without_early_stopping_forgets_the_validation_loss(estimator) -
     assert not hasattr(model, "validation_loss_")
 
 
-@every_estimator
+@every_tree_model
 @pytest.mark.parametrize("is_pickled", [False, True])
 def test_the_arrays_of_a_forest_are_read_only(estimator, is_pickled: bool) -> None:
     _, y = task(estimator)
@@ -125,7 +127,7 @@ def test_the_arrays_of_a_forest_are_read_only(estimator, is_pickled: bool) -> No
             array[...] = 0
 
 
-@every_estimator
+@every_tree_model
 @pytest.mark.parametrize("wrong", [0, 1.0, "2", True, np.True_])
 def test_wrong_n_jobs_after_the_fit(estimator, wrong: Any) -> None:
     _, y = task(estimator)

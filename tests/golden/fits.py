@@ -13,12 +13,16 @@ from typing import Any
 import numpy as np
 
 from weald import (
+    BlendingRegressor,
     BoostedTreesClassifier,
     BoostedTreesRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    StackingClassifier,
+    VotingClassifier,
 )
 from weald.datasets import load_optdigits, load_pima
+from weald.resampling import ContentKFold
 
 N = 6000
 
@@ -55,6 +59,21 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
     return bunch.data, bunch.target
 
 
+def classifiers(p: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [
+        ("tree", DecisionTreeClassifier(max_leaf_nodes=12, **p)),
+        ("boosted", BoostedTreesClassifier(n_estimators=3, **p)),
+    ]
+
+
+def regressors(p: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [
+        ("tree", DecisionTreeRegressor(max_leaf_nodes=20, **p)),
+        ("boosted", BoostedTreesRegressor(n_estimators=4, **p)),
+    ]
+
+
+FOLDS = ContentKFold(3, stratify=True)
 DRAWS = {"subsample": 0.6, "early_stopping": True, "n_iter_no_change": 3}
 
 FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -87,6 +106,24 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "entropy tree, weighted": lambda p: DecisionTreeClassifier(
         criterion="entropy", max_depth=6, **p
     ).fit(*pima(), (1 + scrambled(768, 5)) / 3),
+    "hard vote, learnt": lambda p: VotingClassifier(classifiers(p), weights="oof", cv=FOLDS).fit(
+        table(), labels(3)
+    ),
+    "soft vote, learnt, ranked": lambda p: VotingClassifier(
+        classifiers(p), voting="soft", rule="rank_mean", weights="oof", cv=FOLDS
+    ).fit(*pima()),
+    "blend of numbers": lambda p: BlendingRegressor(
+        regressors(p), "nonnegative", random_state=0
+    ).fit(table(), values(), (1 + scrambled(N, 5)) / 3),
+    "stack of two layers": lambda p: StackingClassifier(
+        classifiers(p),
+        "nonnegative",
+        cv=FOLDS,
+        layers=[[("second", DecisionTreeClassifier(max_depth=3, **p))]],
+    ).fit(table(), labels(3)),
+    "stack of fold models, greedy": lambda p: StackingClassifier(
+        classifiers(p), "greedy", cv=FOLDS, refit=False
+    ).fit(*pima()),
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import weald
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "optdigits.py"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 # Of this very package, installed or not.
 PACKAGES = str(Path(weald.__file__).resolve().parents[1])
 BRANCH = re.compile(r"[├└]─ (?:yes|no): ")
@@ -18,8 +18,12 @@ BRANCH = re.compile(r"[├└]─ (?:yes|no): ")
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return printed_by("optdigits.py", tmp_path_factory)
+
+
+def printed_by(example: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     run = subprocess.run(
-        [sys.executable, "-X", "utf8", "-W", "error", str(EXAMPLE)],
+        [sys.executable, "-X", "utf8", "-W", "error", str(EXAMPLES / example)],
         env={**os.environ, "PYTHONPATH": PACKAGES},
         cwd=tmp_path_factory.mktemp("elsewhere"),
         capture_output=True,
@@ -48,3 +52,13 @@ def test_the_tree_asks_pixels_by_name(printed: str) -> None:
     assert len(tree) > 4
     for line in rest.splitlines()[1:2] + [line for line in tree if line.endswith("?")]:
         assert re.search(r"pixel_\S+ (<= \S+( or missing)?|is there)\?$", line)
+
+
+def test_mixtures_of_any_algorithms(tmp_path_factory: pytest.TempPathFactory) -> None:
+    printed = printed_by("mixture.py", tmp_path_factory)
+    found = dict(re.findall(r"^(\S.*?) +accuracy=([\d.]+)%$", printed, re.MULTILINE))
+    assert len(found) == 12 and {"gmm", "svm", "knn", "linear", "trees", "stacking"} <= found.keys()
+    # Together they know more than the weakest of them does alone.
+    alone = [float(found[name]) for name in ("gmm", "svm", "knn", "linear", "trees")]
+    assert min(float(found[name]) for name in ("soft vote", "blending", "stacking")) > min(alone)
+    assert min(map(float, found.values())) > 85

@@ -2,17 +2,19 @@
 
 from weald.data.binning import BinnedTable, SortedTable, bin_rows
 from weald.data.reading import read
-from weald.data.rows import Rows
+from weald.data.rows import Rows, checked_weights
 from weald.data.tables import dense_blocks, is_plain_table, table_for_predict
-from weald.data.targets import class_rows, number_rows
+from weald.data.targets import class_rows, finite_target, number_rows
 
 __all__ = [
     "BinnedTable",
     "Rows",
     "SortedTable",
     "bin_rows",
+    "checked_weights",
     "class_rows",
     "dense_blocks",
+    "finite_target",
     "is_plain_table",
     "number_rows",
     "read",

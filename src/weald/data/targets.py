@@ -31,6 +31,11 @@ LARGEST_TARGET = 2.0**1000
 def number_rows(estimator: object, X: object, y: object, sample_weight: object) -> Rows:
     """Rows whose target is a finite number."""
     table, values = table_for_fit(estimator, X, y, y_numeric=True)
+    return Rows(table, finite_target(values)).weighted(sample_weight)
+
+
+def finite_target(values: Any) -> NDArray[np.float64]:
+    """A target of finite numbers; an error names the first row that has none."""
     # Objects become numbers only here: None turns into NaN.
     target = np.ascontiguousarray(values, dtype=np.float64)
     bad = np.flatnonzero(~(np.abs(target) <= LARGEST_TARGET))
@@ -41,4 +46,4 @@ def number_rows(estimator: object, X: object, y: object, sample_weight: object) 
             f"Input y contains {what}: row {bad[0]} has {value}. Targets must be finite numbers "
             f"of at most {LARGEST_TARGET:g} in size; drop the row or scale the target."
         )
-    return Rows(table, target).weighted(sample_weight)
+    return target

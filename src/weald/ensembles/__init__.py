@@ -1,17 +1,32 @@
 """The methods, one file each."""
 
+from weald.ensembles.blending import BlendingClassifier, BlendingRegressor
 from weald.ensembles.boosted_trees import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from weald.ensembles.density import DensityClassifier
 from weald.ensembles.gradient_boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from weald.ensembles.greedy import GreedySelection
+from weald.ensembles.member_errors import MemberError
+from weald.ensembles.stacking import StackingClassifier, StackingRegressor
+from weald.ensembles.voting import VotingClassifier, VotingRegressor
 
 __all__ = [
+    "BlendingClassifier",
+    "BlendingRegressor",
     "BoostedTreesClassifier",
     "BoostedTreesRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "DensityClassifier",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "GreedySelection",
+    "MemberError",
+    "StackingClassifier",
+    "StackingRegressor",
+    "VotingClassifier",
+    "VotingRegressor",
 ]

@@ -22,22 +22,8 @@ from weald.trees import Forest, tree_text
 Floats = NDArray[np.float64]
 
 
-class TreeModel(BaseEstimator):
-    """A scikit-learn estimator whose model is one `Forest`.
-
-    Attributes
-    ----------
-    forest_ : Forest
-        The trees as flat arrays.
-    n_features_in_ : int
-        Number of columns seen in `fit`.
-    feature_names_in_ : array of str
-        Names of the columns, if all of them are text.
-    """
-
-    forest_: Forest
-    n_features_in_: int
-    n_jobs: int | None
+class CheckedEstimator(BaseEstimator):
+    """A scikit-learn estimator with limits for its parameters; its fit works or changes nothing."""
 
     # A limit for every constructor parameter; `fit` checks them.
     _limits: ClassVar[Mapping[str, Limit]]
@@ -57,6 +43,24 @@ class TreeModel(BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+
+
+class TreeModel(CheckedEstimator):
+    """A scikit-learn estimator whose model is one `Forest`.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        The trees as flat arrays.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of the columns, if all of them are text.
+    """
+
+    forest_: Forest
+    n_features_in_: int
+    n_jobs: int | None
 
     @property
     def _n_threads(self) -> int:

@@ -1,6 +1,16 @@
 """Who is drawn: everything random is keyed by a seed and by what a row holds."""
 
 from weald.resampling.content import DistinctRows, distinct_rows, seed_of
-from weald.resampling.draws import hold_out, subsample
+from weald.resampling.draws import draw_some, hold_out, subsample
+from weald.resampling.folds import ContentKFold, hold_out_rows
 
-__all__ = ["DistinctRows", "distinct_rows", "hold_out", "seed_of", "subsample"]
+__all__ = [
+    "ContentKFold",
+    "DistinctRows",
+    "distinct_rows",
+    "draw_some",
+    "hold_out",
+    "hold_out_rows",
+    "seed_of",
+    "subsample",
+]

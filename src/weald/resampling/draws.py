@@ -16,6 +16,8 @@ class Purpose(IntEnum):
 
     HOLD_OUT = 1
     SUBSAMPLE = 2
+    FOLD = 16
+    LIBRARY = 17
 
 
 def subsample(
@@ -45,12 +47,18 @@ def subsample(
 
 
 def hold_out(
-    hashes: Hashes, strata: NDArray[np.int64] | None, fraction: float, *, seed: int
+    hashes: Hashes,
+    strata: NDArray[np.int64] | None,
+    fraction: float,
+    *,
+    seed: int,
+    at_least: int = 0,
 ) -> NDArray[np.bool_]:
     """Mark about `fraction` of the rows as held out: the first ones in the order of their draws.
 
     Inside each stratum (a class) the share is kept, rounded, so that a class of one row stays in
-    training. All copies of a row are on the same side. At least one row is held out and one kept.
+    training; `at_least` so many are held out of a stratum that has more. All copies of a row are on
+    the same side. At least one row is held out and one kept.
     """
     words = _native.draw(hashes, seed, 0, Purpose.HOLD_OUT)
     if strata is None:
@@ -59,9 +67,23 @@ def hold_out(
     sizes = np.bincount(strata)
     begins = np.cumsum(sizes) - sizes
     position = np.arange(len(words)) - begins[strata[order]]
-    quota = np.floor(fraction * sizes + 0.5).astype(np.int64)
+    quota = np.maximum(np.floor(fraction * sizes + 0.5).astype(np.int64), at_least)
     held = np.zeros(len(words), dtype=bool)
     held[order] = position < np.minimum(quota, sizes - 1)[strata[order]]
     if not held.any() and len(words) > 1:
         held[np.argmin(words)] = True
     return held
+
+
+def draw_some(n: int, n_drawn: int, *, seed: int, member: int) -> NDArray[np.intp]:
+    """Draw `n_drawn` of the numbers below `n`, without replacement, in rising order.
+
+    For what has no content but its number, such as the members of a library.
+
+    >>> draw_some(5, 5, seed=0, member=0).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    numbers = np.zeros((n, 2), dtype=np.uint64)
+    numbers[:, 0] = np.arange(n)
+    words = _native.draw(numbers, seed, member, Purpose.LIBRARY)
+    return np.sort(np.argsort(words, kind="stable")[:n_drawn])
