@@ -170,7 +170,7 @@ def task(
 ) -> tuple[np.ndarray, np.ndarray]:
     """A table and a target of the kind that the variant's loss takes."""
     X = table(n, n_columns, seed, missing=missing)
-    if is_classifier(estimator()) and variant == "exponential":
+    if issubclass(estimator, ClassifierMixin) and variant == "exponential":
         return X, target(estimator, X, n_classes=2, seed=seed)
     y = target(estimator, X, seed=seed)
     if variant in ("poisson", "gamma", "tweedie"):
