@@ -11,6 +11,8 @@ import pytest
 import weald
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+# LogisticRegression of scikit-learn 1.6 on SciPy 1.17.
+TOLERATED = ["-W", "ignore:scipy.optimize:DeprecationWarning"]
 # Of this very package, installed or not.
 PACKAGES = str(Path(weald.__file__).resolve().parents[1])
 BRANCH = re.compile(r"[├└]─ (?:yes|no): ")
@@ -23,7 +25,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def printed_by(example: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     run = subprocess.run(
-        [sys.executable, "-X", "utf8", "-W", "error", str(EXAMPLES / example)],
+        [sys.executable, "-X", "utf8", "-W", "error", *TOLERATED, str(EXAMPLES / example)],
         env={**os.environ, "PYTHONPATH": PACKAGES},
         cwd=tmp_path_factory.mktemp("elsewhere"),
         capture_output=True,

@@ -136,7 +136,7 @@ class StackingClassifier(Stacking, StackedClassifier):
 
     >>> stack = stack.refit_final("nonnegative")
     >>> round(stack.score(pima.data[500:], pima.target[500:]), 2)
-    0.81
+    0.8
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
