@@ -20,6 +20,8 @@ from weald import (
     DecisionTreeRegressor,
     StackingClassifier,
     VotingClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
 )
 from weald.datasets import load_optdigits, load_pima
 from weald.resampling import ContentKFold
@@ -74,6 +76,24 @@ def regressors(p: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 FOLDS = ContentKFold(3, stratify=True)
+def amounts() -> np.ndarray:
+    return scrambled(N, 59) // 9 * (np.abs(table()[:, 2]) > 20) / 8
+
+
+def boosted(loss: str, **own: Any) -> Callable[[dict[str, Any]], Any]:
+    """Boosted trees of a loss, on drawn rows of whole weights."""
+    y = amounts if loss in ("poisson", "tweedie") else values
+    return lambda p: BoostedTreesRegressor(
+        loss=loss, n_estimators=4, subsample=0.7, random_state=2, **own, **p
+    ).fit(table(), y() + (1 + abs(y().min()) if loss == "gamma" else 0), scrambled(N, 5) % 4)
+
+
+def descent(loss: str, **own: Any) -> Callable[[dict[str, Any]], Any]:
+    return lambda p: GradientBoostingRegressor(loss=loss, n_estimators=6, **own, **p).fit(
+        table(), values(), (1 + scrambled(N, 5)) / 3
+    )
+
+
 DRAWS = {"subsample": 0.6, "early_stopping": True, "n_iter_no_change": 3}
 
 FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -95,6 +115,28 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "many classes, drawn": lambda p: BoostedTreesClassifier(
         n_estimators=3, random_state=7, **DRAWS, **p
     ).fit(table(), np.array(["a", "b", "c"])[labels(3)]),
+    "absolute error": boosted("absolute_error"),
+    "huber": boosted("huber", huber_alpha=0.7),
+    "quantile": boosted("quantile", quantile=0.3),
+    "poisson": boosted("poisson"),
+    "gamma": boosted("gamma", early_stopping=True),
+    "tweedie": boosted("tweedie", tweedie_power=1.3),
+    "exponential": lambda p: BoostedTreesClassifier(loss="exponential", n_estimators=8, **p).fit(
+        *pima()
+    ),
+    "descent": descent("squared_error"),
+    "descent, huber": descent("huber", subsample=0.5, random_state=4),
+    "descent, line search": descent("absolute_error", step="line_search"),
+    "descent, pruned": descent("squared_error", ccp_alpha=300.0, max_depth=5),
+    "descent, two classes": lambda p: GradientBoostingClassifier(
+        n_estimators=8, n_iter_no_change=3, random_state=1, **p
+    ).fit(*pima()),
+    "descent, many classes": lambda p: GradientBoostingClassifier(n_estimators=3, **p).fit(
+        table(), labels(4)
+    ),
+    "descent, shares": lambda p: GradientBoostingClassifier(
+        loss="kl", n_estimators=3, subsample=0.5, random_state=1, **p
+    ).fit(table(), (np.eye(3)[labels(3)] + np.array([1.0, 1.0, 2.0]) / 4) / 2),
     "regression tree": lambda p: DecisionTreeRegressor(**p).fit(table(), values()),
     "regression tree, weighted": lambda p: DecisionTreeRegressor(
         max_leaf_nodes=40, min_samples_leaf=4, **p

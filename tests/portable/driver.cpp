@@ -23,6 +23,7 @@
 #include "forest.hpp"
 #include "grower.hpp"
 #include "kernels/kernels.hpp"
+#include "loss_targets.hpp"
 #include "losses/losses.hpp"
 #include "predictor.hpp"
 #include "settings.hpp"
@@ -264,35 +265,36 @@ class Subject {
   // At scores of all sizes; trees know only as many as they have leaves.
   void look_at_losses() const {
     AllLosses::for_each([&]<Loss L>(L) {
-      const bool classifies = std::string_view(L::name) == LogLoss::name;
       for (const int n_scores : {1, 3}) {
-        if (n_scores > 1 && !classifies) continue;
-        part(name_ + ", " + L::name + " of " + std::to_string(n_scores), [&](int n_threads,
-                                                                             Hash& hash) {
-          const std::vector<double> y = targets(classifies, n_scores > 1 ? n_scores : 2);
-          std::vector<double> scores, gradient, hessian;
-          for (std::int64_t i = 0; i < n_ * n_scores; ++i)
-            scores.push_back(even_draw(word_of(i, 1002)) *
-                             power_of_two(static_cast<int>(i % 11) - 4));
-          gradient.resize(scores.size());
-          hessian.resize(scores.size());
-          const Scored rows{y.data(), scores.data(), weight_.data(), copies_.data(), n_, n_scores};
-          gradients(L::name, rows, gradient.data(), hessian.data(), n_threads);
-          hash.add(gradient);
-          hash.add(hessian);
-          hash.add(mean_loss(L::name, rows, n_threads));
-          hash.add(predicted(L::name, scores, n_scores, n_threads));
-        });
+        if (n_scores > 1 && !L::has_many_scores) continue;
+        part(name_ + ", " + L::name + " of " + std::to_string(n_scores),
+             [&](int n_threads, Hash& hash) {
+               const std::vector<double> y = targets_of<L>(n_scores);
+               std::vector<double> scores, gradient, hessian;
+               for (std::int64_t i = 0; i < n_ * n_scores; ++i)
+                 scores.push_back(even_draw(word_of(i, 1002)) *
+                                  power_of_two(static_cast<int>(i % 11) - 4));
+               gradient.resize(scores.size());
+               hessian.resize(scores.size());
+               const Scored rows{y.data(), scores.data(), weight_.data(), copies_.data(),
+                                 n_,       n_scores,      parameter_of<L>};
+               gradients(L::name, rows, gradient.data(), hessian.data(), n_threads);
+               hash.add(gradient);
+               hash.add(hessian);
+               hash.add(mean_loss(L::name, rows, n_threads));
+               hash.add(predicted<L>(scores, n_scores, n_threads));
+             });
       }
     });
   }
 
-  static std::vector<double> predicted(std::string_view loss, const std::vector<double>& scores,
-                                       int n_scores, int n_threads) {
-    const int n_outputs = loss == LogLoss::name && n_scores == 1 ? 2 : n_scores;
+  template <Loss L>
+  static std::vector<double> predicted(const std::vector<double>& scores, int n_scores,
+                                       int n_threads) {
+    const int n_outputs = is_of_classes<L> && n_scores == 1 ? 2 : n_scores;
     const std::int64_t n_rows = static_cast<std::int64_t>(scores.size()) / n_scores;
     std::vector<double> out(static_cast<std::size_t>(n_rows * n_outputs));
-    predictions(loss, scores.data(), n_rows, n_scores, n_outputs, out.data(), n_threads);
+    predictions(L::name, scores.data(), n_rows, n_scores, n_outputs, out.data(), n_threads);
     return out;
   }
 
@@ -302,35 +304,35 @@ class Subject {
 
   void boost_all(const Setting& setting, Cells cells) const {
     AllLosses::for_each([&]<Loss L>(L) {
-      const bool classifies = std::string_view(L::name) == LogLoss::name;
       for (const int n_scores : {1, 3}) {
-        if (n_scores > 1 && !classifies) continue;
+        if (n_scores > 1 && !L::has_many_scores) continue;
         const std::string what = "newton, " + std::string(L::name) + " of " +
                                  std::to_string(n_scores) + ", " + std::string(name_of(cells));
         part(title(setting, what), [&](int n_threads, Hash& hash) {
-          boost(setting, cells, L::name, classifies, n_scores, n_threads, hash);
+          boost<L>(setting, cells, n_scores, n_threads, hash);
         });
       }
     });
   }
 
   // Rounds of boosting; the scores of the training rows are what the forest predicts for them.
-  void boost(const Setting& setting, Cells cells, std::string_view loss, bool classifies,
-             int n_scores, int n_threads, Hash& hash) const {
+  template <Loss L>
+  void boost(const Setting& setting, Cells cells, int n_scores, int n_threads, Hash& hash) const {
     constexpr int n_rounds = 2;
     constexpr double rate = 0.3;
     const auto size = static_cast<std::size_t>(n_ * n_scores);
-    std::vector<double> y = targets(classifies, n_scores > 1 ? n_scores : 2);
+    const std::vector<double> y = targets_of<L>(n_scores);
     std::vector<double> scores(size), gradient(size), hessian(size);
     Scored rows{y.data(),
                 scores.data(),
                 setting.weighted ? weight_.data() : nullptr,
                 setting.copied ? copies_.data() : nullptr,
                 n_,
-                n_scores};
+                n_scores,
+                parameter_of<L>};
     Trees trees;
     trees.base_score.resize(static_cast<std::size_t>(n_scores));
-    base_scores(loss, rows, trees.base_score.data());
+    base_scores(L::name, rows, trees.base_score.data());
     for (std::int64_t i = 0; i < n_ * n_scores; ++i) scores[i] = trees.base_score[i / n_];
 
     const Binned binned(data_.table, rows.copies, 255, n_threads);
@@ -341,13 +343,18 @@ class Subject {
                   params);
     std::vector<std::int32_t> leaf_of_row(static_cast<std::size_t>(n_));
     for (int round = 0; round < n_rounds; ++round) {
-      const bool has_hessian = gradients(loss, rows, gradient.data(), hessian.data(), n_threads);
+      const bool has_hessian = gradients(L::name, rows, gradient.data(), hessian.data(), n_threads);
       for (int k = 0; k < n_scores; ++k) {
         Target target;
         target.sums = gradient.data() + k * n_;
         target.weight = has_hessian ? hessian.data() + k * n_ : nullptr;
         target.copies = rows.copies;
         Tree tree = grower.grow(target, leaf_of_row.data());
+        const Leaves leaves{leaf_of_row.data(), n_, static_cast<std::int64_t>(tree.value.size())};
+        if constexpr (L::best_constant != BestConstant::of_mean)
+          leaf_constants(L::name, rows, leaves, tree.value.data(), n_threads);
+        else
+          cap_steps(L::name, parameter_of<L>, rate, tree.value.data(), leaves.n_leaves);
         add_tree(tree, leaf_of_row, hash);
         trees.add(tree, binned, k, rate);
         for (double& value : tree.value) value *= rate;
@@ -357,7 +364,7 @@ class Subject {
       }
       hash.add(gradient);
       if (has_hessian) hash.add(hessian);
-      hash.add(mean_loss(loss, rows, n_threads));
+      hash.add(mean_loss(L::name, rows, n_threads));
     }
     const std::vector<double> fitted = predict(trees, data_.table, n_threads, hash);
     for (std::int64_t row = 0; row < n_; ++row)
@@ -365,7 +372,7 @@ class Subject {
         require(fitted[row * n_scores + k] == scores[k * n_ + row],
                 "a training row is predicted otherwise than it was fitted");
     const std::vector<double> fresh = predict(trees, fresh_.table, n_threads, hash);
-    hash.add(predicted(loss, fresh, n_scores, n_threads));
+    hash.add(predicted<L>(fresh, n_scores, n_threads));
   }
 
   // Trees that each learn the targets themselves: two outputs at once, or the classes.
@@ -421,6 +428,11 @@ class Subject {
         y.push_back(static_cast<double>((s + (std::int64_t{1} << 23)) / 500'000 % n_classes));
     }
     return y;
+  }
+
+  template <Loss L>
+  std::vector<double> targets_of(int n_scores) const {
+    return suited<L>(targets(is_of_classes<L>, n_scores > 1 ? n_scores : 2), n_scores);
   }
 
   std::string name_;
