@@ -1,15 +1,10 @@
 #include "binning.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <type_traits>
-#include <utility>
 
 #include "kernels/kernels.hpp"
+#include "ordering.hpp"
 #include "parallel.hpp"
 
 namespace weald {
@@ -22,71 +17,6 @@ void encode(const float* x, std::int64_t n, const PaddedCuts<float>& cuts, Code*
 void encode(const double* x, std::int64_t n, const PaddedCuts<double>& cuts, Code* out,
             std::int64_t stride) {
   kernels().encode_double(x, n, cuts, out, stride);
-}
-
-// Integers that order as the floats do: negative numbers are flipped whole, others in their sign.
-template <class T>
-using Key = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-
-template <class T>
-Key<T> key_of(T x) {
-  constexpr Key<T> sign = Key<T>{1} << (sizeof(T) * 8 - 1);
-  const Key<T> bits = std::bit_cast<Key<T>>(x + T{0});  // -0 becomes 0
-  return (bits & sign) ? ~bits : (bits | sign);
-}
-
-template <class T>
-T value_of(Key<T> key) {
-  constexpr Key<T> sign = Key<T>{1} << (sizeof(T) * 8 - 1);
-  return std::bit_cast<T>((key & sign) ? (key ^ sign) : ~key);
-}
-
-template <class K>
-struct Weighted {
-  K key;
-  std::int64_t mass;
-};
-
-template <class K>
-K sort_key(K item) {
-  return item;
-}
-template <class K>
-K sort_key(const Weighted<K>& item) {
-  return item.key;
-}
-
-// Least-significant-digit radix sort; digits in which all keys agree are skipped, so integers and
-// short decimals stored as doubles cost as little as they hold.
-template <class Item>
-void radix_sort(std::vector<Item>& items, std::vector<Item>& spare) {
-  using K = decltype(sort_key(items[0]));
-  constexpr int digit_bits = 11, n_digits = (sizeof(K) * 8 + digit_bits - 1) / digit_bits;
-  constexpr std::size_t n_values = std::size_t{1} << digit_bits;
-  if (items.size() < 256) {
-    std::sort(items.begin(), items.end(),
-              [](const Item& a, const Item& b) { return sort_key(a) < sort_key(b); });
-    return;
-  }
-  std::vector<std::array<std::uint32_t, n_values>> counts(n_digits);
-  for (auto& digit : counts) digit.fill(0);
-  for (const Item& item : items) {
-    K key = sort_key(item);
-    for (int d = 0; d < n_digits; ++d) {
-      ++counts[d][key & (n_values - 1)];
-      key = static_cast<K>(key >> digit_bits);
-    }
-  }
-  spare.resize(items.size());
-  for (int d = 0; d < n_digits; ++d) {
-    auto& start = counts[d];
-    if (std::find(start.begin(), start.end(), items.size()) != start.end()) continue;
-    std::uint32_t total = 0;
-    for (auto& count : start) total += std::exchange(count, total);
-    for (const Item& item : items)
-      spare[start[(sort_key(item) >> (d * digit_bits)) & (n_values - 1)]++] = item;
-    items.swap(spare);
-  }
 }
 
 // A column's values in rising order, one entry per distinct value, with their mass.

@@ -105,6 +105,7 @@ const T* data_or_null(const std::optional<Vector<T>>& array, std::int64_t n, con
 
 void bind_data(nb::module_& m);
 void bind_losses(nb::module_& m);
+void bind_stumps(nb::module_& m);
 void bind_trees(nb::module_& m);
 
 }  // namespace weald::border

@@ -4,6 +4,8 @@ from weald import datasets
 from weald.config import show_config
 from weald.data import read
 from weald.ensembles import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
     BoostedTreesClassifier,
     BoostedTreesRegressor,
     DecisionTreeClassifier,
@@ -12,6 +14,8 @@ from weald.ensembles import (
 from weald.version import __version__
 
 __all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "BoostedTreesClassifier",
     "BoostedTreesRegressor",
     "DecisionTreeClassifier",

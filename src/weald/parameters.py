@@ -110,6 +110,17 @@ class Seed:
 
 
 @dataclass(frozen=True)
+class Learner:
+    """An estimator, not a class of them."""
+
+    expected: str = "an estimator with fit and predict"
+
+    def admits(self, value: object) -> bool:
+        is_made = not isinstance(value, type)
+        return is_made and all(callable(getattr(value, name, None)) for name in ("fit", "predict"))
+
+
+@dataclass(frozen=True)
 class Jobs:
     """A number of threads: any whole number but zero, or None."""
 
