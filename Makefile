@@ -7,7 +7,7 @@ PIP := -m pip install -qq --disable-pip-version-check --no-input
 SOURCES := $(shell find cpp src/weald -type f ! -name '*.so' ! -path '*__pycache__*')
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE NOTICE $(SOURCES)
 CPP := $(shell find cpp tests/native tests/portable benchmarks -name '*.cpp' -o -name '*.hpp')
-PYTEST := -m pytest tests README.md --pyargs weald $(ARGS)
+PYTEST := -m pytest tests docs README.md --pyargs weald $(ARGS)
 
 # Two builds at once would only fight for the cores.
 .NOTPARALLEL:

@@ -110,14 +110,19 @@ class Seed:
 
 
 @dataclass(frozen=True)
-class Learner:
-    """An estimator, not a class of them."""
+class ObjectWith:
+    """An object with certain methods, such as an estimator; not a class of them."""
 
-    expected: str = "an estimator with fit and predict"
+    methods: tuple[str, ...]
+
+    @property
+    def expected(self) -> str:
+        return f"an object with the methods {', '.join(self.methods)}"
 
     def admits(self, value: object) -> bool:
-        is_made = not isinstance(value, type)
-        return is_made and all(callable(getattr(value, name, None)) for name in ("fit", "predict"))
+        if isinstance(value, type):
+            return False
+        return all(callable(getattr(value, method, None)) for method in self.methods)
 
 
 @dataclass(frozen=True)

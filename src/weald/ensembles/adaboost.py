@@ -1,17 +1,18 @@
 """AdaBoost for classes, in all the forms it is told in."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
 
 from weald.data import Rows, class_rows
 from weald.ensembles.adaboost_base import LIMITS, AdaBoost
 from weald.ensembles.adaboost_forms import FORMS, Form
 from weald.ensembles.adaboost_training import (
+    Ensemble,
     ForeignLearner,
     Training,
     checked_answers,
@@ -22,21 +23,11 @@ from weald.ensembles.base import Floats
 from weald.ensembles.row_weights import RowWeights
 from weald.ensembles.stumps import CRITERIA, FoundStump, Stump, StumpSearch, stump_forest
 from weald.losses import BuiltinLoss
-from weald.parameters import Learner, Limit, NoneOr, OneOf
+from weald.parameters import Limit, NoneOr, OneOf
 from weald.resampling import seed_of
 
 # Stated by the texts for two classes, as votes of +1 and -1.
 _TWO_CLASSES = ("half-log", "log")
-
-
-@dataclass
-class _Ensemble:
-    """What the rounds have brought so far."""
-
-    members: list[Any] = field(default_factory=list)
-    votes: list[float] = field(default_factory=list)
-    errors: list[float] = field(default_factory=list)
-    weights: list[Floats] = field(default_factory=list)
 
 
 class _StumpLearner:
@@ -77,14 +68,14 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     form : {"half-log", "log", "m1", "samme"}, default="samme"
         How it is written down. e is the weighted error of a member, K the number of classes.
 
-        - "half-log": votes of ½ ln((1 − e)/e); right rows × exp(−vote), wrong × exp(vote); two
-          classes;
-        - "log": votes of ln((1 − e)/e); wrong rows × exp(vote); two classes;
-        - "m1" (AdaBoost.M1): the same votes for any number of classes; right rows × e/(1 − e);
-        - "samme": votes of ln((1 − e)/e) + ln(K − 1); wrong rows × exp(vote).
+        - "half-log": votes of ½ ln((1 - e)/e); right rows times exp(-vote), wrong ones times
+          exp(vote); two classes;
+        - "log": votes of ln((1 - e)/e); wrong rows times exp(vote); two classes;
+        - "m1" (AdaBoost.M1): the same votes for any number of classes; right rows times e/(1 - e);
+        - "samme": votes of ln((1 - e)/e) + ln(K - 1); wrong rows times exp(vote).
 
         With two classes and `learning_rate` 1 all give the same normalised weights. A member is of
-        no use from e = ½ on; with "samme" from 1 − 1/K on.
+        no use from e = ½ on; with "samme" from 1 - 1/K on.
     reweight : {"weighting", "resampling"}, default="weighting"
         Members learn from weighted rows, or from rows drawn in proportion to their weights, which
         works with an `estimator` that knows no weights.
@@ -107,8 +98,8 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         How much better than ½ each member is: ½ minus its error.
     training_error_bound_ : float
         The training error is at most this: the product over the members of
-        (1 − e) exp(−a) + e exp(a), with a the vote on the scale of "half-log". For
-        `learning_rate=1` and two classes a factor is 2 √(e (1 − e)).
+        (1 - e) exp(-a) + e exp(a), with a the vote on the scale of "half-log". For
+        `learning_rate=1` and two classes a factor is 2 √(e (1 - e)).
 
     Examples
     --------
@@ -220,10 +211,10 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 
     def _boost(
         self, learner: _StumpLearner | _ForeignLearner, rows: Rows, weights: RowWeights, form: Form
-    ) -> _Ensemble:
+    ) -> Ensemble:
         """The rounds: learn, judge, vote, reweight."""
-        found = _Ensemble()
-        found.weights.append(weights.of_rows())
+        found = Ensemble(keeps_weights=self.store_weights)
+        found.note(weights)
         for round_ in range(self.n_estimators):
             member, answers = learner.learn(weights, round_)
             wrong = answers != rows.target
@@ -234,14 +225,11 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
                 break
             vote = form.vote(error)
             self._check_vote(vote, round_)
-            found.members.append(member)
-            found.votes.append(vote)
-            found.errors.append(error)
+            found.add(member, vote, error)
             is_certain = error in (0.0, 1.0)
             if not is_certain:
                 weights.multiply_two(wrong, *form.factors(error, vote))
-            if self.store_weights:
-                found.weights.append(weights.of_rows())
+            found.note(weights)
             if is_certain:
                 break
         return found
@@ -249,7 +237,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     def _is_of_no_use(self, form: Form, error: float) -> bool:
         return form.is_chance(error) or (self.on_bad_member == "stop" and form.is_worse(error))
 
-    def _keep(self, found: _Ensemble, form: Form) -> None:
+    def _keep(self, found: Ensemble, form: Form) -> None:
         self.n_classes_ = len(self.classes_)
         self.estimator_weights_ = np.array(found.votes)
         self.estimator_errors_ = np.array(found.errors)
@@ -342,13 +330,14 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             Two classes: positive for the second. "samme" divides by the sum of the votes, as
             scikit-learn does; the other forms give the sum itself.
         """
+        check_is_fitted(self)
         votes = self._votes(X)
         return self._decision(votes, float(np.abs(self.estimator_weights_).sum()))
 
     def predict_proba(self, X: object) -> Floats:
         """Probabilities of the classes, in the order of `classes_`.
 
-        1/(1 + exp(−2F)) for two classes, F being the vote on the scale of "half-log", and its like
+        1/(1 + exp(-2F)) for two classes, F being the vote on the scale of "half-log", and its like
         for more; "samme" has scikit-learn's, which are never near 0 or 1.
         """
         return self._probabilities(self.decision_function(X))
@@ -364,6 +353,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 
     def staged_decision_function(self, X: object) -> Iterator[Floats]:
         """The decision function after each member."""
+        check_is_fitted(self)
         for votes, total in self._staged_votes(X):
             yield self._decision(votes, total)
 
@@ -397,8 +387,6 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.form not in _TWO_CLASSES
-        if Learner().admits(self.estimator):
-            tags.input_tags.sparse = True
         return tags
 
 

@@ -12,10 +12,12 @@ from weald.data import dense_blocks, table_for_predict
 from weald.ensembles.adaboost_training import HardestRows, Training, hardest_rows
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.row_weights import RowWeights
-from weald.parameters import Jobs, Learner, Limit, NoneOr, OneOf, Real, Seed, Whole
+from weald.parameters import Jobs, Limit, NoneOr, ObjectWith, OneOf, Real, Seed, Whole
+
+LEARNER = ObjectWith(("fit", "predict"))
 
 LIMITS: Mapping[str, Limit] = {
-    "estimator": NoneOr(Learner()),
+    "estimator": NoneOr(LEARNER),
     "n_estimators": Whole(1),
     "learning_rate": Real(0.0, open_below=True),
     "reweight": OneOf(("weighting", "resampling")),
@@ -219,7 +221,7 @@ class AdaBoost(TreeModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if Learner().admits(self.estimator):
+        if LEARNER.admits(self.estimator):
             tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags
 

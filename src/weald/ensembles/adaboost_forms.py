@@ -77,7 +77,7 @@ class Form:
     def bound_factor(self, error: float, vote: float) -> float:
         """What a member multiplies the bound of the training error by.
 
-        With learning_rate 1 and two classes it is 2 √(error (1 − error)).
+        With learning_rate 1 and two classes it is 2 √(error (1 - error)).
         """
         half = self.on_half_scale(vote)
         if abs(half) > _STEEP:

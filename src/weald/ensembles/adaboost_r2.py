@@ -1,7 +1,7 @@
 """AdaBoost for numbers: AdaBoost.R2."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from weald import _native
 from weald.data import Rows, bin_rows, dense_blocks, number_rows, table_for_predict
 from weald.ensembles.adaboost_base import LIMITS, AdaBoost
 from weald.ensembles.adaboost_training import (
+    Ensemble,
     ForeignLearner,
     Training,
     checked_answers,
@@ -26,23 +27,11 @@ from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, TreeLimits
 
 _DEPTH, _BINS = 3, 255
 
+# Errors of this share of the largest target are those of rounding a mean: the member is perfect.
+_NOTHING = 2.0**-40
+
 # Members that are asked about so many rows at a time: their answers are held side by side.
 _ROWS = 2**14
-
-
-@dataclass
-class _Ensemble:
-    """What the rounds have brought so far."""
-
-    members: list[Any] = field(default_factory=list)
-    votes: list[float] = field(default_factory=list)
-    errors: list[float] = field(default_factory=list)
-    weights: list[Floats] = field(default_factory=list)
-
-    def add(self, member: Any, vote: float, error: float) -> None:
-        self.members.append(member)
-        self.votes.append(vote)
-        self.errors.append(error)
 
 
 class _TreeLearner:
@@ -86,7 +75,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
     ----------
     loss : {"linear", "square", "exponential"}, default="linear"
         What an error counts, divided by the largest error of the round: itself, its square, or
-        1 − exp(−itself).
+        1 - exp(-itself).
     reweight : {"weighting", "resampling"}, default="resampling"
         Members learn from weighted rows, or from rows drawn in proportion to their weights, which
         is how R2 is told and works with an `estimator` that knows no weights.
@@ -173,43 +162,42 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
 
     def _boost(
         self, learner: _TreeLearner | _ForeignLearner, rows: Rows, weights: RowWeights
-    ) -> _Ensemble:
+    ) -> Ensemble:
         """The rounds: learn, judge, vote, reweight."""
-        found = _Ensemble()
-        found.weights.append(weights.of_rows())
+        found = Ensemble(keeps_weights=self.store_weights)
+        found.note(weights)
         for round_ in range(self.n_estimators):
             member, answers = learner.learn(weights, round_)
             losses = self._losses(answers, rows.target)
             error = weights.mean_of(losses)
-            if error == 0.0:
-                found.add(member, 1.0, 0.0)
-                break
-            if error >= 0.5:
-                if not found.members:  # better than no answer
-                    found.add(member, 1.0, error)
+            is_last = error == 0.0 or error >= 0.5
+            if is_last and (error == 0.0 or not found.members):
+                # Perfect, or better than no answer at all.
+                found.add(member, 1.0, error)
+                found.note(weights)
+            if is_last:
                 break
             log_odds = float(_native.log(np.array([(1.0 - error) / error]))[0])
             vote = float(self.learning_rate) * log_odds
             self._check_vote(vote, round_)
             found.add(member, vote, error)
-            # Rows without loss × e/(1 − e), those of the largest loss × 1.
+            # Rows without loss times e/(1 - e), those of the largest loss times 1.
             weights.multiply(_native.exp((losses - 1.0) * vote))
-            if self.store_weights:
-                found.weights.append(weights.of_rows())
+            found.note(weights)
         return found
 
     def _losses(self, answers: Floats, target: Floats) -> Floats:
         """What each row's error counts: from 0 to 1."""
         distance = np.abs(answers - target)
         largest = distance.max()
-        if largest == 0.0:
-            return distance
-        losses = distance / largest
+        if largest <= _NOTHING * np.abs(target).max():
+            return np.zeros_like(distance)
+        losses: Floats = distance / largest
         if self.loss == "square":
             return losses * losses
         return losses if self.loss == "linear" else 1.0 - _native.exp(-losses)
 
-    def _keep(self, found: _Ensemble, rows: Rows) -> None:
+    def _keep(self, found: Ensemble, rows: Rows) -> None:
         self.estimator_weights_ = np.array(found.votes)
         self.estimator_errors_ = np.array(found.errors)
         self.__dict__.pop("forest_", None)

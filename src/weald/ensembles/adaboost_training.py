@@ -1,6 +1,6 @@
 """The rows of an AdaBoost fit, weighted or drawn, and members that are other people's."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,9 @@ from weald.ensembles.row_weights import RowWeights
 from weald.resampling import distinct_rows, draw_by_mass, member_seed, seed_of
 
 REWEIGHT = ("weighting", "resampling")
+
+# Weights of a million a row are no reason to draw for hours.
+_MOST_DRAWS = 2**20
 
 # So often is drawn again when all drawn rows are of one class: many learners refuse that.
 _ATTEMPTS = 10
@@ -60,9 +63,9 @@ def training_of(
 ) -> Training:
     """Prepare rows for boosting by weighting or by resampling."""
     place, n_given = np.arange(rows.n), rows.n
-    if sample_weight is not None and np.ndim(sample_weight) == 1:  # type: ignore[arg-type]
-        positive = np.asarray(sample_weight, dtype=np.float64) > 0
-        place, n_given = np.flatnonzero(positive), len(positive)
+    given = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    if given.ndim == 1:
+        place, n_given = np.flatnonzero(given > 0), len(given)
     if reweight == "weighting":
         every = np.arange(rows.n)
         return Training(rows, None, 0, every, np.ones(rows.n), place, n_given)
@@ -74,7 +77,29 @@ def training_of(
     if whole is not None:
         part = part / whole[distinct.set_of]
     n_draws = rows.n if rows.copies is None else int(rows.copies.sum())
+    n_draws = min(n_draws, max(_MOST_DRAWS, merged.n))
     return Training(merged, n_draws, seed_of(random_state), distinct.set_of, part, place, n_given)
+
+
+@dataclass
+class Ensemble:
+    """What the rounds have brought so far."""
+
+    keeps_weights: bool
+    members: list[Any] = field(default_factory=list)
+    votes: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    weights: list[Floats] = field(default_factory=list)
+
+    def add(self, member: Any, vote: float, error: float) -> None:
+        self.members.append(member)
+        self.votes.append(vote)
+        self.errors.append(error)
+
+    def note(self, weights: RowWeights) -> None:
+        """Keep the weights of the rows as they are now, if that is wanted."""
+        if self.keeps_weights:
+            self.weights.append(weights.of_rows())
 
 
 class ForeignLearner:

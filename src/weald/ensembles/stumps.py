@@ -192,8 +192,7 @@ class Stump(ClassifierMixin, TreeModel):
 
     def predict_proba(self, X: object) -> Floats:
         """Shares of the classes on the side of each row."""
-        shares = self._scores(X)
-        return shares
+        return self._scores(X)
 
     def predict(self, X: object) -> NDArray[Any]:
         """The class that weighs most on the side of each row; ties go to the first."""
