@@ -96,12 +96,12 @@ template <class Criterion>
 double most_between(const double* low, const double* high, const double* totals,
                     const double* extra, int n_classes) {
   if (n_classes > most_bounded) return infinity;
+  // Nothing on one side is no cut, but the limit of cuts: it scores what no question does.
+  const auto all = [&](int k) { return totals[k]; };
+  const double empty = Criterion::score(all, n_classes, weight_of(all, n_classes));
   double most = -infinity;
   for (unsigned corner = 0; corner < 1u << n_classes; ++corner) {
     const auto side = [&](int k) { return (corner >> k & 1 ? high[k] : low[k]) + extra[k]; };
-    // Nothing on one side is no cut, but the limit of cuts: it scores what no question does.
-    const auto all = [&](int k) { return totals[k]; };
-    const double empty = Criterion::score(all, n_classes, weight_of(all, n_classes));
     most = std::max(most, score_of<Criterion>(side, totals, n_classes, empty));
   }
   return most;

@@ -374,7 +374,7 @@ def test_a_class_without_weight_is_kept(estimator, early) -> None:
         assert model.classes_.tolist() == list(range(n_classes))
         shares = model.predict_proba(X)
         # SAMME's probabilities, as scikit-learn has them, are never near 0.
-        most = 0.2 if estimator is weald.AdaBoostClassifier else 1e-3
+        most = 0.3 if estimator is weald.AdaBoostClassifier else 1e-3
         assert np.isfinite(shares).all() and shares[:, 1].max() < most
         assert (model.predict(X) != 1).all()
 

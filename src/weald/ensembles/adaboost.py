@@ -12,6 +12,7 @@ from weald.data import Rows, class_rows
 from weald.ensembles.adaboost_base import LIMITS, AdaBoost
 from weald.ensembles.adaboost_forms import FORMS, Form
 from weald.ensembles.adaboost_training import (
+    ATTEMPTS,
     Ensemble,
     ForeignLearner,
     Training,
@@ -37,10 +38,13 @@ class _StumpLearner:
         self._training = training
         self._search = StumpSearch(training.rows, n_classes, criterion, n_threads=n_threads)
 
-    def learn(self, weights: RowWeights, round_: int) -> tuple[FoundStump, NDArray[Any]]:
+    def learn(
+        self, weights: RowWeights, round_: int, attempt: int
+    ) -> tuple[FoundStump, NDArray[Any]]:
         if self._training.n_draws is None:
             return self._search.find(weights.mass)
-        return self._search.find(self._training.drawn(weights, round_).astype(np.float64))
+        drawn = self._training.drawn(weights, round_, attempt)
+        return self._search.find(drawn.astype(np.float64))
 
 
 class _ForeignLearner:
@@ -52,8 +56,8 @@ class _ForeignLearner:
         labels = classes[training.rows.target.astype(np.intp)]
         self._learner = ForeignLearner(estimator, training, labels, seed)
 
-    def learn(self, weights: RowWeights, round_: int) -> tuple[Any, NDArray[Any]]:
-        member, where = self._learner.fit(weights, round_), f"Member {round_ + 1}"
+    def learn(self, weights: RowWeights, round_: int, attempt: int) -> tuple[Any, NDArray[Any]]:
+        member, where = self._learner.fit(weights, round_, attempt), f"Member {round_ + 1}"
         answers = checked_answers(member, self._table, where)
         return member, class_numbers(answers, self._classes, where)
 
@@ -216,10 +220,8 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         found = Ensemble(keeps_weights=self.store_weights)
         found.note(weights)
         for round_ in range(self.n_estimators):
-            member, answers = learner.learn(weights, round_)
-            wrong = answers != rows.target
-            error = weights.share_of(wrong)
-            if len(self.classes_) > 1 and self._is_of_no_use(form, error):
+            member, wrong, error = self._member(learner, rows, weights, form, round_)
+            if self._is_of_no_use(form, error):
                 if not found.members:
                     raise ValueError(_no_better(form, error))
                 break
@@ -234,7 +236,27 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
                 break
         return found
 
+    def _member(
+        self,
+        learner: _StumpLearner | _ForeignLearner,
+        rows: Rows,
+        weights: RowWeights,
+        form: Form,
+        round_: int,
+    ) -> tuple[Any, NDArray[np.bool_], float]:
+        """A new member, what it gets wrong, and how much that weighs."""
+        may_be_luck = round_ == 0 and self.reweight == "resampling"
+        for attempt in range(ATTEMPTS if may_be_luck else 1):
+            member, answers = learner.learn(weights, round_, attempt)
+            wrong = answers != rows.target
+            error = weights.share_of(wrong)
+            if not self._is_of_no_use(form, error):
+                break
+        return member, wrong, error
+
     def _is_of_no_use(self, form: Form, error: float) -> bool:
+        if form.n_classes == 1:
+            return False
         return form.is_chance(error) or (self.on_bad_member == "stop" and form.is_worse(error))
 
     def _keep(self, found: Ensemble, form: Form) -> None:

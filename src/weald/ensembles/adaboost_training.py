@@ -18,8 +18,9 @@ REWEIGHT = ("weighting", "resampling")
 # Weights of a million a row are no reason to draw for hours.
 _MOST_DRAWS = 2**20
 
-# So often is drawn again when all drawn rows are of one class: many learners refuse that.
-_ATTEMPTS = 10
+# So often is drawn again: when all drawn rows are of one class, which many learners refuse, and
+# when the first member is of no use, which is no error if only the draw was bad luck.
+ATTEMPTS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +39,18 @@ class Training:
     place: NDArray[np.intp]  # of the rows that count among the user's
     n_given: int
 
-    def drawn(self, weights: RowWeights, round_: int) -> NDArray[np.int64]:
-        """How often each row is drawn for a member."""
+    def drawn(self, weights: RowWeights, round_: int, attempt: int = 0) -> NDArray[np.int64]:
+        """How often each row is drawn for a member; another attempt draws others."""
         assert self.n_draws is not None
         target = self.rows.target
         has_classes = len(np.unique(target)) > 1
-        for attempt in range(_ATTEMPTS):
+        for i in range(ATTEMPTS):
             copies = draw_by_mass(
-                weights.mass, self.n_draws, seed=self.seed, member=round_, attempt=attempt
+                weights.mass,
+                self.n_draws,
+                seed=self.seed,
+                member=round_,
+                attempt=ATTEMPTS * attempt + i,
             )
             if not has_classes or np.ptp(target[copies > 0]) > 0:
                 break
@@ -117,14 +122,14 @@ class ForeignLearner:
                 'reweight="resampling", which draws rows in proportion to their weights instead.'
             )
 
-    def fit(self, weights: RowWeights, round_: int) -> Any:
+    def fit(self, weights: RowWeights, round_: int, attempt: int = 0) -> Any:
         """A new member for the weights of this round."""
         training = self._training
         member = clone(self._estimator)
         _set_seeds(member, member_seed(self._seed, round_))
         if training.n_draws is None:
             return member.fit(training.rows.table, self._labels, sample_weight=weights.of_rows())
-        drawn = np.repeat(np.arange(training.rows.n), training.drawn(weights, round_))
+        drawn = np.repeat(np.arange(training.rows.n), training.drawn(weights, round_, attempt))
         return member.fit(training.rows.table[drawn], self._labels[drawn])
 
 
