@@ -123,6 +123,7 @@ int predictions_per_row(const std::string& loss, int n_scores);
 
 void bind_data(nb::module_& m);
 void bind_losses(nb::module_& m);
+void bind_stumps(nb::module_& m);
 void bind_trees(nb::module_& m);
 
 }  // namespace weald::border

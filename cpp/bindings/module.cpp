@@ -23,5 +23,6 @@ NB_MODULE(_native, m) {
   });
   weald::border::bind_data(m);
   weald::border::bind_losses(m);
+  weald::border::bind_stumps(m);
   weald::border::bind_trees(m);
 }

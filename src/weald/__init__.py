@@ -8,6 +8,8 @@ from weald import aggregation, datasets
 from weald.config import show_config
 from weald.data import read
 from weald.ensembles import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
     BlendingClassifier,
     BlendingRegressor,
     BoostedTreesClassifier,
@@ -28,6 +30,8 @@ if typing.TYPE_CHECKING:
     from weald import theory
 
 __all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "BlendingClassifier",
     "BlendingRegressor",
     "BoostedTreesClassifier",

@@ -115,6 +115,33 @@ def quantile(
     copies: NDArray[numpy.int64] | None,
 ) -> float: ...
 def exact_total(values: NDArray[numpy.float64], copies: NDArray[numpy.int64] | None) -> float: ...
+
+class Stumps:
+    @overload
+    def __init__(
+        self,
+        table: NDArray[numpy.float32],
+        classes: NDArray[numpy.int32],
+        n_classes: int,
+        max_bins: int,
+        n_threads: int,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        table: NDArray[numpy.float64],
+        classes: NDArray[numpy.int32],
+        n_classes: int,
+        max_bins: int,
+        n_threads: int,
+    ) -> None: ...
+    def find(
+        self, mass: NDArray[numpy.float64], criterion: str, goes_right: NDArray[numpy.uint8]
+    ) -> tuple[int, float, bool, float, NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+
+def weighted_medians(
+    values: NDArray[numpy.float64], weights: NDArray[numpy.float64], n_threads: int
+) -> NDArray[numpy.float64]: ...
 def criteria() -> list[str]: ...
 
 class TreeParams:

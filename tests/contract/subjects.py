@@ -31,6 +31,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "few bins": {"max_bins": 4},
     "many bins": {"max_bins": 1000},
     "exact": {"exact": True},
+    "weighting": {"reweight": "weighting"},
+    "resampling": {"reweight": "resampling"},
     "depth-wise": {"growth": "depth_wise", "max_leaf_nodes": 7},
     "symmetric": {"growth": "symmetric", "max_leaf_nodes": 16},
     "learnt out of fold": {"weights": "oof", "cv": ContentKFold(2)},
@@ -51,6 +53,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tweedie": {"loss": "tweedie"},
     "exponential": {"loss": "exponential"},
 }
+
+
+# A first member that is no better than guessing is an error, as in scikit-learn.
+NEEDS_AN_EDGE = [weald.AdaBoostClassifier]
 
 
 def has(estimator: type, parameter: str) -> bool:
@@ -95,6 +101,7 @@ def quick(estimator: type, **parameters: Any) -> BaseEstimator:
         estimator,
         n_estimators=6,
         min_samples_leaf=3,
+        reweight="weighting",  # draws nothing
         random_state=0,
         n_jobs=1,
         voting="soft",

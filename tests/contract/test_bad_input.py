@@ -9,11 +9,13 @@ import scipy.sparse
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
+import weald
 from contract.subjects import (
     EVERY_CLASSIFIER,
     EVERY_ESTIMATOR,
     EVERY_REGRESSOR,
     EVERY_TREE_MODEL,
+    NEEDS_AN_EDGE,
     always_draws,
     answers,
     has,
@@ -248,6 +250,10 @@ def test_one_class(estimator, early) -> None:
 def test_flat_columns_teach_nothing(estimator, value: float) -> None:
     X = np.full((60, 3), value)
     y = target(estimator, table(60))
+    if estimator in NEEDS_AN_EDGE:
+        with pytest.raises(ValueError, match="worse than random"):
+            quick(estimator).fit(X, y)
+        y[-1] = y[0]  # now guessing the first class is
     model = quick(estimator).fit(X, y)
     if estimator in EVERY_TREE_MODEL:
         assert not (model.forest_.feature >= 0).any()
@@ -316,10 +322,12 @@ RATED = [e for e in EVERY_ESTIMATOR if has(e, "learning_rate")]
 @pytest.mark.parametrize("estimator", RATED)
 @pytest.mark.parametrize("rate", [1e-300, 1e10, 1e300])
 def test_a_mad_learning_rate(estimator, rate: float) -> None:
-    """Scores of numbers run away; those of classes are bounded as long as one step is a float."""
+    """Scores of numbers run away; those of classes are bounded as long as one step is a float, and
+    so is a median."""
     X, y = task(estimator)
     model = quick(estimator, learning_rate=rate, n_estimators=60)
-    if rate == 1e300 or (rate > 1 and not is_classifier(model)):
+    is_bounded = is_classifier(model) or estimator is weald.AdaBoostRegressor
+    if rate == 1e300 or (rate > 1 and not is_bounded):
         with pytest.raises(ValueError, match=re.escape(f"learning_rate={rate} is too large")):
             model.fit(X, y)
         assert not hasattr(model, "forest_")
@@ -385,7 +393,9 @@ def test_a_class_without_weight_is_kept(estimator, early) -> None:
         model = quick(estimator, **early).fit(X, y, (y != 1).astype(float))
         assert model.classes_.tolist() == list(range(n_classes))
         shares = model.predict_proba(X)
-        assert np.isfinite(shares).all() and shares[:, 1].max() < 1e-3
+        # SAMME's probabilities, as scikit-learn has them, are never near 0.
+        most = 0.3 if estimator is weald.AdaBoostClassifier else 1e-3
+        assert np.isfinite(shares).all() and shares[:, 1].max() < most
         assert (model.predict(X) != 1).all()
 
 
@@ -478,5 +488,7 @@ def test_huge_whole_weights(estimator) -> None:
 @every_estimator
 def test_empty_sparse_columns(estimator) -> None:
     X = scipy.sparse.csr_array((60, 5), dtype=np.float64)
-    model = quick(estimator).fit(X, target(estimator, table(60)))
+    y = target(estimator, table(60))
+    y[-1] = y[0]
+    model = quick(estimator).fit(X, y)
     assert np.isfinite(answers(model, X)).all()

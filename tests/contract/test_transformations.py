@@ -182,7 +182,7 @@ def test_values_missing_only_when_predicting_go_with_the_heavier_child(estimator
 def test_infinities_are_the_outermost_values(estimator) -> None:
     X = np.repeat([-np.inf, -1e308, 0.0, 1e308, np.inf], 20)[:, np.newaxis]
     y = np.repeat([0, 1, 0, 1, 0], 20)
-    model = quick(estimator, learning_rate=1.0, n_estimators=5).fit(X, y)
+    model = quick(estimator, learning_rate=1.0, n_estimators=20).fit(X, y)
     assert np.array_equal(np.round(model.predict(X)), y)
     assert np.isfinite(answers(model, X)).all()
 

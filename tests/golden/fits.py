@@ -13,15 +13,17 @@ from typing import Any
 import numpy as np
 
 from weald import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
     BlendingRegressor,
     BoostedTreesClassifier,
     BoostedTreesRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
-    StackingClassifier,
-    VotingClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    StackingClassifier,
+    VotingClassifier,
 )
 from weald.datasets import load_optdigits, load_pima
 from weald.resampling import ContentKFold
@@ -76,6 +78,8 @@ def regressors(p: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 FOLDS = ContentKFold(3, stratify=True)
+
+
 def amounts() -> np.ndarray:
     return scrambled(N, 59) // 9 * (np.abs(table()[:, 2]) > 20) / 8
 
@@ -166,6 +170,22 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "stack of fold models, greedy": lambda p: StackingClassifier(
         classifiers(p), "greedy", cv=FOLDS, refit=False
     ).fit(*pima()),
+    "adaboost": lambda p: AdaBoostClassifier(n_estimators=20, **p).fit(table(), labels(2)),
+    "adaboost, many classes": lambda p: AdaBoostClassifier(
+        n_estimators=8, criterion="entropy", **p
+    ).fit(*digits(), scrambled(1797, 5) % 4),
+    "adaboost, half-log, fractional weights": lambda p: AdaBoostClassifier(
+        n_estimators=20, form="half-log", learning_rate=0.75, **p
+    ).fit(*pima(), (1 + scrambled(768, 5)) / 3),
+    "adaboost, m1, drawn": lambda p: AdaBoostClassifier(
+        n_estimators=10, form="m1", reweight="resampling", random_state=2, **p
+    ).fit(*pima()),
+    "adaboost.r2": lambda p: AdaBoostRegressor(n_estimators=8, random_state=1, **p).fit(
+        table(), values()
+    ),
+    "adaboost.r2, weighted": lambda p: AdaBoostRegressor(
+        n_estimators=6, loss="exponential", reweight="weighting", **p
+    ).fit(table(), values(), scrambled(N, 5) % 4),
 }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weald import _native
-from weald.resampling import hold_out, subsample
+from weald.resampling import draw_by_mass, hold_out, member_seed, subsample
 
 N = 2000
 
@@ -117,3 +117,39 @@ def test_hold_out_and_subsample_are_independent() -> None:
     held = hold_out(hashes, None, 0.5, seed=0).astype(float)
     drawn = subsample(hashes, None, 0.5, seed=0, member=0).astype(float)
     assert abs(np.corrcoef(held, drawn)[0, 1]) < 5 / np.sqrt(N)
+
+
+# ---- draws in proportion to mass ----
+
+
+def test_draws_are_in_proportion_to_mass() -> None:
+    mass = np.array([0.0, 1.0, 2.0, 0.0, 5.0, 0.0])
+    drawn = draw_by_mass(mass, 80_000, seed=0, member=0)
+    assert drawn.sum() == 80_000 and not drawn[mass == 0].any()
+    expected = 10_000 * mass
+    # Five standard deviations.
+    assert (np.abs(drawn - expected) <= 5 * np.sqrt(expected)).all()
+
+
+def test_one_row_has_all_the_mass() -> None:
+    assert draw_by_mass(np.array([0.0, 2.0**52, 0.0]), 9, seed=0, member=0).tolist() == [0, 9, 0]
+
+
+def test_seeds_members_and_attempts_draw_differently() -> None:
+    def draw(seed: int, member: int, attempt: int) -> tuple[int, ...]:
+        return tuple(draw_by_mass(np.ones(50), 50, seed=seed, member=member, attempt=attempt))
+
+    assert len({draw(*key) for key in [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]}) == 4
+    assert draw(0, 0, 0) == draw(0, 0, 0)
+
+
+def test_more_draws_begin_with_the_fewer() -> None:
+    few = draw_by_mass(np.ones(30), 10, seed=3, member=0)
+    many = draw_by_mass(np.ones(30), 40, seed=3, member=0)
+    assert (many >= few).all()
+
+
+def test_seeds_of_members_are_seeds() -> None:
+    seeds = {member_seed(seed, member) for seed in range(5) for member in range(100)}
+    assert len(seeds) == 500
+    assert all(0 <= seed < 2**32 for seed in seeds)

@@ -1,5 +1,7 @@
 """The methods, one file each."""
 
+from weald.ensembles.adaboost import AdaBoostClassifier
+from weald.ensembles.adaboost_r2 import AdaBoostRegressor
 from weald.ensembles.blending import BlendingClassifier, BlendingRegressor
 from weald.ensembles.boosted_trees import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -14,6 +16,8 @@ from weald.ensembles.stacking import StackingClassifier, StackingRegressor
 from weald.ensembles.voting import VotingClassifier, VotingRegressor
 
 __all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "BlendingClassifier",
     "BlendingRegressor",
     "BoostedTreesClassifier",

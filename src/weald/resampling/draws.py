@@ -18,6 +18,8 @@ class Purpose(IntEnum):
     SUBSAMPLE = 2
     FOLD = 16
     LIBRARY = 17
+    BOOST = 18
+    MEMBER_SEED = 19
 
 
 def subsample(
@@ -87,3 +89,36 @@ def draw_some(n: int, n_drawn: int, *, seed: int, member: int) -> NDArray[np.int
     numbers[:, 0] = np.arange(n)
     words = _native.draw(numbers, seed, member, Purpose.LIBRARY)
     return np.sort(np.argsort(words, kind="stable")[:n_drawn])
+
+
+def draw_by_mass(
+    mass: NDArray[np.float64], n_draws: int, *, seed: int, member: int, attempt: int = 0
+) -> NDArray[np.int64]:
+    """How often each row is drawn when `n_draws` are made with replacement, in proportion to mass.
+
+    Parameters
+    ----------
+    mass
+        Whole numbers with a sum below 2**53, for rows in the order of their content
+        (`distinct_rows`): then the draws do not depend on the order the rows came in.
+    attempt
+        Another number makes other draws.
+    """
+    ends = np.cumsum(mass)
+    numbers = np.stack([np.arange(n_draws), np.full(n_draws, attempt)], axis=1).astype(np.uint64)
+    words = _native.draw(numbers, seed, member, Purpose.BOOST)
+    share = np.ldexp((words >> np.uint64(64 - _UNIFORM_BITS)).astype(np.float64), -_UNIFORM_BITS)
+    # A product rounded up to the whole mass belongs to the last row that has any.
+    place = np.minimum(np.floor(share * ends[-1]), ends[-1] - 1)
+    rows = np.searchsorted(ends, place, side="right")
+    return np.bincount(rows, minlength=len(mass)).astype(np.int64)
+
+
+def member_seed(seed: int, member: int) -> int:
+    """A random_state for a member of an ensemble.
+
+    >>> member_seed(0, 0) != member_seed(0, 1)
+    True
+    """
+    word = _native.draw(np.zeros((1, 2), dtype=np.uint64), seed, member, Purpose.MEMBER_SEED)
+    return int(word[0] >> np.uint64(33))

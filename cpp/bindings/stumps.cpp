@@ -1,0 +1,90 @@
+// Stumps for AdaBoost, and sums and medians of weighted numbers.
+#include "stumps.hpp"
+
+#include <cmath>
+
+#include "bindings/border.hpp"
+#include "weighting.hpp"
+
+namespace weald::border {
+namespace {
+
+constexpr double most_mass = 0x1p53;
+
+// Holds the table and what was learnt of its order from round to round.
+class Stumps {
+ public:
+  template <class T>
+  static Stumps* of(AnyTable<T> table, Vector<std::int32_t> classes, int n_classes, int max_bins,
+                    int n_threads) {
+    const auto view = table_of(table);
+    require(view.n_rows >= 1 && view.n_columns >= 1, "a table needs a row and a column");
+    require(view.n_columns <= std::numeric_limits<int>::max(), "a table has too many columns");
+    require(static_cast<std::int64_t>(classes.shape(0)) == view.n_rows,
+            "classes must have one entry per row");
+    for (std::int64_t row = 0; row < view.n_rows; ++row)
+      require(classes.data()[row] >= 0 && classes.data()[row] < n_classes,
+              "classes must be in [0, n_classes)");
+    require(max_bins >= 0 && max_bins <= 65535, "max_bins must be in [0, 65535]");
+    auto stumps = std::make_unique<Stumps>();
+    stumps->table_ = nb::cast(table);
+    run([&] {
+      stumps->search_ = std::make_unique<weald::StumpSearch>(view, classes.data(), n_classes,
+                                                             max_bins, checked_threads(n_threads));
+    });
+    stumps->n_rows_ = view.n_rows;
+    return stumps.release();
+  }
+
+  nb::tuple find(Vector<double> mass, const std::string& criterion,
+                 OutVector<std::uint8_t> goes_right) {
+    require(weald::StumpSearch::knows(criterion), "unknown criterion");
+    require(static_cast<std::int64_t>(mass.shape(0)) == n_rows_ &&
+                static_cast<std::int64_t>(goes_right.shape(0)) == n_rows_,
+            "mass and goes_right must have one entry per row");
+    double total = 0.0;
+    bool is_whole = true;
+    for (std::int64_t row = 0; row < n_rows_; ++row) {
+      const double m = mass.data()[row];
+      is_whole &= m >= 0.0 && m < most_mass && m == std::floor(m);
+      total += m;
+    }
+    require(is_whole && total > 0.0 && total < most_mass,
+            "mass must be whole numbers with a sum in [1, 2^53)");
+    weald::Stump stump;
+    run([&] { stump = search_->find(mass.data(), criterion, goes_right.data()); });
+    return nb::make_tuple(stump.column, stump.threshold, stump.missing_left, stump.gain,
+                          give(std::move(stump.left)), give(std::move(stump.right)));
+  }
+
+ private:
+  nb::object table_;  // keeps the array that the search reads alive
+  std::unique_ptr<weald::StumpSearch> search_;
+  std::int64_t n_rows_ = 0;
+};
+
+auto weighted_medians(Matrix<double> values, Vector<double> weights, int n_threads) {
+  require(values.shape(1) >= 1 && values.shape(1) == weights.shape(0),
+          "weights must have one entry per column of values");
+  std::vector<double> medians(values.shape(0));
+  run([&] {
+    weald::weighted_medians(
+        values.data(), weights.data(), static_cast<std::int64_t>(values.shape(0)),
+        static_cast<std::int64_t>(values.shape(1)), medians.data(), checked_threads(n_threads));
+  });
+  return give(std::move(medians));
+}
+
+}  // namespace
+
+void bind_stumps(nb::module_& m) {
+  nb::class_<Stumps>(m, "Stumps")
+      .def(nb::new_(&Stumps::of<float>), "table"_a.noconvert(), "classes"_a, "n_classes"_a,
+           "max_bins"_a, "n_threads"_a)
+      .def(nb::new_(&Stumps::of<double>), "table"_a.noconvert(), "classes"_a, "n_classes"_a,
+           "max_bins"_a, "n_threads"_a)
+      .def("find", &Stumps::find, "mass"_a, "criterion"_a, "goes_right"_a.noconvert());
+  m.def("weighted_medians", &weighted_medians, "values"_a, "weights"_a, "n_threads"_a);
+}
+
+}  // namespace weald::border

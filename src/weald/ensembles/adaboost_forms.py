@@ -1,0 +1,93 @@
+"""AdaBoost as it is told: what a member's error makes of its vote and of the weights of the rows.
+
+All forms give the same weights, normalised, and the same votes up to a common factor; they differ
+in the scale of the votes, and SAMME in what it asks of a member where there are many classes.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from weald import _native
+
+FORMS = ("half-log", "log", "m1", "samme")
+
+# A perfect member would have an infinite vote; it gets that of this error.
+_PERFECT = 1e-10
+
+# Errors this near to the limit are at it: rounding decides no round.
+_NEAR = 2.0**-40
+
+# Factors beyond e to this are taken relative to each other, so that none leaves the range.
+_STEEP = 300.0
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to write AdaBoost down.
+
+    >>> form = Form("log", n_classes=2)
+    >>> [round(form.vote(error), 3) for error in (0.1, 0.4)]
+    [2.197, 0.405]
+    """
+
+    name: str
+    n_classes: int
+    learning_rate: float = 1.0
+
+    @property
+    def limit(self) -> float:
+        """The error of a member that is of no use."""
+        return 1.0 - 1.0 / self.n_classes if self.name == "samme" else 0.5
+
+    def is_chance(self, error: float) -> bool:
+        """Whether the error is just that of guessing."""
+        return abs(error - self.limit) <= _NEAR
+
+    def is_worse(self, error: float) -> bool:
+        """Whether guessing would do better."""
+        return error > self.limit + _NEAR
+
+    def vote(self, error: float) -> float:
+        """What the vote of a member counts; below 0 if it is worse than guessing."""
+        if self.name == "samme" and error in (0.0, 1.0):
+            return 1.0 - 2.0 * error
+        error = min(max(error, _PERFECT), 1.0 - _PERFECT) if error in (0.0, 1.0) else error
+        log_odds = _log((1.0 - error) / error)
+        if self.name == "samme":
+            log_odds += _log(self.n_classes - 1.0)
+        return self.learning_rate * log_odds * (0.5 if self.name == "half-log" else 1.0)
+
+    def factors(self, error: float, vote: float) -> tuple[float, float]:
+        """What the weights of right and of wrong rows are multiplied by, before normalising."""
+        steepness = self.on_half_scale(vote) * 2.0
+        if abs(steepness) > _STEEP:
+            return (_exp(-steepness), 1.0) if steepness > 0 else (1.0, _exp(steepness))
+        if self.name == "half-log":
+            return _exp(-vote), _exp(vote)
+        if self.name == "m1":
+            return (error / (1.0 - error) if self.learning_rate == 1.0 else _exp(-vote)), 1.0
+        return 1.0, _exp(vote)
+
+    def on_half_scale(self, vote: float) -> float:
+        """The vote as the form with one half before the logarithm counts it."""
+        return vote if self.name == "half-log" else vote / 2.0
+
+    def bound_factor(self, error: float, vote: float) -> float:
+        """What a member multiplies the bound of the training error by.
+
+        With learning_rate 1 and two classes it is 2 √(error (1 - error)).
+        """
+        half = self.on_half_scale(vote)
+        if abs(half) > _STEEP:
+            return math.inf
+        return (1.0 - error) * _exp(-half) + error * _exp(half)
+
+
+def _log(x: float) -> float:
+    return float(_native.log(np.array([x]))[0])
+
+
+def _exp(x: float) -> float:
+    return float(_native.exp(np.array([x]))[0])
