@@ -21,7 +21,7 @@ struct Placed {
 
 constexpr std::int64_t block = 256;    // candidates that are scored together
 constexpr std::int64_t bin_rows = 32;  // rows a bin should have
-constexpr std::int64_t usual_bins = 1024;
+constexpr std::int64_t usual_bins = 512;
 constexpr std::int64_t few_values = 255;         // are told apart by bytes
 constexpr std::int64_t worth_binning = 1 << 12;  // rows; fewer are read value by value
 constexpr std::int64_t worth_a_thread = 1 << 15;

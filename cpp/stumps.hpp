@@ -41,6 +41,8 @@ class StumpSearch {
   // threshold, then missing values on the right. Writes 1 for each row that goes right.
   Stump find(const double* mass, std::string_view criterion, std::uint8_t* goes_right);
 
+  const std::int32_t* classes() const { return classes_.data(); }
+
   static bool knows(std::string_view criterion);
 
  private:

@@ -8,6 +8,22 @@
 
 namespace weald {
 
+double mass_of(const double* mass, const std::uint8_t* marked, std::int64_t n) {
+  double total = 0.0;
+  for (std::int64_t i = 0; i < n; ++i) total += marked[i] ? mass[i] : 0.0;
+  return total;
+}
+
+void reweight(const Reweighting& by, const std::uint8_t* wrong, const std::int64_t* copies,
+              std::int64_t n, double* each, double* mass) {
+  constexpr double spacing_one = 0x1p52;
+  for (std::int64_t i = 0; i < n; ++i) {
+    each[i] = std::max(each[i] * (wrong[i] ? by.if_wrong : by.if_right), by.least);
+    mass[i] = (each[i] * by.steps + spacing_one) - spacing_one;  // rounds to nearest even
+  }
+  for (std::int64_t i = 0; copies && i < n; ++i) mass[i] *= static_cast<double>(copies[i]);
+}
+
 void weighted_medians(const double* values, const double* weights, std::int64_t n_rows,
                       std::int64_t n_values, double* medians, int n_threads) {
   constexpr std::int64_t block = 256;

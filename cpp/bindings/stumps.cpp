@@ -57,11 +57,39 @@ class Stumps {
                           give(std::move(stump.left)), give(std::move(stump.right)));
   }
 
+  // Marks the rows whose class is not that of their side.
+  void mark_wrong(Vector<std::uint8_t> goes_right, int left, int right, OutVector<bool> wrong) {
+    require(static_cast<std::int64_t>(goes_right.shape(0)) == n_rows_ &&
+                static_cast<std::int64_t>(wrong.shape(0)) == n_rows_,
+            "goes_right and wrong must have one entry per row");
+    const std::int32_t* const classes = search_->classes();
+    for (std::int64_t row = 0; row < n_rows_; ++row)
+      wrong.data()[row] = classes[row] != (goes_right.data()[row] ? right : left);
+  }
+
  private:
   nb::object table_;  // keeps the array that the search reads alive
   std::unique_ptr<weald::StumpSearch> search_;
   std::int64_t n_rows_ = 0;
 };
+
+double mass_of(Vector<double> mass, Vector<bool> marked) {
+  require(mass.shape(0) == marked.shape(0), "marked must have one entry per row");
+  return weald::mass_of(mass.data(), reinterpret_cast<const std::uint8_t*>(marked.data()),
+                        static_cast<std::int64_t>(mass.shape(0)));
+}
+
+void reweight(OutVector<double> each, OutVector<double> mass, Vector<bool> wrong,
+              std::optional<Vector<std::int64_t>> copies, double if_right, double if_wrong,
+              double least, double steps) {
+  const auto n = static_cast<std::int64_t>(each.shape(0));
+  require(mass.shape(0) == each.shape(0) && wrong.shape(0) == each.shape(0),
+          "mass and wrong must have one entry per row");
+  const auto* times = data_or_null(copies, n, "copies must have one entry per row");
+  weald::reweight({if_right, if_wrong, least, steps},
+                  reinterpret_cast<const std::uint8_t*>(wrong.data()), times, n, each.data(),
+                  mass.data());
+}
 
 auto weighted_medians(Matrix<double> values, Vector<double> weights, int n_threads) {
   require(values.shape(1) >= 1 && values.shape(1) == weights.shape(0),
@@ -83,7 +111,12 @@ void bind_stumps(nb::module_& m) {
            "max_bins"_a, "n_threads"_a)
       .def(nb::new_(&Stumps::of<double>), "table"_a.noconvert(), "classes"_a, "n_classes"_a,
            "max_bins"_a, "n_threads"_a)
-      .def("find", &Stumps::find, "mass"_a, "criterion"_a, "goes_right"_a.noconvert());
+      .def("find", &Stumps::find, "mass"_a, "criterion"_a, "goes_right"_a.noconvert())
+      .def("mark_wrong", &Stumps::mark_wrong, "goes_right"_a, "left"_a, "right"_a,
+           "wrong"_a.noconvert());
+  m.def("mass_of", &mass_of, "mass"_a, "marked"_a);
+  m.def("reweight", &reweight, "each"_a.noconvert(), "mass"_a.noconvert(), "wrong"_a,
+        "copies"_a.none(), "if_right"_a, "if_wrong"_a, "least"_a, "steps"_a);
   m.def("weighted_medians", &weighted_medians, "values"_a, "weights"_a, "n_threads"_a);
 }
 

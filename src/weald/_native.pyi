@@ -138,7 +138,21 @@ class Stumps:
     def find(
         self, mass: NDArray[numpy.float64], criterion: str, goes_right: NDArray[numpy.uint8]
     ) -> tuple[int, float, bool, float, NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+    def mark_wrong(
+        self, goes_right: NDArray[numpy.uint8], left: int, right: int, wrong: NDArray[numpy.bool_]
+    ) -> None: ...
 
+def mass_of(mass: NDArray[numpy.float64], marked: NDArray[numpy.bool_]) -> float: ...
+def reweight(
+    each: NDArray[numpy.float64],
+    mass: NDArray[numpy.float64],
+    wrong: NDArray[numpy.bool_],
+    copies: NDArray[numpy.int64] | None,
+    if_right: float,
+    if_wrong: float,
+    least: float,
+    steps: float,
+) -> None: ...
 def weighted_medians(
     values: NDArray[numpy.float64], weights: NDArray[numpy.float64], n_threads: int
 ) -> NDArray[numpy.float64]: ...

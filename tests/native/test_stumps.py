@@ -162,6 +162,16 @@ BAD = {
 }
 
 
+def test_wrong_rows_are_marked() -> None:
+    classes = np.array([0, 1, 2, 1], dtype=np.int32)
+    stumps = _native.Stumps(np.zeros((4, 1)), classes, 3, 0, 1)
+    wrong = np.empty(4, dtype=bool)
+    stumps.mark_wrong(np.array([0, 0, 1, 1], dtype=np.uint8), 0, 1, wrong)
+    assert wrong.tolist() == [False, True, True, False]
+    with pytest.raises(ValueError, match="one entry per row"):
+        stumps.mark_wrong(np.zeros(3, dtype=np.uint8), 0, 1, wrong)
+
+
 def two():
     return _native.Stumps(np.zeros((2, 1)), np.array([0, 1], np.int32), 2, 0, 1)
 

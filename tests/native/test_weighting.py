@@ -51,3 +51,28 @@ def test_medians_of_odd_input() -> None:
     assert _native.weighted_medians(np.array([[3.0, 1.0]]), np.zeros(2), 1).tolist() == [1.0]
     with pytest.raises(ValueError, match="weights"):
         _native.weighted_medians(np.ones((2, 3)), np.ones(2), 1)
+
+
+def test_reweighting() -> None:
+    rng = np.random.default_rng(0)
+    each, wrong = rng.random(50) / 50, rng.random(50) < 0.3
+    each[3], copies = 1e-30, rng.integers(1, 4, 50)
+    expected = np.maximum(each * np.where(wrong, 1.25, 0.5), 2.0**-52)
+    for times in (None, copies):
+        mine, mass = each.copy(), np.empty(50)
+        _native.reweight(mine, mass, wrong, times, 0.5, 1.25, 2.0**-52, 2.0**52)
+        assert np.array_equal(mine, expected)
+        assert np.array_equal(mass, np.rint(expected * 2.0**52) * (1 if times is None else times))
+        assert _native.mass_of(mass, wrong) == mass[wrong].sum()
+
+
+def test_reweighting_checks_sizes() -> None:
+    n, m, marks = np.ones(3), np.ones(2), np.zeros(3, dtype=bool)
+    for call in (
+        lambda: _native.reweight(n, m, marks, None, 1.0, 1.0, 0.0, 1.0),
+        lambda: _native.reweight(n, n, marks[:2], None, 1.0, 1.0, 0.0, 1.0),
+        lambda: _native.reweight(n, n, marks, np.ones(2, dtype=np.int64), 1.0, 1.0, 0.0, 1.0),
+        lambda: _native.mass_of(m, marks),
+    ):
+        with pytest.raises(ValueError, match="one entry per row"):
+            call()

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import Rows, class_rows
+from weald.data import class_rows
 from weald.ensembles.adaboost_base import LIMITS, AdaBoost
 from weald.ensembles.adaboost_forms import FORMS, Form
 from weald.ensembles.adaboost_training import (
@@ -40,7 +40,8 @@ class _StumpLearner:
 
     def learn(
         self, weights: RowWeights, round_: int, attempt: int
-    ) -> tuple[FoundStump, NDArray[Any]]:
+    ) -> tuple[FoundStump, NDArray[np.bool_]]:
+        """A new member, and which rows it gets wrong."""
         if self._training.n_draws is None:
             return self._search.find(weights.mass)
         drawn = self._training.drawn(weights, round_, attempt)
@@ -53,13 +54,16 @@ class _ForeignLearner:
     def __init__(self, estimator: Any, training: Training, classes: NDArray[Any], seed: int):
         self._classes = classes
         self._table = training.rows.table
-        labels = classes[training.rows.target.astype(np.intp)]
-        self._learner = ForeignLearner(estimator, training, labels, seed)
+        self._target = training.rows.target.astype(np.intp)
+        self._learner = ForeignLearner(estimator, training, classes[self._target], seed)
 
-    def learn(self, weights: RowWeights, round_: int, attempt: int) -> tuple[Any, NDArray[Any]]:
+    def learn(
+        self, weights: RowWeights, round_: int, attempt: int
+    ) -> tuple[Any, NDArray[np.bool_]]:
+        """A new member, and which rows it gets wrong."""
         member, where = self._learner.fit(weights, round_, attempt), f"Member {round_ + 1}"
         answers = checked_answers(member, self._table, where)
-        return member, class_numbers(answers, self._classes, where)
+        return member, class_numbers(answers, self._classes, where) != self._target
 
 
 class AdaBoostClassifier(ClassifierMixin, AdaBoost):
@@ -178,7 +182,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
                 n_threads=self._n_threads,
             )
             weights = RowWeights(training.rows)
-            found = self._boost(self._learner(training), training.rows, weights, form)
+            found = self._boost(self._learner(training), weights, form)
             self._keep(found, form)
             self._keep_weights(training, weights, found.weights)
         return self
@@ -214,13 +218,13 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         return _ForeignLearner(self.estimator_, training, self.classes_, seed)
 
     def _boost(
-        self, learner: _StumpLearner | _ForeignLearner, rows: Rows, weights: RowWeights, form: Form
+        self, learner: _StumpLearner | _ForeignLearner, weights: RowWeights, form: Form
     ) -> Ensemble:
         """The rounds: learn, judge, vote, reweight."""
         found = Ensemble(keeps_weights=self.store_weights)
         found.note(weights)
         for round_ in range(self.n_estimators):
-            member, wrong, error = self._member(learner, rows, weights, form, round_)
+            member, wrong, error = self._member(learner, weights, form, round_)
             if self._is_of_no_use(form, error):
                 if not found.members:
                     raise ValueError(_no_better(form, error))
@@ -239,7 +243,6 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     def _member(
         self,
         learner: _StumpLearner | _ForeignLearner,
-        rows: Rows,
         weights: RowWeights,
         form: Form,
         round_: int,
@@ -247,8 +250,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         """A new member, what it gets wrong, and how much that weighs."""
         may_be_luck = round_ == 0 and self.reweight == "resampling"
         for attempt in range(ATTEMPTS if may_be_luck else 1):
-            member, answers = learner.learn(weights, round_, attempt)
-            wrong = answers != rows.target
+            member, wrong = learner.learn(weights, round_, attempt)
             error = weights.share_of(wrong)
             if not self._is_of_no_use(form, error):
                 break

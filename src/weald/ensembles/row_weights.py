@@ -37,21 +37,24 @@ class RowWeights:
         self._set(start / _native.exact_total(start, rows.copies))
 
     def _set(self, each: Floats) -> None:
-        self.each = np.maximum(each, _LEAST)
-        self.mass = np.rint(self.each * _STEPS)
-        if self.copies is not None:
-            self.mass *= self.copies
+        self.each, self.mass = each, np.empty_like(each)
+        self._reweight(np.zeros(len(each), dtype=bool), 1.0, 1.0)
+
+    def _reweight(self, wrong: NDArray[np.bool_], if_right: float, if_wrong: float) -> None:
+        _native.reweight(
+            self.each, self.mass, wrong, self.copies, if_right, if_wrong, _LEAST, _STEPS
+        )
         self._total = float(self.mass.sum())
 
     def share_of(self, chosen: NDArray[np.bool_]) -> float:
         """What the chosen rows weigh together."""
-        return float(np.dot(self.mass, chosen)) / self._total
+        return _native.mass_of(self.mass, chosen) / self._total
 
     def multiply_two(self, wrong: NDArray[np.bool_], if_right: float, if_wrong: float) -> None:
         """Multiply the weights of right and of wrong rows, and make them add up to 1 again."""
         share = self.share_of(wrong)
         total = if_right * (1.0 - share) + if_wrong * share
-        self._set(self.each * np.where(wrong, if_wrong / total, if_right / total))
+        self._reweight(wrong, if_right / total, if_wrong / total)
 
     def multiply(self, factors: Floats) -> None:
         """Multiply each weight by a factor of its own, and make them add up to 1 again."""
@@ -65,4 +68,4 @@ class RowWeights:
 
     def of_rows(self) -> Floats:
         """What each row weighs, with all its copies."""
-        return self.each if self.copies is None else self.each * self.copies
+        return self.each.copy() if self.copies is None else self.each * self.copies

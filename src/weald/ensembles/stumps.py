@@ -48,16 +48,18 @@ class StumpSearch:
         self._stumps = _native.Stumps(rows.table, classes, n_classes, 0, n_threads)
         self._criterion = criterion
         self._goes_right = np.empty(rows.n, dtype=np.uint8)
+        self._wrong = np.empty(rows.n, dtype=bool)
 
-    def find(self, mass: Floats) -> tuple[FoundStump, NDArray[np.int64]]:
-        """The best stump for rows of these masses, and its answer to each row."""
+    def find(self, mass: Floats) -> tuple[FoundStump, NDArray[np.bool_]]:
+        """The best stump for rows of these masses, and which rows it gets wrong."""
         column, threshold, missing_left, gain, left, right = self._stumps.find(
             mass, self._criterion, self._goes_right
         )
         least = _NEAR * float(left.sum() + right.sum())
         answers = (_heaviest(left, least), _heaviest(right, least))
         stump = FoundStump(column, threshold, missing_left, gain, left, right, answers)
-        return stump, np.array(answers)[self._goes_right]
+        self._stumps.mark_wrong(self._goes_right, *answers, self._wrong)
+        return stump, self._wrong
 
 
 def _heaviest(sums: Floats, least: float) -> int:
