@@ -36,6 +36,27 @@ def apply_cuts(
     first: NDArray[numpy.int64],
     n_threads: int,
 ) -> NDArray[numpy.uint8]: ...
+def empty_codes(n_rows: int, n_columns: int) -> NDArray[numpy.uint8]: ...
+@overload
+def apply_cuts_into(
+    table: NDArray[numpy.float32],
+    cuts: NDArray[numpy.float64],
+    first: NDArray[numpy.int64],
+    codes: NDArray[numpy.uint8],
+    n_columns: int,
+    begin: int,
+    n_threads: int,
+) -> None: ...
+@overload
+def apply_cuts_into(
+    table: NDArray[numpy.float64],
+    cuts: NDArray[numpy.float64],
+    first: NDArray[numpy.int64],
+    codes: NDArray[numpy.uint8],
+    n_columns: int,
+    begin: int,
+    n_threads: int,
+) -> None: ...
 @overload
 def hash_rows(
     table: NDArray[numpy.float32], target: NDArray[numpy.float64], n_threads: int
@@ -44,6 +65,14 @@ def hash_rows(
 def hash_rows(
     table: NDArray[numpy.float64], target: NDArray[numpy.float64], n_threads: int
 ) -> NDArray[numpy.uint64]: ...
+@overload
+def hash_more(
+    table: NDArray[numpy.float32], hashes: NDArray[numpy.uint64], n_threads: int
+) -> None: ...
+@overload
+def hash_more(
+    table: NDArray[numpy.float64], hashes: NDArray[numpy.uint64], n_threads: int
+) -> None: ...
 def draw(
     hashes: NDArray[numpy.uint64], seed: int, member: int, purpose: int
 ) -> NDArray[numpy.uint64]: ...

@@ -86,7 +86,8 @@ struct Binned {
       : cuts(find_cuts(table, mass, max_bins, n_threads)),
         codes(static_cast<std::size_t>(Codes::bytes(table.n_rows, table.n_columns))),
         n_rows(table.n_rows) {
-    apply_cuts(table, cuts.values.data(), cuts.first.data(), codes.data(), n_threads);
+    apply_cuts(table, cuts.values.data(), cuts.first.data(), codes.data(), table.n_columns, 0,
+               n_threads);
     for (std::int64_t c = 0; c < table.n_columns; ++c)
       n_bins.push_back(static_cast<std::int32_t>(cuts.first[c + 1] - cuts.first[c] + 1));
   }

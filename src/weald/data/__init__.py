@@ -1,13 +1,15 @@
 """Any table becomes checked rows, and checked rows become bins."""
 
 from weald.data.binning import BinnedTable, SortedTable, bin_rows
+from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights
-from weald.data.tables import dense_blocks, is_plain_table, table_for_predict
+from weald.data.tables import dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.data.targets import class_rows, finite_target, number_rows
 
 __all__ = [
     "BinnedTable",
+    "ColumnPlan",
     "Rows",
     "SortedTable",
     "bin_rows",
@@ -17,6 +19,7 @@ __all__ = [
     "finite_target",
     "is_plain_table",
     "number_rows",
+    "plan_of",
     "read",
     "table_for_predict",
 ]

@@ -102,12 +102,19 @@ def bin_rows(
     mass = _mass(rows)
     if learn_from is not None:
         mass = np.where(learn_from, np.int64(1) if mass is None else mass, np.int64(0))
-    most = _CODED_BINS if max_bins is None else max_bins
-    cuts, first = _native.find_cuts(rows.table, mass, most, n_threads)
-    if np.diff(first).max() >= _CODED_BINS:
-        return SortedTable(rows.table, cuts, first)
-    codes = _native.apply_cuts(rows.table, cuts, first, n_threads)
-    return BinnedTable(codes, rows.n, cuts, first)
+    if isinstance(rows.table, np.ndarray):
+        cuts, first = _native.find_cuts(rows.table, mass, max_bins, n_threads)
+        codes = _native.apply_cuts(rows.table, cuts, first, n_threads)
+        return BinnedTable(codes, rows.n, cuts, first)
+    n_columns = rows.table.shape[1]
+    codes = _native.empty_codes(rows.n, n_columns)
+    all_cuts, all_first = [], [np.zeros(1, dtype=np.int64)]
+    for begin, columns in rows.table.batches():
+        cuts, first = _native.find_cuts(columns, mass, max_bins, n_threads)
+        _native.apply_cuts_into(columns, cuts, first, codes, n_columns, begin, n_threads)
+        all_cuts.append(cuts)
+        all_first.append(all_first[-1][-1] + first[1:])
+    return BinnedTable(codes, rows.n, np.concatenate(all_cuts), np.concatenate(all_first))
 
 
 def _mass(rows: Rows) -> NDArray[np.int64] | None:

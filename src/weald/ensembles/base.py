@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import dense_blocks, is_plain_table, table_for_predict
+from weald.data import ColumnPlan, dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.docstrings import with_inherited_sections
 from weald.ensembles.predictor import Predictor, predictor_of
 from weald.errors import wrong_parameter
@@ -127,9 +127,12 @@ class TreeModel(CheckedEstimator):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Share of each column in the gain of all splits; they sum to 1 (or all are 0)."""
+        """Share of each column in the gain of all splits; they sum to 1 (or all are 0).
+
+        What the parts of a date gained counts for its one column.
+        """
         check_is_fitted(self)
-        gains = self.forest_.gain_of_columns()
+        gains = self._plan.sums_by_input(self.forest_.gain_of_columns())
         total = gains.sum()
         return gains / total if total > 0 else gains
 
@@ -151,12 +154,17 @@ class TreeModel(CheckedEstimator):
         return tree_text(
             self.forest_,
             tree,
-            names=self._column_names(),
+            names=self._plan.names(self._column_names()),
             answer=self._leaf_text,
             weight=self._weight_name,
         )
 
     _weight_name: ClassVar[str] = "weight"
+
+    @property
+    def _plan(self) -> ColumnPlan:
+        """How a table becomes the columns of numbers that the trees ask."""
+        return plan_of(self)
 
     def _column_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -173,7 +181,7 @@ class TreeModel(CheckedEstimator):
         return fingerprint(self._learnt())
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
-        return self.forest_.learnt()
+        return {**self.forest_.learnt(), **self._plan.learnt()}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "forest_")
@@ -182,4 +190,5 @@ class TreeModel(CheckedEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
         return tags
