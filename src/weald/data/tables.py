@@ -190,7 +190,7 @@ def _columns_of(X: Any, names: list[Any] | None) -> list[Values]:
             f"Column {name!r}" if isinstance(name, str) else f"Column {i}"
             for i, name in enumerate(names or X.columns)
         ]
-        series = X.iter_columns()
+        series = [X.get_column(name) for name in X.columns]
         return [values_of(one, label) for one, label in zip(series, labels, strict=True)]
     if hasattr(X, "tocsc"):
         dense = X.tocsc()
