@@ -1,6 +1,7 @@
 # Generated from cpp/bindings/ by `make stub`; not to be edited.
 """The core: arrays in, arrays out."""
 
+from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy
@@ -198,6 +199,9 @@ class Grower:
         n_rows: int,
         n_bins: NDArray[numpy.int32],
         params: TreeParams,
+        is_category: NDArray[numpy.uint8] | None,
+        wide_columns: Sequence[int],
+        wide_codes: Sequence[NDArray[numpy.uint16]],
     ) -> None: ...
     @overload
     def __init__(
@@ -215,6 +219,7 @@ class Grower:
         first: NDArray[numpy.int64] | None,
         params: TreeParams,
     ) -> None: ...
+    def saw_missing(self) -> NDArray[numpy.uint8]: ...
     def grow(
         self,
         *,
@@ -249,6 +254,9 @@ class Predictor:
         output: NDArray[numpy.int32],
         tree_weight: NDArray[numpy.float64],
         base_score: NDArray[numpy.float64],
+        category_set: NDArray[numpy.int32],
+        first_word: NDArray[numpy.int64],
+        words: NDArray[numpy.uint64],
         n_columns: int,
     ) -> None: ...
     @overload

@@ -1,7 +1,6 @@
 """Rows kept sorted by every column give the trees that histograms give, and the exact ones."""
 
 import dataclasses
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from native.learning import learn, random_limits
 from native.tables import random_table
 from weald import _native
 from weald.data import BinnedTable, Rows, SortedTable, bin_rows
-from weald.trees import GrownTree, TreeGrower, TreeLimits
+from weald.trees import GrownTree, TreeGrower
 
 
 def assert_equal(a: GrownTree, b: GrownTree) -> None:

@@ -4,6 +4,7 @@ from weald.data.binning import BinnedTable, SortedTable, bin_rows
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights
+from weald.data.sources import as_one_array, refuse_levels
 from weald.data.tables import dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.data.targets import class_rows, finite_target, number_rows
 
@@ -12,6 +13,7 @@ __all__ = [
     "ColumnPlan",
     "Rows",
     "SortedTable",
+    "as_one_array",
     "bin_rows",
     "checked_weights",
     "class_rows",
@@ -21,5 +23,6 @@ __all__ = [
     "number_rows",
     "plan_of",
     "read",
+    "refuse_levels",
     "table_for_predict",
 ]

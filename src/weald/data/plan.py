@@ -30,6 +30,11 @@ class ColumnPlan:
         """Tell whether all columns are numbers, which need no plan."""
         return all(isinstance(column, Number) for column in self.columns)
 
+    @property
+    def first_other(self) -> int:
+        """The first input column that is not simply numbers."""
+        return next(i for i, one in enumerate(self.columns) if not isinstance(one, Number))
+
     @cached_property
     def owner(self) -> NDArray[np.intp]:
         """The input column that each column of numbers comes from."""

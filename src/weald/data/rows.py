@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data.sources import AnyTable
+from weald.data.sources import AnyTable, numbers_only
 
 Floats = NDArray[np.float64]
 
@@ -70,6 +70,10 @@ class Rows:
         if (weight == 1.0).all():
             return self
         return replace(self, copies=weight.astype(np.int64))
+
+    def of_numbers(self, who: str) -> "Rows":
+        """The same rows with one array as their table, for `who` knows no categories."""
+        return replace(self, table=numbers_only(self.table, who))
 
     def hashes(self, n_threads: int) -> NDArray[np.uint64]:
         """What each row holds, as two words: equal for equal rows, whatever they lie in."""

@@ -26,6 +26,7 @@ class ColumnTable:
 
     columns: tuple[NDArray[Any], ...]
     n_levels: NDArray[np.int64]
+    labels: tuple[str, ...] = ()  # of the columns, for errors
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -35,9 +36,20 @@ class ColumnTable:
         return replace(self, columns=tuple(column[rows] for column in self.columns))
 
     def batches(self) -> Iterator[tuple[int, Table]]:
-        """Yield columns side by side, a few at a time, with the number of the first."""
-        for first in range(0, len(self.columns), BATCH):
-            yield first, side_by_side(list(self.columns[first : first + BATCH]))
+        """Yield columns side by side, a few at a time, with the number of the first.
+
+        Columns of numbers and of levels are never in the same batch.
+        """
+        first = 0
+        while first < len(self.columns):
+            end = first + 1
+            is_category = self.n_levels[first] > 0
+            while end < min(first + BATCH, len(self.columns)) and (
+                (self.n_levels[end] > 0) == is_category
+            ):
+                end += 1
+            yield first, side_by_side(list(self.columns[first:end]))
+            first = end
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +77,33 @@ class SparseTable:
 
 
 AnyTable = Table | ColumnTable | SparseTable
+
+
+def as_one_array(table: AnyTable) -> Table:
+    """The whole table as one float array, for those who need all values at once."""
+    if isinstance(table, np.ndarray):
+        return table
+    batches = [columns for _, columns in table.batches()]
+    whole: Table = batches[0] if len(batches) == 1 else np.hstack(batches)  # type: ignore[assignment]
+    return whole
+
+
+def refuse_levels(table: AnyTable, who: str) -> None:
+    """Raise a TypeError if a column holds categories, which `who` cannot split."""
+    if not isinstance(table, np.ndarray) and table.n_levels.any():
+        first = int(np.argmax(table.n_levels > 0))
+        label = table.labels[first] if isinstance(table, ColumnTable) else f"column {first}"
+        raise TypeError(
+            f"{label} holds categories, which {who} cannot split. Turn the column into numbers, "
+            "drop it, or use a tree model with bins: BoostedTrees, GradientBoosting or DecisionTree "
+            "with exact=False, at most 255 max_bins and no symmetric growth split categories."
+        )
+
+
+def numbers_only(table: AnyTable, who: str) -> Table:
+    """The whole table as one float array, for `who` knows no levels; categories are refused."""
+    refuse_levels(table, who)
+    return as_one_array(table)
 
 
 def side_by_side(columns: list[NDArray[Any]]) -> Table:

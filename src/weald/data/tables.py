@@ -56,12 +56,13 @@ def table_for_fit(
         if choice is None or isinstance(choice, str):
             estimator._columns = ColumnPlan.of_numbers(X.shape[1])
             return _array_or_sparse(X), target
+    columns = _columns_of(X, names)
     estimator._columns, arrays = learn_plan(
-        _columns_of(X, names),
+        columns,
         chosen_columns(choice, names, X.shape[1]),
         counted_copies(sample_weight, X.shape[0]),
     )
-    return _table_of(estimator._columns, arrays), target
+    return _table_of(estimator._columns, arrays, [one.label for one in columns]), target
 
 
 def table_for_predict(estimator: Any, X: Any) -> Any:
@@ -199,14 +200,15 @@ def _columns_of(X: Any, names: list[Any] | None) -> list[Values]:
     return [values_of(array[:, i], f"Column {i}") for i in range(array.shape[1])]
 
 
-def _table_of(plan: ColumnPlan, arrays: list[NDArray[Any]]) -> AnyTable:
+def _table_of(plan: ColumnPlan, arrays: list[NDArray[Any]], labels: list[str]) -> AnyTable:
     """One array where all columns are numbers that lie as in one; else columns apart."""
     if plan.is_plain and len(arrays) > 0:
         joined = view_as_one(arrays)
         if joined is not None:
             return joined
     n_levels = [0 if levels is None else len(levels) for levels in plan.levels]
-    return ColumnTable(tuple(arrays), np.array(n_levels, dtype=np.int64))
+    own = tuple(labels[i] for i in plan.owner)
+    return ColumnTable(tuple(arrays), np.array(n_levels, dtype=np.int64), own)
 
 
 def _array_or_sparse(table: Any) -> AnyTable:

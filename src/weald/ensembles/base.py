@@ -109,7 +109,18 @@ class TreeModel(CheckedEstimator):
         """
         check_is_fitted(self)
         self._check_n_jobs()
+        self._refuse_columns_of_a_plan()
         return predictor_of(self, self.forest_, loss=self._link, n_jobs=self.n_jobs)
+
+    def _refuse_columns_of_a_plan(self) -> None:
+        """An array of numbers would be read as if categories were their places."""
+        if self._plan.is_plain:
+            return
+        name = self._column_names()[self._plan.first_other]
+        raise TypeError(
+            f"predictor() answers plain arrays of numbers; {name!r} was fitted as something else "
+            "(categories, dates). Use the model's own methods, or fit on numbers."
+        )
 
     def apply(self, X: object) -> NDArray[np.int32]:
         """Find the leaf each row ends in.
@@ -157,6 +168,7 @@ class TreeModel(CheckedEstimator):
             names=self._plan.names(self._column_names()),
             answer=self._leaf_text,
             weight=self._weight_name,
+            levels=self._plan.levels,
         )
 
     _weight_name: ClassVar[str] = "weight"
@@ -192,3 +204,10 @@ class TreeModel(CheckedEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.categorical = True
         return tags
+
+
+def keep_columns(owner: Any, member: Any) -> None:
+    """Let a member know the columns that its owner was fitted on, and how they become numbers."""
+    for name in ("n_features_in_", "feature_names_in_", "_columns"):
+        if hasattr(owner, name):
+            setattr(member, name, getattr(owner, name))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from weald.data import Rows, bin_rows, class_rows, number_rows
+from weald.data import Rows, bin_rows, class_rows, number_rows, refuse_levels
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting import HeldOut, Training, boost, prepare
 from weald.ensembles.scored import ScoredClassifier, ScoredModel
@@ -195,6 +195,8 @@ class BoostedTrees(ScoredModel):
 
     def _grower(self, training: Training) -> TreeGrower:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
+        if self.growth == "symmetric":
+            refuse_levels(training.rows.table, "growth='symmetric'")
         binned = bin_rows(
             training.rows,
             max_bins=self.max_bins,

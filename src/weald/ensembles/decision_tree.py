@@ -8,7 +8,15 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import BinnedTable, Rows, SortedTable, bin_rows, class_rows, number_rows
+from weald.data import (
+    BinnedTable,
+    Rows,
+    SortedTable,
+    bin_rows,
+    class_rows,
+    number_rows,
+    refuse_levels,
+)
 from weald.ensembles.base import Floats, TreeModel
 from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Whole
 from weald.trees import ForestBuilder, GrownTree, TreeGrower, TreeLimits, check_search
@@ -87,6 +95,8 @@ class DecisionTree(TreeModel):
 
     def _bin(self, rows: Rows) -> BinnedTable | SortedTable:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
+        if self.growth == "symmetric":
+            refuse_levels(rows.table, "growth='symmetric'")
         return bin_rows(rows, max_bins=self.max_bins, exact=self.exact, n_threads=self._n_threads)
 
     def _grower(self, binned: BinnedTable | SortedTable) -> TreeGrower:
@@ -221,7 +231,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [1.0, 1.0, 5.0, 7.0]
     >>> tree = DecisionTreeRegressor(max_depth=1).fit(X, y)
     >>> print(tree.text())
-    column 0 <= 2.5 or missing?
+    column 0 <= 2.5?
     ├─ yes: +1  (weight 2)
     └─ no:  +6  (weight 2)
     """
