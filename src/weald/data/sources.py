@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from weald.data.values import Floats
 
-# So many columns are made dense, or copied side by side, at once.
-BATCH = 16
+# So many columns are made dense, or copied side by side, at once; more where rows are few.
+_BATCH, _BATCH_VALUES = 16, 2**22
 
 Table = NDArray[np.float64] | NDArray[np.float32]
 
@@ -44,7 +44,7 @@ class ColumnTable:
         while first < len(self.columns):
             end = first + 1
             is_category = self.n_levels[first] > 0
-            while end < min(first + BATCH, len(self.columns)) and (
+            while end < min(first + _batch(self.shape[0]), len(self.columns)) and (
                 (self.n_levels[end] > 0) == is_category
             ):
                 end += 1
@@ -72,8 +72,13 @@ class SparseTable:
 
     def batches(self) -> Iterator[tuple[int, Table]]:
         """Yield columns made dense, a few at a time, with the number of the first."""
-        for first in range(0, self.shape[1], BATCH):
-            yield first, self.columns[:, first : first + BATCH].toarray(order="F")
+        size = _batch(self.shape[0])
+        for first in range(0, self.shape[1], size):
+            yield first, self.columns[:, first : first + size].toarray(order="F")
+
+
+def _batch(n_rows: int) -> int:
+    return max(_BATCH, _BATCH_VALUES // max(1, n_rows))
 
 
 AnyTable = Table | ColumnTable | SparseTable
