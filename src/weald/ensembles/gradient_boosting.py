@@ -48,9 +48,9 @@ default="squared_error"
     >>> import numpy as np
     >>> from weald import GradientBoostingRegressor
     >>> x = np.linspace(0, 6, 400)[:, np.newaxis]
-    >>> model = GradientBoostingRegressor(random_state=0).fit(x, np.sin(x[:, 0]))
-    >>> round(model.score(x, np.sin(x[:, 0])), 3)
-    0.999
+    >>> model = GradientBoostingRegressor(loss="huber", n_estimators=50).fit(x, np.sin(x[:, 0]))
+    >>> round(model.score(x, np.sin(x[:, 0])), 2)
+    1.0
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
@@ -208,7 +208,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
     >>> pima = load_pima()
     >>> model = GradientBoostingClassifier(n_estimators=50).fit(pima.data[:500], pima.target[:500])
     >>> round(model.score(pima.data[500:], pima.target[500:]), 2)
-    0.8
+    0.79
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
