@@ -35,13 +35,13 @@ struct Forest {
   std::int64_t n_sets = 0, n_words = 0;
 
   std::int32_t set_of(std::int64_t node) const { return category_set ? category_set[node] : -1; }
-  // Does x go left at a set? `missing_left` is where what is no level goes.
-  bool sends_left(std::int32_t set, double x, bool missing_left) const {
+  // Does x go left at a set? `otherwise` says so of what is no level.
+  bool sends_left(std::int32_t set, double x, bool otherwise) const {
     const std::int64_t begin = first_word[set];
     const auto n_bits = static_cast<double>((first_word[set + 1] - begin) * 64);
-    if (!(x >= 0.0 && x < n_bits)) return missing_left;
+    if (!(x >= 0.0 && x < n_bits)) return otherwise;
     const auto level = static_cast<std::int64_t>(x);
-    if (static_cast<double>(level) != x) return missing_left;
+    if (static_cast<double>(level) != x) return otherwise;
     return (words[begin + level / 64] >> (level % 64) & 1) != 0;
   }
 };

@@ -96,11 +96,11 @@ class Partition {
   static std::int64_t send_by_sides(const AnyCode* codes, std::int64_t stride,
                                     const std::uint8_t* goes_left, const Row* rows, std::int64_t n,
                                     Row* sent) {
-    constexpr std::int64_t ahead = 48;
+    constexpr std::int64_t soon = 48;
     Row* left = sent;
     Row* right = sent + n - 1;
     for (std::int64_t i = 0; i < n; ++i) {
-      if (i + ahead < n) __builtin_prefetch(codes + rows[i + ahead] * stride);
+      if (i + soon < n) __builtin_prefetch(codes + rows[i + soon] * stride);
       const Row row = rows[i];
       const bool is_left = goes_left[codes[row * stride]] != 0;
       *left = row;

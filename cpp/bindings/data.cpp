@@ -45,7 +45,7 @@ void apply_cuts_into(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t
                      OutVector<weald::Code> codes, std::int64_t n_columns, std::int64_t begin,
                      int n_threads) {
   const auto view = table_of(table);
-  check_cuts(cuts, first, view.n_columns);
+  check_cuts(cuts, first, view.n_columns, weald::max_value_bins);
   require(view.n_columns >= 1 && begin >= 0 && begin <= n_columns - view.n_columns &&
               n_columns <= std::numeric_limits<std::int32_t>::max(),
           "columns out of range");

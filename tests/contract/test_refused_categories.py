@@ -1,4 +1,4 @@
-"""Where categories cannot be split they are refused by name; where they can, all parts keep them."""
+"""Where categories cannot be split they are refused by name; where they can, all parts keep on."""
 
 from typing import Any
 
@@ -68,9 +68,10 @@ def test_adaboost_takes_all_but_categories(estimator, reweight: str, member: str
     refused(model, frame, estimator.__name__)
     numbers = frame[["size", "flag", "when"]]
     model.fit(numbers, y)
-    assert answers(model, numbers[["when", "size", "flag"]]).tolist() == answers(
-        model, numbers
-    ).tolist()
+    assert (
+        answers(model, numbers[["when", "size", "flag"]]).tolist()
+        == answers(model, numbers).tolist()
+    )
     assert model.feature_importances_.shape == (3,)
     assert model.feature_importances_.sum() == pytest.approx(1)
     if member is None:
@@ -111,9 +112,7 @@ def test_pruned_and_single_trees_keep_their_sets(estimator) -> None:
     assert np.array_equal(last, model._scores(frame))
     moves = sum(
         tree.predict(frame) * size
-        for tree, size in zip(
-            model.estimators_.ravel(), model.step_sizes_.ravel(), strict=True
-        )
+        for tree, size in zip(model.estimators_.ravel(), model.step_sizes_.ravel(), strict=True)
     )
     assert last[:, 0] == pytest.approx(model.forest_.base_score[0] + moves)
 

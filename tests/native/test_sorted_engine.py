@@ -1,6 +1,7 @@
 """Rows kept sorted by every column give the trees that histograms give, and the exact ones."""
 
 import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from native.learning import learn, random_limits
 from native.tables import random_table
 from weald import _native
 from weald.data import BinnedTable, Rows, SortedTable, bin_rows
-from weald.trees import GrownTree, TreeGrower
+from weald.trees import GrownTree, TreeGrower, TreeLimits
 
 
 def assert_equal(a: GrownTree, b: GrownTree) -> None:
     for field in dataclasses.fields(GrownTree):
+        if field.name == "saw_missing":
+            continue  # for reading; of values nobody asks
         assert np.array_equal(getattr(a, field.name), getattr(b, field.name)), field.name
 
 

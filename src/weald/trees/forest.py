@@ -149,7 +149,7 @@ class Forest:
 
 def picked_sets(
     category_set: NDArray[np.int32], first_word: NDArray[np.int64], words: NDArray[np.uint64]
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, Any]:
     """The sets that some nodes ask for, numbered anew in the order of the nodes.
 
     >>> words = np.array([1, 2, 3], dtype=np.uint64)
