@@ -24,7 +24,7 @@ struct HistogramTable {
   Codes codes;
   Categories categories;
   Bundles bundles;
-  Codes counted;              // what histograms count: the codes, or the bundles if there are any
+  Codes counted;  // what histograms count: the codes, or the bundles if there are any
   Categories counted_categories;
   LargeVector<Code> columns;  // the codes column by column, for sending rows; empty: too large
 };
@@ -88,7 +88,7 @@ class HistogramEngine : public SplitEngine {
     int node = -1;
     std::vector<std::int64_t> cells;
   };
-  Expanded expanded_[2];  // with bundles: the columns' cells of the nodes being searched
+  Expanded expanded_[2];             // with bundles: the columns' cells of the nodes being searched
   std::vector<std::uint8_t> sides_;  // of each code of the column that sends rows, if it has sets
   int sent_slot_ = -1;               // of the histogram counted while rows were sent; -1: none
 };

@@ -228,8 +228,8 @@ void Predictor::walk(const Table<T>& table, std::int64_t begin, std::int64_t end
       for (std::int32_t moved = 1; moved != 0;) {
         moved = 0;
         for (int i = 0; i < together; ++i) {
-          const std::int32_t next = next_node<has_sets>(forest_, nodes[at[i]], at[i], rows[i],
-                                                        table.column_stride);
+          const std::int32_t next =
+              next_node<has_sets>(forest_, nodes[at[i]], at[i], rows[i], table.column_stride);
           moved |= next ^ at[i];
           at[i] = next;
         }

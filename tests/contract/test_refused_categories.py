@@ -64,7 +64,7 @@ def test_adaboost_takes_all_but_categories(estimator, reweight: str, member: str
     frame, y = container("pandas"), labels()
     own = weald.DecisionTreeClassifier if estimator in EVERY_CLASSIFIER else None
     part = None if member is None else (own or weald.DecisionTreeRegressor)(max_depth=2)
-    model = quick(estimator, estimator=part, reweight=reweight)
+    model = quick(estimator, reweight=reweight).set_params(estimator=part)
     refused(model, frame, estimator.__name__)
     numbers = frame[["size", "flag", "when"]]
     model.fit(numbers, y)
@@ -83,7 +83,7 @@ def test_adaboost_takes_all_but_categories(estimator, reweight: str, member: str
 def test_members_of_other_makers_need_numbers(estimator) -> None:
     frame, y = container("pandas"), labels()
     numbers = frame[["when"]].assign(when=frame["when"].fillna(frame["when"].min()))
-    model = quick(estimator, estimator=LinearRegression(), min_samples_leaf=1)
+    model = quick(estimator, min_samples_leaf=1).set_params(estimator=LinearRegression())
     refused(model, frame, "LinearRegression")
     assert np.isfinite(answers(model.fit(numbers, y), numbers)).all()
     start = weald.DecisionTreeClassifier() if estimator in EVERY_CLASSIFIER else LinearRegression()

@@ -317,8 +317,8 @@ class Subject {
       const Binned binned(data_.table, setting.copied ? copies_.data() : nullptr, 255, n_threads);
       TreeParams params = setting.params;
       params.n_threads = n_threads;
-      const auto table = std::make_shared<HistogramTable>(
-          binned.view(), setting.categories(binned), params.n_threads);
+      const auto table = std::make_shared<HistogramTable>(binned.view(), setting.categories(binned),
+                                                          params.n_threads);
       Grower grower(table, criterion, params);
       Trees trees;
       trees.base_score.assign(static_cast<std::size_t>(n_channels), 0.0);
