@@ -9,14 +9,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-import weald
-
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PICTURES = EXAMPLES.parent / "docs" / "guide" / "pictures"
 NAMES = ["bias_variance", "members", "one_and_hundred", "ten_points"]
-needs_adaboost = pytest.mark.skipif(
-    not hasattr(weald, "AdaBoostClassifier"), reason="AdaBoostClassifier is not there yet"
-)
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +38,6 @@ def check_picture(module: ModuleType, result: object, folder: Path) -> None:
     assert 5_000 < out.stat().st_size < 200_000
 
 
-@needs_adaboost
 def test_ten_points(tmp_path: Path) -> None:
     module = example("ten_points")
     result = module.compute()
@@ -66,7 +60,6 @@ def test_one_and_hundred(tmp_path: Path) -> None:
     check_picture(module, result, tmp_path)
 
 
-@needs_adaboost
 def test_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = example("members")
     monkeypatch.setattr(module, "BAGGED", 15)

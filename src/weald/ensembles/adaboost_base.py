@@ -78,6 +78,8 @@ class AdaBoost(TreeModel):
     estimator_errors_: Floats
     row_weights_: Floats
 
+    # Votes and medians are no sums of trees.
+    _answers_by_forest: ClassVar[bool] = False
     _limits: ClassVar[Mapping[str, Limit]]
     _members: list[Any] | None  # None: they are the trees of forest_, and not yet asked for
 

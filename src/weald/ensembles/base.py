@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import ColumnPlan, dense_blocks, is_plain_table, plan_of, table_for_predict
@@ -88,6 +89,10 @@ class TreeModel(CheckedEstimator):
         """The loss whose formula turns scores into predictions; empty: scores are predictions."""
         return ""
 
+    # Whether the answers are the forest's, or a loss's formula of them: all that a predictor knows.
+    _answers_by_forest: ClassVar[bool] = True
+
+    @available_if(lambda model: model._answers_by_forest)  # type: ignore[untyped-decorator]
     def predictor(self) -> Predictor:
         """Make a small copy of the model that only predicts, in a few microseconds a row.
 
