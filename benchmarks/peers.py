@@ -27,6 +27,7 @@ class Work:
     learning_rate: float = 0.1
     bins: int = 255
     leaf_rows: int = 20
+    categories: tuple[str, ...] = ()  # columns of a frame
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,36 @@ def make(system: str, task: str, threads: int, **work: Any) -> Any:
         threadpool_limits(threads, user_api="openmp")
     estimator = getattr(module, peer.regressor if task == "regression" else peer.classifier)
     return estimator(**settings(system, task, threads, **work))
+
+
+def prepared(system: str, X: Any, **work: Any) -> Any:
+    """A frame as the system takes it; weald, lightgbm, xgboost and scikit-learn take categories and
+    what is missing as they are. Dates only weald takes: the others get the columns it makes of
+    them. None of this is timed."""
+    if not hasattr(X, "select_dtypes"):
+        return X
+    X = X if system == OURS else _with_parts_of_dates(X)
+    if system == "catboost":
+        # Categories must be text or whole numbers there, and none may be missing.
+        text = {name: X[name].astype(object).fillna("missing") for name in work["categories"]}
+        X = X.assign(**text)
+    return X
+
+
+def _with_parts_of_dates(X: Any) -> Any:
+    for name in X.select_dtypes("datetime").columns:
+        date = X[name].dt
+        X = X.drop(columns=name).assign(
+            **{
+                f"{name} seconds": X[name].astype("datetime64[us]").astype("int64") / 1e6,
+                f"{name} year": date.year,
+                f"{name} month": date.month,
+                f"{name} day of year": date.dayofyear,
+                f"{name} weekday": date.weekday,
+                f"{name} hour": date.hour,
+            }
+        )
+    return X
 
 
 def leaves_per_tree(system: str, model: Any) -> float | None:
@@ -151,6 +182,7 @@ def _xgboost(work: Work, task: str, threads: int) -> dict[str, Any]:
         "random_state": 0,
         "verbosity": 0,
         "n_jobs": threads,
+        **({"enable_categorical": True} if work.categories else {}),
     }
 
 
@@ -175,6 +207,7 @@ def _catboost(work: Work, task: str, threads: int) -> dict[str, Any]:
         "logging_level": "Silent",
         "allow_writing_files": False,
         "thread_count": threads,
+        **({"cat_features": list(work.categories)} if work.categories else {}),
     }
 
 
@@ -189,6 +222,7 @@ def _sklearn_hgb(work: Work, task: str, threads: int) -> dict[str, Any]:
         "l2_regularization": 0.0,
         "early_stopping": False,  # on by default above 10,000 rows, where it would cut the work
         "random_state": 0,
+        **({"categorical_features": "from_dtype"} if work.categories else {}),
     }
 
 

@@ -24,14 +24,14 @@ class Table:
 
     name: str
     task: str
-    X: np.ndarray
+    X: Any  # an array or a pandas frame
     y: np.ndarray
-    X_test: np.ndarray
+    X_test: Any
     y_test: np.ndarray
 
-    def score(self, model: Any) -> float:
+    def score(self, model: Any, prepare: Callable[[Any], Any] = lambda X: X) -> float:
         """The metric of a fitted classifier on the held-out part."""
-        return score(self.task, model, self.X_test, self.y_test)
+        return score(self.task, model, prepare(self.X_test), self.y_test)
 
 
 def score(task: str, model: Any, X: np.ndarray, y: np.ndarray) -> float:
@@ -209,6 +209,47 @@ def digits() -> Table:
     return _bundled("digits", "multiclass", load_digits)
 
 
+ADULT_CATEGORIES = (
+    "workclass",
+    "education",
+    "marital_status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "native_country",
+)
+FLIGHTS_CATEGORIES = ("origin", "destination")
+
+
+def adult() -> Table:
+    """Who earns more than 50K: 6 numeric and 8 categorical columns; the official split."""
+    frame = _parquet("adult")
+    y = (frame.pop("target").astype(str) == ">50K").to_numpy().astype(np.int64)
+    return Table("adult", "binary", frame[:32561], y[:32561], frame[32561:], y[32561:])
+
+
+def flights(rows: int | None = None) -> Table:
+    """Which flights arrive late: a distance, a date and two airports of about 220 levels; a fifth
+    of the million rows held out."""
+    frame = _parquet("flights_1m")
+    y = frame.pop("target").to_numpy()
+    X, X_test, y, y_test = train_test_split(frame, y, test_size=0.2, random_state=0)
+    return Table("flights", "binary", X[:rows], y[:rows], X_test, y_test)
+
+
+def _parquet(name: str) -> Any:
+    """A frame of the folder that WEALD_DATA names; text becomes categories."""
+    import pandas
+
+    folder = os.environ.get("WEALD_DATA")
+    if not folder:
+        raise FileNotFoundError(f"set WEALD_DATA to the folder of {name}.parquet")
+    frame = pandas.read_parquet(Path(folder) / f"{name}.parquet")
+    text = frame.select_dtypes(["object", "string"]).columns
+    return frame.astype(dict.fromkeys(text, "category"))
+
+
 def _bundled(name: str, task: str, loader: Callable[..., Any]) -> Table:
     return _split(name, task, *loader(return_X_y=True), share=0.25)
 
@@ -225,4 +266,6 @@ TABLES: dict[str, Callable[..., Table]] = {
     "covertype": covertype,
     "breast_cancer": breast_cancer,
     "digits": digits,
+    "adult": adult,
+    "flights": flights,
 }

@@ -168,29 +168,34 @@ Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, in
 
 template <class T>
 void apply_cuts(const Table<T>& table, const double* cuts, const std::int64_t* first, Code* codes,
-                int n_threads) {
+                std::int64_t n_columns, std::int64_t begin_column, int n_threads) {
   const std::int64_t n_blocks = (table.n_rows + block - 1) / block;
-  const std::int64_t n_tiles = (table.n_columns + tile - 1) / tile;
+  const std::int64_t first_tile = begin_column / tile, end_column = begin_column + table.n_columns;
+  const std::int64_t n_tiles = (end_column - 1) / tile - first_tile + 1;
   std::vector<PaddedCuts<T>> padded;
   for (std::int64_t column = 0; column < table.n_columns; ++column)
     padded.emplace_back(cuts + first[column], first[column + 1] - first[column]);
   parallel_for(n_tiles * n_blocks, n_threads, [&](std::int64_t task, int) {
-    const std::int64_t t = task / n_blocks, begin = task % n_blocks * block;
+    const std::int64_t t = first_tile + task / n_blocks, begin = task % n_blocks * block;
     const std::int64_t size = std::min(block, table.n_rows - begin);
-    const std::int64_t width = Codes::tile_width(table.n_columns, t);
+    const std::int64_t width = Codes::tile_width(n_columns, t);
     Code* const out = codes + t * tile * table.n_rows + begin * width;
-    const std::int64_t last = std::min<std::int64_t>(table.n_columns, (t + 1) * tile);
+    const std::int64_t last = std::min<std::int64_t>(end_column, (t + 1) * tile);
     T values[block];
-    for (std::int64_t column = t * tile; column < last; ++column) {
-      for (std::int64_t i = 0; i < size; ++i) values[i] = table.at(begin + i, column);
-      encode(values, size, padded[column], out + column % tile, width);
+    for (std::int64_t column = std::max<std::int64_t>(begin_column, t * tile); column < last;
+         ++column) {
+      const std::int64_t from = column - begin_column;
+      for (std::int64_t i = 0; i < size; ++i) values[i] = table.at(begin + i, from);
+      encode(values, size, padded[from], out + column % tile, width);
     }
   });
 }
 
 template Cuts find_cuts(const Table<float>&, const std::int64_t*, int, int);
 template Cuts find_cuts(const Table<double>&, const std::int64_t*, int, int);
-template void apply_cuts(const Table<float>&, const double*, const std::int64_t*, Code*, int);
-template void apply_cuts(const Table<double>&, const double*, const std::int64_t*, Code*, int);
+template void apply_cuts(const Table<float>&, const double*, const std::int64_t*, Code*,
+                         std::int64_t, std::int64_t, int);
+template void apply_cuts(const Table<double>&, const double*, const std::int64_t*, Code*,
+                         std::int64_t, std::int64_t, int);
 
 }  // namespace weald

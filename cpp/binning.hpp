@@ -25,9 +25,10 @@ double cut_between(double a, double b);
 template <class T>
 Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, int n_threads);
 
-// Writes the codes in the layout of `Codes`.
+// Writes the codes in the layout of `Codes`: those of columns begin, begin + 1, ... of n_columns in
+// all. `cuts` and `first` are those of the table's columns.
 template <class T>
 void apply_cuts(const Table<T>& table, const double* cuts, const std::int64_t* first, Code* codes,
-                int n_threads);
+                std::int64_t n_columns, std::int64_t begin, int n_threads);
 
 }  // namespace weald

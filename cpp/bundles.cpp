@@ -21,11 +21,12 @@ constexpr std::size_t most_tries = 8;
 
 }  // namespace
 
-Bundles::Bundles(const Codes& codes, int n_threads) : n_rows_(codes.n_rows) {
+Bundles::Bundles(const Codes& codes, const Categories& categories, int n_threads)
+    : n_rows_(codes.n_rows) {
   if (codes.n_rows < least_rows) return;
   std::vector<Bundle> open;
   for (int column = 0; column < codes.n_columns; ++column) {
-    if (codes.n_bins[column] + 1 > few_codes) {
+    if (codes.n_bins[column] + 1 > few_codes || categories.wide_place(column) >= 0) {
       bundles_.push_back({{column}, {}, codes.n_bins[column] + 1, {}});
       continue;
     }
@@ -91,25 +92,38 @@ void Bundles::gather(const Codes& codes, int n_threads) {
   });
 }
 
+Categories Bundles::categories(const Categories& of_columns) const {
+  Categories counted;  // which hold categories does not matter where sums are only added
+  for (const WideColumn& wide : of_columns.wide) {
+    const auto is_it = [&](const Bundle& bundle) { return bundle.columns[0] == wide.column; };
+    const auto at = std::find_if(bundles_.begin(), bundles_.end(), is_it) - bundles_.begin();
+    counted.wide.push_back({static_cast<int>(at), wide.codes, wide.n_levels});
+  }
+  return counted;
+}
+
 void Bundles::expand(const HistogramLayout& from, const std::int64_t* counted,
                      const HistogramLayout& to, std::int64_t* cells) const {
   const int cell_size = from.cell_size();
   for (std::size_t b = 0; b < bundles_.size(); ++b) {
     const Bundle& bundle = bundles_[b];
     const std::size_t width = bundle.columns.size();
-    const std::int64_t* const joint = counted + from.column_begin(static_cast<int>(b));
+    const auto place = static_cast<int>(b);
+    const std::int64_t* const joint = counted + from.column_begin(place);
+    const std::int64_t step = from.stride_of(place);
     for (std::size_t i = 0; i < width; ++i) {
       std::int64_t* const column = cells + to.column_begin(bundle.columns[i]);
-      const auto cell = [&](int code) { return column + code * to.bin_stride(); };
+      const std::int64_t stride = to.stride_of(bundle.columns[i]);
+      const auto cell = [&](int code) { return column + code * stride; };
       if (bundle.held.empty()) {
-        for (int code = 0; code < bundle.n_states; ++code)
-          std::copy_n(joint + code * from.bin_stride(), cell_size, cell(code));
+        for (int code = 0; code <= from.levels_of(place); ++code)
+          std::copy_n(joint + code * step, cell_size, cell(code));
         continue;
       }
       for (int code = 0; code <= to.bins_of(bundle.columns[i] / lanes); ++code)
         std::fill_n(cell(code), cell_size, 0);
       for (int state = 0; state < bundle.n_states; ++state) {
-        const std::int64_t* const sum = joint + state * from.bin_stride();
+        const std::int64_t* const sum = joint + state * step;
         std::int64_t* const into = cell(bundle.held[state * width + i]);
         for (int c = 0; c < cell_size; ++c) into[c] += sum[c];
       }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "categories.hpp"
 #include "histogram.hpp"
 #include "memory.hpp"
 #include "shared.hpp"
@@ -17,7 +18,7 @@ namespace weald {
 class Bundles {
  public:
   // Looks for bundles; there are none where they would not spare a good part of the counting.
-  explicit Bundles(const Codes& codes, int n_threads);
+  Bundles(const Codes& codes, const Categories& categories, int n_threads);
 
   bool any() const { return !counted_.empty(); }
 
@@ -25,6 +26,9 @@ class Bundles {
   Codes codes() const {
     return {counted_.data(), n_rows_, static_cast<int>(n_bins_.size()), n_bins_.data()};
   }
+
+  // Where wide columns lie in that table: each is there by itself.
+  Categories categories(const Categories& of_columns) const;
 
   // From the cells of that table to those of the columns; cells past a column's bins are left
   // alone.

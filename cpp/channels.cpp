@@ -51,6 +51,7 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
                                               : extremes(rows, n_seen, n_threads);
   if (!std::isfinite(all.weight) || !std::isfinite(all.sum))
     throw std::invalid_argument("what a tree learns from must be finite numbers");
+  n_copies_ = std::max<std::int64_t>(1, all.copies);
   if (all.has_negative_weight)
     throw std::invalid_argument("weights and hessians must not be negative");
   const bool counts_copies = target.weight == nullptr;

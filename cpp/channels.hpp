@@ -60,6 +60,12 @@ class Channels {
   int packed_sum_exponent() const { return packed_sum_exponent_; }
   std::int64_t packed_most_weight() const { return packed_most_weight_; }
 
+  // W of one copy in the mean, in the units of weight_of.
+  double mean_weight() const {
+    const std::int64_t total = is_packed_ ? totals_[0] & 0xffffffff : totals_[0];
+    return static_cast<double>(total) * weight_step_ / static_cast<double>(n_copies_);
+  }
+
   // Copies among the rows.
   std::int64_t count(const Row* rows, std::int64_t n) const;
 
@@ -99,7 +105,7 @@ class Channels {
   std::int64_t copies_of(Row row) const { return target_.copies ? target_.copies[row] : 1; }
 
   Target target_;
-  std::int64_t n_rows_ = 0;
+  std::int64_t n_rows_ = 0, n_copies_ = 1;
   bool is_packed_ = false, is_plain_ = false;
   int cell_size_ = 2, count_index_ = -1;
   int weight_exponent_ = 0, sum_exponent_ = 0, packed_sum_exponent_ = 0;

@@ -26,6 +26,24 @@ struct Forest {
 
   const double* base_score;  // [n_outputs]
   int n_outputs;
+
+  // A node of a set (category_set >= 0) sends the levels of the set left, all other levels right,
+  // and what is no level of its column with the missing values. Null: no node has one.
+  const std::int32_t* category_set = nullptr;
+  const std::int64_t* first_word = nullptr;  // [sets + 1]
+  const std::uint64_t* words = nullptr;      // a bit for each level
+  std::int64_t n_sets = 0, n_words = 0;
+
+  std::int32_t set_of(std::int64_t node) const { return category_set ? category_set[node] : -1; }
+  // Does x go left at a set? `otherwise` says so of what is no level.
+  bool sends_left(std::int32_t set, double x, bool otherwise) const {
+    const std::int64_t begin = first_word[set];
+    const auto n_bits = static_cast<double>((first_word[set + 1] - begin) * 64);
+    if (!(x >= 0.0 && x < n_bits)) return otherwise;
+    const auto level = static_cast<std::int64_t>(x);
+    if (static_cast<double>(level) != x) return otherwise;
+    return (words[begin + level / 64] >> (level % 64) & 1) != 0;
+  }
 };
 
 // One tree: nodes in pre-order (the child after a leaf is the right child that waited longest
@@ -41,15 +59,25 @@ inline bool is_sound_tree(const Forest& forest, std::int64_t tree, std::int64_t 
     if (forest.feature[i] >= 0) {
       if (forest.feature[i] >= n_columns || forest.threshold[i] != forest.threshold[i])
         return false;
+      if (forest.set_of(i) < -1 || forest.set_of(i) >= forest.n_sets) return false;
       waiting.push_back(right);
       continue;
     }
-    if (forest.feature[i] != -1 || right != leaves++) return false;
+    if (forest.feature[i] != -1 || right != leaves++ || forest.set_of(i) != -1) return false;
     if (waiting.empty()) return here + 1 == n && leaves == n_leaves;
     if (waiting.back() != here + 1) return false;
     waiting.pop_back();
   }
   return false;
+}
+
+// Every set has words of its own.
+inline bool has_sound_sets(const Forest& forest) {
+  if (!forest.category_set) return forest.n_sets == 0 && forest.n_words == 0;
+  if (forest.first_word[0] != 0 || forest.first_word[forest.n_sets] != forest.n_words) return false;
+  for (std::int64_t set = 0; set < forest.n_sets; ++set)
+    if (forest.first_word[set] >= forest.first_word[set + 1]) return false;
+  return true;
 }
 
 // Every index in range, every node reached once: then a walk ends in a leaf without further checks.
@@ -58,6 +86,7 @@ inline bool is_sound(const Forest& forest, std::int64_t n_columns) {
   if (n_columns < 1 || forest.first_node[0] != 0 || forest.first_leaf[0] != 0) return false;
   if (forest.first_node[forest.n_trees] != forest.n_nodes) return false;
   if (forest.first_leaf[forest.n_trees] != forest.n_leaves) return false;
+  if (!has_sound_sets(forest)) return false;
   for (std::int64_t t = 0; t < forest.n_trees; ++t) {
     if (forest.first_node[t] >= forest.first_node[t + 1]) return false;
     if (forest.first_leaf[t] >= forest.first_leaf[t + 1]) return false;

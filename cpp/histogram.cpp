@@ -58,14 +58,41 @@ void add_classes(const Codes& codes, int group, const Channels& channels, const 
            });
 }
 
+// A column of wide codes; its cells lie bin after bin.
+void add_wide_column(const WideColumn& wide, const Channels& channels, const Row* rows,
+                     std::int64_t begin, std::int64_t n, std::int64_t* cells) {
+  const std::int64_t* const values = channels.values();
+  const Target& target = channels.target();
+  const int size = channels.cell_size(), count = channels.count_index();
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t row = rows ? static_cast<std::int64_t>(rows[i]) : begin + i;
+    std::int64_t* const cell = cells + std::int64_t{wide.codes[row]} * size;
+    if (!target.classes) {
+      for (int c = 0; c < size; ++c) cell[c] += values[row * size + c];
+      continue;
+    }
+    cell[0] += values[row];
+    cell[1 + target.classes[row]] += values[row];
+    if (count > 0) cell[count] += target.copies ? target.copies[row] : 1;
+  }
+}
+
 }  // namespace
 
-HistogramLayout::HistogramLayout(const Codes& codes, int cell_size) : cell_size_(cell_size) {
+HistogramLayout::HistogramLayout(const Codes& codes, const Categories& categories, int cell_size)
+    : cell_size_(cell_size),
+      n_bins_(codes.n_bins, codes.n_bins + codes.n_columns),
+      wide_part_(static_cast<std::size_t>(codes.n_columns), -1) {
   first_.push_back(0);
   for (int g = 0; g < codes.n_groups(); ++g) {
     const std::int32_t* const bins = codes.n_bins + g * lanes;
     const std::int64_t most = *std::max_element(bins, bins + codes.lanes_of(g)) + 1;
-    first_.push_back(first_.back() + most * bin_stride());
+    first_.push_back(first_.back() + most * lanes * cell_size);
+  }
+  for (const WideColumn& wide : categories.wide) {
+    wide_part_[wide.column] = n_parts();
+    n_bins_[wide.column] = wide.n_levels;
+    first_.push_back(first_.back() + (std::int64_t{wide.n_levels} + 1) * cell_size);
   }
 }
 
@@ -74,7 +101,7 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
               std::int64_t* cells) {
   if (channels.is_packed()) {
     std::int64_t* group_cells[tile / lanes];
-    for (int g = first; g < last; ++g) group_cells[g - first] = cells + layout.group_begin(g);
+    for (int g = first; g < last; ++g) group_cells[g - first] = cells + layout.part_begin(g);
     kernels().add_packed(codes, first, last, channels.values(), rows, begin, n, group_cells);
     return;
   }
@@ -83,15 +110,18 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
                    : channels.cell_size() == 3 ? add_fixed<3>
                                                : add_any;
   for (int g = first; g < last; ++g)
-    add(codes, g, channels, rows, begin, n, cells + layout.group_begin(g));
+    add(codes, g, channels, rows, begin, n, cells + layout.part_begin(g));
 }
 
-void add_rows(const Codes& codes, const HistogramLayout& layout, const Channels& channels,
-              const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells) {
+void add_rows(const Codes& codes, const Categories& categories, const HistogramLayout& layout,
+              const Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
+              std::int64_t* cells) {
   constexpr int step = tile / lanes;
   for (int first = 0; first < codes.n_groups(); first += step)
     add_rows(codes, layout, first, std::min(first + step, codes.n_groups()), channels, rows, begin,
              n, cells);
+  for (const WideColumn& wide : categories.wide)
+    add_wide_column(wide, channels, rows, begin, n, cells + layout.column_begin(wide.column));
 }
 
 }  // namespace weald

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "categories.hpp"
 #include "channels.hpp"
 #include "shared.hpp"
 
@@ -11,27 +12,37 @@ namespace weald {
 
 // Where the cells of a table's columns lie in one histogram: [group][bin][lane][cell], bin 0 for
 // missing values. The eight lanes of a bin are neighbours because the eight codes of a row are.
+// Behind the groups, columns of wide codes: [column][bin][cell]. Each group, and each of these
+// columns, is a part.
 class HistogramLayout {
  public:
-  HistogramLayout(const Codes& codes, int cell_size);
+  HistogramLayout(const Codes& codes, const Categories& categories, int cell_size);
 
   int cell_size() const { return cell_size_; }
   std::int64_t size() const { return first_.back(); }  // in integers
-  std::int64_t group_begin(int g) const { return first_[g]; }
-  std::int64_t group_end(int g) const { return first_[g + 1]; }
-  // The highest code of the group's columns.
+  int n_parts() const { return static_cast<int>(first_.size()) - 1; }
+  std::int64_t part_begin(int part) const { return first_[part]; }
+  std::int64_t part_end(int part) const { return first_[part + 1]; }
+  // The highest code of a group's columns.
   int bins_of(int g) const {
-    return static_cast<int>((first_[g + 1] - first_[g]) / bin_stride()) - 1;
+    return static_cast<int>((first_[g + 1] - first_[g]) / (lanes * cell_size_)) - 1;
   }
-  // From one bin to the next of the same column.
-  std::int64_t bin_stride() const { return static_cast<std::int64_t>(lanes) * cell_size_; }
+  // The highest code of a column, and from one of its bins to the next.
+  int levels_of(int column) const { return n_bins_[column]; }
+  bool is_wide(int column) const { return wide_part_[column] >= 0; }
+  std::int64_t stride_of(int column) const {
+    return is_wide(column) ? cell_size_ : std::int64_t{lanes} * cell_size_;
+  }
   std::int64_t column_begin(int column) const {
+    if (const int part = wide_part_[column]; part >= 0) return first_[part];
     return first_[column / lanes] + static_cast<std::int64_t>(column % lanes) * cell_size_;
   }
 
  private:
   int cell_size_;
   std::vector<std::int64_t> first_;
+  std::vector<std::int32_t> n_bins_;
+  std::vector<int> wide_part_;  // of each column; -1: it has a lane in a group
 };
 
 // Adds the rows to the cells of groups [first, last), all of one tile. `rows` null: rows begin ..
@@ -41,7 +52,8 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
               std::int64_t* cells);
 
 // The same for all columns.
-void add_rows(const Codes& codes, const HistogramLayout& layout, const Channels& channels,
-              const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
+void add_rows(const Codes& codes, const Categories& categories, const HistogramLayout& layout,
+              const Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
+              std::int64_t* cells);
 
 }  // namespace weald

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "category_search.hpp"
 #include "kernels/kernels.hpp"
 #include "level_search.hpp"
 #include "parallel.hpp"
@@ -73,10 +74,12 @@ LargeVector<Code> columns_of(const Codes& codes, int n_threads) {
 
 }  // namespace
 
-HistogramTable::HistogramTable(const Codes& of_codes, int n_threads)
+HistogramTable::HistogramTable(const Codes& of_codes, Categories of_categories, int n_threads)
     : codes(of_codes),
-      bundles(of_codes, n_threads),
-      counted(bundles.any() ? bundles.codes() : of_codes) {
+      categories(std::move(of_categories)),
+      bundles(of_codes, categories, n_threads),
+      counted(bundles.any() ? bundles.codes() : of_codes),
+      counted_categories(bundles.any() ? bundles.categories(categories) : categories) {
   if (codes.n_rows * codes.n_columns <= columns_bytes) columns = columns_of(codes, n_threads);
 }
 
@@ -86,6 +89,8 @@ HistogramEngine::HistogramEngine(std::shared_ptr<const HistogramTable> table,
     : table_(std::move(table)),
       codes_(table_->codes),
       counted_(table_->counted),
+      categories_(table_->categories),
+      counted_categories_(table_->counted_categories),
       bundles_(table_->bundles),
       criterion_(criterion),
       limits_(limits),
@@ -95,8 +100,8 @@ HistogramEngine::HistogramEngine(std::shared_ptr<const HistogramTable> table,
 
 void HistogramEngine::start() {
   if (!layout_ || layout_->cell_size() != channels_.cell_size()) {
-    layout_.emplace(counted_, channels_.cell_size());
-    column_layout_.emplace(codes_, channels_.cell_size());
+    layout_.emplace(counted_, counted_categories_, channels_.cell_size());
+    column_layout_.emplace(codes_, categories_, channels_.cell_size());
     for (Expanded& one : expanded_)
       one.cells.assign(static_cast<std::size_t>(bundles_.any() ? column_layout_->size() : 0), 0);
     pool_.clear();
@@ -119,17 +124,16 @@ std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
   std::vector<int> slots(looks_on ? static_cast<std::size_t>(n_threads) : 0);
   for (int& slot : slots) slot = take_slot();
   std::vector<char> is_clear(slots.size(), 0);
-  const std::int64_t middle =
-      sapling_.rows.split(parent.begin, parent.end, test_of(parent.split), n_threads,
-                          [&](const Row* left, std::int64_t n_left, const Row* right,
-                              std::int64_t n_right, int worker) {
-                            if (!looks_on) return;
-                            std::int64_t* const cells = cells_of(slots[worker]);
-                            if (!std::exchange(is_clear[worker], 1))
-                              std::fill_n(cells, layout_->size(), 0);
-                            add_rows(counted_, *layout_, channels_, count_left ? left : right, 0,
-                                     count_left ? n_left : n_right, cells);
-                          });
+  const std::int64_t middle = sapling_.rows.split(
+      parent.begin, parent.end, test_of(parent.split), n_threads,
+      [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right,
+          int worker) {
+        if (!looks_on) return;
+        std::int64_t* const cells = cells_of(slots[worker]);
+        if (!std::exchange(is_clear[worker], 1)) std::fill_n(cells, layout_->size(), 0);
+        add_rows(counted_, counted_categories_, *layout_, channels_, count_left ? left : right, 0,
+                 count_left ? n_left : n_right, cells);
+      });
   for (std::size_t part = 0; part < slots.size(); ++part)
     if (!is_clear[part]) std::fill_n(cells_of(slots[part]), layout_->size(), 0);
   merge(slots);
@@ -143,21 +147,37 @@ bool HistogramEngine::is_left_lighter(int parent) const {
   return channels_.is_packed() ? packed_h(left) <= packed_h(total - left) : left <= total - left;
 }
 
-Partition::Test HistogramEngine::test_of(const Split& split) const {
+Partition::Test HistogramEngine::test_of(const Split& split) {
   const Code offset = split.missing_left ? 0 : 1;
-  const Code limit = static_cast<Code>(split.bin - offset);
-  const auto& columns = table_->columns;
-  if (!columns.empty()) return {columns.data() + split.column * codes_.n_rows, 1, offset, limit};
   const int g = split.column / lanes;
-  return {codes_.group(g) + split.column % lanes, codes_.stride(g), offset, limit};
+  Partition::Test test{codes_.group(g) + split.column % lanes, codes_.stride(g), offset,
+                       static_cast<Code>(split.bin - offset)};
+  if (const auto& columns = table_->columns; !columns.empty()) {
+    test.codes = columns.data() + split.column * codes_.n_rows;
+    test.stride = 1;
+  }
+  if (split.left_set.empty()) return test;
+  const int n_levels = column_layout_->levels_of(split.column);
+  sides_.assign(static_cast<std::size_t>(n_levels) + 1, split.missing_left);
+  for (int level = 0; level < n_levels; ++level)
+    sides_[level + 1] = in_set(split.left_set.data(), level);
+  test.goes_left = sides_.data();
+  const int wide = categories_.wide_place(split.column);
+  if (wide >= 0) test.wide_codes = categories_.wide[wide].codes;
+  return test;
 }
 
 void HistogramEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const {
-  walk_unseen_rows(tree, channels_.target().copies, codes_.n_rows, n_threads_, leaf_of_row,
-                   [&](Row row, std::int32_t node) {
-                     const Code code = codes_.at(row, tree.feature[node]);
-                     return code == 0 ? tree.missing_left[node] != 0 : code <= tree.code[node];
-                   });
+  walk_unseen_rows(
+      tree, channels_.target().copies, codes_.n_rows, n_threads_, leaf_of_row,
+      [&](Row row, std::int32_t node) {
+        const int column = tree.feature[node];
+        const int wide = categories_.wide_place(column);
+        const int code = wide < 0 ? codes_.at(row, column) : categories_.wide[wide].codes[row];
+        if (code == 0) return tree.missing_left[node] != 0;
+        const std::int32_t set = tree.category_set[node];
+        return set < 0 ? code <= tree.code[node] : in_set(tree.words_of(set), code - 1);
+      });
 }
 
 // ---- histograms ----
@@ -179,16 +199,16 @@ void HistogramEngine::give_slot(int slot) {
 // Adds the histograms of all slots to the first and gives the others back.
 void HistogramEngine::merge(const std::vector<int>& slots) {
   if (slots.size() < 2) return;
-  parallel_for(counted_.n_groups(), threads_for(0), [&](std::int64_t g, int) {
-    const std::int64_t begin = layout_->group_begin(static_cast<int>(g));
-    const std::int64_t end = layout_->group_end(static_cast<int>(g));
+  parallel_for(layout_->n_parts(), threads_for(0), [&](std::int64_t task, int) {
+    const int part = static_cast<int>(task);
+    const std::int64_t begin = layout_->part_begin(part), end = layout_->part_end(part);
     std::int64_t* const sum = cells_of(slots[0]);
-    for (std::size_t part = 1; part < slots.size(); ++part) {
-      const std::int64_t* const more = cells_of(slots[part]);
+    for (std::size_t other = 1; other < slots.size(); ++other) {
+      const std::int64_t* const more = cells_of(slots[other]);
       for (std::int64_t i = begin; i < end; ++i) sum[i] += more[i];
     }
   });
-  for (std::size_t part = 1; part < slots.size(); ++part) give_slot(slots[part]);
+  for (std::size_t other = 1; other < slots.size(); ++other) give_slot(slots[other]);
 }
 
 int HistogramEngine::threads_for(std::int64_t n_rows) const {
@@ -211,8 +231,8 @@ int HistogramEngine::fill_histogram(int node) {
   parallel_for(n_parts, n_threads, [&](std::int64_t part, int) {
     const std::int64_t begin = n * part / n_parts, end = n * (part + 1) / n_parts;
     std::fill_n(cells_of(slots[part]), layout.size(), 0);
-    add_rows(counted_, layout, channels_, all_rows ? nullptr : rows + begin, begin, end - begin,
-             cells_of(slots[part]));
+    add_rows(counted_, counted_categories_, layout, channels_, all_rows ? nullptr : rows + begin,
+             begin, end - begin, cells_of(slots[part]));
   });
   merge(slots);
   return slots[0];
@@ -246,18 +266,18 @@ HistogramEngine::Pair HistogramEngine::take_histograms(const Siblings& siblings)
   return pair;
 }
 
-void HistogramEngine::subtract_group(int g, const Pair& pair) {
-  const std::int64_t begin = layout_->group_begin(g);
+void HistogramEngine::subtract_part(int part, const Pair& pair) {
+  const std::int64_t begin = layout_->part_begin(part);
   kernels().subtract(cells_of_node(pair.rest) + begin, cells_of_node(pair.counted) + begin,
-                     layout_->group_end(g) - begin);
+                     layout_->part_end(part) - begin);
 }
 
 // Where bundles are counted, subtracts and adds up the columns' own cells before they are searched.
 void HistogramEngine::make_ready(const Pair& pair) {
   if (!bundles_.any()) return;
   if (pair.subtract)
-    parallel_for(counted_.n_groups(), threads_for(0),
-                 [&](std::int64_t g, int) { subtract_group(static_cast<int>(g), pair); });
+    parallel_for(layout_->n_parts(), threads_for(0),
+                 [&](std::int64_t part, int) { subtract_part(static_cast<int>(part), pair); });
   const int nodes[2] = {pair.wants_counted ? pair.counted : -1, pair.wants_rest ? pair.rest : -1};
   parallel_for(2, threads_for(0), [&](std::int64_t i, int) {
     expanded_[i].node = nodes[i];
@@ -285,27 +305,51 @@ void HistogramEngine::search(const Siblings& siblings) {
 }
 
 template <Criterion C>
-void HistogramEngine::search_wide(const Pair& pair) {
+Split HistogramEngine::best_of_part(int node, int part) {
   const HistogramLayout& layout = *column_layout_;
-  const auto n_groups = static_cast<std::size_t>(codes_.n_groups());
-  std::vector<Split> found_counted(n_groups), found_rest(n_groups);
-  const auto look = [&](int node, int g, Split& best) {
-    SplitSearch<C> search(channels_, limits_, sapling_.totals_of(node));
-    const std::int64_t* const cells = columns_of_node(node);
-    for (int column = g * lanes; column < g * lanes + codes_.lanes_of(g); ++column)
-      search.try_column(column, cells + layout.column_begin(column), layout.bin_stride(),
-                        codes_.n_bins[column], best);
+  const std::int64_t* const cells = columns_of_node(node);
+  const std::int64_t* const totals = sapling_.totals_of(node);
+  SplitSearch<C> search(channels_, limits_, totals);
+  Split best;
+  const auto try_levels = [&](int column) {
+    WideLevels<C> levels(channels_, limits_, totals);
+    CategoryBest sets = CategorySearch(levels, limits_.category)
+                            .look(cells + layout.column_begin(column), layout.stride_of(column),
+                                  layout.levels_of(column), nullptr, 0);
+    if (sets.score > best.gain)
+      best = {sets.score, column, 0, sets.missing_left, 0.0, std::move(sets.left)};
   };
-  parallel_for(codes_.n_groups(), threads_for(0), [&](std::int64_t task, int) {
-    const int g = static_cast<int>(task);
-    if (pair.subtract && !bundles_.any()) subtract_group(g, pair);
-    if (pair.wants_counted) look(pair.counted, g, found_counted[g]);
-    if (pair.wants_rest) look(pair.rest, g, found_rest[g]);
+  if (part >= codes_.n_groups()) {
+    try_levels(categories_.wide[part - codes_.n_groups()].column);
+    return best;
+  }
+  for (int column = part * lanes; column < part * lanes + codes_.lanes_of(part); ++column) {
+    if (layout.is_wide(column)) continue;
+    if (categories_.holds(column))
+      try_levels(column);
+    else
+      search.try_column(column, cells + layout.column_begin(column), layout.stride_of(column),
+                        codes_.n_bins[column], best);
+  }
+  return best;
+}
+
+template <Criterion C>
+void HistogramEngine::search_wide(const Pair& pair) {
+  const int n_parts = column_layout_->n_parts();
+  std::vector<Split> found_counted(static_cast<std::size_t>(n_parts)), found_rest(found_counted);
+  parallel_for(n_parts, threads_for(0), [&](std::int64_t task, int) {
+    const int part = static_cast<int>(task);
+    if (pair.subtract && !bundles_.any()) subtract_part(part, pair);
+    if (pair.wants_counted) found_counted[part] = best_of_part<C>(pair.counted, part);
+    if (pair.wants_rest) found_rest[part] = best_of_part<C>(pair.rest, part);
   });
   const auto best_of = [](const std::vector<Split>& found) {
     Split best;
-    for (const Split& split : found)
-      if (split.gain > best.gain) best = split;
+    for (const Split& split : found) {
+      const bool ties = split.found() && split.gain == best.gain && split.column < best.column;
+      if (split.gain > best.gain || ties) best = split;
+    }
     return best;
   };
   settle(pair.counted, best_of(found_counted));
@@ -313,17 +357,19 @@ void HistogramEngine::search_wide(const Pair& pair) {
 }
 
 void HistogramEngine::search_packed(const Pair& pair) {
-  const auto n_groups = static_cast<std::size_t>(codes_.n_groups());
-  std::vector<LaneBests> found_counted(n_groups), found_rest(n_groups);
+  const int n_parts = column_layout_->n_parts();
+  std::vector<LaneBests> found_counted(static_cast<std::size_t>(n_parts));
+  std::vector<LaneBests> found_rest(static_cast<std::size_t>(n_parts));
   const auto search_of = [&](int node) {
-    return PackedSearch(codes_, *column_layout_, channels_, limits_, sapling_.totals_of(node)[0]);
+    return PackedSearch(codes_, categories_, *column_layout_, channels_, limits_,
+                        sapling_.totals_of(node)[0]);
   };
-  parallel_for(codes_.n_groups(), threads_for(0), [&](std::int64_t task, int) {
-    const int g = static_cast<int>(task);
-    const auto look = [&](int node) { return search_of(node).look(g, columns_of_node(node)); };
-    if (pair.subtract && !bundles_.any()) subtract_group(g, pair);
-    if (pair.wants_counted) found_counted[g] = look(pair.counted);
-    if (pair.wants_rest) found_rest[g] = look(pair.rest);
+  parallel_for(n_parts, threads_for(0), [&](std::int64_t task, int) {
+    const int part = static_cast<int>(task);
+    const auto look = [&](int node) { return search_of(node).look(part, columns_of_node(node)); };
+    if (pair.subtract && !bundles_.any()) subtract_part(part, pair);
+    if (pair.wants_counted) found_counted[part] = look(pair.counted);
+    if (pair.wants_rest) found_rest[part] = look(pair.rest);
   });
   const auto decide = [&](int node, const std::vector<LaneBests>& found) {
     return search_of(node).decide(found, columns_of_node(node), sapling_.rows_of(node),
@@ -354,10 +400,15 @@ void HistogramEngine::settle(int i, const Split& found) {
     const HistogramLayout& layout = *column_layout_;
     const std::int64_t* const cells = columns_of_node(i) + layout.column_begin(found.column);
     node.left_totals.assign(static_cast<std::size_t>(layout.cell_size()), 0);
+    const std::int64_t stride = layout.stride_of(found.column);
+    const auto add = [&](int bin) {
+      for (int c = 0; c < layout.cell_size(); ++c) node.left_totals[c] += cells[bin * stride + c];
+    };
     // Where no row is missing, bin 0 is an empty cell.
-    for (int bin = found.missing_left ? 0 : 1; bin <= found.bin; ++bin)
-      for (int c = 0; c < layout.cell_size(); ++c)
-        node.left_totals[c] += cells[bin * layout.bin_stride() + c];
+    if (found.missing_left) add(0);
+    const bool has_set = !found.left_set.empty();
+    for (int bin = 1; bin <= (has_set ? layout.levels_of(found.column) : found.bin); ++bin)
+      if (!has_set || in_set(found.left_set.data(), bin - 1)) add(bin);
   }
   const auto in_use = static_cast<std::int64_t>(pool_.size() - free_slots_.size());
   const bool too_many = in_use > 2 && in_use * layout_->size() * 8 > pool_bytes;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bundles.hpp"
+#include "categories.hpp"
 #include "histogram.hpp"
 #include "memory.hpp"
 #include "shared.hpp"
@@ -18,11 +19,13 @@ namespace weald {
 
 // What engines on one table share: nothing of it changes from tree to tree.
 struct HistogramTable {
-  HistogramTable(const Codes& of_codes, int n_threads);
+  HistogramTable(const Codes& of_codes, Categories of_categories, int n_threads);
 
   Codes codes;
+  Categories categories;
   Bundles bundles;
-  Codes counted;              // what histograms count: the codes, or the bundles if there are any
+  Codes counted;  // what histograms count: the codes, or the bundles if there are any
+  Categories counted_categories;
   LargeVector<Code> columns;  // the codes column by column, for sending rows; empty: too large
 };
 
@@ -49,12 +52,14 @@ class HistogramEngine : public SplitEngine {
   template <Criterion C>
   void search_wide(const Pair& pair);
   void search_packed(const Pair& pair);
-  void subtract_group(int g, const Pair& pair);
+  template <Criterion C>
+  Split best_of_part(int node, int part);
+  void subtract_part(int part, const Pair& pair);
   void make_ready(const Pair& pair);
   void settle(int node, const Split& found);
 
   bool is_left_lighter(int parent) const;
-  Partition::Test test_of(const Split& split) const;
+  Partition::Test test_of(const Split& split);
   std::int64_t* cells_of_node(int node) { return cells_of(slot_of_[node]); }
   const std::int64_t* columns_of_node(int node);
   std::int64_t* cells_of(int slot) { return pool_[slot].data(); }
@@ -66,6 +71,7 @@ class HistogramEngine : public SplitEngine {
 
   std::shared_ptr<const HistogramTable> table_;
   const Codes &codes_, &counted_;
+  const Categories &categories_, &counted_categories_;
   const Bundles& bundles_;
   std::string_view criterion_;
   const SplitLimits& limits_;
@@ -82,8 +88,9 @@ class HistogramEngine : public SplitEngine {
     int node = -1;
     std::vector<std::int64_t> cells;
   };
-  Expanded expanded_[2];  // with bundles: the columns' cells of the nodes being searched
-  int sent_slot_ = -1;    // of the histogram counted while rows were sent; -1: none
+  Expanded expanded_[2];             // with bundles: the columns' cells of the nodes being searched
+  std::vector<std::uint8_t> sides_;  // of each code of the column that sends rows, if it has sets
+  int sent_slot_ = -1;               // of the histogram counted while rows were sent; -1: none
 };
 
 }  // namespace weald

@@ -35,8 +35,8 @@ std::vector<int> LevelSearch::run(std::string_view criterion, const std::vector<
 
 // The histogram of a node's rows over the columns of one group.
 void LevelSearch::fill(int group, int node, std::int64_t* cells) const {
-  const std::int64_t begin = layout_.group_begin(group);
-  std::fill_n(cells + begin, layout_.group_end(group) - begin, 0);
+  const std::int64_t begin = layout_.part_begin(group);
+  std::fill_n(cells + begin, layout_.part_end(group) - begin, 0);
   add_rows(codes_, layout_, group, group + 1, channels_, sapling_.rows_of(node), 0,
            sapling_.nodes[node].n_rows(), cells);
 }
@@ -62,7 +62,7 @@ Split LevelSearch::best_of_group(int group, const std::vector<int>& nodes,
         // Missing values alone on the left are, turned round, missing values alone on the right.
         if (all.n_nodes == 0 || (missing_left && !all.has_values_left)) continue;
         if (all.gain > best.gain && judge.is_worth(all.gain, all.children))
-          best = {all.gain, first + lane, bin, missing_left};
+          best = {all.gain, first + lane, bin, missing_left, 0.0, {}};
       }
   return best;
 }
@@ -87,7 +87,7 @@ void LevelSearch::tally(int column, int node, const std::int64_t* missing,
   if (has_missing) to_left = judge.judge(missing);
   bool has_values = false;
   for (int bin = 1; bin <= n_bins; ++bin) {
-    const std::int64_t* const cell = missing + bin * layout_.bin_stride();
+    const std::int64_t* const cell = missing + bin * layout_.stride_of(column);
     if (judge.any_of(cell)) {
       has_values = true;
       for (int c = 0; c < size; ++c) left[c] += cell[c];
@@ -102,8 +102,9 @@ void LevelSearch::tally(int column, int node, const std::int64_t* missing,
 
 std::vector<std::int64_t> LevelSearch::values_up_to(int bin, const std::int64_t* missing) const {
   std::vector<std::int64_t> sums(static_cast<std::size_t>(channels_.cell_size()));
+  const std::int64_t stride = std::int64_t{lanes} * layout_.cell_size();
   for (int b = 1; b <= bin; ++b)
-    for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += missing[b * layout_.bin_stride() + c];
+    for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += missing[b * stride + c];
   return sums;
 }
 

@@ -39,11 +39,14 @@ class Partition {
   // Into how many blocks `split` cuts so many rows: no more workers than that take part.
   static std::int64_t n_blocks(std::int64_t n_rows) { return (n_rows + block - 1) / block; }
 
-  // How a row is sent: left if codes[row * stride] - offset <= limit, without sign.
+  // How a row is sent: left if codes[row * stride] - offset <= limit, without sign; or, where a
+  // column has sets, as `goes_left` says of its code, which may be one of the wide codes.
   struct Test {
     const Code* codes;
     std::int64_t stride;
     Code offset, limit;
+    const std::uint8_t* goes_left = nullptr;
+    const std::uint16_t* wide_codes = nullptr;
   };
 
   // Moves the rows of [begin, end) that go left to the front and returns where the right ones
@@ -61,8 +64,7 @@ class Partition {
     parallel_for(n_blocks, n_threads, [&](std::int64_t b, int worker) {
       const std::int64_t from = begin + b * block, size = std::min(block, end - from);
       Row* const sent = spare_.data() + from;
-      const std::int64_t n_left = kernels().partition(test.codes, test.stride, test.offset,
-                                                      test.limit, rows_.data() + from, size, sent);
+      const std::int64_t n_left = send(test, rows_.data() + from, size, sent);
       lefts_[b + 1] = n_left;
       visit(sent, n_left, sent + n_left, size - n_left, worker);
     });
@@ -81,6 +83,33 @@ class Partition {
 
  private:
   static constexpr std::int64_t block = 8192;
+
+  static std::int64_t send(const Test& test, const Row* rows, std::int64_t n, Row* sent) {
+    if (!test.goes_left)
+      return kernels().partition(test.codes, test.stride, test.offset, test.limit, rows, n, sent);
+    if (test.wide_codes) return send_by_sides(test.wide_codes, 1, test.goes_left, rows, n, sent);
+    return send_by_sides(test.codes, test.stride, test.goes_left, rows, n, sent);
+  }
+
+  // As kernels().partition does, with a side for every code.
+  template <class AnyCode>
+  static std::int64_t send_by_sides(const AnyCode* codes, std::int64_t stride,
+                                    const std::uint8_t* goes_left, const Row* rows, std::int64_t n,
+                                    Row* sent) {
+    constexpr std::int64_t soon = 48;
+    Row* left = sent;
+    Row* right = sent + n - 1;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (i + soon < n) __builtin_prefetch(codes + rows[i + soon] * stride);
+      const Row row = rows[i];
+      const bool is_left = goes_left[codes[row * stride]] != 0;
+      *left = row;
+      *right = row;
+      left += is_left;
+      right -= !is_left;
+    }
+    return left - sent;
+  }
 
   std::int64_t n_rows_ = 0;  // of the table
   LargeVector<Row> rows_, spare_;

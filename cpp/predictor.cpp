@@ -19,8 +19,24 @@ constexpr std::uint64_t nan_bits = 0x7ff8000000000000;
 double leaf_mark(std::int32_t leaf) {
   return std::bit_cast<double>(nan_bits | static_cast<std::uint32_t>(leaf));
 }
-std::int32_t leaf_of_mark(double mark) {
+double set_mark(std::int32_t set) { return -leaf_mark(set); }
+bool is_set_mark(double mark) {
+  return (std::bit_cast<std::uint64_t>(mark) & ~std::uint64_t{0xffffffff}) ==
+         (nan_bits | std::uint64_t{1} << 63);
+}
+// The number that a mark carries.
+std::int32_t number_of_mark(double mark) {
   return static_cast<std::int32_t>(std::bit_cast<std::uint64_t>(mark) & 0xffffffff);
+}
+
+// Codes of a column of levels: one more than the level, 0 for what is none.
+template <class T>
+void encode_levels(const T* x, std::int64_t n, Code* out) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const bool in_range = x[i] >= T{0} && x[i] < T{max_value_bins};
+    const int level = in_range ? static_cast<int>(x[i]) : -1;
+    out[i] = static_cast<Code>(in_range && static_cast<T>(level) == x[i] ? level + 1 : 0);
+  }
 }
 
 template <class T>
@@ -34,10 +50,14 @@ void encode(const T* x, std::int64_t n, const PaddedCuts<T>& cuts, Code* out) {
 // Where a walk goes from `at`: the left child is the next node, a leaf its own.
 //
 // Not `?:`, which compilers turn into a branch that is mispredicted half of the time.
-template <class Node, class T>
-std::int32_t next_node(const Node& node, std::int32_t at, const T* row, std::int64_t stride) {
+template <bool has_sets, class Node, class T>
+std::int32_t next_node(const Forest& forest, const Node& node, std::int32_t at, const T* row,
+                       std::int64_t stride) {
   const auto x = static_cast<double>(row[(node.feature >> 1) * stride]);
-  const std::int32_t goes_left = (x <= node.threshold) | ((x != x) & (node.feature & 1));
+  std::int32_t goes_left = (x <= node.threshold) | ((x != x) & (node.feature & 1));
+  if constexpr (has_sets)
+    if (is_set_mark(node.threshold))
+      goes_left = forest.sends_left(number_of_mark(node.threshold), x, node.feature & 1);
   return node.right + ((at + 1 - node.right) & -goes_left);
 }
 
@@ -51,8 +71,8 @@ Predictor::Predictor(const Forest& forest, std::int64_t n_columns) : forest_(for
         nodes_[i] = {leaf_mark(forest.right[i]), 0,
                      static_cast<std::int32_t>(i - forest.first_node[t])};
       else
-        nodes_[i] = {forest.threshold[i], 2 * forest.feature[i] + (forest.missing_left[i] != 0),
-                     forest.right[i]};
+        nodes_[i] = {forest.set_of(i) < 0 ? forest.threshold[i] : set_mark(forest.set_of(i)),
+                     2 * forest.feature[i] + (forest.missing_left[i] != 0), forest.right[i]};
     }
   }
   values_.resize(static_cast<std::size_t>(forest.n_leaves * forest.n_values));
@@ -69,12 +89,21 @@ void Predictor::prepare_masks(std::int64_t n_columns) {
   for (std::int64_t t = 0; t < forest_.n_trees; ++t)
     if (forest_.first_leaf[t + 1] - forest_.first_leaf[t] > max_mask_leaves) return;
   std::vector<std::vector<double>> thresholds(static_cast<std::size_t>(n_columns));
-  for (std::int64_t i = 0; i < forest_.n_nodes; ++i)
-    if (forest_.feature[i] >= 0) thresholds[forest_.feature[i]].push_back(forest_.threshold[i]);
+  std::vector<std::uint8_t> has_threshold(static_cast<std::size_t>(n_columns), 0);
+  std::vector<std::uint8_t> is_used(static_cast<std::size_t>(n_columns), 0);
+  for (std::int64_t i = 0; i < forest_.n_nodes; ++i) {
+    const std::int32_t column = forest_.feature[i];
+    if (column < 0) continue;
+    is_used[column] = 1;
+    if (forest_.set_of(i) >= 0) continue;
+    has_threshold[column] = 1;
+    thresholds[column].push_back(forest_.threshold[i]);
+  }
+  if (!prepare_sets(has_threshold)) return;
   std::vector<std::int32_t> slot(static_cast<std::size_t>(n_columns), -1);
   for (std::int64_t column = 0; column < n_columns; ++column) {
     auto& cuts = thresholds[column];
-    if (cuts.empty()) continue;
+    if (!is_used[column]) continue;
     std::sort(cuts.begin(), cuts.end());
     cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
     if (cuts.size() >= max_value_bins) return;
@@ -85,21 +114,48 @@ void Predictor::prepare_masks(std::int64_t n_columns) {
   mask_nodes_.resize(static_cast<std::size_t>(forest_.n_nodes));
   for (std::int64_t i = 0; i < forest_.n_nodes; ++i) {
     if (forest_.feature[i] < 0) {
-      mask_nodes_[i] = {-1, 0, 0, static_cast<Code>(forest_.right[i])};
+      mask_nodes_[i] = {-1, 0, 0, static_cast<Code>(forest_.right[i]), -1};
+      continue;
+    }
+    if (const std::int32_t set = forest_.set_of(i); set >= 0) {
+      mask_nodes_[i] = {slot[forest_.feature[i]], forest_.right[i], 0, 0, set};
       continue;
     }
     const auto& cuts = thresholds[forest_.feature[i]];
     const auto at = std::lower_bound(cuts.begin(), cuts.end(), forest_.threshold[i]);
     const Code offset = forest_.missing_left[i] ? 0 : 1;
     mask_nodes_[i] = {slot[forest_.feature[i]], forest_.right[i], offset,
-                      static_cast<Code>(at - cuts.begin() + 1 - offset)};
+                      static_cast<Code>(at - cuts.begin() + 1 - offset), -1};
   }
   for (std::int64_t t = 0; t < forest_.n_trees; ++t)
     mask_trees_.push_back({mask_nodes_.data() + forest_.first_node[t],
                            static_cast<int>(forest_.first_node[t + 1] - forest_.first_node[t]),
                            values_.data() + forest_.first_leaf[t] * forest_.n_values,
-                           std::max(forest_.output[t], 0)});
+                           std::max(forest_.output[t], 0), code_sets_.data()});
   has_masks_ = true;
+}
+
+// Sets of codes, one more than the levels; false if a set has more levels than a byte has codes, or
+// a column has sets here and thresholds there.
+bool Predictor::prepare_sets(const std::vector<std::uint8_t>& has_threshold) {
+  code_sets_.resize(static_cast<std::size_t>(forest_.n_sets));
+  for (std::int64_t i = 0; i < forest_.n_nodes; ++i) {
+    const std::int32_t set = forest_.set_of(i);
+    if (set < 0) continue;
+    if (has_threshold[forest_.feature[i]]) return false;
+    const bool missing_left = forest_.missing_left[i] != 0;
+    const std::int64_t n_levels = (forest_.first_word[set + 1] - forest_.first_word[set]) * 64;
+    CodeSet& codes = code_sets_[set];
+    codes = {};
+    for (std::int64_t code = 0; code <= std::max<std::int64_t>(n_levels, max_value_bins); ++code) {
+      const bool left = code == 0
+                            ? missing_left
+                            : forest_.sends_left(set, static_cast<double>(code - 1), missing_left);
+      if (code > max_value_bins && left != missing_left) return false;
+      if (code <= max_value_bins && left) codes.words[code / 64] |= std::uint64_t{1} << code % 64;
+    }
+  }
+  return true;
 }
 
 template <class T>
@@ -135,7 +191,11 @@ void Predictor::predict_masks(const Table<T>& table, const std::vector<PaddedCut
     for (std::size_t slot = 0; slot < used_columns_.size(); ++slot) {
       T values[mask_rows] = {};
       for (std::int64_t i = 0; i < n; ++i) values[i] = table.at(at + i, used_columns_[slot]);
-      encode(values, mask_rows, cuts[slot], codes + slot * mask_rows);
+      Code* const out = codes + slot * mask_rows;
+      if (thresholds_[slot].empty())
+        encode_levels(values, mask_rows, out);
+      else
+        encode(values, mask_rows, cuts[slot], out);
     }
     for (int k = 0; k < n_outputs; ++k)
       std::fill_n(sums.data() + k * mask_rows, mask_rows, forest_.base_score[k]);
@@ -150,6 +210,12 @@ void Predictor::predict_masks(const Table<T>& table, const std::vector<PaddedCut
 // trees. Rows walk side by side, so that one waits for memory while others go on; of rows too few
 // for that each walks several trees at once.
 template <class T, class Visit>
+void Predictor::walk_any(const Table<T>& table, std::int64_t begin, std::int64_t end,
+                         Visit&& visit) const {
+  forest_.n_sets > 0 ? walk<true>(table, begin, end, visit) : walk<false>(table, begin, end, visit);
+}
+
+template <bool has_sets, class T, class Visit>
 void Predictor::walk(const Table<T>& table, std::int64_t begin, std::int64_t end,
                      Visit&& visit) const {
   const std::int64_t rest = end - (end - begin) % together;
@@ -162,19 +228,20 @@ void Predictor::walk(const Table<T>& table, std::int64_t begin, std::int64_t end
       for (std::int32_t moved = 1; moved != 0;) {
         moved = 0;
         for (int i = 0; i < together; ++i) {
-          const std::int32_t next = next_node(nodes[at[i]], at[i], rows[i], table.column_stride);
+          const std::int32_t next =
+              next_node<has_sets>(forest_, nodes[at[i]], at[i], rows[i], table.column_stride);
           moved |= next ^ at[i];
           at[i] = next;
         }
       }
       for (int i = 0; i < together; ++i)
-        visit(tree, first + i, leaf_of_mark(nodes[at[i]].threshold));
+        visit(tree, first + i, number_of_mark(nodes[at[i]].threshold));
     }
   }
-  for (std::int64_t row = rest; row < end; ++row) walk_row(table, row, visit);
+  for (std::int64_t row = rest; row < end; ++row) walk_row<has_sets>(table, row, visit);
 }
 
-template <class T, class Visit>
+template <bool has_sets, class T, class Visit>
 void Predictor::walk_row(const Table<T>& table, std::int64_t row, Visit&& visit) const {
   const T* const values = table.data + row * table.row_stride;
   for (std::int64_t first = 0; first < forest_.n_trees; first += together) {
@@ -187,12 +254,13 @@ void Predictor::walk_row(const Table<T>& table, std::int64_t row, Visit&& visit)
     for (std::int32_t moved = 1; moved != 0;) {
       moved = 0;
       for (int i = 0; i < together; ++i) {
-        const std::int32_t next = next_node(trees[i][at[i]], at[i], values, table.column_stride);
+        const std::int32_t next =
+            next_node<has_sets>(forest_, trees[i][at[i]], at[i], values, table.column_stride);
         moved |= next ^ at[i];
         at[i] = next;
       }
     }
-    for (int i = 0; i < n; ++i) visit(first + i, row, leaf_of_mark(trees[i][at[i]].threshold));
+    for (int i = 0; i < n; ++i) visit(first + i, row, number_of_mark(trees[i][at[i]].threshold));
   }
 }
 
@@ -202,7 +270,7 @@ void Predictor::predict_walk(const Table<T>& table, std::int64_t begin, std::int
   const int n_outputs = forest_.n_outputs, n_values = forest_.n_values;
   for (std::int64_t row = begin; row < end; ++row)
     std::copy(forest_.base_score, forest_.base_score + n_outputs, scores + row * n_outputs);
-  walk(table, begin, end, [&](std::int64_t tree, std::int64_t row, std::int32_t leaf) {
+  walk_any(table, begin, end, [&](std::int64_t tree, std::int64_t row, std::int32_t leaf) {
     const double* const value = values_.data() + (forest_.first_leaf[tree] + leaf) * n_values;
     double* const score = scores + row * n_outputs + std::max(forest_.output[tree], 0);
     for (int k = 0; k < n_values; ++k) score[k] += value[k];
@@ -213,10 +281,10 @@ template <class T>
 void Predictor::apply(const Table<T>& table, std::int32_t* leaves, int n_threads) const {
   const std::int64_t n_blocks = (table.n_rows + row_block - 1) / row_block;
   parallel_for(n_blocks, n_threads, [&](std::int64_t task, int) {
-    walk(table, task * row_block, std::min(table.n_rows, (task + 1) * row_block),
-         [&](std::int64_t tree, std::int64_t row, std::int32_t leaf) {
-           leaves[row * forest_.n_trees + tree] = leaf;
-         });
+    walk_any(table, task * row_block, std::min(table.n_rows, (task + 1) * row_block),
+             [&](std::int64_t tree, std::int64_t row, std::int32_t leaf) {
+               leaves[row * forest_.n_trees + tree] = leaf;
+             });
   });
 }
 

@@ -31,7 +31,8 @@ class Predictor {
   bool has_masks() const { return has_masks_; }
 
  private:
-  // A leaf sends every row to itself: its threshold is a NaN, which carries the leaf's number.
+  // A leaf sends every row to itself: its threshold is a NaN, which carries the leaf's number. That
+  // of a node with a set is a negative NaN, which carries the set's.
   struct WalkNode {
     double threshold;
     std::int32_t feature;  // twice the column, plus one if missing values go left
@@ -39,16 +40,19 @@ class Predictor {
   };
 
   void prepare_masks(std::int64_t n_columns);
+  bool prepare_sets(const std::vector<std::uint8_t>& has_threshold);
   template <class T>
   void predict_walk(const Table<T>& table, std::int64_t begin, std::int64_t end,
                     double* scores) const;
   template <class T>
   void predict_masks(const Table<T>& table, const std::vector<PaddedCuts<T>>& cuts,
                      std::int64_t begin, std::int64_t end, double* scores) const;
-  template <class T, class Visit>
+  template <bool has_sets, class T, class Visit>
   void walk(const Table<T>& table, std::int64_t begin, std::int64_t end, Visit&& visit) const;
-  template <class T, class Visit>
+  template <bool has_sets, class T, class Visit>
   void walk_row(const Table<T>& table, std::int64_t row, Visit&& visit) const;
+  template <class T, class Visit>
+  void walk_any(const Table<T>& table, std::int64_t begin, std::int64_t end, Visit&& visit) const;
 
   Forest forest_;
   std::vector<WalkNode> nodes_;
@@ -58,7 +62,8 @@ class Predictor {
   std::vector<MaskNode> mask_nodes_;
   std::vector<MaskTree> mask_trees_;
   std::vector<std::int32_t> used_columns_;
-  std::vector<std::vector<double>> thresholds_;  // of each used column, rising
+  std::vector<std::vector<double>> thresholds_;  // of each used column, rising; none: it has sets
+  std::vector<CodeSet> code_sets_;
 };
 
 }  // namespace weald

@@ -2,11 +2,18 @@
 
 #include <algorithm>
 
+#include "category_search.hpp"
+
 namespace weald {
 
-PackedSearch::PackedSearch(const Codes& codes, const HistogramLayout& layout,
-                           const Channels& channels, const SplitLimits& limits, std::int64_t total)
-    : codes_(codes), layout_(layout), channels_(channels), limits_(limits) {
+PackedSearch::PackedSearch(const Codes& codes, const Categories& categories,
+                           const HistogramLayout& layout, const Channels& channels,
+                           const SplitLimits& limits, std::int64_t total)
+    : codes_(codes),
+      categories_(categories),
+      layout_(layout),
+      channels_(channels),
+      limits_(limits) {
   const double step = channels.packed_weight_step();
   const auto min_count = static_cast<double>(limits.min_samples_leaf);
   node_.total = total;
@@ -19,41 +26,86 @@ PackedSearch::PackedSearch(const Codes& codes, const HistogramLayout& layout,
   node_.min_count = min_count;
 }
 
-LaneBests PackedSearch::look(int group, const std::int64_t* cells) const {
+LaneBests PackedSearch::look(int part, const std::int64_t* cells) const {
+  return look(part, cells, nullptr);
+}
+
+LaneBests PackedSearch::look(int part, const std::int64_t* cells,
+                             const std::int64_t* counts) const {
   LaneBests bests;
-  kernels().search_packed(cells + layout_.group_begin(group), nullptr, layout_.bins_of(group),
-                          node_, bests);
+  if (part < codes_.n_groups())
+    kernels().search_packed(cells + layout_.part_begin(part), counts, layout_.bins_of(part), node_,
+                            bests);
+  for (int lane = 0; lane < lanes_of(part); ++lane) {
+    const int column = column_of(part, lane);
+    if (!categories_.holds(column)) continue;
+    // A wide column is another part; here it has only a place.
+    const bool is_elsewhere = part < codes_.n_groups() && layout_.is_wide(column);
+    const CategoryBest best =
+        is_elsewhere ? CategoryBest{} : look_at_levels(part, lane, cells, counts);
+    bests.score[lane] = best.score;
+    bests.undecided[lane] = best.undecided;
+  }
   return bests;
+}
+
+CategoryBest PackedSearch::look_at_levels(int part, int lane, const std::int64_t* cells,
+                                          const std::int64_t* counts) const {
+  const int column = column_of(part, lane);
+  const std::int64_t stride = layout_.stride_of(column);
+  const int n_levels = layout_.levels_of(column);
+  std::int64_t total_count = counts ? 0 : -1;
+  for (int code = 0; counts && code <= n_levels; ++code)
+    total_count += counts[lane + code * stride];
+  PackedLevels levels(channels_, node_, total_count);
+  return CategorySearch(levels, limits_.category)
+      .look(cells + layout_.column_begin(column), stride, n_levels,
+            counts ? counts + lane : nullptr, stride);
+}
+
+// Copies in the cells of one part.
+std::vector<std::int64_t> PackedSearch::count_copies(int part, const Row* rows,
+                                                     std::int64_t n_rows) const {
+  std::vector<std::int64_t> counts(
+      static_cast<std::size_t>(layout_.part_end(part) - layout_.part_begin(part)), 0);
+  const std::int64_t* const copies = channels_.target().copies;
+  if (part < codes_.n_groups()) {
+    std::int64_t* const cells = counts.data();
+    kernels().add_packed(codes_, part, part + 1, copies, rows, 0, n_rows, &cells);
+  } else {
+    const std::uint16_t* const codes = categories_.wide[part - codes_.n_groups()].codes;
+    for (std::int64_t i = 0; i < n_rows; ++i)
+      counts[codes[rows[i]]] += copies ? copies[rows[i]] : 1;
+  }
+  return counts;
 }
 
 Split PackedSearch::decide(const std::vector<LaneBests>& bests, const std::int64_t* cells,
                            const Row* rows, std::int64_t n_rows) const {
   constexpr double none = -std::numeric_limits<double>::infinity();
+  const int n_parts = static_cast<int>(bests.size());
   double score = none;
-  for (int g = 0; g < codes_.n_groups(); ++g)
-    for (int lane = 0; lane < codes_.lanes_of(g); ++lane)
-      score = std::max(score, bests[g].score[lane]);
+  for (int part = 0; part < n_parts; ++part)
+    for (int lane = 0; lane < lanes_of(part); ++lane)
+      score = std::max(score, bests[part].score[lane]);
 
-  // Groups in which a cut that is not proven might win, with the copies in their cells.
+  // Parts in which a cut that is not proven might win, with the copies in their cells.
   std::vector<LaneBests> exact = bests;
   std::vector<std::vector<std::int64_t>> counts(exact.size());
-  for (int g = 0; g < codes_.n_groups(); ++g) {
-    const double* const open = bests[g].undecided;
-    const double most = *std::max_element(open, open + codes_.lanes_of(g));
+  for (int part = 0; part < n_parts; ++part) {
+    const double* const open = bests[part].undecided;
+    const double most = *std::max_element(open, open + lanes_of(part));
     if (most == none || most < score) continue;
-    counts[g].assign(static_cast<std::size_t>(layout_.group_end(g) - layout_.group_begin(g)), 0);
-    std::int64_t* const group_counts = counts[g].data();
-    kernels().add_packed(codes_, g, g + 1, channels_.target().copies, rows, 0, n_rows,
-                         &group_counts);
-    kernels().search_packed(cells + layout_.group_begin(g), group_counts, layout_.bins_of(g), node_,
-                            exact[g]);
-    for (int lane = 0; lane < codes_.lanes_of(g); ++lane)
-      score = std::max(score, exact[g].score[lane]);
+    counts[part] = count_copies(part, rows, n_rows);
+    exact[part] = look(part, cells, counts[part].data());
+    for (int lane = 0; lane < lanes_of(part); ++lane)
+      score = std::max(score, exact[part].score[lane]);
   }
   Split best;
   score = none;
-  for (int g = 0; g < codes_.n_groups(); ++g)
-    take(g, exact[g], cells, counts[g].empty() ? nullptr : counts[g].data(), score, best);
+  for (int part = 0; part < n_parts; ++part)
+    take(part, exact[part], cells, counts[part].empty() ? nullptr : counts[part].data(), score,
+         best);
   if (!best.found()) return best;
 
   const auto g = static_cast<double>(packed_g(node_.total));
@@ -67,29 +119,45 @@ Split PackedSearch::decide(const std::vector<LaneBests>& bests, const std::int64
   return worth ? best : Split{};
 }
 
+// Ties go to the lowest column.
+void PackedSearch::take(int part, const LaneBests& bests, const std::int64_t* cells,
+                        const std::int64_t* counts, double& score, Split& best) const {
+  for (int lane = 0; lane < lanes_of(part); ++lane) {
+    const int column = column_of(part, lane);
+    const bool ties = bests.score[lane] == score && best.found() && column < best.column;
+    if (!(bests.score[lane] > score) && !ties) continue;
+    score = bests.score[lane];
+    best = {};
+    best.column = column;
+    if (categories_.holds(column)) {
+      CategoryBest sets = look_at_levels(part, lane, cells, counts);
+      best.left_set = std::move(sets.left);
+      best.missing_left = sets.missing_left;
+    } else {
+      place(lane, bests.place[lane], cells, counts, best);
+    }
+  }
+}
+
 // Where copies were counted they, and not the sums, say whether a side holds rows: a row whose g
 // and h round to zero has none of the latter.
-void PackedSearch::take(int group, const LaneBests& bests, const std::int64_t* cells,
-                        const std::int64_t* counts, double& score, Split& best) const {
-  for (int lane = 0; lane < codes_.lanes_of(group); ++lane) {
-    if (!(bests.score[lane] > score)) continue;
-    score = bests.score[lane];
-    best.column = group * lanes + lane;
-    best.bin = static_cast<int>(bests.place[lane] / 2);
-    best.missing_left = bests.place[lane] % 2 != 0;
-    const std::int64_t* const column = cells + layout_.column_begin(best.column);
-    const std::int64_t* const copies = counts ? counts + lane : column;
-    const int n_bins = codes_.n_bins[best.column];
-    std::int64_t left = 0, values_right = 0;
-    for (int bin = 1; bin <= best.bin; ++bin) left += column[bin * layout_.bin_stride()];
-    for (int bin = best.bin + 1; bin <= n_bins; ++bin)
-      values_right |= column[bin * layout_.bin_stride()] | copies[bin * layout_.bin_stride()];
-    if ((column[0] | copies[0]) == 0) {
-      // No row is missing here: one that is when predicting goes with the heavier child.
-      best.missing_left = packed_h(left) >= packed_h(node_.total - left);
-    } else if (values_right == 0) {
-      best.bin = n_bins;
-    }
+void PackedSearch::place(int lane, std::int64_t place, const std::int64_t* cells,
+                         const std::int64_t* counts, Split& best) const {
+  best.bin = static_cast<int>(place / 2);
+  best.missing_left = place % 2 != 0;
+  const std::int64_t* const column = cells + layout_.column_begin(best.column);
+  const std::int64_t* const copies = counts ? counts + lane : column;
+  const std::int64_t stride = layout_.stride_of(best.column);
+  const int n_bins = codes_.n_bins[best.column];
+  std::int64_t left = 0, values_right = 0;
+  for (int bin = 1; bin <= best.bin; ++bin) left += column[bin * stride];
+  for (int bin = best.bin + 1; bin <= n_bins; ++bin)
+    values_right |= column[bin * stride] | copies[bin * stride];
+  if ((column[0] | copies[0]) == 0) {
+    // No row is missing here: one that is when predicting goes with the heavier child.
+    best.missing_left = packed_h(left) >= packed_h(node_.total - left);
+  } else if (values_right == 0) {
+    best.bin = n_bins;
   }
 }
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "categories.hpp"
 #include "channels.hpp"
 #include "criteria/criteria.hpp"
 #include "histogram.hpp"
@@ -17,17 +18,31 @@
 
 namespace weald {
 
+struct CategoryBest;
+
 // Rows of codes 1 .. bin go left; missing ones (code 0) go where `missing_left` says. A split of
 // present from missing values has all bins on the left and missing ones on the right.
-// An engine that knows values instead of codes tells the largest one that goes left.
+// An engine that knows values instead of codes tells the largest one that goes left. Of a column of
+// categories the levels of `left_set` go left, and missing ones as before.
 struct Split {
   double gain = -std::numeric_limits<double>::infinity();
   int column = -1;
   int bin = 0;
   bool missing_left = false;
   double threshold = 0.0;
+  LevelSet left_set = {};  // empty: the column has an order
 
   bool found() const { return column >= 0; }
+};
+
+// What keeps many levels from being learnt by heart. Rows are counted by their weight, in units of
+// the mean weight of a row.
+struct CategoryLimits {
+  int few = 4;              // up to so many levels there is nothing to guard against
+  double rare_rows = 10.0;  // fewer rows of a level in a node: it is not told apart from the others
+  double many = 64.0;       // a column of fewer levels needs proportionally fewer
+  double smooth_rows = 10.0;  // added to W of a level when levels are put in order
+  double l2_rows = 10.0;      // added to l2 when two sets are judged
 };
 
 struct SplitLimits {
@@ -35,6 +50,7 @@ struct SplitLimits {
   double min_child_weight = 0.0;      // W of each child
   std::int64_t min_samples_leaf = 1;  // copies in each child
   Penalty penalty;
+  CategoryLimits category;
 
   // A tree that grows until its leaves are pure splits also where nothing is gained.
   bool takes_any_gain() const { return min_gain == -std::numeric_limits<double>::infinity(); }
@@ -110,7 +126,7 @@ class SplitJudge {
     if (!is_worth(judged.gain, judged.children)) return;
     // A value missing only when predicting goes with the heavier child.
     const bool heavier_left = left[0] >= right_[0];
-    best = {judged.gain, column, bin, has_missing ? missing_left : heavier_left};
+    best = {judged.gain, column, bin, has_missing ? missing_left : heavier_left, 0.0, {}};
   }
 
   bool is_worth(double gain, double children) const {
@@ -178,14 +194,15 @@ class SplitSearch {
   std::vector<std::int64_t> left_, side_;
 };
 
-// The same search for the newton criterion on packed cells, eight columns at once.
+// The same search for the newton criterion on packed cells, eight columns at once. Columns of
+// categories are searched one by one (category_search.hpp); one of wide codes is a part by itself.
 class PackedSearch {
  public:
-  PackedSearch(const Codes& codes, const HistogramLayout& layout, const Channels& channels,
-               const SplitLimits& limits, std::int64_t total);
+  PackedSearch(const Codes& codes, const Categories& categories, const HistogramLayout& layout,
+               const Channels& channels, const SplitLimits& limits, std::int64_t total);
 
-  // The best cuts of a group's columns, given the node's cells.
-  LaneBests look(int group, const std::int64_t* cells) const;
+  // The best cuts of a part's columns, given the node's cells.
+  LaneBests look(int part, const std::int64_t* cells) const;
 
   // Joins the groups' cuts. Where one that is not proven to leave enough rows on both sides might
   // win, the group's rows are counted to decide it.
@@ -193,10 +210,22 @@ class PackedSearch {
                std::int64_t n_rows) const;
 
  private:
-  void take(int group, const LaneBests& bests, const std::int64_t* cells,
-            const std::int64_t* counts, double& score, Split& best) const;
+  int lanes_of(int part) const { return part < codes_.n_groups() ? codes_.lanes_of(part) : 1; }
+  int column_of(int part, int lane) const {
+    const int n_groups = codes_.n_groups();
+    return part < n_groups ? part * lanes + lane : categories_.wide[part - n_groups].column;
+  }
+  LaneBests look(int part, const std::int64_t* cells, const std::int64_t* counts) const;
+  CategoryBest look_at_levels(int part, int lane, const std::int64_t* cells,
+                              const std::int64_t* counts) const;
+  std::vector<std::int64_t> count_copies(int part, const Row* rows, std::int64_t n_rows) const;
+  void take(int part, const LaneBests& bests, const std::int64_t* cells, const std::int64_t* counts,
+            double& score, Split& best) const;
+  void place(int lane, std::int64_t place, const std::int64_t* cells, const std::int64_t* counts,
+             Split& best) const;
 
   const Codes& codes_;
+  const Categories& categories_;
   const HistogramLayout& layout_;
   const Channels& channels_;
   const SplitLimits& limits_;

@@ -15,13 +15,19 @@ namespace weald {
 struct Tree {
   std::vector<std::int32_t> feature;  // -1: a leaf
   std::vector<std::uint8_t> code;     // the highest code that goes left
-  std::vector<double> threshold;      // the largest value that goes left, if the engine knows it
-  std::vector<std::int32_t> right;    // an inner node's right child; a leaf's row in `value`
+  // A node that asks for a set of levels has its number here, others -1.
+  std::vector<std::int32_t> category_set;
+  std::vector<std::int64_t> first_word{0};  // [sets + 1]
+  std::vector<std::uint64_t> words;         // levels that go left: a bit for each
+  std::vector<double> threshold;    // the largest value that goes left, if the engine knows it
+  std::vector<std::int32_t> right;  // an inner node's right child; a leaf's row in `value`
   std::vector<std::uint8_t> missing_left;
   std::vector<double> weight;  // W of the node's rows
   std::vector<double> gain;    // 0 for leaves
   std::vector<double> value;   // [leaves][outputs]
   int n_outputs = 1;
+
+  const std::uint64_t* words_of(std::int32_t set) const { return words.data() + first_word[set]; }
 };
 
 // Writes a sapling that is done as arrays, and the leaf of every row it holds. Weights, gains and

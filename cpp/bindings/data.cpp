@@ -25,9 +25,47 @@ auto apply_cuts(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t> fir
   LargeVector<weald::Code> codes(
       static_cast<std::size_t>(weald::Codes::bytes(view.n_rows, view.n_columns)));
   run([&] {
-    weald::apply_cuts(view, cuts.data(), first.data(), codes.data(), checked_threads(n_threads));
+    weald::apply_cuts(view, cuts.data(), first.data(), codes.data(), view.n_columns, 0,
+                      checked_threads(n_threads));
   });
   return give(std::move(codes));
+}
+
+// Codes for a table whose columns come a few at a time.
+auto empty_codes(std::int64_t n_rows, std::int64_t n_columns) {
+  require(n_rows >= 1 && n_columns >= 1 && n_rows < std::numeric_limits<weald::Row>::max() &&
+              n_columns <= std::numeric_limits<std::int32_t>::max(),
+          "a table must have between 1 and 2^32 - 2 rows, and columns");
+  return give(
+      LargeVector<weald::Code>(static_cast<std::size_t>(weald::Codes::bytes(n_rows, n_columns))));
+}
+
+template <class T>
+void apply_cuts_into(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t> first,
+                     OutVector<weald::Code> codes, std::int64_t n_columns, std::int64_t begin,
+                     int n_threads) {
+  const auto view = table_of(table);
+  check_cuts(cuts, first, view.n_columns, weald::max_value_bins);
+  require(view.n_columns >= 1 && begin >= 0 && begin <= n_columns - view.n_columns &&
+              n_columns <= std::numeric_limits<std::int32_t>::max(),
+          "columns out of range");
+  require(static_cast<std::int64_t>(codes.shape(0)) == weald::Codes::bytes(view.n_rows, n_columns),
+          "codes must have one byte for every row and column, and seven more");
+  run([&] {
+    weald::apply_cuts(view, cuts.data(), first.data(), codes.data(), n_columns, begin,
+                      checked_threads(n_threads));
+  });
+}
+
+template <class T>
+void hash_more(AnyTable<T> table, OutMatrix<std::uint64_t> hashes, int n_threads) {
+  const auto view = table_of(table);
+  require(static_cast<std::int64_t>(hashes.shape(0)) == view.n_rows && hashes.shape(1) == 2,
+          "hashes must have two words per row");
+  run([&] {
+    weald::hash_more(view, reinterpret_cast<weald::Hash128*>(hashes.data()),
+                     checked_threads(n_threads));
+  });
 }
 
 template <class T>
@@ -79,8 +117,17 @@ void bind_data(nb::module_& m) {
         "n_threads"_a);
   m.def("apply_cuts", &apply_cuts<double>, "table"_a.noconvert(), "cuts"_a, "first"_a,
         "n_threads"_a);
+  m.def("empty_codes", &empty_codes, "n_rows"_a, "n_columns"_a);
+  m.def("apply_cuts_into", &apply_cuts_into<float>, "table"_a.noconvert(), "cuts"_a, "first"_a,
+        "codes"_a.noconvert(), "n_columns"_a, "begin"_a, "n_threads"_a);
+  m.def("apply_cuts_into", &apply_cuts_into<double>, "table"_a.noconvert(), "cuts"_a, "first"_a,
+        "codes"_a.noconvert(), "n_columns"_a, "begin"_a, "n_threads"_a);
   m.def("hash_rows", &hash_rows<float>, "table"_a.noconvert(), "target"_a, "n_threads"_a);
   m.def("hash_rows", &hash_rows<double>, "table"_a.noconvert(), "target"_a, "n_threads"_a);
+  m.def("hash_more", &hash_more<float>, "table"_a.noconvert(), "hashes"_a.noconvert(),
+        "n_threads"_a);
+  m.def("hash_more", &hash_more<double>, "table"_a.noconvert(), "hashes"_a.noconvert(),
+        "n_threads"_a);
   m.def("draw", &draw, "hashes"_a, "seed"_a, "member"_a, "purpose"_a);
 }
 

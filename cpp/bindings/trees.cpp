@@ -45,24 +45,30 @@ class TreeParams {
   weald::TreeParams params;
 };
 
-// A code past a column's bins would count outside its histogram.
-void check_codes(const weald::Codes& codes, int n_threads) {
+// A code past a column's bins would count outside its histogram. Tells which columns have code 0.
+std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads) {
   std::vector<weald::Code> most(static_cast<std::size_t>(codes.n_groups()) * weald::lanes, 0);
+  std::vector<weald::Code> least(most.size(), weald::max_value_bins);
   run([&] {
     weald::parallel_for(codes.n_groups(), n_threads, [&](std::int64_t task, int) {
       const int g = static_cast<int>(task);
       weald::Code* const top = most.data() + g * weald::lanes;
+      weald::Code* const low = least.data() + g * weald::lanes;
       const weald::Code* const group = codes.group(g);
       const std::int64_t stride = codes.stride(g);
       const int n_lanes = codes.lanes_of(g);
       typedef weald::Code Eight __attribute__((vector_size(weald::lanes)));
-      Eight most_of_lane = {};
+      Eight most_of_lane = {}, least_of_lane = ~most_of_lane;
       for (std::int64_t row = 0; row < codes.n_rows; ++row) {
         Eight here;
         std::memcpy(&here, group + row * stride, sizeof here);
         most_of_lane = here > most_of_lane ? here : most_of_lane;
+        least_of_lane = here < least_of_lane ? here : least_of_lane;
       }
-      for (int lane = 0; lane < n_lanes; ++lane) top[lane] = most_of_lane[lane];
+      for (int lane = 0; lane < n_lanes; ++lane) {
+        top[lane] = most_of_lane[lane];
+        low[lane] = least_of_lane[lane];
+      }
     });
   });
   for (int column = 0; column < codes.n_columns; ++column) {
@@ -70,6 +76,37 @@ void check_codes(const weald::Codes& codes, int n_threads) {
             "a column has between 1 and 255 bins");
     require(most[column] <= codes.n_bins[column], "a code lies outside its column's bins");
   }
+  std::vector<std::uint8_t> saw_missing(static_cast<std::size_t>(codes.n_columns));
+  for (int column = 0; column < codes.n_columns; ++column) saw_missing[column] = least[column] == 0;
+  return saw_missing;
+}
+
+// Which columns hold categories. Codes that need 16 bits come by themselves, with as many levels as
+// the highest of them says.
+weald::Categories checked(const weald::Codes& codes,
+                          const std::optional<Vector<std::uint8_t>>& is_category,
+                          const std::vector<std::int32_t>& wide_columns,
+                          const std::vector<Vector<std::uint16_t>>& wide_codes) {
+  weald::Categories categories;
+  require(wide_columns.size() == wide_codes.size(), "wide codes need their columns");
+  require(is_category.has_value() || wide_codes.empty(), "wide columns hold categories");
+  if (!is_category) return categories;
+  require(static_cast<std::int64_t>(is_category->shape(0)) == codes.n_columns,
+          "is_category must have one entry per column");
+  categories.is_category.assign(is_category->data(), is_category->data() + codes.n_columns);
+  int last = -1;
+  for (std::size_t w = 0; w < wide_codes.size(); ++w) {
+    const std::int32_t column = wide_columns[w];
+    require(column > last && column < codes.n_columns && categories.is_category[column] != 0,
+            "wide columns must be columns of categories, in rising order");
+    require(static_cast<std::int64_t>(wide_codes[w].shape(0)) == codes.n_rows,
+            "wide codes must have one entry per row");
+    const std::uint16_t* const begin = wide_codes[w].data();
+    const std::int32_t most = *std::max_element(begin, begin + codes.n_rows);
+    categories.wide.push_back({column, begin, std::max(most, 1)});
+    last = column;
+  }
+  return categories;
 }
 
 // Holds the table and the scratch space of the grower from tree to tree.
@@ -78,7 +115,8 @@ class Grower {
 
  public:
   Grower(Vector<weald::Code> codes, std::int64_t n_rows, Vector<std::int32_t> n_bins,
-         const TreeParams& params)
+         const TreeParams& params, std::optional<Vector<std::uint8_t>> is_category,
+         std::vector<std::int32_t> wide_columns, std::vector<Vector<std::uint16_t>> wide_codes)
       : params_(params), n_rows_(n_rows) {
     const auto n_columns = static_cast<std::int64_t>(n_bins.shape(0));
     require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
@@ -87,12 +125,16 @@ class Grower {
                 static_cast<std::int64_t>(codes.shape(0)) == weald::Codes::bytes(n_rows, n_columns),
             "codes must have one byte for every row and column, and seven more");
     const weald::Codes view{codes.data(), n_rows, static_cast<int>(n_columns), n_bins.data()};
-    check_codes(view, params_.params.n_threads);
+    saw_missing_ = check_codes(view, params_.params.n_threads);
+    require(!is_category || params_.params.growth != weald::Growth::symmetric,
+            "symmetric trees have no sets of levels");
+    weald::Categories categories = checked(view, is_category, wide_columns, wide_codes);
     held_.codes = std::move(codes);
     held_.n_bins = std::move(n_bins);
+    held_.wide_codes = std::move(wide_codes);
     run([&] {
-      const auto table =
-          std::make_shared<const weald::HistogramTable>(view, params_.params.n_threads);
+      const auto table = std::make_shared<const weald::HistogramTable>(view, std::move(categories),
+                                                                       params_.params.n_threads);
       const auto make = [this, table] {
         return std::make_unique<weald::Grower>(table, params_.criterion, params_.params);
       };
@@ -128,6 +170,8 @@ class Grower {
           std::make_unique<weald::Grove>(make, view.n_rows, static_cast<int>(view.n_columns), 1);
     });
   }
+
+  auto saw_missing() const { return give(std::vector<std::uint8_t>(saw_missing_)); }
 
   nb::dict grow(std::optional<Vector<double>> weight, std::optional<Matrix<double>> sums,
                 bool sums_per_weight, std::optional<Vector<std::int32_t>> classes, int n_classes,
@@ -204,6 +248,9 @@ class Grower {
       nb::dict result;
       result["feature"] = give(std::move(tree.feature));
       result["code"] = give(std::move(tree.code));
+      result["category_set"] = give(std::move(tree.category_set));
+      result["first_word"] = give(std::move(tree.first_word));
+      result["words"] = give(std::move(tree.words));
       result["threshold"] = give(std::move(tree.threshold));
       result["right"] = give(std::move(tree.right));
       result["missing_left"] = give(std::move(tree.missing_left));
@@ -217,12 +264,14 @@ class Grower {
 
   TreeParams params_;
   std::int64_t n_rows_ = 0;
+  std::vector<std::uint8_t> saw_missing_;
   struct {
     Vector<weald::Code> codes;
     Vector<std::int32_t> n_bins;
     std::variant<std::monostate, AnyTable<float>, AnyTable<double>> table;
     std::optional<Vector<double>> cuts;
     std::optional<Vector<std::int64_t>> first;
+    std::vector<Vector<std::uint16_t>> wide_codes;
   } held_;  // what the grower reads
   std::unique_ptr<weald::Grove> grove_;
 };
@@ -236,7 +285,8 @@ class Predictor {
             Vector<std::uint8_t> missing_left, Matrix<double> value,
             Vector<std::int64_t> first_node, Vector<std::int64_t> first_leaf,
             Vector<std::int32_t> output, Vector<double> tree_weight, Vector<double> base_score,
-            std::int64_t n_columns)
+            Vector<std::int32_t> category_set, Vector<std::int64_t> first_word,
+            Vector<std::uint64_t> words, std::int64_t n_columns)
       : feature_(std::move(feature)),
         threshold_(std::move(threshold)),
         right_(std::move(right)),
@@ -247,14 +297,18 @@ class Predictor {
         output_(std::move(output)),
         tree_weight_(std::move(tree_weight)),
         base_score_(std::move(base_score)),
+        category_set_(std::move(category_set)),
+        first_word_(std::move(first_word)),
+        words_(std::move(words)),
         n_columns_(n_columns) {
     const std::size_t n_nodes = feature_.shape(0), n_trees = output_.shape(0);
     require(threshold_.shape(0) == n_nodes && right_.shape(0) == n_nodes &&
-                missing_left_.shape(0) == n_nodes,
+                missing_left_.shape(0) == n_nodes && category_set_.shape(0) == n_nodes,
             "the arrays of nodes differ in length");
     require(first_node_.shape(0) == n_trees + 1 && first_leaf_.shape(0) == n_trees + 1 &&
                 tree_weight_.shape(0) == n_trees,
             "the arrays of trees differ in length");
+    require(first_word_.shape(0) >= 1, "the arrays of sets differ in length");
     require(base_score_.shape(0) >= 1 && value_.shape(1) >= 1, "a forest needs an output");
     forest_ = {feature_.data(),
                threshold_.data(),
@@ -270,7 +324,12 @@ class Predictor {
                tree_weight_.data(),
                static_cast<std::int64_t>(n_trees),
                base_score_.data(),
-               static_cast<int>(base_score_.shape(0))};
+               static_cast<int>(base_score_.shape(0)),
+               category_set_.data(),
+               first_word_.data(),
+               words_.data(),
+               static_cast<std::int64_t>(first_word_.shape(0)) - 1,
+               static_cast<std::int64_t>(words_.shape(0))};
     require(weald::is_sound(forest_, n_columns), "the arrays of the forest are damaged");
     predictor_ = std::make_unique<weald::Predictor>(forest_, n_columns);
   }
@@ -358,6 +417,9 @@ class Predictor {
   Vector<std::int64_t> first_node_, first_leaf_;
   Vector<std::int32_t> output_;
   Vector<double> tree_weight_, base_score_;
+  Vector<std::int32_t> category_set_;
+  Vector<std::int64_t> first_word_;
+  Vector<std::uint64_t> words_;
   std::int64_t n_columns_;
   weald::Forest forest_{};
   std::unique_ptr<weald::Predictor> predictor_;
@@ -380,14 +442,18 @@ void bind_trees(nb::module_& m) {
            "min_samples_split"_a, "min_samples_leaf"_a, "min_child_weight"_a, "min_gain"_a, "l2"_a,
            "n_threads"_a);
   nb::class_<Grower>(m, "Grower")
-      .def(nb::init<Vector<weald::Code>, std::int64_t, Vector<std::int32_t>, const TreeParams&>(),
-           "codes"_a, "n_rows"_a, "n_bins"_a, "params"_a)
+      .def(nb::init<Vector<weald::Code>, std::int64_t, Vector<std::int32_t>, const TreeParams&,
+                    std::optional<Vector<std::uint8_t>>, std::vector<std::int32_t>,
+                    std::vector<Vector<std::uint16_t>>>(),
+           "codes"_a, "n_rows"_a, "n_bins"_a, "params"_a, "is_category"_a.none(), "wide_columns"_a,
+           "wide_codes"_a)
       .def(nb::init<AnyTable<float>, std::optional<Vector<double>>,
                     std::optional<Vector<std::int64_t>>, const TreeParams&>(),
            "table"_a.noconvert(), "cuts"_a.none(), "first"_a.none(), "params"_a)
       .def(nb::init<AnyTable<double>, std::optional<Vector<double>>,
                     std::optional<Vector<std::int64_t>>, const TreeParams&>(),
            "table"_a.noconvert(), "cuts"_a.none(), "first"_a.none(), "params"_a)
+      .def("saw_missing", &Grower::saw_missing)
       .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),
            "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
            "leaf_of_row"_a.noconvert())
@@ -398,10 +464,11 @@ void bind_trees(nb::module_& m) {
       .def(
           nb::init<Vector<std::int32_t>, Vector<double>, Vector<std::int32_t>, Vector<std::uint8_t>,
                    Matrix<double>, Vector<std::int64_t>, Vector<std::int64_t>, Vector<std::int32_t>,
-                   Vector<double>, Vector<double>, std::int64_t>(),
+                   Vector<double>, Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>,
+                   Vector<std::uint64_t>, std::int64_t>(),
           nb::kw_only(), "feature"_a, "threshold"_a, "right"_a, "missing_left"_a, "value"_a,
           "first_node"_a, "first_leaf"_a, "output"_a, "tree_weight"_a, "base_score"_a,
-          "n_columns"_a)
+          "category_set"_a, "first_word"_a, "words"_a, "n_columns"_a)
       .def("predict", &Predictor::predict<float>, "table"_a.noconvert(), "n_threads"_a,
            "engine"_a = "automatic")
       .def("predict", &Predictor::predict<double>, "table"_a.noconvert(), "n_threads"_a,

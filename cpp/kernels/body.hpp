@@ -364,6 +364,10 @@ std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code
   return left - sent;
 }
 
+inline std::uint64_t is_in(const CodeSet& set, Code code) {
+  return set.words[code >> 6] >> (code & 63) & 1;
+}
+
 // Which of 64 rows came to a node, and the number of the leaf of each.
 #ifdef __AVX512F__
 struct RowMask {
@@ -373,6 +377,11 @@ struct RowMask {
   const __m512i code =
       _mm512_sub_epi8(_mm512_load_si512(codes), _mm512_set1_epi8(static_cast<char>(node.offset)));
   return {_mm512_cmple_epu8_mask(code, _mm512_set1_epi8(static_cast<char>(node.limit)))};
+}
+inline RowMask goes_left(const Code* codes, const CodeSet& set) {
+  std::uint64_t bits = 0;
+  for (int row = 0; row < mask_rows; ++row) bits |= is_in(set, codes[row]) << row;
+  return {bits};
 }
 [[gnu::always_inline]] inline RowMask both(RowMask a, RowMask b) { return {a.bits & b.bits}; }
 [[gnu::always_inline]] inline RowMask without(RowMask a, RowMask b) { return {a.bits & ~b.bits}; }
@@ -398,6 +407,14 @@ struct RowMask {
     std::memcpy(&code, codes + p * vector_bytes, sizeof code);
     mask.part[p] = reinterpret_cast<Bytes>(code - node.offset <= node.limit - Bytes{});
   }
+  return mask;
+}
+inline RowMask goes_left(const Code* codes, const CodeSet& set) {
+  Code sides[mask_rows];
+  for (int row = 0; row < mask_rows; ++row)
+    sides[row] = static_cast<Code>(-static_cast<int>(is_in(set, codes[row])));
+  RowMask mask;
+  std::memcpy(mask.part, sides, sizeof sides);
   return mask;
 }
 [[gnu::always_inline]] inline RowMask both(const RowMask& a, const RowMask& b) {
@@ -435,7 +452,9 @@ void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const 
         here = came[i + 1];
         continue;
       }
-      const RowMask left = goes_left(codes + std::int64_t{node.slot} * mask_rows, node);
+      const Code* const its_codes = codes + std::int64_t{node.slot} * mask_rows;
+      const RowMask left =
+          node.set < 0 ? goes_left(its_codes, node) : goes_left(its_codes, tree.sets[node.set]);
       came[node.right] = without(here, left);
       here = both(here, left);
     }

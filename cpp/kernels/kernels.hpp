@@ -71,12 +71,17 @@ struct MaskNode {
   std::int32_t slot;   // of the column among those used; -1: a leaf
   std::int32_t right;  // counted from the tree's first node
   Code offset, limit;  // left if code - offset <= limit, without sign; a leaf: its number
+  std::int32_t set;    // of codes that go left instead; -1: none
+};
+struct CodeSet {
+  std::uint64_t words[4];  // a bit for each code
 };
 struct MaskTree {
   const MaskNode* nodes;
   int n_nodes;
   const double* values;  // [leaves][n_values], times the tree's weight
   int output;            // where its first value is added
+  const CodeSet* sets;
 };
 
 struct Kernels {

@@ -1,6 +1,7 @@
 # Generated from cpp/bindings/ by `make stub`; not to be edited.
 """The core: arrays in, arrays out."""
 
+from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy
@@ -36,6 +37,27 @@ def apply_cuts(
     first: NDArray[numpy.int64],
     n_threads: int,
 ) -> NDArray[numpy.uint8]: ...
+def empty_codes(n_rows: int, n_columns: int) -> NDArray[numpy.uint8]: ...
+@overload
+def apply_cuts_into(
+    table: NDArray[numpy.float32],
+    cuts: NDArray[numpy.float64],
+    first: NDArray[numpy.int64],
+    codes: NDArray[numpy.uint8],
+    n_columns: int,
+    begin: int,
+    n_threads: int,
+) -> None: ...
+@overload
+def apply_cuts_into(
+    table: NDArray[numpy.float64],
+    cuts: NDArray[numpy.float64],
+    first: NDArray[numpy.int64],
+    codes: NDArray[numpy.uint8],
+    n_columns: int,
+    begin: int,
+    n_threads: int,
+) -> None: ...
 @overload
 def hash_rows(
     table: NDArray[numpy.float32], target: NDArray[numpy.float64], n_threads: int
@@ -44,6 +66,14 @@ def hash_rows(
 def hash_rows(
     table: NDArray[numpy.float64], target: NDArray[numpy.float64], n_threads: int
 ) -> NDArray[numpy.uint64]: ...
+@overload
+def hash_more(
+    table: NDArray[numpy.float32], hashes: NDArray[numpy.uint64], n_threads: int
+) -> None: ...
+@overload
+def hash_more(
+    table: NDArray[numpy.float64], hashes: NDArray[numpy.uint64], n_threads: int
+) -> None: ...
 def draw(
     hashes: NDArray[numpy.uint64], seed: int, member: int, purpose: int
 ) -> NDArray[numpy.uint64]: ...
@@ -183,6 +213,9 @@ class Grower:
         n_rows: int,
         n_bins: NDArray[numpy.int32],
         params: TreeParams,
+        is_category: NDArray[numpy.uint8] | None,
+        wide_columns: Sequence[int],
+        wide_codes: Sequence[NDArray[numpy.uint16]],
     ) -> None: ...
     @overload
     def __init__(
@@ -200,6 +233,7 @@ class Grower:
         first: NDArray[numpy.int64] | None,
         params: TreeParams,
     ) -> None: ...
+    def saw_missing(self) -> NDArray[numpy.uint8]: ...
     def grow(
         self,
         *,
@@ -234,6 +268,9 @@ class Predictor:
         output: NDArray[numpy.int32],
         tree_weight: NDArray[numpy.float64],
         base_score: NDArray[numpy.float64],
+        category_set: NDArray[numpy.int32],
+        first_word: NDArray[numpy.int64],
+        words: NDArray[numpy.uint64],
         n_columns: int,
     ) -> None: ...
     @overload

@@ -166,6 +166,34 @@ class Jobs:
         return is_whole and value != 0
 
 
+@dataclass(frozen=True)
+class Columns:
+    """A choice of columns: by their types, or named, numbered or marked one by one."""
+
+    expected: str = (
+        "'from_dtype', a list of column names, of positions or of truth values (one per column), "
+        "or None"
+    )
+
+    def admits(self, value: object) -> bool:
+        if value is None or (isinstance(value, str) and value == "from_dtype"):
+            return True
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        if not isinstance(value, (list, tuple, set, frozenset, range)) or not value:
+            return False
+        kinds = {self._kind(entry) for entry in value}
+        return len(kinds) == 1 and None not in kinds
+
+    @staticmethod
+    def _kind(entry: object) -> str | None:
+        if isinstance(entry, (bool, np.bool_)):
+            return "truth value"
+        if isinstance(entry, numbers.Integral):
+            return "position"
+        return "name" if isinstance(entry, str) else None
+
+
 def check_parameters(owner: object, limits: Mapping[str, Limit]) -> None:
     """Raise ValueError for the first parameter of `owner` that its limit does not admit."""
     parameters: dict[str, Any] = owner.get_params(deep=False)  # type: ignore[attr-defined]

@@ -51,8 +51,7 @@ BAD_TABLES = {
     "lengths": (X0, Y0[:9], "inconsistent numbers of samples: [10, 9]"),
     "no target": (X0, None, "requires y to be passed, but the target y is None"),
     "two targets": (X0, np.stack([Y0, Y0], axis=1), "y should be a 1d array"),
-    "text": (np.full((10, 2), "a", dtype=object), Y0, "could not convert string to float: 'a'"),
-    "text of numpy": (np.full((10, 2), "b"), Y0, "could not convert string to float"),
+    "bytes": (np.full((10, 2), b"b"), Y0, "bytes"),
     "ragged": ([[1.0], [1.0, 2.0]], [0, 1], "inhomogeneous"),
     "target of NaN": (X0, np.where(Y0, 1.0, NAN), "contains NaN"),
     "target of infinity": (X0, np.where(Y0, 1.0, INF), "infinity"),
@@ -97,7 +96,7 @@ def test_matrices(estimator) -> None:
 @every_estimator
 @pytest.mark.parametrize("target_of_none", [np.array, list], ids=["array", "list"])
 def test_a_target_of_none(estimator, target_of_none) -> None:
-    fragment = "Unknown label type" if is_classifier(quick(estimator)) else "contains NaN: row 0"
+    fragment = "contains NaN: (the label of )?row 0"
     with pytest.raises(ValueError, match=fragment):
         quick(estimator).fit(X0, target_of_none([None, *Y0[1:].tolist()]))
 
@@ -162,27 +161,6 @@ def test_trees_are_whole_numbers(estimator, tree: Any) -> None:
     X, y = task(estimator)
     with pytest.raises(TypeError, match="integer"):
         quick(estimator).fit(X, y).text(tree)
-
-
-def test_columns_by_name() -> None:
-    pandas = pytest.importorskip("pandas")
-    for estimator in EVERY_ESTIMATOR:
-        X, y = task(estimator)
-        frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
-        model = quick(estimator).fit(frame, y)
-        for wrong in (frame[["b", "a", "c", "d"]], frame.rename(columns={"a": "z"})):
-            with pytest.raises(ValueError, match="feature names should match"):
-                model.predict(wrong)
-        with pytest.raises(ValueError, match="feature"):
-            model.predict(frame[["a", "b"]])
-        with pytest.warns(UserWarning, match="X does not have valid feature names"):
-            model.predict(X)
-        mixed = pandas.DataFrame(X, columns=["a", "b", 3, "d"])
-        with pytest.raises(TypeError, match="all input features have string names"):
-            quick(estimator).fit(mixed, y)
-        # The index is no key: rows and targets are taken by their place.
-        frame.index = np.arange(len(X))[::-1] * 7
-        assert quick(estimator).fit(frame, y).fingerprint() == model.fingerprint()
 
 
 # ---- small and flat tables ----
@@ -362,7 +340,8 @@ def test_labels_of_many_kinds(estimator) -> None:
     [
         (np.linspace(0, 1, 10), "Unknown label type: continuous"),
         (np.array([1, "a"] * 5, dtype=object), "label"),
-        (np.array([None, "a"] * 5, dtype=object), "label"),
+        (np.array([None, "a"] * 5, dtype=object), "contains NaN: the label of row 0 is missing"),
+        (np.array(["a", None] * 5, dtype=object), "contains NaN: the label of row 1 is missing"),
         (np.array([NAN, "a"] * 5, dtype=object), "contains NaN"),
         (np.eye(10, 2), "y should be a 1d array"),
     ],

@@ -109,6 +109,10 @@ def wrong_values(estimator: type, name: str) -> list[Any]:
     limit = getattr(limit, "limit", limit)
     wrong = [*NEVER_RIGHT, *(() if may_be_none else (None,))]
     kind = type(limit).__name__
+    if kind == "Columns":
+        mixed = [[True, 1], ["a", 0], [0.5], [None], ["a", True], [[0]]]
+        known = [value for value in wrong if not isinstance(value, np.ndarray)]
+        return [*known, *mixed, 0, 1, True, np.array([[0]]), np.array([0.5]), "from_type"]
     if kind == "OneOf":
         return [*wrong, 0, 1, 1.0, "BEST_FIRST"]
     if kind == "Verbosity":

@@ -47,12 +47,14 @@ def test_columns_are_remembered_and_checked() -> None:
 
 
 @pytest.mark.parametrize("layout", ["csr_array", "csc_array", "coo_array", "csr_matrix"])
-def test_sparse_tables_are_made_dense(layout: str) -> None:
+def test_sparse_tables_are_made_dense_a_few_columns_or_rows_at_a_time(layout: str) -> None:
     dense = np.array([[0.0, 2.0], [np.nan, 0.0], [0.0, 0.0]])
     sparse = getattr(scipy.sparse, layout)(dense)
     model = BaseEstimator()
     table, _ = table_for_fit(model, sparse, np.zeros(3), y_numeric=True)
-    assert isinstance(table, np.ndarray) and np.array_equal(table, dense, equal_nan=True)
+    assert table.shape == dense.shape
+    (batch,) = table.batches()
+    assert batch[0] == 0 and np.array_equal(batch[1], dense, equal_nan=True)
     blocks = list(dense_blocks(table_for_predict(model, sparse)))
     assert np.array_equal(np.concatenate(blocks), dense, equal_nan=True)
 
@@ -61,7 +63,8 @@ def test_repeated_entries_and_stored_zeros_of_sparse_tables() -> None:
     rows, columns, values = [0, 0, 1, 2], [1, 1, 0, 1], [1.5, 0.5, 0.0, -1.0]
     sparse = scipy.sparse.coo_array((values, (rows, columns)), shape=(3, 2))
     table, _ = table_for_fit(BaseEstimator(), sparse, np.zeros(3), y_numeric=True)
-    assert table.tolist() == [[0.0, 2.0], [0.0, 0.0], [0.0, -1.0]]
+    ((_, batch),) = table.batches()
+    assert batch.tolist() == [[0.0, 2.0], [0.0, 0.0], [0.0, -1.0]]
 
 
 def test_large_sparse_tables_come_in_pieces() -> None:

@@ -98,6 +98,17 @@ def descent(loss: str, **own: Any) -> Callable[[dict[str, Any]], Any]:
     )
 
 
+def mixed() -> np.ndarray:
+    """Numbers, text of four and of three hundred levels, and dates, some of each missing."""
+    columns = np.empty((N, 4), dtype=object)
+    columns[:, 0] = scrambled(N, 37) / 16
+    columns[:, 1] = np.array(["Bonn", "Köln", "Ulm", None], dtype=object)[scrambled(N, 41) % 4]
+    columns[:, 2] = [f"level {i}" for i in scrambled(N, 43) % 300]
+    days = np.array("2001-02-03T04:05", dtype="M8[s]") + (scrambled(N, 47) * 9001).astype("m8[s]")
+    columns[:, 3] = days.tolist()
+    return columns
+
+
 DRAWS = {"subsample": 0.6, "early_stopping": True, "n_iter_no_change": 3}
 
 FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -149,6 +160,16 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "entropy tree": lambda p: DecisionTreeClassifier(
         criterion="entropy", max_leaf_nodes=60, **p
     ).fit(table(), labels(5)),
+    "categories": lambda p: BoostedTreesRegressor(
+        n_estimators=4, categorical_features=[2, 6], **p
+    ).fit(np.floor(table()), values()),
+    "text and dates": lambda p: BoostedTreesClassifier(n_estimators=4, **p).fit(mixed(), labels(2)),
+    "text and dates, drawn": lambda p: BoostedTreesClassifier(
+        n_estimators=3, random_state=5, **DRAWS, **p
+    ).fit(mixed(), labels(3), scrambled(N, 5) % 4),
+    "gini tree of sets": lambda p: DecisionTreeClassifier(max_leaf_nodes=50, **p).fit(
+        mixed(), labels(5)
+    ),
     "entropy tree, weighted": lambda p: DecisionTreeClassifier(
         criterion="entropy", max_depth=6, **p
     ).fit(*pima(), (1 + scrambled(768, 5)) / 3),

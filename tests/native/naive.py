@@ -403,10 +403,7 @@ class TreeTwin:
 
     def divide(self, node: Node, number: int) -> list[Node]:
         split, codes = node.split, self.codes[node.split.column]
-        goes_left = {
-            row: split.missing_left if codes[row] == 0 else codes[row] <= split.code
-            for row in node.rows
-        }
+        goes_left = {row: self.goes_left(split, codes[row]) for row in node.rows}
         sides = [[row for row in node.rows if goes_left[row] == side] for side in (True, False)]
         guides = [None, None]
         if self.is_guided(node):
@@ -416,3 +413,6 @@ class TreeTwin:
             for i, rows in enumerate(sides)
         )
         return [node.left, node.right]
+
+    def goes_left(self, split: Split, code: int) -> bool | None:
+        return split.missing_left if code == 0 else code <= split.code

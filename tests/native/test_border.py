@@ -67,6 +67,9 @@ def test_far_more_nodes_than_leaves_are_refused() -> None:
         "output": np.zeros(1, dtype=np.int32),
         "tree_weight": np.ones(1),
         "base_score": np.zeros(1),
+        "category_set": np.full(n, -1, dtype=np.int32),
+        "first_word": np.zeros(1, dtype=np.int64),
+        "words": np.zeros(0, dtype=np.uint64),
         "n_columns": 1,
     }
     with pytest.raises(ValueError, match="damaged"):

@@ -172,5 +172,5 @@ def test_mass_must_have_one_entry_per_row() -> None:
 
 @pytest.mark.parametrize("first", [[0, 2], [0, 1, 0], [1, 1, 2], [0, 3, 2], [0, 1, 3]])
 def test_damaged_cuts_are_refused(first: list[int]) -> None:
-    with pytest.raises(ValueError, match="first must"):
+    with pytest.raises(ValueError, match="first must|number of cuts"):
         _native.apply_cuts(np.zeros((2, 2)), np.array([0.5, 1.5]), np.array(first), 1)

@@ -28,6 +28,7 @@
 #include "predictor.hpp"
 #include "settings.hpp"
 #include "tables.hpp"
+#include "trees.hpp"
 
 namespace {
 
@@ -73,81 +74,13 @@ void part(const std::string& name, const std::function<void(int, Hash&)>& work) 
   std::fflush(stdout);
 }
 
-// ---- binned tables ----
-
-struct Binned {
-  Cuts cuts;
-  std::vector<Code> codes;
-  std::vector<std::int32_t> n_bins;
-  std::int64_t n_rows;
-
-  template <class T>
-  Binned(const Table<T>& table, const std::int64_t* mass, int max_bins, int n_threads)
-      : cuts(find_cuts(table, mass, max_bins, n_threads)),
-        codes(static_cast<std::size_t>(Codes::bytes(table.n_rows, table.n_columns))),
-        n_rows(table.n_rows) {
-    apply_cuts(table, cuts.values.data(), cuts.first.data(), codes.data(), n_threads);
-    for (std::int64_t c = 0; c < table.n_columns; ++c)
-      n_bins.push_back(static_cast<std::int32_t>(cuts.first[c + 1] - cuts.first[c] + 1));
-  }
-  Codes view() const {
-    return {codes.data(), n_rows, static_cast<int>(n_bins.size()), n_bins.data()};
-  }
-  double threshold(int column, Code code) const {
-    return code == n_bins[column] ? infinity : cuts.values[cuts.first[column] + code - 1];
-  }
-};
-
 // ---- trees ----
-
-// A forest's arrays.
-struct Trees {
-  std::vector<std::int32_t> feature, right, output;
-  std::vector<double> threshold, value, weight, base_score;
-  std::vector<std::uint8_t> missing_left;
-  std::vector<std::int64_t> first_node{0}, first_leaf{0};
-  int n_values = 1;
-
-  void add(const Tree& tree, const Binned& binned, int to_output, double tree_weight) {
-    n_values = tree.n_outputs;
-    for (std::size_t i = 0; i < tree.feature.size(); ++i) {
-      const int column = tree.feature[i];
-      threshold.push_back(column < 0 ? 0.0 : binned.threshold(column, tree.code[i]));
-    }
-    const auto append = [](auto& all, const auto& more) {
-      all.insert(all.end(), more.begin(), more.end());
-    };
-    append(feature, tree.feature);
-    append(right, tree.right);
-    append(missing_left, tree.missing_left);
-    append(value, tree.value);
-    first_node.push_back(static_cast<std::int64_t>(feature.size()));
-    first_leaf.push_back(static_cast<std::int64_t>(value.size()) / n_values);
-    output.push_back(to_output);
-    weight.push_back(tree_weight);
-  }
-  Forest view() const {
-    return {.feature = feature.data(),
-            .threshold = threshold.data(),
-            .right = right.data(),
-            .missing_left = missing_left.data(),
-            .value = value.data(),
-            .n_nodes = first_node.back(),
-            .n_leaves = first_leaf.back(),
-            .n_values = n_values,
-            .first_node = first_node.data(),
-            .first_leaf = first_leaf.data(),
-            .output = output.data(),
-            .tree_weight = weight.data(),
-            .n_trees = static_cast<std::int64_t>(output.size()),
-            .base_score = base_score.data(),
-            .n_outputs = static_cast<int>(base_score.size())};
-  }
-};
 
 void add_tree(const Tree& tree, const std::vector<std::int32_t>& leaf_of_row, Hash& hash) {
   hash.add(tree.feature);
   hash.add(tree.code);
+  hash.add(tree.category_set);
+  hash.add(tree.words);
   hash.add(tree.right);
   hash.add(tree.missing_left);
   hash.add(tree.weight);
@@ -339,8 +272,9 @@ class Subject {
     TreeParams params = setting.params;
     params.cells = cells;
     params.n_threads = n_threads;
-    Grower grower(std::make_shared<HistogramTable>(binned.view(), params.n_threads), Newton::name,
-                  params);
+    const auto table = std::make_shared<HistogramTable>(binned.view(), setting.categories(binned),
+                                                        params.n_threads);
+    Grower grower(table, Newton::name, params);
     std::vector<std::int32_t> leaf_of_row(static_cast<std::size_t>(n_));
     for (int round = 0; round < n_rounds; ++round) {
       const bool has_hessian = gradients(L::name, rows, gradient.data(), hessian.data(), n_threads);
@@ -383,8 +317,9 @@ class Subject {
       const Binned binned(data_.table, setting.copied ? copies_.data() : nullptr, 255, n_threads);
       TreeParams params = setting.params;
       params.n_threads = n_threads;
-      Grower grower(std::make_shared<HistogramTable>(binned.view(), params.n_threads), criterion,
-                    params);
+      const auto table = std::make_shared<HistogramTable>(binned.view(), setting.categories(binned),
+                                                          params.n_threads);
+      Grower grower(table, criterion, params);
       Trees trees;
       trees.base_score.assign(static_cast<std::size_t>(n_channels), 0.0);
       std::vector<std::int32_t> leaf_of_row(static_cast<std::size_t>(n_));
@@ -475,8 +410,8 @@ int main(int argc, char** argv) {
   look_at<elementary::log1p>("log1p");
   look_at<elementary::sigmoid>("sigmoid");
   // Enough rows for several threads in every loop; then more columns than a tile has.
-  Subject<float>("long float", 34'000, 14).run({plain(), bounded(), large()});
-  Subject<double>("long double", 34'000, 14).run({bounded(), symmetric()});
+  Subject<float>("long float", 34'000, 14).run({plain(), bounded(), large(), with_levels(plain())});
+  Subject<double>("long double", 34'000, 14).run({bounded(), symmetric(), with_levels(bounded())});
   Subject<float>("wide float", 300, 75).run({plain(), symmetric()});
   Subject<double>("wide double", 300, 75).run({plain(), bounded(), large()});
   return 0;

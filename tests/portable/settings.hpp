@@ -1,13 +1,16 @@
 // How the driver grows trees.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "categories.hpp"
 #include "grower.hpp"
 #include "kernels/kernels.hpp"
 #include "tables.hpp"
+#include "trees.hpp"
 
 namespace weald::portable {
 
@@ -16,7 +19,23 @@ struct Setting {
   TreeParams params;
   std::vector<Cells> cells;  // of the newton criterion
   bool weighted, copied;
+  bool has_levels = false;  // the third column, of whole numbers from 0 to 49, holds categories
+
+  Categories categories(const Binned& binned) const {
+    Categories all;
+    if (!has_levels) return all;
+    if (binned.n_bins[2] != 50) throw std::logic_error("not all levels occur");
+    all.is_category.assign(binned.n_bins.size(), 0);
+    all.is_category[2] = 1;
+    return all;
+  }
 };
+
+inline Setting with_levels(Setting setting) {
+  setting.name += ", levels";
+  setting.has_levels = true;
+  return setting;
+}
 
 // Shallow trees on all rows.
 inline Setting plain() {

@@ -18,9 +18,29 @@ def test_questions_and_answers() -> None:
     ]
 
 
-def test_where_a_value_that_is_missing_would_go() -> None:
+def test_where_no_value_was_missing_none_is_spoken_of() -> None:
     text = DecisionTreeRegressor().fit([[1.0], [2.0], [3.0]], [0, 0, 4]).text()
-    assert text.splitlines()[0] == "column 0 <= 2.5 or missing?"
+    assert text.splitlines()[0] == "column 0 <= 2.5?"
+
+
+def test_sets_of_levels() -> None:
+    pandas = pytest.importorskip("pandas")
+    cities = ["Bonn", "Ulm", "Rom", None] * 3
+    frame = pandas.DataFrame({"city": cities})
+    apart = DecisionTreeRegressor(max_depth=1).fit(frame, [0, 5, 0, 0] * 3)
+    assert apart.text().splitlines()[0] == "city in {Ulm}?"
+    together = DecisionTreeRegressor(max_depth=1).fit(frame, [9, 0, 9, 0] * 3)
+    assert together.text().splitlines()[0] == "city not in {Bonn, Rom}?"
+    many = pandas.DataFrame({"letter": list("abcdefghijklmnop") * 4})
+    tree = DecisionTreeRegressor(max_depth=1).fit(many, ([1] * 7 + [0] * 9) * 4)
+    assert tree.text().splitlines()[0] == "letter not in {a, b, c, d, e, … 2 more}?"
+
+
+def test_parts_of_dates() -> None:
+    pandas = pytest.importorskip("pandas")
+    days = pandas.DataFrame({"day": pandas.date_range("2024-01-01", periods=28)})
+    tree = DecisionTreeRegressor(max_depth=1).fit(days, ([0] * 5 + [1] * 2) * 4)
+    assert tree.text().splitlines()[0] == "day (weekday) <= 4.5?"
 
 
 def test_names_classes_and_weights() -> None:

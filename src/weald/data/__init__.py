@@ -1,15 +1,19 @@
 """Any table becomes checked rows, and checked rows become bins."""
 
 from weald.data.binning import BinnedTable, SortedTable, bin_rows
+from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights
-from weald.data.tables import dense_blocks, is_plain_table, table_for_predict
+from weald.data.sources import as_one_array, refuse_levels
+from weald.data.tables import dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.data.targets import class_rows, finite_target, number_rows
 
 __all__ = [
     "BinnedTable",
+    "ColumnPlan",
     "Rows",
     "SortedTable",
+    "as_one_array",
     "bin_rows",
     "checked_weights",
     "class_rows",
@@ -17,6 +21,8 @@ __all__ = [
     "finite_target",
     "is_plain_table",
     "number_rows",
+    "plan_of",
     "read",
+    "refuse_levels",
     "table_for_predict",
 ]

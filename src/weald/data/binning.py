@@ -1,12 +1,15 @@
 """A table as bin codes, or as values to be sorted, and where its columns may be cut."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data.rows import Floats, Rows, Table
+from weald.data.rows import Floats, Rows
+from weald.data.sources import ColumnTable, SparseTable, Table, numbers_only
 
 # Bins of a column when nothing is said, and the most whose codes fit a byte.
 _CODED_BINS = 255
@@ -23,13 +26,16 @@ class BinnedTable:
     """Codes of every value, in the layout the core reads, and the cuts they come from.
 
     Code 0 means missing; the others are one more than the number of cuts below the value.
-    `cuts[first[c]:first[c + 1]]` are the cuts of column c.
+    `cuts[first[c]:first[c + 1]]` are the cuts of column c. The code of a category is one more than
+    the number of its level; columns with more levels than a byte tells apart have `wide` codes.
     """
 
     codes: NDArray[np.uint8]
     n_rows: int
     cuts: Floats
     first: NDArray[np.int64]
+    is_category: NDArray[np.uint8] | None = None  # None: no column is
+    wide: Mapping[int, NDArray[np.uint16]] = field(default_factory=dict)
 
     @property
     def n_bins(self) -> NDArray[np.int32]:
@@ -98,16 +104,58 @@ def bin_rows(
     ([1, 2, 2, 0], [1.5])
     """
     if exact:
-        return SortedTable(rows.table, None, None)
+        return SortedTable(numbers_only(rows.table, "exact=True"), None, None)
     mass = _mass(rows)
     if learn_from is not None:
         mass = np.where(learn_from, np.int64(1) if mass is None else mass, np.int64(0))
     most = _CODED_BINS if max_bins is None else max_bins
-    cuts, first = _native.find_cuts(rows.table, mass, most, n_threads)
-    if np.diff(first).max() >= _CODED_BINS:
-        return SortedTable(rows.table, cuts, first)
-    codes = _native.apply_cuts(rows.table, cuts, first, n_threads)
-    return BinnedTable(codes, rows.n, cuts, first)
+    if isinstance(rows.table, np.ndarray):
+        cuts, first = _native.find_cuts(rows.table, mass, most, n_threads)
+        if np.diff(first).max() >= _CODED_BINS:
+            return SortedTable(rows.table, cuts, first)
+        codes = _native.apply_cuts(rows.table, cuts, first, n_threads)
+        return BinnedTable(codes, rows.n, cuts, first)
+    if most > _CODED_BINS:
+        whole = replace(rows, table=numbers_only(rows.table, f"max_bins={max_bins}"))
+        return bin_rows(whole, max_bins=most, n_threads=n_threads, learn_from=learn_from)
+    return _bin_columns(rows.table, mass, most, n_threads)
+
+
+def _bin_columns(
+    table: ColumnTable | SparseTable, mass: NDArray[np.int64] | None, max_bins: int, n_threads: int
+) -> BinnedTable:
+    """Cut and code a few columns at a time, so that no float array of all of them is made."""
+    n_rows, n_columns = table.shape
+    codes = _native.empty_codes(n_rows, n_columns)
+    n_levels = table.n_levels
+    is_category = (n_levels > 0).astype(np.uint8) if n_levels.any() else None
+    wide: dict[int, NDArray[np.uint16]] = {}
+    all_cuts, all_first = [], [np.zeros(1, dtype=np.int64)]
+    for begin, columns in table.batches():
+        if n_levels[begin] > 0:
+            counts = n_levels[begin : begin + columns.shape[1]]
+            for i in np.flatnonzero(counts > _CODED_BINS):
+                place = columns[:, i]
+                wide[begin + int(i)] = np.where(np.isnan(place), 0, place + 1).astype(np.uint16)
+            columns, cuts, first = _between_levels(columns, counts)
+        else:
+            cuts, first = _native.find_cuts(columns, mass, max_bins, n_threads)
+        _native.apply_cuts_into(columns, cuts, first, codes, n_columns, begin, n_threads)
+        all_cuts.append(cuts)
+        all_first.append(all_first[-1][-1] + first[1:])
+    cuts, first = np.concatenate(all_cuts), np.concatenate(all_first)
+    return BinnedTable(codes, n_rows, cuts, first, is_category, wide)
+
+
+def _between_levels(columns: Table, n_levels: NDArray[np.int64]) -> tuple[Table, Floats, Any]:
+    """Cuts that give level i the code i + 1. Columns of too many levels become missing there."""
+    is_wide = n_levels > _CODED_BINS
+    if is_wide.any():
+        columns = columns.copy(order="F")
+        columns[:, is_wide] = np.nan
+    n_cuts = np.where(is_wide, 0, n_levels - 1)
+    cuts = np.concatenate([np.arange(n) + 0.5 for n in n_cuts])
+    return columns, cuts, np.concatenate([[0], np.cumsum(n_cuts)]).astype(np.int64)
 
 
 def _mass(rows: Rows) -> NDArray[np.int64] | None:

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from weald import _native
+from weald.data.sources import AnyTable, numbers_only
+
 Floats = NDArray[np.float64]
-Table = NDArray[np.float64] | NDArray[np.float32]
 
 # Whole-number weights are repetitions as long as their sum leaves the sums of a tree 26 bits.
 MOST_COPIES = 2**36
@@ -26,7 +28,7 @@ class Rows:
     2**target_exponent, so that no product of sums leaves the range of floats.
     """
 
-    table: Table
+    table: AnyTable
     target: Floats
     copies: NDArray[np.int64] | None = None
     weight: Floats | None = None
@@ -62,13 +64,26 @@ class Rows:
         if not kept.all():
             rows = self.take(np.flatnonzero(kept))
             return rows.weighted(weight[kept])
-        is_whole = weight.max() <= MOST_COPIES and (weight == np.floor(weight)).all()
-        if not is_whole or weight.sum() > MOST_COPIES:
+        if not _are_copies(weight):
             exponent = extreme_exponent(weight)
             return replace(self, weight=np.ldexp(weight, -exponent), weight_exponent=exponent)
         if (weight == 1.0).all():
             return self
         return replace(self, copies=weight.astype(np.int64))
+
+    def of_numbers(self, who: str) -> "Rows":
+        """The same rows with one array as their table, for `who` knows no categories."""
+        return replace(self, table=numbers_only(self.table, who))
+
+    def hashes(self, n_threads: int) -> NDArray[np.uint64]:
+        """What each row holds, as two words: equal for equal rows, whatever they lie in."""
+        if isinstance(self.table, np.ndarray):
+            return _native.hash_rows(self.table, self.target, n_threads)
+        nothing = np.empty((self.n, 0))
+        hashes = _native.hash_rows(nothing, self.target, n_threads)
+        for _, columns in self.table.batches():
+            _native.hash_more(columns, hashes, n_threads)
+        return hashes
 
     def with_moderate_target(self) -> "Rows":
         """The same rows with a target of extreme size divided by a power of two."""
@@ -77,6 +92,21 @@ class Rows:
             return self
         target = np.ldexp(self.target, -exponent)
         return replace(self, target=target, target_exponent=exponent)
+
+
+def _are_copies(weight: Floats) -> bool:
+    """Tell whether weights are whole numbers that can count as repetitions."""
+    if weight.max() > MOST_COPIES or not (weight == np.floor(weight)).all():
+        return False
+    return bool(weight.sum() <= MOST_COPIES)
+
+
+def counted_copies(sample_weight: object, n: int) -> NDArray[np.int64]:
+    """How often each row counts: its weight if all are whole numbers, else once or not at all."""
+    if sample_weight is None:
+        return np.ones(n, dtype=np.int64)
+    weight = checked_weights(sample_weight, n)
+    return (weight if _are_copies(weight) else weight > 0).astype(np.int64)
 
 
 def extreme_exponent(values: Floats) -> int:

@@ -1,13 +1,27 @@
-"""The user's table as a float array, checked by scikit-learn's own rules."""
+"""The user's table, checked by scikit-learn's rules and our own, as columns of numbers."""
 
+import importlib
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
+import narwhals.stable.v1 as nw
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from weald.data.kinds import refuse_other_kinds
-from weald.data.rows import Table
+from weald.data.names import check_names_again, frame_names, remember_names
+from weald.data.plan import ColumnPlan, learn_plan
+from weald.data.rows import counted_copies
+from weald.data.selection import chosen_columns
+from weald.data.sources import (
+    AnyTable,
+    ColumnTable,
+    SparseTable,
+    Table,
+    side_by_side,
+    view_as_one,
+)
+from weald.data.values import Values, values_of
 
 # Missing values and infinities are welcome: the first are learnt, the second are ordered.
 _RULES: dict[str, Any] = {
@@ -19,27 +33,73 @@ _RULES: dict[str, Any] = {
 # Native byte order only: np.dtype(">f8") is not among them.
 _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 
-# A sparse table is made dense in pieces of at most this many values when predicting.
+# A table that is not one array becomes one in pieces of at most this many values when predicting.
 _DENSE_VALUES = 2**22
 
 
-def table_for_fit(estimator: object, X: object, y: object, *, y_numeric: bool) -> tuple[Table, Any]:
+def table_for_fit(
+    estimator: Any, X: Any, y: object, *, y_numeric: bool, sample_weight: object = None
+) -> tuple[AnyTable, Any]:
     """Check X and y together, and remember the columns on the estimator."""
-    refuse_other_kinds(X)
-    table, target = validate_data(estimator, X, y, y_numeric=y_numeric, **_RULES)
-    if _is_sparse(table):
-        table = table.toarray()
-    return _native_order(table), target
+    X = _read_once(X)
+    choice = getattr(estimator, "categorical_features", "from_dtype")
+    names = None
+    if _needs_plan(X):
+        names = frame_names(X)
+        # Of a table of the same shape scikit-learn checks all but the values.
+        stand_in = np.broadcast_to(np.float64(0), _shape(X))
+        _, target = validate_data(estimator, stand_in, y, y_numeric=y_numeric, **_RULES)
+        remember_names(estimator, names)
+    else:
+        rules = {**_RULES, "accept_sparse": ["csc", "csr"]}
+        X, target = validate_data(estimator, X, y, y_numeric=y_numeric, **rules)
+        if choice is None or isinstance(choice, str):
+            estimator._columns = ColumnPlan.of_numbers(X.shape[1])
+            return _array_or_sparse(X), target
+    columns = _columns_of(X, names)
+    estimator._columns, arrays = learn_plan(
+        columns,
+        chosen_columns(choice, names, X.shape[1]),
+        counted_copies(sample_weight, X.shape[0]),
+    )
+    return _table_of(estimator._columns, arrays, [one.label for one in columns]), target
 
 
-def table_for_predict(estimator: object, X: object) -> Any:
-    """Check X against the columns of the fit; the result may be sparse."""
-    refuse_other_kinds(X)
-    return validate_data(estimator, X, reset=False, **_RULES)
+def table_for_predict(estimator: Any, X: Any) -> Any:
+    """Check X against the columns of the fit; `dense_blocks` gives its rows."""
+    X = _read_once(X)
+    plan, order = plan_of(estimator), None
+    if not _needs_plan(X):
+        X = validate_data(estimator, X, reset=False, **_RULES)
+        if plan.is_plain:
+            return X
+    elif (names := frame_names(X)) is not None:
+        order = check_names_again(estimator, names, _shape(X))
+    else:
+        stand_in = np.broadcast_to(np.float64(0), _shape(X))
+        validate_data(estimator, stand_in, reset=False, **_RULES)
+    return _Planned(plan, X, order)
 
 
-def _is_sparse(table: Any) -> bool:
-    return hasattr(table, "toarray")
+class _Planned:
+    """A table and the plan by which its rows become numbers, piece by piece."""
+
+    def __init__(self, plan: ColumnPlan, X: Any, order: list[int] | None) -> None:
+        self._plan, self._X, self._order = plan, X, order
+        self.shape = (_shape(X)[0], plan.n_columns)
+
+    def rows(self, begin: int, end: int) -> Table:
+        part = self._X[begin:end]
+        columns = _columns_of(part, frame_names(part))
+        if self._order is not None:
+            columns = [columns[i] for i in self._order]
+        return side_by_side(self._plan.read(columns))
+
+
+def plan_of(estimator: Any) -> ColumnPlan:
+    """What a fitted estimator knows of its columns."""
+    plan: ColumnPlan | None = getattr(estimator, "_columns", None)
+    return plan or ColumnPlan.of_numbers(estimator.n_features_in_)
 
 
 def is_plain_table(X: object, estimator: object) -> TypeGuard[Table]:
@@ -55,17 +115,106 @@ def is_plain_table(X: object, estimator: object) -> TypeGuard[Table]:
         and X.shape[0] > 0
         and X.shape[1] == getattr(estimator, "n_features_in_", -1)
         and not hasattr(estimator, "feature_names_in_")
+        and plan_of(estimator).is_plain
     )
 
 
 def dense_blocks(table: Any) -> Iterator[Table]:
     """Yield a checked table as dense pieces, top to bottom: one piece if it is dense already."""
-    if not _is_sparse(table):
+    if isinstance(table, np.ndarray):
         yield _native_order(table)
         return
     step = max(1, _DENSE_VALUES // max(1, table.shape[1]))
     for begin in range(0, table.shape[0], step):
-        yield table[begin : begin + step].toarray()
+        if isinstance(table, _Planned):
+            yield table.rows(begin, min(begin + step, table.shape[0]))
+        else:
+            yield table[begin : begin + step].toarray()
+
+
+# ---- what X is ----
+
+
+def _read_once(X: Any) -> Any:
+    """X as a frame of narwhals or an array or whatever it is; masked arrays are refused."""
+    if np.ma.isMaskedArray(X):
+        raise TypeError(
+            "Masked arrays are not supported: the mask would be ignored. "
+            "Pass X.filled(np.nan), so that masked values are missing."
+        )
+    if isinstance(X, np.ndarray):
+        return X
+    if isinstance(X, (list, tuple)):
+        return _array_of_lists(X)
+    if hasattr(X, "iloc") or hasattr(X, "column_names"):
+        frame_names(X)  # names that occur twice would be an error of the frame library
+    if type(X).__name__ == "RecordBatch":
+        X = importlib.import_module("pyarrow").Table.from_batches([X])
+    frame = nw.from_native(X, pass_through=True)
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def _array_of_lists(X: Any) -> Any:
+    """Lists of numbers and text as objects: as an array, all of them would become text."""
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        return X  # scikit-learn says what is wrong with it
+    return np.array(X, dtype=object) if array.dtype.kind in "USO" and array.ndim == 2 else X
+
+
+def _needs_plan(X: Any) -> bool:
+    """Frames, and arrays of what may be no numbers."""
+    if isinstance(X, nw.DataFrame):
+        return True
+    if not isinstance(X, np.ndarray) or X.ndim != 2:
+        return False
+    return X.dtype.kind in "mMU" or (X.dtype.kind == "O" and _has_no_number(X))
+
+
+def _has_no_number(X: NDArray[Any]) -> bool:
+    """Objects that are all numbers are read as such; text of a number is text."""
+    try:
+        numbers = X.astype(np.float64)
+    except (TypeError, ValueError):
+        return True
+    return any(isinstance(value, str) for value in X.flat) if numbers.size else False
+
+
+def _shape(X: Any) -> tuple[int, int]:
+    return tuple(X.shape)
+
+
+def _columns_of(X: Any, names: list[Any] | None) -> list[Values]:
+    if isinstance(X, nw.DataFrame):
+        labels = [
+            f"Column {name!r}" if isinstance(name, str) else f"Column {i}"
+            for i, name in enumerate(names or X.columns)
+        ]
+        series = [X.get_column(name) for name in X.columns]
+        return [values_of(one, label) for one, label in zip(series, labels, strict=True)]
+    if hasattr(X, "tocsc"):
+        dense = X.tocsc()
+        return [values_of(dense[:, [i]].toarray()[:, 0], f"Column {i}") for i in range(X.shape[1])]
+    array = np.asarray(X)
+    return [values_of(array[:, i], f"Column {i}") for i in range(array.shape[1])]
+
+
+def _table_of(plan: ColumnPlan, arrays: list[NDArray[Any]], labels: list[str]) -> AnyTable:
+    """One array where all columns are numbers that lie as in one; else columns apart."""
+    if plan.is_plain and len(arrays) > 0:
+        joined = view_as_one(arrays)
+        if joined is not None:
+            return joined
+    n_levels = [0 if levels is None else len(levels) for levels in plan.levels]
+    own = tuple(labels[i] for i in plan.owner)
+    return ColumnTable(tuple(arrays), np.array(n_levels, dtype=np.int64), own)
+
+
+def _array_or_sparse(table: Any) -> AnyTable:
+    if not hasattr(table, "toarray"):
+        return _native_order(table)
+    return SparseTable(table.tocsc())
 
 
 def _native_order(table: Any) -> Table:

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from weald.data.rows import Rows
 from weald.data.tables import table_for_fit
+from weald.data.values import SeriesValues, is_missing
 
 
 def class_rows(
@@ -17,7 +19,10 @@ def class_rows(
 
     The classes come from all rows, also from those of weight zero.
     """
-    table, labels = table_for_fit(estimator, X, y, y_numeric=False)
+    table, labels = table_for_fit(
+        estimator, X, _readable(y), y_numeric=False, sample_weight=sample_weight
+    )
+    _refuse_missing(labels)
     check_classification_targets(labels)
     classes, numbers = np.unique(labels, return_inverse=True)
     rows = Rows(table, numbers.astype(np.float64))
@@ -30,7 +35,14 @@ LARGEST_TARGET = 2.0**1000
 
 def number_rows(estimator: object, X: object, y: object, sample_weight: object) -> Rows:
     """Rows whose target is a finite number."""
-    table, values = table_for_fit(estimator, X, y, y_numeric=True)
+    table, values = table_for_fit(
+        estimator, X, _readable(y), y_numeric=True, sample_weight=sample_weight
+    )
+    if values.dtype.kind in "mM":
+        raise TypeError(
+            f"y holds dates or durations ({values.dtype}); a regression needs numbers, such as "
+            "days since a fixed date."
+        )
     return Rows(table, finite_target(values)).weighted(sample_weight)
 
 
@@ -47,3 +59,26 @@ def finite_target(values: Any) -> NDArray[np.float64]:
             f"of at most {LARGEST_TARGET:g} in size; drop the row or scale the target."
         )
     return target
+
+
+def _readable(y: Any) -> Any:
+    """A series of polars or pyarrow as an array; all else as it is, for scikit-learn to check."""
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series) or nw.dependencies.is_pandas_series(y):
+        return y
+    if isinstance(series.dtype, (nw.Categorical, nw.Enum, nw.String)):
+        codes, values = SeriesValues(series, "y").coded()
+        # The last entry is that of code -1.
+        return np.array([*values, None], dtype=object)[codes]
+    return series.to_numpy()
+
+
+def _refuse_missing(labels: NDArray[Any]) -> None:
+    if labels.dtype != object:
+        return  # scikit-learn has found every NaN among numbers
+    for row, label in enumerate(labels):
+        if is_missing(label):
+            raise ValueError(
+                f"Input y contains NaN: the label of row {row} is missing ({label!r}). "
+                "Drop such rows, or give them a label of their own."
+            )

@@ -172,6 +172,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         """
         with self._fitting():
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
+            rows = rows.of_numbers(type(self).__name__)
             self._check_choices()
             form = Form(str(self.form), len(self.classes_), float(self.learning_rate))
             training = training_of(
@@ -278,7 +279,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         ballots = _ballots(form)
         values = [ballots[list(stump.answers)][: len(stump.sides)] for stump in found.members]
         self.forest_ = stump_forest(
-            found.members, values, self.estimator_weights_, self.n_features_in_
+            found.members, values, self.estimator_weights_, self._plan.n_columns
         )
 
     def _own_members(self) -> list[Any]:

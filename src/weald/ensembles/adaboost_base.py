@@ -186,9 +186,10 @@ class AdaBoost(TreeModel):
         """
         check_is_fitted(self)
         counts = np.abs(self.estimator_weights_)
-        importances = np.zeros(self.n_features_in_)
+        importances = np.zeros(self._plan.n_columns)
         for count, shares in zip(counts, self._importances_of_members(), strict=True):
             importances += count * shares
+        importances = self._plan.sums_by_input(importances)
         total = importances.sum()
         return importances / total if total > 0 else importances
 
@@ -209,7 +210,7 @@ class AdaBoost(TreeModel):
             inner = feature >= 0
             # A stump without gain is still asked.
             gain = gain[inner] if gain.sum() > 0 else np.ones(inner.sum())
-            shares = np.bincount(feature[inner], gain, minlength=self.n_features_in_)
+            shares = np.bincount(feature[inner], gain, minlength=self._plan.n_columns)
             yield shares / max(shares.sum(), np.finfo(float).tiny)
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
@@ -223,6 +224,7 @@ class AdaBoost(TreeModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = False
         if LEARNER.admits(self.estimator):
             tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags

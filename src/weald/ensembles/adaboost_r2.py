@@ -18,12 +18,12 @@ from weald.ensembles.adaboost_training import (
     checked_answers,
     training_of,
 )
-from weald.ensembles.base import Floats
+from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.decision_tree import DecisionTreeRegressor
 from weald.ensembles.row_weights import RowWeights
 from weald.parameters import Limit, OneOf
 from weald.resampling import seed_of
-from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, TreeLimits
+from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, TreeLimits, picked_sets
 
 _DEPTH, _BINS = 3, 255
 
@@ -136,7 +136,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
             What the rows weigh before the first round; whole numbers count as repetitions.
         """
         with self._fitting():
-            rows = number_rows(self, X, y, sample_weight)
+            rows = number_rows(self, X, y, sample_weight).of_numbers(type(self).__name__)
             if self.estimator is None:
                 rows = rows.with_moderate_target()
             training = training_of(
@@ -205,7 +205,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
             self._members = found.members
             return
         self._members = None
-        builder = ForestBuilder(np.zeros(1), self.n_features_in_)
+        builder = ForestBuilder(np.zeros(1), self._plan.n_columns)
         for tree in found.members:
             builder.add(tree, output=0)
         forest = builder.build(rows.target_exponent, 0)
@@ -216,9 +216,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
 
     def _own_member(self, i: int) -> DecisionTreeRegressor:
         member = clone(self.estimator_)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(member, name, getattr(self, name))
+        keep_columns(self, member)
         member.forest_ = _one_tree(self.forest_, i)
         return member  # type: ignore[no-any-return]
 
@@ -283,4 +281,5 @@ def _one_tree(forest: Forest, i: int) -> Forest:
         first_leaf=forest.first_leaf[i : i + 2] - forest.first_leaf[i],
         output=forest.output[i : i + 1],
         tree_weight=np.ones(1),
+        **picked_sets(forest.category_set[nodes], forest.first_word, forest.words),
     )

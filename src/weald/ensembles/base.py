@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import dense_blocks, is_plain_table, table_for_predict
+from weald.data import ColumnPlan, dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.docstrings import with_inherited_sections
 from weald.ensembles.predictor import Predictor, predictor_of
 from weald.errors import wrong_parameter
@@ -114,7 +114,18 @@ class TreeModel(CheckedEstimator):
         """
         check_is_fitted(self)
         self._check_n_jobs()
+        self._refuse_columns_of_a_plan()
         return predictor_of(self, self.forest_, loss=self._link, n_jobs=self.n_jobs)
+
+    def _refuse_columns_of_a_plan(self) -> None:
+        """An array of numbers would be read as if categories were their places."""
+        if self._plan.is_plain:
+            return
+        name = self._column_names()[self._plan.first_other]
+        raise TypeError(
+            f"predictor() answers plain arrays of numbers; {name!r} was fitted as something else "
+            "(categories, dates). Use the model's own methods, or fit on numbers."
+        )
 
     def apply(self, X: object) -> NDArray[np.int32]:
         """Find the leaf each row ends in.
@@ -132,9 +143,12 @@ class TreeModel(CheckedEstimator):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Share of each column in the gain of all splits; they sum to 1 (or all are 0)."""
+        """Share of each column in the gain of all splits; they sum to 1 (or all are 0).
+
+        What the parts of a date gained counts for its one column.
+        """
         check_is_fitted(self)
-        gains = self.forest_.gain_of_columns()
+        gains = self._plan.sums_by_input(self.forest_.gain_of_columns())
         total = gains.sum()
         return gains / total if total > 0 else gains
 
@@ -156,12 +170,18 @@ class TreeModel(CheckedEstimator):
         return tree_text(
             self.forest_,
             tree,
-            names=self._column_names(),
+            names=self._plan.names(self._column_names()),
             answer=self._leaf_text,
             weight=self._weight_name,
+            levels=self._plan.levels,
         )
 
     _weight_name: ClassVar[str] = "weight"
+
+    @property
+    def _plan(self) -> ColumnPlan:
+        """How a table becomes the columns of numbers that the trees ask."""
+        return plan_of(self)
 
     def _column_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -178,7 +198,7 @@ class TreeModel(CheckedEstimator):
         return fingerprint(self._learnt())
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
-        return self.forest_.learnt()
+        return {**self.forest_.learnt(), **self._plan.learnt()}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "forest_")
@@ -187,4 +207,12 @@ class TreeModel(CheckedEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
         return tags
+
+
+def keep_columns(owner: Any, member: Any) -> None:
+    """Let a member know the columns that its owner was fitted on, and how they become numbers."""
+    for name in ("n_features_in_", "feature_names_in_", "_columns"):
+        if hasattr(owner, name):
+            setattr(member, name, getattr(owner, name))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from weald.data import Rows, bin_rows, class_rows, number_rows
+from weald.data import Rows, bin_rows, class_rows, number_rows, refuse_levels
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting import HeldOut, Training, boost, prepare
 from weald.ensembles.scored import ScoredClassifier, ScoredModel
@@ -20,7 +20,7 @@ from weald.losses import (
     refuse_targets,
     takes_positive_only,
 )
-from weald.parameters import Jobs, Limit, NoneOr, OneOf, Real, Seed, Whole
+from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Seed, Whole
 from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
 
 
@@ -59,6 +59,10 @@ class BoostedTrees(ScoredModel):
     exact : bool, default=False
         Look at every split between two values that are neighbours in a node, however many values
         there are, instead of at bins; `max_bins` must then be None.
+    categorical_features : "from_dtype", list or None, default="from_dtype"
+        Which columns hold categories: those of text and of unordered categorical types, or those
+        listed by name, position or a mask, or none. Categories need bins: not `exact`, not
+        "symmetric" growth, and at most 255 `max_bins`.
     early_stopping : bool, default=False
         Hold out `validation_fraction` of the rows and stop when their loss no longer falls; the
         model is cut back to the round of least loss.
@@ -94,6 +98,7 @@ class BoostedTrees(ScoredModel):
         "growth": OneOf(("best_first", "depth_wise", "symmetric")),
         "max_bins": NoneOr(Whole(2, 65535)),
         "exact": OneOf((True, False)),
+        "categorical_features": Columns(),
         "early_stopping": OneOf((True, False)),
         "validation_fraction": Real(0.0, 1.0, open_below=True, open_above=True),
         "n_iter_no_change": Whole(1),
@@ -117,6 +122,7 @@ class BoostedTrees(ScoredModel):
         growth: str,
         max_bins: int | None,
         exact: bool,
+        categorical_features: Any,
         early_stopping: bool,
         validation_fraction: float,
         n_iter_no_change: int,
@@ -136,6 +142,7 @@ class BoostedTrees(ScoredModel):
         self.growth = growth
         self.max_bins = max_bins
         self.exact = exact
+        self.categorical_features = categorical_features
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -158,7 +165,7 @@ class BoostedTrees(ScoredModel):
         base = loss.base_scores(training.y, rows.weight, training.seen_copies)
         scores = np.repeat(base[:, np.newaxis], rows.n, axis=1)
         held_out = HeldOut(training, loss, scores, self.n_iter_no_change, self.tol)
-        forest = ForestBuilder(base, self.n_features_in_)
+        forest = ForestBuilder(base, self._plan.n_columns)
         trees = NewtonTrees(
             self._grower(training), forest, float(self.learning_rate), self._n_threads
         )
@@ -188,6 +195,8 @@ class BoostedTrees(ScoredModel):
 
     def _grower(self, training: Training) -> TreeGrower:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
+        if self.growth == "symmetric":
+            refuse_levels(training.rows.table, "growth='symmetric'")
         binned = bin_rows(
             training.rows,
             max_bins=self.max_bins,
@@ -275,6 +284,7 @@ or object, default="squared_error"
         growth: str = "best_first",
         max_bins: int | None = None,
         exact: bool = False,
+        categorical_features: Any = "from_dtype",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -295,6 +305,7 @@ or object, default="squared_error"
             growth=growth,
             max_bins=max_bins,
             exact=exact,
+            categorical_features=categorical_features,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
@@ -311,8 +322,8 @@ or object, default="squared_error"
 
         Parameters
         ----------
-        X : array or frame of numbers, shape (rows, columns)
-            NaN means missing; infinities are ordered.
+        X : array, frame or sparse table, shape (rows, columns)
+            Numbers, text, categories and dates; what is missing is learnt too.
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None
@@ -400,6 +411,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         growth: str = "best_first",
         max_bins: int | None = None,
         exact: bool = False,
+        categorical_features: Any = "from_dtype",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -420,6 +432,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             growth=growth,
             max_bins=max_bins,
             exact=exact,
+            categorical_features=categorical_features,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
@@ -433,8 +446,8 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
 
         Parameters
         ----------
-        X : array or frame of numbers, shape (rows, columns)
-            NaN means missing; infinities are ordered.
+        X : array, frame or sparse table, shape (rows, columns)
+            Numbers, text, categories and dates; what is missing is learnt too.
         y : array, shape (rows,)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
@@ -445,7 +458,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             # One class leaves nothing to learn: no score, no tree, always the same answer.
             if len(self.classes_) == 1:
-                self._keep(ForestBuilder(np.zeros(1), self.n_features_in_), rows, loss)
+                self._keep(ForestBuilder(np.zeros(1), self._plan.n_columns), rows, loss)
             else:
                 self._boost(rows, loss, strata=True)
         return self

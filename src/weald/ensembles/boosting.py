@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.data import Rows
+from weald.data import Rows, as_one_array
 from weald.ensembles.base import Floats
 from weald.losses import Loss
 from weald.resampling import distinct_rows, hold_out, seed_of, subsample
@@ -113,7 +113,7 @@ def _hashable(rows: Rows) -> Rows:
     """Rows of one target; several are hashed as columns."""
     if rows.target.ndim == 1:
         return rows
-    table = np.column_stack([rows.table, rows.target]).astype(np.float64)
+    table = np.column_stack([as_one_array(rows.table), rows.target]).astype(np.float64)
     return replace(rows, table=table, target=np.zeros(rows.n))
 
 

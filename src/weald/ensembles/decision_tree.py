@@ -8,9 +8,17 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import BinnedTable, Rows, SortedTable, bin_rows, class_rows, number_rows
+from weald.data import (
+    BinnedTable,
+    Rows,
+    SortedTable,
+    bin_rows,
+    class_rows,
+    number_rows,
+    refuse_levels,
+)
 from weald.ensembles.base import Floats, TreeModel
-from weald.parameters import Jobs, Limit, NoneOr, OneOf, Whole
+from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Whole
 from weald.trees import ForestBuilder, GrownTree, TreeGrower, TreeLimits, check_search
 
 _LIMITS: Mapping[str, Limit] = {
@@ -21,6 +29,7 @@ _LIMITS: Mapping[str, Limit] = {
     "growth": OneOf(("best_first", "depth_wise", "symmetric")),
     "max_bins": NoneOr(Whole(2, 65535)),
     "exact": OneOf((True, False)),
+    "categorical_features": Columns(),
     "n_jobs": Jobs(),
 }
 
@@ -51,6 +60,10 @@ class DecisionTree(TreeModel):
     exact : bool, default=False
         Look at every split between two values that are neighbours in a node, however many values
         there are, instead of at bins; `max_bins` must then be None.
+    categorical_features : "from_dtype", list or None, default="from_dtype"
+        Which columns hold categories: those of text and of unordered categorical types, or those
+        listed by name, position or a mask, or none. Categories need bins: not `exact`, not
+        "symmetric" growth, and at most 255 `max_bins`.
     n_jobs : int or None, default=None
         Threads; None means all usable cores. The tree is the same for any number.
     """
@@ -66,6 +79,7 @@ class DecisionTree(TreeModel):
         growth: str = "best_first",
         max_bins: int | None = None,
         exact: bool = False,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
@@ -76,10 +90,13 @@ class DecisionTree(TreeModel):
         self.growth = growth
         self.max_bins = max_bins
         self.exact = exact
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
     def _bin(self, rows: Rows) -> BinnedTable | SortedTable:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
+        if self.growth == "symmetric":
+            refuse_levels(rows.table, "growth='symmetric'")
         return bin_rows(rows, max_bins=self.max_bins, exact=self.exact, n_threads=self._n_threads)
 
     def _grower(self, binned: BinnedTable | SortedTable) -> TreeGrower:
@@ -93,7 +110,7 @@ class DecisionTree(TreeModel):
         return TreeGrower(binned, self.criterion, limits, n_threads=self._n_threads)
 
     def _keep(self, tree: GrownTree, rows: Rows) -> None:
-        forest = ForestBuilder(np.zeros(tree.value.shape[1]), self.n_features_in_)
+        forest = ForestBuilder(np.zeros(tree.value.shape[1]), self._plan.n_columns)
         forest.add(tree, output=-1)
         self.forest_ = forest.build(rows.target_exponent, rows.weight_exponent)
 
@@ -147,6 +164,7 @@ class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
         growth: str = "best_first",
         max_bins: int | None = None,
         exact: bool = False,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -158,6 +176,7 @@ class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
             growth=growth,
             max_bins=max_bins,
             exact=exact,
+            categorical_features=categorical_features,
             n_jobs=n_jobs,
         )
 
@@ -166,8 +185,8 @@ class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
 
         Parameters
         ----------
-        X : array or frame of numbers, shape (rows, columns)
-            NaN means missing; infinities are ordered.
+        X : array, frame or sparse table, shape (rows, columns)
+            Numbers, text, categories and dates; what is missing is learnt too.
         y : array, shape (rows,)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
@@ -212,7 +231,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [1.0, 1.0, 5.0, 7.0]
     >>> tree = DecisionTreeRegressor(max_depth=1).fit(X, y)
     >>> print(tree.text())
-    column 0 <= 2.5 or missing?
+    column 0 <= 2.5?
     ├─ yes: +1  (weight 2)
     └─ no:  +6  (weight 2)
     """
@@ -224,8 +243,8 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
 
         Parameters
         ----------
-        X : array or frame of numbers, shape (rows, columns)
-            NaN means missing; infinities are ordered.
+        X : array, frame or sparse table, shape (rows, columns)
+            Numbers, text, categories and dates; what is missing is learnt too.
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None

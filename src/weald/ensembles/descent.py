@@ -10,8 +10,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import Rows, dense_blocks, table_for_predict
-from weald.ensembles.base import Floats
+from weald.data import ColumnPlan, Rows, as_one_array, dense_blocks, table_for_predict
+from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.boosting import Training, boost, prepare
 from weald.ensembles.decision_tree import DecisionTreeRegressor
 from weald.ensembles.foreign import ForeignMembers, answers_of
@@ -20,6 +20,7 @@ from weald.ensembles.progress import Progress, Reporter
 from weald.ensembles.starting import Start, start_at
 from weald.ensembles.tree_learners import DescentTrees, in_user_units, single_tree, trees_of
 from weald.losses import Loss
+from weald.persist import fingerprint
 from weald.resampling import seed_of
 from weald.trees import ForestBuilder
 
@@ -57,6 +58,7 @@ class GradientBoosting(GradientParameters):
     """
 
     _start: Start
+    _plan_of_members: ColumnPlan
     _members: list[Any] | None
 
     def _descend(
@@ -65,6 +67,9 @@ class GradientBoosting(GradientParameters):
         """Fit the members; `labels` turns targets into what an `init` estimator learns."""
         self._refuse_parameters_of_trees()
         self._refuse_stopping_without_loss(loss)
+        for part in (self.estimator, self.init):
+            if part is not None and not isinstance(part, str):
+                rows = rows.of_numbers(f"{type(part).__name__} as part of {type(self).__name__}")
         training = prepare(
             rows,
             fraction=self.subsample,
@@ -101,7 +106,7 @@ class GradientBoosting(GradientParameters):
         self, training: Training, loss: Loss, start: Start
     ) -> DescentTrees | ForeignMembers:
         if self.estimator is None:
-            return self._trees(training, ForestBuilder(start.base, self.n_features_in_), loss)
+            return self._trees(training, ForestBuilder(start.base, self._plan.n_columns), loss)
         return ForeignMembers(
             self.estimator,
             step=self._step_for(loss),
@@ -151,14 +156,15 @@ class GradientBoosting(GradientParameters):
             self.forest_ = replace(forest, tree_weight=sizes.copy())
         else:
             self._members = learner.members
-            forest = in_user_units(ForestBuilder(start.base, self.n_features_in_), rows, loss)
+            forest = in_user_units(ForestBuilder(start.base, self._plan.n_columns), rows, loss)
             sizes = sizes if loss.is_of_logarithms else np.ldexp(sizes, rows.target_exponent)
         self._start = replace(start, base=forest.base_score)
         self._fitted_loss = loss
+        self._plan_of_members = self._plan
         self.n_trees_per_iteration_ = loss.n_scores
         self.n_estimators_ = len(sizes) // loss.n_scores
         self.step_sizes_ = sizes.reshape(self.n_estimators_, loss.n_scores)
-        self.max_features_ = self.n_features_in_
+        self.max_features_ = self._plan.n_columns
         self.train_score_ = np.array(progress.train)
         self._validation = list(progress.validation)
         if self.subsample < 1.0:
@@ -170,7 +176,7 @@ class GradientBoosting(GradientParameters):
         """One class leaves nothing to learn: no member, always the same answer."""
         training = Training(rows, None, None, seed=0)
         start = Start(np.zeros(1), None)
-        forest = ForestBuilder(np.zeros(1), self.n_features_in_)
+        forest = ForestBuilder(np.zeros(1), self._plan.n_columns)
         learner = DescentTrees(
             None, forest, step="leaf", learning_rate=1.0, prune=lambda tree: tree, n_threads=1
         )
@@ -192,10 +198,15 @@ class GradientBoosting(GradientParameters):
                 "warm_start goes on from the last fit, which had other classes or members. "
                 "Set warm_start=False to begin anew."
             )
-        if self._members is None and self.forest_.n_columns != self.n_features_in_:
+        if self._members is None and self.forest_.n_columns != self._plan.n_columns:
             raise ValueError(
                 f"warm_start goes on from a fit on {self.forest_.n_columns} columns; got "
-                f"{self.n_features_in_}. Set warm_start=False to begin anew."
+                f"{self._plan.n_columns}. Set warm_start=False to begin anew."
+            )
+        if fingerprint(self._plan.learnt()) != fingerprint(self._plan_of_members.learnt()):
+            raise ValueError(
+                "warm_start goes on from a fit on columns of other kinds or categories, so that "
+                "its members would misread these. Set warm_start=False to begin anew."
             )
         return int(self.n_estimators_)
 
@@ -221,7 +232,7 @@ class GradientBoosting(GradientParameters):
         else:
             learner.members = list(self._members or ())
             learner.step_sizes = np.ldexp(self.step_sizes_, -exponent).ravel().tolist()
-        for k, move in self._moves(rows.table):
+        for k, move in self._moves(as_one_array(rows.table)):
             scores[k] += np.ldexp(move, -exponent)
         progress.train = self.train_score_.tolist()
         progress.oob = getattr(self, "oob_scores_", np.zeros(0)).tolist()
@@ -281,7 +292,7 @@ class GradientBoosting(GradientParameters):
 
     def _tree_model(self, t: int) -> DecisionTreeRegressor:
         tree = DecisionTreeRegressor(max_depth=self.max_depth, max_leaf_nodes=self.max_leaf_nodes)
-        tree.n_features_in_ = self.n_features_in_
+        keep_columns(self, tree)
         tree.forest_ = single_tree(self.forest_, t)
         return tree
 
@@ -303,6 +314,7 @@ class GradientBoosting(GradientParameters):
         if self._members is None:
             return super().feature_importances_
         mean = np.mean([member.feature_importances_ for member in self._members], axis=0)
+        mean = self._plan.sums_by_input(mean)
         return np.asarray(mean / mean.sum() if mean.sum() > 0 else mean)
 
     @available_if(_has_trees)  # type: ignore[untyped-decorator]

@@ -90,6 +90,7 @@ default="squared_error"
         step: str = "auto",
         max_bins: int | None = None,
         exact: bool = False,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -117,6 +118,7 @@ default="squared_error"
             step=step,
             max_bins=max_bins,
             exact=exact,
+            categorical_features=categorical_features,
             n_jobs=n_jobs,
         )
         self.alpha = alpha
@@ -126,8 +128,9 @@ default="squared_error"
 
         Parameters
         ----------
-        X : array or frame of numbers, shape (rows, columns)
-            NaN means missing, for members that take it; infinities are ordered.
+        X : array, frame or sparse table, shape (rows, columns)
+            Numbers, text, categories and dates; what is missing is learnt too, by members that
+            can.
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None
@@ -240,6 +243,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         step: str = "auto",
         max_bins: int | None = None,
         exact: bool = False,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -267,6 +271,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
             step=step,
             max_bins=max_bins,
             exact=exact,
+            categorical_features=categorical_features,
             n_jobs=n_jobs,
         )
 
@@ -275,8 +280,9 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
 
         Parameters
         ----------
-        X : array or frame of numbers, shape (rows, columns)
-            NaN means missing, for members that take it; infinities are ordered.
+        X : array, frame or sparse table, shape (rows, columns)
+            Numbers, text, categories and dates; what is missing is learnt too, by members that
+            can.
         y : array, shape (rows,)
             Class labels of any kind; with loss="kl" also probabilities, shape (rows, classes).
         sample_weight : array, shape (rows,), or None

@@ -16,6 +16,7 @@ from weald.ensembles.tree_learners import DescentTrees
 from weald.losses import Loss
 from weald.parameters import (
     AnyOf,
+    Columns,
     Jobs,
     Limit,
     NoneOr,
@@ -111,6 +112,10 @@ class GradientParameters(ScoredModel):
     exact : bool, default=False
         Look for our own trees' splits between all neighbouring values, as scikit-learn's trees do,
         instead of at bins; `max_bins` must then be None.
+    categorical_features : "from_dtype", list or None, default="from_dtype"
+        Which columns hold categories: those of text and of unordered categorical types, or those
+        listed by name, position or a mask, or none. Only our own trees with at most 255 bins split
+        them; an `estimator` or `init` needs numbers.
     n_jobs : int or None, default=None
         Threads of our own trees and losses; None means all usable cores. The model is the same for
         any number.
@@ -140,6 +145,7 @@ class GradientParameters(ScoredModel):
         "step": OneOf(("auto", "leaf", "line_search", "constant")),
         "max_bins": NoneOr(Whole(2, 65535)),
         "exact": OneOf((True, False)),
+        "categorical_features": Columns(),
         "n_jobs": Jobs(),
     }
 
@@ -170,6 +176,7 @@ class GradientParameters(ScoredModel):
         step: str,
         max_bins: int | None,
         exact: bool,
+        categorical_features: Any,
         n_jobs: int | None,
     ) -> None:
         self.loss = loss
@@ -196,6 +203,7 @@ class GradientParameters(ScoredModel):
         self.step = step
         self.max_bins = max_bins
         self.exact = exact
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
     def _step_for(self, loss: Loss) -> str:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from weald.trees import GrownTree
+from weald.trees import GrownTree, picked_sets
 
 
 def pruned(tree: GrownTree, alpha: float) -> GrownTree:
@@ -78,6 +78,9 @@ def _cut(tree: GrownTree, is_inner: np.ndarray) -> GrownTree:
         gain=np.where(still, tree.gain[kept], 0.0),
         value=values,
         leaf_of_row=new_leaf[tree.leaf_of_row],
+        **picked_sets(
+            np.where(still, tree.category_set[kept], np.int32(-1)), tree.first_word, tree.words
+        ),
     )
 
 

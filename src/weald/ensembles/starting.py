@@ -24,7 +24,7 @@ class Start:
     def scores(self, table: Any, loss: Loss, exponent: int = 0) -> Floats:
         """Scores of the shape (scores, rows); `exponent`: what the target was divided by."""
         if self.estimator is None:
-            return np.repeat(self.base[:, np.newaxis], len(table), axis=1)
+            return np.repeat(self.base[:, np.newaxis], table.shape[0], axis=1)
         if isinstance(loss, BuiltinLoss) and loss.targets in ("classes", "shares"):
             return _scores_of_shares(self.estimator, table, loss)
         if not isinstance(loss, BuiltinLoss) and loss.of_classes:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from weald import _native
-from weald.data import Rows, class_rows
-from weald.ensembles.base import Floats, TreeModel
+from weald.data import Rows, as_one_array, class_rows
+from weald.ensembles.base import Floats, TreeModel, keep_columns
 from weald.ensembles.row_weights import RowWeights
 from weald.parameters import Jobs, Limit, OneOf
 from weald.trees import Forest
@@ -45,7 +45,7 @@ class StumpSearch:
     def __init__(self, rows: Rows, n_classes: int, criterion: str, *, n_threads: int) -> None:
         classes = rows.target.astype(np.int32)
         # By default the core chooses the number of bins by the size of the table.
-        self._stumps = _native.Stumps(rows.table, classes, n_classes, 0, n_threads)
+        self._stumps = _native.Stumps(as_one_array(rows.table), classes, n_classes, 0, n_threads)
         self._criterion = criterion
         self._goes_right = np.empty(rows.n, dtype=np.uint8)
         self._wrong = np.empty(rows.n, dtype=bool)
@@ -170,6 +170,7 @@ class Stump(ClassifierMixin, TreeModel):
         """
         with self._fitting():
             rows, classes = class_rows(self, X, y, sample_weight)
+            rows = rows.of_numbers("a stump")
             search = StumpSearch(rows, len(classes), self.criterion, n_threads=self._n_threads)
             stump, _ = search.find(RowWeights(rows).mass)
             self._keep(stump, classes)
@@ -179,9 +180,7 @@ class Stump(ClassifierMixin, TreeModel):
     def of(cls, found: FoundStump, owner: TreeModel, classes: NDArray[Any], criterion: str) -> Self:
         """The stump as an estimator that was fitted to the columns of `owner`."""
         stump = cls(criterion=criterion, n_jobs=owner.n_jobs)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(owner, name):
-                setattr(stump, name, getattr(owner, name))
+        keep_columns(owner, stump)
         stump._keep(found, classes)
         return stump
 
@@ -190,7 +189,7 @@ class Stump(ClassifierMixin, TreeModel):
         shares = np.stack([side / side.sum() for side in found.sides])
         # The class that is answered is the first of those that weigh the same up to rounding.
         self._answers = np.array(found.answers[: len(shares)])
-        self.forest_ = stump_forest([found], [shares], np.ones(1), self.n_features_in_)
+        self.forest_ = stump_forest([found], [shares], np.ones(1), self._plan.n_columns)
 
     def predict_proba(self, X: object) -> Floats:
         """Shares of the classes on the side of each row."""

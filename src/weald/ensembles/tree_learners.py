@@ -9,7 +9,7 @@ from weald.data import Rows
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting import Stage, refuse_runaway
 from weald.losses import BuiltinLoss, Loss, best_step
-from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower
+from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, picked_sets
 
 _LN2 = 0.6931471805599453
 
@@ -154,6 +154,8 @@ def trees_of(forest: Forest, rows: Rows, loss: Loss) -> list[GrownTree]:
                 gain=forest.gain[nodes],
                 value=np.ldexp(forest.value[leaves], -exponent),
                 leaf_of_row=np.zeros(0, dtype=np.int32),
+                **picked_sets(forest.category_set[nodes], forest.first_word, forest.words),
+                saw_missing=forest.saw_missing,
             )
         )
     return trees
@@ -173,4 +175,6 @@ def single_tree(forest: Forest, t: int) -> Forest:
         tree_weight=np.ones(1),
         base_score=np.zeros(1),
         n_columns=forest.n_columns,
+        **picked_sets(forest.category_set[nodes], forest.first_word, forest.words),
+        saw_missing=forest.saw_missing,
     )

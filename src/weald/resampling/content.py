@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from weald import _native
-
 Hashes = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
@@ -17,10 +15,7 @@ Floats = NDArray[np.float64]
 class WeightedTable(Protocol):
     """What merging needs to know of rows: `weald.data.Rows` is one."""
 
-    @property
-    def table(self) -> NDArray[np.float64] | NDArray[np.float32]: ...
-    @property
-    def target(self) -> Floats: ...
+    def hashes(self, n_threads: int) -> Hashes: ...
     @property
     def copies(self) -> NDArray[np.int64] | None: ...
     @property
@@ -49,7 +44,7 @@ def distinct_rows(rows: WeightedTable, *, n_threads: int) -> DistinctRows:
     The result does not depend on the order of the rows, nor on whether a row is repeated or
     weighted: every draw starts from it.
     """
-    hashes = _native.hash_rows(rows.table, rows.target, n_threads)
+    hashes = rows.hashes(n_threads)
     order = np.lexsort((hashes[:, 0], hashes[:, 1]))
     ordered = hashes[order]
     is_new = np.ones(len(order), dtype=bool)

@@ -1,6 +1,6 @@
 """Trees: how they are grown, and the one model they become."""
 
-from weald.trees.forest import Forest, ForestBuilder
+from weald.trees.forest import Forest, ForestBuilder, picked_sets
 from weald.trees.growing import GrownTree, TreeGrower, TreeLimits, check_search
 from weald.trees.text import tree_text
 
@@ -11,5 +11,6 @@ __all__ = [
     "TreeGrower",
     "TreeLimits",
     "check_search",
+    "picked_sets",
     "tree_text",
 ]

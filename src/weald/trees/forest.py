@@ -1,6 +1,6 @@
 """The only tree model: any number of trees as flat arrays."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +42,15 @@ class Forest:
         What every row starts from.
     n_columns : int
         How many columns a row must have.
+    category_set : int32 [nodes]
+        The set of levels that a node sends left instead of values up to a threshold; -1: none.
+        What is no level of the column goes where missing values go.
+    first_word : int64 [sets + 1]
+        Where the words of each set begin, and the end of the last.
+    words : uint64
+        A bit for each level of a set's column, 64 in a word.
+    saw_missing : uint8 [columns] or None
+        Whether a column had missing values in training, if that is known; for reading only.
     """
 
     feature: NDArray[np.int32]
@@ -57,8 +66,15 @@ class Forest:
     tree_weight: Floats
     base_score: Floats
     n_columns: int
+    category_set: NDArray[np.int32] = None  # type: ignore[assignment]  # made below
+    first_word: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    words: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    saw_missing: NDArray[np.uint8] | None = None
 
     def __post_init__(self) -> None:
+        if self.category_set is None:
+            nodes = np.full(len(self.feature), -1, dtype=np.int32)
+            object.__setattr__(self, "category_set", nodes)
         for array in self.__dict__.values():
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
@@ -80,7 +96,9 @@ class Forest:
 
     def learnt(self) -> dict[str, NDArray[Any]]:
         """The arrays that can change an answer, for `weald.persist.fingerprint`."""
-        idle = {"weight", "gain", "n_columns"}
+        idle = {"weight", "gain", "n_columns", "saw_missing"}
+        if len(self.first_word) == 1:
+            idle |= {"category_set", "first_word", "words"}
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in idle}
 
     def predict(self, table: NDArray[Any], *, n_threads: int) -> Floats:
@@ -108,7 +126,18 @@ class Forest:
     @cached_property
     def _predictor(self) -> "_native.Predictor":
         # The core proves the arrays sound once, so that a walk needs no checks.
-        return _native.Predictor(**self.learnt(), n_columns=self.n_columns)
+        idle = {"weight", "gain", "saw_missing"}
+        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in idle}
+        return _native.Predictor(**arrays)
+
+    def levels_left(self, node: int, n_levels: int) -> NDArray[np.bool_]:
+        """Which of a column's levels go left at a node that has a set."""
+        set_ = self.category_set[node]
+        words = self.words[self.first_word[set_] : self.first_word[set_ + 1]]
+        level = np.arange(n_levels, dtype=np.uint64)
+        bits = words[level // np.uint64(64)] >> (level % np.uint64(64))
+        is_left: NDArray[np.bool_] = (bits & np.uint64(1)).astype(bool)
+        return is_left
 
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
@@ -116,6 +145,28 @@ class Forest:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()
+
+
+def picked_sets(
+    category_set: NDArray[np.int32], first_word: NDArray[np.int64], words: NDArray[np.uint64]
+) -> dict[str, Any]:
+    """The sets that some nodes ask for, numbered anew in the order of the nodes.
+
+    >>> words = np.array([1, 2, 3], dtype=np.uint64)
+    >>> picked = picked_sets(np.array([-1, 1], dtype=np.int32), np.array([0, 1, 3]), words)
+    >>> [picked[name].tolist() for name in ("category_set", "first_word", "words")]
+    [[-1, 0], [0, 2], [2, 3]]
+    """
+    asks = category_set >= 0
+    used = category_set[asks]
+    renumbered = np.full(len(category_set), -1, dtype=np.int32)
+    renumbered[asks] = np.arange(len(used), dtype=np.int32)
+    parts = [words[first_word[one] : first_word[one + 1]] for one in used]
+    return {
+        "category_set": renumbered,
+        "first_word": _ends([len(part) for part in parts]),
+        "words": _joined(parts, np.uint64),
+    }
 
 
 class ForestBuilder:
@@ -148,6 +199,8 @@ class ForestBuilder:
         with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
             weight = np.ldexp(_joined([tree.weight for tree in trees], np.float64), weight_exponent)
         values = np.concatenate([tree.value for tree in trees]) if trees else np.zeros((0, 1))
+        first_set = _ends([len(tree.first_word) - 1 for tree in trees])
+        first_word = _ends([len(tree.words) for tree in trees])
         return Forest(
             feature=_joined([tree.feature for tree in trees], np.int32),
             threshold=_joined([tree.threshold for tree in trees], np.float64),
@@ -162,6 +215,25 @@ class ForestBuilder:
             tree_weight=np.ones(len(trees)),
             base_score=np.ldexp(self._base_score, target_exponent),
             n_columns=self._n_columns,
+            category_set=_joined(
+                [
+                    np.where(tree.category_set < 0, -1, tree.category_set + first).astype(np.int32)
+                    for tree, first in zip(trees, first_set, strict=False)
+                ],
+                np.int32,
+            ),
+            first_word=np.append(
+                _joined(
+                    [
+                        tree.first_word[:-1] + first
+                        for tree, first in zip(trees, first_word, strict=False)
+                    ],
+                    np.int64,
+                ),
+                first_word[-1],
+            ),
+            words=_joined([tree.words for tree in trees], np.uint64),
+            saw_missing=trees[0].saw_missing if trees else None,
         )
 
 

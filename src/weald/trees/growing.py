@@ -72,10 +72,14 @@ class GrownTree:
     threshold: Floats
     right: NDArray[np.int32]
     missing_left: NDArray[np.uint8]
+    category_set: NDArray[np.int32]
+    first_word: NDArray[np.int64]
+    words: NDArray[np.uint64]
     weight: Floats
     gain: Floats
     value: Floats
     leaf_of_row: NDArray[np.int32]
+    saw_missing: NDArray[np.uint8] | None = None
 
     def add_to(self, scores: Floats, *, n_threads: int) -> None:
         """Add the tree's answers to the scores of the training rows, in place."""
@@ -113,7 +117,15 @@ class TreeGrower:
         if isinstance(binned, SortedTable):
             self._grower = _native.Grower(binned.table, binned.cuts, binned.first, params)
         else:
-            self._grower = _native.Grower(binned.codes, binned.n_rows, binned.n_bins, params)
+            self._grower = _native.Grower(
+                binned.codes,
+                binned.n_rows,
+                binned.n_bins,
+                params,
+                binned.is_category,
+                list(binned.wide),
+                list(binned.wide.values()),
+            )
 
     def on_sums(
         self, gradient: Floats, hessian: Floats | None, copies: NDArray[np.int64] | None
@@ -180,13 +192,13 @@ class TreeGrower:
 
     def _finished(self, arrays: dict[str, Any], leaf_of_row: NDArray[np.int32]) -> GrownTree:
         code = arrays.pop("code")
+        saw_missing = None
         if isinstance(self._binned, BinnedTable):
+            saw_missing = self._grower.saw_missing()
             # The core knows codes only: the bin a split ends with stands for a value.
-            inner = np.flatnonzero(arrays["feature"] >= 0)
-            arrays["threshold"][inner] = self._binned.threshold(
-                arrays["feature"][inner], code[inner]
-            )
-        return GrownTree(leaf_of_row=leaf_of_row, **arrays)
+            cut = np.flatnonzero((arrays["feature"] >= 0) & (arrays["category_set"] < 0))
+            arrays["threshold"][cut] = self._binned.threshold(arrays["feature"][cut], code[cut])
+        return GrownTree(leaf_of_row=leaf_of_row, saw_missing=saw_missing, **arrays)
 
 
 # Limits beyond any number of rows are no limits; the core takes 64-bit numbers and 0 for "none".

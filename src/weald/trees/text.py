@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from weald.trees.forest import Forest
 
+_SHOWN = 5  # levels of a set that are named
+
 
 def tree_text(
     forest: Forest,
@@ -15,6 +17,7 @@ def tree_text(
     names: Sequence[str],
     answer: Callable[[NDArray[np.float64]], str],
     weight: str = "weight",
+    levels: Sequence[Sequence[object] | None] | None = None,
 ) -> str:
     """Draw a tree: a question per inner node, an answer per leaf, with what its rows weigh.
 
@@ -26,6 +29,8 @@ def tree_text(
         Turns the values of a leaf into words.
     weight
         What the weight of a leaf is called.
+    levels
+        For each column its levels, or None if it has an order.
     """
     begin = int(forest.first_node[tree])
     first_leaf = int(forest.first_leaf[tree])
@@ -39,15 +44,40 @@ def tree_text(
             value = forest.value[first_leaf + int(forest.right[at])]
             lines.append(f"{lead}{answer(value)}  ({weight} {forest.weight[at]:.6g})")
             continue
-        lines.append(f"{lead}{_question(forest, at, names)}")
+        lines.append(f"{lead}{_question(forest, at, names, levels)}")
         stack.append((int(forest.right[at]), f"{indent}└─ no:  ", f"{indent}        "))
         stack.append((node + 1, f"{indent}├─ yes: ", f"{indent}│       "))
     return "\n".join(lines)
 
 
-def _question(forest: Forest, at: int, names: Sequence[str]) -> str:
-    name, threshold = names[int(forest.feature[at])], float(forest.threshold[at])
+def _question(
+    forest: Forest,
+    at: int,
+    names: Sequence[str],
+    levels: Sequence[Sequence[object] | None] | None,
+) -> str:
+    column = int(forest.feature[at])
+    name, threshold = names[column], float(forest.threshold[at])
+    if forest.category_set[at] >= 0:
+        known = levels[column] if levels is not None else None
+        return f"{name} {_set_text(forest, at, known)}?"
     if threshold == np.inf and not forest.missing_left[at]:
         return f"{name} is there?"
-    missing = " or missing" if forest.missing_left[at] else ""
+    # Where no value was missing in training, where one would go is no news.
+    is_news = forest.saw_missing is None or bool(forest.saw_missing[column])
+    missing = " or missing" if forest.missing_left[at] and is_news else ""
     return f"{name} <= {threshold:.6g}{missing}?"
+
+
+def _set_text(forest: Forest, at: int, levels: Sequence[object] | None) -> str:
+    """Name the levels on the side where missing values, and levels never seen, are not."""
+    if levels is None:
+        set_ = forest.category_set[at]
+        n_words = int(forest.first_word[set_ + 1] - forest.first_word[set_])
+        levels = [f"level {i}" for i in range(64 * n_words)]
+    is_left = forest.levels_left(at, len(levels))
+    others_left = bool(forest.missing_left[at])
+    named = [str(levels[i]) for i in np.flatnonzero(is_left != others_left).tolist()]
+    shown = ", ".join(named[:_SHOWN])
+    more = f", … {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+    return f"{'not in' if others_left else 'in'} {{{shown}{more}}}"

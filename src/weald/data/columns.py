@@ -1,0 +1,260 @@
+"""What a model knows of a column: how its values become numbers, when fitting and ever after."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.data.values import Floats, Kind, Values, is_missing
+
+Level: TypeAlias = str | int | float
+
+# Up to this many levels a code fits a byte and every level is kept. Of more, those of few rows
+# could only be learnt by heart.
+BYTE_LEVELS = 255
+RARE = 10
+
+# A code of 16 bits; code 0 is for what is missing.
+MOST_LEVELS = 2**16 - 1
+
+
+@dataclass(frozen=True)
+class Number:
+    """A column of numbers, or of truth values, which are 0 and 1."""
+
+    parts: ClassVar[tuple[str, ...]] = ("",)
+    levels: ClassVar[None] = None
+
+    def read(self, values: Values) -> list[NDArray[Any]]:
+        kind = values.kind
+        if kind is Kind.NUMBER:
+            return [values.numbers()]
+        if kind in (Kind.CATEGORY, Kind.ORDERED):
+            codes, found = values.coded()
+            numbers = [_number_or_none(value) for value in found]
+            if None not in numbers:
+                # The last entry is that of code -1.
+                return [np.array([*numbers, np.nan], dtype=np.float64)[codes]]
+        raise _not(values, "numbers", ValueError if kind is not Kind.MOMENT else TypeError)
+
+    def learnt(self) -> str:
+        return "number"
+
+
+@dataclass(frozen=True)
+class Category:
+    """A column of levels, which are compared by value: text, or numbers.
+
+    A level that is not among `levels` counts as missing.
+    """
+
+    levels: tuple[Level, ...]
+    parts: ClassVar[tuple[str, ...]] = ("",)
+
+    @classmethod
+    def learn(cls, values: Values, copies: NDArray[np.int64]) -> tuple["Category", list[Floats]]:
+        """Take the levels of the rows that count, and read the column by the way."""
+        codes, found = values.coded()
+        level_of = _levels(found, values.label)
+        total: dict[Level, int] = {}
+        counts = np.bincount(codes[codes >= 0], copies[codes >= 0], len(found)).astype(np.int64)
+        for level, count in zip(level_of, counts.tolist(), strict=True):
+            if level is not None and count > 0:
+                total[level] = total.get(level, 0) + count
+        column = cls(tuple(sorted(_kept(total))))
+        return column, [column._placed(codes, level_of)]
+
+    def read(self, values: Values) -> list[NDArray[Any]]:
+        codes, found = _coded_like(values, self.levels)
+        return [self._placed(codes, _levels(found, values.label))]
+
+    def _placed(self, codes: NDArray[Any], levels: Sequence[Level | None]) -> Floats:
+        place = {level: float(i) for i, level in enumerate(self.levels)}
+        table = [np.nan if level is None else place.get(level, np.nan) for level in levels]
+        # The last entry is that of code -1.
+        placed: Floats = np.array([*table, np.nan], dtype=np.float32)[codes]
+        return placed
+
+    def learnt(self) -> str:
+        return "category"
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A column of levels in a given order, which are told apart as numbers are."""
+
+    order: tuple[Level, ...]
+    parts: ClassVar[tuple[str, ...]] = ("",)
+    levels: ClassVar[None] = None
+
+    @classmethod
+    def learn(cls, values: Values) -> "Ordered":
+        levels = _levels(values.coded()[1], values.label)
+        return cls(tuple(dict.fromkeys(level for level in levels if level is not None)))
+
+    def read(self, values: Values) -> list[NDArray[Any]]:
+        codes, found = _coded_like(values, self.order)
+        return [Category(self.order)._placed(codes, _levels(found, values.label))]
+
+    def learnt(self) -> str:
+        return "ordered"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A column of dates or times: one column for the user, six for a tree."""
+
+    zone: str | None
+    parts: ClassVar[tuple[str, ...]] = (
+        "seconds",
+        "year",
+        "month",
+        "day of year",
+        "weekday",
+        "hour",
+    )
+    levels: ClassVar[None] = None
+
+    @classmethod
+    def learn(cls, values: Values) -> "Moment":
+        return cls(values.zone)
+
+    def read(self, values: Values) -> list[NDArray[Any]]:
+        if _is_all_missing(values):
+            return [np.full(len(values.numbers()), np.nan)] * len(self.parts)
+        if values.kind is not Kind.MOMENT:
+            raise _not(values, "dates or times", TypeError)
+        if (values.zone is None) != (self.zone is None):
+            was, now = self.zone or "no time zone", values.zone or "no time zone"
+            raise TypeError(
+                f"{values.label} was in {was} when fitted and is in {now} now. "
+                "Give both a time zone or neither, for example by .dt.tz_localize."
+            )
+        return _parts_of(*values.moments(self.zone))
+
+    def learnt(self) -> str:
+        return f"moment {self.zone or ''}".strip()
+
+
+@dataclass(frozen=True)
+class Span:
+    """A column of durations, or of times of day: seconds."""
+
+    parts: ClassVar[tuple[str, ...]] = ("",)
+    levels: ClassVar[None] = None
+
+    def read(self, values: Values) -> list[NDArray[Any]]:
+        if _is_all_missing(values):
+            return [values.numbers()]
+        if values.kind is not Kind.SPAN:
+            raise _not(values, "durations or times of day", TypeError)
+        return [values.seconds()]
+
+    def learnt(self) -> str:
+        return "span"
+
+
+Column: TypeAlias = Number | Category | Ordered | Moment | Span
+
+
+def _kept(total: dict[Level, int]) -> list[Level]:
+    """All levels if they are few, else those of at least `RARE` rows, and never too many."""
+    if len(total) <= BYTE_LEVELS:
+        return list(total)
+    least = RARE
+    if len(total) > MOST_LEVELS:
+        # So many rows that at most so many levels have them.
+        least = max(least, sorted(total.values())[-MOST_LEVELS - 1] + 1)
+    return [level for level, count in total.items() if count >= least]
+
+
+def _levels(found: list[Any], label: str) -> list[Level | None]:
+    """Values as levels: text and numbers are themselves, others their text; None for missing."""
+    levels = [None if is_missing(value) else level_of(value) for value in found]
+    kinds = {isinstance(level, str) for level in levels if level is not None}
+    if len(kinds) > 1:
+        raise TypeError(
+            f"{label} mixes text and numbers as categories. "
+            "Make all of them text, for example by .astype(str)."
+        )
+    return levels
+
+
+def level_of(value: Any) -> Level:
+    """The level a value stands for: 1, 1.0 and True are one level, and "1" is another.
+
+    >>> level_of(1.0), level_of(True), level_of("1"), level_of(0.5)
+    (1, 1, '1', 0.5)
+    """
+    if isinstance(value, str):
+        return str(value)
+    number = _number_or_none(value)
+    if number is None:
+        return str(value)
+    return int(number) if number == np.floor(number) and abs(number) < 2**53 else number
+
+
+def _number_or_none(value: Any) -> float | None:
+    if is_missing(value):
+        return float("nan")
+    if isinstance(value, (str, bytes)):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _coded_like(values: Values, levels: tuple[Level, ...]) -> tuple[NDArray[Any], list[Any]]:
+    """The column's codes, if it holds levels of the kind that was learnt, text or numbers."""
+    kind = values.kind
+    if kind in (Kind.MOMENT, Kind.SPAN):
+        raise _not(values, "categories", TypeError)
+    codes, found = values.coded()
+    present = [value for value in found if not is_missing(value)]
+    was_text = any(isinstance(level, str) for level in levels)
+    is_text = any(isinstance(level_of(value), str) for value in present)
+    if levels and present and was_text != is_text:
+        words = ("text", "numbers") if was_text else ("numbers", "text")
+        raise TypeError(
+            f"{values.label} had levels that are {words[0]} when fitted and holds {words[1]} now. "
+            "Levels are compared by value: give them the type they had."
+        )
+    return codes, found
+
+
+def _is_all_missing(values: Values) -> bool:
+    return values.kind is Kind.NUMBER and bool(np.isnan(values.numbers().astype(float)).all())
+
+
+def _not(values: Values, expected: str, error: type[Exception]) -> Exception:
+    kind = values.kind
+    where = ""
+    if kind is Kind.TEXT:
+        codes, found = values.coded()
+        row = int(np.argmax(codes >= 0))
+        where = f" ({found[int(codes[row])]!r} in row {row})" if found else ""
+    return error(
+        f"{values.label} holds {kind.value}{where}, which could not be converted to {expected}. "
+        "Give it the type it had when the model was fitted."
+    )
+
+
+def _parts_of(instant: NDArray[Any], wall: NDArray[Any]) -> list[NDArray[Any]]:
+    """Seconds since 1970 in UTC, and what calendar and clock showed."""
+    gone = np.isnat(instant)
+    day, year, month = (wall.astype(f"M8[{unit}]") for unit in "DYM")
+    parts = [
+        instant.astype(np.int64) / 1e6,
+        year.astype(np.int64) + 1970,
+        month.astype(np.int64) % 12 + 1,
+        (day - year.astype("M8[D]")).astype(np.int64) + 1,
+        (day.astype(np.int64) + 3) % 7,  # 1970 began on a Thursday; Monday is 0
+        (wall - day.astype("M8[us]")).astype(np.int64) // 3_600_000_000,
+    ]
+    kinds = [np.float64] + [np.float32] * 5  # whole numbers this small are exact in both
+    return [
+        np.where(gone, np.nan, part).astype(kind) for part, kind in zip(parts, kinds, strict=True)
+    ]

@@ -1,0 +1,158 @@
+"""Tables that are not one float array: their columns become numbers a few at a time."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.data.values import Floats
+
+# So many columns are made dense, or copied side by side, at once; more where rows are few.
+_BATCH, _BATCH_VALUES = 16, 2**22
+
+Table = NDArray[np.float64] | NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTable:
+    """Columns of numbers that lie apart, as those of a frame do.
+
+    `n_levels` is 0 for a column of numbers; a column of levels holds their places 0, 1, ... and
+    has so many.
+    """
+
+    columns: tuple[NDArray[Any], ...]
+    n_levels: NDArray[np.int64]
+    labels: tuple[str, ...] = ()  # of the columns, for errors
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.columns[0]), len(self.columns)
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> "ColumnTable":
+        return replace(self, columns=tuple(column[rows] for column in self.columns))
+
+    def batches(self) -> Iterator[tuple[int, Table]]:
+        """Yield columns side by side, a few at a time, with the number of the first.
+
+        Columns of numbers and of levels are never in the same batch.
+        """
+        first = 0
+        while first < len(self.columns):
+            end = first + 1
+            is_category = self.n_levels[first] > 0
+            while end < min(first + _batch(self.shape[0]), len(self.columns)) and (
+                (self.n_levels[end] > 0) == is_category
+            ):
+                end += 1
+            yield first, side_by_side(list(self.columns[first:end]))
+            first = end
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTable:
+    """A table of mostly zeros, of which only the others are stored."""
+
+    columns: Any  # scipy's csc, without repeated entries
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n_rows, n_columns = self.columns.shape
+        return int(n_rows), int(n_columns)
+
+    @property
+    def n_levels(self) -> NDArray[np.int64]:
+        return np.zeros(self.shape[1], dtype=np.int64)
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> "SparseTable":
+        return SparseTable(self.columns[rows])
+
+    def batches(self) -> Iterator[tuple[int, Table]]:
+        """Yield columns made dense, a few at a time, with the number of the first."""
+        size = _batch(self.shape[0])
+        for first in range(0, self.shape[1], size):
+            yield first, self.columns[:, first : first + size].toarray(order="F")
+
+
+def _batch(n_rows: int) -> int:
+    return max(_BATCH, _BATCH_VALUES // max(1, n_rows))
+
+
+AnyTable = Table | ColumnTable | SparseTable
+
+
+def as_one_array(table: AnyTable) -> Table:
+    """The whole table as one float array, for those who need all values at once."""
+    if isinstance(table, np.ndarray):
+        return table
+    batches = [columns for _, columns in table.batches()]
+    whole: Table = batches[0] if len(batches) == 1 else np.hstack(batches)  # type: ignore[assignment]
+    return whole
+
+
+def refuse_levels(table: AnyTable, who: str) -> None:
+    """Raise a TypeError if a column holds categories, which `who` cannot split."""
+    if not isinstance(table, np.ndarray) and table.n_levels.any():
+        first = int(np.argmax(table.n_levels > 0))
+        label = table.labels[first] if isinstance(table, ColumnTable) else f"column {first}"
+        raise TypeError(
+            f"{label} holds categories, which {who} cannot split. Turn the column into numbers, "
+            "drop it, or use a tree model with bins: BoostedTrees, GradientBoosting or "
+            "DecisionTree with exact=False, at most 255 max_bins and no symmetric growth."
+        )
+
+
+def numbers_only(table: AnyTable, who: str) -> Table:
+    """The whole table as one float array, for `who` knows no levels; categories are refused."""
+    refuse_levels(table, who)
+    return as_one_array(table)
+
+
+def side_by_side(columns: list[NDArray[Any]]) -> Table:
+    """One float array of some columns: a view where they lie evenly spaced, else a copy."""
+    joined = view_as_one(columns)
+    if joined is not None:
+        return joined
+    kind: Any = np.float32 if all(_fits_float32(column) for column in columns) else np.float64
+    table: Table = np.empty((len(columns[0]), len(columns)), dtype=kind, order="F")
+    for i, column in enumerate(columns):
+        table[:, i] = column
+    return table
+
+
+def _fits_float32(column: NDArray[Any]) -> bool:
+    return column.dtype.kind in "fbiu" and (
+        column.dtype.itemsize <= 2 or column.dtype == np.float32
+    )
+
+
+def view_as_one(columns: list[NDArray[Any]]) -> Table | None:
+    """A view of columns that are parts of one array, as those of a pandas frame often are."""
+    first = columns[0]
+    if first.dtype not in (np.float64, np.float32) or not first.dtype.isnative:
+        return None
+    if any(c.dtype != first.dtype or c.strides != first.strides for c in columns):
+        return None
+    begins = [column.__array_interface__["data"][0] for column in columns]
+    steps = {b - a for a, b in pairwise(begins)} or {first.itemsize}
+    if len(steps) != 1 or not _share_one_base(columns):
+        return None
+    view: Floats = np.lib.stride_tricks.as_strided(
+        first, (len(first), len(columns)), (first.strides[0], steps.pop()), writeable=False
+    )
+    return view
+
+
+def _share_one_base(columns: list[NDArray[Any]]) -> bool:
+    """Views of one array keep it alive together; of several arrays the first would not."""
+
+    def root(array: Any) -> Any:
+        while getattr(array, "base", None) is not None:
+            array = array.base
+        return array
+
+    base = root(columns[0])
+    return all(root(column) is base for column in columns)

@@ -1,0 +1,149 @@
+"""Where categories cannot be split they are refused by name; where they can, all parts keep on."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+import weald
+from contract.frames import container, labels
+from contract.subjects import (
+    EVERY_CLASSIFIER,
+    EVERY_ESTIMATOR,
+    answers,
+    has,
+    quick,
+    takes_members,
+)
+
+FRAMED = [e for e in EVERY_ESTIMATOR if has(e, "categorical_features")]
+ADABOOST = [weald.AdaBoostClassifier, weald.AdaBoostRegressor]
+DESCENT = [weald.GradientBoostingClassifier, weald.GradientBoostingRegressor]
+
+
+def refused(model: Any, frame: Any, who: str) -> None:
+    with pytest.raises(TypeError, match=f"Column 'city' holds categories, which .*{who}") as error:
+        model.fit(frame, labels())
+    assert "BoostedTrees" in str(error.value)
+    assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.parametrize("estimator", FRAMED)
+@pytest.mark.parametrize(
+    ("parameters", "who"),
+    [
+        ({"exact": True}, "exact=True"),
+        ({"max_bins": 1000}, "max_bins=1000"),
+        ({"growth": "symmetric"}, "growth='symmetric'"),
+    ],
+)
+def test_searches_that_know_no_sets(estimator, parameters: dict[str, Any], who: str) -> None:
+    if not has(estimator, next(iter(parameters))):
+        pytest.skip("has no such parameter")
+    frame = container("pandas")
+    refused(quick(estimator, **parameters), frame, who)
+    # Dates, truth values and numbers are split by all of them.
+    model = quick(estimator, **parameters).fit(frame[["size", "flag", "when"]], labels())
+    whole = quick(estimator, **parameters).fit(
+        np.column_stack(
+            [
+                frame["size"],
+                frame["flag"].astype("float64"),
+            ]
+        ),
+        labels(),
+    )
+    assert model.n_features_in_ == 3 and whole.n_features_in_ == 2
+
+
+@pytest.mark.parametrize("estimator", ADABOOST)
+@pytest.mark.parametrize("reweight", ["weighting", "resampling"])
+@pytest.mark.parametrize("member", [None, "tree"])
+def test_adaboost_takes_all_but_categories(estimator, reweight: str, member: str | None) -> None:
+    frame, y = container("pandas"), labels()
+    own = weald.DecisionTreeClassifier if estimator in EVERY_CLASSIFIER else None
+    part = None if member is None else (own or weald.DecisionTreeRegressor)(max_depth=2)
+    model = quick(estimator, reweight=reweight).set_params(estimator=part)
+    refused(model, frame, estimator.__name__)
+    numbers = frame[["size", "flag", "when"]]
+    model.fit(numbers, y)
+    assert (
+        answers(model, numbers[["when", "size", "flag"]]).tolist()
+        == answers(model, numbers).tolist()
+    )
+    assert model.feature_importances_.shape == (3,)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    if member is None:
+        alone = model.estimators_[0]
+        assert len(alone.predict(numbers)) == len(y)
+
+
+@pytest.mark.parametrize("estimator", DESCENT)
+def test_members_of_other_makers_need_numbers(estimator) -> None:
+    frame, y = container("pandas"), labels()
+    numbers = frame[["when"]].assign(when=frame["when"].fillna(frame["when"].min()))
+    model = quick(estimator, min_samples_leaf=1).set_params(estimator=LinearRegression())
+    refused(model, frame, "LinearRegression")
+    assert np.isfinite(answers(model.fit(numbers, y), numbers)).all()
+    start = weald.DecisionTreeClassifier() if estimator in EVERY_CLASSIFIER else LinearRegression()
+    refused(quick(estimator, init=start), frame, type(start).__name__)
+
+
+@pytest.mark.parametrize("estimator", DESCENT)
+def test_going_on_with_categories(estimator) -> None:
+    frame, y = container("pandas"), labels()
+    at_once = quick(estimator, n_estimators=6).fit(frame, y)
+    later = quick(estimator, n_estimators=3, warm_start=True).fit(frame, y)
+    later.set_params(n_estimators=6).fit(frame, y)
+    assert later.fingerprint() == at_once.fingerprint()
+    later.set_params(n_estimators=7)
+    with pytest.raises(ValueError, match="other kinds or categories"):
+        later.fit(frame.assign(city=frame["city"].replace("Ulm", "Rom")), y)
+    assert later.fingerprint() == at_once.fingerprint()
+
+
+@pytest.mark.parametrize("estimator", DESCENT)
+def test_pruned_and_single_trees_keep_their_sets(estimator) -> None:
+    frame, y = container("pandas"), labels()
+    model = quick(estimator, n_estimators=4, ccp_alpha=0.004).fit(frame, y)
+    assert (model.forest_.category_set >= 0).any()
+    *_, last = model._staged_scores(frame)
+    assert np.array_equal(last, model._scores(frame))
+    moves = sum(
+        tree.predict(frame) * size
+        for tree, size in zip(model.estimators_.ravel(), model.step_sizes_.ravel(), strict=True)
+    )
+    assert last[:, 0] == pytest.approx(model.forest_.base_score[0] + moves)
+
+
+@pytest.mark.parametrize("estimator", [e for e in EVERY_ESTIMATOR if takes_members(e)])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "objects"])
+def test_members_get_the_table_as_it_is(estimator, kind: str) -> None:
+    X, y = container(kind), labels()
+    model = quick(estimator).fit(X, y)
+    assert model.predict(X).shape == y.shape
+    assert (model.predict(X) > 0.5).astype(int).tolist() != [0] * len(y)
+
+
+@pytest.mark.parametrize("estimator", FRAMED)
+def test_a_predictor_is_of_numbers(estimator) -> None:
+    model = quick(estimator).fit(container("pandas"), labels())
+    with pytest.raises(TypeError, match="'city' was fitted as something else"):
+        model.predictor()
+
+
+@pytest.mark.parametrize("estimator", [weald.BoostedTreesClassifier, weald.DecisionTreeRegressor])
+def test_categories_counted_jointly(estimator) -> None:
+    """Tables of so many rows count columns of few values together; half of them do not."""
+    rng = np.random.default_rng(0)
+    few = rng.integers(0, 3, (9000, 7)).astype(float)
+    many = rng.integers(0, 300, (9000, 1)).astype(float)
+    X = np.hstack([few[:, :4], many, few[:, 4:], rng.random((9000, 1))])
+    y = ((X[:, 1] == 1) ^ (X[:, 4] % 7 == 0) ^ (X[:, 9 - 1] > 0.7)).astype(int)
+    parameters = {"categorical_features": [0, 1, 4, 6], "max_leaf_nodes": 20, "n_estimators": 3}
+    weighted = quick(estimator, **parameters).fit(X, y, np.full(9000, 2.0))
+    repeated = quick(estimator, **parameters, n_jobs=2).fit(np.repeat(X, 2, 0), np.repeat(y, 2))
+    assert repeated.fingerprint() == weighted.fingerprint()
+    assert (weighted.forest_.category_set >= 0).any()
+    assert {1, 4} <= set(weighted.forest_.feature.tolist())
