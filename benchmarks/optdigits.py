@@ -65,7 +65,8 @@ def main() -> None:
         accuracy = 100 * (1 - errors / len(test.target))
         print(
             f"| {name} {version(package)} | {settings} | {errors} | {accuracy:.2f} % "
-            f"| {seconds:.2f} |"
+            f"| {seconds:.2f} |",
+            flush=True,
         )
 
 

@@ -17,7 +17,7 @@ void with_loss(const std::string& name, F&& visit) {
 void check_scores(const std::string& name, std::int64_t n_scores) {
   require(n_scores >= 1, "there must be a score");
   with_loss(name, [&](auto loss) {
-    require(n_scores == 1 || loss.has_many_scores, "this loss has one score only");
+    require(n_scores == 1 || loss.has_many_scores, "this loss does not have several scores");
   });
 }
 

@@ -45,7 +45,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "growth": "depth_wise",
     },
     # An estimator gets the losses that its limits admit.
-    "absolute error": {"loss": "absolute_error"},
+    "absolute error": {"loss": "absolute_error", "learning_rate": 0.3},
     "huber": {"loss": "huber"},
     "quantile": {"loss": "quantile", "quantile": 0.3, "alpha": 0.3},
     "poisson": {"loss": "poisson"},
