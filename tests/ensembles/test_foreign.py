@@ -112,7 +112,7 @@ def test_members_with_a_random_state_are_seeded() -> None:
 
 def sklearn_checks():
     for model in (
-        GradientBoostingRegressor(estimator=Ridge(), n_estimators=5),
+        GradientBoostingRegressor(estimator=Ridge(), n_estimators=10),
         GradientBoostingClassifier(estimator=Ridge(), n_estimators=5),
         GradientBoostingRegressor(init=Ridge(), n_estimators=20),
     ):

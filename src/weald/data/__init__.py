@@ -6,7 +6,13 @@ from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights
 from weald.data.sources import as_one_array, refuse_levels
 from weald.data.tables import dense_blocks, is_plain_table, plan_of, table_for_predict
-from weald.data.targets import class_rows, finite_target, number_rows
+from weald.data.targets import (
+    class_rows,
+    finite_target,
+    number_rows,
+    readable_target,
+    refuse_missing_labels,
+)
 
 __all__ = [
     "BinnedTable",
@@ -23,6 +29,8 @@ __all__ = [
     "number_rows",
     "plan_of",
     "read",
+    "readable_target",
     "refuse_levels",
+    "refuse_missing_labels",
     "table_for_predict",
 ]

@@ -20,9 +20,9 @@ def class_rows(
     The classes come from all rows, also from those of weight zero.
     """
     table, labels = table_for_fit(
-        estimator, X, _readable(y), y_numeric=False, sample_weight=sample_weight
+        estimator, X, readable_target(y), y_numeric=False, sample_weight=sample_weight
     )
-    _refuse_missing(labels)
+    refuse_missing_labels(labels)
     check_classification_targets(labels)
     classes, numbers = np.unique(labels, return_inverse=True)
     rows = Rows(table, numbers.astype(np.float64))
@@ -36,18 +36,18 @@ LARGEST_TARGET = 2.0**1000
 def number_rows(estimator: object, X: object, y: object, sample_weight: object) -> Rows:
     """Rows whose target is a finite number."""
     table, values = table_for_fit(
-        estimator, X, _readable(y), y_numeric=True, sample_weight=sample_weight
+        estimator, X, readable_target(y), y_numeric=True, sample_weight=sample_weight
     )
-    if values.dtype.kind in "mM":
-        raise TypeError(
-            f"y holds dates or durations ({values.dtype}); a regression needs numbers, such as "
-            "days since a fixed date."
-        )
     return Rows(table, finite_target(values)).weighted(sample_weight)
 
 
 def finite_target(values: Any) -> NDArray[np.float64]:
     """A target of finite numbers; an error names the first row that has none."""
+    if values.dtype.kind in "mM":
+        raise TypeError(
+            f"y holds dates or durations ({values.dtype}); a regression needs numbers, such as "
+            "days since a fixed date."
+        )
     # Objects become numbers only here: None turns into NaN.
     target = np.ascontiguousarray(values, dtype=np.float64)
     bad = np.flatnonzero(~(np.abs(target) <= LARGEST_TARGET))
@@ -61,7 +61,7 @@ def finite_target(values: Any) -> NDArray[np.float64]:
     return target
 
 
-def _readable(y: Any) -> Any:
+def readable_target(y: Any) -> Any:
     """A series of polars or pyarrow as an array; all else as it is, for scikit-learn to check."""
     series = nw.from_native(y, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series) or nw.dependencies.is_pandas_series(y):
@@ -73,7 +73,8 @@ def _readable(y: Any) -> Any:
     return series.to_numpy()
 
 
-def _refuse_missing(labels: NDArray[Any]) -> None:
+def refuse_missing_labels(labels: NDArray[Any]) -> None:
+    """Raise a ValueError that names the first row whose label is missing."""
     if labels.dtype != object:
         return  # scikit-learn has found every NaN among numbers
     for row, label in enumerate(labels):

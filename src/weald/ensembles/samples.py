@@ -13,7 +13,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from weald.data import checked_weights, finite_target
+from weald.data import (
+    checked_weights,
+    finite_target,
+    readable_target,
+    refuse_missing_labels,
+)
 from weald.ensembles.members import Indices, has_rows, n_rows_of, take
 
 Floats = NDArray[np.float64]
@@ -94,6 +99,7 @@ def check_columns(owner: Any, X: Any) -> None:
 
 def _checked(owner: Any, X: Any, y: Any) -> NDArray[Any]:
     """The target as one column, as long as the table; remembers the table's columns."""
+    y = readable_target(y)
     validate_data(owner, X, y, skip_check_array=True)
     if y is not None and not hasattr(y, "__array__"):
         y = np.asarray(y)
@@ -106,8 +112,11 @@ def _checked(owner: Any, X: Any, y: Any) -> NDArray[Any]:
                 f"Found array with 0 {what} (shape={tuple(shape)}) while a minimum of 1 is "
                 f"required by {type(owner).__name__}."
             )
+    target = np.asarray(target)
+    if target.dtype == object:
+        refuse_missing_labels(target)
     assert_all_finite(target, input_name="y")
-    return np.asarray(target)
+    return target
 
 
 def _weighted(X: Any, y: NDArray[Any], sample_weight: Any, groups: Any) -> Sample:

@@ -215,15 +215,13 @@ class Stacked(Combination):
 
     def _settings(self) -> str | None:
         """A hash of all parameters that the answers of members depend on; None: there is none."""
-        from joblib import hash as joblib_hash
-
         params = {
             name: value
-            for name, value in self.get_params(deep=True).items()
-            if not name.startswith("final_estimator") and name not in ("n_jobs", "verbose")
+            for name, value in self.get_params(deep=False).items()
+            if name not in ("final_estimator", "n_jobs", "verbose")
         }
         try:
-            return str(joblib_hash(sorted(params.items(), key=lambda item: item[0])))
+            return _described(params)
         except Exception:
             return None
 
@@ -358,3 +356,17 @@ def _among(splits: Splits | None, rows: Indices, n: int) -> Splits | None:
             "more folds or fewer layers."
         )
     return kept
+
+
+def _described(value: Any) -> str:
+    """Parameters as text, all the way down; what is not made of parameters by its hash."""
+    from joblib import hash as joblib_hash
+
+    # Part by part: a hash of the whole would also tell which parts are the same object.
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return f"{type(value).__qualname__}({_described(value.get_params(deep=False))})"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={_described(value[name])}" for name in sorted(value))
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_described, value))}]"
+    return str(joblib_hash(value))
