@@ -136,13 +136,18 @@ def dense_blocks(table: Any) -> Iterator[Table]:
 
 
 def _read_once(X: Any) -> Any:
-    """X as a frame of narwhals or an array or whatever it is; masked arrays are refused."""
+    """X as a frame of narwhals or an array or whatever it is; masked arrays and bytes are refused."""
     if np.ma.isMaskedArray(X):
         raise TypeError(
             "Masked arrays are not supported: the mask would be ignored. "
             "Pass X.filled(np.nan), so that masked values are missing."
         )
     if isinstance(X, np.ndarray):
+        if X.dtype.kind == "S":
+            raise ValueError(
+                f"X holds bytes ({X.dtype}), which are neither numbers nor text. "
+                "Decode them: X.astype(str) for categories, X.astype(float) for numbers."
+            )
         return X
     if isinstance(X, (list, tuple)):
         return _array_of_lists(X)

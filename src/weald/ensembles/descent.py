@@ -356,4 +356,5 @@ class GradientBoosting(GradientParameters):
             if part is not None and not isinstance(part, str):
                 allows = get_tags(part).input_tags.allow_nan
                 tags.input_tags.allow_nan = tags.input_tags.allow_nan and allows
+                tags.input_tags.categorical = False
         return tags
