@@ -177,7 +177,7 @@ def test_a_wrong_number_of_jobs_is_refused() -> None:
 
 def test_the_core_refuses_a_loss_that_does_not_fit() -> None:
     forest, row = MODELS["many classes"].forest_, np.zeros(N_COLUMNS)
-    with pytest.raises(ValueError, match="one score only"):
+    with pytest.raises(ValueError, match="several scores"):
         forest.answer(row, loss="squared_error", n_threads=1)
     with pytest.raises(ValueError, match="unknown loss|several scores"):
         forest.answer(row, loss="no loss", n_threads=1)

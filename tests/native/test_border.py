@@ -90,7 +90,7 @@ def test_losses_need_the_scores_they_know() -> None:
     with pytest.raises(ValueError, match="there must be a score"):
         BuiltinLoss("squared_error", 0, 1).gradients(y, none, None, none.copy(), none.copy())
     two = np.zeros((2, 5))
-    with pytest.raises(ValueError, match="one score only"):
+    with pytest.raises(ValueError, match="several scores"):
         BuiltinLoss("squared_error", 2, 1).gradients(y, two, None, two.copy(), two.copy())
 
 
