@@ -136,7 +136,7 @@ def dense_blocks(table: Any) -> Iterator[Table]:
 
 
 def _read_once(X: Any) -> Any:
-    """X as a frame of narwhals or an array or whatever it is; masked arrays and bytes are refused."""
+    """X as a frame of narwhals or an array or whatever it is; refuses masked arrays and bytes."""
     if np.ma.isMaskedArray(X):
         raise TypeError(
             "Masked arrays are not supported: the mask would be ignored. "
