@@ -35,6 +35,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "symmetric": {"growth": "symmetric", "max_leaf_nodes": 16},
     "learnt out of fold": {"weights": "oof", "cv": ContentKFold(2)},
     "not refitted": {"refit": False},
+    "drawn columns of a tree": {"feature_sampling": "tree", "bootstrap": True, "max_samples": 0.7},
+    "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
     "all together": {
         "min_samples_leaf": 1,
         "subsample": 0.5,
@@ -68,8 +70,8 @@ def takes_members(estimator: type) -> bool:
 
 
 def always_draws(estimator: type) -> bool:
-    """Whether rows are parted by their content, targets included, in every fit of `quick`."""
-    return has(estimator, "final_estimator")
+    """Whether every fit of `quick` draws: rows by their content, targets included, or columns."""
+    return has(estimator, "final_estimator") or has(estimator, "max_samples")
 
 
 def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:

@@ -1,6 +1,6 @@
 """Any table becomes checked rows, and checked rows become bins."""
 
-from weald.data.binning import BinnedTable, SortedTable, bin_rows
+from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights
 from weald.data.tables import dense_blocks, is_plain_table, table_for_predict
@@ -16,6 +16,7 @@ __all__ = [
     "dense_blocks",
     "finite_target",
     "is_plain_table",
+    "mass_of",
     "number_rows",
     "read",
     "table_for_predict",

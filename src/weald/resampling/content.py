@@ -32,13 +32,15 @@ class DistinctRows:
     """Which rows stand for all, and what they count.
 
     `index` picks one of each set of equal rows, in the order of `hashes`; `copies` and `weight`
-    are the sums over the set, with the meaning they have in `weald.data.Rows`.
+    are the sums over the set, with the meaning they have in `weald.data.Rows`. `place` is the set
+    of each row.
     """
 
     index: NDArray[np.intp]
     hashes: Hashes
     copies: NDArray[np.int64] | None
     weight: Floats | None
+    place: NDArray[np.intp]
 
 
 def distinct_rows(rows: WeightedTable, *, n_threads: int) -> DistinctRows:
@@ -61,7 +63,9 @@ def distinct_rows(rows: WeightedTable, *, n_threads: int) -> DistinctRows:
         copies = np.add.reduceat(rows.copies[order], begins)
     elif len(begins) < len(order):
         copies = np.diff(np.append(begins, len(order))).astype(np.int64)
-    return DistinctRows(order[begins], ordered[begins], copies, weight)
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.cumsum(is_new) - 1
+    return DistinctRows(order[begins], ordered[begins], copies, weight, place)
 
 
 def _sums_by_set(weight: Floats, begins: NDArray[np.intp]) -> Floats:

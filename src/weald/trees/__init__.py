@@ -3,13 +3,18 @@
 from weald.trees.forest import Forest, ForestBuilder
 from weald.trees.growing import GrownTree, TreeGrower, TreeLimits, check_search
 from weald.trees.text import tree_text
+from weald.trees.woodland import ForestLimits, ForestRows, OutOfBag, grow_members
 
 __all__ = [
     "Forest",
     "ForestBuilder",
+    "ForestLimits",
+    "ForestRows",
     "GrownTree",
+    "OutOfBag",
     "TreeGrower",
     "TreeLimits",
     "check_search",
+    "grow_members",
     "tree_text",
 ]
