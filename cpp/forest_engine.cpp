@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -14,6 +16,10 @@ constexpr std::int64_t large_node = 1024;
 
 // A column of few values is counted if a node has at least this share of a row for each.
 constexpr std::int64_t rows_per_bin = 2;  // one row for two bins
+
+// Scores that differ by less than this share are equal, whatever rounding made of them: the cut
+// tried first stays.
+constexpr double tie = 1e-12;
 
 constexpr std::int64_t short_run = 40;  // rows up to which insertion sorts fastest
 
@@ -155,7 +161,8 @@ template <class Scan>
 void ForestEngine::judge(Scan& scan, int column, int rank, int next, bool missing_left,
                          bool has_missing, double threshold) {
   const double score = scan.score();
-  if (!(score > best_.score)) return;
+  if (!(score > best_.score + tie * std::abs(best_.score)) && best_.column >= 0) return;
+  if (score == no_score) return;
   // A value missing only when predicting goes with the heavier child.
   best_ = {score, column, rank, next, has_missing ? missing_left : scan.left_is_heavier(),
            threshold};

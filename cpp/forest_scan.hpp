@@ -198,7 +198,7 @@ class CellScan {
   bool left_is_heavier() const { return left_[0] >= totals_[0] - left_[0]; }
   double score() {
     const auto judged = judge_->judge(left_.data());
-    return judged.is_admitted ? judged.gain : no_score;
+    return judged.is_admitted ? judged.children : no_score;
   }
   void write(std::vector<std::int64_t>& left) const { left = left_; }
 

@@ -70,8 +70,13 @@ def takes_members(estimator: type) -> bool:
 
 
 def always_draws(estimator: type) -> bool:
-    """Whether every fit of `quick` draws: rows by their content, targets included, or columns."""
-    return has(estimator, "final_estimator") or has(estimator, "max_samples")
+    """Whether rows are parted by their content, targets included, in every fit of `quick`."""
+    return has(estimator, "final_estimator")
+
+
+def draws_columns(estimator: type) -> bool:
+    """Whether columns are drawn in every fit."""
+    return has(estimator, "feature_sampling")
 
 
 def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:

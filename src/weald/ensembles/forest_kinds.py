@@ -135,7 +135,8 @@ class ForestClassifier(ClassifierMixin, ForestModel):
 
     def predict(self, X: object) -> NDArray[Any]:
         """The class of largest probability; ties go to the first."""
-        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+        shares = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
 
     def _leaf_text(self, value: Floats) -> str:
         best = int(np.argmax(value))
