@@ -70,9 +70,8 @@ void ForestEngine::start() {
   const std::int64_t* const totals = sapling_.totals_of(0);
   const double weight = channels.weight_of(totals);
   // As scikit-learn: what just reaches the limit is let through.
-  limits_.min_gain = forest_.min_decrease > 0.0
-                         ? forest_.min_decrease * weight * (1.0 - 1e-12)
-                         : -std::numeric_limits<double>::infinity();
+  limits_.min_gain = forest_.min_decrease > 0.0 ? forest_.min_decrease * weight * (1.0 - 1e-12)
+                                                : -std::numeric_limits<double>::infinity();
   limits_.min_child_weight = forest_.min_weight_share * weight * (1.0 - 1e-12);
 
   const bool counts_itself = limits_.min_samples_leaf <= 1 || channels.count_index() == 0;
@@ -164,7 +163,7 @@ void ForestEngine::judge(Scan& scan, int column, int rank, int next, bool missin
   if (!(score > best_.score + tie * std::abs(best_.score)) && best_.column >= 0) return;
   if (score == no_score) return;
   // A value missing only when predicting goes with the heavier child.
-  best_ = {score, column, rank, next, has_missing ? missing_left : scan.left_is_heavier(),
+  best_ = {score,    column, rank, next, has_missing ? missing_left : scan.left_is_heavier(),
            threshold};
   scan.write(best_left_);
 }
@@ -319,9 +318,8 @@ void ForestEngine::settle(int node) {
   if (best_.rank == all_values)
     split.threshold = std::numeric_limits<double>::infinity();
   else
-    split.threshold = forest_.random_cuts
-                          ? best_.threshold
-                          : table_->threshold(best_.column, best_.rank, best_.next);
+    split.threshold = forest_.random_cuts ? best_.threshold
+                                          : table_->threshold(best_.column, best_.rank, best_.next);
   sapling_.nodes[node].split = split;
   sapling_.nodes[node].left_totals = left;
 }

@@ -17,11 +17,11 @@ namespace weald {
 
 struct ForestParams {
   std::uint64_t seed = 0;
-  int max_features = 1;            // columns a node looks at
-  bool columns_of_tree = false;    // drawn once for the whole tree
-  bool random_cuts = false;        // one cut a column, drawn between its least and largest value
-  double min_decrease = 0.0;       // of the impurity, as a share of the tree's weight
-  double min_weight_share = 0.0;   // of each child, of the tree's weight
+  int max_features = 1;           // columns a node looks at
+  bool columns_of_tree = false;   // drawn once for the whole tree
+  bool random_cuts = false;       // one cut a column, drawn between its least and largest value
+  double min_decrease = 0.0;      // of the impurity, as a share of the tree's weight
+  double min_weight_share = 0.0;  // of each child, of the tree's weight
 };
 
 // Nodes of many rows count them in bins; small ones sort their rows by rank, so that every two
@@ -74,9 +74,9 @@ class ForestEngine : public SplitEngine {
   std::variant<PairScan<false>, PairScan<true>, ClassScan, CellScan<Variance>, CellScan<Gini>,
                CellScan<Entropy>>
       scan_;
-  std::vector<Draws> draws_;     // of every node
-  std::vector<int> order_;       // all columns; those drawn come to the front
-  std::vector<int> swaps_;       // to put them back
+  std::vector<Draws> draws_;  // of every node
+  std::vector<int> order_;    // all columns; those drawn come to the front
+  std::vector<int> swaps_;    // to put them back
   Best best_;
   std::vector<std::int64_t> best_left_;
   std::vector<std::uint32_t> keys_, spare_;  // rank and number of each row of a node

@@ -28,8 +28,8 @@ inline double least_weight(const Channels& channels, const SplitLimits& limits) 
   return least;
 }
 
-// One sum beside the weight: squared error; or Gini of two classes, which is twice the squared error
-// of the second one's share.
+// One sum beside the weight: squared error; or Gini of two classes, which is twice the squared
+// error of the second one's share.
 template <bool TwoClasses>
 class PairScan {
  public:

@@ -40,8 +40,8 @@ Grower::Grower(std::shared_ptr<const RankedTable> table, const ForestParams& for
   if (params.growth == Growth::symmetric)
     throw std::invalid_argument("symmetric growth draws no columns");
   params_.cells = Cells::wide;
-  engine_ = std::make_unique<ForestEngine>(std::move(table), forest, criterion_, params_.split,
-                                           sapling_);
+  engine_ =
+      std::make_unique<ForestEngine>(std::move(table), forest, criterion_, params_.split, sapling_);
 }
 
 Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {

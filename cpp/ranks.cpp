@@ -62,7 +62,9 @@ struct RankedTable::Ranker {
     first.push_back(static_cast<std::int64_t>(items.size()));
   }
 
-  double value(std::int64_t item) const { return static_cast<double>(value_of<T>(items[item].key)); }
+  double value(std::int64_t item) const {
+    return static_cast<double>(value_of<T>(items[item].key));
+  }
 
   // Gives every item its rank, and the column what it must know of them.
   Column write(Rank* ranks) const {

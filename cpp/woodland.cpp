@@ -88,8 +88,7 @@ std::vector<Tree> Woodland::grow(const Target& target, std::uint64_t first, std:
     const std::int64_t size = std::min(turn, n_trees - begin);
     parallel_for(size, n_threads_, [&](std::int64_t i, int thread) {
       Worker& worker = workers_[answers ? i : thread];
-      trees[begin + i] =
-          grow_one(worker, target, first + static_cast<std::uint64_t>(begin + i));
+      trees[begin + i] = grow_one(worker, target, first + static_cast<std::uint64_t>(begin + i));
     });
     if (answers) {
       std::vector<Tree> now(std::make_move_iterator(trees.begin() + begin),
@@ -128,13 +127,11 @@ void Woodland::balance(Worker& worker, Target& target) const {
   }
   std::vector<double> of_class;
   for (const std::int64_t n : copies)
-    of_class.push_back(n == 0 ? 0.0
-                              : static_cast<double>(total) /
-                                    static_cast<double>(target.n_channels * n));
+    of_class.push_back(
+        n == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(target.n_channels * n));
   worker.weight.resize(static_cast<std::size_t>(n_rows));
   for (std::int64_t row = 0; row < n_rows; ++row)
-    worker.weight[row] =
-        (target.weight ? target.weight[row] : 1.0) * of_class[target.classes[row]];
+    worker.weight[row] = (target.weight ? target.weight[row] : 1.0) * of_class[target.classes[row]];
   target.weight = worker.weight.data();
 }
 
@@ -148,7 +145,8 @@ void Woodland::answer(const std::vector<Tree>& trees, const OutOfBag& out_of_bag
       const int n = trees[t].n_outputs;
       for (std::int64_t row = task * block; row < end; ++row) {
         if (worker.copies[row] > 0) continue;
-        const double* const value = trees[t].value.data() + std::int64_t{worker.leaf_of_row[row]} * n;
+        const double* const value =
+            trees[t].value.data() + std::int64_t{worker.leaf_of_row[row]} * n;
         for (int k = 0; k < n; ++k) out_of_bag.sums[row * n + k] += value[k];
         ++out_of_bag.counts[row];
       }

@@ -36,8 +36,8 @@ class RankedTable {
     if (counts) checked_mass(counts, n_rows, std::int64_t{1} << 61);
     const int threads = checked_threads(n_threads);
     run([&] {
-      ranked = std::make_shared<const weald::RankedTable>(view, index.data(), n_rows, counts,
-                                                          threads);
+      ranked =
+          std::make_shared<const weald::RankedTable>(view, index.data(), n_rows, counts, threads);
     });
   }
 
@@ -79,11 +79,10 @@ class Bootstrap {
 
 class ForestParams {
  public:
-  ForestParams(std::string of_criterion, std::uint64_t seed, int max_features,
-               bool columns_of_tree, bool random_cuts, double min_decrease,
-               double min_weight_share, std::int64_t max_leaf_nodes, std::int64_t max_depth,
-               std::int64_t min_samples_split, std::int64_t min_samples_leaf, bool balances_bags,
-               bool hard_votes, int n_threads)
+  ForestParams(std::string of_criterion, std::uint64_t seed, int max_features, bool columns_of_tree,
+               bool random_cuts, double min_decrease, double min_weight_share,
+               std::int64_t max_leaf_nodes, std::int64_t max_depth, std::int64_t min_samples_split,
+               std::int64_t min_samples_leaf, bool balances_bags, bool hard_votes, int n_threads)
       : criterion(std::move(of_criterion)) {
     require(weald::AllCriteria::with_name(criterion, [](auto) {}), "unknown criterion");
     require(criterion != weald::Newton::name, "forests know no newton criterion");
@@ -120,12 +119,13 @@ nb::dict arrays_of(weald::Tree& tree) {
 
 // Grows members first .. first + n_trees - 1 of a forest. With `bootstrap`, `copies` are not looked
 // at. `oob_sums` (rows, outputs) and `oob_counts` (rows) are added to.
-std::vector<nb::dict> grow_forest(
-    const RankedTable& table, const ForestParams& params, const Bootstrap* bootstrap,
-    std::optional<Vector<double>> weight, std::optional<Vector<double>> values,
-    std::optional<Vector<std::int32_t>> classes, int n_classes,
-    std::optional<Vector<std::int64_t>> copies, std::uint64_t first, std::int64_t n_trees,
-    std::optional<OutMatrix<double>> oob_sums, std::optional<OutVector<std::int32_t>> oob_counts) {
+std::vector<nb::dict> grow_forest(const RankedTable& table, const ForestParams& params,
+                                  const Bootstrap* bootstrap, std::optional<Vector<double>> weight,
+                                  std::optional<Vector<double>> values,
+                                  std::optional<Vector<std::int32_t>> classes, int n_classes,
+                                  std::optional<Vector<std::int64_t>> copies, std::uint64_t first,
+                                  std::int64_t n_trees, std::optional<OutMatrix<double>> oob_sums,
+                                  std::optional<OutVector<std::int32_t>> oob_counts) {
   const std::int64_t n_rows = table.ranked->n_rows();
   weald::Target target;
   target.weight = data_or_null(weight, n_rows, "weight must have one entry per row");
@@ -172,15 +172,13 @@ void bind_forests(nb::module_& m) {
   using Mass = std::optional<Vector<std::int64_t>>;
   nb::class_<RankedTable>(m, "RankedTable")
       .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int>(), "table"_a.noconvert(),
-           "index"_a, "mass"_a.none(),
-           "n_threads"_a)
+           "index"_a, "mass"_a.none(), "n_threads"_a)
       .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int>(), "table"_a.noconvert(),
-           "index"_a, "mass"_a.none(),
-           "n_threads"_a)
+           "index"_a, "mass"_a.none(), "n_threads"_a)
       .def("n_ranks", &RankedTable::n_ranks);
   nb::class_<Bootstrap>(m, "Bootstrap")
-      .def(nb::init<Mass, std::int64_t, std::int64_t, std::uint64_t>(), "mass"_a.none(),
-           "n_rows"_a, "n_draws"_a, "seed"_a)
+      .def(nb::init<Mass, std::int64_t, std::int64_t, std::uint64_t>(), "mass"_a.none(), "n_rows"_a,
+           "n_draws"_a, "seed"_a)
       .def("draw", &Bootstrap::draw, "member"_a);
   nb::class_<ForestParams>(m, "ForestParams")
       .def(nb::init<std::string, std::uint64_t, int, bool, bool, double, double, std::int64_t,

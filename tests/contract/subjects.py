@@ -132,6 +132,8 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     mine: dict[str, dict[str, Any]] = {}
     for name, wanted in VARIANTS.items():
         parameters = settings(estimator, **wanted)
+        if "growth" in wanted and not has(estimator, "growth"):
+            continue
         if "loss" in wanted and not is_admitted(estimator, parameters):
             continue
         if parameters not in mine.values():

@@ -115,9 +115,7 @@ def _mass(rows: Rows) -> NDArray[np.int64] | None:
     return mass_of(rows.copies, rows.weight)
 
 
-def mass_of(
-    copies: NDArray[np.int64] | None, weight: Floats | None
-) -> NDArray[np.int64] | None:
+def mass_of(copies: NDArray[np.int64] | None, weight: Floats | None) -> NDArray[np.int64] | None:
     """Copies, or weights as whole numbers of at most 30 bits: how probable a row is.
 
     >>> mass_of(None, np.array([0.5, 1.0])).tolist()

@@ -4,7 +4,6 @@ import math
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _native
 from weald.data import Rows, mass_of
 from weald.ensembles.base import Floats, TreeModel
-from weald.ensembles.forest_predictor import mean_predictor_of
+from weald.ensembles.forest_predictor import mean_answer, mean_predictor_of
 from weald.ensembles.predictor import Predictor
 from weald.parameters import (
     AnyOf,
@@ -112,6 +111,8 @@ class ForestModel(TreeModel):
     criterion: str
     bootstrap: bool
     n_outputs_: int
+    _seed: int
+    _ledger: list[tuple[int, Bags | None]]  # from which tree on, which bags
     _random_cuts: ClassVar[bool]
 
     def _store(self, **parameters: Any) -> None:
@@ -120,16 +121,25 @@ class ForestModel(TreeModel):
 
     # ---- fitting ----
 
-    def _grow(self, rows: Rows, n_classes: int, class_weight: Floats | None) -> OutOfBag | None:
+    def _grow(
+        self,
+        rows: Rows,
+        has_weight: NDArray[np.bool_],
+        n_classes: int = 0,
+        class_weight: Floats | None = None,
+    ) -> OutOfBag | None:
         """Grow the trees that are missing and keep them; `n_classes` is 0 for a regression.
 
-        `class_weight` multiplies the weight of a row by that of its class.
+        `has_weight` marks those of the rows passed to fit that `rows` holds; `class_weight`
+        multiplies the weight of a row by that of its class.
         """
         n_threads = self._n_threads
         n_before = self._n_trees_kept()
         distinct = distinct_rows(rows, n_threads=n_threads)
         seed = self._seed if n_before else seed_of(self.random_state)
-        bags = self._bags(rows, distinct, seed)
+        place = np.full(len(has_weight), -1, dtype=np.intp)
+        place[has_weight] = distinct.place
+        bags = self._bags(rows, distinct, place, seed)
         merged = _forest_rows(rows, distinct, bags, n_classes, class_weight, n_threads)
         oob = None
         if self.oob_score:
@@ -190,7 +200,9 @@ class ForestModel(TreeModel):
         )
         return True
 
-    def _bags(self, rows: Rows, distinct: DistinctRows, seed: int) -> Bags | None:
+    def _bags(
+        self, rows: Rows, distinct: DistinctRows, place: NDArray[np.intp], seed: int
+    ) -> Bags | None:
         """How members draw their rows; None: they see all."""
         if not self.bootstrap:
             if self.oob_score:
@@ -214,7 +226,7 @@ class ForestModel(TreeModel):
             seed=seed,
             n_draws=n_draws,
             mass=mass_of(distinct.copies, distinct.weight),
-            place=distinct.place,
+            place=place,
             n=len(distinct.index),
         )
 
@@ -254,12 +266,10 @@ class ForestModel(TreeModel):
 
     # ---- what was left out ----
 
-    def _out_of_bag(
-        self, oob: OutOfBag, distinct_place: NDArray[np.intp], n_rows: int, kept: NDArray[np.intp]
-    ) -> Floats:
+    def _out_of_bag(self, oob: OutOfBag) -> Floats:
         """Mean answers of the trees that did not see each row passed to fit; NaN: all saw it.
 
-        No tree saw a row of weight zero: its answer is left NaN, as if it had not been passed.
+        A row of weight zero is left NaN, as if it had not been passed.
         """
         if (oob.counts == 0).any():
             warnings.warn(
@@ -268,17 +278,17 @@ class ForestModel(TreeModel):
                 UserWarning,
                 stacklevel=4,
             )
-        answers = np.full((n_rows, oob.sums.shape[1]), np.nan)
-        answers[kept] = oob.means()[distinct_place]
-        return answers
+        means = oob.means()
+        nothing = np.full((1, means.shape[1]), np.nan)
+        bags = self._ledger[-1][1]
+        assert bags is not None
+        return np.concatenate([means, nothing])[bags.place]
 
     # ---- answering ----
 
     def _scores(self, X: object) -> Floats:
         """The mean over the trees."""
-        scores = super()._scores(X)
-        scores /= self.forest_.n_trees
-        return scores
+        return mean_answer(super()._scores(X), self.forest_)
 
     def predictor(self) -> Predictor:
         """Make a small copy of the model that only predicts, as `TreeModel.predictor` tells."""
@@ -366,4 +376,4 @@ def without_classes(rows: Rows, weight: Floats) -> Rows:
     kept = weight[rows.target.astype(np.intp)] > 0
     if not kept.any():
         raise ValueError("class_weight gives every class of the rows the weight 0.")
-    return rows if kept.all() else replace(rows.take(np.flatnonzero(kept)))
+    return rows if kept.all() else rows.take(np.flatnonzero(kept))

@@ -1,5 +1,6 @@
 """Forests that answer classes, and forests that answer numbers."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -64,7 +65,7 @@ class ForestClassifier(ClassifierMixin, ForestModel):
             Whole numbers count as repetitions of the row; others say how often it is drawn.
         """
         with self._fitting():
-            before = getattr(self, "classes_", None)
+            before: Any = getattr(self, "classes_", None)
             rows, classes = class_rows(self, X, y, sample_weight)
             if self._n_trees_kept() and not np.array_equal(before, classes):
                 raise ValueError(
@@ -76,13 +77,12 @@ class ForestClassifier(ClassifierMixin, ForestModel):
             weight = self._weights_of_classes(rows)
             if weight is not None:
                 rows = without_classes(rows, weight)
-            oob = self._grow(rows, len(classes), weight)
+            kept = _rows_of_weight(y, sample_weight, classes, weight)
+            oob = self._grow(rows, kept, len(classes), weight)
             for name in ("oob_score_", "oob_decision_function_"):
                 self.__dict__.pop(name, None)
             if oob is not None:
-                kept = _kept_rows(y, sample_weight, classes, weight)
-                shares = self._out_of_bag(oob, self._ledger[0][1].place, len(kept), kept)
-                self.oob_decision_function_ = shares
+                self.oob_decision_function_ = shares = self._out_of_bag(oob)
                 self.oob_score_ = self._judge(shares[kept], rows, y, kept)
         return self
 
@@ -112,7 +112,7 @@ class ForestClassifier(ClassifierMixin, ForestModel):
             )
         return np.array([float(wanted.get(label, 1.0)) for label in labels])
 
-    def _judge(self, shares: Floats, rows: Rows, y: Any, kept: NDArray[np.intp]) -> float:
+    def _judge(self, shares: Floats, rows: Rows, y: Any, kept: NDArray[np.bool_]) -> float:
         """The score of the rows that some tree did not see."""
         known = ~np.isnan(shares[:, 0])
         if not known.any():
@@ -191,13 +191,13 @@ class ForestRegressor(RegressorMixin, ForestModel):
             rows = number_rows(self, X, y, sample_weight).with_moderate_target()
             if self._adds_nothing():
                 return self
-            oob = self._grow(rows, 0, None)
+            kept = _rows_of_weight(y, sample_weight)
+            oob = self._grow(rows, kept)
             for name in ("oob_score_", "oob_prediction_"):
                 self.__dict__.pop(name, None)
             if oob is not None:
-                kept = _kept_rows(y, sample_weight, None, None)
                 oob.sums = np.ldexp(oob.sums, rows.target_exponent)
-                means = self._out_of_bag(oob, self._ledger[0][1].place, len(kept), kept)[:, 0]
+                means = self._out_of_bag(oob)[:, 0]
                 self.oob_prediction_ = means
                 self.oob_score_ = self._judge(means[kept], rows)
         return self
@@ -224,12 +224,8 @@ class ForestRegressor(RegressorMixin, ForestModel):
         return view
 
 
-def _exact_totals(
-    numbers: NDArray[np.intp], counts: NDArray[Any] | None, n_classes: int
-) -> Floats:
+def _exact_totals(numbers: NDArray[np.intp], counts: NDArray[Any] | None, n_classes: int) -> Floats:
     """The weight of each class, rounded once: the order of rows cannot matter."""
-    import math
-
     if counts is None or counts.dtype.kind == "i":
         return np.bincount(numbers, weights=counts, minlength=n_classes).astype(np.float64)
     return np.array([math.fsum(counts[numbers == k]) for k in range(n_classes)])
@@ -240,14 +236,17 @@ def _weights(rows: Rows, known: NDArray[np.bool_]) -> NDArray[Any] | None:
     return None if weight is None else weight[known]
 
 
-def _kept_rows(
-    y: Any, sample_weight: Any, classes: NDArray[Any] | None, class_weight: Floats | None
-) -> NDArray[np.intp]:
-    """Numbers of the rows passed to fit that have a weight."""
+def _rows_of_weight(
+    y: Any,
+    sample_weight: Any,
+    classes: NDArray[Any] | None = None,
+    class_weight: Floats | None = None,
+) -> NDArray[np.bool_]:
+    """Which of the rows passed to fit have a weight."""
     labels = np.asarray(y).ravel()
     kept = np.ones(len(labels), dtype=bool)
     if sample_weight is not None:
         kept &= np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), kept.shape) > 0
     if classes is not None and class_weight is not None:
         kept &= class_weight[np.searchsorted(classes, labels)] > 0
-    return np.flatnonzero(kept)
+    return kept

@@ -17,7 +17,7 @@ class MeanNumberPredictor(NumberPredictor):
     """Answers mean numbers."""
 
     def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
-        return super()._answer(X, loss) / self.forest.n_trees
+        return mean_answer(super()._answer(X, loss), self.forest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,13 @@ class MeanClassPredictor(ClassPredictor):
     """Answers classes and their mean probabilities."""
 
     def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
-        return super()._answer(X, loss) / self.forest.n_trees
+        return mean_answer(super()._answer(X, loss), self.forest)
+
+
+def mean_answer(sums: Floats, forest: Forest) -> Floats:
+    """Sums over the trees as means, in place; rounding leads no mean out of the leaves' range."""
+    sums /= forest.n_trees
+    return np.clip(sums, *forest.value_range, out=sums)
 
 
 def mean_predictor_of(model: object, forest: Forest, *, n_jobs: int | None) -> Predictor:

@@ -104,9 +104,10 @@ class Forest:
         """A view of one tree, as a forest of its own."""
         nodes = slice(self.first_node[number], self.first_node[number + 1])
         leaves = slice(self.first_leaf[number], self.first_leaf[number + 1])
+        of_nodes: dict[str, Any] = {name: getattr(self, name)[nodes] for name in _OF_NODES}
         return replace(
             self,
-            **{name: getattr(self, name)[nodes] for name in _OF_NODES},
+            **of_nodes,
             value=self.value[leaves],
             first_node=np.array([0, nodes.stop - nodes.start]),
             first_leaf=np.array([0, leaves.stop - leaves.start]),
@@ -117,9 +118,12 @@ class Forest:
     def joined(self, other: "Forest") -> "Forest":
         """These trees and then those of another forest with the same columns and base scores."""
         arrays = (*_OF_NODES, "value", "output", "tree_weight")
+        both: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in arrays
+        }
         return replace(
             self,
-            **{n: np.concatenate([getattr(self, n), getattr(other, n)]) for n in arrays},
+            **both,
             first_node=np.append(self.first_node, self.first_node[-1] + other.first_node[1:]),
             first_leaf=np.append(self.first_leaf, self.first_leaf[-1] + other.first_leaf[1:]),
         )
@@ -148,6 +152,11 @@ class Forest:
         return np.bincount(
             self.feature[inner], weights=self.gain[inner], minlength=self.n_columns
         ).astype(np.float64)
+
+    @cached_property
+    def value_range(self) -> tuple[float, float]:
+        """The least and the largest answer of a leaf: a mean of leaves lies between."""
+        return float(self.value.min()), float(self.value.max())
 
     @cached_property
     def _predictor(self) -> "_native.Predictor":
