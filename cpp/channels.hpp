@@ -21,6 +21,7 @@ struct Target {
   const std::int32_t* classes = nullptr;  // one-hot channels: the class of each row
   const std::int64_t* copies = nullptr;   // null: 1 each; 0: the row is not seen
   int n_channels = 1;
+  std::uint64_t member = 0;  // names the draws of this tree, where an engine makes any
 };
 
 // How a histogram cell holds its sums. `packed`: gradient and hessian in one 64-bit word. `wide`: a

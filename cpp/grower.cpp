@@ -34,6 +34,16 @@ Grower::Grower(const Table<T>& table, const CutsView& cuts, std::string_view cri
 template Grower::Grower(const Table<float>&, const CutsView&, std::string_view, const TreeParams&);
 template Grower::Grower(const Table<double>&, const CutsView&, std::string_view, const TreeParams&);
 
+Grower::Grower(std::shared_ptr<const RankedTable> table, const ForestParams& forest,
+               std::string_view criterion, const TreeParams& params)
+    : Grower(table->n_rows(), criterion, params) {
+  if (params.growth == Growth::symmetric)
+    throw std::invalid_argument("symmetric growth draws no columns");
+  params_.cells = Cells::wide;
+  engine_ =
+      std::make_unique<ForestEngine>(std::move(table), forest, criterion_, params_.split, sapling_);
+}
+
 Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
   sapling_.rows.start(n_rows_, target.copies);
   const bool needs_count = params_.split.min_samples_leaf > 1;
@@ -46,7 +56,8 @@ Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
   is_symmetric ? run_level_by_level() : run_node_by_node();
   const Tree tree =
       write_tree(sapling_, criterion_, params_.split.penalty, params_.n_threads, leaf_of_row);
-  if (!sapling_.rows.holds_all_rows()) engine_->send_unseen_rows(tree, leaf_of_row);
+  if (!sapling_.rows.holds_all_rows() && params_.sends_unseen_rows)
+    engine_->send_unseen_rows(tree, leaf_of_row);
   return tree;
 }
 

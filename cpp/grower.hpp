@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "channels.hpp"
+#include "forest_engine.hpp"
 #include "histogram_engine.hpp"
 #include "sapling.hpp"
 #include "shared.hpp"
@@ -28,6 +29,7 @@ struct TreeParams {
   std::int64_t min_samples_split = 2;
   SplitLimits split;
   Cells cells = Cells::automatic;  // packed where that is fine enough; tests force one
+  bool sends_unseen_rows = true;   // leaves of rows without copies are wanted
   int n_threads = 1;
 };
 
@@ -39,6 +41,9 @@ class Grower {
   template <class T>
   Grower(const Table<T>& table, const CutsView& cuts, std::string_view criterion,
          const TreeParams& params);
+  // On ranks, with columns drawn for every node.
+  Grower(std::shared_ptr<const RankedTable> table, const ForestParams& forest,
+         std::string_view criterion, const TreeParams& params);
   Grower(const Grower&) = delete;  // the engine refers to its sapling
   Grower& operator=(const Grower&) = delete;
 

@@ -81,6 +81,22 @@ class Partition {
     return middle;
   }
 
+  // The same in the calling thread, by any test of a row.
+  template <class GoesLeft>
+  std::int64_t split_by(std::int64_t begin, std::int64_t end, GoesLeft&& goes_left) {
+    std::int64_t n_left = 0, n_right = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Row row = rows_[i];
+      const bool is_left = goes_left(row);
+      rows_[begin + n_left] = row;
+      spare_[begin + n_right] = row;
+      n_left += is_left;
+      n_right += !is_left;
+    }
+    std::copy_n(spare_.begin() + begin, n_right, rows_.begin() + begin + n_left);
+    return begin + n_left;
+  }
+
  private:
   static constexpr std::int64_t block = 8192;
 

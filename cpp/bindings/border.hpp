@@ -122,6 +122,7 @@ inline void check_cuts(const Vector<double>& cuts, const Vector<std::int64_t>& f
 int predictions_per_row(const std::string& loss, int n_scores);
 
 void bind_data(nb::module_& m);
+void bind_forests(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_stumps(nb::module_& m);
 void bind_trees(nb::module_& m);

@@ -77,6 +77,67 @@ def hash_more(
 def draw(
     hashes: NDArray[numpy.uint64], seed: int, member: int, purpose: int
 ) -> NDArray[numpy.uint64]: ...
+
+class RankedTable:
+    @overload
+    def __init__(
+        self,
+        table: NDArray[numpy.float32],
+        index: NDArray[numpy.int64],
+        mass: NDArray[numpy.int64] | None,
+        n_threads: int,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        table: NDArray[numpy.float64],
+        index: NDArray[numpy.int64],
+        mass: NDArray[numpy.int64] | None,
+        n_threads: int,
+    ) -> None: ...
+    def n_ranks(self) -> list[int]: ...
+
+class Bootstrap:
+    def __init__(
+        self, mass: NDArray[numpy.int64] | None, n_rows: int, n_draws: int, seed: int
+    ) -> None: ...
+    def draw(self, member: int) -> NDArray[numpy.int64]: ...
+
+class ForestParams:
+    def __init__(
+        self,
+        *,
+        criterion: str,
+        seed: int,
+        max_features: int,
+        columns_of_tree: bool,
+        random_cuts: bool,
+        min_decrease: float,
+        min_weight_share: float,
+        max_leaf_nodes: int,
+        max_depth: int,
+        min_samples_split: int,
+        min_samples_leaf: int,
+        balances_bags: bool,
+        hard_votes: bool,
+        n_threads: int,
+    ) -> None: ...
+
+def grow_forest(
+    *,
+    table: RankedTable,
+    params: ForestParams,
+    bootstrap: Bootstrap | None,
+    weight: NDArray[numpy.float64] | None,
+    values: NDArray[numpy.float64] | None,
+    classes: NDArray[numpy.int32] | None,
+    n_classes: int,
+    copies: NDArray[numpy.int64] | None,
+    first: int,
+    n_trees: int,
+    oob_sums: NDArray[numpy.float64] | None,
+    oob_counts: NDArray[numpy.int32] | None,
+) -> list[dict]: ...
 def losses() -> list[str]: ...
 def loss_facts(loss: str) -> dict[str, Any]: ...
 def gradients(

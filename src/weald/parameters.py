@@ -66,6 +66,14 @@ class Real:
 
 
 @dataclass(frozen=True)
+class Share(Real):
+    """A float in a range, where a whole number would mean something else."""
+
+    def admits(self, value: object) -> bool:
+        return not isinstance(value, numbers.Integral) and super().admits(value)
+
+
+@dataclass(frozen=True)
 class OneOf:
     """One of a few values."""
 
@@ -137,6 +145,51 @@ class OnlyNone:
 
     def admits(self, value: object) -> bool:
         return value is None
+
+
+@dataclass(frozen=True)
+class OnlyZero:
+    """0: the parameter is there for its name, and what else it could be is not yet."""
+
+    why: str
+
+    @property
+    def expected(self) -> str:
+        return f"0.0 ({self.why})"
+
+    def admits(self, value: object) -> bool:
+        return Real(0.0, 0.0).admits(value)
+
+
+@dataclass(frozen=True)
+class CallableOr:
+    """A function, or what another limit admits."""
+
+    limit: Limit
+
+    @property
+    def expected(self) -> str:
+        return f"{self.limit.expected} or a callable"
+
+    def admits(self, value: object) -> bool:
+        return (callable(value) and not isinstance(value, type)) or self.limit.admits(value)
+
+
+@dataclass(frozen=True)
+class ClassWeight:
+    """Weights of classes by their labels, or one of a few words."""
+
+    values: tuple[str, ...]
+
+    @property
+    def expected(self) -> str:
+        words = ", ".join(repr(value) for value in self.values)
+        return f"a non-empty dict of labels and non-negative numbers, one of {words} or None"
+
+    def admits(self, value: object) -> bool:
+        if isinstance(value, Mapping):
+            return len(value) > 0 and all(Real(0.0).admits(one) for one in value.values())
+        return value is None or (isinstance(value, str) and value in self.values)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "symmetric": {"growth": "symmetric", "max_leaf_nodes": 16},
     "learnt out of fold": {"weights": "oof", "cv": ContentKFold(2)},
     "not refitted": {"refit": False},
+    "drawn columns of a tree": {"feature_sampling": "tree", "bootstrap": True, "max_samples": 0.7},
+    "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
     "all together": {
         "min_samples_leaf": 1,
         "subsample": 0.5,
@@ -76,6 +78,11 @@ def takes_members(estimator: type) -> bool:
 def always_draws(estimator: type) -> bool:
     """Whether rows are parted by their content, targets included, in every fit of `quick`."""
     return has(estimator, "final_estimator")
+
+
+def draws_columns(estimator: type) -> bool:
+    """Whether columns are drawn in every fit."""
+    return has(estimator, "feature_sampling")
 
 
 def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:
@@ -132,6 +139,8 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     mine: dict[str, dict[str, Any]] = {}
     for name, wanted in VARIANTS.items():
         parameters = settings(estimator, **wanted)
+        if "growth" in wanted and not has(estimator, "growth"):
+            continue
         if "loss" in wanted and not is_admitted(estimator, parameters):
             continue
         if parameters not in mine.values():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contract.subjects import EVERY_ESTIMATOR, is_fitted, quick, table, target, task
+from contract.subjects import EVERY_ESTIMATOR, has, is_fitted, quick, table, target, task
 
 EVERY_PARAMETER = [
     pytest.param(estimator, name, id=f"{estimator.__name__}-{name}")
@@ -17,7 +17,7 @@ EVERY_PARAMETER = [
 every_parameter = pytest.mark.parametrize(("estimator", "name"), EVERY_PARAMETER)
 
 # As in scikit-learn's classes of the same names, or those nearest to them.
-POSITIONAL = {"estimator", "estimators", "final_estimator"}
+POSITIONAL = {"estimator", "estimators", "final_estimator", "n_estimators"}
 
 
 def default_of(estimator: type, name: str) -> Any:
@@ -68,7 +68,10 @@ def test_documented_are_the_parameters_and_no_others(estimator) -> None:
 @pytest.mark.parametrize("estimator", EVERY_ESTIMATOR)
 def test_attributes_of_a_fit_are_documented(estimator) -> None:
     X, y = task(estimator, n=30)
-    model = quick(estimator, early_stopping=True, subsample=0.5, store_weights=True).fit(X, y)
+    oob = {"n_estimators": 40, "bootstrap": True, "oob_score": True}
+    more = oob if has(estimator, "oob_score") else {}
+    model = quick(estimator, early_stopping=True, subsample=0.5, store_weights=True, **more)
+    model.fit(X, y)
     learnt = {name for name in vars(model) if name.endswith("_")}
     assert learnt <= set(documented(estimator, "Attributes"))
     # Only a frame has names of columns.

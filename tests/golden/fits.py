@@ -20,8 +20,12 @@ from weald import (
     BoostedTreesRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
     StackingClassifier,
     VotingClassifier,
 )
@@ -173,6 +177,19 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "entropy tree, weighted": lambda p: DecisionTreeClassifier(
         criterion="entropy", max_depth=6, **p
     ).fit(*pima(), (1 + scrambled(768, 5)) / 3),
+    "random forest of numbers": lambda p: RandomForestRegressor(5, random_state=0, **p).fit(
+        table(), values()
+    ),
+    "random forest of classes": lambda p: RandomForestClassifier(5, random_state=0, **p).fit(
+        *digits()
+    ),
+    "random forest, entropy, balanced": lambda p: RandomForestClassifier(
+        5, criterion="entropy", class_weight="balanced_subsample", random_state=1, **p
+    ).fit(table(), labels(3), (1 + scrambled(N, 5)) / 3),
+    "extra trees of numbers": lambda p: ExtraTreesRegressor(5, random_state=0, **p).fit(
+        table(), values()
+    ),
+    "extra trees of classes": lambda p: ExtraTreesClassifier(5, random_state=0, **p).fit(*pima()),
     "hard vote, learnt": lambda p: VotingClassifier(classifiers(p), weights="oof", cv=FOLDS).fit(
         table(), labels(3)
     ),

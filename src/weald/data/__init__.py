@@ -1,10 +1,10 @@
 """Any table becomes checked rows, and checked rows become bins."""
 
-from weald.data.binning import BinnedTable, SortedTable, bin_rows
+from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights
-from weald.data.sources import as_one_array, refuse_levels
+from weald.data.sources import as_one_array, numbers_only, refuse_levels
 from weald.data.tables import dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.data.targets import (
     class_rows,
@@ -26,7 +26,9 @@ __all__ = [
     "dense_blocks",
     "finite_target",
     "is_plain_table",
+    "mass_of",
     "number_rows",
+    "numbers_only",
     "plan_of",
     "read",
     "readable_target",

@@ -160,9 +160,18 @@ def _between_levels(columns: Table, n_levels: NDArray[np.int64]) -> tuple[Table,
 
 def _mass(rows: Rows) -> NDArray[np.int64] | None:
     """How much each row counts when bins of equal mass are cut, in whole numbers."""
-    if rows.weight is None:
-        return rows.copies
+    return mass_of(rows.copies, rows.weight)
+
+
+def mass_of(copies: NDArray[np.int64] | None, weight: Floats | None) -> NDArray[np.int64] | None:
+    """Copies, or weights as whole numbers of at most 30 bits: how probable a row is.
+
+    >>> mass_of(None, np.array([0.5, 1.0])).tolist()
+    [268435456, 536870912]
+    """
+    if weight is None:
+        return copies
     # Powers of two scale exactly, so the result is the same on every machine.
-    scaled = np.ldexp(rows.weight, _MASS_BITS - np.frexp(rows.weight.max())[1])
+    scaled = np.ldexp(weight, _MASS_BITS - np.frexp(weight.max())[1])
     mass: NDArray[np.int64] = np.maximum(1, np.rint(scaled)).astype(np.int64)
     return mass

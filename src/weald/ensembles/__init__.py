@@ -6,12 +6,14 @@ from weald.ensembles.blending import BlendingClassifier, BlendingRegressor
 from weald.ensembles.boosted_trees import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.ensembles.density import DensityClassifier
+from weald.ensembles.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from weald.ensembles.gradient_boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
 from weald.ensembles.greedy import GreedySelection
 from weald.ensembles.member_errors import MemberError
+from weald.ensembles.random_forest import RandomForestClassifier, RandomForestRegressor
 from weald.ensembles.stacking import StackingClassifier, StackingRegressor
 from weald.ensembles.voting import VotingClassifier, VotingRegressor
 
@@ -25,10 +27,14 @@ __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "DensityClassifier",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "GreedySelection",
     "MemberError",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
     "StackingClassifier",
     "StackingRegressor",
     "VotingClassifier",

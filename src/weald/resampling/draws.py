@@ -16,6 +16,8 @@ class Purpose(IntEnum):
 
     HOLD_OUT = 1
     SUBSAMPLE = 2
+    BOOTSTRAP = 3  # made by the core (cpp/draws.hpp)
+    COLUMNS = 4  # likewise
     FOLD = 16
     LIBRARY = 17
     BOOST = 18

@@ -1,6 +1,6 @@
 """The only tree model: any number of trees as flat arrays."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,8 @@ from weald import _native
 from weald.trees.growing import GrownTree
 
 Floats = NDArray[np.float64]
+
+_OF_NODES = ("feature", "threshold", "right", "missing_left", "weight", "gain")
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,12 +118,63 @@ class Forest:
         """The leaf each row ends in, for every tree, counted from the tree's first leaf."""
         return self._predictor.apply(table, n_threads)
 
+    def tree(self, number: int) -> "Forest":
+        """A view of one tree, as a forest of its own."""
+        nodes = slice(self.first_node[number], self.first_node[number + 1])
+        leaves = slice(self.first_leaf[number], self.first_leaf[number + 1])
+        of_nodes: dict[str, Any] = {name: getattr(self, name)[nodes] for name in _OF_NODES}
+        return replace(
+            self,
+            **of_nodes,
+            value=self.value[leaves],
+            first_node=np.array([0, nodes.stop - nodes.start]),
+            first_leaf=np.array([0, leaves.stop - leaves.start]),
+            output=self.output[number : number + 1],
+            tree_weight=self.tree_weight[number : number + 1],
+        )
+
+    def joined(self, other: "Forest") -> "Forest":
+        """These trees and then those of another forest with the same columns and base scores."""
+        arrays = (*_OF_NODES, "value", "output", "tree_weight")
+        both: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in arrays
+        }
+        return replace(
+            self,
+            **both,
+            first_node=np.append(self.first_node, self.first_node[-1] + other.first_node[1:]),
+            first_leaf=np.append(self.first_leaf, self.first_leaf[-1] + other.first_leaf[1:]),
+        )
+
+    def importance_of_columns(self) -> Floats:
+        """Share of each column in the gain of a tree's splits, as a mean over the trees.
+
+        A tree without splits counts as none; the shares sum to 1 unless there is no other.
+        """
+        inner = self.feature >= 0
+        tree = np.repeat(np.arange(self.n_trees), np.diff(self.first_node))[inner]
+        cell = tree * self.n_columns + self.feature[inner]
+        gains = np.bincount(
+            cell, weights=self.gain[inner], minlength=self.n_trees * self.n_columns
+        ).reshape(self.n_trees, self.n_columns)
+        totals = gains.sum(axis=1, keepdims=True)
+        is_split = totals[:, 0] > 0
+        if not is_split.any():
+            return np.zeros(self.n_columns)
+        shares = (gains[is_split] / totals[is_split]).mean(axis=0)
+        return np.asarray(shares / shares.sum())
+
     def gain_of_columns(self) -> Floats:
         """What the splits on each column gained, summed over all trees."""
         inner = self.feature >= 0
         return np.bincount(
             self.feature[inner], weights=self.gain[inner], minlength=self.n_columns
         ).astype(np.float64)
+
+    @cached_property
+    def value_range(self) -> tuple[float, float]:
+        """The least and the largest answer of a leaf: a mean of leaves lies between."""
+        return float(self.value.min()), float(self.value.max())
 
     @cached_property
     def _predictor(self) -> "_native.Predictor":

@@ -105,8 +105,8 @@ class TreeGrower:
             criterion=criterion,
             growth=limits.growth,
             cells=limits.cells,
-            max_leaf_nodes=_bounded(limits.max_leaf_nodes),
-            max_depth=_bounded(limits.max_depth),
+            max_leaf_nodes=bounded(limits.max_leaf_nodes),
+            max_depth=bounded(limits.max_depth),
             min_samples_split=min(limits.min_samples_split, _FAR),
             min_samples_leaf=min(limits.min_samples_leaf, _FAR),
             min_child_weight=limits.min_child_weight,
@@ -205,5 +205,6 @@ class TreeGrower:
 _FAR = 2**40
 
 
-def _bounded(limit: int | None) -> int:
+def bounded(limit: int | None) -> int:
+    """A limit as the core takes it."""
     return 0 if limit is None else min(int(limit), _FAR)

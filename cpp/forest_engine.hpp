@@ -1,0 +1,88 @@
+// Splits of a few columns drawn for every node: random forests and extremely randomised trees.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "draws.hpp"
+#include "forest_scan.hpp"
+#include "ranks.hpp"
+#include "split_engine.hpp"
+#include "splitting.hpp"
+
+namespace weald {
+
+struct ForestParams {
+  std::uint64_t seed = 0;
+  int max_features = 1;           // columns a node looks at
+  bool columns_of_tree = false;   // drawn once for the whole tree
+  bool random_cuts = false;       // one cut a column, drawn between its least and largest value
+  double min_decrease = 0.0;      // of the impurity, as a share of the tree's weight
+  double min_weight_share = 0.0;  // of each child, of the tree's weight
+};
+
+// Nodes of many rows count them in bins; small ones sort their rows by rank, so that every two
+// neighbouring values can be cut apart.
+class ForestEngine : public SplitEngine {
+ public:
+  ForestEngine(std::shared_ptr<const RankedTable> table, const ForestParams& forest,
+               std::string_view criterion, const SplitLimits& limits, Sapling& sapling);
+
+  void start() override;
+  std::int64_t send_rows(int node, bool looks_on) override;
+  void search(const Siblings& siblings) override;
+  std::vector<int> search_level(const std::vector<int>& nodes) override;
+  void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const override;
+
+ private:
+  // The best cut so far: values up to `rank` go left, the next one in the node is `next`.
+  struct Best {
+    double score = no_score;
+    int column = -1, rank = 0, next = 0;
+    bool missing_left = false;
+    double threshold = 0.0;  // of a drawn cut
+  };
+  static constexpr int all_values = most_ranks + 1;  // as a rank: only missing values go right
+
+  template <class Scan>
+  void search_node(Scan& scan, int node);
+  template <class Scan>
+  void try_column(Scan& scan, int column, std::int64_t n_rows, const Row* rows, const Draws& draws);
+  template <class Scan>
+  void try_bins(Scan& scan, int column, std::int64_t n_rows, const Row* rows);
+  template <class Scan>
+  void try_sorted(Scan& scan, int column, std::int64_t n_rows, const Row* rows);
+  template <class Scan>
+  void try_drawn(Scan& scan, int column, std::int64_t n_rows, const Row* rows, const Draws& draws);
+  template <class Scan>
+  void judge(Scan& scan, int column, int rank, int next, bool missing_left, bool has_missing,
+             double threshold = 0.0);
+  template <Criterion C>
+  void settle(int node);
+  void draw_columns_of_tree(const Draws& draws);
+  std::int64_t gather(int column, std::int64_t n_rows, const Row* rows);
+
+  std::shared_ptr<const RankedTable> table_;
+  ForestParams forest_;
+  std::string_view criterion_;
+  SplitLimits limits_;
+  Sapling& sapling_;
+
+  std::variant<PairScan<false>, PairScan<true>, ClassScan, CellScan<Variance>, CellScan<Gini>,
+               CellScan<Entropy>>
+      scan_;
+  std::vector<Draws> draws_;  // of every node
+  std::vector<int> order_;    // all columns; those drawn come to the front
+  std::vector<int> swaps_;    // to put them back
+  Best best_;
+  std::vector<std::int64_t> best_left_;
+  std::vector<std::uint32_t> keys_, spare_;  // rank and number of each row of a node
+  std::vector<std::int64_t> cells_;
+  std::int64_t n_missing_ = 0;
+  Rank least_ = 0, most_ = 0;  // ranks present among those gathered
+};
+
+}  // namespace weald

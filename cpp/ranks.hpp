@@ -1,0 +1,63 @@
+// A table as ranks: which of its column's values, in rising order, each value is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "memory.hpp"
+#include "shared.hpp"
+#include "table.hpp"
+
+namespace weald {
+
+using Rank = std::uint16_t;  // 0 is missing, 1 the lowest value
+constexpr int most_ranks = 65535;
+
+// Up to 65535 distinct values of a column have a rank each; more share ranks of about equal mass.
+// Columns of more than 255 ranks also have coarse bins of ranks: enough for large nodes.
+class RankedTable {
+ public:
+  // Row i is row index[i] of the table (null: row i); `mass` counts each (null: 1 each).
+  template <class T>
+  RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
+              const std::int64_t* mass, int n_threads);
+
+  std::int64_t n_rows() const { return n_rows_; }
+  int n_columns() const { return static_cast<int>(columns_.size()); }
+  const Rank* ranks_of(int column) const { return ranks_.data() + column * n_rows_; }
+
+  int n_ranks(int column) const { return static_cast<int>(columns_[column].low.size()) - 1; }
+  // The smallest and the largest value that has a rank.
+  double low(int column, int rank) const { return columns_[column].low[rank]; }
+  double high(int column, int rank) const {
+    const Column& one = columns_[column];
+    return one.high.empty() ? one.low[rank] : one.high[rank];
+  }
+  // Between the values of two ranks.
+  double threshold(int column, int rank, int next) const;
+
+  // The bin of each rank, and the last rank of each bin; null: every rank is a bin.
+  const Code* bin_of_rank(int column) const {
+    return columns_[column].bin_of.empty() ? nullptr : columns_[column].bin_of.data();
+  }
+  int n_bins(int column) const {
+    const Column& one = columns_[column];
+    return one.bin_of.empty() ? n_ranks(column) : static_cast<int>(one.last_of.size()) - 1;
+  }
+  int last_rank(int column, int bin) const { return columns_[column].last_of[bin]; }
+
+ private:
+  struct Column {
+    std::vector<double> low{0.0}, high;  // [rank]; no high: one value a rank
+    std::vector<Code> bin_of;            // [rank]
+    std::vector<Rank> last_of;           // [bin]
+  };
+  template <class T>
+  struct Ranker;
+
+  std::int64_t n_rows_;
+  std::vector<Column> columns_;
+  LargeVector<Rank> ranks_;  // column by column
+};
+
+}  // namespace weald

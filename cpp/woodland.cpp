@@ -1,0 +1,157 @@
+#include "woodland.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "draws.hpp"
+#include "parallel.hpp"
+
+namespace weald {
+namespace {
+
+constexpr std::int64_t block = 4096;
+
+// Units of mass for each row up to which they are listed one by one.
+constexpr std::int64_t listed_mass = 8;
+
+void vote(Tree& tree) {
+  const int n = tree.n_outputs;
+  for (auto leaf = tree.value.begin(); leaf != tree.value.end(); leaf += n) {
+    const auto largest = std::max_element(leaf, leaf + n);  // the first of equal ones
+    const auto best = largest - leaf;
+    std::fill(leaf, leaf + n, 0.0);
+    leaf[best] = 1.0;
+  }
+}
+
+}  // namespace
+
+Bootstrap::Bootstrap(const std::int64_t* mass, std::int64_t n_rows, std::int64_t n_draws,
+                     std::uint64_t seed)
+    : n_rows_(n_rows), n_draws_(n_draws), total_(n_rows), seed_(seed) {
+  if (!mass) return;
+  total_ = 0;
+  for (std::int64_t row = 0; row < n_rows; ++row) total_ += mass[row];
+  if (total_ <= listed_mass * n_rows) {
+    row_of_.reserve(static_cast<std::size_t>(total_));
+    for (std::int64_t row = 0; row < n_rows; ++row)
+      row_of_.insert(row_of_.end(), static_cast<std::size_t>(mass[row]), static_cast<Row>(row));
+  } else {
+    std::int64_t end = 0;
+    for (std::int64_t row = 0; row < n_rows; ++row) end_of_.push_back(end += mass[row]);
+  }
+}
+
+void Bootstrap::draw(std::uint64_t member, std::int64_t* copies) const {
+  std::fill_n(copies, n_rows_, 0);
+  const Draws draws(seed_, member, Purpose::bootstrap);
+  const auto total = static_cast<std::uint64_t>(total_);
+  for (std::int64_t i = 0; i < n_draws_; ++i) {
+    const std::uint64_t unit = draws.below(static_cast<std::uint64_t>(i), total);
+    if (!row_of_.empty()) {
+      ++copies[row_of_[unit]];
+    } else if (!end_of_.empty()) {
+      const auto end =
+          std::upper_bound(end_of_.begin(), end_of_.end(), static_cast<std::int64_t>(unit));
+      ++copies[end - end_of_.begin()];
+    } else {
+      ++copies[unit];
+    }
+  }
+}
+
+Woodland::Woodland(std::shared_ptr<const RankedTable> table,
+                   std::shared_ptr<const Bootstrap> bootstrap, const ForestParams& forest,
+                   const WoodlandParams& params, std::string criterion, const TreeParams& tree)
+    : table_(std::move(table)),
+      bootstrap_(std::move(bootstrap)),
+      forest_(forest),
+      params_(params),
+      criterion_(std::move(criterion)),
+      tree_(tree),
+      n_threads_(tree.n_threads) {
+  tree_.n_threads = 1;  // a tree a thread
+}
+
+std::vector<Tree> Woodland::grow(const Target& target, std::uint64_t first, std::int64_t n_trees,
+                                 const OutOfBag& out_of_bag) {
+  const bool answers = out_of_bag.sums != nullptr;
+  tree_.sends_unseen_rows = answers;
+  workers_.resize(static_cast<std::size_t>(std::min<std::int64_t>(n_threads_, n_trees)));
+  for (Worker& worker : workers_)
+    worker.grower = std::make_unique<Grower>(table_, forest_, criterion_, tree_);
+  const auto n_workers = static_cast<std::int64_t>(workers_.size());
+  std::vector<Tree> trees(static_cast<std::size_t>(n_trees));
+  // Answers are added in the order of members: then the trees of a turn wait for each other.
+  const std::int64_t turn = answers ? n_workers : n_trees;
+  for (std::int64_t begin = 0; begin < n_trees; begin += turn) {
+    const std::int64_t size = std::min(turn, n_trees - begin);
+    parallel_for(size, n_threads_, [&](std::int64_t i, int thread) {
+      Worker& worker = workers_[answers ? i : thread];
+      trees[begin + i] = grow_one(worker, target, first + static_cast<std::uint64_t>(begin + i));
+    });
+    if (answers) {
+      std::vector<Tree> now(std::make_move_iterator(trees.begin() + begin),
+                            std::make_move_iterator(trees.begin() + begin + size));
+      answer(now, out_of_bag);
+      std::move(now.begin(), now.end(), trees.begin() + begin);
+    }
+  }
+  workers_.clear();
+  return trees;
+}
+
+Tree Woodland::grow_one(Worker& worker, Target target, std::uint64_t member) const {
+  const auto n_rows = static_cast<std::size_t>(table_->n_rows());
+  target.member = member;
+  worker.leaf_of_row.resize(n_rows);
+  if (bootstrap_) {
+    worker.copies.resize(n_rows);
+    bootstrap_->draw(member, worker.copies.data());
+    target.copies = worker.copies.data();
+  }
+  if (params_.balances_bags && bootstrap_) balance(worker, target);
+  Tree tree = worker.grower->grow(target, worker.leaf_of_row.data());
+  if (params_.hard_votes) vote(tree);
+  return tree;
+}
+
+// Every class that was drawn weighs the same in all: copies / (classes * copies of the class).
+void Woodland::balance(Worker& worker, Target& target) const {
+  const std::int64_t n_rows = table_->n_rows();
+  std::vector<std::int64_t> copies(static_cast<std::size_t>(target.n_channels), 0);
+  std::int64_t total = 0;
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    copies[target.classes[row]] += target.copies[row];
+    total += target.copies[row];
+  }
+  std::vector<double> of_class;
+  for (const std::int64_t n : copies)
+    of_class.push_back(
+        n == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(target.n_channels * n));
+  worker.weight.resize(static_cast<std::size_t>(n_rows));
+  for (std::int64_t row = 0; row < n_rows; ++row)
+    worker.weight[row] = (target.weight ? target.weight[row] : 1.0) * of_class[target.classes[row]];
+  target.weight = worker.weight.data();
+}
+
+// Every row that a member left out gets the answer of its tree.
+void Woodland::answer(const std::vector<Tree>& trees, const OutOfBag& out_of_bag) const {
+  const std::int64_t n_rows = table_->n_rows();
+  parallel_for((n_rows + block - 1) / block, n_threads_, [&](std::int64_t task, int) {
+    const std::int64_t end = std::min(n_rows, (task + 1) * block);
+    for (std::size_t t = 0; t < trees.size(); ++t) {
+      const Worker& worker = workers_[t];
+      const int n = trees[t].n_outputs;
+      for (std::int64_t row = task * block; row < end; ++row) {
+        if (worker.copies[row] > 0) continue;
+        const double* const value =
+            trees[t].value.data() + std::int64_t{worker.leaf_of_row[row]} * n;
+        for (int k = 0; k < n; ++k) out_of_bag.sums[row * n + k] += value[k];
+        ++out_of_bag.counts[row];
+      }
+    }
+  });
+}
+
+}  // namespace weald

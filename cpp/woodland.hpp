@@ -1,0 +1,79 @@
+// The members of a forest: each draws its rows, grows its tree, and answers the rows it left out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "channels.hpp"
+#include "forest_engine.hpp"
+#include "grower.hpp"
+#include "memory.hpp"
+#include "tree.hpp"
+
+namespace weald {
+
+// How many copies of each row a member sees. Draws are numbered, and rows lie in the order of their
+// content: neither the order of the table nor threads can matter.
+class Bootstrap {
+ public:
+  // Every row is drawn with a probability by its mass (null: 1 each), `n_draws` times in all.
+  Bootstrap(const std::int64_t* mass, std::int64_t n_rows, std::int64_t n_draws,
+            std::uint64_t seed);
+
+  void draw(std::uint64_t member, std::int64_t* copies) const;
+
+ private:
+  std::int64_t n_rows_, n_draws_, total_;
+  std::uint64_t seed_;
+  std::vector<Row> row_of_;           // of every unit of mass, where these are few
+  std::vector<std::int64_t> end_of_;  // mass up to the end of each row, else
+};
+
+struct WoodlandParams {
+  bool balances_bags = false;  // classes weigh the same in every member
+  bool hard_votes = false;     // a leaf answers 1 for its largest class
+};
+
+// Where answers for rows that members left out are added up: sums[row][output], counts[row].
+struct OutOfBag {
+  double* sums = nullptr;  // null: not wanted
+  std::int32_t* counts = nullptr;
+};
+
+class Woodland {
+ public:
+  // `bootstrap` may be null: then all members see the copies of the target.
+  Woodland(std::shared_ptr<const RankedTable> table, std::shared_ptr<const Bootstrap> bootstrap,
+           const ForestParams& forest, const WoodlandParams& params, std::string criterion,
+           const TreeParams& tree);
+
+  // Grows the members first .. first + n_trees - 1, one a thread.
+  std::vector<Tree> grow(const Target& target, std::uint64_t first, std::int64_t n_trees,
+                         const OutOfBag& out_of_bag);
+
+ private:
+  // What a thread works with.
+  struct Worker {
+    std::unique_ptr<Grower> grower;
+    LargeVector<std::int64_t> copies;
+    LargeVector<double> weight;
+    LargeVector<std::int32_t> leaf_of_row;
+  };
+
+  Tree grow_one(Worker& worker, Target target, std::uint64_t member) const;
+  void balance(Worker& worker, Target& target) const;
+  void answer(const std::vector<Tree>& trees, const OutOfBag& out_of_bag) const;
+
+  std::shared_ptr<const RankedTable> table_;
+  std::shared_ptr<const Bootstrap> bootstrap_;
+  ForestParams forest_;
+  WoodlandParams params_;
+  std::string criterion_;
+  TreeParams tree_;
+  int n_threads_;
+  std::vector<Worker> workers_;
+};
+
+}  // namespace weald

@@ -1,0 +1,381 @@
+"""What random forests and extremely randomised trees share: drawing, growing, answering."""
+
+import math
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from weald import _native
+from weald.data import Rows, mass_of, numbers_only
+from weald.ensembles.base import Floats, TreeModel
+from weald.ensembles.forest_predictor import mean_answer, mean_predictor_of
+from weald.ensembles.predictor import Predictor
+from weald.parameters import (
+    AnyOf,
+    CallableOr,
+    Jobs,
+    Limit,
+    NoneOr,
+    OneOf,
+    OnlyNone,
+    OnlyZero,
+    Real,
+    Seed,
+    Share,
+    Whole,
+)
+from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
+from weald.trees import ForestBuilder, ForestLimits, ForestRows, OutOfBag, grow_members
+
+FOREST_LIMITS: Mapping[str, Limit] = {
+    "n_estimators": Whole(1, 1_000_000),
+    "max_depth": NoneOr(Whole(1)),
+    "min_samples_split": AnyOf((Whole(2), Share(0.0, 1.0, open_below=True))),
+    "min_samples_leaf": AnyOf((Whole(1), Share(0.0, 1.0, open_below=True, open_above=True))),
+    "min_weight_fraction_leaf": Real(0.0, 0.5),
+    "max_features": NoneOr(
+        AnyOf(
+            (Whole(1), Share(0.0, 1.0, open_below=True), OneOf(("sqrt", "log2", "third"))),
+        )
+    ),
+    "max_leaf_nodes": NoneOr(Whole(2)),
+    "min_impurity_decrease": Real(0.0),
+    "bootstrap": OneOf((True, False)),
+    "oob_score": CallableOr(OneOf((True, False))),
+    "n_jobs": Jobs(),
+    "random_state": Seed(),
+    "verbose": Whole(0),
+    "warm_start": OneOf((True, False)),
+    "ccp_alpha": OnlyZero("the trees of a forest cannot be pruned yet"),
+    "max_samples": NoneOr(AnyOf((Whole(1), Share(0.0, open_below=True)))),
+    "monotonic_cst": OnlyNone("constraints are not there yet"),
+    "feature_sampling": OneOf(("node", "tree")),
+}
+
+
+class ForestModel(TreeModel):
+    """Trees grown independently of each other, whose answers are averaged.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    max_depth : int or None, default=None
+        Most questions between the root and a leaf.
+    min_samples_split : int or float, default=2
+        Fewest rows a node must hold to be split; a float is a share of the rows drawn. Rows count
+        as often as they are drawn, and by their weights if these are whole numbers.
+    min_samples_leaf : int or float, default=1
+        Fewest rows of a leaf, likewise.
+    min_weight_fraction_leaf : float, default=0.0
+        Least weight of a leaf, as a share of the weight of all rows drawn.
+    max_leaf_nodes : int or None, default=None
+        Most leaves of a tree; those splits that gain most are made first.
+    min_impurity_decrease : float, default=0.0
+        A split must lower the impurity of the tree by this much, in scikit-learn's units.
+    oob_score : bool or callable, default=False
+        Estimate the score from the rows that trees did not draw: accuracy or R², or what the
+        callable makes of ``(y_true, y_pred)``. Needs `bootstrap`.
+    n_jobs : int or None, default=None
+        Threads; None means all usable cores. The model is the same for any number.
+    random_state : int, RandomState or None, default=None
+        Keys all draws.
+    verbose : int, default=0
+        Print how many trees are grown, ten times a fit.
+    warm_start : bool, default=False
+        Keep the trees of the fit before and add those that `n_estimators` asks for beyond them.
+    ccp_alpha : float, default=0.0
+        Only 0: the trees of a forest cannot be pruned yet.
+    max_samples : int, float or None, default=None
+        Rows a tree draws: a number, or a share of the weight of all rows; both may exceed the
+        number of rows. None: as many rows as there are. Needs `bootstrap`.
+    monotonic_cst : None, default=None
+        Only None: constraints are not there yet.
+    feature_sampling : {"node", "tree"}, default="node"
+        Draw columns for every node, or once for every tree.
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Always 1.
+    oob_score_ : float
+        The score of the rows left out, with `oob_score`; rows count by their weights unless a
+        callable is given.
+    """
+
+    criterion: str
+    bootstrap: bool
+    n_outputs_: int
+    _seed: int
+    _ledger: list[tuple[int, Bags | None]]  # from which tree on, which bags
+    _random_cuts: ClassVar[bool]
+
+    def _store(self, **parameters: Any) -> None:
+        for name, value in parameters.items():
+            setattr(self, name, value)
+
+    # ---- fitting ----
+
+    def _grow(
+        self,
+        rows: Rows,
+        has_weight: NDArray[np.bool_],
+        n_classes: int = 0,
+        class_weight: Floats | None = None,
+    ) -> OutOfBag | None:
+        """Grow the trees that are missing and keep them; `n_classes` is 0 for a regression.
+
+        `has_weight` marks those of the rows passed to fit that `rows` holds; `class_weight`
+        multiplies the weight of a row by that of its class.
+        """
+        n_threads = self._n_threads
+        n_before = self._n_trees_kept()
+        rows = replace(rows, table=numbers_only(rows.table, type(self).__name__))
+        distinct = distinct_rows(rows, n_threads=n_threads)
+        seed = self._seed if n_before else seed_of(self.random_state)
+        place = np.full(len(has_weight), -1, dtype=np.intp)
+        place[has_weight] = distinct.set_of
+        bags = self._bags(rows, distinct, place, seed)
+        merged = _forest_rows(rows, distinct, bags, n_classes, class_weight, n_threads)
+        oob = None
+        if self.oob_score:
+            oob = OutOfBag(np.zeros((len(distinct.index), max(1, n_classes))))
+        n_drawn = _n_counted(distinct) if bags is None else bags.n_draws
+        builder = ForestBuilder(np.zeros(max(1, n_classes)), self._plan.n_columns)
+        began = time.perf_counter()
+        trees = grow_members(
+            merged,
+            self._tree_limits(n_drawn, rows),
+            range(n_before, self.n_estimators),
+            seed=seed,
+            n_threads=n_threads,
+            out_of_bag=oob,
+            batch=max(1, self.n_estimators // 10) if self.verbose else None,
+            report=lambda n: self._report(n_before + n, time.perf_counter() - began),
+        )
+        for tree in trees:
+            builder.add(tree, output=-1)
+        forest = builder.build(rows.target_exponent, rows.weight_exponent if bags is None else 0)
+        self.forest_ = self.forest_.joined(forest) if n_before else forest
+        ledger = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
+        self._seed, self._ledger, self.n_outputs_ = seed, ledger, 1
+        self.__dict__.pop("_views", None)
+        return oob
+
+    def _n_trees_kept(self) -> int:
+        """How many trees of the fit before stay."""
+        if not self.warm_start or not hasattr(self, "forest_"):
+            return 0
+        n_before = self.forest_.n_trees
+        if self.n_estimators < n_before:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={n_before} when warm_start=True: trees can only be added."
+            )
+        if self.oob_score:
+            raise ValueError(
+                "oob_score cannot be estimated for trees added with warm_start=True: the trees of "
+                "the fit before no longer know their rows. Fit all trees at once, or without "
+                "oob_score."
+            )
+        if self.forest_.n_columns != self._plan.n_columns:
+            raise ValueError(
+                f"The trees kept by warm_start=True were fitted on {self.forest_.n_columns} "
+                f"columns; got {self._plan.n_columns}."
+            )
+        return n_before
+
+    def _adds_nothing(self) -> bool:
+        """Whether a warm start already has all its trees; says so."""
+        if self._n_trees_kept() < self.n_estimators:
+            return False
+        warnings.warn(
+            "Warm-start fitting without increasing n_estimators does not fit new trees.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return True
+
+    def _bags(
+        self, rows: Rows, distinct: DistinctRows, place: NDArray[np.intp], seed: int
+    ) -> Bags | None:
+        """How members draw their rows; None: they see all."""
+        if not self.bootstrap:
+            if self.oob_score:
+                raise ValueError(
+                    "Out of bag estimation only available if bootstrap=True: without it every "
+                    "tree sees every row. Set bootstrap=True or oob_score=False."
+                )
+            if self.max_samples is not None:
+                raise ValueError(
+                    f"`max_samples` cannot be set if `bootstrap=False`. Got "
+                    f"max_samples={self.max_samples!r}: set bootstrap=True, or leave it at None."
+                )
+            return None
+        # Whole-number weights are repetitions; with others as many draws as there are rows.
+        n_rows = rows.n if distinct.weight is not None else _n_counted(distinct)
+        n_draws, wanted = n_rows, self.max_samples
+        if wanted is not None:
+            is_count = isinstance(wanted, (int, np.integer))
+            n_draws = int(wanted) if is_count else max(1, round(n_rows * float(wanted)))
+        return Bags(
+            seed=seed,
+            n_draws=n_draws,
+            mass=mass_of(distinct.copies, distinct.weight),
+            place=place,
+            n=len(distinct.index),
+        )
+
+    def _tree_limits(self, n_drawn: int, rows: Rows) -> ForestLimits:
+        # Targets of extreme size are kept divided; so is what is asked of them.
+        unit = 2 * rows.target_exponent
+        return ForestLimits(
+            criterion="entropy" if self.criterion == "log_loss" else self.criterion,
+            max_features=self._n_columns_looked_at(),
+            columns_of_tree=self.feature_sampling == "tree",
+            random_cuts=self._random_cuts,
+            min_impurity_decrease=float(np.ldexp(float(self.min_impurity_decrease), -unit)),
+            min_weight_share=float(self.min_weight_fraction_leaf),
+            max_leaf_nodes=self.max_leaf_nodes,
+            max_depth=self.max_depth,
+            min_samples_split=max(2, _count_of(self.min_samples_split, n_drawn)),
+            min_samples_leaf=max(1, _count_of(self.min_samples_leaf, n_drawn)),
+            **self._votes(),
+        )
+
+    def _votes(self) -> dict[str, bool]:
+        return {}
+
+    def _n_columns_looked_at(self) -> int:
+        n, wanted = self._plan.n_columns, self.max_features
+        if wanted is None:
+            return n
+        if isinstance(wanted, str):
+            shares = {"sqrt": math.isqrt(n), "log2": n.bit_length() - 1, "third": n // 3}
+            return max(1, shares[wanted])
+        is_count = isinstance(wanted, (int, np.integer))
+        return min(n, int(wanted) if is_count else max(1, int(wanted * n)))
+
+    def _report(self, n_trees: int, seconds: float) -> None:
+        if self.verbose:
+            print(f"{n_trees} of {self.n_estimators} trees grown, {seconds:.1f} s")
+
+    # ---- what was left out ----
+
+    def _out_of_bag(self, oob: OutOfBag) -> Floats:
+        """Mean answers of the trees that did not see each row passed to fit; NaN: all saw it.
+
+        A row of weight zero is left NaN, as if it had not been passed.
+        """
+        if (oob.counts == 0).any():
+            warnings.warn(
+                "Some inputs do not have OOB scores. This probably means too few trees were used "
+                "to compute any reliable OOB estimates.",
+                UserWarning,
+                stacklevel=4,
+            )
+        means = oob.means()
+        nothing = np.full((1, means.shape[1]), np.nan)
+        bags = self._ledger[-1][1]
+        assert bags is not None
+        return np.concatenate([means, nothing])[bags.place]
+
+    # ---- answering ----
+
+    def _scores(self, X: object) -> Floats:
+        """The mean over the trees."""
+        return mean_answer(super()._scores(X), self.forest_)
+
+    def predictor(self) -> Predictor:
+        """Make a small copy of the model that only predicts, as `TreeModel.predictor` tells."""
+        check_is_fitted(self)
+        self._check_n_jobs()
+        return mean_predictor_of(self, self.forest_, n_jobs=self.n_jobs)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of each column in what the splits of a tree gain, averaged over the trees."""
+        check_is_fitted(self)
+        return self.forest_.importance_of_columns()
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees as estimators of their own; made when first asked for, never saved."""
+        check_is_fitted(self)
+        if "_views" not in self.__dict__:
+            self._views = [self._view(number) for number in range(self.forest_.n_trees)]
+        return self._views
+
+    def _view(self, number: int) -> Any:
+        raise NotImplementedError
+
+    def in_bag_counts(self, member: int) -> NDArray[np.int64]:
+        """How often a tree saw each row of the fit; rows that are equal share their count.
+
+        Parameters
+        ----------
+        member : int
+            Number of the tree, from 0.
+        """
+        check_is_fitted(self)
+        if not 0 <= member < self.forest_.n_trees:
+            raise ValueError(f"There is no tree {member}: there are {self.forest_.n_trees}.")
+        bags = [bags for first, bags in self._ledger if first <= member][-1]
+        if bags is None:
+            raise ValueError("bootstrap=False: every tree saw every row.")
+        return bags.counts(member)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in super().__getstate__().items() if key != "_views"}
+
+
+def _n_counted(distinct: DistinctRows) -> int:
+    return len(distinct.index) if distinct.copies is None else int(distinct.copies.sum())
+
+
+def _count_of(limit: float, n_rows: int) -> int:
+    """A count as it is, a share of the rows rounded up."""
+    is_count = isinstance(limit, (int, np.integer))
+    return int(limit) if is_count else math.ceil(float(limit) * n_rows)
+
+
+def _forest_rows(
+    rows: Rows,
+    distinct: DistinctRows,
+    bags: Bags | None,
+    n_classes: int,
+    class_weight: Floats | None,
+    n_threads: int,
+) -> ForestRows:
+    """The different rows, ranked; with bags the weights are in the draws."""
+    target = np.ascontiguousarray(rows.target[distinct.index])
+    weight = distinct.weight if bags is None else None
+    if class_weight is not None:
+        of_row = class_weight[target.astype(np.intp)]
+        weight = of_row if weight is None else weight * of_row
+    ranks = _native.RankedTable(
+        rows.table, distinct.index, mass_of(distinct.copies, distinct.weight), n_threads
+    )
+    return ForestRows(
+        ranks=ranks,
+        values=None if n_classes else target,
+        classes=target.astype(np.int32) if n_classes else None,
+        n_classes=n_classes,
+        weight=weight,
+        copies=distinct.copies if bags is None else None,
+        bootstrap=None if bags is None else bags.bootstrap,
+    )
+
+
+def without_classes(rows: Rows, weight: Floats) -> Rows:
+    """Rows without those of classes that weigh nothing."""
+    kept = weight[rows.target.astype(np.intp)] > 0
+    if not kept.any():
+        raise ValueError("class_weight gives every class of the rows the weight 0.")
+    return rows if kept.all() else rows.take(np.flatnonzero(kept))

@@ -1,0 +1,252 @@
+"""Forests that answer classes, and forests that answer numbers."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from weald.data import Rows, class_rows, number_rows
+from weald.ensembles.base import Floats
+from weald.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from weald.ensembles.forest import FOREST_LIMITS, ForestModel, without_classes
+from weald.parameters import ClassWeight, Limit, OneOf
+
+
+class ForestClassifier(ClassifierMixin, ForestModel):
+    """A forest that answers the mean shares of the classes, or the votes of its trees.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        How a split is judged; entropy is measured in bits, and log_loss is another name for it.
+    max_features : int, float, {"sqrt", "log2", "third"} or None, default="sqrt"
+        Columns a node looks at: a number, a share, the square root, binary logarithm or third of
+        all, or all. More are drawn as long as none can be split.
+    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
+        What the rows of each class weigh beside their own weights. Balanced: all classes weigh the
+        same together, in the table or in the rows each tree draws. It changes no count of rows and
+        no draw.
+    voting : {"soft", "hard"}, default="soft"
+        Average the shares of the classes in the leaves, or count the trees' votes.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels, sorted.
+    n_classes_ : int
+        How many there are.
+    oob_decision_function_ : array, shape (rows, classes)
+        With `oob_score`: mean shares by the trees that did not see the row; NaN where all saw it,
+        and for rows of weight zero.
+    """
+
+    _limits: ClassVar[Mapping[str, Limit]] = {
+        "criterion": OneOf(("gini", "entropy", "log_loss")),
+        "class_weight": ClassWeight(("balanced", "balanced_subsample")),
+        "voting": OneOf(("soft", "hard")),
+        **FOREST_LIMITS,
+    }
+    class_weight: Any
+    voting: str
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array or frame of numbers, shape (rows, columns)
+            NaN means missing; infinities are ordered.
+        y : array, shape (rows,)
+            Class labels of any kind.
+        sample_weight : array, shape (rows,), or None
+            Whole numbers count as repetitions of the row; others say how often it is drawn.
+        """
+        with self._fitting():
+            before: Any = getattr(self, "classes_", None)
+            rows, classes = class_rows(self, X, y, sample_weight)
+            if self._n_trees_kept() and not np.array_equal(before, classes):
+                raise ValueError(
+                    f"The trees kept by warm_start=True know the classes {before}; got {classes}."
+                )
+            if self._adds_nothing():
+                return self
+            self.classes_, self.n_classes_ = classes, len(classes)
+            weight = self._weights_of_classes(rows)
+            if weight is not None:
+                rows = without_classes(rows, weight)
+            kept = _rows_of_weight(y, sample_weight, classes, weight)
+            oob = self._grow(rows, kept, len(classes), weight)
+            for name in ("oob_score_", "oob_decision_function_"):
+                self.__dict__.pop(name, None)
+            if oob is not None:
+                self.oob_decision_function_ = shares = self._out_of_bag(oob)
+                self.oob_score_ = self._judge(shares[kept], rows, y, kept)
+        return self
+
+    def _votes(self) -> dict[str, bool]:
+        is_balanced = self.class_weight == "balanced_subsample" and self.bootstrap
+        return {"balances_bags": is_balanced, "hard_votes": self.voting == "hard"}
+
+    def _weights_of_classes(self, rows: Rows) -> Floats | None:
+        """What the rows of each class weigh; None: nothing else than the rows do."""
+        wanted, classes = self.class_weight, self.classes_
+        if wanted is None or (wanted == "balanced_subsample" and self.bootstrap):
+            return None
+        if isinstance(wanted, str):
+            counts = rows.weight if rows.weight is not None else rows.copies
+            numbers = rows.target.astype(np.intp)
+            # Sums in the order of content would be exact; those of whole numbers always are.
+            totals = _exact_totals(numbers, counts, len(classes))
+            seen = totals > 0
+            return np.where(seen, totals.sum() / (seen.sum() * np.where(seen, totals, 1.0)), 0.0)
+        labels = {label: number for number, label in enumerate(classes.tolist())}
+        unknown = [label for label in wanted if label not in labels]
+        if unknown and len(wanted) - len(unknown) < len(classes):
+            raise ValueError(
+                f"The classes, {[c for c in classes.tolist() if c not in wanted]}, are not in "
+                f"class_weight, which names {unknown} instead: no class of y. Name classes by "
+                "their labels."
+            )
+        return np.array([float(wanted.get(label, 1.0)) for label in labels])
+
+    def _judge(self, shares: Floats, rows: Rows, y: Any, kept: NDArray[np.bool_]) -> float:
+        """The score of the rows that some tree did not see."""
+        known = ~np.isnan(shares[:, 0])
+        if not known.any():
+            return float("nan")
+        numbers = np.argmax(shares[known], axis=1)
+        if callable(self.oob_score):
+            said = self.classes_[numbers]
+            return float(self.oob_score(np.asarray(y).ravel()[kept][known], said))
+        hits = numbers == rows.target[known].astype(np.intp)
+        return float(np.average(hits, weights=_weights(rows, known)))
+
+    def predict_proba(self, X: object) -> Floats:
+        """Mean shares of the classes in the leaves of each row, or shares of the votes."""
+        return self._scores(X)
+
+    def predict_log_proba(self, X: object) -> Floats:
+        """Logarithms of the probabilities; -inf for those of 0."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def predict(self, X: object) -> NDArray[Any]:
+        """The class of largest probability; ties go to the first."""
+        shares = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
+
+    def _leaf_text(self, value: Floats) -> str:
+        best = int(np.argmax(value))
+        return f"{self.classes_[best]!s} ({value[best]:.3g})"
+
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        return {**super()._learnt(), "classes": self.classes_}
+
+    def _view(self, number: int) -> DecisionTreeClassifier:
+        view = DecisionTreeClassifier(n_jobs=self.n_jobs)
+        view.forest_, view.classes_ = self.forest_.tree(number), self.classes_
+        view.n_features_in_ = self.n_features_in_
+        return view
+
+
+class ForestRegressor(RegressorMixin, ForestModel):
+    """A forest that answers the mean of its trees.
+
+    Parameters
+    ----------
+    criterion : {"squared_error"}, default="squared_error"
+        How a split is judged.
+    max_features : int, float, {"sqrt", "log2", "third"} or None, default="third"
+        Columns a node looks at: a number, a share, the square root, binary logarithm or third of
+        all, or all. More are drawn as long as none can be split.
+
+    Attributes
+    ----------
+    oob_prediction_ : array, shape (rows,)
+        With `oob_score`: mean answers of the trees that did not see the row; NaN where all saw it,
+        and for rows of weight zero.
+    """
+
+    _limits: ClassVar[Mapping[str, Limit]] = {
+        "criterion": OneOf(("squared_error",)),
+        **FOREST_LIMITS,
+    }
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array or frame of numbers, shape (rows, columns)
+            NaN means missing; infinities are ordered.
+        y : array of finite numbers, shape (rows,)
+            The target.
+        sample_weight : array, shape (rows,), or None
+            Whole numbers count as repetitions of the row; others say how often it is drawn.
+        """
+        with self._fitting():
+            rows = number_rows(self, X, y, sample_weight).with_moderate_target()
+            if self._adds_nothing():
+                return self
+            kept = _rows_of_weight(y, sample_weight)
+            oob = self._grow(rows, kept)
+            for name in ("oob_score_", "oob_prediction_"):
+                self.__dict__.pop(name, None)
+            if oob is not None:
+                oob.sums = np.ldexp(oob.sums, rows.target_exponent)
+                means = self._out_of_bag(oob)[:, 0]
+                self.oob_prediction_ = means
+                self.oob_score_ = self._judge(means[kept], rows)
+        return self
+
+    def _judge(self, means: Floats, rows: Rows) -> float:
+        """The score of the rows that some tree did not see."""
+        from sklearn.metrics import r2_score
+
+        known = ~np.isnan(means)
+        if known.sum() < 2:
+            return float("nan")
+        target = np.ldexp(rows.target[known], rows.target_exponent)
+        if callable(self.oob_score):
+            return float(self.oob_score(target, means[known]))
+        return float(r2_score(target, means[known], sample_weight=_weights(rows, known)))
+
+    def predict(self, X: object) -> Floats:
+        """The mean answer of the trees."""
+        return self._scores(X)[:, 0]
+
+    def _view(self, number: int) -> DecisionTreeRegressor:
+        view = DecisionTreeRegressor(n_jobs=self.n_jobs)
+        view.forest_, view.n_features_in_ = self.forest_.tree(number), self.n_features_in_
+        return view
+
+
+def _exact_totals(numbers: NDArray[np.intp], counts: NDArray[Any] | None, n_classes: int) -> Floats:
+    """The weight of each class, rounded once: the order of rows cannot matter."""
+    if counts is None or counts.dtype.kind == "i":
+        return np.bincount(numbers, weights=counts, minlength=n_classes).astype(np.float64)
+    return np.array([math.fsum(counts[numbers == k]) for k in range(n_classes)])
+
+
+def _weights(rows: Rows, known: NDArray[np.bool_]) -> NDArray[Any] | None:
+    weight = rows.weight if rows.weight is not None else rows.copies
+    return None if weight is None else weight[known]
+
+
+def _rows_of_weight(
+    y: Any,
+    sample_weight: Any,
+    classes: NDArray[Any] | None = None,
+    class_weight: Floats | None = None,
+) -> NDArray[np.bool_]:
+    """Which of the rows passed to fit have a weight."""
+    labels = np.asarray(y).ravel()
+    kept = np.ones(len(labels), dtype=bool)
+    if sample_weight is not None:
+        kept &= np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), kept.shape) > 0
+    if classes is not None and class_weight is not None:
+        kept &= class_weight[np.searchsorted(classes, labels)] > 0
+    return kept

@@ -1,0 +1,42 @@
+"""The fast path for services, for models that answer the mean of their trees."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.ensembles.predictor import ClassPredictor, NumberPredictor, Predictor
+from weald.trees import Forest
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MeanNumberPredictor(NumberPredictor):
+    """Answers mean numbers."""
+
+    def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
+        return mean_answer(super()._answer(X, loss), self.forest)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanClassPredictor(ClassPredictor):
+    """Answers classes and their mean probabilities."""
+
+    def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
+        return mean_answer(super()._answer(X, loss), self.forest)
+
+
+def mean_answer(sums: Floats, forest: Forest) -> Floats:
+    """Sums over the trees as means, in place; rounding leads no mean out of the leaves' range."""
+    sums /= forest.n_trees
+    return np.clip(sums, *forest.value_range, out=sums)
+
+
+def mean_predictor_of(model: object, forest: Forest, *, n_jobs: int | None) -> Predictor:
+    """The kind of predictor that has the methods of a fitted forest."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return MeanNumberPredictor(forest, "", None, n_jobs)
+    return MeanClassPredictor(forest, "", classes, n_jobs)

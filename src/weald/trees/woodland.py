@@ -1,0 +1,140 @@
+"""The members of a forest: trees that look at columns drawn for every node."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald import _native
+from weald.trees.growing import GrownTree, bounded
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ForestLimits:
+    """How the members of a forest grow; None means no limit.
+
+    `columns_of_tree` draws the columns once for each tree instead of for each node. `random_cuts`
+    draws one cut for each column instead of looking for the best. `balances_bags` lets all classes
+    of a bag weigh the same; with `hard_votes` a leaf answers 1 for its largest class.
+    """
+
+    criterion: str
+    max_features: int
+    columns_of_tree: bool = False
+    random_cuts: bool = False
+    min_impurity_decrease: float = 0.0
+    min_weight_share: float = 0.0
+    max_leaf_nodes: int | None = None
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    balances_bags: bool = False
+    hard_votes: bool = False
+
+    def native(self, seed: int, n_threads: int) -> "_native.ForestParams":
+        return _native.ForestParams(
+            criterion=self.criterion,
+            seed=seed,
+            max_features=self.max_features,
+            columns_of_tree=self.columns_of_tree,
+            random_cuts=self.random_cuts,
+            min_decrease=self.min_impurity_decrease,
+            min_weight_share=self.min_weight_share,
+            max_leaf_nodes=bounded(self.max_leaf_nodes),
+            max_depth=bounded(self.max_depth),
+            min_samples_split=bounded(self.min_samples_split),
+            min_samples_leaf=bounded(self.min_samples_leaf),
+            balances_bags=self.balances_bags,
+            hard_votes=self.hard_votes,
+            n_threads=n_threads,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ForestRows:
+    """What the members learn from: different rows in the order of their content, as ranks.
+
+    Attributes
+    ----------
+    ranks : RankedTable
+        The table.
+    values : float64 [rows] or None
+        The target of a regression.
+    classes : int32 [rows] or None
+        Class numbers; either they or `values`.
+    n_classes : int
+        How many classes there are.
+    weight : float64 [rows] or None
+        What a copy of each row weighs.
+    copies : int64 [rows] or None
+        How often each row counts, where no bootstrap decides it.
+    bootstrap : Bootstrap or None
+        Who draws the copies of each member.
+    """
+
+    ranks: "_native.RankedTable"
+    values: Floats | None
+    classes: NDArray[np.int32] | None
+    n_classes: int
+    weight: Floats | None
+    copies: NDArray[np.int64] | None
+    bootstrap: "_native.Bootstrap | None"
+
+
+@dataclass(eq=False)
+class OutOfBag:
+    """Sums of the answers of the members that did not see a row, and how many these are."""
+
+    sums: Floats
+    counts: NDArray[np.int32] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.counts = np.zeros(len(self.sums), dtype=np.int32)
+
+    def means(self) -> Floats:
+        """Mean answers; NaN where all members saw the row."""
+        counts = np.where(self.counts > 0, self.counts, np.nan)
+        return np.asarray(self.sums / counts[:, np.newaxis])
+
+
+def grow_members(
+    rows: ForestRows,
+    limits: ForestLimits,
+    members: range,
+    *,
+    seed: int,
+    n_threads: int,
+    out_of_bag: OutOfBag | None = None,
+    batch: int | None = None,
+    report: Callable[[int], None] = lambda n_grown: None,
+) -> list[GrownTree]:
+    """Grow the trees of the members, side by side; the same for any number of threads.
+
+    `batch` trees are grown at a time (all of them by default); `report` then hears how many exist.
+    """
+    trees: list[GrownTree] = []
+    params = limits.native(seed, n_threads)
+    step = batch or len(members)
+    no_rows = np.zeros(0, dtype=np.int32)  # leaves of rows are not kept
+    for begin in range(members.start, members.stop, step):
+        grown: list[dict[str, Any]] = _native.grow_forest(
+            table=rows.ranks,
+            params=params,
+            bootstrap=rows.bootstrap,
+            weight=rows.weight,
+            values=rows.values,
+            classes=rows.classes,
+            n_classes=rows.n_classes,
+            copies=rows.copies,
+            first=begin,
+            n_trees=min(step, members.stop - begin),
+            oob_sums=None if out_of_bag is None else out_of_bag.sums,
+            oob_counts=None if out_of_bag is None else out_of_bag.counts,
+        )
+        trees += [GrownTree(leaf_of_row=no_rows, **arrays) for arrays in grown]
+        report(len(trees))
+    return trees
