@@ -111,6 +111,9 @@ nb::dict arrays_of(weald::Tree& tree) {
   result["threshold"] = give(std::move(tree.threshold));
   result["right"] = give(std::move(tree.right));
   result["missing_left"] = give(std::move(tree.missing_left));
+  result["category_set"] = give(std::move(tree.category_set));
+  result["first_word"] = give(std::move(tree.first_word));
+  result["words"] = give(std::move(tree.words));
   result["weight"] = give(std::move(tree.weight));
   result["gain"] = give(std::move(tree.gain));
   result["value"] = give(std::move(tree.value), {n_leaves, n_outputs});
