@@ -38,7 +38,10 @@ Bundles::Bundles(const Codes& codes, const Categories& categories, int n_threads
     try_to_add(open.back(), codes, column);
   }
   std::move(open.begin(), open.end(), std::back_inserter(bundles_));
-  if (4 * bundles_.size() <= 3 * static_cast<std::size_t>(codes.n_columns))
+  // Rows are read group by group, so also one group less is worth it.
+  const auto before = static_cast<std::size_t>(codes.n_columns);
+  const auto groups = [](std::size_t columns) { return (columns + lanes - 1) / lanes; };
+  if (4 * bundles_.size() <= 3 * before || groups(bundles_.size()) < groups(before))
     gather(codes, n_threads);
 }
 

@@ -10,6 +10,7 @@ from weald.data.targets import (
     class_rows,
     finite_target,
     number_rows,
+    numbered_classes,
     readable_target,
     refuse_missing_labels,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "is_plain_table",
     "mass_of",
     "number_rows",
+    "numbered_classes",
     "numbers_only",
     "plan_of",
     "read",
