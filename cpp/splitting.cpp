@@ -30,8 +30,7 @@ LaneBests PackedSearch::look(int part, const std::int64_t* cells) const {
   return look(part, cells, nullptr);
 }
 
-LaneBests PackedSearch::look(int part, const std::int64_t* cells,
-                             const std::int64_t* counts) const {
+LaneBests PackedSearch::look(int part, const std::int64_t* cells, const std::int64_t* counts) const {
   LaneBests bests;
   if (part < codes_.n_groups())
     kernels().search_packed(cells + layout_.part_begin(part), counts, layout_.bins_of(part), node_,
@@ -63,19 +62,32 @@ CategoryBest PackedSearch::look_at_levels(int part, int lane, const std::int64_t
             counts ? counts + lane : nullptr, stride);
 }
 
-// Copies in the cells of one part.
-std::vector<std::int64_t> PackedSearch::count_copies(int part, const Row* rows,
-                                                     std::int64_t n_rows) const {
+// Copies in the cells of a part, of the columns in which a cut that is not proven might win. Of
+// many such columns all of the part are counted: that reads the rows once.
+std::vector<std::int64_t> PackedSearch::count_copies(int part, const LaneBests& bests, double score,
+                                                     const Row* rows, std::int64_t n_rows) const {
   std::vector<std::int64_t> counts(
       static_cast<std::size_t>(layout_.part_end(part) - layout_.part_begin(part)), 0);
   const std::int64_t* const copies = channels_.target().copies;
-  if (part < codes_.n_groups()) {
+  const auto count = [&](std::int64_t* cells, std::int64_t stride, auto code_of) {
+    for (std::int64_t i = 0; i < n_rows; ++i)
+      cells[code_of(rows[i]) * stride] += copies ? copies[rows[i]] : 1;
+  };
+  if (part >= codes_.n_groups()) {
+    const std::uint16_t* const codes = categories_.wide[part - codes_.n_groups()].codes;
+    count(counts.data(), 1, [&](Row row) { return codes[row]; });
+    return counts;
+  }
+  constexpr int few = 2;
+  const double* const open = bests.undecided;
+  if (std::count_if(open, open + lanes_of(part), [&](double s) { return s >= score; }) <= few) {
+    for (int lane = 0; lane < lanes_of(part); ++lane)
+      if (open[lane] >= score)
+        count(counts.data() + lane, lanes,
+              [&](Row row) { return codes_.at(row, column_of(part, lane)); });
+  } else {
     std::int64_t* const cells = counts.data();
     kernels().add_packed(codes_, part, part + 1, copies, rows, 0, n_rows, &cells);
-  } else {
-    const std::uint16_t* const codes = categories_.wide[part - codes_.n_groups()].codes;
-    for (std::int64_t i = 0; i < n_rows; ++i)
-      counts[codes[rows[i]]] += copies ? copies[rows[i]] : 1;
   }
   return counts;
 }
@@ -96,10 +108,15 @@ Split PackedSearch::decide(const std::vector<LaneBests>& bests, const std::int64
     const double* const open = bests[part].undecided;
     const double most = *std::max_element(open, open + lanes_of(part));
     if (most == none || most < score) continue;
-    counts[part] = count_copies(part, rows, n_rows);
-    exact[part] = look(part, cells, counts[part].data());
-    for (int lane = 0; lane < lanes_of(part); ++lane)
-      score = std::max(score, exact[part].score[lane]);
+    counts[part] = count_copies(part, bests[part], score, rows, n_rows);
+    const LaneBests counted = look(part, cells, counts[part].data());
+    const double wanted = score;
+    for (int lane = 0; lane < lanes_of(part); ++lane) {
+      if (open[lane] < wanted) continue;
+      exact[part].score[lane] = counted.score[lane];
+      exact[part].place[lane] = counted.place[lane];
+      score = std::max(score, counted.score[lane]);
+    }
   }
   Split best;
   score = none;

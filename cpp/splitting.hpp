@@ -205,7 +205,7 @@ class PackedSearch {
   LaneBests look(int part, const std::int64_t* cells) const;
 
   // Joins the groups' cuts. Where one that is not proven to leave enough rows on both sides might
-  // win, the group's rows are counted to decide it.
+  // win, the rows in the bins of such columns are counted to decide it.
   Split decide(const std::vector<LaneBests>& bests, const std::int64_t* cells, const Row* rows,
                std::int64_t n_rows) const;
 
@@ -218,7 +218,8 @@ class PackedSearch {
   LaneBests look(int part, const std::int64_t* cells, const std::int64_t* counts) const;
   CategoryBest look_at_levels(int part, int lane, const std::int64_t* cells,
                               const std::int64_t* counts) const;
-  std::vector<std::int64_t> count_copies(int part, const Row* rows, std::int64_t n_rows) const;
+  std::vector<std::int64_t> count_copies(int part, const LaneBests& bests, double score,
+                                         const Row* rows, std::int64_t n_rows) const;
   void take(int part, const LaneBests& bests, const std::int64_t* cells, const std::int64_t* counts,
             double& score, Split& best) const;
   void place(int lane, std::int64_t place, const std::int64_t* cells, const std::int64_t* counts,
