@@ -105,6 +105,7 @@ template <class L>
 struct Softmax {
   static constexpr Hessian hessian = Hessian::own;
   static constexpr bool has_many_scores = true;
+  static constexpr bool has_many_predictions = true;
   static constexpr bool has_parameter = false;
   static constexpr bool caps_steps = true;
   static constexpr BestConstant best_constant = BestConstant::of_mean;

@@ -50,6 +50,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "absolute error": {"loss": "absolute_error", "learning_rate": 0.3},
     "huber": {"loss": "huber"},
     "quantile": {"loss": "quantile", "quantile": 0.3, "alpha": 0.3},
+    "quantiles": {"loss": "quantile", "quantile": [0.1, 0.5, 0.9]},
     "poisson": {"loss": "poisson"},
     "gamma": {"loss": "gamma"},
     "tweedie": {"loss": "tweedie"},
@@ -139,6 +140,8 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     mine: dict[str, dict[str, Any]] = {}
     for name, wanted in VARIANTS.items():
         parameters = settings(estimator, **wanted)
+        if name == "quantiles" and not has(estimator, "quantile"):
+            continue
         if "growth" in wanted and not has(estimator, "growth"):
             continue
         if "loss" in wanted and not is_admitted(estimator, parameters):

@@ -5,8 +5,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from weald.data import class_rows, number_rows
+from weald.data import checked_weights, class_rows, finite_target, number_rows, readable_target
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_base import BoostedTrees
 from weald.ensembles.scored import ScoredClassifier
@@ -14,12 +15,15 @@ from weald.losses import (
     BuiltinLoss,
     Loss,
     LossChoice,
+    QuantileLosses,
     UserLoss,
     class_loss,
+    pinball_saved,
+    quantile_losses,
     refuse_targets,
     takes_positive_only,
 )
-from weald.parameters import Limit, NoneOr, OneOf, Real
+from weald.parameters import AnyOf, Levels, Limit, NoneOr, OneOf, Real
 from weald.trees import ForestBuilder
 
 
@@ -33,8 +37,11 @@ or object, default="squared_error"
         What is made small. "absolute_error", "huber" and "quantile" have the best constant of its
         residuals in every leaf; "poisson", "gamma" and "tweedie" predict e to the score. An object
         needs a method ``gradient_hessian(y, score)`` (see `weald.losses.user`).
-    quantile : float or None, default=None
-        The level of loss="quantile"; 0.5 is the median.
+    quantile : float, list of float or None, default=None
+        The level of loss="quantile"; 0.5 is the median. Of a list of increasing levels `predict`
+        gives a column each: a tree per level and round, whose sums are put in order in every row,
+        so that predictions never cross. `score` is then the share of the pinball loss of the best
+        constants that they save.
     huber_alpha : float or None, default=None
         Of loss="huber": the share of rows whose residuals count squared, in every round; the others
         count by their size. None means 0.9.
@@ -68,7 +75,7 @@ or object, default="squared_error"
             ),
             ("gradient_hessian",),
         ),
-        "quantile": NoneOr(Real(0.0, 1.0)),
+        "quantile": NoneOr(AnyOf((Real(0.0, 1.0), Levels()))),
         "huber_alpha": NoneOr(Real(0.0, 1.0, open_below=True)),
         "tweedie_power": NoneOr(Real(1.0, 2.0, open_below=True, open_above=True)),
     }
@@ -77,7 +84,7 @@ or object, default="squared_error"
         self,
         *,
         loss: Any = "squared_error",
-        quantile: float | None = None,
+        quantile: Any = None,
         huber_alpha: float | None = None,
         tweedie_power: float | None = None,
         n_estimators: int = 100,
@@ -161,6 +168,8 @@ or object, default="squared_error"
                 "loss='quantile' needs the parameter quantile, a float in the range [0, 1]; "
                 "got None. quantile=0.5 predicts the median."
             )
+        if isinstance(self.quantile, (list, tuple, np.ndarray)):
+            return quantile_losses(self.quantile, self._n_threads)
         if self.loss == "huber":
             level = 0.9 if self.huber_alpha is None else float(self.huber_alpha)
             return BuiltinLoss("huber", 1, self._n_threads, level=level)
@@ -168,8 +177,24 @@ or object, default="squared_error"
         return BuiltinLoss(self.loss, 1, self._n_threads, float(value or 0.0))
 
     def predict(self, X: object) -> Floats:
-        """Predict a number for each row."""
-        return self._predictions(X)[:, 0]
+        """Predict a number for each row; for a list of quantiles an array (rows, quantiles)."""
+        numbers = self._predictions(X)
+        return numbers if self._answers_levels else numbers[:, 0]
+
+    @property
+    def _answers_levels(self) -> bool:
+        return isinstance(self._fitted_loss, QuantileLosses)
+
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
+        """R squared; for a list of quantiles D squared of their pinball losses."""
+        check_is_fitted(self)
+        if not isinstance(self._fitted_loss, QuantileLosses):
+            return float(super().score(X, y, sample_weight))
+        target = finite_target(column_or_1d(readable_target(y)))
+        predictions = self.predict(X)
+        check_consistent_length(predictions, target)
+        weight = None if sample_weight is None else checked_weights(sample_weight, len(target))
+        return pinball_saved(self._fitted_loss, target, predictions, weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
