@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from weald.data import checked_weights, class_rows, finite_target, number_rows, readable_target
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_base import BoostedTrees
+from weald.ensembles.class_weights import weights_of_classes, without_classes
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
     BuiltinLoss,
@@ -23,7 +24,7 @@ from weald.losses import (
     refuse_targets,
     takes_positive_only,
 )
-from weald.parameters import AnyOf, Levels, Limit, NoneOr, OneOf, Real
+from weald.parameters import AnyOf, ClassWeight, Levels, Limit, NoneOr, OneOf, Real
 from weald.trees import ForestBuilder
 
 
@@ -212,6 +213,10 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
     loss : {"log_loss", "exponential"} or object, default="log_loss"
         What is made small; "exponential" is AdaBoost's, for two classes. An object needs a method
         ``gradient_hessian(y, score)`` (see `weald.losses.user`).
+    class_weight : dict, "balanced" or None, default=None
+        What the rows of each class weigh beside their own weights; labels that a dict does not name
+        weigh 1. Balanced: all classes weigh the same together. It changes no count of rows, as of
+        `min_samples_leaf`, and no draw.
 
     Examples
     --------
@@ -226,6 +231,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
     _limits: ClassVar[Mapping[str, Limit]] = {
         **BoostedTrees._limits,
         "loss": LossChoice(OneOf(("log_loss", "exponential")), ("gradient_hessian",)),
+        "class_weight": ClassWeight(("balanced",)),
     }
 
     def __init__(
@@ -234,6 +240,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         loss: Any = "log_loss",
         n_estimators: int = 100,
         learning_rate: float = 0.1,
+        class_weight: Any = None,
         max_leaf_nodes: int | None = 31,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
@@ -272,6 +279,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.class_weight = class_weight
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit the trees.
@@ -288,9 +296,12 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         with self._fitting():
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
+            weight = weights_of_classes(self.class_weight, rows, self.classes_)
+            if weight is not None:
+                rows = without_classes(rows, weight)
             # One class leaves nothing to learn: no score, no tree, always the same answer.
             if len(self.classes_) == 1:
                 self._keep(ForestBuilder(np.zeros(1), self._plan.n_columns), rows, loss)
             else:
-                self._boost(rows, loss, strata=True)
+                self._boost(rows, loss, strata=True, class_weight=weight)
         return self
