@@ -245,9 +245,10 @@ nb::dict loss_facts(const std::string& name) {
 }  // namespace
 
 int predictions_per_row(const std::string& loss, int n_scores) {
-  check_scores(loss, n_scores);
   bool of_classes = false;
   with_loss(loss, [&](auto one) {
+    require(n_scores == 1 || (n_scores > 1 && one.has_many_predictions),
+            "this loss does not have several scores");
     of_classes = one.targets == weald::Targets::classes || one.targets == weald::Targets::shares;
   });
   return of_classes && n_scores == 1 ? 2 : n_scores;

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 
 import weald
 from weald.ensembles.base import TreeModel
+from weald.parameters import ClassWeight, NoneOr
 from weald.resampling import ContentKFold
 
 EVERY_ESTIMATOR = [
@@ -39,6 +40,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "not refitted": {"refit": False},
     "drawn columns of a tree": {"feature_sampling": "tree", "bootstrap": True, "max_samples": 0.7},
     "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
+    "balanced classes": {"class_weight": "balanced"},
     "all together": {
         "min_samples_leaf": 1,
         "subsample": 0.5,
@@ -50,6 +52,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "absolute error": {"loss": "absolute_error", "learning_rate": 0.3},
     "huber": {"loss": "huber"},
     "quantile": {"loss": "quantile", "quantile": 0.3, "alpha": 0.3},
+    "quantiles": {"loss": "quantile", "quantile": [0.1, 0.5, 0.9]},
     "poisson": {"loss": "poisson"},
     "gamma": {"loss": "gamma"},
     "tweedie": {"loss": "tweedie"},
@@ -123,6 +126,10 @@ def same_parameters(one: BaseEstimator, other: BaseEstimator) -> bool:
     return repr(sorted(one.get_params().items())) == repr(sorted(other.get_params().items()))
 
 
+# The limit of a parameter that an estimator does not have.
+ANY = NoneOr(ClassWeight(()))
+
+
 def is_fitted(model: BaseEstimator) -> bool:
     return any(name.endswith("_") for name in vars(model))
 
@@ -139,6 +146,10 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     mine: dict[str, dict[str, Any]] = {}
     for name, wanted in VARIANTS.items():
         parameters = settings(estimator, **wanted)
+        if name == "quantiles" and not has(estimator, "quantile"):
+            continue
+        if not estimator._limits.get("class_weight", ANY).admits(parameters.get("class_weight")):
+            continue
         if "growth" in wanted and not has(estimator, "growth"):
             continue
         if "loss" in wanted and not is_admitted(estimator, parameters):

@@ -45,6 +45,14 @@ def test_there_are_estimators() -> None:
 # ---- scikit-learn's checks ----
 
 
+# They want predictions of the shape of y, which several quantiles do not have.
+OF_ONE_COLUMN = (
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_regressors_train",
+)
+
+
 def sklearn_checks() -> list[Any]:
     cases = []
     for estimator, variant in EVERY_VARIANT:
@@ -52,6 +60,8 @@ def sklearn_checks() -> list[Any]:
         model = made(estimator, **fewer, **variants_of(estimator)[variant])
         for checked, check in estimator_checks_generator(model):
             name = getattr(check, "func", check).__name__
+            if variant == "quantiles" and name in OF_ONE_COLUMN:
+                continue
             label = f"{estimator.__name__}-{variant.replace(' ', '_')}-{name}"
             cases.append(pytest.param(checked, check, id=label))
     return cases

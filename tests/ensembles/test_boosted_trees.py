@@ -43,11 +43,12 @@ def test_penalty_by_hand() -> None:
 
 def test_two_classes_start_at_the_log_odds() -> None:
     X, y = [[0.0]] * 3 + [[1.0]], [0, 0, 0, 1]
-    model = BoostedTreesClassifier(n_estimators=1, learning_rate=1.0, min_samples_leaf=1).fit(X, y)
+    model = BoostedTreesClassifier(n_estimators=1, learning_rate=0.5, min_samples_leaf=1).fit(X, y)
     assert model.forest_.base_score == pytest.approx([-np.log(3)], rel=1e-15)
     # Gradients 1/4 and -3/4, hessians 3/16.
     steps = np.array([-(1 / 4) / (3 / 16), (3 / 4) / (3 / 16)])
-    assert model.decision_function([[0.0], [1.0]]) == pytest.approx(steps - np.log(3), rel=1e-14)
+    expected = 0.5 * steps - np.log(3)
+    assert model.decision_function([[0.0], [1.0]]) == pytest.approx(expected, rel=1e-14)
 
 
 def test_many_classes_have_a_tree_each_in_every_round() -> None:

@@ -137,6 +137,7 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "absolute error": boosted("absolute_error"),
     "huber": boosted("huber", huber_alpha=0.7),
     "quantile": boosted("quantile", quantile=0.3),
+    "quantiles": boosted("quantile", quantile=[0.1, 0.3, 0.9]),
     "poisson": boosted("poisson"),
     "gamma": boosted("gamma", early_stopping=True),
     "tweedie": boosted("tweedie", tweedie_power=1.3),

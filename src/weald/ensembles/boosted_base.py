@@ -1,12 +1,15 @@
 """What both kinds of boosted trees share: their parameters and the fit of their scores."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from weald.data import Rows, bin_rows, refuse_levels
+from weald.ensembles.base import Floats
 from weald.ensembles.boosting import HeldOut, Training, boost, prepare
+from weald.ensembles.class_weights import weighed_by_class
 from weald.ensembles.scored import ScoredModel
 from weald.ensembles.tree_learners import NewtonTrees, in_user_units
 from weald.losses import Loss
@@ -140,8 +143,14 @@ class BoostedTrees(ScoredModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _boost(self, rows: Rows, loss: Loss, strata: bool) -> None:
-        """Fit the scores of a loss; `strata`: the target holds classes to hold out alike."""
+    def _boost(
+        self, rows: Rows, loss: Loss, strata: bool, class_weight: Floats | None = None
+    ) -> None:
+        """Fit the scores of a loss; `strata`: the target holds classes to hold out alike.
+
+        `class_weight` is what the rows of each class weigh beside their weights; it changes no
+        count of rows and no draw.
+        """
         training = prepare(
             rows,
             fraction=self.subsample,
@@ -151,6 +160,8 @@ class BoostedTrees(ScoredModel):
             strata=strata,
             n_threads=self._n_threads,
         )
+        if class_weight is not None:
+            training = replace(training, rows=weighed_by_class(training.rows, class_weight))
         rows = training.rows
         base = loss.base_scores(training.y, rows.weight, training.seen_copies)
         scores = np.repeat(base[:, np.newaxis], rows.n, axis=1)

@@ -371,11 +371,3 @@ def _forest_rows(
         copies=distinct.copies if bags is None else None,
         bootstrap=None if bags is None else bags.bootstrap,
     )
-
-
-def without_classes(rows: Rows, weight: Floats) -> Rows:
-    """Rows without those of classes that weigh nothing."""
-    kept = weight[rows.target.astype(np.intp)] > 0
-    if not kept.any():
-        raise ValueError("class_weight gives every class of the rows the weight 0.")
-    return rows if kept.all() else rows.take(np.flatnonzero(kept))

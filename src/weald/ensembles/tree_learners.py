@@ -14,12 +14,12 @@ from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, picked_set
 _LN2 = 0.6931471805599453
 
 
-def refined_values(stage: Stage, tree: GrownTree) -> Floats:
-    """The best constant of the residuals in each leaf."""
+def refined_values(stage: Stage, tree: GrownTree, k: int) -> Floats:
+    """The best constant of the residuals of score k in each leaf."""
     assert isinstance(stage.loss, BuiltinLoss)
-    return stage.loss.leaf_constants(
+    return stage.loss.of_score(k).leaf_constants(
         stage.training.y,
-        stage.scores,
+        stage.scores[k : k + 1],
         stage.training.rows.weight,
         stage.copies,
         tree.leaf_of_row,
@@ -54,7 +54,7 @@ class NewtonTrees:
         trees = self._grower.on_each(stage.gradient, stage.hessian, stage.copies)
         for k, tree in enumerate(trees):
             if stage.loss.refines_leaves:
-                values = refined_values(stage, tree)
+                values = refined_values(stage, tree, k)
             else:
                 values = stage.loss.capped(tree.value[:, 0], self._learning_rate)
             tree = replace(tree, value=values[:, np.newaxis] * self._learning_rate)
@@ -114,7 +114,7 @@ class DescentTrees:
         if self._step != "leaf":
             return tree.value[:, 0]
         if loss.refines_leaves:
-            return refined_values(stage, tree)
+            return refined_values(stage, tree, k)
         if loss.hessian_is_one or stage.hessian is None:
             return tree.value[:, 0]
         steps = loss.leaf_steps(
