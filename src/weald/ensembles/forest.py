@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
-from weald.data import Rows, mass_of, numbers_only
+from weald.data import Rows, as_one_array, mass_of, numbers_only
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.forest_predictor import mean_answer, mean_predictor_of
 from weald.ensembles.predictor import Predictor
@@ -360,7 +360,10 @@ def _forest_rows(
         of_row = class_weight[target.astype(np.intp)]
         weight = of_row if weight is None else weight * of_row
     ranks = _native.RankedTable(
-        rows.table, distinct.index, mass_of(distinct.copies, distinct.weight), n_threads
+        as_one_array(rows.table),
+        distinct.index,
+        mass_of(distinct.copies, distinct.weight),
+        n_threads,
     )
     return ForestRows(
         ranks=ranks,
