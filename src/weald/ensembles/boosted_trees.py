@@ -1,14 +1,15 @@
 """Second-order boosted trees: the flagship."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from weald.data import class_rows, number_rows
+from weald.data import class_rows, number_rows, validation_classes, validation_numbers
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_base import BoostedTrees
+from weald.ensembles.boosting import Training
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
     BuiltinLoss,
@@ -92,10 +93,12 @@ or object, default="squared_error"
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
+        early_stopping: bool | str = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 1e-7,
+        scoring: Any = "loss",
+        warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -117,6 +120,8 @@ or object, default="squared_error"
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
             tol=tol,
+            scoring=scoring,
+            warm_start=warm_start,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -124,7 +129,15 @@ or object, default="squared_error"
         self.huber_alpha = huber_alpha
         self.tweedie_power = tweedie_power
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        X_val: object = None,
+        y_val: object = None,
+        sample_weight_val: object = None,
+    ) -> Self:
         """Fit the trees.
 
         Parameters
@@ -135,6 +148,11 @@ or object, default="squared_error"
             The target.
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
+        X_val, y_val : table and array, or None
+            Rows to judge by, for early stopping and `validation_loss_`. Nothing is learnt from
+            them: no bin, no category, no score.
+        sample_weight_val : array or None
+            The weights of those rows.
         """
         with self._fitting():
             loss = self._chosen_loss()
@@ -142,7 +160,10 @@ or object, default="squared_error"
             refuse_targets(loss, rows.target)
             if isinstance(loss, BuiltinLoss):
                 rows = rows.with_moderate_target()
-            self._boost(rows, loss, strata=False)
+            validation = validation_numbers(self, X_val, y_val, sample_weight_val)
+            if validation is not None:
+                refuse_targets(loss, validation.target)
+            self._boost(rows, loss, strata=False, validation=validation)
         return self
 
     def _chosen_loss(self) -> Loss:
@@ -170,6 +191,16 @@ or object, default="squared_error"
     def predict(self, X: object) -> Floats:
         """Predict a number for each row."""
         return self._predictions(X)[:, 0]
+
+    def staged_predict(self, X: object) -> Iterator[Floats]:
+        """Predictions after each round, before the leaves were estimated anew on all rows.
+
+        Yields
+        ------
+        array, shape (rows,)
+        """
+        for predictions in self._staged_predictions(X):
+            yield predictions[:, 0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -219,10 +250,12 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
+        early_stopping: bool | str = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 1e-7,
+        scoring: Any = "loss",
+        warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -244,11 +277,21 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
             tol=tol,
+            scoring=scoring,
+            warm_start=warm_start,
             random_state=random_state,
             n_jobs=n_jobs,
         )
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        X_val: object = None,
+        y_val: object = None,
+        sample_weight_val: object = None,
+    ) -> Self:
         """Fit the trees.
 
         Parameters
@@ -259,13 +302,20 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
+        X_val, y_val : table and array, or None
+            Rows to judge by, for early stopping and `validation_loss_`. Nothing is learnt from
+            them: no bin, no category, no score.
+        sample_weight_val : array or None
+            The weights of those rows.
         """
         with self._fitting():
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
+            validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
             # One class leaves nothing to learn: no score, no tree, always the same answer.
             if len(self.classes_) == 1:
-                self._keep(ForestBuilder(np.zeros(1), self._plan.n_columns), rows, loss)
+                empty = ForestBuilder(np.zeros(1), self._plan.n_columns).build()
+                self._keep(empty, Training(rows, None, None, seed=0), loss)
             else:
-                self._boost(rows, loss, strata=True)
+                self._boost(rows, loss, strata=True, validation=validation)
         return self
