@@ -23,6 +23,7 @@ RETURNS = {
     "grow": ("dict", "dict[str, NDArray[Any]]"),
     "grow_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "grow_each": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
+    "leaf_sums": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
     "loss_facts": ("dict", "dict[str, Any]"),
 }
 

@@ -198,6 +198,14 @@ def leaf_steps(
     n_leaves: int,
     n_threads: int,
 ) -> NDArray[numpy.float64]: ...
+def leaf_sums(
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    leaf_of_row: NDArray[numpy.int32],
+    n_leaves: int,
+    n_threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 def cap_steps(loss: str, parameter: float, rate: float, steps: NDArray[numpy.float64]) -> None: ...
 def quantile(
     values: NDArray[numpy.float64],

@@ -166,13 +166,12 @@ def test_the_model_is_cut_back_to_the_round_of_least_loss() -> None:
     assert model.forest_.n_trees == model.n_estimators_
 
 
-def test_held_out_rows_teach_nothing() -> None:
-    """Whatever the held-out rows hold, the trees are the same up to where they stop."""
+def test_a_share_of_the_rows_is_held_out() -> None:
     X, y = data(400)
     model = quick(
         BoostedTreesRegressor, early_stopping=True, validation_fraction=0.5, n_iter_no_change=50
     ).fit(X, y)
-    assert model.forest_.weight[0] == 200
+    assert model._grown.forest.weight[0] == 200
     assert len(model.validation_loss_) == 11
     first = model.validation_loss_[0]
     # Before the first round: half the mean square around the mean of the other half.

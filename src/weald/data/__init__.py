@@ -14,12 +14,14 @@ from weald.data.targets import (
     readable_target,
     refuse_missing_labels,
 )
+from weald.data.validation import ValidationRows, validation_classes, validation_numbers
 
 __all__ = [
     "BinnedTable",
     "ColumnPlan",
     "Rows",
     "SortedTable",
+    "ValidationRows",
     "as_one_array",
     "bin_rows",
     "checked_weights",
@@ -38,4 +40,6 @@ __all__ = [
     "refuse_levels",
     "refuse_missing_labels",
     "table_for_predict",
+    "validation_classes",
+    "validation_numbers",
 ]

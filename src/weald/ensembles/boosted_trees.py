@@ -1,15 +1,24 @@
 """Second-order boosted trees: the flagship."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from weald.data import checked_weights, class_rows, finite_target, number_rows, readable_target
+from weald.data import (
+    checked_weights,
+    class_rows,
+    finite_target,
+    number_rows,
+    readable_target,
+    validation_classes,
+    validation_numbers,
+)
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_base import BoostedTrees
+from weald.ensembles.boosting import Training
 from weald.ensembles.class_weights import weights_of_classes, without_classes
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
@@ -100,10 +109,12 @@ or object, default="squared_error"
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
+        early_stopping: bool | str = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 1e-7,
+        scoring: Any = "loss",
+        warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -125,6 +136,8 @@ or object, default="squared_error"
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
             tol=tol,
+            scoring=scoring,
+            warm_start=warm_start,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -132,7 +145,15 @@ or object, default="squared_error"
         self.huber_alpha = huber_alpha
         self.tweedie_power = tweedie_power
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        X_val: object = None,
+        y_val: object = None,
+        sample_weight_val: object = None,
+    ) -> Self:
         """Fit the trees.
 
         Parameters
@@ -143,6 +164,11 @@ or object, default="squared_error"
             The target.
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
+        X_val, y_val : table and array, or None
+            Rows to judge by, for early stopping and `validation_loss_`. Nothing is learnt from
+            them: no bin, no category, no score.
+        sample_weight_val : array or None
+            The weights of those rows.
         """
         with self._fitting():
             loss = self._chosen_loss()
@@ -150,7 +176,10 @@ or object, default="squared_error"
             refuse_targets(loss, rows.target)
             if isinstance(loss, BuiltinLoss):
                 rows = rows.with_moderate_target()
-            self._boost(rows, loss, strata=False)
+            validation = validation_numbers(self, X_val, y_val, sample_weight_val)
+            if validation is not None:
+                refuse_targets(loss, validation.target)
+            self._boost(rows, loss, strata=False, validation=validation)
         return self
 
     def _chosen_loss(self) -> Loss:
@@ -196,6 +225,16 @@ or object, default="squared_error"
         check_consistent_length(predictions, target)
         weight = None if sample_weight is None else checked_weights(sample_weight, len(target))
         return pinball_saved(self._fitted_loss, target, predictions, weight)
+
+    def staged_predict(self, X: object) -> Iterator[Floats]:
+        """Predictions after each round, before the leaves were estimated anew on all rows.
+
+        Yields
+        ------
+        array, shape (rows,); for a list of quantiles (rows, quantiles)
+        """
+        for predictions in self._staged_predictions(X):
+            yield predictions if self._answers_levels else predictions[:, 0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -251,10 +290,12 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
+        early_stopping: bool | str = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 1e-7,
+        scoring: Any = "loss",
+        warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -276,12 +317,22 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
             tol=tol,
+            scoring=scoring,
+            warm_start=warm_start,
             random_state=random_state,
             n_jobs=n_jobs,
         )
         self.class_weight = class_weight
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        X_val: object = None,
+        y_val: object = None,
+        sample_weight_val: object = None,
+    ) -> Self:
         """Fit the trees.
 
         Parameters
@@ -292,6 +343,11 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
+        X_val, y_val : table and array, or None
+            Rows to judge by, for early stopping and `validation_loss_`. Nothing is learnt from
+            them: no bin, no category, no score.
+        sample_weight_val : array or None
+            The weights of those rows.
         """
         with self._fitting():
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
@@ -299,9 +355,13 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             weight = weights_of_classes(self.class_weight, rows, self.classes_)
             if weight is not None:
                 rows = without_classes(rows, weight)
+            validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
             # One class leaves nothing to learn: no score, no tree, always the same answer.
             if len(self.classes_) == 1:
-                self._keep(ForestBuilder(np.zeros(1), self._plan.n_columns), rows, loss)
+                empty = ForestBuilder(np.zeros(1), self._plan.n_columns).build()
+                self._keep(empty, Training(rows, None, None, seed=0), loss)
             else:
-                self._boost(rows, loss, strata=True, class_weight=weight)
+                self._boost(
+                    rows, loss, strata=True, validation=validation, class_weight=weight
+                )
         return self

@@ -134,6 +134,24 @@ class Forest:
             **picked_sets(self.category_set[nodes], self.first_word, self.words),
         )
 
+    def part(self, first: int, end: int) -> "Forest":
+        """The trees from `first` to before `end`, with the sets of levels they ask for."""
+        if (first, end) == (0, self.n_trees):
+            return self
+        nodes = slice(self.first_node[first], self.first_node[end])
+        leaves = slice(self.first_leaf[first], self.first_leaf[end])
+        of_nodes: dict[str, Any] = {name: getattr(self, name)[nodes] for name in _OF_NODES}
+        return replace(
+            self,
+            **of_nodes,
+            **picked_sets(self.category_set[nodes], self.first_word, self.words),
+            value=self.value[leaves],
+            first_node=self.first_node[first : end + 1] - nodes.start,
+            first_leaf=self.first_leaf[first : end + 1] - leaves.start,
+            output=self.output[first:end],
+            tree_weight=self.tree_weight[first:end],
+        )
+
     def joined(self, other: "Forest") -> "Forest":
         """These trees and then those of another forest with the same columns and base scores."""
         arrays = (*_OF_NODES, "value", "output", "tree_weight", "words")
