@@ -30,7 +30,8 @@ LaneBests PackedSearch::look(int part, const std::int64_t* cells) const {
   return look(part, cells, nullptr);
 }
 
-LaneBests PackedSearch::look(int part, const std::int64_t* cells, const std::int64_t* counts) const {
+LaneBests PackedSearch::look(int part, const std::int64_t* cells,
+                             const std::int64_t* counts) const {
   LaneBests bests;
   if (part < codes_.n_groups())
     kernels().search_packed(cells + layout_.part_begin(part), counts, layout_.bins_of(part), node_,

@@ -361,7 +361,5 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
                 empty = ForestBuilder(np.zeros(1), self._plan.n_columns).build()
                 self._keep(empty, Training(rows, None, None, seed=0), loss)
             else:
-                self._boost(
-                    rows, loss, strata=True, validation=validation, class_weight=weight
-                )
+                self._boost(rows, loss, strata=True, validation=validation, class_weight=weight)
         return self

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from weald.data import Rows, class_rows, number_rows
-from weald.ensembles.class_weights import weights_of_classes, without_classes
 from weald.ensembles.base import Floats, keep_columns
+from weald.ensembles.class_weights import weights_of_classes, without_classes
 from weald.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.ensembles.forest import FOREST_LIMITS, ForestModel
 from weald.parameters import ClassWeight, Limit, OneOf

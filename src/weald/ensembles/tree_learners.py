@@ -15,9 +15,7 @@ from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, picked_set
 _LN2 = 0.6931471805599453
 
 
-def refined_values(
-    stage: Stage, leaf_of_row: NDArray[np.int32], n_leaves: int, k: int
-) -> Floats:
+def refined_values(stage: Stage, leaf_of_row: NDArray[np.int32], n_leaves: int, k: int) -> Floats:
     """The best constant of the residuals of score k in each leaf."""
     assert isinstance(stage.loss, BuiltinLoss)
     return stage.loss.of_score(k).leaf_constants(
