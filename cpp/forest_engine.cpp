@@ -324,7 +324,7 @@ void ForestEngine::settle(int node) {
   sapling_.nodes[node].left_totals = left;
 }
 
-std::vector<int> ForestEngine::search_level(const std::vector<int>&) {
+std::vector<int> ForestEngine::search_level(const std::vector<int>&, ColumnLook) {
   throw std::logic_error("symmetric growth draws no columns");
 }
 

@@ -5,10 +5,15 @@
 #include "category_search.hpp"
 
 namespace weald {
+namespace {
+
+constexpr double none = -std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 PackedSearch::PackedSearch(const Codes& codes, const Categories& categories,
                            const HistogramLayout& layout, const Channels& channels,
-                           const SplitLimits& limits, std::int64_t total)
+                           const SplitLimits& limits, std::int64_t total, const Bounds& bounds)
     : codes_(codes),
       categories_(categories),
       layout_(layout),
@@ -24,20 +29,34 @@ PackedSearch::PackedSearch(const Codes& codes, const Categories& categories,
   // A copy has at most packed_most_weight steps of h, so this much h takes min_count copies.
   node_.sure_weight = (min_count - 1.0) * static_cast<double>(channels.packed_most_weight()) + 1.0;
   node_.min_count = min_count;
+  const int unit = channels.packed_sum_exponent();
+  node_.l1 = scale_by_power(limits.penalty.l1, -unit);
+  node_.bounds = {scale_by_power(bounds.lower, -unit) * step,
+                  scale_by_power(bounds.upper, -unit) * step};
+  node_.direction = limits.direction.empty() ? nullptr : limits.direction.data();
 }
 
-LaneBests PackedSearch::look(int part, const std::int64_t* cells) const {
-  return look(part, cells, nullptr);
+LaneBests PackedSearch::look(int part, const std::int64_t* cells, const ColumnLook& columns) const {
+  return look(part, cells, columns, nullptr);
 }
 
-LaneBests PackedSearch::look(int part, const std::int64_t* cells,
+LaneBests PackedSearch::look(int part, const std::int64_t* cells, const ColumnLook& columns,
                              const std::int64_t* counts) const {
+  const int first = column_of(part, 0);
+  if (!columns.takes_any(first, first + lanes_of(part))) return LaneBests::empty();
   LaneBests bests;
-  if (part < codes_.n_groups())
-    kernels().search_packed(cells + layout_.part_begin(part), counts, layout_.bins_of(part), node_,
+  if (part < codes_.n_groups()) {
+    PackedNode node = node_;
+    if (node.direction) node.direction += part * lanes;
+    kernels().search_packed(cells + layout_.part_begin(part), counts, layout_.bins_of(part), node,
                             bests);
+  }
   for (int lane = 0; lane < lanes_of(part); ++lane) {
     const int column = column_of(part, lane);
+    if (!columns.takes(column)) {
+      bests.score[lane] = bests.undecided[lane] = none;
+      continue;
+    }
     if (!categories_.holds(column)) continue;
     // A wide column is another part; here it has only a place.
     const bool is_elsewhere = part < codes_.n_groups() && layout_.is_wide(column);
@@ -80,9 +99,9 @@ std::vector<std::int64_t> PackedSearch::count_copies(int part, const Row* rows,
   return counts;
 }
 
-Split PackedSearch::decide(const std::vector<LaneBests>& bests, const std::int64_t* cells,
-                           const Row* rows, std::int64_t n_rows) const {
-  constexpr double none = -std::numeric_limits<double>::infinity();
+PackedSearch::Decided PackedSearch::decide(const std::vector<LaneBests>& bests,
+                                           const std::int64_t* cells, const ColumnLook& columns,
+                                           const Row* rows, std::int64_t n_rows) const {
   const int n_parts = static_cast<int>(bests.size());
   double score = none;
   for (int part = 0; part < n_parts; ++part)
@@ -97,7 +116,7 @@ Split PackedSearch::decide(const std::vector<LaneBests>& bests, const std::int64
     const double most = *std::max_element(open, open + lanes_of(part));
     if (most == none || most < score) continue;
     counts[part] = count_copies(part, rows, n_rows);
-    exact[part] = look(part, cells, counts[part].data());
+    exact[part] = look(part, cells, columns, counts[part].data());
     for (int lane = 0; lane < lanes_of(part); ++lane)
       score = std::max(score, exact[part].score[lane]);
   }
@@ -106,17 +125,17 @@ Split PackedSearch::decide(const std::vector<LaneBests>& bests, const std::int64
   for (int part = 0; part < n_parts; ++part)
     take(part, exact[part], cells, counts[part].empty() ? nullptr : counts[part].data(), score,
          best);
-  if (!best.found()) return best;
+  if (!best.found()) return {};
 
-  const auto g = static_cast<double>(packed_g(node_.total));
-  const double parent = g * g / (static_cast<double>(packed_h(node_.total)) + node_.l2);
+  const double parent = node_.score(static_cast<double>(packed_g(node_.total)),
+                                    static_cast<double>(packed_h(node_.total)) + node_.l2);
   const double gain = 0.5 * (score - parent);
   // In units of the cells; the true gain is larger by step_g^2 / step_h.
   best.gain =
       scale_by_power(gain, 2 * channels_.packed_sum_exponent()) / channels_.packed_weight_step();
   const bool worth =
       limits_.takes_any_gain() || (gain > 0.5e-13 * score && best.gain > limits_.min_gain);
-  return worth ? best : Split{};
+  return {worth ? best : Split{}, true};
 }
 
 // Ties go to the lowest column.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from native import naive
-from native.learning import learn, random_limits
+from native.learning import learn, random_limits, with_more
 from native.naive_categories import CategoryTreeTwin, SetGuide, SetSplit
 from native.tables import random_table
 from weald import _native
@@ -61,13 +61,17 @@ def twin_codes(table: ColumnTable, max_bins: int):
     return codes, n_bins, cuts
 
 
-def compare(criterion: str, seed: int, n: int, n_columns: int, cells: str) -> tuple[int, int]:
+def compare(
+    criterion: str, seed: int, n: int, n_columns: int, cells: str, kind: str = ""
+) -> tuple[int, int]:
     rng = np.random.default_rng([seed, n, n_columns, 5])
     table = mixed_table(rng, n, n_columns)
     max_bins = int(rng.choice([4, 16, 255]))
     binned = bin_rows(Rows(table, np.zeros(n)), max_bins=max_bins, n_threads=1)
     codes, n_bins, cuts = twin_codes(table, max_bins)
-    limits = random_limits(rng, criterion, cells)
+    limits = with_more(
+        random_limits(rng, criterion, cells), kind, rng, n_columns, table.n_levels == 0
+    )
     grower = TreeGrower(binned, criterion, limits, n_threads=1 + seed % 3)
     tree, lesson = learn(criterion, grower, rng, n, cells)
     last = [[*c, np.inf] for c in cuts]

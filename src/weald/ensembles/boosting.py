@@ -76,6 +76,7 @@ def prepare(
     random_state: object,
     strata: bool,
     n_threads: int,
+    draws_columns: bool = False,
 ) -> Training:
     """Merge equal rows and hold some out, where anything is drawn.
 
@@ -89,9 +90,11 @@ def prepare(
         How the user asked for held-out rows, for an error.
     strata
         Whether the target holds classes, to be held out alike.
+    draws_columns
+        Whether trees draw the columns they look at, for which rows need no hash.
     """
     if fraction == 1.0 and held_fraction is None:
-        return Training(rows, None, None, seed=0)
+        return Training(rows, None, None, seed_of(random_state) if draws_columns else 0)
     seed = seed_of(random_state)
     distinct = distinct_rows(_hashable(rows), n_threads=n_threads)
     merged = rows.take(distinct.index)
@@ -132,6 +135,11 @@ class Stage:
     @property
     def n_scores(self) -> int:
         return len(self.scores)
+
+    @property
+    def first_member(self) -> int:
+        """The number of the round's first member among those of all rounds."""
+        return self.number * self.n_scores
 
 
 class Watcher(Protocol):
