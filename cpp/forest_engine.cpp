@@ -359,7 +359,7 @@ void ForestEngine::settle(int node, Judge&& judge) {
   sapling_.nodes[node].left_totals = left;
 }
 
-std::vector<int> ForestEngine::search_level(const std::vector<int>&) {
+std::vector<int> ForestEngine::search_level(const std::vector<int>&, ColumnLook) {
   throw std::logic_error("symmetric growth draws no columns");
 }
 

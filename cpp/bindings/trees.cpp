@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "bindings/border.hpp"
+#include "bindings/tree_params.hpp"
 #include "boosting.hpp"
 #include "criteria/criteria.hpp"
 #include "forest.hpp"
@@ -11,39 +12,6 @@
 
 namespace weald::border {
 namespace {
-
-// How a tree is to be grown, checked.
-class TreeParams {
- public:
-  TreeParams(std::string of_criterion, const std::string& growth, const std::string& cells,
-             std::int64_t max_leaf_nodes, std::int64_t max_depth, std::int64_t min_samples_split,
-             std::int64_t min_samples_leaf, double min_child_weight, double min_gain, double l2,
-             int n_threads)
-      : criterion(std::move(of_criterion)) {
-    require(weald::AllCriteria::with_name(criterion, [](auto) {}), "unknown criterion");
-    require(growth == "best_first" || growth == "depth_wise" || growth == "symmetric",
-            "unknown growth");
-    require(cells == "automatic" || cells == "packed" || cells == "wide", "unknown cells");
-    require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
-    params.growth = growth == "best_first"   ? weald::Growth::best_first
-                    : growth == "depth_wise" ? weald::Growth::depth_wise
-                                             : weald::Growth::symmetric;
-    params.cells = cells == "automatic" ? weald::Cells::automatic
-                   : cells == "packed"  ? weald::Cells::packed
-                                        : weald::Cells::wide;
-    params.max_leaf_nodes = max_leaf_nodes;
-    params.max_depth = max_depth;
-    params.min_samples_split = min_samples_split;
-    params.split.min_samples_leaf = min_samples_leaf;
-    params.split.min_child_weight = min_child_weight;
-    params.split.min_gain = min_gain;
-    params.split.penalty.l2 = l2;
-    params.n_threads = checked_threads(n_threads);
-  }
-
-  std::string criterion;
-  weald::TreeParams params;
-};
 
 // A code past a column's bins would count outside its histogram. Tells which columns have code 0.
 std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads) {
@@ -129,6 +97,9 @@ class Grower {
     require(!is_category || params_.params.growth != weald::Growth::symmetric,
             "symmetric trees have no sets of levels");
     weald::Categories categories = checked(view, is_category, wide_columns, wide_codes);
+    const auto& direction = params_.params.split.direction;
+    for (std::size_t c = 0; c < direction.size() && c < categories.is_category.size(); ++c)
+      require(direction[c] == 0.0 || categories.is_category[c] == 0, "levels have no direction");
     held_.codes = std::move(codes);
     held_.n_bins = std::move(n_bins);
     held_.wide_codes = std::move(wide_codes);
@@ -175,8 +146,10 @@ class Grower {
 
   nb::dict grow(std::optional<Vector<double>> weight, std::optional<Matrix<double>> sums,
                 bool sums_per_weight, std::optional<Vector<std::int32_t>> classes, int n_classes,
-                std::optional<Vector<std::int64_t>> copies, OutVector<std::int32_t> leaf_of_row) {
+                std::optional<Vector<std::int64_t>> copies, OutVector<std::int32_t> leaf_of_row,
+                std::uint64_t member) {
     weald::Target target;
+    target.member = member;
     target.weight = data_or_null(weight, n_rows_, "weight must have one entry per row");
     target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     target.sums_per_weight = sums_per_weight;
@@ -202,10 +175,11 @@ class Grower {
     return grown({target}, {leaf_of_row.data()})[0];
   }
 
-  // A tree for each row of `sums`, with the weights of the same row.
+  // A tree for each row of `sums`, with the weights of the same row. `member` names the draws of
+  // the first one.
   std::vector<nb::dict> grow_each(std::optional<Matrix<double>> weight, Matrix<double> sums,
                                   std::optional<Vector<std::int64_t>> copies,
-                                  OutMatrix<std::int32_t> leaf_of_row) {
+                                  OutMatrix<std::int32_t> leaf_of_row, std::uint64_t member) {
     const std::size_t n_trees = sums.shape(0);
     const auto fits = [&](const auto& matrix) {
       return matrix.shape(0) == n_trees && static_cast<std::int64_t>(matrix.shape(1)) == n_rows_;
@@ -222,6 +196,7 @@ class Grower {
       const std::int64_t first = static_cast<std::int64_t>(k) * n_rows_;
       targets[k].sums = sums.data() + first;
       targets[k].weight = weight ? weight->data() + first : nullptr;
+      targets[k].member = member + k;
       leaves[k] = leaf_of_row.data() + first;
     }
     return grown(targets, leaves);
@@ -437,10 +412,13 @@ void bind_trees(nb::module_& m) {
   m.def("criteria", &criterion_names);
   nb::class_<TreeParams>(m, "TreeParams")
       .def(nb::init<std::string, const std::string&, const std::string&, std::int64_t, std::int64_t,
-                    std::int64_t, std::int64_t, double, double, double, int>(),
+                    std::int64_t, std::int64_t, double, double, double, double, double, int>(),
            nb::kw_only(), "criterion"_a, "growth"_a, "cells"_a, "max_leaf_nodes"_a, "max_depth"_a,
-           "min_samples_split"_a, "min_samples_leaf"_a, "min_child_weight"_a, "min_gain"_a, "l2"_a,
-           "n_threads"_a);
+           "min_samples_split"_a, "min_samples_leaf"_a, "min_child_weight"_a, "min_gain"_a,
+           "prune_gain"_a, "l2"_a, "l1"_a, "n_threads"_a)
+      .def("choose_columns", &TreeParams::choose_columns, nb::kw_only(), "max_features"_a,
+           "sampling"_a, "seed"_a, "groups"_a)
+      .def("keep_monotone", &TreeParams::keep_monotone, "direction"_a);
   nb::class_<Grower>(m, "Grower")
       .def(nb::init<Vector<weald::Code>, std::int64_t, Vector<std::int32_t>, const TreeParams&,
                     std::optional<Vector<std::uint8_t>>, std::vector<std::int32_t>,
@@ -456,9 +434,9 @@ void bind_trees(nb::module_& m) {
       .def("saw_missing", &Grower::saw_missing)
       .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),
            "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
-           "leaf_of_row"_a.noconvert())
+           "leaf_of_row"_a.noconvert(), "member"_a = 0)
       .def("grow_each", &Grower::grow_each, nb::kw_only(), "weight"_a.none(), "sums"_a,
-           "copies"_a.none(), "leaf_of_row"_a.noconvert());
+           "copies"_a.none(), "leaf_of_row"_a.noconvert(), "member"_a = 0);
 
   nb::class_<Predictor>(m, "Predictor")
       .def(

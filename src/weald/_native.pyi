@@ -270,9 +270,15 @@ class TreeParams:
         min_samples_leaf: int,
         min_child_weight: float,
         min_gain: float,
+        prune_gain: float,
         l2: float,
+        l1: float,
         n_threads: int,
     ) -> None: ...
+    def choose_columns(
+        self, *, max_features: int, sampling: str, seed: int, groups: Sequence[Sequence[int]]
+    ) -> None: ...
+    def keep_monotone(self, direction: Sequence[float]) -> None: ...
 
 class Grower:
     @overload
@@ -313,6 +319,7 @@ class Grower:
         n_classes: int,
         copies: NDArray[numpy.int64] | None,
         leaf_of_row: NDArray[numpy.int32],
+        member: int = 0,
     ) -> dict[str, NDArray[Any]]: ...
     def grow_each(
         self,
@@ -321,6 +328,7 @@ class Grower:
         sums: NDArray[numpy.float64],
         copies: NDArray[numpy.int64] | None,
         leaf_of_row: NDArray[numpy.int32],
+        member: int = 0,
     ) -> list[dict[str, NDArray[Any]]]: ...
 
 class Predictor:

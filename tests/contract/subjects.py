@@ -39,6 +39,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "learnt out of fold": {"weights": "oof", "cv": ContentKFold(2)},
     "not refitted": {"refit": False},
     "drawn columns of a tree": {"feature_sampling": "tree", "bootstrap": True, "max_samples": 0.7},
+    "drawn columns of a level": {"feature_sampling": "level", "max_features": 0.5},
     "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
     "balanced classes": {"class_weight": "balanced"},
     "all together": {
@@ -85,7 +86,8 @@ def always_draws(estimator: type) -> bool:
 
 def draws_columns(estimator: type) -> bool:
     """Whether columns are drawn in every fit."""
-    return has(estimator, "feature_sampling")
+    parameters = inspect.signature(estimator).parameters
+    return "feature_sampling" in parameters and parameters["max_features"].default is not None
 
 
 def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:
@@ -153,6 +155,8 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
         if "growth" in wanted and not has(estimator, "growth"):
             continue
         if "loss" in wanted and not is_admitted(estimator, parameters):
+            continue
+        if not all(estimator._limits[name].admits(value) for name, value in parameters.items()):
             continue
         if parameters not in mine.values():
             mine[name] = parameters

@@ -18,6 +18,7 @@ from weald.data import (
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting import Training, boost, prepare
 from weald.ensembles.class_weights import weighed_by_class
+from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
 from weald.ensembles.grown import Grown
 from weald.ensembles.judging import Judging
 from weald.ensembles.leaf_refit import refit_leaves
@@ -57,6 +58,13 @@ class BoostedTrees(ScoredModel):
         Least sum of hessians of a leaf.
     l2_regularization : float, default=0.0
         Added to the sum of hessians of a leaf.
+    max_features : int, float, {"sqrt", "log2", "third"} or None, default=None
+        How many columns are looked at for a split: so many, a share of them, their square root,
+        logarithm or third, or all. Where none of those drawn can be cut at all, further ones are
+        drawn until one can (not for "tree").
+    feature_sampling : {"tree", "level", "node"}, default="node"
+        Whether `max_features` are drawn once for a tree, for all nodes of one depth, or for every
+        node (not with "symmetric" growth, whose levels ask one column).
     subsample : float, default=1.0
         Share of the rows each round sees, drawn without replacement.
     growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
@@ -94,7 +102,8 @@ class BoostedTrees(ScoredModel):
         Go on from the rounds of the last fit, up to `n_estimators` in all. On the same rows that
         ends at the model of one fit.
     random_state : int, RandomState or None, default=None
-        Keys the draws of `subsample` and `early_stopping`; a fit that draws nothing ignores it.
+        Keys the draws of `subsample`, `max_features` and `early_stopping`; a fit that draws nothing
+        ignores it.
     n_jobs : int or None, default=None
         Threads; None means all usable cores. The model is the same for any number.
 
@@ -119,6 +128,8 @@ class BoostedTrees(ScoredModel):
         "min_samples_leaf": Whole(1),
         "min_child_weight": Real(0.0),
         "l2_regularization": Real(0.0),
+        "max_features": MAX_FEATURES,
+        "feature_sampling": OneOf(("tree", "level", "node")),
         "subsample": Real(0.0, 1.0, open_below=True),
         "growth": OneOf(("best_first", "depth_wise", "symmetric")),
         "max_bins": NoneOr(Whole(2, 65535)),
@@ -145,6 +156,8 @@ class BoostedTrees(ScoredModel):
         min_samples_leaf: int,
         min_child_weight: float,
         l2_regularization: float,
+        max_features: float | str | None,
+        feature_sampling: str,
         subsample: float,
         growth: str,
         max_bins: int | None,
@@ -167,6 +180,8 @@ class BoostedTrees(ScoredModel):
         self.min_samples_leaf = min_samples_leaf
         self.min_child_weight = min_child_weight
         self.l2_regularization = l2_regularization
+        self.max_features = max_features
+        self.feature_sampling = feature_sampling
         self.subsample = subsample
         self.growth = growth
         self.max_bins = max_bins
@@ -207,6 +222,7 @@ class BoostedTrees(ScoredModel):
             strata=strata,
             n_threads=self._n_threads,
             validation=validation,
+            draws_columns=self.max_features is not None,
         )
         if class_weight is not None:
             training = replace(training, rows=weighed_by_class(training.rows, class_weight))
@@ -340,6 +356,9 @@ class BoostedTrees(ScoredModel):
 
     def _grower(self, training: Training) -> TreeGrower:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
+        n_columns = self._plan.n_columns
+        max_features = n_drawn(self.max_features, n_columns)
+        self._refuse_draws_of_levels()
         if self.growth == "symmetric":
             refuse_levels(training.rows.table, "growth='symmetric'")
         binned = bin_rows(
@@ -357,5 +376,17 @@ class BoostedTrees(ScoredModel):
             min_child_weight=training.in_weight_units(self.min_child_weight),
             min_gain=0.0,
             l2=training.in_weight_units(self.l2_regularization),
+            max_features=None if max_features == n_columns else max_features,
+            feature_sampling=self.feature_sampling,
+            seed=training.seed,
         )
         return TreeGrower(binned, "newton", limits, n_threads=self._n_threads)
+
+    def _refuse_draws_of_levels(self) -> None:
+        drawn = self.max_features is not None and self.feature_sampling == "node"
+        if self.growth == "symmetric" and drawn:
+            raise ValueError(
+                "growth='symmetric' asks one column of all nodes of a level, so that none can be "
+                f"drawn for each node; got max_features={self.max_features!r} with "
+                "feature_sampling='node'. Use feature_sampling='level' or 'tree'."
+            )

@@ -93,6 +93,7 @@ def prepare(
     strata: bool,
     n_threads: int,
     validation: ValidationRows | None = None,
+    draws_columns: bool = False,
 ) -> Training:
     """Merge equal rows and hold some out, where anything is drawn.
 
@@ -108,6 +109,8 @@ def prepare(
         Whether the target holds classes, to be held out alike.
     validation
         Rows that the user gave to judge by.
+    draws_columns
+        Whether trees draw the columns they look at, for which rows need no hash.
     """
     if validation is not None:
         training = prepare(
@@ -118,10 +121,11 @@ def prepare(
             random_state=random_state,
             strata=strata,
             n_threads=n_threads,
+            draws_columns=draws_columns,
         )
         return _judged_by(validation, training)
     if fraction == 1.0 and held_fraction is None:
-        return Training(rows, None, None, seed=0)
+        return Training(rows, None, None, seed_of(random_state) if draws_columns else 0)
     seed = seed_of(random_state)
     distinct = distinct_rows(_hashable(rows), n_threads=n_threads)
     merged = rows.take(distinct.index)
@@ -193,6 +197,11 @@ class Stage:
     @property
     def n_scores(self) -> int:
         return len(self.scores)
+
+    @property
+    def first_member(self) -> int:
+        """The number of the round's first member among those of all rounds."""
+        return self.number * self.n_scores
 
 
 class Watcher(Protocol):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data import ColumnPlan, Rows, as_one_array, dense_blocks, table_for_predict
 from weald.ensembles.base import Floats, keep_columns
-from weald.ensembles.boosting import Training, boost, prepare
+from weald.ensembles.boosting import Training, Watcher, boost, prepare
 from weald.ensembles.decision_tree import DecisionTreeRegressor
+from weald.ensembles.drawn_columns import n_drawn
 from weald.ensembles.foreign import ForeignMembers, answers_of
 from weald.ensembles.gradient_parameters import GradientParameters
-from weald.ensembles.progress import Progress, Reporter
+from weald.ensembles.progress import Monitor, Monitored, Progress, Reporter, refuse_monitor
 from weald.ensembles.staging import moves
 from weald.ensembles.starting import Start, start_at
 from weald.ensembles.tree_learners import DescentTrees, in_user_units, single_tree, trees_of
@@ -55,7 +57,7 @@ class GradientBoosting(GradientParameters):
     oob_score_ : float
         The last of `oob_scores_`.
     max_features_ : int
-        Columns looked at in a split: all.
+        Columns looked at in a split: as many as `max_features` says.
     """
 
     _start: Start
@@ -63,9 +65,16 @@ class GradientBoosting(GradientParameters):
     _members: list[Any] | None
 
     def _descend(
-        self, rows: Rows, loss: Loss, labels: Callable[[Floats], Any], strata: bool
+        self,
+        rows: Rows,
+        loss: Loss,
+        labels: Callable[[Floats], Any],
+        *,
+        strata: bool,
+        monitor: Monitor | None,
     ) -> None:
         """Fit the members; `labels` turns targets into what an `init` estimator learns."""
+        refuse_monitor(monitor)
         self._refuse_parameters_of_trees()
         self._refuse_stopping_without_loss(loss)
         for part in (self.estimator, self.init):
@@ -79,6 +88,7 @@ class GradientBoosting(GradientParameters):
             random_state=self.random_state,
             strata=strata,
             n_threads=self._n_threads,
+            draws_columns=self.max_features is not None,
         )
         rows, done = training.rows, self._rounds_to_keep(loss)
         start = (
@@ -92,6 +102,10 @@ class GradientBoosting(GradientParameters):
         progress = self._progress(training, judge, done)
         if done:
             self._replay(learner, rows, loss, scores, progress)
+        watcher: Watcher = progress
+        if monitor is not None:
+            keep = partial(self._keep, learner, start, rows, loss, progress)
+            watcher = Monitored(progress, monitor, self, keep)
         boost(
             training,
             loss,
@@ -99,7 +113,7 @@ class GradientBoosting(GradientParameters):
             learner,
             rounds=range(done, self.n_estimators),
             fraction=self.subsample,
-            watcher=progress,
+            watcher=watcher,
         )
         self._keep(learner, start, rows, loss, progress)
 
@@ -166,7 +180,7 @@ class GradientBoosting(GradientParameters):
         self.n_trees_per_iteration_ = loss.n_scores
         self.n_estimators_ = len(sizes) // loss.n_scores
         self.step_sizes_ = sizes.reshape(self.n_estimators_, loss.n_scores)
-        self.max_features_ = self._plan.n_columns
+        self.max_features_ = n_drawn(self.max_features, self._plan.n_columns)
         self.train_score_ = np.array(progress.train)
         self._validation = list(progress.validation)
         if self.subsample < 1.0:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _native
 from weald.data import Rows, as_one_array, mass_of, numbers_only
 from weald.ensembles.base import Floats, TreeModel
+from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
 from weald.ensembles.forest_predictor import mean_answer, mean_predictor_of
 from weald.ensembles.predictor import Predictor
 from weald.parameters import (
@@ -39,11 +40,7 @@ FOREST_LIMITS: Mapping[str, Limit] = {
     "min_samples_split": AnyOf((Whole(2), Share(0.0, 1.0, open_below=True))),
     "min_samples_leaf": AnyOf((Whole(1), Share(0.0, 1.0, open_below=True, open_above=True))),
     "min_weight_fraction_leaf": Real(0.0, 0.5),
-    "max_features": NoneOr(
-        AnyOf(
-            (Whole(1), Share(0.0, 1.0, open_below=True), OneOf(("sqrt", "log2", "third"))),
-        )
-    ),
+    "max_features": MAX_FEATURES,
     "max_leaf_nodes": NoneOr(Whole(2)),
     "min_impurity_decrease": Real(0.0),
     "bootstrap": OneOf((True, False)),
@@ -253,14 +250,7 @@ class ForestModel(TreeModel):
         return {}
 
     def _n_columns_looked_at(self) -> int:
-        n, wanted = self._plan.n_columns, self.max_features
-        if wanted is None:
-            return n
-        if isinstance(wanted, str):
-            shares = {"sqrt": math.isqrt(n), "log2": n.bit_length() - 1, "third": n // 3}
-            return max(1, shares[wanted])
-        is_count = isinstance(wanted, (int, np.integer))
-        return min(n, int(wanted) if is_count else max(1, int(wanted * n)))
+        return n_drawn(self.max_features, self._plan.n_columns)
 
     def _report(self, n_trees: int, seconds: float) -> None:
         if self.verbose:

@@ -64,7 +64,9 @@ class NewtonTrees:
         self._n_threads = n_threads
 
     def learn(self, stage: Stage) -> None:
-        trees = self._grower.on_each(stage.gradient, stage.hessian, stage.copies)
+        trees = self._grower.on_each(
+            stage.gradient, stage.hessian, stage.copies, member=stage.first_member
+        )
         for k, tree in enumerate(trees):
             if stage.loss.refines_leaves:
                 values = refined_values(stage, tree.leaf_of_row, len(tree.value), k)
@@ -106,7 +108,10 @@ class DescentTrees:
         for k in range(stage.n_scores):
             tree = self._prune(
                 self._grower.on_sums(
-                    stage.gradient[k : k + 1], stage.training.rows.weight, stage.copies
+                    stage.gradient[k : k + 1],
+                    stage.training.rows.weight,
+                    stage.copies,
+                    member=stage.first_member + k,
                 )
             )
             tree = replace(tree, value=self._leaf_values(stage, tree, k)[:, np.newaxis])
