@@ -261,6 +261,8 @@ def test_a_set_that_is_proven_beside_columns_that_must_be_counted(seed: int) -> 
     binned = bin_rows(Rows(table, np.zeros(n)), max_bins=255, n_threads=1)
     gradient = np.rint(3 * np.isin(level, (1, 4)) - 1 + rng.normal(size=n))[np.newaxis]
     hessian = np.where(rng.random(n) < 0.05, 16.0, 1.0)
+    # Too few rows for a leaf promise most: their column must be counted, and loses.
+    numbers[0][:12], gradient[0, :12] = 9, 100
     packed, wide = (
         TreeGrower(
             binned,
