@@ -117,6 +117,20 @@ template RankedTable::RankedTable(const Table<float>&, const std::int64_t*, std:
 template RankedTable::RankedTable(const Table<double>&, const std::int64_t*, std::int64_t,
                                   const std::int64_t*, int);
 
+RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
+                         const std::function<void(int, double*)>& make, const std::int64_t* mass)
+    : n_rows_(n_rows),
+      columns_(static_cast<std::size_t>(n_columns)),
+      ranks_(static_cast<std::size_t>(n_rows * n_columns), Rank{0}) {
+  Ranker<double> ranker;
+  std::vector<double> values(static_cast<std::size_t>(n_rows));
+  for (int column = 0; column < n_columns; ++column) {
+    make(column, values.data());
+    ranker.sort({values.data(), n_rows, 1, 1, n_rows}, nullptr, n_rows, 0, mass);
+    columns_[column] = ranker.write(ranks_.data() + column * n_rows);
+  }
+}
+
 double RankedTable::threshold(int column, int rank, int next) const {
   return cut_between(high(column, rank), low(column, next));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "memory.hpp"
@@ -21,6 +22,9 @@ class RankedTable {
   template <class T>
   RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
               const std::int64_t* mass, int n_threads);
+  // Columns that `make(column, values)` writes one after another, for all rows.
+  RankedTable(std::int64_t n_rows, int n_columns, const std::function<void(int, double*)>& make,
+              const std::int64_t* mass);
 
   std::int64_t n_rows() const { return n_rows_; }
   int n_columns() const { return static_cast<int>(columns_.size()); }
