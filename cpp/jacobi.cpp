@@ -63,9 +63,8 @@ void principal_axes(double* covariance, int n, double* axes) {
   }
   std::vector<int> order(size);
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return covariance[a * n + a] > covariance[b * n + b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return covariance[a * n + a] > covariance[b * n + b]; });
   for (int c = 0; c < n; ++c) {
     const int from = order[c];
     int largest = 0;

@@ -9,9 +9,9 @@
 namespace weald {
 namespace {
 
-constexpr int together = 8;                       // rows that walk side by side
-constexpr std::int64_t most_ready = 1 << 16;      // values of rows that are made ready at once
-constexpr std::int64_t worth_a_thread = 4'000;    // pairs of a row and a tree
+constexpr int together = 8;                     // rows that walk side by side
+constexpr std::int64_t most_ready = 1 << 16;    // values of rows that are made ready at once
+constexpr std::int64_t worth_a_thread = 4'000;  // pairs of a row and a tree
 
 }  // namespace
 
@@ -33,18 +33,16 @@ RotatedPredictor::RotatedPredictor(const Forest& forest, const RotationColumns& 
   if (width_ > 1) width_ = std::max(width_, 3);  // the usual width has a loop of its own
   const std::int64_t n_columns = columns.n_columns(), n_rotated = columns.n_rotated();
   const std::vector<std::int64_t> first_loading = first_loadings(first);
-  terms_.assign(static_cast<std::size_t>(forest.n_trees * n_columns * width_),
-                {0.0, n_slots_ - 1});
+  terms_.assign(static_cast<std::size_t>(forest.n_trees * n_columns * width_), {0.0, n_slots_ - 1});
   for (std::int64_t t = 0; t < forest.n_trees; ++t) {
     Term* const of_tree = terms_.data() + t * n_columns * width_;
     for (std::size_t b = 0; b + 1 < first.size(); ++b) {
       const std::int64_t size = first[b + 1] - first[b];
-      const double* const loading =
-          rotations.loading + t * first_loading.back() + first_loading[b];
+      const double* const loading = rotations.loading + t * first_loading.back() + first_loading[b];
       for (std::int64_t c = 0; c < size; ++c)
         for (std::int64_t i = 0; i < size; ++i)
-          of_tree[(first[b] + c) * width_ + i] = {
-              loading[i * size + c], rotations.order[t * n_rotated + first[b] + i]};
+          of_tree[(first[b] + c) * width_ + i] = {loading[i * size + c],
+                                                  rotations.order[t * n_rotated + first[b] + i]};
     }
     for (std::int64_t c = n_rotated; c < n_columns; ++c)
       of_tree[c * width_] = {1.0, static_cast<std::int32_t>(c)};

@@ -126,9 +126,9 @@ std::vector<double> RotatedWoodland::places_of_levels(int kept, const Target& ta
   const auto n_levels = static_cast<std::size_t>(table_->n_levels(kept));
   if (n_levels == 0) return {};
   const Draws draws(rotation_.seed, member, Purpose::rotation);
-  const auto chosen = static_cast<std::int32_t>(
-      draws.below(first_level_word + static_cast<std::uint64_t>(kept),
-                  static_cast<std::uint64_t>(target.n_channels)));
+  const auto chosen =
+      static_cast<std::int32_t>(draws.below(first_level_word + static_cast<std::uint64_t>(kept),
+                                            static_cast<std::uint64_t>(target.n_channels)));
   const std::int64_t n_rows = table_->n_rows();
   double largest = 0.0;
   for (std::int64_t row = 0; !target.classes && row < n_rows; ++row)
@@ -185,8 +185,7 @@ void RotatedWoodland::make_column(const Rotation& rotation,
   const std::int32_t block = block_of_[column];
   const std::int64_t begin = rotation_.first_of_block[block];
   const std::int64_t size = rotation_.first_of_block[block + 1] - begin;
-  const double* const loading =
-      rotation.loading.data() + first_loading_[block] + (column - begin);
+  const double* const loading = rotation.loading.data() + first_loading_[block] + (column - begin);
   // Terms are added in the order of the block, as when predicting.
   for (std::int64_t i = 0; i < size; ++i) {
     const double* const from = table_->values_of(rotation.order[begin + i]);

@@ -124,8 +124,8 @@ void RowsByClass::draw_again(const std::vector<int>& classes, double fraction, c
     n_copies += counts_copies_ ? mass : first_[k + 1] - first_[k];
     ends.push_back(total += mass);
   }
-  const auto wanted = static_cast<std::int64_t>(
-      std::floor(fraction * static_cast<double>(n_copies) + 0.5));
+  const auto wanted =
+      static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(n_copies) + 0.5));
   const std::int64_t n_draws = std::max<std::int64_t>(1, wanted);
   for (std::int64_t i = 0; i < n_draws; ++i) {
     auto unit = static_cast<std::int64_t>(

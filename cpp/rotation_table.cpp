@@ -77,8 +77,7 @@ RotationTable::RotationTable(const Table<T>& table, const std::int64_t* index, s
   };
   std::vector<Summary> summaries(static_cast<std::size_t>(table.n_columns));
   parallel_for(table.n_columns, n_threads, [&](std::int64_t c, int) {
-    summaries[c] =
-        summarise(n_rows, mass, scale, [&](std::int64_t row) { return at(row, c); });
+    summaries[c] = summarise(n_rows, mass, scale, [&](std::int64_t row) { return at(row, c); });
   });
   for (std::int64_t c = 0; c < table.n_columns; ++c) {
     const Summary& one = summaries[c];

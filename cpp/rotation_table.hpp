@@ -19,9 +19,7 @@ struct RotationColumns {
   std::vector<double> centre, scale;                 // of the rotated ones
 
   int n_rotated() const { return static_cast<int>(rotated.size()); }
-  int n_columns() const {
-    return static_cast<int>(rotated.size() + kept.size() + flagged.size());
-  }
+  int n_columns() const { return static_cast<int>(rotated.size() + kept.size() + flagged.size()); }
   // A rotated column's value: missing ones count as the mean, and no sum of products overflows.
   double ready(int i, double x) const {
     return std::clamp((x != x ? centre[i] : x) * scale[i], -largest, largest);
@@ -31,9 +29,7 @@ struct RotationColumns {
 };
 
 // Of a column that had missing values: is this one?
-inline double flag_of(double x) {
-  return x != x ? std::numeric_limits<double>::quiet_NaN() : 0.0;
-}
+inline double flag_of(double x) { return x != x ? std::numeric_limits<double>::quiet_NaN() : 0.0; }
 
 // What the columns are divided by before they are rotated.
 enum class RotationScale { none, range, deviation };

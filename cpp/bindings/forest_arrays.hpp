@@ -10,11 +10,11 @@ namespace weald::border {
 class ForestArrays {
  public:
   ForestArrays(Vector<std::int32_t> feature, Vector<double> threshold, Vector<std::int32_t> right,
-            Vector<std::uint8_t> missing_left, Matrix<double> value,
-            Vector<std::int64_t> first_node, Vector<std::int64_t> first_leaf,
-            Vector<std::int32_t> output, Vector<double> tree_weight, Vector<double> base_score,
-            Vector<std::int32_t> category_set, Vector<std::int64_t> first_word,
-            Vector<std::uint64_t> words, std::int64_t n_columns)
+               Vector<std::uint8_t> missing_left, Matrix<double> value,
+               Vector<std::int64_t> first_node, Vector<std::int64_t> first_leaf,
+               Vector<std::int32_t> output, Vector<double> tree_weight, Vector<double> base_score,
+               Vector<std::int32_t> category_set, Vector<std::int64_t> first_word,
+               Vector<std::uint64_t> words, std::int64_t n_columns)
       : feature_(std::move(feature)),
         threshold_(std::move(threshold)),
         right_(std::move(right)),

@@ -153,8 +153,7 @@ using OutSums = std::optional<OutMatrix<double>>;
 using OutCounts = std::optional<OutVector<std::int32_t>>;
 
 weald::OutOfBag checked_out_of_bag(const OutSums& sums, const OutCounts& counts,
-                                   const Bootstrap* bootstrap, std::int64_t n_rows,
-                                   int n_outputs) {
+                                   const Bootstrap* bootstrap, std::int64_t n_rows, int n_outputs) {
   require(!bootstrap || bootstrap->n_rows() == n_rows, "the bootstrap is of another table");
   require(sums.has_value() == counts.has_value() && (!sums || bootstrap),
           "out-of-bag sums and counts belong together, and to a bootstrap");

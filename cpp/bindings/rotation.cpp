@@ -1,9 +1,10 @@
 // Predicting with rotated trees.
+#include "rotation.hpp"
+
 #include "bindings/border.hpp"
 #include "bindings/forest_arrays.hpp"
 #include "jacobi.hpp"
 #include "rotated_predictor.hpp"
-#include "rotation.hpp"
 
 namespace weald::border {
 

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 
 import weald
 from weald.ensembles.base import TreeModel
+from weald.ensembles.rotated import RotationModel
 from weald.resampling import ContentKFold
 
 EVERY_ESTIMATOR = [
@@ -19,8 +20,13 @@ EVERY_ESTIMATOR = [
 EVERY_CLASSIFIER = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, ClassifierMixin)]
 EVERY_REGRESSOR = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, RegressorMixin)]
 
-# Those whose model is one forest: it has leaves to apply, trees to print, importances.
-EVERY_TREE_MODEL = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, TreeModel)]
+# Those whose model is one forest that asks the columns themselves: it has leaves to apply, trees to
+# print, importances. Rotated trees ask for combinations: tests/ensembles/test_rotation_forest.py.
+EVERY_TREE_MODEL = [
+    thing
+    for thing in EVERY_ESTIMATOR
+    if issubclass(thing, TreeModel) and not issubclass(thing, RotationModel)
+]
 
 # What is drawn, binned and limited; an estimator gets those of its own parameters.
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -38,6 +44,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "learnt out of fold": {"weights": "oof", "cv": ContentKFold(2)},
     "not refitted": {"refit": False},
     "drawn columns of a tree": {"feature_sampling": "tree", "bootstrap": True, "max_samples": 0.7},
+    "drawn rows, few subsets": {"bootstrap": True, "n_subsets": 2, "replace": False},
     "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
     "all together": {
         "min_samples_leaf": 1,
@@ -82,7 +89,7 @@ def always_draws(estimator: type) -> bool:
 
 def draws_columns(estimator: type) -> bool:
     """Whether columns are drawn in every fit."""
-    return has(estimator, "feature_sampling")
+    return has(estimator, "feature_sampling") or has(estimator, "subset_size")
 
 
 def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:
@@ -142,6 +149,11 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
         if "growth" in wanted and not has(estimator, "growth"):
             continue
         if "loss" in wanted and not is_admitted(estimator, parameters):
+            continue
+        if any(
+            not estimator._limits[p].admits(parameters[p])
+            for p in {"class_weight"} & parameters.keys()
+        ):
             continue
         if parameters not in mine.values():
             mine[name] = parameters

@@ -18,7 +18,7 @@ from weald.errors import wrong_parameter
 from weald.parameters import Limit, check_parameters
 from weald.persist import fingerprint
 from weald.threads import thread_count
-from weald.trees import Forest, tree_text
+from weald.trees import Forest, RotatedForest, tree_text
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ class TreeModel(CheckedEstimator):
             )
 
     @property
-    def _answering(self) -> Any:
+    def _answering(self) -> Forest | RotatedForest:
         """What answers for rows of the table: the forest itself, unless it asks other columns."""
         return self.forest_
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
-from weald.data import Rows, mass_of, numbers_only
+from weald.data import Rows, as_one_array, mass_of, numbers_only
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.forest_predictor import mean_answer, mean_predictor_of
 from weald.ensembles.predictor import Predictor
@@ -244,8 +244,8 @@ class ForestModel(TreeModel):
             min_weight_share=float(self.min_weight_fraction_leaf),
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
-            min_samples_split=max(2, _count_of(self.min_samples_split, n_drawn)),
-            min_samples_leaf=max(1, _count_of(self.min_samples_leaf, n_drawn)),
+            min_samples_split=max(2, count_of(self.min_samples_split, n_drawn)),
+            min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_drawn)),
             **self._votes(),
         )
 
@@ -336,10 +336,11 @@ class ForestModel(TreeModel):
 
 
 def n_counted(distinct: DistinctRows) -> int:
+    """How many copies of rows there are."""
     return len(distinct.index) if distinct.copies is None else int(distinct.copies.sum())
 
 
-def _count_of(limit: float, n_rows: int) -> int:
+def count_of(limit: float, n_rows: int) -> int:
     """A count as it is, a share of the rows rounded up."""
     is_count = isinstance(limit, (int, np.integer))
     return int(limit) if is_count else math.ceil(float(limit) * n_rows)
@@ -359,9 +360,8 @@ def _forest_rows(
     if class_weight is not None:
         of_row = class_weight[target.astype(np.intp)]
         weight = of_row if weight is None else weight * of_row
-    ranks = _native.RankedTable(
-        rows.table, distinct.index, mass_of(distinct.copies, distinct.weight), n_threads
-    )
+    mass = mass_of(distinct.copies, distinct.weight)
+    ranks = _native.RankedTable(as_one_array(rows.table), distinct.index, mass, n_threads)
     return ForestRows(
         ranks=ranks,
         values=None if n_classes else target,

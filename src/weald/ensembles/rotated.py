@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _native
 from weald.data import Rows, as_one_array, dense_blocks, mass_of, table_for_predict
 from weald.ensembles.base import Floats, keep_columns
-from weald.ensembles.forest import FOREST_LIMITS, ForestModel, n_counted
+from weald.ensembles.forest import FOREST_LIMITS, ForestModel, count_of, n_counted
 from weald.ensembles.predictor import Predictor
 from weald.parameters import Columns, Limit, NoneOr, OneOf, Real, Whole
 from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
 from weald.trees import (
     ForestBuilder,
+    ForestLimits,
     OutOfBag,
     RotatedForest,
     RotationRows,
@@ -95,7 +96,7 @@ class RotationModel(ForestModel):
     forest_ : Forest
         The trees, on the columns that `rotations_` makes.
     rotations_ : Rotations
-        How a row becomes the columns that each tree asks; `rotations_.matrix(tree)` is its rotation.
+        How a row becomes the columns that each tree asks; `matrix(tree)` is a tree's rotation.
     """
 
     subset_size: int | None
@@ -105,16 +106,22 @@ class RotationModel(ForestModel):
     scale: str | None
     categorical_features: Any
     rotations_: Rotations
-
-    # What a forest may limit besides; here trees look at all columns, and are grown anew.
-    max_features: ClassVar[None] = None
-    feature_sampling: ClassVar[str] = "node"
-    min_impurity_decrease: ClassVar[float] = 0.0
-    min_weight_fraction_leaf: ClassVar[float] = 0.0
-    warm_start: ClassVar[bool] = False
-    _random_cuts: ClassVar[bool] = False
+    _rotated: RotatedForest
 
     # ---- fitting ----
+
+    def _n_trees_kept(self) -> int:
+        return 0  # trees are always grown anew
+
+    def _tree_limits(self, n_drawn: int, rows: Rows) -> ForestLimits:
+        return ForestLimits(
+            criterion="entropy" if self.criterion == "log_loss" else self.criterion,
+            max_features=1,  # the core looks at all columns
+            max_leaf_nodes=self.max_leaf_nodes,
+            max_depth=self.max_depth,
+            min_samples_split=max(2, count_of(self.min_samples_split, n_drawn)),
+            min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_drawn)),
+        )
 
     def _grow(
         self,
@@ -154,10 +161,9 @@ class RotationModel(ForestModel):
         news = [np.zeros(len(rotations.rotated)), is_missing[rotations.kept]]
         news.append(np.ones(len(rotations.flagged)))
         self.forest_ = replace(forest, saw_missing=np.concatenate(news).astype(np.uint8))
-        self.rotations_, self._seed, self._ledger = rotations, seed, [(0, bags)]
-        self.n_outputs_ = 1
+        self.rotations_, self._rotated = rotations, RotatedForest(self.forest_, rotations)
+        self._seed, self._ledger, self.n_outputs_ = seed, [(0, bags)], 1
         self.__dict__.pop("_views", None)
-        self.__dict__.pop("_rotated", None)
         return oob
 
     def _sample(self) -> RotationSample:
@@ -204,14 +210,12 @@ class RotationModel(ForestModel):
             counts_copies=distinct.weight is None,
             bootstrap=None if bags is None else bags.bootstrap,
         )
-        return merged, np.isnan(table).any(axis=0)
+        return merged, np.asarray(np.isnan(table).any(axis=0))
 
     # ---- answering ----
 
     @property
     def _answering(self) -> RotatedForest:
-        if "_rotated" not in self.__dict__:
-            self._rotated = RotatedForest(self.forest_, self.rotations_)
         return self._rotated
 
     def predictor(self) -> Predictor:
@@ -247,7 +251,7 @@ class RotationModel(ForestModel):
     def _view(self, number: int) -> Any:
         view = type(self)(**{**self.get_params(deep=False), "n_estimators": 1})
         view.forest_, view.rotations_ = self.forest_.tree(number), self.rotations_.only(number)
-        view.n_outputs_ = 1
+        view._rotated, view.n_outputs_ = RotatedForest(view.forest_, view.rotations_), 1
         if hasattr(self, "classes_"):
             view.classes_, view.n_classes_ = self.classes_, len(self.classes_)
         keep_columns(self, view)
@@ -265,6 +269,3 @@ class RotationModel(ForestModel):
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
         return {**super()._learnt(), **self.rotations_.learnt()}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in super().__getstate__().items() if key != "_rotated"}

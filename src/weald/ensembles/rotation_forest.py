@@ -3,9 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from weald.ensembles.base import Floats
 from weald.ensembles.forest_kinds import ForestClassifier, ForestRegressor
 from weald.ensembles.rotated import ROTATION_LIMITS, RotationModel
 from weald.parameters import ClassWeight, Limit, OneOf
@@ -35,7 +32,7 @@ class RotationForestClassifier(RotationModel, ForestClassifier):
         "class_weight": ClassWeight(("balanced",)),
         **ROTATION_LIMITS,
     }
-    voting: ClassVar[str] = "soft"
+    voting = "soft"  # not a parameter
 
     def __init__(
         self,

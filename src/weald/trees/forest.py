@@ -159,9 +159,8 @@ class Forest:
         inner = self.feature >= 0
         tree = np.repeat(np.arange(self.n_trees), np.diff(self.first_node))[inner]
         cell = tree * self.n_columns + self.feature[inner]
-        return np.bincount(
-            cell, weights=self.gain[inner], minlength=self.n_trees * self.n_columns
-        ).reshape(self.n_trees, self.n_columns)
+        gains = np.bincount(cell, weights=self.gain[inner], minlength=self.n_trees * self.n_columns)
+        return gains.astype(np.float64).reshape(self.n_trees, self.n_columns)
 
     def gain_of_columns(self) -> Floats:
         """What the splits on each column gained, summed over all trees."""

@@ -72,9 +72,7 @@ class Rotations:
         return result
 
     def matrix(self, tree: int) -> Floats:
-        """The whole rotation: a row for each rotated column of the table, a column for each
-        component.
-        """
+        """The whole rotation: rows are the rotated columns of the table, columns the components."""
         n, at = len(self.rotated), 0
         whole = np.zeros((n, n))
         for columns, block in self.blocks(tree):
@@ -130,7 +128,7 @@ def _combination(loadings: Floats, names: Sequence[str]) -> str:
         return names[0]
     seen = np.flatnonzero(np.abs(loadings) > 1e-12 * np.abs(loadings).max())
     words = ""
-    for i in seen:
+    for i in seen.tolist():
         sign = "-" if loadings[i] < 0 else "+"
         lead = ("-" if sign == "-" else "") if not words else f" {sign} "
         words += f"{lead}{abs(loadings[i]):.3g}·{names[i]}"
@@ -183,11 +181,13 @@ class RotatedForest:
 
 
 def blocks_of(n_columns: int, subset_size: int | None, n_subsets: int | None) -> NDArray[np.int64]:
-    """Where the blocks begin, and the end: of `subset_size` columns and what is left over, or
-    `n_subsets` blocks that differ by at most one column.
+    """Where the blocks of columns begin, and the end of the last.
 
-    >>> blocks_of(8, 3, None).tolist(), blocks_of(8, None, 3).tolist(), blocks_of(2, 3, None).tolist()
-    ([0, 3, 6, 8], [0, 3, 6, 8], [0, 2])
+    They have `subset_size` columns each, the last what is left over; or there are `n_subsets`,
+    which differ by at most one column.
+
+    >>> blocks_of(7, 3, None).tolist(), blocks_of(7, None, 3).tolist()
+    ([0, 3, 6, 7], [0, 3, 5, 7])
     """
     if n_columns == 0:
         return np.zeros(1, dtype=np.int64)
