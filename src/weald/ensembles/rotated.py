@@ -35,6 +35,7 @@ _SHARED = (
     "max_depth",
     "min_samples_split",
     "min_samples_leaf",
+    "min_weight_fraction_leaf",
     "max_leaf_nodes",
     "bootstrap",
     "max_samples",
@@ -117,6 +118,7 @@ class RotationModel(ForestModel):
         return ForestLimits(
             criterion="entropy" if self.criterion == "log_loss" else self.criterion,
             max_features=1,  # the core looks at all columns
+            min_weight_share=float(self.min_weight_fraction_leaf),
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
             min_samples_split=max(2, count_of(self.min_samples_split, n_drawn)),
