@@ -66,7 +66,7 @@ def test_rotations_are_those_of_naive_code(kind, parameters: dict, weights: str)
 @every_kind
 @pytest.mark.parametrize("size", [1, 2, 3, 8])
 def test_rotations_are_orthogonal_and_block_diagonal(kind, size: int) -> None:
-    model, X, _ = fitted(kind, subset_size=size)
+    model, _, _ = fitted(kind, subset_size=size)
     for tree in range(5):
         R = model.rotations_.matrix(tree)
         assert pytest.approx(np.eye(8), abs=1e-14) == R.T @ R
@@ -294,7 +294,7 @@ def test_being_there_is_learnt(kind) -> None:
 
 @every_kind
 def test_infinities_keep_their_axis(kind) -> None:
-    X, y = table()
+    X, _ = table()
     X[:, 1] = np.resize([-np.inf, -1e308, 0.0, 1e308, np.inf], 200)
     model = kind(5, random_state=0).fit(X, np.resize([0, 1, 0, 1, 0], 200))
     assert model.rotations_.kept.tolist() == [1]
@@ -421,7 +421,7 @@ def test_fingerprint_covers_the_rotation() -> None:
 
 
 def test_damaged_arrays_are_refused() -> None:
-    model, X, _ = fitted()
+    model, _, _ = fitted()
     arrays = {**vars(model.rotations_), **model.forest_.native_arrays()}
     for name, value in {
         "order": model.rotations_.order + 1,
