@@ -432,5 +432,5 @@ def test_damaged_arrays_are_refused() -> None:
         "kept": np.array([1], dtype=np.int32),
         "feature": model.forest_.feature + 9,
     }.items():
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="must|are|not there|differ|damaged"):
             _native.RotatedPredictor(**{**arrays, name: np.ascontiguousarray(value)})

@@ -360,8 +360,12 @@ def _forest_rows(
     if class_weight is not None:
         of_row = class_weight[target.astype(np.intp)]
         weight = of_row if weight is None else weight * of_row
-    mass = mass_of(distinct.copies, distinct.weight)
-    ranks = _native.RankedTable(as_one_array(rows.table), distinct.index, mass, n_threads)
+    ranks = _native.RankedTable(
+        as_one_array(rows.table),
+        distinct.index,
+        mass_of(distinct.copies, distinct.weight),
+        n_threads,
+    )
     return ForestRows(
         ranks=ranks,
         values=None if n_classes else target,
