@@ -11,6 +11,7 @@ namespace {
 
 constexpr int together = 8;                     // rows that walk side by side
 constexpr std::int64_t most_ready = 1 << 16;    // values of rows that are made ready at once
+constexpr int few_columns = 40;                 // a walk asks for some dozen components
 constexpr std::int64_t worth_a_thread = 4'000;  // pairs of a row and a tree
 
 }  // namespace
@@ -18,7 +19,11 @@ constexpr std::int64_t worth_a_thread = 4'000;  // pairs of a row and a tree
 // All components have `width_` terms: short ones are filled up with products of zeros.
 RotatedPredictor::RotatedPredictor(const Forest& forest, const RotationColumns& columns,
                                    const RotationsView& rotations)
-    : forest_(forest), columns_(columns), n_slots_(columns.n_columns() + 1), width_(1) {
+    : forest_(forest),
+      columns_(columns),
+      n_slots_(columns.n_columns() + 1),
+      width_(1),
+      rotates_first_(columns.n_columns() <= few_columns) {
   for (std::int64_t t = 0; t < forest.n_trees; ++t)
     for (std::int64_t i = forest.first_node[t]; i < forest.first_node[t + 1]; ++i) {
       const bool is_leaf = forest.feature[i] < 0;
@@ -50,18 +55,37 @@ RotatedPredictor::RotatedPredictor(const Forest& forest, const RotationColumns& 
 }
 
 template <class T>
-void RotatedPredictor::make_ready(const Table<T>& table, std::int64_t begin, std::int64_t end,
-                                  double* rows) const {
-  const int n_rotated = columns_.n_rotated();
-  for (std::int64_t row = begin; row < end; ++row, rows += n_slots_) {
-    double* out = rows;
-    for (int i = 0; i < n_rotated; ++i)
-      *out++ = columns_.ready(i, static_cast<double>(table.at(row, columns_.rotated[i])));
-    for (const std::int32_t column : columns_.kept)
-      *out++ = static_cast<double>(table.at(row, column));
-    for (const std::int32_t column : columns_.flagged)
-      *out++ = flag_of(static_cast<double>(table.at(row, column)));
-    *out = 0.0;
+void RotatedPredictor::make_ready(const Table<T>& table, const ReadyRows& rows,
+                                  double* values) const {
+  const auto n_rotated = static_cast<std::size_t>(columns_.n_rotated());
+  const std::size_t n_kept = n_rotated + columns_.kept.size();
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    double* const out = values + (row - rows.begin) * rows.row_stride;
+    const auto at = [&](std::int32_t column) { return static_cast<double>(table.at(row, column)); };
+    for (std::size_t i = 0; i < n_rotated; ++i)
+      out[i * rows.slot_stride] = columns_.ready(static_cast<int>(i), at(columns_.rotated[i]));
+    for (std::size_t i = 0; i < columns_.kept.size(); ++i)
+      out[(n_rotated + i) * rows.slot_stride] = at(columns_.kept[i]);
+    for (std::size_t i = 0; i < columns_.flagged.size(); ++i)
+      out[(n_kept + i) * rows.slot_stride] = flag_of(at(columns_.flagged[i]));
+    out[(n_slots_ - 1) * rows.slot_stride] = 0.0;
+  }
+}
+
+// All components of a tree: [columns][rows]. Terms are added in the order of the block.
+void RotatedPredictor::rotate(std::int64_t tree, const ReadyRows& rows, double* components) const {
+  const std::int64_t n = rows.end - rows.begin;
+  const Term* term = terms_.data() + tree * columns_.n_columns() * width_;
+  for (int column = 0; column < columns_.n_columns(); ++column, term += width_) {
+    double* const out = components + column * rows.slot_stride;
+    const double* const first = rows.values + term[0].slot * rows.slot_stride;
+    for (std::int64_t i = 0; i < n; ++i) out[i] = term[0].loading * first[i];
+    for (int t = 1; t < width_; ++t) {
+      const double by = term[t].loading;
+      const double* const from = rows.values + term[t].slot * rows.slot_stride;
+      if (by == 0.0 && term[t].slot == n_slots_ - 1) break;  // only zeros follow
+      for (std::int64_t i = 0; i < n; ++i) out[i] += by * from[i];
+    }
   }
 }
 
@@ -80,43 +104,60 @@ double RotatedPredictor::component(const Term* terms, std::int32_t column,
   }
 }
 
-// Not `?:`, which compilers turn into a branch that is mispredicted half of the time.
-std::int32_t RotatedPredictor::next_node(std::int64_t first, std::int32_t at, double x) const {
-  const Node& node = nodes_[first + at];
-  std::int32_t goes_left = (x <= node.threshold) | ((x != x) & (node.feature & 1));
-  if (forest_.n_sets > 0)
-    if (const std::int32_t set = forest_.set_of(first + at); set >= 0)
-      goes_left = forest_.sends_left(set, x, node.feature & 1);
-  return node.right + ((at + 1 - node.right) & -goes_left);
+// Calls visit(tree, row, leaf) for all rows; component(column, i) is asked of row begin + i. Rows
+// walk side by side, so that one waits for memory while others go on; the last of a group that is
+// not full walks for those that are not there.
+template <bool has_sets, class Component, class Visit>
+void RotatedPredictor::walk(std::int64_t tree, const ReadyRows& rows, Component&& component,
+                            Visit&& visit) const {
+  const std::int64_t first_node = forest_.first_node[tree], n = rows.end - rows.begin;
+  const Node* const nodes = nodes_.data() + first_node;
+  for (std::int64_t first = 0; first < n; first += together) {
+    std::int32_t at[together] = {};
+    std::int64_t row[together];
+    for (int i = 0; i < together; ++i) row[i] = std::min(first + i, n - 1);
+    for (std::int32_t moved = 1; moved != 0;) {
+      moved = 0;
+      for (int i = 0; i < together; ++i) {
+        const Node node = nodes[at[i]];
+        const double x = component(node.feature >> 1, row[i]);
+        std::int32_t goes_left = (x <= node.threshold) | ((x != x) & (node.feature & 1));
+        if constexpr (has_sets)
+          if (const std::int32_t set = forest_.set_of(first_node + at[i]); set >= 0)
+            goes_left = forest_.sends_left(set, x, node.feature & 1);
+        // Not `?:`, which compilers turn into a branch that is mispredicted half of the time.
+        const std::int32_t next = node.right + ((at[i] + 1 - node.right) & -goes_left);
+        moved |= next ^ at[i];
+        at[i] = next;
+      }
+    }
+    for (int i = 0; i < together && first + i < n; ++i)
+      visit(tree, rows.begin + first + i, forest_.right[first_node + at[i]]);
+  }
 }
 
-// Calls visit(tree, row, leaf) for all rows of [begin, end), for each of them in the order of the
-// trees; the last of a group that is not full walks for those that are not there.
-template <int width, class Visit>
-void RotatedPredictor::walk(const double* rows, std::int64_t begin, std::int64_t end,
-                            Visit&& visit) const {
-  const std::int64_t n_columns = columns_.n_columns();
-  for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) {
-    const std::int64_t first_node = forest_.first_node[tree];
-    const Node* const nodes = nodes_.data() + first_node;
-    const Term* const terms = terms_.data() + tree * n_columns * width_;
-    for (std::int64_t first = begin; first < end; first += together) {
-      std::int32_t at[together] = {};
-      const double* of_row[together];
-      for (int i = 0; i < together; ++i)
-        of_row[i] = rows + (std::min(first + i, end - 1) - begin) * n_slots_;
-      for (std::int32_t moved = 1; moved != 0;) {
-        moved = 0;
-        for (int i = 0; i < together; ++i) {
-          const double x = component<width>(terms, nodes[at[i]].feature >> 1, of_row[i]);
-          const std::int32_t next = next_node(first_node, at[i], x);
-          moved |= next ^ at[i];
-          at[i] = next;
-        }
-      }
-      for (int i = 0; i < together && first + i < end; ++i)
-        visit(tree, first + i, forest_.right[first_node + at[i]]);
-    }
+template <class Visit>
+void RotatedPredictor::walk_tree(std::int64_t tree, const ReadyRows& rows, double* components,
+                                 Visit&& visit) const {
+  const auto go = [&](auto&& component_of) {
+    forest_.n_sets > 0 ? walk<true>(tree, rows, component_of, visit)
+                       : walk<false>(tree, rows, component_of, visit);
+  };
+  const Term* const terms = terms_.data() + tree * columns_.n_columns() * width_;
+  const double* const values = rows.values;
+  const std::int64_t stride = rows.slot_stride, width = rows.row_stride;
+  if (components) {
+    rotate(tree, rows, components);
+    const double* const all = components;
+    go([=](std::int32_t column, std::int64_t i) { return all[column * stride + i]; });
+  } else if (width_ == 3) {
+    go([=, this](std::int32_t column, std::int64_t i) {
+      return component<3>(terms, column, values + i * width);
+    });
+  } else {
+    go([=, this](std::int32_t column, std::int64_t i) {
+      return component<0>(terms, column, values + i * width);
+    });
   }
 }
 
@@ -128,10 +169,14 @@ void RotatedPredictor::walk_all(const Table<T>& table, int n_threads, Visit&& vi
                [&](std::int64_t task, int) {
                  const std::int64_t begin = task * n_rows;
                  const std::int64_t end = std::min(table.n_rows, begin + n_rows);
-                 std::vector<double> rows(static_cast<std::size_t>((end - begin) * n_slots_));
-                 make_ready(table, begin, end, rows.data());
-                 width_ == 3 ? walk<3>(rows.data(), begin, end, visit)
-                             : walk<0>(rows.data(), begin, end, visit);
+                 const bool first = rotates_first_ && end - begin >= together;
+                 std::vector<double> values(static_cast<std::size_t>((end - begin) * n_slots_));
+                 std::vector<double> components(first ? values.size() : 0);
+                 const ReadyRows rows{begin, end, first ? 1 : n_slots_, first ? end - begin : 1,
+                                      values.data()};
+                 make_ready(table, rows, values.data());
+                 for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree)
+                   walk_tree(tree, rows, first ? components.data() : nullptr, visit);
                });
 }
 

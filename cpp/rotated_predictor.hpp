@@ -17,8 +17,9 @@ struct RotationsView {
   const double* loading;      // [trees][loadings of all blocks]
 };
 
-// A row is made ready once for all trees; then every node on its way asks for the one component it
-// needs, a few products, instead of a rotation of the whole row for every tree.
+// Rows are made ready once for all trees. Of a table of few columns a block of rows is rotated for
+// every tree, column by column, before its rows walk; of many columns every node on a row's way
+// asks for the one component it needs, a few products. Both give the same bits.
 class RotatedPredictor {
  public:
   // The forest must be sound, with -1 as the output of every tree, and outlive the predictor.
@@ -49,19 +50,28 @@ class RotatedPredictor {
     std::int32_t slot;
   };
 
+  // Rows [begin, end) made ready: value `slot` of row i is at i * row_stride + slot * slot_stride.
+  struct ReadyRows {
+    std::int64_t begin, end, row_stride, slot_stride;
+    const double* values;
+  };
+
   template <class T, class Visit>
   void walk_all(const Table<T>& table, int n_threads, Visit&& visit) const;
   template <class T>
-  void make_ready(const Table<T>& table, std::int64_t begin, std::int64_t end, double* rows) const;
-  template <int width, class Visit>
-  void walk(const double* rows, std::int64_t begin, std::int64_t end, Visit&& visit) const;
+  void make_ready(const Table<T>& table, const ReadyRows& rows, double* values) const;
+  void rotate(std::int64_t tree, const ReadyRows& rows, double* components) const;
   template <int width>
   double component(const Term* terms, std::int32_t column, const double* row) const;
-  std::int32_t next_node(std::int64_t first, std::int32_t at, double x) const;
+  template <bool has_sets, class Component, class Visit>
+  void walk(std::int64_t tree, const ReadyRows& rows, Component&& component, Visit&& visit) const;
+  template <class Visit>
+  void walk_tree(std::int64_t tree, const ReadyRows& rows, double* components, Visit&& visit) const;
 
   Forest forest_;
   RotationColumns columns_;
   int n_slots_, width_;
+  bool rotates_first_;
   std::vector<Node> nodes_;
   std::vector<Term> terms_;  // [trees][columns][width]
 };
