@@ -100,25 +100,20 @@ struct RankedTable::Ranker {
   }
 };
 
-template <class T>
-RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
-                         const std::int64_t* mass, int n_threads)
-    : n_rows_(n_rows),
-      stride_(Codes::tile_width(table.n_columns, 0)),
-      columns_(static_cast<std::size_t>(table.n_columns)) {
+template <class RankColumn>
+void RankedTable::rank_columns(int n_threads, RankColumn&& rank_column) {
   constexpr std::int64_t group = 32, block = 1024;  // columns and rows that are turned at a time
-  if (table.n_columns >= tile) stride_ = table.n_columns;
-  ranks_.resize(static_cast<std::size_t>(n_rows * stride_));
-  codes_.resize(static_cast<std::size_t>(n_rows * table.n_columns));
-  std::vector<Ranker<T>> rankers(static_cast<std::size_t>(n_threads));
-  LargeVector<Rank> turned(static_cast<std::size_t>(std::min(group, table.n_columns) * n_rows));
-  for (std::int64_t first = 0; first < table.n_columns; first += group) {
-    const std::int64_t width = std::min(group, table.n_columns - first);
+  const auto n_columns = static_cast<std::int64_t>(columns_.size());
+  stride_ = n_columns >= tile ? n_columns : Codes::tile_width(n_columns, 0);
+  ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_));
+  codes_.resize(static_cast<std::size_t>(n_rows_ * n_columns));
+  LargeVector<Rank> turned(static_cast<std::size_t>(std::min(group, n_columns) * n_rows_));
+  for (std::int64_t first = 0; first < n_columns; first += group) {
+    const std::int64_t width = std::min(group, n_columns - first);
     parallel_for(width, n_threads, [&](std::int64_t c, int worker) {
       Rank* const ranks = turned.data() + c * n_rows_;
       std::fill_n(ranks, n_rows_, Rank{0});
-      rankers[worker].sort(table, index, n_rows_, first + c, mass);
-      Column& column = columns_[first + c] = rankers[worker].write(ranks);
+      Column& column = columns_[first + c] = rank_column(first + c, worker, ranks);
       Code* const codes = codes_.data() + (first + c) * n_rows_;
       const Code* const bin_of = column.bin_of.empty() ? nullptr : column.bin_of.data();
       for (std::int64_t row = 0; row < n_rows_; ++row)
@@ -132,10 +127,33 @@ RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::
     });
   }
 }
+
+template <class T>
+RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
+                         const std::int64_t* mass, int n_threads)
+    : n_rows_(n_rows), columns_(static_cast<std::size_t>(table.n_columns)) {
+  std::vector<Ranker<T>> rankers(static_cast<std::size_t>(n_threads));
+  rank_columns(n_threads, [&](std::int64_t column, int worker, Rank* ranks) {
+    rankers[worker].sort(table, index, n_rows_, column, mass);
+    return rankers[worker].write(ranks);
+  });
+}
 template RankedTable::RankedTable(const Table<float>&, const std::int64_t*, std::int64_t,
                                   const std::int64_t*, int);
 template RankedTable::RankedTable(const Table<double>&, const std::int64_t*, std::int64_t,
                                   const std::int64_t*, int);
+
+RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
+                         const std::function<void(int, double*)>& make, const std::int64_t* mass)
+    : n_rows_(n_rows), columns_(static_cast<std::size_t>(n_columns)) {
+  Ranker<double> ranker;
+  std::vector<double> values(static_cast<std::size_t>(n_rows));
+  rank_columns(1, [&](std::int64_t column, int, Rank* ranks) {
+    make(static_cast<int>(column), values.data());
+    ranker.sort({values.data(), n_rows, 1, 1, n_rows}, nullptr, n_rows, 0, mass);
+    return ranker.write(ranks);
+  });
+}
 
 double RankedTable::threshold(int column, int rank, int next) const {
   return cut_between(high(column, rank), low(column, next));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "memory.hpp"
@@ -23,6 +24,9 @@ class RankedTable {
   template <class T>
   RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
               const std::int64_t* mass, int n_threads);
+  // Columns that `make(column, values)` writes one after another, for all rows.
+  RankedTable(std::int64_t n_rows, int n_columns, const std::function<void(int, double*)>& make,
+              const std::int64_t* mass);
 
   std::int64_t n_rows() const { return n_rows_; }
   int n_columns() const { return static_cast<int>(columns_.size()); }
@@ -65,8 +69,11 @@ class RankedTable {
   };
   template <class T>
   struct Ranker;
+  // rank_column(column, worker, ranks) writes the ranks of all rows.
+  template <class RankColumn>
+  void rank_columns(int n_threads, RankColumn&& rank_column);
 
-  std::int64_t n_rows_, stride_;
+  std::int64_t n_rows_, stride_ = 0;
   std::vector<Column> columns_;
   LargeVector<Rank> ranks_;  // row by row
   LargeVector<Code> codes_;  // column by column

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 
 import weald
 from weald.ensembles.base import TreeModel
+from weald.ensembles.rotated import RotationModel
 from weald.parameters import ClassWeight, NoneOr
 from weald.resampling import ContentKFold
 
@@ -20,8 +21,13 @@ EVERY_ESTIMATOR = [
 EVERY_CLASSIFIER = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, ClassifierMixin)]
 EVERY_REGRESSOR = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, RegressorMixin)]
 
-# Those whose model is one forest: it has leaves to apply, trees to print, importances.
-EVERY_TREE_MODEL = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, TreeModel)]
+# Those whose model is one forest that asks the columns themselves: it has leaves to apply, trees to
+# print, importances. Rotated trees ask for combinations: tests/ensembles/test_rotation_forest.py.
+EVERY_TREE_MODEL = [
+    thing
+    for thing in EVERY_ESTIMATOR
+    if issubclass(thing, TreeModel) and not issubclass(thing, RotationModel)
+]
 
 # What is drawn, binned and limited; an estimator gets those of its own parameters.
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -40,6 +46,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "not refitted": {"refit": False},
     "drawn columns of a tree": {"feature_sampling": "tree", "bootstrap": True, "max_samples": 0.7},
     "drawn columns of a level": {"feature_sampling": "level", "max_features": 0.5},
+    "drawn rows, few subsets": {"bootstrap": True, "n_subsets": 2, "replace": False},
     "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
     "balanced classes": {"class_weight": "balanced"},
     "all together": {
@@ -87,7 +94,8 @@ def always_draws(estimator: type) -> bool:
 def draws_columns(estimator: type) -> bool:
     """Whether columns are drawn in every fit."""
     parameters = inspect.signature(estimator).parameters
-    return "feature_sampling" in parameters and parameters["max_features"].default is not None
+    is_drawn = "feature_sampling" in parameters and parameters["max_features"].default is not None
+    return is_drawn or "subset_size" in parameters
 
 
 def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:

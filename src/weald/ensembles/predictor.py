@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.threads import thread_count
-from weald.trees import Forest
+from weald.trees import Forest, RotatedForest
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ class Predictor:
 
     Attributes
     ----------
-    forest : Forest
+    forest : Forest or RotatedForest
         The trees.
     loss : str
         The loss whose formula turns scores into predictions; empty if scores are predictions.
@@ -33,7 +33,7 @@ class Predictor:
         Threads for a batch, as in the model.
     """
 
-    forest: Forest
+    forest: Forest | RotatedForest
     loss: str
     classes: NDArray[Any] | None
     n_jobs: int | None

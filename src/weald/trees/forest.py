@@ -174,18 +174,15 @@ class Forest:
 
         A tree without splits counts as none; the shares sum to 1 unless there is no other.
         """
+        return mean_shares(self.gain_of_trees())
+
+    def gain_of_trees(self) -> Floats:
+        """What the splits of each tree on each column gained."""
         inner = self.feature >= 0
         tree = np.repeat(np.arange(self.n_trees), np.diff(self.first_node))[inner]
         cell = tree * self.n_columns + self.feature[inner]
-        gains = np.bincount(
-            cell, weights=self.gain[inner], minlength=self.n_trees * self.n_columns
-        ).reshape(self.n_trees, self.n_columns)
-        totals = gains.sum(axis=1, keepdims=True)
-        is_split = totals[:, 0] > 0
-        if not is_split.any():
-            return np.zeros(self.n_columns)
-        shares = (gains[is_split] / totals[is_split]).mean(axis=0)
-        return np.asarray(shares / shares.sum())
+        gains = np.bincount(cell, weights=self.gain[inner], minlength=self.n_trees * self.n_columns)
+        return gains.astype(np.float64).reshape(self.n_trees, self.n_columns)
 
     def gain_of_columns(self) -> Floats:
         """What the splits on each column gained, summed over all trees."""
@@ -202,9 +199,12 @@ class Forest:
     @cached_property
     def _predictor(self) -> "_native.Predictor":
         # The core proves the arrays sound once, so that a walk needs no checks.
+        return _native.Predictor(**self.native_arrays())
+
+    def native_arrays(self) -> dict[str, Any]:
+        """The arrays that the core's predictors read."""
         idle = {"weight", "gain", "saw_missing"}
-        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in idle}
-        return _native.Predictor(**arrays)
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in idle}
 
     def levels_left(self, node: int, n_levels: int) -> NDArray[np.bool_]:
         """Which of a column's levels go left at a node that has a set."""
@@ -221,6 +221,20 @@ class Forest:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()
+
+
+def mean_shares(gains: Floats) -> Floats:
+    """Shares of the columns (second axis) in what each tree gained, as a mean over the trees.
+
+    >>> mean_shares(np.array([[3.0, 1.0], [0.0, 0.0], [0.0, 2.0]])).tolist()
+    [0.375, 0.625]
+    """
+    totals = gains.sum(axis=1, keepdims=True)
+    is_split = totals[:, 0] > 0
+    if not is_split.any():
+        return np.zeros(gains.shape[1])
+    shares = (gains[is_split] / totals[is_split]).mean(axis=0)
+    return np.asarray(shares / shares.sum())
 
 
 def picked_sets(
