@@ -134,6 +134,11 @@ def is_admitted(estimator: type, parameters: dict[str, Any]) -> bool:
     return all(estimator._limits[name].admits(value) for name, value in parameters.items())
 
 
+def admits(estimator: type, parameter: str, value: Any) -> bool:
+    """Whether the estimator has the parameter, and it may be so."""
+    return has(estimator, parameter) and estimator._limits[parameter].admits(value)
+
+
 def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     """The variants that change a parameter of the estimator, each only once."""
     mine: dict[str, dict[str, Any]] = {}
@@ -142,6 +147,8 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
         if "growth" in wanted and not has(estimator, "growth"):
             continue
         if "loss" in wanted and not is_admitted(estimator, parameters):
+            continue
+        if "max_bins" in parameters and not admits(estimator, "max_bins", parameters["max_bins"]):
             continue
         if parameters not in mine.values():
             mine[name] = parameters

@@ -4,7 +4,7 @@ from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights
-from weald.data.sources import as_one_array, numbers_only, refuse_levels
+from weald.data.sources import ColumnTable, as_one_array, numbers_only, refuse_levels
 from weald.data.tables import dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.data.targets import (
     class_rows,
@@ -17,6 +17,7 @@ from weald.data.targets import (
 __all__ = [
     "BinnedTable",
     "ColumnPlan",
+    "ColumnTable",
     "Rows",
     "SortedTable",
     "as_one_array",

@@ -13,6 +13,7 @@ from weald.ensembles.gradient_boosting import (
 )
 from weald.ensembles.greedy import GreedySelection
 from weald.ensembles.member_errors import MemberError
+from weald.ensembles.option_tree import OptionTreeClassifier, OptionTreeRegressor
 from weald.ensembles.random_forest import RandomForestClassifier, RandomForestRegressor
 from weald.ensembles.stacking import StackingClassifier, StackingRegressor
 from weald.ensembles.voting import VotingClassifier, VotingRegressor
@@ -33,6 +34,8 @@ __all__ = [
     "GradientBoostingRegressor",
     "GreedySelection",
     "MemberError",
+    "OptionTreeClassifier",
+    "OptionTreeRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "StackingClassifier",

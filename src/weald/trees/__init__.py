@@ -2,20 +2,38 @@
 
 from weald.trees.forest import Forest, ForestBuilder, picked_sets
 from weald.trees.growing import GrownTree, TreeGrower, TreeLimits, check_search
+from weald.trees.option_forest import (
+    Branch,
+    OptionForest,
+    heads_of,
+    inserted_option,
+    options_at,
+)
+from weald.trees.option_growing import OptionGrower, OptionLimits, OptionTarget
+from weald.trees.option_text import option_tree_text
 from weald.trees.text import tree_text
 from weald.trees.woodland import ForestLimits, ForestRows, OutOfBag, grow_members
 
 __all__ = [
+    "Branch",
     "Forest",
     "ForestBuilder",
     "ForestLimits",
     "ForestRows",
     "GrownTree",
+    "OptionForest",
+    "OptionGrower",
+    "OptionLimits",
+    "OptionTarget",
     "OutOfBag",
     "TreeGrower",
     "TreeLimits",
     "check_search",
     "grow_members",
+    "heads_of",
+    "inserted_option",
+    "option_tree_text",
+    "options_at",
     "picked_sets",
     "tree_text",
 ]
