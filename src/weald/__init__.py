@@ -29,6 +29,7 @@ from weald.ensembles import (
     StackingRegressor,
     VotingClassifier,
     VotingRegressor,
+    distill,
 )
 from weald.version import __version__
 
@@ -60,6 +61,7 @@ __all__ = [
     "__version__",
     "aggregation",
     "datasets",
+    "distill",
     "read",
     "show_config",
     "theory",

@@ -5,7 +5,13 @@ from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights
 from weald.data.sources import ColumnTable, as_one_array, numbers_only, refuse_levels
-from weald.data.tables import dense_blocks, is_plain_table, plan_of, table_for_predict
+from weald.data.tables import (
+    dense_blocks,
+    is_plain_table,
+    plan_of,
+    read_columns,
+    table_for_predict,
+)
 from weald.data.targets import (
     class_rows,
     finite_target,
@@ -13,13 +19,16 @@ from weald.data.targets import (
     readable_target,
     refuse_missing_labels,
 )
+from weald.data.values import Kind, Values
 
 __all__ = [
     "BinnedTable",
     "ColumnPlan",
     "ColumnTable",
+    "Kind",
     "Rows",
     "SortedTable",
+    "Values",
     "as_one_array",
     "bin_rows",
     "checked_weights",
@@ -32,6 +41,7 @@ __all__ = [
     "numbers_only",
     "plan_of",
     "read",
+    "read_columns",
     "readable_target",
     "refuse_levels",
     "refuse_missing_labels",

@@ -1,5 +1,6 @@
 """Trees: how they are grown, and the one model they become."""
 
+from weald.trees.conditions import conditions_of_leaf
 from weald.trees.forest import Forest, ForestBuilder, picked_sets
 from weald.trees.growing import GrownTree, TreeGrower, TreeLimits, check_search
 from weald.trees.option_forest import (
@@ -29,6 +30,7 @@ __all__ = [
     "TreeGrower",
     "TreeLimits",
     "check_search",
+    "conditions_of_leaf",
     "grow_members",
     "heads_of",
     "inserted_option",
