@@ -72,3 +72,14 @@ def test_moments_before_1970_and_far_away() -> None:
     assert day[:3].tolist() == [365, 1, 365] and hour[:3].tolist() == [23, 0, 12]
     assert weekday[:3].tolist() == [2, 0, 4]
     assert np.isnan([part[3] for part in (seconds, year, month, day, weekday, hour)]).all()
+
+
+def test_dictionaries_of_arrow_with_unsigned_indices() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    import narwhals.stable.v1 as nw
+
+    places = arrow.array([1, None, 0], type=arrow.uint32())
+    column = arrow.DictionaryArray.from_arrays(places, ["a", "b"])
+    series = nw.from_native(arrow.chunked_array([column]), series_only=True)
+    codes, values = values_of(series, "Column 'c'").coded()
+    assert codes.tolist() == [1, -1, 0] and values == ["a", "b"]

@@ -43,7 +43,9 @@ def test_types_are_respected() -> None:
             "paid": np.where(rng.random(n) < 0.5, 0.0, rng.exponential(9.0, n) + 1),
             "flag": rng.random(n) < 0.3,
             "city": pd.Categorical(rng.choice(["a", "b", "c"], n), categories=["c", "b", "a"]),
-            "rank": pd.Categorical(rng.choice(["lo", "hi"], n), categories=["lo", "hi"], ordered=True),
+            "rank": pd.Categorical(
+                rng.choice(["lo", "hi"], n), categories=["lo", "hi"], ordered=True
+            ),
             "word": rng.choice(["x", "y"], n).astype(object),
             "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D"),
             "maybe": pd.array(rng.integers(0, 900, n), dtype="Int64"),

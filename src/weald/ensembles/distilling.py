@@ -127,6 +127,7 @@ def distill(
     )
     X, X_val = _rows(X, "X"), None if X_val is None else _rows(X_val, "X_val")
     teacher = Teacher.of(model, X)
+    teacher.answers(take(X, np.arange(1)))  # what it says of wrong columns, it says now
     seed = seed_of(random_state)
     parts = _parts(X, y, X_val, y_val, validation_fraction, seed)
     if n_samples is None:

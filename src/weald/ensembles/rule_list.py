@@ -113,7 +113,8 @@ class RuleList(TreeModel):
         return np.where(fits.any(axis=1), fits.argmax(axis=1), n_rules)
 
     def _scores(self, X: object) -> Floats:
-        return np.asarray(self.answer_[self.rule_of(X)])
+        rule = self.rule_of(X)
+        return np.asarray(self.answer_[rule])
 
     def get_n_rules(self) -> int:
         """Number of answers, that of the rows which fit no rule included."""
@@ -191,7 +192,8 @@ class RuleListClassifier(ClassifierMixin, RuleList):
 
     def predict(self, X: object) -> NDArray[Any]:
         """The most frequent class of the rule that each row fits; ties go to the first."""
-        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+        shares = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
 
     def _leaf_text(self, value: Floats) -> str:
         best = int(np.argmax(value))
