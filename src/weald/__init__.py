@@ -21,6 +21,8 @@ from weald.ensembles import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     MemberError,
+    OptionTreeClassifier,
+    OptionTreeRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     RotationForestClassifier,
@@ -29,6 +31,7 @@ from weald.ensembles import (
     StackingRegressor,
     VotingClassifier,
     VotingRegressor,
+    distill,
 )
 from weald.version import __version__
 
@@ -49,6 +52,8 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "MemberError",
+    "OptionTreeClassifier",
+    "OptionTreeRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RotationForestClassifier",
@@ -60,6 +65,7 @@ __all__ = [
     "__version__",
     "aggregation",
     "datasets",
+    "distill",
     "read",
     "show_config",
     "theory",

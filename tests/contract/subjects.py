@@ -151,6 +151,11 @@ def is_admitted(estimator: type, parameters: dict[str, Any]) -> bool:
     return all(estimator._limits[name].admits(value) for name, value in parameters.items())
 
 
+def admits(estimator: type, parameter: str, value: Any) -> bool:
+    """Whether the estimator has the parameter, and it may be so."""
+    return has(estimator, parameter) and estimator._limits[parameter].admits(value)
+
+
 def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     """The variants that change a parameter of the estimator, each only once."""
     mine: dict[str, dict[str, Any]] = {}

@@ -24,6 +24,8 @@ from weald import (
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    OptionTreeClassifier,
+    OptionTreeRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     RotationForestClassifier,
@@ -180,6 +182,16 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "entropy tree, weighted": lambda p: DecisionTreeClassifier(
         criterion="entropy", max_depth=6, **p
     ).fit(*pima(), (1 + scrambled(768, 5)) / 3),
+    "option tree": lambda p: OptionTreeClassifier(**p).fit(*digits()),
+    "option tree of sets, weighted": lambda p: OptionTreeClassifier(
+        criterion="entropy", voting="hard", max_leaf_nodes=80, option_ratio=0.2, **p
+    ).fit(mixed(), labels(3), (1 + scrambled(N, 5)) / 3),
+    "option tree of numbers": lambda p: OptionTreeRegressor(
+        max_options=3, ccp_alpha=100.0, min_samples_leaf=4, **p
+    ).fit(table(), values(), scrambled(N, 5) % 4),
+    "option tree, a test added": lambda p: (
+        OptionTreeClassifier(max_depth=4, **p).fit(*pima()).add_option(0, 7, 30.0, *pima())
+    ),
     "random forest of numbers": lambda p: RandomForestRegressor(5, random_state=0, **p).fit(
         table(), values()
     ),
