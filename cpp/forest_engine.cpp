@@ -49,10 +49,10 @@ void ForestEngine::start() {
                                                 : -std::numeric_limits<double>::infinity();
   limits_.min_child_weight = forest_.min_weight_share * weight * (1.0 - 1e-12);
   choose_scan();
-  std::visit([&](auto& scan) { scan.start(sapling_, limits_, table_->n_rows()); }, scan_);
+  std::visit([&](auto& scan) { scan.start(channels, limits_, table_->n_rows()); }, scan_);
 
   draws_.clear();
-  draws_.emplace_back(forest_.seed, channels.target().member, Purpose::columns);
+  draws_.push_back(root_draws());
   for (std::size_t c = 0; c < order_.size(); ++c) order_[c] = static_cast<int>(c);
   if (forest_.columns_of_tree) draw_columns_of_tree(draws_[0]);
 }
@@ -94,45 +94,56 @@ void ForestEngine::search(const Siblings& siblings) {
     draws_.push_back(draws_[siblings.parent].child(false));
     draws_.push_back(draws_[siblings.parent].child(true));
   }
-  std::visit(
-      [&](auto& scan) {
-        if (siblings.wants_left) search_node(scan, siblings.left);
-        if (siblings.wants_right) search_node(scan, siblings.right);
-      },
-      scan_);
+  if (siblings.wants_left) search_node(siblings.left);
+  if (siblings.wants_right) search_node(siblings.right);
+}
+
+void ForestEngine::search_node(int node) {
+  Node& one = sapling_.nodes[node];
+  if (!find(one.begin, one.end, sapling_.totals_of(node), draws_[node])) return;
+  one.split = split_;
+  one.left_totals = best_left_;
+}
+
+Draws ForestEngine::root_draws() const {
+  return {forest_.seed, sapling_.channels.target().member, Purpose::columns};
+}
+
+bool ForestEngine::find(std::int64_t begin, std::int64_t end, const std::int64_t* totals,
+                        const Draws& draws) {
+  const Rows rows{sapling_.rows.at(begin), end - begin};
+  return std::visit([&](auto& scan) { return find_by(scan, rows, totals, draws); }, scan_);
 }
 
 // Columns are drawn one after another; more than max_features only as long as none can be cut.
 template <class Scan>
-void ForestEngine::search_node(Scan& scan, int node) {
-  const Rows rows{sapling_.rows_of(node), sapling_.nodes[node].n_rows()};
-  scan.load(node);
+bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* totals,
+                           const Draws& draws) {
+  scan.load(rows.rows, rows.n, totals);
   best_ = {};
   const auto n = static_cast<int>(order_.size());
   if (forest_.columns_of_tree) {
     for (int j = 0; j < forest_.max_features && !best_.is_perfect; ++j)
-      try_column(scan, order_[j], rows, draws_[node]);
+      try_column(scan, order_[j], rows, draws);
   } else {
     swaps_.clear();
     for (int j = 0; j < n && (j < forest_.max_features || best_.column < 0); ++j) {
-      const int k = j + static_cast<int>(draws_[node].below(j, n - j));
+      const int k = j + static_cast<int>(draws.below(j, n - j));
       std::swap(order_[j], order_[k]);
       swaps_.push_back(k);
-      try_column(scan, order_[j], rows, draws_[node]);
+      try_column(scan, order_[j], rows, draws);
       if (best_.is_perfect) break;
     }
     for (int j = static_cast<int>(swaps_.size()); j-- > 0;) std::swap(order_[j], order_[swaps_[j]]);
   }
-  if (best_.column < 0) return;
+  if (best_.column < 0) return false;
   scan.write(best_left_);
-  const std::int64_t* const totals = sapling_.totals_of(node);
   const Channels& channels = sapling_.channels;
-  if (criterion_ == Entropy::name)
-    settle(node, SplitJudge<Entropy>(channels, limits_, totals));
-  else if (channels.cell_size() == 3 && channels.n_channels() == 2)
-    settle(node, SplitJudge<Variance, 3>(channels, limits_, totals));
-  else
-    settle(node, SplitJudge<Variance>(channels, limits_, totals));
+  if (criterion_ == Entropy::name) return settle(SplitJudge<Entropy>(channels, limits_, totals));
+  if (channels.cell_size() == 2) return settle(SplitJudge<Variance, 2>(channels, limits_, totals));
+  if (channels.cell_size() == 3 && channels.n_channels() == 2)
+    return settle(SplitJudge<Variance, 3>(channels, limits_, totals));
+  return settle(SplitJudge<Variance>(channels, limits_, totals));
 }
 
 template <class Scan>
@@ -142,7 +153,8 @@ void ForestEngine::try_column(Scan& scan, int column, const Rows& rows, const Dr
     const Code* const codes = table_->codes_of(column);
     return try_bins(scan, column, rows, [=](std::int64_t i) { return codes[rows.rows[i]]; });
   }
-  if (table_->every_rank_is_a_bin(column) && rows.n * rows_per_bin >= table_->n_bins(column)) {
+  if (table_->every_rank_is_a_bin(column) &&
+      rows.n * rows_per_bin >= std::int64_t{table_->n_bins(column)} * scan.cell_width()) {
     const Rank* const ranks = table_->ranks() + column;
     const std::int64_t stride = table_->stride();
     return try_bins(scan, column, rows,
@@ -288,8 +300,8 @@ ForestEngine::Span ForestEngine::span_by_codes(int column, const Rows& rows) con
   return span;
 }
 
-// A cut uniform between the least and the largest value present: the last rank on its left, and
-// itself.
+// A cut uniform between the least and the largest value present: the last rank on its left (of two
+// rows simply the lower one's), and itself.
 std::pair<int, double> ForestEngine::draw_cut(int column, const Span& span,
                                               const Draws& draws) const {
   const double low = table_->low(column, static_cast<int>(span.least));
@@ -298,11 +310,9 @@ std::pair<int, double> ForestEngine::draw_cut(int column, const Span& span,
   // Halves first: the difference of two floats may be infinite.
   const double drawn = 2.0 * (low / 2 + u * (high / 2 - low / 2));
   double threshold = std::isfinite(drawn) && drawn >= low && drawn < high ? drawn : low;
-  int below = static_cast<int>(span.least), above = static_cast<int>(span.most);
-  while (above - below > 1) {  // low(below) <= threshold
-    const int middle = (below + above) / 2;
-    (table_->low(column, middle) <= threshold ? below : above) = middle;
-  }
+  int below = static_cast<int>(span.least);
+  if (span.n_present > 2)
+    below = table_->search(column, below, static_cast<int>(span.most), threshold);
   return {below, std::max(threshold, table_->high(column, below))};
 }
 
@@ -334,8 +344,9 @@ void ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const Dra
         scan.add_if(left, keys_[i] & payload_mask,
                     static_cast<int>(keys_[i] >> payload_bits) <= cut);
       for (std::int64_t i = span.n_present; missing_left && i < rows.n; ++i)
-        scan.add(left, keys_[i] & payload_mask);
+        scan.add_if(left, keys_[i] & payload_mask, true);
     }
+    scan.finish(left);
     if (scan.beats(left, best_.bar))
       take(scan, left, column, cut, 0, missing_left, has_missing, threshold);
   }
@@ -343,20 +354,22 @@ void ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const Dra
 
 // The gain comes from the integer sums by the criterion itself.
 template <class Judge>
-void ForestEngine::settle(int node, Judge&& judge) {
-  auto& left = best_left_;
+bool ForestEngine::settle(Judge&& judge) {
   const auto size = static_cast<std::size_t>(sapling_.channels.cell_size());
-  if (left.size() != size) throw std::logic_error("a scan wrote a cell of another size");
-  const auto judged = judge.judge(left.data());
-  if (!judged.is_admitted || !judge.is_worth(judged.gain, judged.children)) return;
-  Split split{judged.gain, best_.column, best_.rank, best_.missing_left};
+  if (best_left_.size() != size) throw std::logic_error("a scan wrote a cell of another size");
+  const auto judged = judge.judge(best_left_.data());
+  if (!judged.is_admitted || !judge.is_worth(judged.gain, judged.children)) return false;
+  split_.gain = judged.gain;
+  split_.column = best_.column;
+  split_.bin = best_.rank;
+  split_.missing_left = best_.missing_left;
   if (best_.rank == all_values)
-    split.threshold = std::numeric_limits<double>::infinity();
+    split_.threshold = std::numeric_limits<double>::infinity();
   else
-    split.threshold = forest_.random_cuts ? best_.threshold
-                                          : table_->threshold(best_.column, best_.rank, best_.next);
-  sapling_.nodes[node].split = split;
-  sapling_.nodes[node].left_totals = left;
+    split_.threshold = forest_.random_cuts
+                           ? best_.threshold
+                           : table_->threshold(best_.column, best_.rank, best_.next);
+  return true;
 }
 
 std::vector<int> ForestEngine::search_level(const std::vector<int>&) {
@@ -367,48 +380,60 @@ std::vector<int> ForestEngine::search_level(const std::vector<int>&) {
 
 std::int64_t ForestEngine::send_rows(int node, bool) {
   const Node& parent = sapling_.nodes[node];
-  const int column = parent.split.column, rank = parent.split.bin;
+  return send(parent.begin, parent.end, parent.split);
+}
+
+std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Split& split) {
+  const int column = split.column, rank = split.bin;
   const Rank* const ranks = table_->ranks() + column;
   const std::int64_t stride = table_->stride();
   // Without sign: a missing value is rank 0, and far to the right if it does not go left.
-  const std::uint32_t offset = parent.split.missing_left ? 0 : 1;
-  if (parent.n_rows() >= large_node) {
+  const std::uint32_t offset = split.missing_left ? 0 : 1;
+  if (end - begin >= large_node) {
     const int bin = rank == all_values ? max_value_bins : table_->bin_of(column, rank);
     if (rank == all_values || rank == table_->last_rank(column, bin)) {
       const Code* const codes = table_->codes_of(column);
       const auto limit = static_cast<std::uint32_t>(bin) - offset;
-      return sapling_.rows.split_by(parent.begin, parent.end, [=](Row row) {
+      return sapling_.rows.split_by(begin, end, [=](Row row) {
         return static_cast<std::uint32_t>(codes[row]) - offset <= limit;
       });
     }
   }
   const auto limit = static_cast<std::uint32_t>(rank) - offset;
-  return sapling_.rows.split_by(parent.begin, parent.end, [=](Row row) {
+  return sapling_.rows.split_by(begin, end, [=](Row row) {
     return static_cast<std::uint32_t>(ranks[row * stride]) - offset <= limit;
   });
 }
 
-// The tree's nodes are those of the sapling in pre-order. Ranks are compared, not values: up to the
-// last one that lies below the threshold, which a node's own rows need not have.
+// Ranks are compared, not values: up to the last one that lies below the threshold, which a node's
+// own rows need not have.
+std::uint32_t ForestEngine::limit_of(const Split& split) const {
+  if (!split.found() || split.bin == all_values) return static_cast<std::uint32_t>(split.bin);
+  return static_cast<std::uint32_t>(table_->last_up_to(split.column, split.bin, split.threshold));
+}
+
+// The tree's nodes are those of the sapling in pre-order.
 void ForestEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const {
-  std::vector<std::uint32_t> limit;
+  std::vector<std::uint32_t> limits;
   std::vector<int> stack{0};
   while (!stack.empty()) {
     const Node& node = sapling_.nodes[stack.back()];
     stack.pop_back();
-    limit.push_back(static_cast<std::uint32_t>(node.split.bin));
+    limits.push_back(node.left < 0 ? 0 : limit_of(node.split));
     if (node.left < 0) continue;
-    if (node.split.bin != all_values)
-      limit.back() = static_cast<std::uint32_t>(
-          table_->last_up_to(node.split.column, node.split.bin, node.split.threshold));
     stack.push_back(node.right);
     stack.push_back(node.left);
   }
+  send_unseen_rows(tree, limits, leaf_of_row);
+}
+
+void ForestEngine::send_unseen_rows(const Tree& tree, const std::vector<std::uint32_t>& limits,
+                                    std::int32_t* leaf_of_row) const {
   walk_unseen_rows(tree, sapling_.channels.target().copies, table_->n_rows(), 1, leaf_of_row,
                    [&](Row row, std::int32_t node) {
                      const std::uint32_t offset = tree.missing_left[node] ? 0 : 1;
                      const std::uint32_t rank = table_->rank(row, tree.feature[node]);
-                     return rank - offset <= limit[node] - offset;
+                     return rank - offset <= limits[node] - offset;
                    });
 }
 

@@ -39,6 +39,19 @@ class ForestEngine : public SplitEngine {
   std::vector<int> search_level(const std::vector<int>& nodes) override;
   void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const override;
 
+  // The same for whoever keeps nodes himself. `find` looks for the best split of the rows at
+  // [begin, end), whose integer sums are `totals`, by the draws of the node; `found` then is what
+  // it is and `left_sums` what it sends left. `send` tells where the right rows begin.
+  bool find(std::int64_t begin, std::int64_t end, const std::int64_t* totals, const Draws& draws);
+  const Split& found() const { return split_; }
+  const std::vector<std::int64_t>& left_sums() const { return best_left_; }
+  std::int64_t send(std::int64_t begin, std::int64_t end, const Split& split);
+  Draws root_draws() const;
+  // Ranks up to `limits[node]` go left; of a tree whose nodes were split by these splits' ranks.
+  void send_unseen_rows(const Tree& tree, const std::vector<std::uint32_t>& limits,
+                        std::int32_t* leaf_of_row) const;
+  std::uint32_t limit_of(const Split& split) const;
+
  private:
   // The best cut so far: values up to `rank` go left, the next one in the node is `next`.
   struct Best {
@@ -61,8 +74,9 @@ class ForestEngine : public SplitEngine {
   };
 
   void choose_scan();
+  void search_node(int node);
   template <class Scan>
-  void search_node(Scan& scan, int node);
+  bool find_by(Scan& scan, const Rows& rows, const std::int64_t* totals, const Draws& draws);
   template <class Scan>
   void try_column(Scan& scan, int column, const Rows& rows, const Draws& draws);
   template <class Scan, class CodeOf>
@@ -82,7 +96,7 @@ class ForestEngine : public SplitEngine {
   void take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
             bool missing_left, bool has_missing, double threshold = 0.0);
   template <class Judge>
-  void settle(int node, Judge&& judge);
+  bool settle(Judge&& judge);
   void draw_columns_of_tree(const Draws& draws);
 
   std::shared_ptr<const RankedTable> table_;
@@ -98,6 +112,7 @@ class ForestEngine : public SplitEngine {
   std::vector<int> order_;    // all columns; those drawn come to the front
   std::vector<int> swaps_;    // to put them back
   Best best_;
+  Split split_;
   std::vector<std::int64_t> best_left_;
   std::vector<std::uint32_t> keys_, spare_;  // rank and payload of each row of a small node
   KeySorter sorter_;

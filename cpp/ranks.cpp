@@ -90,8 +90,10 @@ struct RankedTable::Ranker {
     if (static_cast<int>(masses.size()) > max_value_bins) {
       column.bin_of.push_back(0);
       column.last_of.push_back(0);
+      column.end_of.push_back(0.0);
       for (const std::int64_t end : groups_by_mass(masses, max_value_bins)) {
         column.last_of.push_back(static_cast<Rank>(end + 1));
+        column.end_of.push_back(column.low[end + 1]);
         column.bin_of.resize(static_cast<std::size_t>(end) + 2,
                              static_cast<Code>(column.last_of.size() - 1));
       }
@@ -151,6 +153,35 @@ int RankedTable::last_up_to(int column, int rank, double threshold) const {
   }
   const auto end = low.begin() + std::min(n, rank + step);
   return static_cast<int>(std::upper_bound(low.begin() + rank, end, threshold) - low.begin()) - 1;
+}
+
+int RankedTable::search(int column, int below, int above, double threshold) const {
+  const Column& one = columns_[column];
+  if (!one.bin_of.empty()) {
+    int first = one.bin_of[below], last = one.bin_of[above];
+    while (first < last) {  // the first bin whose last rank begins above the threshold
+      const int middle = (first + last) / 2;
+      if (one.end_of[middle] > threshold)
+        last = middle;
+      else
+        first = middle + 1;
+    }
+    above = std::min<int>(above, one.last_of[first]);
+    below = std::max<int>(below, one.last_of[first - 1]);
+  }
+  for (int guess = 0; guess < 3 && above - below > 8; ++guess) {
+    const double from = one.low[below], to = one.low[above];
+    const double share = (threshold - from) / (to - from);
+    if (!(share >= 0.0 && share < 1.0)) break;  // infinite ends
+    const int at = below + 1 + static_cast<int>(share * (above - below - 2));
+    (one.low[at] <= threshold ? below : above) = at;
+    if (above - below > 2 && one.low[below + 1] > threshold) return below;
+  }
+  while (above - below > 1) {
+    const int middle = (below + above) / 2;
+    (one.low[middle] <= threshold ? below : above) = middle;
+  }
+  return below;
 }
 
 }  // namespace weald

@@ -43,6 +43,9 @@ class RankedTable {
   double threshold(int column, int rank, int next) const;
   // The last rank, from `rank` on, that begins at most at the threshold.
   int last_up_to(int column, int rank, double threshold) const;
+  // The same, between two ranks of which the first begins at most at the threshold and the second
+  // above it: by bins, then where it should be if values lay evenly, so that little is read.
+  int search(int column, int below, int above, double threshold) const;
 
   // Bins of ranks, and the last rank of each; of at most 255 ranks every one is a bin.
   int n_bins(int column) const {
@@ -62,6 +65,7 @@ class RankedTable {
     std::vector<double> low{0.0}, high;  // [rank]; no high: one value a rank
     std::vector<Code> bin_of;            // [rank]
     std::vector<Rank> last_of;           // [bin]
+    std::vector<double> end_of;          // [bin] where its last rank begins
   };
   template <class T>
   struct Ranker;

@@ -151,6 +151,20 @@ class Forest:
             first_word=np.append(self.first_word, self.first_word[-1] + other.first_word[1:]),
         )
 
+    def scaled(self, target_exponent: int, weight_exponent: int) -> "Forest":
+        """The same trees; what they answer and weigh is multiplied by 2 to these exponents."""
+        forest = self
+        if target_exponent:
+            forest = replace(
+                forest,
+                value=np.ldexp(self.value, target_exponent),
+                base_score=np.ldexp(self.base_score, target_exponent),
+            )
+        if weight_exponent:
+            with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
+                forest = replace(forest, weight=np.ldexp(self.weight, weight_exponent))
+        return forest
+
     def importance_of_columns(self) -> Floats:
         """Share of each column in the gain of a tree's splits, as a mean over the trees.
 
