@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 namespace weald {
@@ -35,7 +34,10 @@ ForestEngine::ForestEngine(std::shared_ptr<const RankedTable> table, const Fores
       sapling_(sapling),
       order_(static_cast<std::size_t>(table_->n_columns())),
       keys_(large_node + KeySorter::slack),
-      spare_(large_node + KeySorter::slack) {
+      spare_(large_node + KeySorter::slack),
+      values_(large_node) {
+  if (forest.random_cuts != table_->keeps_values())
+    throw std::invalid_argument("drawn cuts need a table of values, others one of ranks");
   if (forest.max_features < 1 || forest.max_features > table_->n_columns())
     throw std::invalid_argument("max_features must be between 1 and the number of columns");
   if (criterion == Newton::name) throw std::invalid_argument("forests know no newton criterion");
@@ -148,7 +150,10 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
 
 template <class Scan>
 void ForestEngine::try_column(Scan& scan, int column, const Rows& rows, const Draws& draws) {
-  if (forest_.random_cuts) return try_drawn(scan, column, rows, draws);
+  if (forest_.random_cuts)
+    return table_->with_values([&](const auto* values) {
+      try_drawn(scan, column, rows, values + column, draws);
+    });
   if (rows.n >= large_node) {
     const Code* const codes = table_->codes_of(column);
     return try_bins(scan, column, rows, [=](std::int64_t i) { return codes[rows.rows[i]]; });
@@ -276,8 +281,25 @@ void ForestEngine::try_cuts(Scan& scan, int column, const std::uint32_t* missing
 
 // ---- drawn cuts ----
 
-// Of a large node only the rows of the outermost bins are asked for their ranks.
-ForestEngine::Span ForestEngine::span_by_codes(int column, const Rows& rows) const {
+template <class T>
+ForestEngine::Range ForestEngine::range_of(int column, const Rows& rows, const T* values) {
+  if (rows.n >= large_node) return range_of_large(column, rows, values);
+  const std::int64_t stride = table_->stride();
+  Range range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 0};
+  for (std::int64_t i = 0; i < rows.n; ++i) {
+    const auto x = static_cast<double>(values[rows.rows[i] * stride]);
+    values_[i] = x;
+    range.n_present += x == x;
+    range.least = x < range.least ? x : range.least;
+    range.most = x > range.most ? x : range.most;
+  }
+  return range;
+}
+
+// Of a large node only the rows of the outermost bins are asked for their values.
+template <class T>
+ForestEngine::Range ForestEngine::range_of_large(int column, const Rows& rows,
+                                                 const T* values) const {
   const Code* const codes = table_->codes_of(column);
   std::uint32_t least = max_value_bins + 1, most = 0;
   std::int64_t n_missing = 0;
@@ -288,67 +310,59 @@ ForestEngine::Span ForestEngine::span_by_codes(int column, const Rows& rows) con
     least = std::min(least, code - 1);  // a missing one becomes the largest
   }
   ++least;
-  if (most == 0) return {0, 0, 0};
-  Span span{most_ranks, 0, rows.n - n_missing};
-  for (std::int64_t i = 0; i < rows.n; ++i) {
+  Range range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+              rows.n - n_missing};
+  for (std::int64_t i = 0; most > 0 && i < rows.n; ++i) {
     const std::uint32_t code = codes[rows.rows[i]];
     if (code != least && code != most) continue;
-    const std::uint32_t rank = table_->rank(rows.rows[i], column);
-    span.least = std::min(span.least, rank);
-    span.most = std::max(span.most, rank);
+    const auto x = static_cast<double>(values[rows.rows[i] * table_->stride()]);
+    range.least = std::min(range.least, x);
+    range.most = std::max(range.most, x);
   }
-  return span;
+  return range;
 }
 
-// A cut uniform between the least and the largest value present: the last rank on its left (of two
-// rows simply the lower one's), and itself.
-std::pair<int, double> ForestEngine::draw_cut(int column, const Span& span,
-                                              const Draws& draws) const {
-  const double low = table_->low(column, static_cast<int>(span.least));
-  const double high = table_->high(column, static_cast<int>(span.most));
+// A cut uniform between the least and the largest value present.
+double ForestEngine::draw_cut(int column, const Range& range, const Draws& draws) const {
+  const double low = range.least, high = range.most;
   const double u = draws.unit((std::uint64_t{1} << 40) + static_cast<std::uint64_t>(column));
   // Halves first: the difference of two floats may be infinite.
   const double drawn = 2.0 * (low / 2 + u * (high / 2 - low / 2));
-  double threshold = std::isfinite(drawn) && drawn >= low && drawn < high ? drawn : low;
-  int below = static_cast<int>(span.least);
-  if (span.n_present > 2)
-    below = table_->search(column, below, static_cast<int>(span.most), threshold);
-  return {below, std::max(threshold, table_->high(column, below))};
+  return std::isfinite(drawn) && drawn >= low && drawn < high ? drawn : low;
 }
 
 // One cut; missing values are tried on both sides of it.
-template <class Scan>
-void ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const Draws& draws) {
-  const bool is_large = rows.n >= large_node;
-  const Span span = is_large ? span_by_codes(column, rows) : gather(scan, column, rows);
-  const bool has_missing = span.n_present < rows.n;
-  if (span.n_present == 0 || (span.least == span.most && !has_missing)) return;
-  int cut = all_values;
-  double threshold = std::numeric_limits<double>::infinity();
-  if (span.least < span.most) std::tie(cut, threshold) = draw_cut(column, span, draws);
+template <class Scan, class T>
+void ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const T* values,
+                             const Draws& draws) {
+  const Range range = range_of(column, rows, values);
+  const bool has_missing = range.n_present < rows.n, is_constant = !(range.least < range.most);
+  if (range.n_present == 0 || (is_constant && !has_missing)) return;
+  const double cut =
+      is_constant ? std::numeric_limits<double>::infinity() : draw_cut(column, range, draws);
   for (const bool missing_left : {false, true}) {
-    if (missing_left && (!has_missing || cut == all_values)) break;
+    if (missing_left && (!has_missing || is_constant)) break;
     auto left = scan.nothing();
-    if (is_large) {
+    if (rows.n >= large_node) {
       const Code* const codes = table_->codes_of(column);
-      const int bin = cut == all_values ? max_value_bins : table_->bin_of(column, cut);
-      const bool ends = cut == all_values || cut == table_->last_rank(column, bin);
+      const int bin = table_->bin_around(column, cut);
       for (std::int64_t i = 0; i < rows.n; ++i) {
         const int code = codes[rows.rows[i]];
-        bool is_left = code < bin || (code == bin && ends);
-        if (code == bin && !ends) is_left = table_->rank(rows.rows[i], column) <= cut;
-        scan.add_if(left, scan.payload(i), code == 0 ? missing_left : is_left);
+        bool is_left = code == 0 ? missing_left : code < bin;
+        if (code == bin)
+          is_left = static_cast<double>(values[rows.rows[i] * table_->stride()]) <= cut;
+        scan.add_if(left, scan.payload(i), is_left);
       }
+    } else if (missing_left) {
+      for (std::int64_t i = 0; i < rows.n; ++i)
+        scan.add_if(left, scan.payload(i), !(values_[i] > cut));
     } else {
-      for (std::int64_t i = 0; i < span.n_present; ++i)
-        scan.add_if(left, keys_[i] & payload_mask,
-                    static_cast<int>(keys_[i] >> payload_bits) <= cut);
-      for (std::int64_t i = span.n_present; missing_left && i < rows.n; ++i)
-        scan.add_if(left, keys_[i] & payload_mask, true);
+      for (std::int64_t i = 0; i < rows.n; ++i)
+        scan.add_if(left, scan.payload(i), values_[i] <= cut);
     }
     scan.finish(left);
     if (scan.beats(left, best_.bar))
-      take(scan, left, column, cut, 0, missing_left, has_missing, threshold);
+      take(scan, left, column, is_constant ? all_values : 0, 0, missing_left, has_missing, cut);
   }
 }
 
@@ -385,6 +399,15 @@ std::int64_t ForestEngine::send_rows(int node, bool) {
 
 std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Split& split) {
   const int column = split.column, rank = split.bin;
+  if (forest_.random_cuts)
+    return table_->with_values([&](const auto* values) {
+      const auto* const of_column = values + column;
+      return sapling_.rows.split_by(
+          begin, end, [=, stride = table_->stride(), cut = split.threshold](Row row) {
+            const auto x = static_cast<double>(of_column[row * stride]);
+            return x <= cut || (split.missing_left && x != x);
+          });
+    });
   const Rank* const ranks = table_->ranks() + column;
   const std::int64_t stride = table_->stride();
   // Without sign: a missing value is rank 0, and far to the right if it does not go left.
@@ -408,7 +431,7 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Spli
 // Ranks are compared, not values: up to the last one that lies below the threshold, which a node's
 // own rows need not have.
 std::uint32_t ForestEngine::limit_of(const Split& split) const {
-  if (!split.found() || split.bin == all_values) return static_cast<std::uint32_t>(split.bin);
+  if (forest_.random_cuts || split.bin == all_values) return static_cast<std::uint32_t>(split.bin);
   return static_cast<std::uint32_t>(table_->last_up_to(split.column, split.bin, split.threshold));
 }
 
@@ -429,7 +452,17 @@ void ForestEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row)
 
 void ForestEngine::send_unseen_rows(const Tree& tree, const std::vector<std::uint32_t>& limits,
                                     std::int32_t* leaf_of_row) const {
-  walk_unseen_rows(tree, sapling_.channels.target().copies, table_->n_rows(), 1, leaf_of_row,
+  const std::int64_t* const copies = sapling_.channels.target().copies;
+  if (forest_.random_cuts)
+    return table_->with_values([&](const auto* values) {
+      walk_unseen_rows(tree, copies, table_->n_rows(), 1, leaf_of_row,
+                       [&](Row row, std::int32_t node) {
+                         const auto x = static_cast<double>(
+                             values[row * table_->stride() + tree.feature[node]]);
+                         return x == x ? x <= tree.threshold[node] : tree.missing_left[node] != 0;
+                       });
+    });
+  walk_unseen_rows(tree, copies, table_->n_rows(), 1, leaf_of_row,
                    [&](Row row, std::int32_t node) {
                      const std::uint32_t offset = tree.missing_left[node] ? 0 : 1;
                      const std::uint32_t rank = table_->rank(row, tree.feature[node]);

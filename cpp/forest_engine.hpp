@@ -47,9 +47,10 @@ class ForestEngine : public SplitEngine {
   const std::vector<std::int64_t>& left_sums() const { return best_left_; }
   std::int64_t send(std::int64_t begin, std::int64_t end, const Split& split);
   Draws root_draws() const;
-  // Ranks up to `limits[node]` go left; of a tree whose nodes were split by these splits' ranks.
+  // Sends the rows of no copies down a tree whose splits have these limits.
   void send_unseen_rows(const Tree& tree, const std::vector<std::uint32_t>& limits,
                         std::int32_t* leaf_of_row) const;
+  // The last rank that goes left; of drawn cuts, which are compared with values, nothing.
   std::uint32_t limit_of(const Split& split) const;
 
  private:
@@ -73,6 +74,12 @@ class ForestEngine : public SplitEngine {
     std::int64_t n_present;
   };
 
+  // Or which values.
+  struct Range {
+    double least, most;
+    std::int64_t n_present;
+  };
+
   void choose_scan();
   void search_node(int node);
   template <class Scan>
@@ -87,11 +94,14 @@ class ForestEngine : public SplitEngine {
   void try_cuts(Scan& scan, int column, const std::uint32_t* keys, std::int64_t n_missing,
                 const std::uint32_t* sorted, std::int64_t n);
   template <class Scan>
-  void try_drawn(Scan& scan, int column, const Rows& rows, const Draws& draws);
-  template <class Scan>
   Span gather(const Scan& scan, int column, const Rows& rows);
-  Span span_by_codes(int column, const Rows& rows) const;
-  std::pair<int, double> draw_cut(int column, const Span& span, const Draws& draws) const;
+  template <class Scan, class T>
+  void try_drawn(Scan& scan, int column, const Rows& rows, const T* values, const Draws& draws);
+  template <class T>
+  Range range_of(int column, const Rows& rows, const T* values);
+  template <class T>
+  Range range_of_large(int column, const Rows& rows, const T* values) const;
+  double draw_cut(int column, const Range& range, const Draws& draws) const;
   template <class Scan>
   void take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
             bool missing_left, bool has_missing, double threshold = 0.0);
@@ -116,6 +126,7 @@ class ForestEngine : public SplitEngine {
   std::vector<std::int64_t> best_left_;
   std::vector<std::uint32_t> keys_, spare_;  // rank and payload of each row of a small node
   KeySorter sorter_;
+  std::vector<double> values_;  // of a small node, for drawn cuts
 };
 
 }  // namespace weald

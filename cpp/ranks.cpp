@@ -1,6 +1,7 @@
 #include "ranks.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "binning.hpp"
 #include "parallel.hpp"
@@ -90,10 +91,8 @@ struct RankedTable::Ranker {
     if (static_cast<int>(masses.size()) > max_value_bins) {
       column.bin_of.push_back(0);
       column.last_of.push_back(0);
-      column.end_of.push_back(0.0);
       for (const std::int64_t end : groups_by_mass(masses, max_value_bins)) {
         column.last_of.push_back(static_cast<Rank>(end + 1));
-        column.end_of.push_back(column.low[end + 1]);
         column.bin_of.resize(static_cast<std::size_t>(end) + 2,
                              static_cast<Code>(column.last_of.size() - 1));
       }
@@ -104,13 +103,21 @@ struct RankedTable::Ranker {
 
 template <class T>
 RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
-                         const std::int64_t* mass, int n_threads)
+                         const std::int64_t* mass, int n_threads, bool keeps_values)
     : n_rows_(n_rows),
       stride_(Codes::tile_width(table.n_columns, 0)),
       columns_(static_cast<std::size_t>(table.n_columns)) {
   constexpr std::int64_t group = 32, block = 1024;  // columns and rows that are turned at a time
   if (table.n_columns >= tile) stride_ = table.n_columns;
-  ranks_.resize(static_cast<std::size_t>(n_rows * stride_));
+  const auto size = static_cast<std::size_t>(n_rows * stride_);
+  if (keeps_values) {
+    if constexpr (std::is_same_v<T, float>)
+      copy_rows(table, index, floats_, n_threads);
+    else
+      copy_rows(table, index, doubles_, n_threads);
+  } else {
+    ranks_.resize(size);
+  }
   codes_.resize(static_cast<std::size_t>(n_rows * table.n_columns));
   std::vector<Ranker<T>> rankers(static_cast<std::size_t>(n_threads));
   LargeVector<Rank> turned(static_cast<std::size_t>(std::min(group, table.n_columns) * n_rows));
@@ -126,6 +133,7 @@ RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::
       for (std::int64_t row = 0; row < n_rows_; ++row)
         codes[row] = bin_of ? bin_of[ranks[row]] : static_cast<Code>(ranks[row]);
     });
+    if (keeps_values) continue;
     parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
       const std::int64_t end = std::min(n_rows_, (b + 1) * block);
       for (std::int64_t row = b * block; row < end; ++row)
@@ -135,9 +143,22 @@ RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::
   }
 }
 template RankedTable::RankedTable(const Table<float>&, const std::int64_t*, std::int64_t,
-                                  const std::int64_t*, int);
+                                  const std::int64_t*, int, bool);
 template RankedTable::RankedTable(const Table<double>&, const std::int64_t*, std::int64_t,
-                                  const std::int64_t*, int);
+                                  const std::int64_t*, int, bool);
+
+template <class T>
+void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index, LargeVector<T>& values,
+                            int n_threads) const {
+  constexpr std::int64_t block = 1024;
+  values.resize(static_cast<std::size_t>(n_rows_ * stride_));
+  parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
+    const std::int64_t end = std::min(n_rows_, (b + 1) * block);
+    for (std::int64_t row = b * block; row < end; ++row)
+      for (std::int64_t c = 0; c < table.n_columns; ++c)
+        values[row * stride_ + c] = table.at(index ? index[row] : row, c);
+  });
+}
 
 double RankedTable::threshold(int column, int rank, int next) const {
   return cut_between(high(column, rank), low(column, next));
@@ -155,33 +176,16 @@ int RankedTable::last_up_to(int column, int rank, double threshold) const {
   return static_cast<int>(std::upper_bound(low.begin() + rank, end, threshold) - low.begin()) - 1;
 }
 
-int RankedTable::search(int column, int below, int above, double threshold) const {
-  const Column& one = columns_[column];
-  if (!one.bin_of.empty()) {
-    int first = one.bin_of[below], last = one.bin_of[above];
-    while (first < last) {  // the first bin whose last rank begins above the threshold
-      const int middle = (first + last) / 2;
-      if (one.end_of[middle] > threshold)
-        last = middle;
-      else
-        first = middle + 1;
-    }
-    above = std::min<int>(above, one.last_of[first]);
-    below = std::max<int>(below, one.last_of[first - 1]);
+int RankedTable::bin_around(int column, double threshold) const {
+  int first = 1, last = n_bins(column);
+  while (first < last) {
+    const int middle = (first + last) / 2;
+    if (high(column, last_rank(column, middle)) > threshold)
+      last = middle;
+    else
+      first = middle + 1;
   }
-  for (int guess = 0; guess < 3 && above - below > 8; ++guess) {
-    const double from = one.low[below], to = one.low[above];
-    const double share = (threshold - from) / (to - from);
-    if (!(share >= 0.0 && share < 1.0)) break;  // infinite ends
-    const int at = below + 1 + static_cast<int>(share * (above - below - 2));
-    (one.low[at] <= threshold ? below : above) = at;
-    if (above - below > 2 && one.low[below + 1] > threshold) return below;
-  }
-  while (above - below > 1) {
-    const int middle = (below + above) / 2;
-    (one.low[middle] <= threshold ? below : above) = middle;
-  }
-  return below;
+  return first;
 }
 
 }  // namespace weald

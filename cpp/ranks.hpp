@@ -19,15 +19,22 @@ constexpr int most_ranks = 65535;
 // row.
 class RankedTable {
  public:
-  // Row i is row index[i] of the table (null: row i); `mass` counts each (null: 1 each).
+  // Row i is row index[i] of the table (null: row i); `mass` counts each (null: 1 each). With
+  // `keeps_values` the values themselves lie row by row, for cuts drawn between them, and no ranks.
   template <class T>
   RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
-              const std::int64_t* mass, int n_threads);
+              const std::int64_t* mass, int n_threads, bool keeps_values = false);
 
   std::int64_t n_rows() const { return n_rows_; }
   int n_columns() const { return static_cast<int>(columns_.size()); }
   // The ranks of row r are at ranks() + r * stride(); the bins of a column at codes_of(column).
   const Rank* ranks() const { return ranks_.data(); }
+  bool keeps_values() const { return ranks_.empty(); }
+  // Calls visit(values) with the values of row r at values + r * stride().
+  template <class Visit>
+  auto with_values(Visit&& visit) const {
+    return floats_.empty() ? visit(doubles_.data()) : visit(floats_.data());
+  }
   std::int64_t stride() const { return stride_; }
   Rank rank(Row row, int column) const { return ranks_[row * stride_ + column]; }
   const Code* codes_of(int column) const { return codes_.data() + column * n_rows_; }
@@ -43,9 +50,8 @@ class RankedTable {
   double threshold(int column, int rank, int next) const;
   // The last rank, from `rank` on, that begins at most at the threshold.
   int last_up_to(int column, int rank, double threshold) const;
-  // The same, between two ranks of which the first begins at most at the threshold and the second
-  // above it: by bins, then where it should be if values lay evenly, so that little is read.
-  int search(int column, int below, int above, double threshold) const;
+  // The first bin that ends above the threshold: those before it lie up to it, those after above.
+  int bin_around(int column, double threshold) const;
 
   // Bins of ranks, and the last rank of each; of at most 255 ranks every one is a bin.
   int n_bins(int column) const {
@@ -65,14 +71,18 @@ class RankedTable {
     std::vector<double> low{0.0}, high;  // [rank]; no high: one value a rank
     std::vector<Code> bin_of;            // [rank]
     std::vector<Rank> last_of;           // [bin]
-    std::vector<double> end_of;          // [bin] where its last rank begins
   };
   template <class T>
   struct Ranker;
+  template <class T>
+  void copy_rows(const Table<T>& table, const std::int64_t* index, LargeVector<T>& values,
+                 int n_threads) const;
 
   std::int64_t n_rows_, stride_;
   std::vector<Column> columns_;
   LargeVector<Rank> ranks_;  // row by row
+  LargeVector<float> floats_;  // or one of these, as the table was
+  LargeVector<double> doubles_;
   LargeVector<Code> codes_;  // column by column
 };
 

@@ -24,7 +24,7 @@ class RankedTable {
  public:
   template <class T>
   RankedTable(AnyTable<T> table, Vector<std::int64_t> index,
-              std::optional<Vector<std::int64_t>> mass, int n_threads) {
+              std::optional<Vector<std::int64_t>> mass, int n_threads, bool keeps_values) {
     const auto view = table_of(table);
     require(view.n_rows >= 1 && view.n_columns >= 1, "a table must have rows and columns");
     require(view.n_columns <= std::numeric_limits<int>::max(), "a table has too many columns");
@@ -38,7 +38,8 @@ class RankedTable {
     const int threads = checked_threads(n_threads);
     run([&] {
       ranked =
-          std::make_shared<const weald::RankedTable>(view, index.data(), n_rows, counts, threads);
+          std::make_shared<const weald::RankedTable>(view, index.data(), n_rows, counts, threads,
+                                                     keeps_values);
     });
   }
 
@@ -209,10 +210,10 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
 void bind_forests(nb::module_& m) {
   using Mass = std::optional<Vector<std::int64_t>>;
   nb::class_<RankedTable>(m, "RankedTable")
-      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int>(), "table"_a.noconvert(),
-           "index"_a, "mass"_a.none(), "n_threads"_a)
-      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int>(), "table"_a.noconvert(),
-           "index"_a, "mass"_a.none(), "n_threads"_a)
+      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int, bool>(), "table"_a.noconvert(),
+           "index"_a, "mass"_a.none(), "n_threads"_a, "keeps_values"_a = false)
+      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int, bool>(), "table"_a.noconvert(),
+           "index"_a, "mass"_a.none(), "n_threads"_a, "keeps_values"_a = false)
       .def("n_ranks", &RankedTable::n_ranks);
   nb::class_<Bootstrap>(m, "Bootstrap")
       .def(nb::init<Mass, std::int64_t, std::int64_t, std::uint64_t>(), "mass"_a.none(), "n_rows"_a,

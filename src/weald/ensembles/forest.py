@@ -142,7 +142,9 @@ class ForestModel(TreeModel):
         place = np.full(len(has_weight), -1, dtype=np.intp)
         place[has_weight] = distinct.set_of
         bags = self._bags(rows, distinct, place, seed)
-        merged = _forest_rows(rows, distinct, bags, n_classes, class_weight, n_threads)
+        merged = _forest_rows(
+            rows, distinct, bags, n_classes, class_weight, self._random_cuts, n_threads
+        )
         oob = None
         if self.oob_score:
             oob = OutOfBag(np.zeros((len(distinct.index), max(1, n_classes))))
@@ -348,6 +350,7 @@ def _forest_rows(
     bags: Bags | None,
     n_classes: int,
     class_weight: Floats | None,
+    random_cuts: bool,
     n_threads: int,
 ) -> ForestRows:
     """The different rows, ranked; with bags the weights are in the draws."""
@@ -361,6 +364,7 @@ def _forest_rows(
         distinct.index,
         mass_of(distinct.copies, distinct.weight),
         n_threads,
+        keeps_values=random_cuts,
     )
     return ForestRows(
         ranks=ranks,
