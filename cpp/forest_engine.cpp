@@ -55,6 +55,7 @@ void ForestEngine::start() {
 
   draws_.clear();
   draws_.push_back(root_draws());
+  constants_.assign(1, {});
   for (std::size_t c = 0; c < order_.size(); ++c) order_[c] = static_cast<int>(c);
   if (forest_.columns_of_tree) draw_columns_of_tree(draws_[0]);
 }
@@ -95,6 +96,7 @@ void ForestEngine::search(const Siblings& siblings) {
   if (siblings.parent >= 0) {
     draws_.push_back(draws_[siblings.parent].child(false));
     draws_.push_back(draws_[siblings.parent].child(true));
+    constants_.resize(draws_.size(), Constants(constants_[siblings.parent]));
   }
   if (siblings.wants_left) search_node(siblings.left);
   if (siblings.wants_right) search_node(siblings.right);
@@ -102,7 +104,8 @@ void ForestEngine::search(const Siblings& siblings) {
 
 void ForestEngine::search_node(int node) {
   Node& one = sapling_.nodes[node];
-  if (!find(one.begin, one.end, sapling_.totals_of(node), draws_[node])) return;
+  if (!find(one.begin, one.end, sapling_.totals_of(node), draws_[node], constants_[node]))
+    return;
   one.split = split_;
   one.left_totals = best_left_;
 }
@@ -112,28 +115,31 @@ Draws ForestEngine::root_draws() const {
 }
 
 bool ForestEngine::find(std::int64_t begin, std::int64_t end, const std::int64_t* totals,
-                        const Draws& draws) {
+                        const Draws& draws, Constants& known) {
   const Rows rows{sapling_.rows.at(begin), end - begin};
-  return std::visit([&](auto& scan) { return find_by(scan, rows, totals, draws); }, scan_);
+  return std::visit([&](auto& scan) { return find_by(scan, rows, totals, draws, known); }, scan_);
 }
 
 // Columns are drawn one after another; more than max_features only as long as none can be cut.
 template <class Scan>
 bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* totals,
-                           const Draws& draws) {
+                           const Draws& draws, Constants& known) {
+  const auto look_at = [&](int column) {
+    if (!known.has(column) && try_column(scan, column, rows, draws)) known.add(column);
+  };
   scan.load(rows.rows, rows.n, totals);
   best_ = {};
   const auto n = static_cast<int>(order_.size());
   if (forest_.columns_of_tree) {
     for (int j = 0; j < forest_.max_features && !best_.is_perfect; ++j)
-      try_column(scan, order_[j], rows, draws);
+      look_at(order_[j]);
   } else {
     swaps_.clear();
     for (int j = 0; j < n && (j < forest_.max_features || best_.column < 0); ++j) {
       const int k = j + static_cast<int>(draws.below(j, n - j));
       std::swap(order_[j], order_[k]);
       swaps_.push_back(k);
-      try_column(scan, order_[j], rows, draws);
+      look_at(order_[j]);
       if (best_.is_perfect) break;
     }
     for (int j = static_cast<int>(swaps_.size()); j-- > 0;) std::swap(order_[j], order_[swaps_[j]]);
@@ -149,10 +155,10 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
 }
 
 template <class Scan>
-void ForestEngine::try_column(Scan& scan, int column, const Rows& rows, const Draws& draws) {
+bool ForestEngine::try_column(Scan& scan, int column, const Rows& rows, const Draws& draws) {
   if (forest_.random_cuts)
     return table_->with_values([&](const auto* values) {
-      try_drawn(scan, column, rows, values + column, draws);
+      return try_drawn(scan, column, rows, values + column, draws);
     });
   if (rows.n >= large_node) {
     const Code* const codes = table_->codes_of(column);
@@ -165,7 +171,7 @@ void ForestEngine::try_column(Scan& scan, int column, const Rows& rows, const Dr
     return try_bins(scan, column, rows,
                     [=](std::int64_t i) { return ranks[rows.rows[i] * stride]; });
   }
-  try_sorted(scan, column, rows);
+  return try_sorted(scan, column, rows);
 }
 
 // A cut that beats the best so far takes its place.
@@ -185,11 +191,12 @@ void ForestEngine::take(Scan& scan, const typename Scan::Left& left, int column,
 }
 
 template <class Scan, class CodeOf>
-void ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of) {
+bool ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of) {
   scan.count(rows.n, table_->n_bins(column), code_of);
   const bool is_exact = table_->every_rank_is_a_bin(column), has_missing = !scan.is_empty(0);
   int end = table_->n_bins(column);
   while (end > 0 && scan.is_empty(end)) --end;
+  int n_filled = has_missing;
   for (const bool missing_left : {false, true}) {
     if (missing_left && !has_missing) break;
     auto left = scan.nothing();
@@ -197,6 +204,7 @@ void ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf cod
     int last = 0;  // the last bin that has rows
     for (int bin = 1; bin <= end; ++bin) {
       if (scan.is_empty(bin)) continue;
+      ++n_filled;
       if (last > 0 && scan.beats(left, best_.bar)) {
         const int rank = table_->last_rank(column, last);
         take(scan, left, column, rank, is_exact ? bin : rank + 1, missing_left, has_missing);
@@ -207,6 +215,7 @@ void ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf cod
     if (has_missing && !missing_left && end > 0 && scan.beats(left, best_.bar))
       take(scan, left, column, all_values, 0, false, true);
   }
+  return is_exact && n_filled <= 1;
 }
 
 // Reads the ranks of a small node's rows: keys of those present come first, missing ones last.
@@ -238,13 +247,14 @@ ForestEngine::Span ForestEngine::gather(const Scan& scan, int column, const Rows
 }
 
 template <class Scan>
-void ForestEngine::try_sorted(Scan& scan, int column, const Rows& rows) {
+bool ForestEngine::try_sorted(Scan& scan, int column, const Rows& rows) {
   const Span span = gather(scan, column, rows);
   const std::int64_t n = span.n_present, n_missing = rows.n - n;
-  if (n == 0 || (n_missing == 0 && span.least == span.most)) return;
+  if (n == 0 || (n_missing == 0 && span.least == span.most)) return true;
   if (n_missing == 0) {
     const auto* const sorted = sorter_.sort(keys_.data(), spare_.data(), n, span.least, span.most);
-    return try_cuts(scan, column, nullptr, 0, sorted, n);
+    try_cuts(scan, column, nullptr, 0, sorted, n);
+    return false;
   }
   // The sorter may overwrite what lies behind.
   const std::vector<std::uint32_t> missing(keys_.begin() + n, keys_.begin() + rows.n);
@@ -252,6 +262,7 @@ void ForestEngine::try_sorted(Scan& scan, int column, const Rows& rows) {
   if (span.least < span.most)
     sorted = sorter_.sort(keys_.data(), spare_.data(), n, span.least, span.most);
   try_cuts(scan, column, missing.data(), n_missing, sorted, n);
+  return false;
 }
 
 template <class Scan>
@@ -333,11 +344,11 @@ double ForestEngine::draw_cut(int column, const Range& range, const Draws& draws
 
 // One cut; missing values are tried on both sides of it.
 template <class Scan, class T>
-void ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const T* values,
+bool ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const T* values,
                              const Draws& draws) {
   const Range range = range_of(column, rows, values);
   const bool has_missing = range.n_present < rows.n, is_constant = !(range.least < range.most);
-  if (range.n_present == 0 || (is_constant && !has_missing)) return;
+  if (range.n_present == 0 || (is_constant && !has_missing)) return true;
   const double cut =
       is_constant ? std::numeric_limits<double>::infinity() : draw_cut(column, range, draws);
   for (const bool missing_left : {false, true}) {
@@ -364,6 +375,7 @@ void ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const T* 
     if (scan.beats(left, best_.bar))
       take(scan, left, column, is_constant ? all_values : 0, 0, missing_left, has_missing, cut);
   }
+  return false;
 }
 
 // The gain comes from the integer sums by the criterion itself.

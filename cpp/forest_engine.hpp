@@ -1,6 +1,7 @@
 // Splits of a few columns drawn for every node: random forests and extremely randomised trees.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -26,6 +27,22 @@ struct ForestParams {
   double min_weight_share = 0.0;  // of each child, of the tree's weight
 };
 
+// Columns that have one value in a node, and so below it: they need not be looked at again. Only the
+// first 256 are remembered.
+class Constants {
+ public:
+  bool has(int column) const {
+    return column < most && (words_[column / 64] >> (column % 64) & 1) != 0;
+  }
+  void add(int column) {
+    if (column < most) words_[column / 64] |= std::uint64_t{1} << (column % 64);
+  }
+
+ private:
+  static constexpr int most = 256;
+  std::array<std::uint64_t, most / 64> words_{};
+};
+
 // Nodes of many rows count them in bins; small ones sort their rows by rank, so that every two
 // neighbouring values can be cut apart.
 class ForestEngine : public SplitEngine {
@@ -41,8 +58,10 @@ class ForestEngine : public SplitEngine {
 
   // The same for whoever keeps nodes himself. `find` looks for the best split of the rows at
   // [begin, end), whose integer sums are `totals`, by the draws of the node; `found` then is what
-  // it is and `left_sums` what it sends left. `send` tells where the right rows begin.
-  bool find(std::int64_t begin, std::int64_t end, const std::int64_t* totals, const Draws& draws);
+  // it is and `left_sums` what it sends left; columns found constant are added to those known.
+  // `send` tells where the right rows begin.
+  bool find(std::int64_t begin, std::int64_t end, const std::int64_t* totals, const Draws& draws,
+            Constants& known);
   const Split& found() const { return split_; }
   const std::vector<std::int64_t>& left_sums() const { return best_left_; }
   std::int64_t send(std::int64_t begin, std::int64_t end, const Split& split);
@@ -83,20 +102,22 @@ class ForestEngine : public SplitEngine {
   void choose_scan();
   void search_node(int node);
   template <class Scan>
-  bool find_by(Scan& scan, const Rows& rows, const std::int64_t* totals, const Draws& draws);
+  bool find_by(Scan& scan, const Rows& rows, const std::int64_t* totals, const Draws& draws,
+               Constants& known);
+  // These tell whether the column has but one value.
   template <class Scan>
-  void try_column(Scan& scan, int column, const Rows& rows, const Draws& draws);
+  bool try_column(Scan& scan, int column, const Rows& rows, const Draws& draws);
   template <class Scan, class CodeOf>
-  void try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of);
+  bool try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of);
   template <class Scan>
-  void try_sorted(Scan& scan, int column, const Rows& rows);
+  bool try_sorted(Scan& scan, int column, const Rows& rows);
   template <class Scan>
   void try_cuts(Scan& scan, int column, const std::uint32_t* keys, std::int64_t n_missing,
                 const std::uint32_t* sorted, std::int64_t n);
   template <class Scan>
   Span gather(const Scan& scan, int column, const Rows& rows);
   template <class Scan, class T>
-  void try_drawn(Scan& scan, int column, const Rows& rows, const T* values, const Draws& draws);
+  bool try_drawn(Scan& scan, int column, const Rows& rows, const T* values, const Draws& draws);
   template <class T>
   Range range_of(int column, const Rows& rows, const T* values);
   template <class T>
@@ -119,6 +140,7 @@ class ForestEngine : public SplitEngine {
                CellScan<Gini>, CellScan<Entropy>>
       scan_;
   std::vector<Draws> draws_;  // of every node
+  std::vector<Constants> constants_;
   std::vector<int> order_;    // all columns; those drawn come to the front
   std::vector<int> swaps_;    // to put them back
   Best best_;

@@ -36,7 +36,7 @@ Tree ForestGrower::grow(const Target& target, std::int32_t* leaf_of_row) {
   exact_.clear();
   limits_.clear();
   sums_.assign(channels.totals(), channels.totals() + cell_size_);
-  grow_below({0, sapling_.rows.size(), engine_.root_draws(), 0, -1});
+  grow_below({0, sapling_.rows.size(), engine_.root_draws(), {}, 0, -1});
   if (!counts_) AllCriteria::with_name(criterion_, [&]<Criterion C>(C) { weigh_exactly<C>(); });
   if (params_.sends_unseen_rows && !sapling_.rows.holds_all_rows())
     engine_.send_unseen_rows(tree_, limits_, leaf_of_row);
@@ -48,14 +48,14 @@ void ForestGrower::grow_below(Open root) {
   open_.assign({root});
   for (int looked = 0; !open_.empty(); ++looked) {
     if (looked % nodes_a_look == 0 && interrupted()) throw Interrupted{};
-    const Open node = open_.back();
+    Open node = open_.back();
     open_.pop_back();
     std::copy(sums_.end() - static_cast<std::ptrdiff_t>(cell_size_), sums_.end(), sums.begin());
     sums_.resize(sums_.size() - cell_size_);
     const auto place = static_cast<std::int32_t>(tree_.feature.size());
     if (node.parent >= 0) tree_.right[node.parent] = place;
     if (!may_split(node, sums.data()) ||
-        !engine_.find(node.begin, node.end, sums.data(), node.draws)) {
+        !engine_.find(node.begin, node.end, sums.data(), node.draws, node.constants)) {
       write_leaf(node, sums.data());
       continue;
     }
@@ -64,8 +64,8 @@ void ForestGrower::grow_below(Open root) {
     const std::vector<std::int64_t>& left = engine_.left_sums();
     for (std::size_t c = 0; c < cell_size_; ++c) sums_.push_back(sums[c] - left[c]);
     sums_.insert(sums_.end(), left.begin(), left.end());
-    open_.push_back({middle, node.end, node.draws.child(true), node.depth + 1, place});
-    open_.push_back({node.begin, middle, node.draws.child(false), node.depth + 1, -1});
+    open_.push_back({middle, node.end, node.draws.child(true), node.constants, node.depth + 1, place});
+    open_.push_back({node.begin, middle, node.draws.child(false), node.constants, node.depth + 1, -1});
   }
 }
 

@@ -34,6 +34,7 @@ class ForestGrower {
   struct Open {
     std::int64_t begin, end;
     Draws draws;
+    Constants constants;
     std::int32_t depth, parent;  // parent: the place it is the right child of; -1: it is a left one
   };
 
