@@ -323,6 +323,9 @@ ForestEngine::Range ForestEngine::range_of_large(int column, const Rows& rows,
   ++least;
   Range range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
               rows.n - n_missing};
+  if (most > 0 && table_->every_rank_is_a_bin(column))
+    return {table_->low(column, static_cast<int>(least)),
+            table_->low(column, static_cast<int>(most)), range.n_present};
   for (std::int64_t i = 0; most > 0 && i < rows.n; ++i) {
     const std::uint32_t code = codes[rows.rows[i]];
     if (code != least && code != most) continue;
@@ -342,6 +345,21 @@ double ForestEngine::draw_cut(int column, const Range& range, const Draws& draws
   return std::isfinite(drawn) && drawn >= low && drawn < high ? drawn : low;
 }
 
+// The side of a row by its bin; only in the bin that the cut goes through values are compared.
+template <class T>
+auto ForestEngine::side_by_code(int column, double cut, bool missing_left, const T* values) const {
+  const int bin = table_->bin_around(column, cut);
+  const bool is_exact = table_->every_rank_is_a_bin(column);
+  // Of the bin itself: 1 or 0 if all of it goes one way.
+  const int of_bin = is_exact ? table_->low(column, bin) <= cut : -1;
+  return [=, codes = table_->codes_of(column), stride = table_->stride()](Row row) {
+    const int code = codes[row];
+    if (code == bin)
+      return of_bin >= 0 ? of_bin > 0 : static_cast<double>(values[row * stride]) <= cut;
+    return code == 0 ? missing_left : code < bin;
+  };
+}
+
 // One cut; missing values are tried on both sides of it.
 template <class Scan, class T>
 bool ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const T* values,
@@ -355,15 +373,9 @@ bool ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const T* 
     if (missing_left && (!has_missing || is_constant)) break;
     auto left = scan.nothing();
     if (rows.n >= large_node) {
-      const Code* const codes = table_->codes_of(column);
-      const int bin = table_->bin_around(column, cut);
-      for (std::int64_t i = 0; i < rows.n; ++i) {
-        const int code = codes[rows.rows[i]];
-        bool is_left = code == 0 ? missing_left : code < bin;
-        if (code == bin)
-          is_left = static_cast<double>(values[rows.rows[i] * table_->stride()]) <= cut;
-        scan.add_if(left, scan.payload(i), is_left);
-      }
+      const auto goes_left = side_by_code(column, cut, missing_left, values);
+      for (std::int64_t i = 0; i < rows.n; ++i)
+        scan.add_if(left, scan.payload(i), goes_left(rows.rows[i]));
     } else if (missing_left) {
       for (std::int64_t i = 0; i < rows.n; ++i)
         scan.add_if(left, scan.payload(i), !(values_[i] > cut));
@@ -414,6 +426,9 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Spli
   if (forest_.random_cuts)
     return table_->with_values([&](const auto* values) {
       const auto* const of_column = values + column;
+      if (end - begin >= large_node)
+        return sapling_.rows.split_by(
+            begin, end, side_by_code(column, split.threshold, split.missing_left, of_column));
       return sapling_.rows.split_by(
           begin, end, [=, stride = table_->stride(), cut = split.threshold](Row row) {
             const auto x = static_cast<double>(of_column[row * stride]);

@@ -122,6 +122,8 @@ class ForestEngine : public SplitEngine {
   Range range_of(int column, const Rows& rows, const T* values);
   template <class T>
   Range range_of_large(int column, const Rows& rows, const T* values) const;
+  template <class T>
+  auto side_by_code(int column, double cut, bool missing_left, const T* values) const;
   double draw_cut(int column, const Range& range, const Draws& draws) const;
   template <class Scan>
   void take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
