@@ -104,8 +104,7 @@ void ForestEngine::search(const Siblings& siblings) {
 
 void ForestEngine::search_node(int node) {
   Node& one = sapling_.nodes[node];
-  if (!find(one.begin, one.end, sapling_.totals_of(node), draws_[node], constants_[node]))
-    return;
+  if (!find(one.begin, one.end, sapling_.totals_of(node), draws_[node], constants_[node])) return;
   one.split = split_;
   one.left_totals = best_left_;
 }
@@ -131,8 +130,7 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
   best_ = {};
   const auto n = static_cast<int>(order_.size());
   if (forest_.columns_of_tree) {
-    for (int j = 0; j < forest_.max_features && !best_.is_perfect; ++j)
-      look_at(order_[j]);
+    for (int j = 0; j < forest_.max_features && !best_.is_perfect; ++j) look_at(order_[j]);
   } else {
     swaps_.clear();
     for (int j = 0; j < n && (j < forest_.max_features || best_.column < 0); ++j) {
@@ -157,9 +155,8 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
 template <class Scan>
 bool ForestEngine::try_column(Scan& scan, int column, const Rows& rows, const Draws& draws) {
   if (forest_.random_cuts)
-    return table_->with_values([&](const auto* values) {
-      return try_drawn(scan, column, rows, values + column, draws);
-    });
+    return table_->with_values(
+        [&](const auto* values) { return try_drawn(scan, column, rows, values + column, draws); });
   if (rows.n >= large_node) {
     const Code* const codes = table_->codes_of(column);
     return try_bins(scan, column, rows, [=](std::int64_t i) { return codes[rows.rows[i]]; });
@@ -429,11 +426,11 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Spli
       if (end - begin >= large_node)
         return sapling_.rows.split_by(
             begin, end, side_by_code(column, split.threshold, split.missing_left, of_column));
-      return sapling_.rows.split_by(
-          begin, end, [=, stride = table_->stride(), cut = split.threshold](Row row) {
-            const auto x = static_cast<double>(of_column[row * stride]);
-            return x <= cut || (split.missing_left && x != x);
-          });
+      return sapling_.rows.split_by(begin, end,
+                                    [=, stride = table_->stride(), cut = split.threshold](Row row) {
+                                      const auto x = static_cast<double>(of_column[row * stride]);
+                                      return x <= cut || (split.missing_left && x != x);
+                                    });
     });
   const Rank* const ranks = table_->ranks() + column;
   const std::int64_t stride = table_->stride();
@@ -482,19 +479,17 @@ void ForestEngine::send_unseen_rows(const Tree& tree, const std::vector<std::uin
   const std::int64_t* const copies = sapling_.channels.target().copies;
   if (forest_.random_cuts)
     return table_->with_values([&](const auto* values) {
-      walk_unseen_rows(tree, copies, table_->n_rows(), 1, leaf_of_row,
-                       [&](Row row, std::int32_t node) {
-                         const auto x = static_cast<double>(
-                             values[row * table_->stride() + tree.feature[node]]);
-                         return x == x ? x <= tree.threshold[node] : tree.missing_left[node] != 0;
-                       });
+      walk_unseen_rows(
+          tree, copies, table_->n_rows(), 1, leaf_of_row, [&](Row row, std::int32_t node) {
+            const auto x = static_cast<double>(values[row * table_->stride() + tree.feature[node]]);
+            return x == x ? x <= tree.threshold[node] : tree.missing_left[node] != 0;
+          });
     });
-  walk_unseen_rows(tree, copies, table_->n_rows(), 1, leaf_of_row,
-                   [&](Row row, std::int32_t node) {
-                     const std::uint32_t offset = tree.missing_left[node] ? 0 : 1;
-                     const std::uint32_t rank = table_->rank(row, tree.feature[node]);
-                     return rank - offset <= limits[node] - offset;
-                   });
+  walk_unseen_rows(tree, copies, table_->n_rows(), 1, leaf_of_row, [&](Row row, std::int32_t node) {
+    const std::uint32_t offset = tree.missing_left[node] ? 0 : 1;
+    const std::uint32_t rank = table_->rank(row, tree.feature[node]);
+    return rank - offset <= limits[node] - offset;
+  });
 }
 
 }  // namespace weald

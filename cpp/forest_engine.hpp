@@ -27,8 +27,8 @@ struct ForestParams {
   double min_weight_share = 0.0;  // of each child, of the tree's weight
 };
 
-// Columns that have one value in a node, and so below it: they need not be looked at again. Only the
-// first 256 are remembered.
+// Columns that have one value in a node, and so below it: they need not be looked at again. Only
+// the first 256 are remembered.
 class Constants {
  public:
   bool has(int column) const {
@@ -143,8 +143,8 @@ class ForestEngine : public SplitEngine {
       scan_;
   std::vector<Draws> draws_;  // of every node
   std::vector<Constants> constants_;
-  std::vector<int> order_;    // all columns; those drawn come to the front
-  std::vector<int> swaps_;    // to put them back
+  std::vector<int> order_;  // all columns; those drawn come to the front
+  std::vector<int> swaps_;  // to put them back
   Best best_;
   Split split_;
   std::vector<std::int64_t> best_left_;

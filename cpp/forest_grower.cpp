@@ -64,8 +64,10 @@ void ForestGrower::grow_below(Open root) {
     const std::vector<std::int64_t>& left = engine_.left_sums();
     for (std::size_t c = 0; c < cell_size_; ++c) sums_.push_back(sums[c] - left[c]);
     sums_.insert(sums_.end(), left.begin(), left.end());
-    open_.push_back({middle, node.end, node.draws.child(true), node.constants, node.depth + 1, place});
-    open_.push_back({node.begin, middle, node.draws.child(false), node.constants, node.depth + 1, -1});
+    open_.push_back(
+        {middle, node.end, node.draws.child(true), node.constants, node.depth + 1, place});
+    open_.push_back(
+        {node.begin, middle, node.draws.child(false), node.constants, node.depth + 1, -1});
   }
 }
 

@@ -148,8 +148,8 @@ template RankedTable::RankedTable(const Table<double>&, const std::int64_t*, std
                                   const std::int64_t*, int, bool);
 
 template <class T>
-void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index, LargeVector<T>& values,
-                            int n_threads) const {
+void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index,
+                            LargeVector<T>& values, int n_threads) const {
   constexpr std::int64_t block = 1024;
   values.resize(static_cast<std::size_t>(n_rows_ * stride_));
   parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {

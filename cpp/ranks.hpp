@@ -80,7 +80,7 @@ class RankedTable {
 
   std::int64_t n_rows_, stride_;
   std::vector<Column> columns_;
-  LargeVector<Rank> ranks_;  // row by row
+  LargeVector<Rank> ranks_;    // row by row
   LargeVector<float> floats_;  // or one of these, as the table was
   LargeVector<double> doubles_;
   LargeVector<Code> codes_;  // column by column

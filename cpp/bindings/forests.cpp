@@ -37,9 +37,8 @@ class RankedTable {
     if (counts) checked_mass(counts, n_rows, std::int64_t{1} << 61);
     const int threads = checked_threads(n_threads);
     run([&] {
-      ranked =
-          std::make_shared<const weald::RankedTable>(view, index.data(), n_rows, counts, threads,
-                                                     keeps_values);
+      ranked = std::make_shared<const weald::RankedTable>(view, index.data(), n_rows, counts,
+                                                          threads, keeps_values);
     });
   }
 
@@ -210,10 +209,12 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
 void bind_forests(nb::module_& m) {
   using Mass = std::optional<Vector<std::int64_t>>;
   nb::class_<RankedTable>(m, "RankedTable")
-      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int, bool>(), "table"_a.noconvert(),
-           "index"_a, "mass"_a.none(), "n_threads"_a, "keeps_values"_a = false)
-      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int, bool>(), "table"_a.noconvert(),
-           "index"_a, "mass"_a.none(), "n_threads"_a, "keeps_values"_a = false)
+      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int, bool>(),
+           "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_threads"_a,
+           "keeps_values"_a = false)
+      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int, bool>(),
+           "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_threads"_a,
+           "keeps_values"_a = false)
       .def("n_ranks", &RankedTable::n_ranks);
   nb::class_<Bootstrap>(m, "Bootstrap")
       .def(nb::init<Mass, std::int64_t, std::int64_t, std::uint64_t>(), "mass"_a.none(), "n_rows"_a,

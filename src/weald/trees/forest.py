@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
+from weald.trees.compact import compact, expanded
 from weald.trees.growing import GrownTree
 
 Floats = NDArray[np.float64]
@@ -212,10 +213,10 @@ class Forest:
         return is_left
 
     def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return compact({f.name: getattr(self, f.name) for f in fields(self)})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(expanded(state))
         self.__post_init__()
 
 
