@@ -39,6 +39,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "not refitted": {"refit": False},
     "drawn columns of a tree": {"feature_sampling": "tree", "bootstrap": True, "max_samples": 0.7},
     "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
+    "drawn columns of a member": {"bootstrap_features": True, "weights": "oob"},
+    "without replacement": {"bootstrap_features": False, "bootstrap": False, "max_samples": 0.7},
     "all together": {
         "min_samples_leaf": 1,
         "subsample": 0.5,
@@ -81,8 +83,8 @@ def always_draws(estimator: type) -> bool:
 
 
 def draws_columns(estimator: type) -> bool:
-    """Whether columns are drawn in every fit."""
-    return has(estimator, "feature_sampling")
+    """Whether columns, or rows by their content, are drawn in every fit."""
+    return has(estimator, "feature_sampling") or has(estimator, "bootstrap_features")
 
 
 def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:
@@ -139,7 +141,10 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     mine: dict[str, dict[str, Any]] = {}
     for name, wanted in VARIANTS.items():
         parameters = settings(estimator, **wanted)
-        if "growth" in wanted and not has(estimator, "growth"):
+        needed = [name for name in ("growth", "bootstrap_features") if name in wanted]
+        if not all(has(estimator, name) for name in needed):
+            continue
+        if "weights" in parameters and not estimator._limits["weights"].admits(wanted["weights"]):
             continue
         if "loss" in wanted and not is_admitted(estimator, parameters):
             continue

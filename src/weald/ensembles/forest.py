@@ -3,7 +3,7 @@
 import math
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
-from weald.data import Rows, mass_of, numbers_only
+from weald.data import Rows, dense_blocks, mass_of, numbers_only, table_for_predict
+from weald.ensembles.bagged import Bagged
 from weald.ensembles.base import Floats, TreeModel
+from weald.ensembles.forest_ledger import record_of_forest, tree_answers
 from weald.ensembles.forest_predictor import mean_answer, mean_predictor_of
+from weald.ensembles.in_bag import InBag
 from weald.ensembles.predictor import Predictor
 from weald.parameters import (
     AnyOf,
@@ -59,7 +62,7 @@ FOREST_LIMITS: Mapping[str, Limit] = {
 }
 
 
-class ForestModel(TreeModel):
+class ForestModel(Bagged, TreeModel):
     """Trees grown independently of each other, whose answers are averaged.
 
     Parameters
@@ -166,6 +169,12 @@ class ForestModel(TreeModel):
         ledger = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
         self._seed, self._ledger, self.n_outputs_ = seed, ledger, 1
         self.__dict__.pop("_views", None)
+        self._record = None
+        if oob is not None and bags is not None:
+            classes = getattr(self, "classes_", None)
+            self._record = record_of_forest(
+                self.forest_, rows, distinct, bags, classes, n_threads=n_threads
+            )
         return oob
 
     def _n_trees_kept(self) -> int:
@@ -297,6 +306,25 @@ class ForestModel(TreeModel):
         check_is_fitted(self)
         self._check_n_jobs()
         return mean_predictor_of(self, self.forest_, n_jobs=self.n_jobs)
+
+    def _combined_answers(self, X: object) -> Floats:
+        return self._scores(X)
+
+    def _member_answers(self, X: object) -> Iterator[Floats]:
+        check_is_fitted(self)
+        n_threads = self._n_threads
+        for table in dense_blocks(table_for_predict(self, X)):
+            yield from tree_answers(self.forest_, table, n_threads=n_threads)
+
+    def _in_bag(self) -> InBag:
+        check_is_fitted(self)
+        parts = [(first, bags) for first, bags in self._ledger if bags is not None]
+        if len(parts) < len(self._ledger):
+            raise AttributeError(
+                "There is no out-of-bag ledger: with bootstrap=False every tree saw every row. "
+                "Fit with bootstrap=True."
+            )
+        return InBag(tuple(parts), self.forest_.n_trees)
 
     @property
     def feature_importances_(self) -> Floats:

@@ -1,0 +1,79 @@
+"""The answers of single trees: to rows they left out, and to new ones."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.data import Rows, as_one_array
+from weald.ensembles.in_bag import Draws
+from weald.ensembles.tally import Block, Record, recorded
+from weald.resampling import DistinctRows
+from weald.trees import Forest
+
+Floats = NDArray[np.float64]
+
+# Answers of all trees are made for so many numbers at a time.
+_AT_ONCE = 2**20
+
+
+def tree_answers(forest: Forest, table: NDArray[Any], *, n_threads: int) -> Iterator[Floats]:
+    """What each tree says of a few rows at a time, of the shape (trees, rows, width)."""
+    first_leaf = forest.first_leaf[:-1, np.newaxis]
+    for rows in _slices(len(table), forest):
+        leaves = forest.apply(table[rows], n_threads=n_threads).T
+        yield forest.value[leaves + first_leaf]
+
+
+def record_of_forest(
+    forest: Forest,
+    rows: Rows,
+    distinct: DistinctRows,
+    bags: Draws,
+    classes: NDArray[Any] | None,
+    *,
+    n_threads: int,
+    member_weights: Floats | None = None,
+) -> Record:
+    """Ask each tree about the rows it left out.
+
+    `rows` and `distinct` are those of the fit, with targets in the unit they are kept in.
+    """
+    target = np.ldexp(rows.target[distinct.index], rows.target_exponent)
+    weight = distinct.weight if distinct.weight is not None else distinct.copies
+    left_out = np.stack([bags.drawn(k) == 0 for k in range(forest.n_trees)])
+    table = as_one_array(rows.table)
+    return recorded(
+        _blocks(forest, table, distinct.index, left_out, n_threads),
+        target,
+        classes,
+        None if weight is None else weight.astype(np.float64),
+        n_members=forest.n_trees,
+        member_weights=member_weights,
+    )
+
+
+def _blocks(
+    forest: Forest,
+    table: NDArray[Any],
+    index: NDArray[np.intp],
+    left_out: NDArray[np.bool_],
+    n_threads: int,
+) -> Iterator[Block]:
+    for rows in _slices(len(index), forest):
+        answers = next(tree_answers(forest, table[index[rows]], n_threads=n_threads))
+        yield rows, _of_members(answers, left_out[:, rows])
+
+
+def _of_members(
+    answers: Floats, left_out: NDArray[np.bool_]
+) -> Iterable[tuple[NDArray[np.intp], Floats]]:
+    for answer, is_out in zip(answers, left_out, strict=True):
+        some = np.flatnonzero(is_out)
+        yield some, answer[some]
+
+
+def _slices(n_rows: int, forest: Forest) -> Iterator[slice]:
+    step = max(1, _AT_ONCE // max(1, forest.n_trees * forest.value.shape[1]))
+    return (slice(begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step))
