@@ -124,7 +124,9 @@ def test_parameters_and_attributes_are_scikit_learn_s_and_more() -> None:
     assert set(theirs.get_params()) < set(ours.get_params())
     public = [name for name in dir(theirs) if not name.startswith("_")]
     missing = [name for name in public if not hasattr(ours, name)]
-    assert [name for name in missing if not name.startswith("set_")] == []
+    # What scikit-learn's own machinery keeps for itself.
+    missing = [name for name in missing if not name.startswith("set_")]
+    assert [name for name in missing if name != "estimator_params"] == []
     assert len(ours) == 30 and ours[3] is ours.estimators_[3]
 
 

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
-from weald.data import Rows, dense_blocks, mass_of, numbers_only, table_for_predict
+from weald.data import (
+    Rows,
+    as_one_array,
+    dense_blocks,
+    mass_of,
+    numbers_only,
+    table_for_predict,
+)
 from weald.ensembles.bagged import Bagged
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.forest_ledger import record_of_forest, tree_answers
@@ -388,7 +395,10 @@ def _forest_rows(
         of_row = class_weight[target.astype(np.intp)]
         weight = of_row if weight is None else weight * of_row
     ranks = _native.RankedTable(
-        rows.table, distinct.index, mass_of(distinct.copies, distinct.weight), n_threads
+        as_one_array(rows.table),
+        distinct.index,
+        mass_of(distinct.copies, distinct.weight),
+        n_threads,
     )
     return ForestRows(
         ranks=ranks,

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from weald.data import Rows, class_rows, number_rows
 from weald.ensembles.bagged import BaggedClassifier, BaggedRegressor
-from weald.ensembles.base import Floats
+from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.ensembles.forest import FOREST_LIMITS, ForestModel, without_classes
 from weald.parameters import ClassWeight, Limit, OneOf
@@ -158,7 +158,7 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
     def _view(self, number: int) -> DecisionTreeClassifier:
         view = DecisionTreeClassifier(n_jobs=self.n_jobs)
         view.forest_, view.classes_ = self.forest_.tree(number), self.classes_
-        view.n_features_in_ = self.n_features_in_
+        keep_columns(self, view)
         return view
 
 
@@ -242,7 +242,8 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
 
     def _view(self, number: int) -> DecisionTreeRegressor:
         view = DecisionTreeRegressor(n_jobs=self.n_jobs)
-        view.forest_, view.n_features_in_ = self.forest_.tree(number), self.n_features_in_
+        view.forest_ = self.forest_.tree(number)
+        keep_columns(self, view)
         return view
 
 

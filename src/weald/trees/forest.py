@@ -131,19 +131,24 @@ class Forest:
             first_leaf=np.array([0, leaves.stop - leaves.start]),
             output=self.output[number : number + 1],
             tree_weight=self.tree_weight[number : number + 1],
+            **picked_sets(self.category_set[nodes], self.first_word, self.words),
         )
 
     def joined(self, other: "Forest") -> "Forest":
         """These trees and then those of another forest with the same columns and base scores."""
-        arrays = (*_OF_NODES, "value", "output", "tree_weight")
+        arrays = (*_OF_NODES, "value", "output", "tree_weight", "words")
         both: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in arrays
         }
+        sets, n_sets = other.category_set, len(self.first_word) - 1
+        theirs = np.where(sets < 0, -1, sets + n_sets).astype(np.int32)
         return replace(
             self,
             **both,
             first_node=np.append(self.first_node, self.first_node[-1] + other.first_node[1:]),
             first_leaf=np.append(self.first_leaf, self.first_leaf[-1] + other.first_leaf[1:]),
+            category_set=np.concatenate([self.category_set, theirs]),
+            first_word=np.append(self.first_word, self.first_word[-1] + other.first_word[1:]),
         )
 
     def importance_of_columns(self) -> Floats:
