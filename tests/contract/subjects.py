@@ -41,6 +41,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
     "drawn columns of a member": {"bootstrap_features": True, "weights": "oob"},
     "without replacement": {"bootstrap_features": False, "bootstrap": False, "max_samples": 0.7},
+    "bags": {"n_bags": 3},
+    "bags that stop early": {"n_bags": 2, "early_stopping": True, "subsample": 0.7},
     "all together": {
         "min_samples_leaf": 1,
         "subsample": 0.5,
@@ -141,7 +143,7 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     mine: dict[str, dict[str, Any]] = {}
     for name, wanted in VARIANTS.items():
         parameters = settings(estimator, **wanted)
-        needed = [name for name in ("growth", "bootstrap_features") if name in wanted]
+        needed = [name for name in ("growth", "bootstrap_features", "n_bags") if name in wanted]
         if not all(has(estimator, name) for name in needed):
             continue
         if "weights" in parameters and not estimator._limits["weights"].admits(wanted["weights"]):

@@ -69,7 +69,8 @@ def test_documented_are_the_parameters_and_no_others(estimator) -> None:
 def test_attributes_of_a_fit_are_documented(estimator) -> None:
     X, y = task(estimator, n=30)
     oob = {"n_estimators": 40, "bootstrap": True, "oob_score": True}
-    more = oob if has(estimator, "oob_score") else {}
+    more: dict[str, Any] = oob if has(estimator, "oob_score") else {}
+    more["n_bags"] = 3
     model = quick(estimator, early_stopping=True, subsample=0.5, store_weights=True, **more)
     model.fit(X, y)
     learnt = {name for name in vars(model) if name.endswith("_")}

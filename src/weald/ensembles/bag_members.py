@@ -1,5 +1,6 @@
 """Fitting the members of a bag: each on its own rows and columns, side by side."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -100,8 +101,7 @@ def fit_bag(
         ends = np.linspace(0, len(tasks), n_parts + 1).astype(int)
         run = Parallel(n_jobs=workers, prefer="threads" if ours else None)
         parts = run(
-            delayed(_fit_some)(tasks[begin:end], *shared)
-            for begin, end in zip(ends[:-1], ends[1:], strict=True)
+            delayed(_fit_some)(tasks[begin:end], *shared) for begin, end in itertools.pairwise(ends)
         )
         outcomes = [outcome for part in parts for outcome in part]
     _raise_failures(owner, tasks, outcomes)
@@ -180,15 +180,17 @@ def ask_members(
 
     workers = min(effective_n_jobs(owner.n_jobs), len(members))
     ends = np.linspace(0, len(members), max(1, workers) + 1).astype(int)
-    parts = list(zip(ends[:-1], ends[1:], strict=True))
     if workers <= 1:
-        said: Any = (_ask_some(members[k : k + 1], columns[k : k + 1], question, X)
-                     for k in range(len(members)))
+        said: Any = (
+            _ask_some(members[k : k + 1], columns[k : k + 1], question, X)
+            for k in range(len(members))
+        )
     else:
         from sklearn.utils.parallel import Parallel, delayed
 
         said = Parallel(n_jobs=workers)(
-            delayed(_ask_some)(members[a:b], columns[a:b], question, X) for a, b in parts
+            delayed(_ask_some)(members[a:b], columns[a:b], question, X)
+            for a, b in itertools.pairwise(ends)
         )
     number = 0
     for part in said:

@@ -13,9 +13,10 @@ from weald import _native
 from weald.ensembles import bagged_trees
 from weald.ensembles.answers import Question
 from weald.ensembles.bag_members import BagTask
+from weald.ensembles.bag_record import judged
 from weald.ensembles.bag_rows import BagRows
 from weald.ensembles.bagged import BaggedClassifier, BaggedRegressor
-from weald.ensembles.bagging_base import BAGGING_LIMITS, Bagging, as_shares_of
+from weald.ensembles.bagging_base import BAGGING_LIMITS, Bagging
 from weald.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.ensembles.exact_means import exact_means
 from weald.ensembles.members import Outcome, n_rows_of
@@ -121,12 +122,13 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
                 self._fit_any(X, y, sample_weight, fit_params)
             self.n_classes_ = len(self.classes_)
             if self._record is not None:
+                self._warn_of_unscored()
                 self.oob_decision_function_ = self.oob_.predictions
                 self.oob_score_ = 1.0 - self._oob_error()
         return self
 
     def _fit_any(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
-        before = getattr(self, "classes_", None)
+        before: Any = getattr(self, "classes_", None)
         sample, classes = class_sample(self, X, y, sample_weight, None)
         if self._n_kept() and not np.array_equal(before, classes):
             raise ValueError(
@@ -141,7 +143,7 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
     ) -> Floats:
         """ln((1 - e)(C - 1) / e), at least 0; all the same if nobody is better than chance."""
         errors = np.full(len(tasks), 0.5)
-        for k, (target, said, weight) in enumerate(_judged(tasks, outcomes, rows, len(classes))):
+        for k, (target, said, weight) in enumerate(judged(tasks, outcomes, rows, len(classes))):
             if len(target):
                 wrong = (np.argmax(said, axis=1) != target).astype(np.float64)
                 errors[k] = max(float(exact_means(wrong, weight)), 0.5 / len(target))
@@ -276,6 +278,7 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
                 self._n_rows_seen = len(sample.place)
                 self._fit_members(sample, Question("predict"), None, fit_params)
             if self._record is not None:
+                self._warn_of_unscored()
                 self.oob_prediction_ = self.oob_.predictions
                 self.oob_score_ = self._r_squared()
         return self
@@ -285,7 +288,7 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
     ) -> Floats:
         """One over the mean squared error of each; all the same if they make no error."""
         errors = np.full(len(tasks), np.inf)
-        for k, (target, said, weight) in enumerate(_judged(tasks, outcomes, rows, None)):
+        for k, (target, said, weight) in enumerate(judged(tasks, outcomes, rows, None)):
             if len(target):
                 errors[k] = float(exact_means((said[:, 0] - target) ** 2, weight))
         least = errors.min()
@@ -319,21 +322,3 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
             mean, std = self._with_spread(X)
             return mean[:, 0], std[:, 0]
         return self._combined_answers(X)[:, 0]
-
-
-def _judged(
-    tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, n_classes: int | None
-) -> list[tuple[NDArray[Any], Floats, Floats | None]]:
-    """For each member the targets, its answers and the weights of the rows it did not see."""
-    weight: Floats | None = None
-    if rows.weight is not None:
-        weight = np.zeros(rows.sample.n)
-        weight[rows.distinct.index] = rows.weight
-    return [
-        (
-            rows.sample.y[task.asked],
-            as_shares_of(outcome.answers, n_classes),
-            None if weight is None else weight[task.asked],
-        )
-        for task, outcome in zip(tasks, outcomes, strict=True)
-    ]

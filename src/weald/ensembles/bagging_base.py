@@ -19,6 +19,7 @@ from weald.ensembles.bag_members import (
     member_name,
     seeded_member,
 )
+from weald.ensembles.bag_record import record_of_members
 from weald.ensembles.bag_rows import BagRows, samples_of
 from weald.ensembles.bagged import Bagged
 from weald.ensembles.base import CheckedEstimator, keep_columns
@@ -26,7 +27,7 @@ from weald.ensembles.in_bag import Draws, InBag
 from weald.ensembles.members import Outcome, members_learnt
 from weald.ensembles.routing import router, routing_is_enabled
 from weald.ensembles.samples import Sample, as_table, check_columns
-from weald.ensembles.tally import Record, Tally, recorded
+from weald.ensembles.tally import Tally
 from weald.parameters import (
     AnyOf,
     Jobs,
@@ -123,6 +124,9 @@ class Bagging(Bagged, MetaEstimatorMixin, CheckedEstimator):
     _grove: Any  # a forest, where trees of ours are bagged; else there are members
     _members: list[Any]
     _columns_seen: list[NDArray[np.intp] | None]
+    _draws: list[tuple[int, Draws | None]]  # from which member on, which draws
+    _seed: int
+    _n_rows_seen: int
     _engine: ClassVar[type]
 
     # ---- fitting ----
@@ -221,7 +225,7 @@ class Bagging(Bagged, MetaEstimatorMixin, CheckedEstimator):
         self._record = None
         self._weigh(tasks, outcomes, rows, classes)
         if self.oob_score:
-            self._record = _record(tasks, outcomes, rows, classes, self.weights_)
+            self._record = record_of_members(tasks, outcomes, rows, classes, self.weights_)
 
     def _n_kept(self) -> int:
         if not self._goes_on("_members"):
@@ -281,20 +285,21 @@ class Bagging(Bagged, MetaEstimatorMixin, CheckedEstimator):
         routed: Mapping[str, Any] = process_routing(self, "fit", **cut)["estimator"]["fit"]
         return routed
 
-    def _oob_error(self) -> float:
-        """The usual error of the out-of-bag answers; NaN, and a warning, where there are none."""
-        ledger = self.oob_
-        if ledger.unscored.size and hasattr(self, "_members"):
+    def _warn_of_unscored(self) -> None:
+        # The core's trees have said so already.
+        n = self.oob_.unscored.size if hasattr(self, "_members") else 0
+        if n:
             warnings.warn(
-                f"{ledger.unscored.size} inputs do not have OOB scores: every member saw them. "
-                "This probably means too few estimators were used to compute any reliable oob "
-                "estimates.",
+                f"{n} inputs do not have OOB scores: every member saw them. This probably means "
+                "too few estimators were used to compute any reliable oob estimates.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
-        if np.isnan(ledger.record.answers[:, 0]).all():
-            return float("nan")
-        return ledger.error()
+
+    def _oob_error(self) -> float:
+        """The usual error of the out-of-bag answers; NaN where there are none."""
+        ledger = self.oob_
+        return float("nan") if np.isnan(ledger.record.answers[:, 0]).all() else ledger.error()
 
     # ---- weights of members ----
 
@@ -399,12 +404,9 @@ class Bagging(Bagged, MetaEstimatorMixin, CheckedEstimator):
         parts = self._grove._ledger if hasattr(self, "_grove") else self._draws
         rules = [[draws for first, draws in parts if first <= k][-1] for k in range(n_members)]
         return [
-            np.arange(self._n_rows()) if draws is None else samples_of(draws, k)
+            np.arange(self._n_rows_seen) if draws is None else samples_of(draws, k)
             for k, draws in enumerate(rules)
         ]
-
-    def _n_rows(self) -> int:
-        return self._n_rows_seen
 
     def _check_fitted_for(self, name: str) -> None:
         if not self.__sklearn_is_fitted__():
@@ -462,38 +464,6 @@ class Bagging(Bagged, MetaEstimatorMixin, CheckedEstimator):
         inner = get_tags(self._member()).input_tags
         tags.input_tags.allow_nan, tags.input_tags.sparse = inner.allow_nan, inner.sparse
         return tags
-
-
-def _record(
-    tasks: list[BagTask],
-    outcomes: list[Outcome],
-    rows: BagRows,
-    classes: NDArray[Any] | None,
-    weights: Floats,
-) -> Record:
-    """What the members said of the rows they did not see."""
-    place = np.full(rows.sample.n, -1, dtype=np.intp)
-    place[rows.distinct.index] = np.arange(len(rows.distinct.index))
-    width = None if classes is None else len(classes)
-    members = [
-        (place[task.asked], as_shares_of(outcome.answers, width))
-        for task, outcome in zip(tasks, outcomes, strict=True)
-    ]
-    return recorded(
-        [(slice(0, len(rows.distinct.index)), members)],
-        rows.target.astype(np.float64),
-        classes,
-        rows.weight,
-        n_members=len(tasks),
-        member_weights=weights,
-    )
-
-
-def as_shares_of(said: Floats, n_classes: int | None) -> Floats:
-    """Votes for class numbers as shares; shares and numbers as they are."""
-    if n_classes is None or said.shape[1] == n_classes != 1:
-        return said
-    return np.eye(n_classes)[said[:, 0].astype(np.intp)] if n_classes > 1 else np.ones_like(said)
 
 
 def _warn_of_no_new() -> None:

@@ -4,17 +4,24 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from weald.data import Rows, bin_rows, refuse_levels
+from weald.ensembles.base import Floats
+from weald.ensembles.boosted_bags import BaggedBoosters, BoosterBags, joined_boosters
+from weald.ensembles.booster_predictor import bag_predictor_of
 from weald.ensembles.boosting import HeldOut, Training, boost, prepare
+from weald.ensembles.predictor import Predictor
 from weald.ensembles.scored import ScoredModel
 from weald.ensembles.tree_learners import NewtonTrees, in_user_units
 from weald.losses import Loss
 from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Seed, Whole
-from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
+from weald.resampling import distinct_rows
+from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits, check_search
 
 
-class BoostedTrees(ScoredModel):
+class BoostedTrees(BaggedBoosters, ScoredModel):
     """Trees added one after another, each to the gradient of the loss at the scores so far.
 
     Parameters
@@ -24,6 +31,10 @@ class BoostedTrees(ScoredModel):
         `weald.losses.user` tells.
     n_estimators : int, default=100
         Most rounds; with many classes a round is one tree per class.
+    n_bags : int or None, default=None
+        Fit so many boosters, each on a bootstrap sample of its own, on shared bins; the mean of
+        their answers is the model's. It costs as many times as much, and gives an out-of-bag
+        ledger, the spread of the boosters, and intervals. None: one booster, on all rows.
     learning_rate : float, default=0.1
         What a tree's answers are multiplied by.
     max_leaf_nodes : int or None, default=31
@@ -70,14 +81,15 @@ class BoostedTrees(ScoredModel):
     Attributes
     ----------
     n_estimators_ : int
-        Rounds in the model.
+        Rounds in the model; with `n_bags` the most of any booster.
     validation_loss_ : array
         With early stopping: the mean loss of the held-out rows before the first round and after
-        each.
+        each; with `n_bags` a row for each booster, NaN after its end.
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
         "n_estimators": Whole(1),
+        "n_bags": NoneOr(Whole(2, 10_000)),
         "learning_rate": Real(0.0, open_below=True),
         "max_leaf_nodes": NoneOr(Whole(2)),
         "max_depth": NoneOr(Whole(1)),
@@ -102,6 +114,7 @@ class BoostedTrees(ScoredModel):
         *,
         loss: Any,
         n_estimators: int,
+        n_bags: int | None,
         learning_rate: float,
         max_leaf_nodes: int | None,
         max_depth: int | None,
@@ -122,6 +135,7 @@ class BoostedTrees(ScoredModel):
     ) -> None:
         self.loss = loss
         self.n_estimators = n_estimators
+        self.n_bags = n_bags
         self.learning_rate = learning_rate
         self.max_leaf_nodes = max_leaf_nodes
         self.max_depth = max_depth
@@ -140,25 +154,49 @@ class BoostedTrees(ScoredModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _boost(self, rows: Rows, loss: Loss, strata: bool) -> None:
-        """Fit the scores of a loss; `strata`: the target holds classes to hold out alike."""
-        training = prepare(
-            rows,
-            fraction=self.subsample,
-            held_fraction=self.validation_fraction if self.early_stopping else None,
-            asked_by="early_stopping=False",
-            random_state=self.random_state,
-            strata=strata,
-            n_threads=self._n_threads,
-        )
+    def _boost(self, rows: Rows, loss: Loss, strata: bool, kept: NDArray[np.bool_]) -> None:
+        """Fit the scores of a loss; `strata`: the target holds classes to hold out alike.
+
+        `kept` marks those of the rows passed to fit that `rows` holds.
+        """
+        settings: dict[str, Any] = {
+            "fraction": self.subsample,
+            "held_fraction": self.validation_fraction if self.early_stopping else None,
+            "asked_by": "early_stopping=False",
+            "random_state": self.random_state,
+            "strata": strata,
+            "n_threads": self._n_threads,
+        }
+        if self.n_bags is None:
+            training = prepare(rows, **settings)
+            forest, losses = self._booster(training, loss, self._grower(training))
+            self._keep([forest], loss, [losses])
+            return
+        distinct = distinct_rows(rows, n_threads=self._n_threads)
+        place = np.full(len(kept), -1, dtype=np.intp)
+        place[kept] = distinct.set_of
+        training = prepare(rows, **settings, distinct=distinct)
+        bags = BoosterBags.of(training, distinct, place, rows.n)
+        grower = self._grower(bags.shared)
+        fits = [
+            self._booster(bags.training_of(number), loss, grower) for number in range(self.n_bags)
+        ]
+        self._keep([forest for forest, _ in fits], loss, [losses for _, losses in fits])
+        self._parts, self._bags = [forest for forest, _ in fits], bags.bags
+        weight = distinct.weight if distinct.weight is not None else distinct.copies
+        weight = None if weight is None else weight.astype(np.float64)
+        self._record = self._booster_record(training.rows, weight, training.held_out)
+
+    def _booster(
+        self, training: Training, loss: Loss, grower: TreeGrower
+    ) -> tuple[Forest, list[float]]:
+        """One booster, and the losses of its held-out rows."""
         rows = training.rows
         base = loss.base_scores(training.y, rows.weight, training.seen_copies)
         scores = np.repeat(base[:, np.newaxis], rows.n, axis=1)
         held_out = HeldOut(training, loss, scores, self.n_iter_no_change, self.tol)
         forest = ForestBuilder(base, self._plan.n_columns)
-        trees = NewtonTrees(
-            self._grower(training), forest, float(self.learning_rate), self._n_threads
-        )
+        trees = NewtonTrees(grower, forest, float(self.learning_rate), self._n_threads)
         boost(
             training,
             loss,
@@ -170,15 +208,29 @@ class BoostedTrees(ScoredModel):
         )
         if self.early_stopping:
             forest.cut_back(held_out.best_round * loss.n_scores)
-        self._keep(forest, rows, loss)
-        if self.early_stopping:
-            self.validation_loss_ = np.array(held_out.losses)
+        return in_user_units(forest, rows, loss), held_out.losses
 
-    def _keep(self, forest: ForestBuilder, rows: Rows, loss: Loss) -> None:
+    def _keep(self, forests: list[Forest], loss: Loss, losses: list[list[float]]) -> None:
         self.__dict__.pop("validation_loss_", None)
-        self.n_estimators_ = len(forest) // loss.n_scores
+        self._parts, self._record = [], None
+        self.n_estimators_ = max(forest.n_trees for forest in forests) // loss.n_scores
         self._fitted_loss = loss
-        self.forest_ = in_user_units(forest, rows, loss)
+        self.forest_ = forests[0] if len(forests) == 1 else joined_boosters(forests)
+        if losses and losses[0]:
+            table = np.full((len(losses), max(map(len, losses))), np.nan)
+            for row, own in zip(table, losses, strict=True):
+                row[: len(own)] = own
+            self.validation_loss_ = table[0] if self.n_bags is None else table
+
+    def _predictions(self, X: object) -> Floats:
+        """What the loss makes of the scores; of several boosters, the mean of that."""
+        check_is_fitted(self)
+        return self._mean_answers(X) if self._parts else super()._predictions(X)
+
+    def predictor(self) -> Predictor:
+        """Make a small copy of the model that only predicts, as `TreeModel.predictor` tells."""
+        alone = super().predictor()
+        return bag_predictor_of(alone, self._parts) if self._parts else alone
 
     # What a leaf of a boosted tree weighs is the sum of its hessians.
     _weight_name: ClassVar[str] = "hessian"

@@ -5,10 +5,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from weald.data import class_rows, number_rows
+from weald.data import class_rows, number_rows, rows_of_weight
+from weald.ensembles.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_base import BoostedTrees
+from weald.ensembles.booster_predictor import log_shares
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
     BuiltinLoss,
@@ -23,7 +26,7 @@ from weald.parameters import Limit, NoneOr, OneOf, Real
 from weald.trees import ForestBuilder
 
 
-class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
+class BoostedTreesRegressor(BaggedRegressor, RegressorMixin, BoostedTrees):
     """Boosted regression trees: second order, on histograms, with any of many losses.
 
     Parameters
@@ -81,6 +84,7 @@ or object, default="squared_error"
         huber_alpha: float | None = None,
         tweedie_power: float | None = None,
         n_estimators: int = 100,
+        n_bags: int | None = None,
         learning_rate: float = 0.1,
         max_leaf_nodes: int | None = 31,
         max_depth: int | None = None,
@@ -102,6 +106,7 @@ or object, default="squared_error"
         super().__init__(
             loss=loss,
             n_estimators=n_estimators,
+            n_bags=n_bags,
             learning_rate=learning_rate,
             max_leaf_nodes=max_leaf_nodes,
             max_depth=max_depth,
@@ -142,7 +147,7 @@ or object, default="squared_error"
             refuse_targets(loss, rows.target)
             if isinstance(loss, BuiltinLoss):
                 rows = rows.with_moderate_target()
-            self._boost(rows, loss, strata=False)
+            self._boost(rows, loss, strata=False, kept=rows_of_weight(y, sample_weight))
         return self
 
     def _chosen_loss(self) -> Loss:
@@ -167,8 +172,20 @@ or object, default="squared_error"
         value = {"quantile": self.quantile, "tweedie": self.tweedie_power or 1.5}.get(self.loss)
         return BuiltinLoss(self.loss, 1, self._n_threads, float(value or 0.0))
 
-    def predict(self, X: object) -> Floats:
-        """Predict a number for each row."""
+    def predict(self, X: object, *, return_std: bool = False) -> Any:
+        """Predict a number for each row.
+
+        Parameters
+        ----------
+        X : array, frame or sparse table, shape (rows, columns)
+            As in `fit`.
+        return_std : bool, default=False
+            Also give the standard deviation of the boosters about their mean: how much they
+            disagree. Needs `n_bags`.
+        """
+        if return_std:
+            mean, std = self._with_spread(X)
+            return mean[:, 0], std[:, 0]
         return self._predictions(X)[:, 0]
 
     def __sklearn_tags__(self) -> Any:
@@ -179,7 +196,7 @@ or object, default="squared_error"
         return tags
 
 
-class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
+class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
     """Boosted trees for two or many classes: second order, on histograms.
 
     Parameters
@@ -208,6 +225,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         *,
         loss: Any = "log_loss",
         n_estimators: int = 100,
+        n_bags: int | None = None,
         learning_rate: float = 0.1,
         max_leaf_nodes: int | None = 31,
         max_depth: int | None = None,
@@ -229,6 +247,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         super().__init__(
             loss=loss,
             n_estimators=n_estimators,
+            n_bags=n_bags,
             learning_rate=learning_rate,
             max_leaf_nodes=max_leaf_nodes,
             max_depth=max_depth,
@@ -265,7 +284,31 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             # One class leaves nothing to learn: no score, no tree, always the same answer.
             if len(self.classes_) == 1:
-                self._keep(ForestBuilder(np.zeros(1), self._plan.n_columns), rows, loss)
+                self._keep([ForestBuilder(np.zeros(1), self._plan.n_columns).build()], loss, [])
             else:
-                self._boost(rows, loss, strata=True)
+                kept = rows_of_weight(y, sample_weight)
+                self._boost(rows, loss, strata=True, kept=kept)
         return self
+
+    def predict_proba(self, X: object, *, return_std: bool = False) -> Any:
+        """Probabilities of the classes, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array, frame or sparse table, shape (rows, columns)
+            As in `fit`.
+        return_std : bool, default=False
+            Also give the standard deviation of the boosters' probabilities about their mean: how
+            much they disagree. Needs `n_bags`.
+        """
+        return self._with_spread(X) if return_std else super().predict_proba(X)
+
+    def decision_function(self, X: object) -> Floats:
+        """Raw scores: one for two classes (of log_loss: the log odds), else one per class.
+
+        With `n_bags` the logarithms of the mean probabilities, of two classes the log odds.
+        """
+        check_is_fitted(self)
+        if not self._parts:
+            return super().decision_function(X)
+        return log_shares(self._mean_answers(X))

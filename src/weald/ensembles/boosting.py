@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from weald.data import Rows, as_one_array
 from weald.ensembles.base import Floats
 from weald.losses import Loss
-from weald.resampling import distinct_rows, hold_out, seed_of, subsample
+from weald.resampling import DistinctRows, distinct_rows, hold_out, seed_of, subsample
 
 Copies = NDArray[np.int64] | None
 
@@ -76,6 +76,7 @@ def prepare(
     random_state: object,
     strata: bool,
     n_threads: int,
+    distinct: DistinctRows | None = None,
 ) -> Training:
     """Merge equal rows and hold some out, where anything is drawn.
 
@@ -89,11 +90,14 @@ def prepare(
         How the user asked for held-out rows, for an error.
     strata
         Whether the target holds classes, to be held out alike.
+    distinct
+        The rows merged already, because something else is drawn too.
     """
-    if fraction == 1.0 and held_fraction is None:
+    if fraction == 1.0 and held_fraction is None and distinct is None:
         return Training(rows, None, None, seed=0)
     seed = seed_of(random_state)
-    distinct = distinct_rows(_hashable(rows), n_threads=n_threads)
+    if distinct is None:
+        distinct = distinct_rows(_hashable(rows), n_threads=n_threads)
     merged = rows.take(distinct.index)
     merged = replace(merged, copies=distinct.copies, weight=distinct.weight)
     if held_fraction is None:

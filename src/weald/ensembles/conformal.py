@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 # What is added to the members' spread, as multiples of its mean; infinitely much is no scaling.
 _CALM = (0.25, 1.0, 4.0, math.inf)
 
+_EPSILON = float(np.finfo(np.float64).eps)
+
 # By the width of these intervals one scale is chosen for all quantiles.
 _USUAL_COVERAGE = 0.9
 
@@ -29,9 +31,7 @@ def checked_coverage(coverage: Any) -> float:
     return float(coverage)
 
 
-def conformal_quantile(
-    scores: Floats, weight: Floats | None, level: float, *, what: str
-) -> float:
+def conformal_quantile(scores: Floats, weight: Floats | None, level: float, *, what: str) -> float:
     """The ⌈(n + 1)·level⌉-th smallest score: a new one is at most so large with that probability.
 
     Whole-number weights are repetitions; others count as shares of the number of rows.
@@ -44,7 +44,7 @@ def conformal_quantile(
         mass = mass * (len(mass) / mass.sum())
     n = float(mass.sum())
     # The product may exceed a whole number by its rounding only.
-    rank = (n + 1) * level * (1 - 4 * np.finfo(np.float64).eps)
+    rank = (n + 1) * level * (1 - 4 * _EPSILON)
     rank = math.ceil(rank) if float(n).is_integer() else rank
     if not 0 < rank <= n:
         least = math.ceil(max(1 / (1 - level), 1 / level)) - 1
@@ -155,7 +155,7 @@ def jackknife_bounds(
         Absolute out-of-bag residuals.
     """
     n = len(residuals)
-    rank = math.ceil((n + 1) * coverage * (1 - 4 * np.finfo(np.float64).eps))
+    rank = math.ceil((n + 1) * coverage * (1 - 4 * _EPSILON))
     if rank > n:
         least = math.ceil(1 / (1 - coverage)) - 1
         raise ValueError(

@@ -3,7 +3,7 @@
 import math
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -12,19 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
-from weald.data import (
-    Rows,
-    as_one_array,
-    dense_blocks,
-    mass_of,
-    numbers_only,
-    table_for_predict,
-)
-from weald.ensembles.bagged import Bagged
+from weald.data import Rows, as_one_array, mass_of, numbers_only
 from weald.ensembles.base import Floats, TreeModel
-from weald.ensembles.forest_ledger import record_of_forest, tree_answers
+from weald.ensembles.forest_ledger import BaggedForest, record_of_forest
 from weald.ensembles.forest_predictor import mean_answer, mean_predictor_of
-from weald.ensembles.in_bag import InBag
 from weald.ensembles.predictor import Predictor
 from weald.parameters import (
     AnyOf,
@@ -69,7 +60,7 @@ FOREST_LIMITS: Mapping[str, Limit] = {
 }
 
 
-class ForestModel(Bagged, TreeModel):
+class ForestModel(BaggedForest, TreeModel):
     """Trees grown independently of each other, whose answers are averaged.
 
     Parameters
@@ -313,25 +304,6 @@ class ForestModel(Bagged, TreeModel):
         check_is_fitted(self)
         self._check_n_jobs()
         return mean_predictor_of(self, self.forest_, n_jobs=self.n_jobs)
-
-    def _combined_answers(self, X: object) -> Floats:
-        return self._scores(X)
-
-    def _member_answers(self, X: object) -> Iterator[Floats]:
-        check_is_fitted(self)
-        n_threads = self._n_threads
-        for table in dense_blocks(table_for_predict(self, X)):
-            yield from tree_answers(self.forest_, table, n_threads=n_threads)
-
-    def _in_bag(self) -> InBag:
-        check_is_fitted(self)
-        parts = [(first, bags) for first, bags in self._ledger if bags is not None]
-        if len(parts) < len(self._ledger):
-            raise AttributeError(
-                "There is no out-of-bag ledger: with bootstrap=False every tree saw every row. "
-                "Fit with bootstrap=True."
-            )
-        return InBag(tuple(parts), self.forest_.n_trees)
 
     @property
     def feature_importances_(self) -> Floats:

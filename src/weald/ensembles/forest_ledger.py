@@ -1,13 +1,15 @@
-"""The answers of single trees: to rows they left out, and to new ones."""
+"""The trees of a forest as members of a bag: what each says of rows it left out, and of others."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from weald.data import Rows, as_one_array
-from weald.ensembles.in_bag import Draws
+from weald.data import Rows, as_one_array, dense_blocks, table_for_predict
+from weald.ensembles.bagged import Bagged
+from weald.ensembles.in_bag import Draws, InBag
 from weald.ensembles.tally import Block, Record, recorded
 from weald.resampling import DistinctRows
 from weald.trees import Forest
@@ -16,6 +18,33 @@ Floats = NDArray[np.float64]
 
 # Answers of all trees are made for so many numbers at a time.
 _AT_ONCE = 2**20
+
+
+class BaggedForest(Bagged):
+    """A forest as a bag of trees."""
+
+    forest_: Forest
+    _n_threads: int
+    _ledger: list[tuple[int, Any]]
+
+    def _combined_answers(self, X: object) -> Floats:
+        return self._scores(X)  # type: ignore[attr-defined, no-any-return]
+
+    def _member_answers(self, X: object) -> Iterator[Floats]:
+        check_is_fitted(self)
+        n_threads = self._n_threads
+        for table in dense_blocks(table_for_predict(self, X)):
+            yield from tree_answers(self.forest_, table, n_threads=n_threads)
+
+    def _in_bag(self) -> InBag:
+        check_is_fitted(self)
+        parts = [(first, bags) for first, bags in self._ledger if bags is not None]
+        if len(parts) < len(self._ledger):
+            raise AttributeError(
+                "There is no out-of-bag ledger: with bootstrap=False every tree saw every row. "
+                "Fit with bootstrap=True."
+            )
+        return InBag(tuple(parts), self.forest_.n_trees)
 
 
 def tree_answers(forest: Forest, table: NDArray[Any], *, n_threads: int) -> Iterator[Floats]:

@@ -67,7 +67,7 @@ class InBag:
 
     def left_out(self, member: int) -> NDArray[np.bool_]:
         """Which of the different rows, in the order of their content, a member did not see."""
-        return self._rule(member).drawn(member) == 0
+        return np.equal(self._rule(member).drawn(member), 0)
 
     def _rule(self, member: int) -> Draws:
         return [rule for first, rule in self.parts if first <= member][-1]

@@ -58,9 +58,7 @@ def member_error(
     if others:
         message += f"\nSo did {listing(others)}; see the `failed` attribute of this error."
     if fitted:
-        message += (
-            f"\nKept, {kept_as}: {listing(fitted)} (the `fitted` attribute of this error)."
-        )
+        message += f"\nKept, {kept_as}: {listing(fitted)} (the `fitted` attribute of this error)."
     kind = MemberError
     if isinstance(first, ValueError):
         kind = MemberValueError

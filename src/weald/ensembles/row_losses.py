@@ -44,15 +44,16 @@ def row_losses(
     name = names_of(classes)[0] if loss is None else loss
     if not isinstance(name, str) or name not in names_of(classes):
         raise ValueError(
-            f"The loss must be one of {listing(names_of(classes))}, a function of (y, answers) that "
-            f"gives one number a row, or None. Got {loss!r} instead."
+            f"The loss must be one of {listing(names_of(classes))}, a function of (y, answers) "
+            f"that gives one number a row, or None. Got {loss!r} instead."
         )
     if classes is None:
-        gap = target - answers[:, 0]
-        return gap * gap if name == "squared_error" else np.abs(gap)
+        gap: Floats = target - answers[:, 0]
+        losses: Floats = np.square(gap) if name == "squared_error" else np.abs(gap)
+        return losses
     own = target.astype(np.intp)
     if name == "zero_one":
-        return (np.argmax(answers, axis=1) != own).astype(np.float64)
+        return np.asarray(np.argmax(answers, axis=1) != own, dtype=np.float64)
     if name == "log_loss":
         share = answers[np.arange(len(own)), own]
         # A probability of 0 would cost infinitely much; scikit-learn cuts at the same place.

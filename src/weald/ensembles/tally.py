@@ -94,7 +94,7 @@ def steps_of(n_members: int) -> NDArray[np.int64]:
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]
     """
     first = np.arange(1, min(n_members, 10) + 1)
-    rest = np.linspace(10, n_members, 11)[1:] if n_members > 10 else []
+    rest = np.linspace(10, n_members, 11)[1:] if n_members > 10 else np.empty(0)
     return np.unique(np.concatenate([first, np.rint(rest)]).astype(np.int64))
 
 
@@ -128,9 +128,7 @@ def recorded(
         answers[rows], spreads[rows] = tally.means, tally.spreads
         n_out[rows] = tally.n_out
     means, errors = curve.results()
-    return Record(
-        target, classes, answers, spreads, n_out, weight, curve.steps, means, errors
-    )
+    return Record(target, classes, answers, spreads, n_out, weight, curve.steps, means, errors)
 
 
 class _Curve:

@@ -1,6 +1,7 @@
 """Samples without replacement that are not kept but drawn again when asked for."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,11 +64,12 @@ class Pastes:
             )
             hashes = hashes[row] ^ np.stack([number, number], axis=1).astype(np.uint64)
         words = _native.draw(hashes, self.seed, member, Purpose.PASTE)
+        keys: NDArray[Any] = words
         if self.weight is not None:
             # The smallest of -log(u) / w: heavy rows come first in proportion (Efraimidis).
             unit = np.ldexp((words >> np.uint64(11)).astype(np.float64) + 0.5, -53)
-            words = -_native.log(unit) / self.weight[row]
-        first = np.argsort(words, kind="stable")[: self.n_draws]
+            keys = -_native.log(unit) / self.weight[row]
+        first = np.argsort(keys, kind="stable")[: self.n_draws]
         return np.bincount(row[first], minlength=self.n).astype(np.int64)
 
     def counts(self, member: int) -> NDArray[np.int64]:
