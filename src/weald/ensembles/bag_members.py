@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -19,12 +19,19 @@ from weald.ensembles.samples import Sample
 Floats = NDArray[np.float64]
 
 
+class Noise(Protocol):
+    """Adds noise to a table and a target."""
+
+    def added(self, X: Any, y: NDArray[Any]) -> tuple[Any, NDArray[Any]]: ...
+
+
 @dataclass(frozen=True, eq=False)
 class BagTask:
     """One member: an estimator with its seeds set, the rows and columns it sees.
 
     `rows` are rows of the sample, each once, `copies` how often each counts. `columns` is None for
-    all of them as they are. `asked` are rows to be answered after the fit.
+    all of them as they are. `asked` are rows to be answered after the fit. `weight` is what rows
+    weigh beside their copies; `noise` is added to what is learnt from.
     """
 
     name: str
@@ -33,6 +40,8 @@ class BagTask:
     copies: NDArray[np.int64]
     columns: Indices | None = None
     asked: Indices | None = None
+    weight: Floats | None = None
+    noise: Noise | None = None
 
 
 def take_columns(X: Any, columns: Indices | None) -> Any:
@@ -143,15 +152,12 @@ def _fit_one(
         member = task.estimator
         if inner is not None:
             member.set_params(n_jobs=inner)
-        rows, extra = task.rows, {}
-        if has_fit_parameter(member, "sample_weight"):
-            # A weight is a repetition, at the price of one row.
-            if (task.copies != 1).any():
-                extra["sample_weight"] = task.copies.astype(np.float64)
-        else:
-            rows = np.repeat(rows, task.copies)
+        rows, extra = _rows_and_weights(member, task)
         passed = params_for(params, len(y), rows)
-        member.fit(take_columns(take(X, rows), task.columns), y[rows], **passed, **extra)
+        seen, target = take_columns(take(X, rows), task.columns), y[rows]
+        if task.noise is not None:
+            seen, target = task.noise.added(seen, target)
+        member.fit(seen, target, **passed, **extra)
         if inner is not None:
             member.set_params(n_jobs=None)
         answers = None
@@ -166,6 +172,23 @@ def _fit_one(
         return Outcome(member, answers)
     except Exception as error:
         return Outcome(error=portable(error))
+
+
+def _rows_and_weights(member: Any, task: BagTask) -> tuple[Indices, dict[str, Floats]]:
+    """The rows a member sees, and their weights if it takes any."""
+    if not has_fit_parameter(member, "sample_weight"):
+        if task.weight is not None:
+            raise TypeError(
+                f"{type(member).__name__} takes no sample_weight, which this way of making members "
+                "differ needs."
+            )
+        # Noise is drawn for each row once, so that repetitions stay equal.
+        return np.repeat(task.rows, task.copies), {}
+    # A weight is a repetition, at the price of one row.
+    weight = task.copies.astype(np.float64)
+    if task.weight is not None:
+        weight = weight * task.weight
+    return task.rows, {} if (weight == 1).all() else {"sample_weight": weight}
 
 
 def ask_members(

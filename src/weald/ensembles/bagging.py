@@ -82,6 +82,7 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
         random_state: Any = None,
         verbose: int = 0,
         weights: Any = None,
+        diversifiers: Any = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -95,6 +96,7 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
         self.random_state = random_state
         self.verbose = verbose
         self.weights = weights
+        self.diversifiers = diversifiers
 
     def _default_member(self) -> DecisionTreeClassifier:
         return DecisionTreeClassifier()
@@ -134,7 +136,8 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
             raise ValueError(
                 f"The members kept by warm_start=True know the classes {before}; got {classes}."
             )
-        method = "predict_proba" if hasattr(self._member(), "predict_proba") else "predict"
+        have_shares = all(hasattr(kind, "predict_proba") for kind in self._kinds())
+        method = "predict_proba" if have_shares else "predict"
         self.classes_, self._n_rows_seen = classes, len(sample.place)
         self._fit_members(sample, Question(method, np.arange(len(classes))), classes, fit_params)
 
@@ -238,6 +241,7 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
         random_state: Any = None,
         verbose: int = 0,
         weights: Any = None,
+        diversifiers: Any = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -251,6 +255,7 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
         self.random_state = random_state
         self.verbose = verbose
         self.weights = weights
+        self.diversifiers = diversifiers
 
     def _default_member(self) -> DecisionTreeRegressor:
         return DecisionTreeRegressor()

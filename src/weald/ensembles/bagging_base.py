@@ -17,8 +17,8 @@ from weald.ensembles.bag_members import (
     ask_members,
     fit_bag,
     member_name,
-    seeded_member,
 )
+from weald.ensembles.bag_plan import MemberPlan
 from weald.ensembles.bag_record import record_of_members
 from weald.ensembles.bag_rows import BagRows, samples_of
 from weald.ensembles.bagged import Bagged
@@ -39,10 +39,11 @@ from weald.parameters import (
     Seed,
     Share,
     Verbosity,
+    Ways,
     Whole,
 )
 from weald.persist import fingerprint
-from weald.resampling import draw_columns, seed_of
+from weald.resampling import seed_of
 from weald.threads import thread_count
 
 Floats = NDArray[np.float64]
@@ -60,10 +61,11 @@ BAGGING_LIMITS: Mapping[str, Limit] = {
     "random_state": Seed(),
     "verbose": Verbosity(),
     "weights": NoneOr(NumbersOr(("oob",))),
+    "diversifiers": NoneOr(Ways()),
 }
 
 
-class Bagging(Bagged, MetaEstimatorMixin, CheckedEstimator):
+class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     """Members of one kind, each fitted on rows and columns of its own; their mean answers.
 
     Parameters
@@ -96,6 +98,9 @@ class Bagging(Bagged, MetaEstimatorMixin, CheckedEstimator):
         Print a line for each member.
     weights : None, "oob" or list of numbers, default=None
         How much each member's answer counts. "oob": learnt from the rows each did not see.
+    diversifiers : list or None, default=None
+        More ways to make members differ, such as noise, other algorithms, hyper-parameters or
+        representations: objects of `weald.ensembles.diversifiers`, applied in their order.
 
     Attributes
     ----------
@@ -120,6 +125,7 @@ class Bagging(Bagged, MetaEstimatorMixin, CheckedEstimator):
     estimator: Any
     n_estimators: int
     n_jobs: int | None
+    diversifiers: Any
     weights_: Floats
     _grove: Any  # a forest, where trees of ours are bagged; else there are members
     _members: list[Any]
@@ -131,19 +137,14 @@ class Bagging(Bagged, MetaEstimatorMixin, CheckedEstimator):
 
     # ---- fitting ----
 
-    def _default_member(self) -> Any:
-        raise NotImplementedError
-
-    def _member(self) -> Any:
-        return self._default_member() if self.estimator is None else self.estimator
-
     def _is_grove(self, X: Any) -> bool:
         """Whether the core can grow all members at once: full trees that see all columns."""
         share = self.max_features
         is_count = isinstance(share, (int, np.integer))
         all_columns = not is_count and share == 1.0 and not self.bootstrap_features
         all_rows = self.bootstrap or self.max_samples in (None, 1.0)
-        return self.estimator is None and all_columns and all_rows and self.weights is None
+        is_plain = self.estimator is None and self.weights is None and self.diversifiers is None
+        return is_plain and all_columns and all_rows
 
     def _fit_grove(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Let the core grow the trees."""
@@ -201,10 +202,11 @@ class Bagging(Bagged, MetaEstimatorMixin, CheckedEstimator):
             _warn_of_no_new()
             return
         seed = self._seed if n_before else seed_of(self.random_state)
-        draws = rows.draws(self, seed)
+        draws = self._rows_drawn(rows, seed)
         self._check_oob(has_draws=draws is not None)
+        n_classes = 0 if classes is None else len(classes)
         numbers = range(n_before, int(self.n_estimators))
-        tasks = [self._task(number, rows, draws, seed) for number in numbers]
+        tasks = [self._task(number, rows, draws, seed, n_classes) for number in numbers]
         outcomes = fit_bag(self, tasks, sample, question, self._routed(params, sample))
         members = [outcome.fitted for outcome in outcomes]
         columns = [task.columns for task in tasks]
@@ -237,37 +239,6 @@ class Bagging(Bagged, MetaEstimatorMixin, CheckedEstimator):
                 f"len(estimators_)={n_before} when warm_start==True: members can only be added."
             )
         return n_before
-
-    def _task(self, number: int, rows: BagRows, draws: Draws | None, seed: int) -> BagTask:
-        index, copies = rows.distinct.index, rows.distinct.copies
-        if draws is not None:
-            drawn = draws.drawn(number)
-        else:
-            drawn = np.ones(len(index), dtype=np.int64) if copies is None else copies
-        asks = self.oob_score or isinstance(self.weights, str)
-        return BagTask(
-            name=member_name(number),
-            estimator=seeded_member(self._member(), seed, number),
-            rows=index[drawn > 0],
-            copies=drawn[drawn > 0],
-            columns=self._drawn_columns(number, seed),
-            asked=index[drawn == 0] if asks else None,
-        )
-
-    def _drawn_columns(self, number: int, seed: int) -> NDArray[np.intp] | None:
-        n = getattr(self, "n_features_in_", None)
-        if n is None:  # no table with columns: a list of texts
-            return None
-        wanted = self.max_features
-        is_count = isinstance(wanted, (int, np.integer))
-        n_drawn = int(wanted) if is_count else max(1, int(wanted * n))
-        if n_drawn > n:
-            raise ValueError(
-                f"max_features must be <= n_features: max_features={wanted!r}, and X has {n}."
-            )
-        if n_drawn == n and not self.bootstrap_features:
-            return None
-        return draw_columns(n, n_drawn, replace=self.bootstrap_features, seed=seed, member=number)
 
     def _routed(self, params: Mapping[str, Any], sample: Sample) -> Mapping[str, Any]:
         """What was passed to fit beside rows, for the members: only with metadata routing."""

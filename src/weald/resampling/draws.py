@@ -26,6 +26,9 @@ class Purpose(IntEnum):
     BAG_COLUMNS = 21
     HALVES = 22
     SHUFFLE = 23
+    VARIATION = 24
+    POSTERIOR = 25
+    NOISE = 26
 
 
 def subsample(
