@@ -19,6 +19,7 @@ class MemberPlan:
     estimator: Any
     max_features: Any
     bootstrap_features: bool
+    n_estimators: Any
     oob_score: bool
     weights: Any
     diversifiers: Any
@@ -28,6 +29,9 @@ class MemberPlan:
 
     def _member(self) -> Any:
         return self._default_member() if self.estimator is None else self.estimator
+
+    def _is_auto(self) -> bool:
+        return isinstance(self.n_estimators, str)
 
     def _ways(self) -> list[Any]:
         """The diversifiers."""
@@ -58,7 +62,7 @@ class MemberPlan:
             drawn = draws.drawn(number)
         else:
             drawn = np.ones(len(index), dtype=np.int64) if copies is None else copies
-        asks = self.oob_score or isinstance(self.weights, str)
+        asks = self.oob_score or isinstance(self.weights, str) or self._is_auto()
         varied = Variation(
             number,
             seed,

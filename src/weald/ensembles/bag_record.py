@@ -1,5 +1,6 @@
 """What members of a bag said of rows they did not see."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,10 @@ from numpy.typing import NDArray
 
 from weald.ensembles.bag_members import BagTask
 from weald.ensembles.bag_rows import BagRows
+from weald.ensembles.enough import BATCH, Enough
 from weald.ensembles.members import Outcome
-from weald.ensembles.tally import Record, recorded
+from weald.ensembles.row_losses import row_losses
+from weald.ensembles.tally import Record, Tally, recorded
 
 Floats = NDArray[np.float64]
 
@@ -61,3 +64,29 @@ def judged(
         )
         for task, outcome in zip(tasks, outcomes, strict=True)
     ]
+
+
+Fitted = tuple[list[BagTask], list[Outcome]]
+
+
+def fitted_until_enough(
+    fitted: Callable[[range], Fitted], rows: BagRows, classes: NDArray[Any] | None
+) -> Fitted:
+    """Fit batches of members until the out-of-bag error says that more would not help."""
+    tasks: list[BagTask] = []
+    outcomes: list[Outcome] = []
+    enough, width = Enough(), 1 if classes is None else len(classes)
+    tally = Tally(rows.sample.n, width)
+    weight = np.zeros(rows.sample.n)
+    weight[rows.distinct.index] = 1.0 if rows.weight is None else rows.weight
+    while True:
+        more = fitted(range(len(tasks), len(tasks) + BATCH))
+        for task, outcome in zip(*more, strict=True):
+            n_classes = None if classes is None else width
+            tally.add(task.asked, as_shares_of(outcome.answers, n_classes))
+        tasks, outcomes = tasks + more[0], outcomes + more[1]
+        scored = np.flatnonzero(tally.n_out > 0)
+        target = rows.sample.y[scored]
+        losses = row_losses(None, target, tally.means[scored], classes)
+        if enough.says(len(tasks), losses, weight[scored] if len(scored) else None):
+            return tasks, outcomes

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from weald.ensembles.conformal import (
     Residuals,
@@ -16,6 +17,8 @@ from weald.ensembles.conformal import (
 )
 from weald.ensembles.in_bag import InBag
 from weald.ensembles.ledger import Ledger
+from weald.ensembles.oob_importance import OutOfBagImportance, importance_by_shuffling
+from weald.ensembles.row_losses import RowLoss
 from weald.ensembles.tally import Record
 
 Floats = NDArray[np.float64]
@@ -48,6 +51,75 @@ class Bagged:
     def oob_(self) -> Ledger:
         """The out-of-bag ledger."""
         return Ledger(self._in_bag(), getattr(self, "_record", None))
+
+    def oob_permutation_importance(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        loss: RowLoss | None = None,
+        n_repeats: int = 5,
+        random_state: int = 0,
+    ) -> OutOfBagImportance:
+        """How much worse out-of-bag answers get when the values of a column are shuffled.
+
+        Unlike impurity importance (`feature_importances_`) it is measured on rows that the members
+        did not see, so that a column of pure noise gets about 0. Columns that say the same share
+        their worth. Needs a fit with oob_score=True.
+
+        Parameters
+        ----------
+        X, y : table and array
+            The rows of the fit, in their order.
+        loss : str, callable or None, default=None
+            As for `oob_.error`.
+        n_repeats : int, default=5
+            How often each column is shuffled.
+        random_state : int, default=0
+            Keys the shuffling.
+        """
+        return importance_by_shuffling(
+            self, X, y, loss=loss, n_repeats=n_repeats, random_state=random_state
+        )
+
+    def member_error_632(self, X: Any, y: Any, *, plus: bool = True, loss: Any = None) -> Any:
+        """The .632+ (or .632) error of one member trained on all rows, not of the bag.
+
+        The bag's members stand for the bootstrap samples of the estimate; one more member is fitted
+        on all rows. The error of the bag itself is `oob_.error()`.
+
+        Parameters
+        ----------
+        X, y : table and array
+            The rows of the fit, in their order.
+        plus : bool, default=True
+            Whether overfitting is minded (.632+).
+        loss : str, callable or None, default=None
+            As for `weald.theory.error_632plus`.
+
+        Returns
+        -------
+        BootstrapError
+            See `weald.theory.error_632plus`.
+        """
+        from weald.theory import error_632_from_members
+
+        classes = getattr(self, "classes_", None)
+        if loss is None:
+            loss = "squared_error" if classes is None else "zero_one"
+        in_bag = self._in_bag().toarray()
+        said = np.concatenate(list(self._member_answers(X)), axis=1)
+        alone = self._one_on_all_rows(X, y)._combined_answers(X)
+        if loss != "log_loss":
+            said, alone = _as_answers(said, classes), _as_answers(alone, classes)
+        return error_632_from_members(said, in_bag, alone, np.asarray(y), loss=loss, plus=plus)
+
+    def _one_on_all_rows(self, X: Any, y: Any) -> Any:
+        """One member, trained on all rows, as a bag of its own."""
+        whole = {"n_estimators": 1, "bootstrap": False, "max_samples": None, "oob_score": False}
+        known = self.get_params(deep=False)  # type: ignore[attr-defined]
+        whole |= {name: value for name, value in {"weights": None}.items() if name in known}
+        return clone(self).set_params(**whole).fit(X, y)
 
     def _with_spread(self, X: Any) -> tuple[Floats, Floats]:
         """The combined answers, and the standard deviation of the members about them."""
@@ -187,6 +259,13 @@ class BaggedClassifier(Bagged):
         chosen = shares >= least - 1e-12
         chosen[np.arange(len(shares)), np.argmax(shares, axis=1)] = True
         return chosen
+
+
+def _as_answers(shares: Floats, classes: NDArray[Any] | None) -> NDArray[Any]:
+    """Numbers, or the labels of the largest shares."""
+    if classes is None:
+        return shares[..., 0]
+    return np.asarray(classes[np.argmax(shares, axis=-1)])
 
 
 def checked_levels(quantiles: Any) -> Floats:

@@ -70,7 +70,7 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
     def __init__(
         self,
         estimator: Any = None,
-        n_estimators: int = 10,
+        n_estimators: int | str = 10,
         *,
         max_samples: float | None = None,
         max_features: float = 1.0,
@@ -229,7 +229,7 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
     def __init__(
         self,
         estimator: Any = None,
-        n_estimators: int = 10,
+        n_estimators: int | str = 10,
         *,
         max_samples: float | None = None,
         max_features: float = 1.0,

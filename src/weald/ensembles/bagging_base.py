@@ -3,6 +3,7 @@
 import copy
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,12 +20,13 @@ from weald.ensembles.bag_members import (
     member_name,
 )
 from weald.ensembles.bag_plan import MemberPlan
-from weald.ensembles.bag_record import record_of_members
+from weald.ensembles.bag_record import fitted_until_enough, record_of_members
 from weald.ensembles.bag_rows import BagRows, samples_of
 from weald.ensembles.bagged import Bagged
 from weald.ensembles.base import CheckedEstimator, keep_columns
 from weald.ensembles.in_bag import Draws, InBag
 from weald.ensembles.members import Outcome, members_learnt
+from weald.ensembles.oob_pruning import PrunedForest
 from weald.ensembles.routing import router, routing_is_enabled
 from weald.ensembles.samples import Sample, as_table, check_columns
 from weald.ensembles.tally import Tally
@@ -50,7 +52,7 @@ Floats = NDArray[np.float64]
 
 BAGGING_LIMITS: Mapping[str, Limit] = {
     "estimator": NoneOr(ObjectWith(("fit", "predict", "get_params"))),
-    "n_estimators": Whole(1, 1_000_000),
+    "n_estimators": AnyOf((Whole(1, 1_000_000), OneOf(("auto",)))),
     "max_samples": NoneOr(AnyOf((Whole(1), Share(0.0, 1.0, open_below=True)))),
     "max_features": AnyOf((Whole(1), Share(0.0, 1.0, open_below=True))),
     "bootstrap": OneOf((True, False)),
@@ -73,8 +75,9 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     estimator : estimator or None, default=None
         What is bagged: any estimator of scikit-learn's kind, whose clones are fitted, each with
         random states of its own. None: a full decision tree of ours, grown in the core.
-    n_estimators : int, default=10
-        Number of members.
+    n_estimators : int or "auto", default=10
+        Number of members. "auto": batches of 50 until the out-of-bag error foreseen for infinitely
+        many members is within a tenth of a standard error of the present one, at most 1000.
     max_samples : int, float or None, default=None
         Rows a member draws: a number, or a share of the rows. None: as many as there are.
         Whole-number sample weights count as repetitions.
@@ -123,7 +126,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     """
 
     estimator: Any
-    n_estimators: int
+    n_estimators: Any
     n_jobs: int | None
     diversifiers: Any
     weights_: Floats
@@ -151,7 +154,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         self._check_oob(has_draws=bool(self.bootstrap))
         grove = copy.copy(self._grove) if self._goes_on("_grove") else self._engine()
         grove.set_params(
-            n_estimators=int(self.n_estimators),
+            n_estimators=self.n_estimators,
             bootstrap=bool(self.bootstrap),
             max_samples=self.max_samples if self.bootstrap else None,
             oob_score=bool(self.oob_score),
@@ -179,7 +182,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
             self.__dict__.pop(name, None)
 
     def _check_oob(self, *, has_draws: bool) -> None:
-        if not (self.oob_score or isinstance(self.weights, str)):
+        if not (self.oob_score or isinstance(self.weights, str) or self._is_auto()):
             return
         if not has_draws:
             raise ValueError(
@@ -198,16 +201,23 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         """Fit members of any kind, each on its own rows and columns."""
         rows = BagRows.of(sample, n_threads=thread_count(self.n_jobs))
         n_before = self._n_kept()
-        if n_before == self.n_estimators:
+        if n_before and n_before == self.n_estimators:
             _warn_of_no_new()
             return
         seed = self._seed if n_before else seed_of(self.random_state)
         draws = self._rows_drawn(rows, seed)
         self._check_oob(has_draws=draws is not None)
         n_classes = 0 if classes is None else len(classes)
-        numbers = range(n_before, int(self.n_estimators))
-        tasks = [self._task(number, rows, draws, seed, n_classes) for number in numbers]
-        outcomes = fit_bag(self, tasks, sample, question, self._routed(params, sample))
+        passed = self._routed(params, sample)
+
+        def fitted(numbers: range) -> tuple[list[BagTask], list[Outcome]]:
+            made = [self._task(number, rows, draws, seed, n_classes) for number in numbers]
+            return made, fit_bag(self, made, sample, question, passed)
+
+        if self._is_auto():
+            tasks, outcomes = fitted_until_enough(fitted, rows, classes)
+        else:
+            tasks, outcomes = fitted(range(n_before, int(self.n_estimators)))
         members = [outcome.fitted for outcome in outcomes]
         columns = [task.columns for task in tasks]
         if n_before:
@@ -233,6 +243,11 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         if not self._goes_on("_members"):
             return 0
         n_before = len(self._members)
+        if self._is_auto():
+            raise ValueError(
+                "n_estimators='auto' fits a bag anew; warm_start=True adds to one. Give a number "
+                "of members, or set warm_start=False."
+            )
         if self.n_estimators < n_before:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be larger or equal to "
@@ -350,6 +365,34 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         return said
 
     # ---- looking ----
+
+    def prune_oob(self, X: Any, y: Any) -> PrunedForest:
+        """Cut the default trees back where that lowers the error on rows they did not see (R7).
+
+        As `RandomForestRegressor.prune_oob`. Members of other kinds cannot be cut.
+
+        Parameters
+        ----------
+        X, y : table and array
+            The rows of the fit, in their order.
+
+        Returns
+        -------
+        PrunedForest
+            `model`, and errors and sizes before and after.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "_grove"):
+            raise ValueError(
+                "prune_oob cuts back weald's own trees; it needs estimator=None and a bag that "
+                f"draws no columns. The members are of the kind {type(self.estimator_).__name__}."
+            )
+        found: PrunedForest = self._grove.prune_oob(X, y)
+        smaller = copy.copy(self)
+        smaller._grove, smaller._record = found.model, None
+        for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
+            smaller.__dict__.pop(name, None)
+        return replace(found, model=smaller)
 
     @property
     def estimators_(self) -> list[Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import (
@@ -94,6 +95,12 @@ class BaggedBoosters(Bagged):
         if not self._parts:
             raise AttributeError(why_no_ledger(self))
         return InBag(((0, self._bags),), len(self._parts))
+
+    def _one_on_all_rows(self, X: Any, y: Any) -> Any:
+        alone = clone(self).set_params(n_bags=None).fit(X, y)
+        # A bag of one: its answers are those of its only booster.
+        alone._parts = [alone.forest_]
+        return alone
 
     def _check_bags(self) -> None:
         check_is_fitted(self)

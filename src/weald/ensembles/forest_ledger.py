@@ -1,6 +1,6 @@
 """The trees of a forest as members of a bag: what each says of rows it left out, and of others."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data import Rows, as_one_array, dense_blocks, table_for_predict
 from weald.ensembles.bagged import Bagged
+from weald.ensembles.enough import BATCH, Enough
 from weald.ensembles.in_bag import Draws, InBag
+from weald.ensembles.oob_pruning import PrunedForest, pruned_out_of_bag
 from weald.ensembles.tally import Block, Record, recorded
 from weald.resampling import DistinctRows
-from weald.trees import Forest
+from weald.trees import Forest, ForestRows, GrownTree, OutOfBag
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +37,25 @@ class BaggedForest(Bagged):
         n_threads = self._n_threads
         for table in dense_blocks(table_for_predict(self, X)):
             yield from tree_answers(self.forest_, table, n_threads=n_threads)
+
+    def prune_oob(self, X: object, y: object) -> PrunedForest:
+        """Cut trees back where that lowers the error on rows they did not see (R7).
+
+        One half of the rows, drawn by what they hold, steers the cuts, the other half judges them.
+        Single trees get better, a forest of them not always: compare the two errors before taking
+        the smaller forest. Needs a fit with oob_score=True.
+
+        Parameters
+        ----------
+        X, y : table and array
+            The rows of the fit, in their order.
+
+        Returns
+        -------
+        PrunedForest
+            `model`, and errors and sizes before and after.
+        """
+        return pruned_out_of_bag(self, X, y)
 
     def _in_bag(self) -> InBag:
         check_is_fitted(self)
@@ -106,3 +127,33 @@ def _of_members(
 def _slices(n_rows: int, forest: Forest) -> Iterator[slice]:
     step = max(1, _AT_ONCE // max(1, forest.n_trees * forest.value.shape[1]))
     return (slice(begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step))
+
+
+def grown_until_enough(
+    grow: Callable[[range], list[GrownTree]],
+    oob: OutOfBag | None,
+    rows: ForestRows,
+    distinct: DistinctRows,
+    bags: Draws | None,
+) -> list[GrownTree]:
+    """Grow batches of trees until the out-of-bag error says that more would not help."""
+    if bags is None or oob is None:
+        raise ValueError(
+            "n_estimators='auto' goes by the rows that trees leave out: set bootstrap=True, or "
+            "give a number of trees."
+        )
+    enough, trees = Enough(), list[GrownTree]()
+    weight = distinct.weight if distinct.weight is not None else distinct.copies
+    while True:
+        trees += grow(range(len(trees), len(trees) + BATCH))
+        means = oob.means()
+        scored = oob.counts > 0
+        if rows.classes is not None:
+            wrong = np.argmax(means[scored], axis=1) != rows.classes[scored]
+            losses = wrong.astype(np.float64)
+        else:
+            assert rows.values is not None
+            losses = (means[scored, 0] - rows.values[scored]) ** 2
+        own = None if weight is None else weight[scored].astype(np.float64)
+        if enough.says(len(trees), losses, own):
+            return trees

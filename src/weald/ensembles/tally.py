@@ -15,7 +15,8 @@ Floats = NDArray[np.float64]
 class Tally:
     """Mean and spread of the answers that each row has had so far.
 
-    One pass, one answer at a time, without the cancellation of sums of squares (Welford).
+    One pass, one answer at a time; the spread without the cancellation of sums of squares
+    (Welford).
     """
 
     def __init__(self, n_rows: int, width: int) -> None:
@@ -23,7 +24,8 @@ class Tally:
         self._weight = np.zeros(n_rows)
         self._plain = np.zeros((n_rows, width))  # mean of the answers, all alike
         self._squares = np.zeros((n_rows, width))
-        self._combined = np.zeros((n_rows, width))  # mean by the members' weights
+        # Plain sums for the mean: votes are whole numbers, whose ties must stay ties.
+        self._sums = np.zeros((n_rows, width))
 
     def add(self, rows: Any, answers: Floats, weight: float = 1.0) -> None:
         """Add what one member says of some rows, each named once."""
@@ -31,25 +33,24 @@ class Tally:
         gap = answers - self._plain[rows]
         self._plain[rows] += gap / self.n_out[rows][:, np.newaxis]
         self._squares[rows] += gap * (answers - self._plain[rows])
-        if weight > 0:
-            self._weight[rows] += weight
-            share = (weight / self._weight[rows])[:, np.newaxis]
-            self._combined[rows] += share * (answers - self._combined[rows])
+        self._weight[rows] += weight
+        self._sums[rows] += weight * answers
 
     @property
     def means(self) -> Floats:
         """The combined answer of each row; NaN where there was none of any weight."""
-        return np.where((self._weight > 0)[:, np.newaxis], self._combined, np.nan)
+        weight = np.where(self._weight > 0, self._weight, np.nan)
+        return np.asarray(self._sums / weight[:, np.newaxis])
 
     @property
     def spreads(self) -> Floats:
         """Standard deviation of a row's answers about the combined one; NaN if fewer than two."""
         n = self.n_out[:, np.newaxis].astype(np.float64)
-        away = self._plain - self._combined
+        away = self._plain - self.means
         squares = self._squares + n * away * away
         with np.errstate(invalid="ignore", divide="ignore"):
             found = np.sqrt(squares / (n - 1))
-        return np.where((n > 1) & (self._weight > 0)[:, np.newaxis], found, np.nan)
+        return np.where(n > 1, found, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
