@@ -25,7 +25,7 @@ LOSSES = ["squared_error", "absolute_error", "huber", "poisson", "gamma", "tweed
 def test_questions_stay_and_answers_change() -> None:
     X, y = data()
     model = stopped(BoostedTreesRegressor).fit(X, y)
-    before = model._grown.forest.part(0, model.forest_.n_trees)
+    before = model._grown[0].forest.part(0, model.forest_.n_trees)
     for name in ("feature", "threshold", "right", "missing_left", "gain"):
         assert np.array_equal(getattr(model.forest_, name), getattr(before, name))
     assert not np.array_equal(model.forest_.value, before.value)
