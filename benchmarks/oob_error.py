@@ -4,8 +4,8 @@
 
 Every classification table of the folder with 2,000 to 60,000 rows: a fifth of the rows (at most
 2,000) is trained on, all others are the test part. Two learners are judged, each by the estimates
-that are made for it: the forest by its out-of-bag error (free) and by ten folds (ten more fits), its
-single tree by the .632+ estimate from the same ledger (one more tree).
+that are made for it: the forest by its out-of-bag error (free) and by ten folds (ten more fits),
+its single tree by the .632+ estimate from the same ledger (one more tree).
 """
 
 from __future__ import annotations

@@ -146,9 +146,7 @@ def summary(results: list[dict[str, Any]], has_mapie: bool) -> str:
             )
     if has_mapie:
         for level in LEVELS:
-            ratios = [
-                r["weald"]["held"][level][1] / r["mapie"]["held"][level][1] for r in results
-            ]
+            ratios = [r["weald"]["held"][level][1] / r["mapie"]["held"][level][1] for r in results]
             lines.append(
                 f"width at {100 * level:.0f} %: {np.exp(np.mean(np.log(ratios))):.3f} of MAPIE's "
                 f"(geometric mean); narrower in {int(np.sum(np.array(ratios) < 1))} of "

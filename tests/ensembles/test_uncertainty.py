@@ -114,6 +114,37 @@ def test_quantiles_never_cross_and_hold(model) -> None:
     assert np.array_equal(turned[:, ::-1], found)
 
 
+@pytest.mark.parametrize("kind", [RandomForestRegressor, BaggingRegressor])
+def test_quantile_regression_forest_against_naive_code(kind) -> None:
+    """Weights of training rows that share a leaf, tree by tree."""
+    model = kind(n_estimators=40, oob_score=True, random_state=0).fit(X[:150], Y[:150])
+    levels = [0.05, 0.3, 0.5, 0.95]
+    found = model.predict_quantiles(NEW[:10], levels, method="leaves", X_fit=X[:150])
+    order = np.argsort(Y[:150])
+    for x, row in zip(NEW[:10], found, strict=True):
+        weight = np.zeros(150)
+        for number, tree in enumerate(model.estimators_):
+            here = tree.apply(X[:150])[:, 0] == tree.apply([x])[0, 0]
+            own = model.oob_.in_bag[number] * here
+            weight += own / own.sum() / 40
+        ends = np.cumsum(weight[order])
+        expected = [Y[:150][order][np.searchsorted(ends, level - 1e-9)] for level in levels]
+        assert row.tolist() == expected
+    assert (np.diff(found, axis=1) >= 0).all()
+
+
+def test_leaves_need_trees_and_the_rows_of_the_fit() -> None:
+    forest = REGRESSORS[0].fit(X[:100], Y[:100])
+    with pytest.raises(ValueError, match="needs X_fit"):
+        forest.predict_quantiles(NEW, method="leaves")
+    with pytest.raises(ValueError, match="must be the 100 rows of the fit"):
+        forest.predict_quantiles(NEW, method="leaves", X_fit=X)
+    with pytest.raises(ValueError, match="asks the leaves of trees"):
+        REGRESSORS[3].fit(X, Y).predict_quantiles(NEW, method="leaves", X_fit=X)
+    with pytest.raises(ValueError, match="'residuals', 'leaves'"):
+        forest.predict_quantiles(NEW, method="trees")
+
+
 @every_classifier
 @pytest.mark.parametrize("coverage", [0.8, 0.95])
 def test_sets_hold_what_they_promise(model, coverage: float) -> None:

@@ -209,7 +209,11 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
         **p,
     ).fit(np.nan_to_num(table()), labels(3), (1 + scrambled(N, 5)) / 3),
     "bag of posterior samples": lambda p: BaggingRegressor(
-        DecisionTreeRegressor(max_leaf_nodes=20), 3, diversifiers=[BayesianBootstrap()], random_state=0, **p
+        DecisionTreeRegressor(max_leaf_nodes=20),
+        3,
+        diversifiers=[BayesianBootstrap()],
+        random_state=0,
+        **p,
     ).fit(table(), values()),
     "bag of boosters": lambda p: BoostedTreesClassifier(
         n_estimators=3, n_bags=2, random_state=3, **DRAWS, **p

@@ -18,6 +18,7 @@ from weald.ensembles.conformal import (
 from weald.ensembles.in_bag import InBag
 from weald.ensembles.ledger import Ledger
 from weald.ensembles.oob_importance import OutOfBagImportance, importance_by_shuffling
+from weald.ensembles.quantile_forest import leaf_quantiles
 from weald.ensembles.row_losses import RowLoss
 from weald.ensembles.tally import Record
 
@@ -204,11 +205,17 @@ class BaggedRegressor(Bagged):
         ]
         return np.concatenate(parts)
 
-    def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> Floats:
+    def predict_quantiles(
+        self,
+        X: Any,
+        quantiles: Any = (0.1, 0.5, 0.9),
+        *,
+        method: str = "residuals",
+        X_fit: Any = None,
+    ) -> Floats:
         """Quantiles of the target of each row; they never cross.
 
-        The answer plus quantiles of the out-of-bag residuals, in units of the members' spread where
-        that helps (so fit with oob_score=True).
+        Needs a fit with oob_score=True.
 
         Parameters
         ----------
@@ -216,6 +223,13 @@ class BaggedRegressor(Bagged):
             As for `predict`.
         quantiles : list of floats in (0, 1), default=(0.1, 0.5, 0.9)
             The levels, in any order.
+        method : {"residuals", "leaves"}, default="residuals"
+            "residuals": the answer plus quantiles of the out-of-bag residuals, in units of the
+            members' spread where that helps. "leaves", of trees only: a quantile regression forest,
+            quantiles of the training targets in a row's leaves; leaves should hold several rows
+            (min_samples_leaf=5).
+        X_fit : table or None, default=None
+            For "leaves": the table of the fit, its rows in their order.
 
         Returns
         -------
@@ -223,11 +237,32 @@ class BaggedRegressor(Bagged):
             In the order of `quantiles`.
         """
         levels = checked_levels(quantiles)
+        if method == "leaves":
+            return self._leaf_quantiles(X, X_fit, levels)
+        if method != "residuals":
+            raise ValueError(
+                f"method must be one of 'residuals', 'leaves'. Got {method!r} instead."
+            )
         scale, shifts = quantile_shifts(Residuals.of(self.oob_.record), levels)
         if np.isinf(scale.calm):
             return np.asarray(self._combined_answers(X) + shifts)
         combined, spread = self._with_spread(X)
         return np.asarray(combined + scale(spread[:, 0])[:, np.newaxis] * shifts)
+
+    def _leaf_quantiles(self, X: Any, X_fit: Any, levels: Floats) -> Floats:
+        trees = self._trees_asked()
+        if trees is None:
+            raise ValueError(
+                "method='leaves' asks the leaves of trees that each answer by themselves: forests "
+                "and bags of default trees. Take method='residuals'."
+            )
+        if X_fit is None:
+            raise ValueError("method='leaves' needs X_fit, the table of the fit.")
+        return leaf_quantiles(trees, X, X_fit, levels)
+
+    def _trees_asked(self) -> Any:
+        """The forest whose leaves hold training rows, if there is one."""
+        return None
 
 
 class BaggedClassifier(Bagged):

@@ -301,6 +301,9 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
             return np.ones(len(errors))
         return np.asarray(np.maximum(least, 1e-300) / np.maximum(errors, 1e-300))
 
+    def _trees_asked(self) -> Any:
+        return getattr(self, "_grove", None)
+
     def _r_squared(self) -> float:
         """Of the out-of-bag answers; NaN for fewer than two rows."""
         assert self._record is not None

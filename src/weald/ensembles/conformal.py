@@ -71,7 +71,9 @@ class Residuals:
         scored = ~np.isnan(record.answers[:, 0])
         weight = None if record.weight is None else record.weight[scored]
         signed = record.target[scored] - record.answers[scored, 0]
-        return cls(signed, record.spreads[scored, 0], weight)
+        spread = record.spreads[scored, 0]
+        signed = signed * _for_all_members(signed, spread, record.n_out[scored], record, weight)
+        return cls(signed, spread, weight)
 
     def with_spread(self) -> "Residuals | None":
         """Those rows that two members or more answered; None if the spread says nothing."""
@@ -80,6 +82,27 @@ class Residuals:
             return None
         weight = None if self.weight is None else self.weight[known]
         return Residuals(self.signed[known], self.spread[known], weight)
+
+
+def _for_all_members(
+    signed: Floats, spread: Floats, n_out: NDArray[np.int32], record: Record, weight: Floats | None
+) -> float:
+    """What out-of-bag residuals are too large by, because few members gave them.
+
+    The mean of m members has the variance σ²/m beyond that of infinitely many; new rows are
+    answered by all B members and not by the m that left a row out. So the squared residuals are too
+    large by σ²(1/m - 1/B), on average over the rows.
+    """
+    n_members = int(record.steps[-1])
+    known = np.isfinite(spread)
+    if not known.any():
+        return 1.0
+    own = None if weight is None else weight[known]
+    extra = spread[known] ** 2 * (1.0 / n_out[known] - 1.0 / n_members)
+    squares = float(np.average(signed[known] ** 2, weights=own))
+    if squares == 0:
+        return 1.0
+    return math.sqrt(max(0.5, 1.0 - float(np.average(extra, weights=own)) / squares))
 
 
 @dataclass(frozen=True)

@@ -197,6 +197,9 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
                 self.oob_score_ = self._judge(means[kept], rows)
         return self
 
+    def _trees_asked(self) -> Any:
+        return self
+
     def _judge(self, means: Floats, rows: Rows) -> float:
         """The score of the rows that some tree did not see."""
         from sklearn.metrics import r2_score
