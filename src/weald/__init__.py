@@ -10,6 +10,8 @@ from weald.data import read
 from weald.ensembles import (
     AdaBoostClassifier,
     AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
     BlendingClassifier,
     BlendingRegressor,
     BoostedTreesClassifier,
@@ -41,6 +43,8 @@ if typing.TYPE_CHECKING:
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRegressor",
+    "BaggingClassifier",
+    "BaggingRegressor",
     "BlendingClassifier",
     "BlendingRegressor",
     "BoostedTreesClassifier",

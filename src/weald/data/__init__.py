@@ -3,7 +3,7 @@
 from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
-from weald.data.rows import Rows, checked_weights, extreme_exponent
+from weald.data.rows import Rows, checked_weights, extreme_exponent, rows_of_weight
 from weald.data.sources import ColumnTable, as_one_array, numbers_only, refuse_levels
 from weald.data.tables import (
     dense_blocks,
@@ -50,6 +50,7 @@ __all__ = [
     "readable_target",
     "refuse_levels",
     "refuse_missing_labels",
+    "rows_of_weight",
     "table_for_predict",
     "validation_classes",
     "validation_numbers",

@@ -2,6 +2,7 @@
 
 from weald.ensembles.adaboost import AdaBoostClassifier
 from weald.ensembles.adaboost_r2 import AdaBoostRegressor
+from weald.ensembles.bagging import BaggingClassifier, BaggingRegressor
 from weald.ensembles.blending import BlendingClassifier, BlendingRegressor
 from weald.ensembles.boosted_trees import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -25,6 +26,8 @@ from weald.ensembles.voting import VotingClassifier, VotingRegressor
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRegressor",
+    "BaggingClassifier",
+    "BaggingRegressor",
     "BlendingClassifier",
     "BlendingRegressor",
     "BoostedTreesClassifier",
