@@ -59,7 +59,8 @@ def test_the_same_rows_give_the_same_leaves(loss: str, weights, subsample: float
     model.set_params(random_state=0)
     caught = {}
 
-    def keep(self, forest, training, loss, judging=None, *, stops=False):
+    def keep(self, grown, training, loss, judging, *, stops):
+        forest = grown.forest
         caught.update(forest=forest, training=training, loss=loss)
         again = self._with_leaves_of_all_rows(forest, training, loss)
         assert np.array_equal(again.value, forest.value)
@@ -76,7 +77,8 @@ def test_the_same_rows_give_the_same_leaves_of_classes() -> None:
     X, y = data(300)
     y = np.digitize(y, [-0.5, 0.5])
 
-    def keep(self, forest, training, loss, judging=None, *, stops=False):
+    def keep(self, grown, training, loss, judging, *, stops):
+        forest = grown.forest
         again = self._with_leaves_of_all_rows(forest, training, loss)
         assert np.array_equal(again.value, forest.value)
 

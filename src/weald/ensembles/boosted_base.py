@@ -15,25 +15,27 @@ from weald.data import (
     table_for_predict,
 )
 from weald.ensembles.base import Floats
-from weald.ensembles.boosting import Training, boost, prepare
-from weald.ensembles.grown import Grown
+from weald.ensembles.boosting import Training, prepare
+from weald.ensembles.callbacks import TakesCallbacks
+from weald.ensembles.checkpoint import Checkpoint, SnapshotPath
+from weald.ensembles.course import Course, Given
+from weald.ensembles.grown import CURVES, Grown
 from weald.ensembles.judging import Judging
 from weald.ensembles.leaf_refit import refit_leaves
 from weald.ensembles.scored import ScoredModel
 from weald.ensembles.scoring import HeldOutScorer, Scoring
 from weald.ensembles.staging import staged_scores
+from weald.ensembles.time_limit import TimeLimit
 from weald.ensembles.tree_learners import NewtonTrees, in_user_units, moved
 from weald.losses import Loss
-from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Seed, Whole
+from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Seed, Verbosity, Whole
 from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits, check_search
 
 # early_stopping="auto" holds rows out if there are more, as scikit-learn does.
 _MANY_ROWS = 10_000
 
-_OF_JUDGING = ("train_loss", "validation_loss", "validation_score")
 
-
-class BoostedTrees(ScoredModel):
+class BoostedTrees(TakesCallbacks, ScoredModel):
     """Trees added one after another, each to the gradient of the loss at the scores so far.
 
     Parameters
@@ -91,6 +93,15 @@ class BoostedTrees(ScoredModel):
     warm_start : bool, default=False
         Go on from the rounds of the last fit, up to `n_estimators` in all. On the same rows that
         ends at the model of one fit.
+    verbose : int, default=0
+        0 prints nothing; 1 and more show a progress bar on stderr.
+    time_limit : float or None, default=None
+        Seconds after which no further round begins; what is there by then is the model. Such a
+        model depends on the machine's speed and is not reproducible.
+    checkpoint : path or None, default=None
+        A file, ending in ".npz", that the rounds are saved to every now and then. A fit on the same
+        data with the same parameters goes on from it, and ends at the model of a fit that was
+        never interrupted.
     random_state : int, RandomState or None, default=None
         Keys the draws of `subsample` and `early_stopping`; a fit that draws nothing ignores it.
     n_jobs : int or None, default=None
@@ -100,6 +111,8 @@ class BoostedTrees(ScoredModel):
     ----------
     n_estimators_ : int
         Rounds in the model.
+    stopped_by_ : str
+        What ended the fit: "n_estimators", "early_stopping", "time_limit" or "callback".
     train_loss_ : array, shape (rounds + 1,)
         If there are rows to judge by: the mean loss of the rows learnt from, before the first round
         and after each that was made.
@@ -128,6 +141,9 @@ class BoostedTrees(ScoredModel):
         "tol": Real(0.0),
         "scoring": NoneOr(Scoring()),
         "warm_start": OneOf((True, False)),
+        "verbose": Verbosity(),
+        "time_limit": NoneOr(Real(0.0, open_below=True)),
+        "checkpoint": NoneOr(SnapshotPath()),
         "random_state": Seed(),
         "n_jobs": Jobs(),
     }
@@ -154,6 +170,9 @@ class BoostedTrees(ScoredModel):
         tol: float,
         scoring: Any,
         warm_start: bool,
+        verbose: int,
+        time_limit: float | None,
+        checkpoint: Any,
         random_state: int | np.random.RandomState | None,
         n_jobs: int | None,
     ) -> None:
@@ -176,27 +195,24 @@ class BoostedTrees(ScoredModel):
         self.tol = tol
         self.scoring = scoring
         self.warm_start = warm_start
+        self.verbose = verbose
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _boost(
-        self, rows: Rows, loss: Loss, strata: bool, validation: ValidationRows | None = None
-    ) -> None:
+    def _boost(self, rows: Rows, loss: Loss, strata: bool, given: Given) -> None:
         """Fit the scores of a loss; `strata`: the target holds classes to hold out alike."""
-        stops = self._stops_early(rows, validation)
-        is_judged = stops or validation is not None
+        limits = [] if self.time_limit is None else [TimeLimit(float(self.time_limit))]
+        stops = self._stops_early(rows, given.validation)
+        is_judged = stops or given.validation is not None
         self._refuse_judging_without_loss(loss, is_judged)
-        earlier = self._earlier(rows, loss, is_judged)
-        training = prepare(
-            rows,
-            fraction=self.subsample,
-            held_fraction=self.validation_fraction if stops and validation is None else None,
-            asked_by="early_stopping=False",
-            random_state=self._seed_after(earlier),
-            strata=strata,
-            n_threads=self._n_threads,
-            validation=validation,
-        )
+        checkpoint = None if self.checkpoint is None else Checkpoint(self)
+        earlier = self._earlier(rows, loss, checkpoint, is_judged)
+        training = self._prepared(rows, strata, given, stops, earlier)
+        if checkpoint is not None:
+            classes = getattr(self, "classes_", None)
+            checkpoint.check_rows(training, self._plan, classes, self._n_threads)
         rows = training.rows
         if earlier is None:
             base = loss.base_scores(training.y, rows.weight, training.seen_copies)
@@ -215,25 +231,36 @@ class BoostedTrees(ScoredModel):
         trees = NewtonTrees(
             self._grower(training), forest, float(self.learning_rate), self._n_threads
         )
-        done = 0
         if earlier is not None:
-            done = earlier.rounds(loss)
             earlier.add_to(forest)
             scores = earlier.scores(rows, self._n_threads)
             judging.go_on_from(earlier.curves)
-        boost(
-            training,
-            loss,
-            scores,
-            trees,
-            rounds=range(done, done if judging.has_seen_enough else self.n_estimators),
-            fraction=self.subsample,
-            watcher=judging,
-        )
-        self._keep(forest.build(), training, loss, judging, stops=stops)
+        course = Course(self, training, loss, judging, forest)
+        course.run(trees, scores, limits, checkpoint, given)
+        self._keep(course.grown(), training, loss, judging, stops=stops)
+        self.stopped_by_ = course.stopped_by
 
-    def _earlier(self, rows: Rows, loss: Loss, is_judged: bool) -> Grown | None:
+    def _prepared(
+        self, rows: Rows, strata: bool, given: Given, stops: bool, earlier: Grown | None
+    ) -> Training:
+        holds_out = stops and given.validation is None
+        return prepare(
+            rows,
+            fraction=self.subsample,
+            held_fraction=self.validation_fraction if holds_out else None,
+            asked_by="early_stopping=False",
+            random_state=self._seed_after(earlier),
+            strata=strata,
+            n_threads=self._n_threads,
+            validation=given.validation,
+        )
+
+    def _earlier(
+        self, rows: Rows, loss: Loss, checkpoint: Checkpoint | None, is_judged: bool
+    ) -> Grown | None:
         """What an earlier fit grew and this one goes on from."""
+        if checkpoint is not None:
+            return checkpoint.read(self, loss)
         grown: Grown | None = getattr(self, "_grown", None)
         if not self.warm_start or grown is None:
             return None
@@ -271,37 +298,32 @@ class BoostedTrees(ScoredModel):
         )
 
     def _keep(
-        self,
-        forest: Forest,
-        training: Training,
-        loss: Loss,
-        judging: Judging | None = None,
-        *,
-        stops: bool = False,
+        self, grown: Grown, training: Training, loss: Loss, judging: Judging, *, stops: bool
     ) -> None:
         """Keep the model in the user's units: the best rounds, with leaves of all rows."""
-        for name in _OF_JUDGING:
+        for name in CURVES:
             self.__dict__.pop(f"{name}_", None)
-        rows = training.rows
-        self._grown = Grown(
-            forest,
-            rows.target_exponent,
-            rows.weight_exponent,
-            training.seed,
-            {} if judging is None else judging.curves,
-            self._plan,
-            getattr(self, "classes_", None),
-        )
-        if judging is not None and stops:
+        forest = grown.forest
+        if stops:
             forest = forest.part(0, judging.best_round * loss.n_scores)
             if training.validation is None:
                 forest = self._with_leaves_of_all_rows(forest, training, loss)
-        self.n_estimators_ = forest.n_trees // loss.n_scores
+        self._grown = grown
         self._fitted_loss = loss
-        self.forest_ = in_user_units(forest, rows, loss)
-        if judging is not None and training.held_out is not None:
-            for name in _OF_JUDGING:
+        self.n_estimators_ = forest.n_trees // loss.n_scores
+        self.forest_ = in_user_units(forest, training.rows, loss)
+        if training.held_out is not None:
+            for name in CURVES:
                 setattr(self, f"{name}_", judging.in_user_units(name))
+
+    def _keep_one_class(self, rows: Rows, loss: Loss) -> None:
+        """One class leaves nothing to learn: no score, no tree, always the same answer."""
+        training = Training(rows, None, None, seed=0)
+        forest = ForestBuilder(np.zeros(1), self._plan.n_columns)
+        judging = Judging(training, loss, np.zeros((1, rows.n)), patience=None, tol=0.0)
+        course = Course(self, training, loss, judging, forest)
+        self._keep(course.grown(), training, loss, judging, stops=False)
+        self.stopped_by_ = course.stopped_by
 
     def _with_leaves_of_all_rows(self, forest: Forest, training: Training, loss: Loss) -> Forest:
         return refit_leaves(

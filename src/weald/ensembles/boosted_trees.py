@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from weald.data import class_rows, number_rows, validation_classes, validation_numbers
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_base import BoostedTrees
-from weald.ensembles.boosting import Training
+from weald.ensembles.course import Given
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
     BuiltinLoss,
@@ -21,7 +21,6 @@ from weald.losses import (
     takes_positive_only,
 )
 from weald.parameters import Limit, NoneOr, OneOf, Real
-from weald.trees import ForestBuilder
 
 
 class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
@@ -99,6 +98,9 @@ or object, default="squared_error"
         tol: float = 1e-7,
         scoring: Any = "loss",
         warm_start: bool = False,
+        verbose: int = 0,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -122,6 +124,9 @@ or object, default="squared_error"
             tol=tol,
             scoring=scoring,
             warm_start=warm_start,
+            verbose=verbose,
+            time_limit=time_limit,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -163,7 +168,7 @@ or object, default="squared_error"
             validation = validation_numbers(self, X_val, y_val, sample_weight_val)
             if validation is not None:
                 refuse_targets(loss, validation.target)
-            self._boost(rows, loss, strata=False, validation=validation)
+            self._boost(rows, loss, False, Given(X, y, sample_weight, validation))
         return self
 
     def _chosen_loss(self) -> Loss:
@@ -256,6 +261,9 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         tol: float = 1e-7,
         scoring: Any = "loss",
         warm_start: bool = False,
+        verbose: int = 0,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -279,6 +287,9 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             tol=tol,
             scoring=scoring,
             warm_start=warm_start,
+            verbose=verbose,
+            time_limit=time_limit,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -312,10 +323,8 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
-            # One class leaves nothing to learn: no score, no tree, always the same answer.
             if len(self.classes_) == 1:
-                empty = ForestBuilder(np.zeros(1), self._plan.n_columns).build()
-                self._keep(empty, Training(rows, None, None, seed=0), loss)
+                self._keep_one_class(rows, loss)
             else:
-                self._boost(rows, loss, strata=True, validation=validation)
+                self._boost(rows, loss, True, Given(X, y, sample_weight, validation))
         return self

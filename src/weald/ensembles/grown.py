@@ -15,6 +15,9 @@ from weald.ensembles.warm import check_warm_start
 from weald.losses import Loss
 from weald.trees import Forest, ForestBuilder
 
+# What is noted of every round if there are rows to judge by.
+CURVES = ("train_loss", "validation_loss", "validation_score")
+
 
 @dataclass(frozen=True, eq=False)
 class Grown:

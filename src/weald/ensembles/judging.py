@@ -29,6 +29,8 @@ class Judging:
         From scores to the number that is to rise; None: the loss is to fall.
     """
 
+    reason = "early_stopping"
+
     def __init__(
         self,
         training: Training,
@@ -96,17 +98,20 @@ class Judging:
         return self._patience is not None and rounds - self.best_round >= self._patience
 
     def train_loss(self, scores: Floats) -> float:
-        """The mean loss of the rows that are learnt from."""
-        training = self._training
-        if not self._has_loss:
-            return float("nan")
-        return self._judge.mean(training.y, scores, training.rows.weight, training.seen_copies)
+        """The mean loss of the rows that are learnt from, in the units of the target."""
+        training, loss = self._training, np.nan
+        if self._has_loss:
+            weight, copies = training.rows.weight, training.seen_copies
+            loss = self._judge.mean(training.y, scores, weight, copies)
+        return float(self._scaled(np.array(loss)))
 
     def in_user_units(self, name: str) -> NDArray[Any]:
         """A curve in the units of the target."""
         values = np.array(self.curves[name])
-        if name == "validation_score" and self._score is not None:
-            return values
+        is_a_loss = name != "validation_score" or self._score is None
+        return self._scaled(values) if is_a_loss else values
+
+    def _scaled(self, values: NDArray[Any]) -> NDArray[Any]:
         with np.errstate(over="ignore"):
             exponent = self._training.rows.target_exponent
             return np.asarray(np.ldexp(values, DEGREE.get(self._judge.name, 0) * exponent))

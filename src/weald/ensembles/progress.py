@@ -18,6 +18,8 @@ DEGREE = {"squared_error": 2, "huber": 2, "absolute_error": 1, "quantile": 1, "p
 class Progress:
     """The losses of all rounds, and the reason to stop: those of `n_iter_no_change` rounds."""
 
+    reason = "early_stopping"
+
     def __init__(
         self,
         training: Training,
