@@ -78,7 +78,8 @@ class BoostedTrees(TakesCallbacks, ScoredModel):
         Stop when the rows that judge (`X_val` of `fit`, or else `validation_fraction` of the rows,
         held out) are no longer predicted better; the model is cut back to the best round. "auto"
         stops early if `X_val` is given or there are more than 10,000 rows. After a held-out
-        fraction the questions of the trees stay and their leaves are estimated anew on all rows.
+        fraction the questions of the trees stay and their leaves are estimated anew on all rows;
+        stages, curves and `warm_start` are about the model before that.
     validation_fraction : float, default=0.1
         Share of rows held out for early stopping, if there is no `X_val`; of every class alike.
     n_iter_no_change : int, default=10
@@ -114,8 +115,8 @@ class BoostedTrees(TakesCallbacks, ScoredModel):
     stopped_by_ : str
         What ended the fit: "n_estimators", "early_stopping", "time_limit" or "callback".
     train_loss_ : array, shape (rounds + 1,)
-        If there are rows to judge by: the mean loss of the rows learnt from, before the first round
-        and after each that was made.
+        If there are rows to judge by: the mean loss of the rows learnt from (of about 10,000 of
+        them if there are more), before the first round and after each that was made.
     validation_loss_ : array, shape (rounds + 1,)
         Likewise of the rows to judge by.
     validation_score_ : array, shape (rounds + 1,)

@@ -93,11 +93,12 @@ class _KnownLeaves:
     def _leaf_of_row(self, t: int, stage: Stage) -> NDArray[np.int32]:
         """The leaf of each row in a tree; those of the next few trees are found by the way."""
         rows = stage.training.rows
-        if not self._first <= t < self._first + self._leaves.shape[1]:
+        if not self._first <= t < self._first + len(self._leaves):
             end = min(self._forest.n_trees, t + max(1, KNOWN_LEAVES // rows.n))
             trees = self._forest.part(t, end)
             pieces = [
                 trees.apply(piece, n_threads=self._n_threads) for piece in dense_pieces(rows.table)
             ]
-            self._first, self._leaves = t, np.concatenate(pieces)
-        return np.ascontiguousarray(self._leaves[:, t - self._first])
+            self._first, self._leaves = t, np.ascontiguousarray(np.concatenate(pieces).T)
+        leaf_of_row: NDArray[np.int32] = self._leaves[t - self._first]
+        return leaf_of_row
