@@ -306,12 +306,12 @@ class BoostedTrees(TakesCallbacks, ScoredModel):
             self.__dict__.pop(f"{name}_", None)
         forest = grown.forest
         if stops:
-            forest = forest.part(0, judging.best_round * loss.n_scores)
+            forest = grown.first(judging.best_round, loss)
             if training.validation is None:
                 forest = self._with_leaves_of_all_rows(forest, training, loss)
         self._grown = grown
         self._fitted_loss = loss
-        self.n_estimators_ = forest.n_trees // loss.n_scores
+        self.n_estimators_ = judging.best_round if stops else grown.rounds(loss)
         self.forest_ = in_user_units(forest, training.rows, loss)
         if training.held_out is not None:
             for name in CURVES:
@@ -341,8 +341,7 @@ class BoostedTrees(TakesCallbacks, ScoredModel):
         check_is_fitted(self)
         table = np.concatenate(list(dense_blocks(table_for_predict(self, X))))
         grown, loss = self._grown, self._fitted_loss
-        rounds = grown.forest.part(0, self.n_estimators_ * loss.n_scores)
-        forest = moved(rounds, grown.target_exponent, loss)
+        forest = moved(grown.first(self.n_estimators_, loss), grown.target_exponent, loss)
         yield from staged_scores(forest, table, self._n_threads)
 
     # What a leaf of a boosted tree weighs is the sum of its hessians.

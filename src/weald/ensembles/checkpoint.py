@@ -214,6 +214,8 @@ def _digest_of(rows: Rows, n_threads: int) -> bytes:
     """What rows hold and count, in the order of their hashes."""
     if rows.n == 0:
         return b"none"
+    if rows.weight is not None and rows.copies is not None:
+        rows = replace(rows, weight=rows.weight * rows.copies, copies=None)
     distinct = distinct_rows(rows, n_threads=n_threads)
     n = len(distinct.hashes)
     copies = np.ones(n, dtype=np.int64) if distinct.copies is None else distinct.copies

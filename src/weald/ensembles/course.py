@@ -50,7 +50,7 @@ class Course:
     @property
     def made(self) -> int:
         """How many rounds there are."""
-        return len(self._forest) // self._loss.n_scores
+        return self._forest.rounds(self._loss.n_scores)
 
     def run(
         self,
@@ -94,8 +94,9 @@ class Course:
         rows = self._training.rows
         rounds = self.made if rounds is None else rounds
         curves = {name: values[: rounds + 1] for name, values in self._judging.curves.items()}
+        forest = self._forest.build()
         return Grown(
-            self._forest.build().part(0, rounds * self._loss.n_scores),
+            forest.part(0, rounds * forest.trees_a_round(self._loss.n_scores)),
             rows.target_exponent,
             rows.weight_exponent,
             self._training.seed,

@@ -63,7 +63,11 @@ class Grown:
 
     def rounds(self, loss: Loss) -> int:
         """How many rounds were made."""
-        return self.forest.n_trees // loss.n_scores
+        return self.forest.n_trees // self.forest.trees_a_round(loss.n_scores)
+
+    def first(self, rounds: int, loss: Loss) -> Forest:
+        """The trees of the first rounds."""
+        return self.forest.part(0, rounds * self.forest.trees_a_round(loss.n_scores))
 
     def check(self, model: Any, loss: Loss, plan: ColumnPlan, *, is_judged: bool) -> None:
         """Refuse to go on with other columns, classes or fewer rounds."""

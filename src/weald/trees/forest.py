@@ -151,6 +151,10 @@ class Forest:
             tree_weight=self.tree_weight[first:end],
         )
 
+    def trees_a_round(self, n_scores: int) -> int:
+        """How many trees a round of boosting adds: one for each score, or one for all of them."""
+        return 1 if self.n_trees and self.output[0] < 0 else n_scores
+
     def joined(self, other: "Forest") -> "Forest":
         """These trees and then those of another forest with the same columns and base scores."""
         arrays = (*_OF_NODES, "value", "output", "tree_weight")
@@ -255,6 +259,10 @@ class ForestBuilder:
 
     def __len__(self) -> int:
         return len(self._trees)
+
+    def rounds(self, n_scores: int) -> int:
+        """How many whole rounds of boosting are there: of a tree for each score, or for all."""
+        return len(self) if self._outputs[:1] == [-1] else len(self) // n_scores
 
     def add(self, tree: GrownTree, *, output: int) -> None:
         """Add a tree that answers score `output`, or all of them if that is -1."""
