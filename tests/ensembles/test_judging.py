@@ -115,6 +115,25 @@ def test_weights_of_rows_to_judge_by() -> None:
     assert curve(np.arange(300, 400), counts * 0.3) == pytest.approx(weighted, rel=1e-12)
 
 
+def test_the_curve_of_many_rows_is_that_of_some(monkeypatch) -> None:
+    monkeypatch.setattr("weald.ensembles.judging.SHOWN_ROWS", 100)
+    counts = np.random.default_rng(0).integers(0, 4, 300)
+    many = np.random.default_rng(1).permutation(np.repeat(np.arange(300), counts))
+    rows = {"X_val": X[VAL], "y_val": Y[VAL]}
+
+    def curve(*given):
+        return quick(BoostedTreesRegressor).fit(*given, **rows).train_loss_
+
+    some = curve(X[TRAIN], Y[TRAIN], counts)
+    assert np.array_equal(some, curve(X[many], Y[many]))
+    monkeypatch.setattr("weald.ensembles.judging.SHOWN_ROWS", 10**6)
+    all_ = curve(X[TRAIN], Y[TRAIN], counts)
+    assert not np.array_equal(some, all_)
+    assert some == pytest.approx(all_, rel=0.5)
+    monkeypatch.setattr("weald.ensembles.judging.SHOWN_ROWS", 0)  # none but that of least hash
+    assert np.isfinite(curve(X[TRAIN], Y[TRAIN])).all()
+
+
 def test_curves_are_in_the_units_of_the_target() -> None:
     plain = quick(BoostedTreesRegressor).fit(X[TRAIN], Y[TRAIN], None, X[VAL], Y[VAL])
     tiny = quick(BoostedTreesRegressor).fit(

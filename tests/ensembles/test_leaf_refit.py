@@ -1,11 +1,15 @@
 """Leaves estimated anew on all rows after a fraction was held out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.ensembles.booster import Recipe
+from weald.ensembles.leaf_refit import refit_leaves
+from weald.ensembles.staging import staged_scores
 
 
 def data(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -49,13 +53,14 @@ def check_leaves(model, *given) -> None:
     checked = []
     finished = Recipe._finished
 
-    def finish(self, forest, training, judging):
+    def finish(self, course, training, judging):
+        forest = course.grown().forest
         again = self._with_leaves_of_all_rows(forest, training)
         assert np.array_equal(again.value, forest.value)
         assert np.array_equal(again.base_score, forest.base_score)
         assert again.weight == pytest.approx(forest.weight, rel=1e-12)
         checked.append(forest)
-        return finished(self, forest, training, judging)
+        return finished(self, course, training, judging)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Recipe, "_finished", finish)
@@ -118,3 +123,62 @@ def test_a_model_of_no_rounds_starts_at_all_rows() -> None:
     model = stopped(BoostedTreesRegressor).fit(np.zeros((60, 1)), y)
     assert model.n_estimators_ == 0
     assert model.predict([[0.0]])[0] == pytest.approx(y.mean(), rel=1e-14)
+
+
+def fitted(kind, y, **parameters):
+    """A forest and what it was grown from."""
+    caught = []
+    finished = Recipe._finished
+
+    def finish(self, course, training, judging):
+        caught.extend((course.grown().forest, training, self.loss))
+        return finished(self, course, training, judging)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Recipe, "_finished", finish)
+        kind(n_estimators=1, min_samples_leaf=5, **parameters).fit(data()[0], y)
+    return caught
+
+
+SETTINGS = {"learning_rate": 0.1, "l2": 0.5, "fraction": 1.0, "n_threads": 1}
+
+
+def test_one_tree_for_all_scores_by_hand() -> None:
+    X, y = data()
+    y = np.digitize(y, [-0.5, 0.5])
+    grown, training, loss = fitted(BoostedTreesClassifier, y)
+    one = grown.part(0, 1)
+    n_leaves = len(one.value)
+    one = replace(one, output=np.array([-1], dtype=np.int32), value=np.zeros((n_leaves, 3)))
+    again = refit_leaves(one, training, loss, **SETTINGS)
+    leaf = again.apply(X, n_threads=1)[:, 0]
+    shares = np.bincount(y) / len(y)
+    for number in range(n_leaves):
+        own = y[leaf == number]
+        for k in range(3):
+            gradient = len(own) * shares[k] - (own == k).sum()
+            hessian = len(own) * shares[k] * (1 - shares[k])
+            assert again.value[number, k] == pytest.approx(-0.1 * gradient / (hessian + 0.5))
+    assert again.weight[0] == pytest.approx(len(y) * (shares * (1 - shares)).sum())
+    stages = list(staged_scores(again, X, 1))
+    assert len(stages) == 1
+    assert np.array_equal(stages[0], again.predict(X, n_threads=1))
+
+
+def test_penalty_of_size_and_what_holds_values() -> None:
+    X, y = data()
+    forest, training, loss = fitted(BoostedTreesRegressor, y)
+    plain = refit_leaves(forest, training, loss, l1=3.0, **SETTINGS)
+    leaf = forest.apply(X, n_threads=1)[:, 0]
+    for number, value in enumerate(plain.value[:, 0]):
+        total = (y[leaf == number] - y.mean()).sum()
+        total = np.sign(total) * max(abs(total) - 3.0, 0.0)
+        assert value == pytest.approx(0.1 * total / ((leaf == number).sum() + 0.5), abs=1e-14)
+
+    def hold(tree, values):
+        assert tree.n_trees == 1
+        assert tree.weight[0] == 400
+        return np.clip(values, -0.5, 0.5)
+
+    held = refit_leaves(forest, training, loss, hold=hold, **SETTINGS)
+    assert np.abs(held.value).max() == 0.05

@@ -25,25 +25,28 @@ from weald.ensembles.booster import Booster, Recipe
 from weald.ensembles.booster_draws import BoosterBags
 from weald.ensembles.booster_predictor import bag_predictor_of
 from weald.ensembles.boosting import Training, prepare
+from weald.ensembles.callbacks import TakesCallbacks
+from weald.ensembles.checkpoint import Checkpoint, SnapshotPath
 from weald.ensembles.class_weights import weighed_by_class
+from weald.ensembles.course import Company, Given
 from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
-from weald.ensembles.grown import Grown
-from weald.ensembles.judging import CURVES
+from weald.ensembles.grown import CURVES, Grown
 from weald.ensembles.predictor import Predictor
 from weald.ensembles.scored import ScoredModel
 from weald.ensembles.scoring import HeldOutScorer, Scoring
 from weald.ensembles.staging import staged_scores
+from weald.ensembles.time_limit import TimeLimit
 from weald.ensembles.tree_learners import in_user_units
 from weald.losses import Loss
-from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Seed, Whole
-from weald.resampling import distinct_rows
+from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Seed, Verbosity, Whole
+from weald.resampling import DistinctRows, distinct_rows
 from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
 
 # early_stopping="auto" holds rows out if there are more, as scikit-learn does.
 _MANY_ROWS = 10_000
 
 
-class BoostedTrees(BaggedBoosters, ScoredModel):
+class BoostedTrees(TakesCallbacks, BaggedBoosters, ScoredModel):
     """Trees added one after another, each to the gradient of the loss at the scores so far.
 
     Parameters
@@ -98,7 +101,8 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         Stop when the rows that judge (`X_val` of `fit`, or else `validation_fraction` of the rows,
         held out) are no longer predicted better; the model is cut back to the best round. "auto"
         stops early if `X_val` is given or there are more than 10,000 rows. After a held-out
-        fraction the questions of the trees stay and their leaves are estimated anew on all rows.
+        fraction the questions of the trees stay and their leaves are estimated anew on all rows;
+        stages, curves and `warm_start` are about the model before that.
     validation_fraction : float, default=0.1
         Share of rows held out for early stopping, if there is no `X_val`; of every class alike.
     n_iter_no_change : int, default=10
@@ -113,6 +117,15 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
     warm_start : bool, default=False
         Go on from the rounds of the last fit, up to `n_estimators` in all. On the same rows that
         ends at the model of one fit. Not with `n_bags`.
+    verbose : int, default=0
+        0 prints nothing; 1 and more show a progress bar on stderr.
+    time_limit : float or None, default=None
+        Seconds after which no further round begins; what is there by then is the model. Such a
+        model depends on the machine's speed and is not reproducible. Not with `n_bags`.
+    checkpoint : path or None, default=None
+        A file, ending in ".npz", that the rounds are saved to every now and then. A fit on the same
+        data with the same parameters goes on from it, and ends at the model of a fit that was
+        never interrupted. Not with `n_bags`.
     random_state : int, RandomState or None, default=None
         Keys the draws of `n_bags`, `subsample`, `max_features` and `early_stopping`; a fit that
         draws nothing ignores it.
@@ -123,9 +136,13 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
     ----------
     n_estimators_ : int
         Rounds in the model; with `n_bags` the most of any booster.
+    stopped_by_ : str
+        What ended the fit: "n_estimators", "early_stopping", "time_limit" or "callback"; with
+        `n_bags` a list with what ended each booster.
     train_loss_ : array, shape (rounds + 1,)
-        If there are rows to judge by: the mean loss of the rows learnt from, before the first round
-        and after each that was made; with `n_bags` a row for each booster, NaN after its end.
+        If there are rows to judge by: the mean loss of the rows learnt from (of about 10,000 of
+        them if there are more), before the first round and after each that was made; with `n_bags`
+        a row for each booster, NaN after its end.
     validation_loss_ : array, shape (rounds + 1,)
         Likewise of the rows to judge by.
     validation_score_ : array, shape (rounds + 1,)
@@ -154,6 +171,9 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         "tol": Real(0.0),
         "scoring": NoneOr(Scoring()),
         "warm_start": OneOf((True, False)),
+        "verbose": Verbosity(),
+        "time_limit": NoneOr(Real(0.0, open_below=True)),
+        "checkpoint": NoneOr(SnapshotPath()),
         "random_state": Seed(),
         "n_jobs": Jobs(),
     }
@@ -183,6 +203,9 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         tol: float,
         scoring: Any,
         warm_start: bool,
+        verbose: int,
+        time_limit: float | None,
+        checkpoint: Any,
         random_state: int | np.random.RandomState | None,
         n_jobs: int | None,
     ) -> None:
@@ -208,6 +231,9 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         self.tol = tol
         self.scoring = scoring
         self.warm_start = warm_start
+        self.verbose = verbose
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -215,10 +241,10 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         self,
         rows: Rows,
         loss: Loss,
+        given: Given,
         *,
         strata: bool,
         kept: NDArray[np.bool_],
-        validation: ValidationRows | None = None,
         class_weight: Floats | None = None,
     ) -> None:
         """Fit the scores of a loss: one booster on all rows, or several on bags of them.
@@ -227,45 +253,62 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         to fit that `rows` holds. `class_weight` is what the rows of each class weigh beside their
         weights; it changes no count of rows and no draw.
         """
-        stops = self._stops_early(rows, validation)
-        is_judged = stops or validation is not None
+        limits = [] if self.time_limit is None else [TimeLimit(float(self.time_limit))]
+        stops = self._stops_early(rows, given.validation)
+        is_judged = stops or given.validation is not None
         self._refuse_judging_without_loss(loss, is_judged)
-        earlier = self._earlier(rows, loss, is_judged)
+        checkpoint = None if self.checkpoint is None else Checkpoint(self)
+        earlier = self._earlier(rows, loss, checkpoint, is_judged)
         distinct = None
         if self.n_bags is not None:
             distinct = distinct_rows(rows, n_threads=self._n_threads)
-        training = prepare(
-            rows,
-            fraction=self.subsample,
-            held_fraction=self.validation_fraction if stops and validation is None else None,
-            asked_by="early_stopping=False",
-            random_state=self._seed_after(earlier),
-            strata=strata,
-            n_threads=self._n_threads,
-            validation=validation,
-            draws_columns=self.max_features is not None,
-            distinct=distinct,
-        )
+        training = self._prepared(rows, given, strata, stops, earlier, distinct)
         if class_weight is not None:
             training = replace(training, rows=weighed_by_class(training.rows, class_weight))
+        if checkpoint is not None:
+            classes = getattr(self, "classes_", None)
+            checkpoint.check_rows(training, self._plan, classes, self._n_threads)
+        company = Company(self, given, limits, checkpoint)
         binned = self._binned(training)
         if distinct is None or self.n_bags is None:
-            recipe = self._recipe(self._grower(binned, training), loss, stops)
+            recipe = self._recipe(company, self._grower(binned, training), loss, stops)
             self._keep([recipe.booster(training, earlier=earlier)], loss)
             return
         bags = BoosterBags.of(training, distinct, kept, class_weight)
-        recipe = self._recipe(self._grower(binned, bags.training_of(0)), loss, stops)
+        recipe = self._recipe(company, self._grower(binned, bags.training_of(0)), loss, stops)
         numbers = range(self.n_bags)
         boosters = [recipe.booster(bags.training_of(k), number=k) for k in numbers]
         self._keep(boosters, loss, bags)
 
-    def _recipe(self, grower: TreeGrower, loss: Loss, stops: bool) -> Recipe:
+    def _prepared(
+        self,
+        rows: Rows,
+        given: Given,
+        strata: bool,
+        stops: bool,
+        earlier: Grown | None,
+        distinct: DistinctRows | None,
+    ) -> Training:
+        holds_out = stops and given.validation is None
+        return prepare(
+            rows,
+            fraction=self.subsample,
+            held_fraction=self.validation_fraction if holds_out else None,
+            asked_by="early_stopping=False",
+            random_state=self._seed_after(earlier),
+            strata=strata,
+            n_threads=self._n_threads,
+            validation=given.validation,
+            draws_columns=self.max_features is not None,
+            distinct=distinct,
+        )
+
+    def _recipe(self, company: Company, grower: TreeGrower, loss: Loss, stops: bool) -> Recipe:
         return Recipe(
+            company,
             loss,
             grower,
             self._plan,
-            getattr(self, "classes_", None),
-            n_estimators=self.n_estimators,
             learning_rate=float(self.learning_rate),
             l2=self.l2_regularization,
             fraction=self.subsample,
@@ -276,15 +319,33 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         )
 
     def _refuse_going_on_with_bags(self) -> None:
-        if self.n_bags is not None and self.warm_start:
+        """Refuse what follows or goes on with one booster if there are several."""
+        if self.n_bags is None:
+            return
+        if self.warm_start:
             raise ValueError(
                 f"n_bags={self.n_bags} with warm_start=True: boosters that went on with other rows "
                 "would have seen what their out-of-bag ledger says they have not. Set "
                 "warm_start=False, or n_bags=None to go on with one booster."
             )
+        for name in ("checkpoint", "time_limit"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"n_bags={self.n_bags} with {name}={getattr(self, name)!r}: {name} follows "
+                    f"the rounds of one booster. Set {name}=None, or n_bags=None."
+                )
+        if hasattr(self, "_skl_callbacks"):
+            raise ValueError(
+                f"n_bags={self.n_bags} with callbacks: they follow the rounds of one booster. Take "
+                "them away with set_callbacks(), or set n_bags=None."
+            )
 
-    def _earlier(self, rows: Rows, loss: Loss, is_judged: bool) -> Grown | None:
+    def _earlier(
+        self, rows: Rows, loss: Loss, checkpoint: Checkpoint | None, is_judged: bool
+    ) -> Grown | None:
         """What an earlier fit grew and this one goes on from."""
+        if checkpoint is not None:
+            return checkpoint.read(self, loss)
         if not self.warm_start or not hasattr(self, "_grown"):
             return None
         if len(self._grown) > 1:
@@ -336,6 +397,8 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         if bags is not None:
             self.forest_, self._parts, self._draws = joined_boosters(forests), forests, bags.draws
             self._record = self._booster_record(bags)
+        ends = [booster.stopped_by for booster in boosters]
+        self.stopped_by_ = ends[0] if bags is None else ends
         for name in CURVES:
             self.__dict__.pop(f"{name}_", None)
             curves = [booster.curves[name] for booster in boosters if name in booster.curves]

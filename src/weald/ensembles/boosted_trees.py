@@ -22,6 +22,7 @@ from weald.ensembles.base import Floats
 from weald.ensembles.boosted_base import BoostedTrees
 from weald.ensembles.booster_predictor import log_shares
 from weald.ensembles.class_weights import weights_of_classes, without_classes
+from weald.ensembles.course import Given
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
     BuiltinLoss,
@@ -119,6 +120,9 @@ or object, default="squared_error"
         tol: float = 1e-7,
         scoring: Any = "loss",
         warm_start: bool = False,
+        verbose: int = 0,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -145,6 +149,9 @@ or object, default="squared_error"
             tol=tol,
             scoring=scoring,
             warm_start=warm_start,
+            verbose=verbose,
+            time_limit=time_limit,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -188,7 +195,8 @@ or object, default="squared_error"
             if validation is not None:
                 refuse_targets(loss, validation.target)
             kept = rows_of_weight(y, sample_weight)
-            self._boost(rows, loss, strata=False, kept=kept, validation=validation)
+            given = Given(X, y, sample_weight, validation)
+            self._boost(rows, loss, given, strata=False, kept=kept)
         return self
 
     def _chosen_loss(self) -> Loss:
@@ -322,6 +330,9 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         tol: float = 1e-7,
         scoring: Any = "loss",
         warm_start: bool = False,
+        verbose: int = 0,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -348,6 +359,9 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             tol=tol,
             scoring=scoring,
             warm_start=warm_start,
+            verbose=verbose,
+            time_limit=time_limit,
+            checkpoint=checkpoint,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -388,18 +402,11 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
                 kept[kept] = weight[rows.target.astype(np.intp)] > 0
                 rows = without_classes(rows, weight)
             validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
-            # One class leaves nothing to learn: no score, no tree, always the same answer.
             if len(self.classes_) == 1:
                 self._keep_constant(rows, loss)
             else:
-                self._boost(
-                    rows,
-                    loss,
-                    strata=True,
-                    kept=kept,
-                    validation=validation,
-                    class_weight=weight,
-                )
+                given = Given(X, y, sample_weight, validation)
+                self._boost(rows, loss, given, strata=True, kept=kept, class_weight=weight)
         return self
 
     def predict_proba(self, X: object, *, return_std: bool = False) -> Any:

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weald.data import ColumnPlan
 from weald.ensembles.base import Floats
-from weald.ensembles.boosting import Training, boost
-from weald.ensembles.grown import Grown
-from weald.ensembles.judging import CURVES, Judging
+from weald.ensembles.boosting import Training
+from weald.ensembles.course import Company, Course
+from weald.ensembles.grown import CURVES, Grown
+from weald.ensembles.judging import Judging
 from weald.ensembles.leaf_refit import refit_leaves
 from weald.ensembles.tree_learners import NewtonTrees, in_user_units
 from weald.losses import Loss
@@ -36,11 +35,14 @@ class Booster:
         The rounds that stay, in the user's units.
     curves : dict of str to array
         Likewise how each round was judged; empty without rows that judge.
+    stopped_by : str
+        What ended it.
     """
 
     grown: Grown
     forest: Forest
     curves: Mapping[str, Floats] = field(default_factory=dict)
+    stopped_by: str = "n_estimators"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +60,10 @@ class Recipe:
         From a training set and the trees so far to what judges scores; None: the loss does.
     """
 
+    company: Company
     loss: Loss
     grower: TreeGrower
     plan: ColumnPlan
-    classes: NDArray[Any] | None
-    n_estimators: int
     learning_rate: float
     l2: float
     fraction: float
@@ -90,22 +91,13 @@ class Recipe:
             tol=self.tol,
             score=None if training.held_out is None else self.scorer(training, forest),
         )
-        done = 0
         if earlier is not None:
-            done = earlier.rounds(loss)
             earlier.add_to(forest)
             scores = earlier.scores(rows, self.n_threads)
             judging.go_on_from(earlier.curves)
-        boost(
-            training,
-            loss,
-            scores,
-            self._learner(forest, number),
-            rounds=range(done, done if judging.has_seen_enough else self.n_estimators),
-            fraction=self.fraction,
-            watcher=judging,
-        )
-        return self._finished(forest.build(), training, judging)
+        course = Course(self.company, training, loss, judging, forest)
+        course.run(self._learner(forest, number), scores)
+        return self._finished(course, training, judging)
 
     def _learner(self, forest: ForestBuilder, number: int) -> NewtonTrees:
         return NewtonTrees(
@@ -116,27 +108,20 @@ class Recipe:
             first_member=number * _MOST_TREES,
         )
 
-    def _finished(self, forest: Forest, training: Training, judging: Judging) -> Booster:
+    def _finished(self, course: Course, training: Training, judging: Judging) -> Booster:
         """Keep the best rounds, with leaves of all rows, in the user's units."""
-        rows = training.rows
-        grown = Grown(
-            forest,
-            rows.target_exponent,
-            rows.weight_exponent,
-            training.seed,
-            judging.curves,
-            self.plan,
-            self.classes,
-        )
+        grown = course.grown()
+        forest = grown.forest
         if self.patience is not None:
-            forest = forest.part(0, judging.best_round * self.loss.n_scores)
+            forest = grown.first(judging.best_round, self.loss)
             if training.validation is None:
                 forest = self._with_leaves_of_all_rows(forest, training)
         names = () if training.held_out is None else CURVES
         return Booster(
             grown,
-            in_user_units(forest, rows, self.loss),
+            in_user_units(forest, training.rows, self.loss),
             {name: judging.in_user_units(name) for name in names},
+            course.stopped_by,
         )
 
     def _with_leaves_of_all_rows(self, forest: Forest, training: Training) -> Forest:

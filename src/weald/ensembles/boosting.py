@@ -212,6 +212,9 @@ class Stage:
 class Watcher(Protocol):
     """Looks at every round before and after it; after it, True ends the fit."""
 
+    # What ended the fit if this did.
+    reason: str
+
     def before(self, stage: Stage) -> None: ...
 
     def after(self, stage: Stage) -> bool: ...
@@ -219,6 +222,8 @@ class Watcher(Protocol):
 
 class Watchers:
     """Several watchers as one: each sees every round; the first that has enough is remembered."""
+
+    reason = "any"
 
     def __init__(self, watchers: Sequence[Watcher]) -> None:
         self._watchers = watchers

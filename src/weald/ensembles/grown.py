@@ -15,6 +15,9 @@ from weald.ensembles.warm import check_warm_start
 from weald.losses import Loss
 from weald.trees import Forest, ForestBuilder
 
+# What is noted of every round if there are rows to judge by.
+CURVES = ("train_loss", "validation_loss", "validation_score")
+
 
 @dataclass(frozen=True, eq=False)
 class Grown:
@@ -60,7 +63,11 @@ class Grown:
 
     def rounds(self, loss: Loss) -> int:
         """How many rounds were made."""
-        return self.forest.n_trees // loss.n_scores
+        return self.forest.n_trees // self.forest.trees_a_round(loss.n_scores)
+
+    def first(self, rounds: int, loss: Loss) -> Forest:
+        """The trees of the first rounds."""
+        return self.forest.part(0, rounds * self.forest.trees_a_round(loss.n_scores))
 
     def check(self, model: Any, loss: Loss, plan: ColumnPlan, *, is_judged: bool) -> None:
         """Refuse to go on with other columns, classes or fewer rounds."""

@@ -1,20 +1,67 @@
 """How the rows that judge a fit judge it, round after round, and when they have seen enough."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weald.ensembles.base import Floats
-from weald.ensembles.boosting import Stage, Training
+from weald.ensembles.boosting import Copies, Stage, Training
+from weald.ensembles.grown import CURVES
 from weald.ensembles.progress import DEGREE
 from weald.losses import Loss
 
 Curves = Mapping[str, Sequence[float]]
 
-# What is noted of every round.
-CURVES = ("train_loss", "validation_loss", "validation_score")
+# The curve of the rows learnt from is that of about so many of them: it decides nothing.
+SHOWN_ROWS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some rows of a fit, and what they count when they are judged."""
+
+    index: NDArray[np.intp]
+    y: Floats
+    weight: Floats | None
+    copies: NDArray[np.int64] | None
+
+    def mean(self, loss: Loss, scores: Floats) -> float:
+        return loss.mean(self.y, scores.take(self.index, axis=1), self.weight, self.copies)
+
+
+def _part(
+    training: Training, index: NDArray[np.intp], weight: Floats | None, copies: Copies
+) -> _Part:
+    return _Part(
+        index,
+        training.y[index],
+        None if weight is None else weight[index],
+        None if copies is None else copies[index],
+    )
+
+
+def _held(training: Training) -> _Part:
+    assert training.held_out is not None
+    index = np.flatnonzero(training.held_out & (training.held_copies > 0))
+    return _part(training, index, training.held_weight, training.held_copies)
+
+
+def _shown(training: Training, n_threads: int) -> _Part:
+    """The rows learnt from, or of many those with the least hashes of what they hold."""
+    rows, copies = training.rows, training.seen_copies
+    index = np.arange(rows.n) if copies is None else np.flatnonzero(copies)
+    n = len(index) if copies is None else int(copies.sum())
+    if n > SHOWN_ROWS:
+        hashes = training.hashes
+        word = (rows.hashes(n_threads) if hashes is None else hashes)[index, 0]
+        few = word < np.uint64(SHOWN_ROWS * 2**64 // n)
+        # Copies of a row are all in or all out, whether they are written out or counted.
+        index = index[few if few.any() else word == word.min()]
+    return _part(training, index, rows.weight, copies)
 
 
 class Judging:
@@ -31,6 +78,8 @@ class Judging:
     score : callable or None
         From scores to the number that is to rise; None: the loss is to fall.
     """
+
+    reason = "early_stopping"
 
     def __init__(
         self,
@@ -69,14 +118,13 @@ class Judging:
 
     def note(self, scores: Floats) -> None:
         """Judge scores, and remember whether they are the best so far."""
-        training, curves = self._training, self.curves
-        if training.held_out is None:
+        curves = self.curves
+        if self._training.held_out is None:
             return
-        y, weight = training.y, training.rows.weight
         train = held = np.nan
         if self._has_loss:
-            train = self._judge.mean(y, scores, weight, training.seen_copies)
-            held = self._judge.mean(y, scores, training.held_weight, training.held_copies)
+            train = self._shown.mean(self._judge, scores)
+            held = self._held.mean(self._judge, scores)
         curves["train_loss"].append(train)
         curves["validation_loss"].append(held)
         curves["validation_score"].append(-held if self._score is None else self._score(scores))
@@ -88,6 +136,14 @@ class Judging:
         if scores[number] > scores[self.best_round] + margin:
             self.best_round = number
 
+    @cached_property
+    def _held(self) -> _Part:
+        return _held(self._training)
+
+    @cached_property
+    def _shown(self) -> _Part:
+        return _shown(self._training, self._judge.n_threads)
+
     @property
     def has_seen_enough(self) -> bool:
         """Whether the last rounds brought nothing."""
@@ -95,17 +151,17 @@ class Judging:
         return self._patience is not None and rounds - self.best_round >= self._patience
 
     def train_loss(self, scores: Floats) -> float:
-        """The mean loss of the rows that are learnt from."""
-        training = self._training
-        if not self._has_loss:
-            return float("nan")
-        return self._judge.mean(training.y, scores, training.rows.weight, training.seen_copies)
+        """The mean loss of the rows that are learnt from, in the units of the target."""
+        loss = self._shown.mean(self._judge, scores) if self._has_loss else np.nan
+        return float(self._scaled(np.array(loss)))
 
     def in_user_units(self, name: str) -> NDArray[Any]:
         """A curve in the units of the target."""
         values = np.array(self.curves[name])
-        if name == "validation_score" and self._score is not None:
-            return values
+        is_a_loss = name != "validation_score" or self._score is None
+        return self._scaled(values) if is_a_loss else values
+
+    def _scaled(self, values: NDArray[Any]) -> NDArray[Any]:
         with np.errstate(over="ignore"):
             exponent = self._training.rows.target_exponent
             return np.asarray(np.ldexp(values, DEGREE.get(self._judge.name, 0) * exponent))

@@ -1,6 +1,8 @@
 """Known trees, new leaves: after early stopping the held-out rows are learnt from too."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +25,24 @@ def refit_leaves(
     l2: float,
     fraction: float,
     n_threads: int,
+    l1: float = 0.0,
+    hold: Callable[[Forest, Floats], Floats] | None = None,
 ) -> Forest:
-    """The same questions with the answers that all rows of `training` give, round after round."""
+    """The same questions with the answers that all rows of `training` give, round after round.
+
+    `hold` is shown each tree by itself, with what its nodes weigh now, and the values of its
+    leaves; it gives those that keep what the trees promise.
+    """
     training = training.with_all_rows()
     rows = training.rows
     base = loss.base_scores(training.y, rows.weight, training.seen_copies)
-    leaves = _KnownLeaves(forest, learning_rate, l2, n_threads)
+    leaves = _KnownLeaves(forest, learning_rate, l1, l2, hold, n_threads)
     boost(
         training,
         loss,
         np.repeat(base[:, np.newaxis], rows.n, axis=1),
         leaves,
-        rounds=range(forest.n_trees // loss.n_scores),
+        rounds=range(forest.n_trees // forest.trees_a_round(loss.n_scores)),
         fraction=fraction,
         watcher=Watchers(()),
     )
@@ -46,41 +54,62 @@ class _KnownLeaves:
 
     weighs_gradients = True
 
-    def __init__(self, forest: Forest, learning_rate: float, l2: float, n_threads: int) -> None:
+    def __init__(
+        self,
+        forest: Forest,
+        learning_rate: float,
+        l1: float,
+        l2: float,
+        hold: Callable[[Forest, Floats], Floats] | None,
+        n_threads: int,
+    ) -> None:
         self._forest = forest
         self._learning_rate = learning_rate
-        self._l2 = l2
+        self._l1, self._l2 = l1, l2
+        self._hold = hold
         self._n_threads = n_threads
         self._first, self._leaves = 0, np.zeros((0, 0), dtype=np.int32)
         self.value = forest.value.copy()
         self.weight = forest.weight.copy()
 
     def learn(self, stage: Stage) -> None:
-        for k in range(stage.n_scores):
-            t = stage.number * stage.n_scores + k
-            leaf_of_row = self._leaf_of_row(t, stage)
-            own = slice(self._forest.first_leaf[t], self._forest.first_leaf[t + 1])
-            values, hessians = self._learnt(stage, k, leaf_of_row, own.stop - own.start)
-            values *= self._learning_rate
+        a_round = self._forest.trees_a_round(stage.n_scores)
+        for t in range(stage.number * a_round, (stage.number + 1) * a_round):
+            output = self._forest.output[t]
+            self._learn_tree(stage, t, range(stage.n_scores) if output < 0 else [output])
+
+    def _learn_tree(self, stage: Stage, t: int, scores: Sequence[int]) -> None:
+        """New values of a tree's leaves, one for each of the scores it answers."""
+        leaf_of_row = self._leaf_of_row(t, stage)
+        own = slice(self._forest.first_leaf[t], self._forest.first_leaf[t + 1])
+        n_leaves = int(own.stop - own.start)
+        learnt = [self._learnt(stage, k, leaf_of_row, n_leaves) for k in scores]
+        self._weigh_nodes(t, sum((one.hessians for one in learnt), np.zeros(n_leaves)))
+        for column, (k, one) in enumerate(zip(scores, learnt, strict=True)):
+            values = one.values if self._hold is None else self._hold(self._tree(t), one.values)
+            values = values * self._learning_rate
             refuse_runaway(values, stage.number, self._learning_rate)
             _native.add_leaf_values(stage.scores[k], leaf_of_row, values, self._n_threads)
-            self.value[own, 0] = values
-            self._weigh_nodes(t, hessians)
+            self.value[own, column] = values
 
     def _learnt(
         self, stage: Stage, k: int, leaf_of_row: NDArray[np.int32], n_leaves: int
-    ) -> tuple[Floats, Floats]:
-        """What each leaf answers, before the learning rate, and the sum of its hessians."""
+    ) -> "_Learnt":
         hessian = None if stage.hessian is None else stage.hessian[k]
         sums, hessians = _native.leaf_sums(
             stage.gradient[k], hessian, stage.copies, leaf_of_row, n_leaves, self._n_threads
         )
         if stage.loss.refines_leaves:
-            return refined_values(stage, leaf_of_row, n_leaves, k), hessians
+            return _Learnt(refined_values(stage, leaf_of_row, n_leaves, k), hessians)
+        sums = np.copysign(np.maximum(np.abs(sums) - self._l1, 0.0), sums)
         curvature = hessians + self._l2
         steps = np.zeros(n_leaves)
         np.divide(-sums, curvature, out=steps, where=curvature > 0.0)
-        return np.array(stage.loss.capped(steps, self._learning_rate)), hessians
+        return _Learnt(stage.loss.capped(steps, self._learning_rate), hessians)
+
+    def _tree(self, t: int) -> Forest:
+        nodes = slice(self._forest.first_node[t], self._forest.first_node[t + 1])
+        return replace(self._forest.part(t, t + 1), weight=self.weight[nodes].copy())
 
     def _weigh_nodes(self, t: int, hessians: Floats) -> None:
         begin, end = self._forest.first_node[t], self._forest.first_node[t + 1]
@@ -93,11 +122,19 @@ class _KnownLeaves:
     def _leaf_of_row(self, t: int, stage: Stage) -> NDArray[np.int32]:
         """The leaf of each row in a tree; those of the next few trees are found by the way."""
         rows = stage.training.rows
-        if not self._first <= t < self._first + self._leaves.shape[1]:
+        if not self._first <= t < self._first + len(self._leaves):
             end = min(self._forest.n_trees, t + max(1, KNOWN_LEAVES // rows.n))
             trees = self._forest.part(t, end)
             pieces = [
                 trees.apply(piece, n_threads=self._n_threads) for piece in dense_pieces(rows.table)
             ]
-            self._first, self._leaves = t, np.concatenate(pieces)
-        return np.ascontiguousarray(self._leaves[:, t - self._first])
+            self._first, self._leaves = t, np.ascontiguousarray(np.concatenate(pieces).T)
+        leaf_of_row: NDArray[np.int32] = self._leaves[t - self._first]
+        return leaf_of_row
+
+
+class _Learnt(NamedTuple):
+    """What each leaf answers, before the learning rate, and the sum of its hessians."""
+
+    values: Floats
+    hessians: Floats

@@ -22,6 +22,8 @@ DEGREE = {"squared_error": 2, "huber": 2, "absolute_error": 1, "quantile": 1, "p
 class Progress:
     """The losses of all rounds, and the reason to stop: those of `n_iter_no_change` rounds."""
 
+    reason = "early_stopping"
+
     def __init__(
         self,
         training: Training,
@@ -121,6 +123,8 @@ def refuse_monitor(monitor: object) -> None:
 
 class Monitored:
     """Shows a user's function the estimator after each round, as if the fit had ended there."""
+
+    reason = "monitor"
 
     def __init__(
         self, inner: Progress, monitor: Monitor, estimator: Any, keep: Callable[[], None]

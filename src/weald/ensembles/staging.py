@@ -25,22 +25,26 @@ def dense_pieces(table: AnyTable) -> Iterator[Table]:
 
 
 def moves(forest: Forest, table: AnyTable, n_threads: int) -> Iterator[Floats]:
-    """What each tree in turn adds to its score, for every row; a few trees are asked at once."""
+    """What each tree in turn adds to its score, for every row; a few trees are asked at once.
+
+    A tree that answers all scores adds a column to each.
+    """
     at_once = max(1, KNOWN_LEAVES // max(1, table.shape[0]))
     for first in range(0, forest.n_trees, at_once):
         trees = forest.part(first, min(first + at_once, forest.n_trees))
         pieces = [trees.apply(piece, n_threads=n_threads) for piece in dense_pieces(table)]
         leaves = np.concatenate(pieces)
         for t in range(trees.n_trees):
-            own = trees.value[trees.first_leaf[t] : trees.first_leaf[t + 1], 0]
-            yield (own * trees.tree_weight[t])[leaves[:, t]]
+            own = trees.value[trees.first_leaf[t] : trees.first_leaf[t + 1]] * trees.tree_weight[t]
+            yield (own[:, 0] if trees.output[t] >= 0 else own)[leaves[:, t]]
 
 
 def staged_scores(forest: Forest, table: Table, n_threads: int) -> Iterator[Floats]:
-    """Scores of the shape (rows, scores) after each round: a tree for every score."""
+    """Scores of the shape (rows, scores) after each round: a tree for each, or one for all."""
     scores = np.repeat(forest.base_score[np.newaxis], len(table), axis=0)
-    n_scores = scores.shape[1]
+    a_round = forest.trees_a_round(scores.shape[1])
     for t, move in enumerate(moves(forest, table, n_threads), start=1):
-        scores[:, forest.output[t - 1]] += move
-        if t % n_scores == 0:
+        output = forest.output[t - 1]
+        scores[:, slice(None) if output < 0 else output] += move
+        if t % a_round == 0:
             yield scores.copy()

@@ -153,6 +153,10 @@ class Forest:
             tree_weight=self.tree_weight[first:end],
         )
 
+    def trees_a_round(self, n_scores: int) -> int:
+        """How many trees a round of boosting adds: one for each score, or one for all of them."""
+        return 1 if self.n_trees and self.output[0] < 0 else n_scores
+
     def joined(self, other: "Forest") -> "Forest":
         """These trees and then those of another forest with the same columns and base scores."""
         arrays = (*_OF_NODES, "value", "output", "tree_weight", "words")
@@ -210,6 +214,10 @@ class Forest:
     def value_range(self) -> tuple[float, float]:
         """The least and the largest answer of a leaf: a mean of leaves lies between."""
         return float(self.value.min()), float(self.value.max())
+
+    def prove_sound(self) -> None:
+        """Let the core look at arrays that come from outside; an error says what is wrong."""
+        self._predictor  # noqa: B018  # made, and so proven
 
     @cached_property
     def _predictor(self) -> "_native.Predictor":
@@ -285,6 +293,10 @@ class ForestBuilder:
 
     def __len__(self) -> int:
         return len(self._trees)
+
+    def rounds(self, n_scores: int) -> int:
+        """How many whole rounds of boosting are there: of a tree for each score, or for all."""
+        return len(self) if self._outputs[:1] == [-1] else len(self) // n_scores
 
     def add(self, tree: GrownTree, *, output: int) -> None:
         """Add a tree that answers score `output`, or all of them if that is -1."""

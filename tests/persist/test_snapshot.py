@@ -1,0 +1,80 @@
+"""Files that are whole or not there, and that run nothing."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from weald.persist import read_snapshot, write_snapshot
+
+FACTS = {"name": "Köln", "count": 3, "nothing": None, "list": [1, 2]}
+ARRAYS = {
+    "numbers": np.array([[1.5, np.nan], [-np.inf, 0.0]]),
+    "none": np.zeros(0, dtype=np.int32),
+    "words": np.array([2**64 - 1], dtype=np.uint64),
+}
+
+
+def test_what_is_written_is_read(tmp_path) -> None:
+    write_snapshot(tmp_path / "a.npz", FACTS, ARRAYS)
+    facts, arrays = read_snapshot(tmp_path / "a.npz")
+    assert facts == FACTS
+    assert set(arrays) == set(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert arrays[name].dtype == array.dtype
+        assert np.array_equal(arrays[name], array, equal_nan=array.dtype.kind == "f")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch) -> None:
+    file = tmp_path / "a.npz"
+    write_snapshot(file, {"which": "old"}, ARRAYS)
+
+    def full(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("weald.persist.snapshot.os.fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        write_snapshot(file, {"which": "new"}, ARRAYS)
+    assert read_snapshot(file)[0] == {"which": "old"}
+
+
+def test_every_cut_and_every_changed_byte_is_found(tmp_path) -> None:
+    file = tmp_path / "a.npz"
+    write_snapshot(file, FACTS, ARRAYS)
+    whole = file.read_bytes()
+    for n in range(0, len(whole), 7):
+        file.write_bytes(whole[:n])
+        with pytest.raises(ValueError, match="is damaged or no snapshot"):
+            read_snapshot(file)
+    for i in range(0, len(whole), 3):
+        changed = bytearray(whole)
+        changed[i] ^= 0x10
+        file.write_bytes(bytes(changed))
+        # Bytes that mean nothing may change; what is read is what was written, or an error.
+        try:
+            facts, arrays = read_snapshot(file)
+        except ValueError as error:
+            assert "is damaged or no snapshot" in str(error)
+            continue
+        assert facts == FACTS
+        for name, array in ARRAYS.items():
+            assert np.array_equal(arrays[name], array, equal_nan=array.dtype.kind == "f")
+
+
+def test_pickles_are_neither_written_nor_read(tmp_path) -> None:
+    file = tmp_path / "a.npz"
+    with pytest.raises(TypeError, match="numbers only"):
+        write_snapshot(file, {}, {"objects": np.array([object()])})
+
+    class Bomb:
+        def __reduce__(self):
+            return (file.with_name("exploded").mkdir, ())
+
+    file.write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(ValueError, match="is damaged or no snapshot"):
+        read_snapshot(file)
+    np.savez(file, bomb=np.array([Bomb()], dtype=object))
+    with pytest.raises(ValueError, match="is damaged or no snapshot"):
+        read_snapshot(file)
+    assert not file.with_name("exploded").exists()
