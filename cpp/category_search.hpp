@@ -29,13 +29,15 @@ struct CategoryBest {
 template <Criterion C>
 class WideLevels {
  public:
-  WideLevels(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals)
+  WideLevels(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals,
+             const Bounds& bounds)
       : channels_(channels),
         limits_(limits),
+        penalty_(channels.in_units(limits.penalty, bounds)),
         totals_(totals),
         sums_(static_cast<std::size_t>(channels.n_channels())),
         right_(static_cast<std::size_t>(channels.cell_size())) {
-    parent_score_ = score(totals, limits.penalty);
+    parent_score_ = score(totals, penalty_);
     gain_unit_ = 2 * (C::is_quadratic ? channels.unit() : 0);
   }
 
@@ -64,12 +66,14 @@ class WideLevels {
   Verdict judge(const std::int64_t* left, std::int64_t, double more_l2) {
     for (std::size_t c = 0; c < right_.size(); ++c) right_[c] = totals_[c] - left[c];
     if (!big_enough(left) || !big_enough(right_.data())) return {};
-    Penalty penalty = limits_.penalty;
+    any_admitted_ = true;
+    Penalty penalty = penalty_;
     penalty.l2 += more_l2;
     const double children = score(left, penalty) + score(right_.data(), penalty);
     const double gain = children - parent_score_;
     return {gain, is_worth(gain, children), false};
   }
+  bool any_admitted() const { return any_admitted_; }
 
  private:
   static constexpr int most_orders = 4;
@@ -90,7 +94,9 @@ class WideLevels {
 
   const Channels& channels_;
   const SplitLimits& limits_;
+  Penalty penalty_;
   const std::int64_t* totals_;
+  bool any_admitted_ = false;
   double parent_score_;
   int gain_unit_;
   std::vector<double> sums_;
@@ -121,7 +127,10 @@ class PackedLevels {
     const double dl = hl + node_.l2 + more_l2, dr = hr + node_.l2 + more_l2;
     const double lesser = hl < hr ? hl : hr;
     if (!(lesser >= min_weight_)) return {};
-    const double score = (gl * gl * dr + gr * gr * dl) / (dl * dr);
+    // As the kernel does it, so that equal children have equal scores.
+    const double sl = node_.shrunk(gl), sr = node_.shrunk(gr);
+    const double score = node_.needs_values() ? node_.score(gl, dl) + node_.score(gr, dr)
+                                              : (sl * sl * dr + sr * sr * dl) / (dl * dr);
     if (total_count_ >= 0) {
       const auto least = static_cast<std::int64_t>(node_.min_count);
       return {score, count >= least && total_count_ - count >= least, false};

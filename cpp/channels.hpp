@@ -54,12 +54,29 @@ class Channels {
     return static_cast<double>(cell[1 + channel]) * sum_step_;
   }
   int unit() const { return sum_exponent_; }
+  // A penalty and a node's bounds in the units of wide sums.
+  Penalty in_units(Penalty penalty, const Bounds& bounds) const {
+    penalty.l1 = scale_by_power(penalty.l1, -sum_exponent_);
+    penalty.bounds = {scale_by_power(bounds.lower, -sum_exponent_),
+                      scale_by_power(bounds.upper, -sum_exponent_)};
+    return penalty;
+  }
 
   // Packed cells: what one step of h weighs, the binary logarithm of one step of g, and the most
   // steps of h that one copy has.
   double packed_weight_step() const { return weight_step_; }
   int packed_sum_exponent() const { return packed_sum_exponent_; }
   std::int64_t packed_most_weight() const { return packed_most_weight_; }
+
+  // W and S of the only channel in their own units, from a cell of either kind.
+  double true_weight(const std::int64_t* cell) const {
+    return is_packed_ ? static_cast<double>(packed_h(*cell)) * weight_step_ : weight_of(cell);
+  }
+  double true_sum(const std::int64_t* cell) const {
+    if (is_packed_)
+      return scale_by_power(static_cast<double>(packed_g(*cell)), packed_sum_exponent_);
+    return scale_by_power(sum_of(cell, 0), sum_exponent_);
+  }
 
   // W of one copy in the mean, in the units of weight_of.
   double mean_weight() const {

@@ -8,15 +8,27 @@
 
 namespace weald {
 
-Grower::Grower(std::int64_t n_rows, std::string_view criterion, const TreeParams& params)
-    : n_rows_(n_rows), criterion_(criterion), params_(params) {
+Grower::Grower(std::int64_t n_rows, int n_columns, std::string_view criterion,
+               const TreeParams& params)
+    : n_rows_(n_rows), criterion_(criterion), params_(params), choice_(params.columns, n_columns) {
   if (!AllCriteria::with_name(criterion, [](auto) {}))
     throw std::invalid_argument("unknown criterion");
+  if (params.growth == Growth::symmetric && params.columns.max_features > 0 &&
+      params.columns.sampling == Sampling::node)
+    throw std::invalid_argument("the nodes of a symmetric level ask one column");
+  if (params.growth == Growth::symmetric && params.prune_gain > 0.0)
+    throw std::invalid_argument("a symmetric tree is not taken back node by node");
+  std::vector<double>& direction = params_.split.direction;
+  if (!direction.empty()) {
+    if (static_cast<int>(direction.size()) != n_columns || criterion != Newton::name)
+      throw std::invalid_argument("directions are for the newton criterion, one for each column");
+    direction.resize((direction.size() + lanes - 1) / lanes * lanes, 0.0);
+  }
 }
 
 Grower::Grower(std::shared_ptr<const HistogramTable> table, std::string_view criterion,
                const TreeParams& params)
-    : Grower(table->codes.n_rows, criterion, params) {
+    : Grower(table->codes.n_rows, table->codes.n_columns, criterion, params) {
   engine_ = std::make_unique<HistogramEngine>(std::move(table), criterion_, params_.split,
                                               params_.n_threads, sapling_);
 }
@@ -24,7 +36,7 @@ Grower::Grower(std::shared_ptr<const HistogramTable> table, std::string_view cri
 template <class T>
 Grower::Grower(const Table<T>& table, const CutsView& cuts, std::string_view criterion,
                const TreeParams& params)
-    : Grower(table.n_rows, criterion, params) {
+    : Grower(table.n_rows, static_cast<int>(table.n_columns), criterion, params) {
   if (params.growth == Growth::symmetric)
     throw std::invalid_argument("symmetric growth is for codes of at most 255 bins");
   params_.cells = Cells::wide;
@@ -36,7 +48,7 @@ template Grower::Grower(const Table<double>&, const CutsView&, std::string_view,
 
 Grower::Grower(std::shared_ptr<const RankedTable> table, const ForestParams& forest,
                std::string_view criterion, const TreeParams& params)
-    : Grower(table->n_rows(), criterion, params) {
+    : Grower(table->n_rows(), static_cast<int>(table->n_columns()), criterion, params) {
   if (params.growth == Growth::symmetric)
     throw std::invalid_argument("symmetric growth draws no columns");
   params_.cells = Cells::wide;
@@ -54,6 +66,7 @@ Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
   sapling_.start();
   engine_->start();
   is_symmetric ? run_level_by_level() : run_node_by_node();
+  if (params_.prune_gain > 0.0) prune();
   const Tree tree =
       write_tree(sapling_, criterion_, params_.split.penalty, params_.n_threads, leaf_of_row);
   if (!sapling_.rows.holds_all_rows() && params_.sends_unseen_rows)
@@ -63,7 +76,9 @@ Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
 
 void Grower::run_node_by_node() {
   frontier_.clear();
-  engine_->search({-1, 0, -1, may_split(0), false});
+  paths_.clear();
+  if (!choice_.is_free()) paths_.push_back(choice_.root(sapling_.channels.target().member));
+  engine_->search({-1, 0, -1, may_split(0), false, columns_of(0)});
   push_if_split(0);
   while (!frontier_.empty() &&
          (params_.max_leaf_nodes == 0 || sapling_.n_leaves < params_.max_leaf_nodes)) {
@@ -73,15 +88,17 @@ void Grower::run_node_by_node() {
 }
 
 // A level is made if all of it keeps the limit on leaves. A node that does not take the level's
-// test stays as it is and is asked again on the next level.
+// test stays as it is and is asked again on the next level. Columns are chosen for a level as for
+// one node: all its nodes have come the same way.
 void Grower::run_level_by_level() {
   const std::int64_t most = params_.max_leaf_nodes;
   std::vector<int> level{0};
+  ColumnChoice::Path path = choice_.root(sapling_.channels.target().member);
   for (std::int64_t depth = 0; params_.max_depth == 0 || depth < params_.max_depth; ++depth) {
     if (interrupted()) throw Interrupted{};
     std::erase_if(level, [&](int node) { return !may_split(node); });
     if (level.empty()) return;
-    const std::vector<int> split = engine_->search_level(level);
+    const std::vector<int> split = engine_->search_level(level, choice_.look(path));
     const auto n_split = static_cast<std::int64_t>(split.size());
     if (n_split == 0 || (most > 0 && sapling_.n_leaves + n_split > most)) return;
     std::vector<int> next;
@@ -90,22 +107,72 @@ void Grower::run_level_by_level() {
         next.push_back(level[i]);
         continue;
       }
-      sapling_.divide(level[i], engine_->send_rows(level[i], false));
+      divide(level[i], false);
       next.push_back(sapling_.nodes[level[i]].left);
       next.push_back(sapling_.nodes[level[i]].right);
       ++s;
     }
+    path = choice_.child(path, sapling_.nodes[split[0]].split.column, false);
     level = std::move(next);
   }
 }
 
 void Grower::split(int node) {
   const bool looks_on = has_room_below(node);
-  sapling_.divide(node, engine_->send_rows(node, looks_on));
+  divide(node, looks_on);
   const int left = sapling_.nodes[node].left, right = sapling_.nodes[node].right;
-  engine_->search({node, left, right, looks_on && may_split(left), looks_on && may_split(right)});
+  for (const bool is_right : {false, true})
+    if (!choice_.is_free())
+      paths_.push_back(choice_.child(paths_[node], sapling_.nodes[node].split.column, is_right));
+  engine_->search({node, left, right, looks_on && may_split(left), looks_on && may_split(right),
+                   columns_of(left), columns_of(right)});
   push_if_split(left);
   push_if_split(right);
+}
+
+ColumnLook Grower::columns_of(int node) const {
+  return choice_.is_free() ? ColumnLook{} : choice_.look(paths_[node]);
+}
+
+void Grower::divide(int node, bool looks_on) {
+  sapling_.divide(node, engine_->send_rows(node, looks_on));
+  if (!params_.split.direction.empty()) bound_children(node);
+}
+
+// All leaves below a node keep within its bounds. Those of a column that must rise (or fall) are
+// parted by the middle of its two values.
+void Grower::bound_children(int i) {
+  const Node& node = sapling_.nodes[i];
+  Node &left = sapling_.nodes[node.left], &right = sapling_.nodes[node.right];
+  left.bounds = right.bounds = node.bounds;
+  const double direction = params_.split.direction_of(node.split.column);
+  if (direction == 0.0) return;
+  Penalty penalty = params_.split.penalty;
+  penalty.bounds = node.bounds;
+  const auto value = [&](int child) {
+    const std::int64_t* const totals = sapling_.totals_of(child);
+    const Channels& channels = sapling_.channels;
+    return Newton::leaf_value(channels.true_sum(totals), channels.true_weight(totals), penalty);
+  };
+  const double middle = value(node.left) / 2 + value(node.right) / 2;
+  (direction > 0.0 ? left : right).bounds.upper = middle;
+  (direction > 0.0 ? right : left).bounds.lower = middle;
+}
+
+// Children come after their parent: from behind, all below a node is done when it is asked.
+void Grower::prune() {
+  const Channels& channels = sapling_.channels;
+  bool is_quadratic = false;
+  AllCriteria::with_name(criterion_, [&]<Criterion C>(C) { is_quadratic = C::is_quadratic; });
+  const int unit = channels.is_packed() || !is_quadratic ? 0 : 2 * channels.unit();
+  const auto is_leaf = [&](int i) { return sapling_.nodes[i].left < 0; };
+  for (auto i = static_cast<int>(sapling_.nodes.size()); i-- > 0;) {
+    Node& node = sapling_.nodes[i];
+    if (is_leaf(i) || !is_leaf(node.left) || !is_leaf(node.right)) continue;
+    if (scale_by_power(node.split.gain, unit) > params_.prune_gain) continue;
+    node.left = node.right = -1;
+    --sapling_.n_leaves;
+  }
 }
 
 // May a node's children be split, as far as the limits on depth and leaves go?

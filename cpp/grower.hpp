@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "channels.hpp"
+#include "column_choice.hpp"
 #include "forest_engine.hpp"
 #include "histogram_engine.hpp"
 #include "sapling.hpp"
@@ -28,6 +29,8 @@ struct TreeParams {
   std::int64_t max_depth = 0;       // 0: no limit
   std::int64_t min_samples_split = 2;
   SplitLimits split;
+  ColumnParams columns;
+  double prune_gain = 0.0;  // afterwards splits that gain no more are taken back, leaves first
   Cells cells = Cells::automatic;  // packed where that is fine enough; tests force one
   bool sends_unseen_rows = true;   // leaves of rows without copies are wanted
   int n_threads = 1;
@@ -52,10 +55,14 @@ class Grower {
   Tree grow(const Target& target, std::int32_t* leaf_of_row);
 
  private:
-  Grower(std::int64_t n_rows, std::string_view criterion, const TreeParams& params);
+  Grower(std::int64_t n_rows, int n_columns, std::string_view criterion, const TreeParams& params);
   void run_node_by_node();
   void run_level_by_level();
   void split(int node);
+  void divide(int node, bool looks_on);
+  ColumnLook columns_of(int node) const;
+  void bound_children(int node);
+  void prune();
   bool has_room_below(int node) const;
   bool may_split(int node) const;
   bool comes_before(int a, int b) const;
@@ -65,6 +72,8 @@ class Grower {
   std::int64_t n_rows_;
   std::string_view criterion_;
   TreeParams params_;
+  ColumnChoice choice_;
+  std::vector<ColumnChoice::Path> paths_;  // of each node, where not all columns are looked at
   Sapling sapling_;
   std::unique_ptr<SplitEngine> engine_;
   std::vector<int> frontier_;  // a heap ordered by comes_before

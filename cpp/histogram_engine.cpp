@@ -244,9 +244,10 @@ HistogramEngine::Pair HistogramEngine::take_histograms(const Siblings& siblings)
   slot_of_.resize(sapling_.nodes.size(), -1);
   if (siblings.parent < 0) {
     if (siblings.wants_left) slot_of_[siblings.left] = fill_histogram(siblings.left);
-    return {siblings.left, -1, siblings.wants_left, false, false};
+    return {siblings.left, -1, siblings.wants_left, false, false, siblings.left_columns};
   }
-  Pair pair{siblings.left, siblings.right, siblings.wants_left, siblings.wants_right, false};
+  Pair pair{siblings.left, siblings.right,        siblings.wants_left,   siblings.wants_right,
+            false,         siblings.left_columns, siblings.right_columns};
   const auto left = sapling_.totals_of(siblings.left), right = sapling_.totals_of(siblings.right);
   const auto weight = [&](const std::int64_t* totals) {
     return channels_.is_packed() ? packed_h(totals[0]) : totals[0];
@@ -254,6 +255,7 @@ HistogramEngine::Pair HistogramEngine::take_histograms(const Siblings& siblings)
   if (!(weight(left) <= weight(right))) {
     std::swap(pair.counted, pair.rest);
     std::swap(pair.wants_counted, pair.wants_rest);
+    std::swap(pair.counted_columns, pair.rest_columns);
   }
   const int parent_slot = std::exchange(slot_of_[siblings.parent], -1);
   pair.subtract = pair.wants_rest && parent_slot >= 0;
@@ -304,82 +306,127 @@ void HistogramEngine::search(const Siblings& siblings) {
     AllCriteria::with_name(criterion_, [&]<Criterion C>(C) { search_wide<C>(pair); });
 }
 
+int HistogramEngine::part_of(int column) const {
+  const int wide = categories_.wide_place(column);
+  return wide < 0 ? column / lanes : codes_.n_groups() + wide;
+}
+
 template <Criterion C>
-Split HistogramEngine::best_of_part(int node, int part) {
+HistogramEngine::Found HistogramEngine::best_of_part(int node, int part,
+                                                     const ColumnLook& columns) {
   const HistogramLayout& layout = *column_layout_;
   const std::int64_t* const cells = columns_of_node(node);
   const std::int64_t* const totals = sapling_.totals_of(node);
-  SplitSearch<C> search(channels_, limits_, totals);
+  const Bounds& bounds = sapling_.nodes[node].bounds;
+  SplitSearch<C> search(channels_, limits_, totals, bounds);
   Split best;
+  bool any_admitted = false;
   const auto try_levels = [&](int column) {
-    WideLevels<C> levels(channels_, limits_, totals);
+    WideLevels<C> levels(channels_, limits_, totals, bounds);
     CategoryBest sets = CategorySearch(levels, limits_.category)
                             .look(cells + layout.column_begin(column), layout.stride_of(column),
                                   layout.levels_of(column), nullptr, 0);
+    any_admitted |= levels.any_admitted();
     if (sets.score > best.gain)
       best = {sets.score, column, 0, sets.missing_left, 0.0, std::move(sets.left)};
   };
   if (part >= codes_.n_groups()) {
-    try_levels(categories_.wide[part - codes_.n_groups()].column);
-    return best;
+    const int column = categories_.wide[part - codes_.n_groups()].column;
+    if (columns.takes(column)) try_levels(column);
+    return {best, any_admitted};
   }
   for (int column = part * lanes; column < part * lanes + codes_.lanes_of(part); ++column) {
-    if (layout.is_wide(column)) continue;
+    if (layout.is_wide(column) || !columns.takes(column)) continue;
     if (categories_.holds(column))
       try_levels(column);
     else
       search.try_column(column, cells + layout.column_begin(column), layout.stride_of(column),
                         codes_.n_bins[column], best);
   }
-  return best;
+  return {best, any_admitted || search.any_admitted()};
+}
+
+// The best of all parts. Where nothing drawn can be cut, one column after another, until one can.
+template <Criterion C>
+Split HistogramEngine::joined(int node, const std::vector<Found>& found, ColumnLook columns) {
+  Found best;
+  for (const Found& one : found) {
+    const Split& split = one.split;
+    const bool ties =
+        split.found() && split.gain == best.split.gain && split.column < best.split.column;
+    if (split.gain > best.split.gain || ties) best.split = split;
+    best.any_admitted |= one.any_admitted;
+  }
+  for (int column; !best.any_admitted && (column = columns.turn_to_next()) >= 0;)
+    best = best_of_part<C>(node, part_of(column), columns);
+  return best.split;
 }
 
 template <Criterion C>
 void HistogramEngine::search_wide(const Pair& pair) {
   const int n_parts = column_layout_->n_parts();
-  std::vector<Split> found_counted(static_cast<std::size_t>(n_parts)), found_rest(found_counted);
+  std::vector<Found> found_counted(static_cast<std::size_t>(n_parts)), found_rest(found_counted);
   parallel_for(n_parts, threads_for(0), [&](std::int64_t task, int) {
     const int part = static_cast<int>(task);
     if (pair.subtract && !bundles_.any()) subtract_part(part, pair);
-    if (pair.wants_counted) found_counted[part] = best_of_part<C>(pair.counted, part);
-    if (pair.wants_rest) found_rest[part] = best_of_part<C>(pair.rest, part);
+    if (pair.wants_counted)
+      found_counted[part] = best_of_part<C>(pair.counted, part, pair.counted_columns);
+    if (pair.wants_rest) found_rest[part] = best_of_part<C>(pair.rest, part, pair.rest_columns);
   });
-  const auto best_of = [](const std::vector<Split>& found) {
-    Split best;
-    for (const Split& split : found) {
-      const bool ties = split.found() && split.gain == best.gain && split.column < best.column;
-      if (split.gain > best.gain || ties) best = split;
-    }
-    return best;
+  Split counted, rest;
+  if (pair.wants_counted) counted = joined<C>(pair.counted, found_counted, pair.counted_columns);
+  if (pair.wants_rest) rest = joined<C>(pair.rest, found_rest, pair.rest_columns);
+  settle(pair.counted, counted);
+  if (pair.wants_rest) settle(pair.rest, rest);
+}
+
+PackedSearch HistogramEngine::packed_search(int node) const {
+  return PackedSearch(codes_, categories_, *column_layout_, channels_, limits_,
+                      sapling_.totals_of(node)[0], sapling_.nodes[node].bounds);
+}
+
+Split HistogramEngine::decided(int node, std::vector<LaneBests> found, ColumnLook columns) {
+  const PackedSearch search = packed_search(node);
+  const std::int64_t* const cells = columns_of_node(node);
+  const auto decide = [&] {
+    return search.decide(found, cells, columns, sapling_.rows_of(node),
+                         sapling_.nodes[node].n_rows());
   };
-  settle(pair.counted, best_of(found_counted));
-  if (pair.wants_rest) settle(pair.rest, best_of(found_rest));
+  PackedSearch::Decided best = decide();
+  if (best.any_admitted || columns.is_all()) return best.split;
+  for (int part = 0; part < static_cast<int>(found.size()); ++part)
+    found[part] = LaneBests::empty();
+  for (int column; !best.any_admitted && (column = columns.turn_to_next()) >= 0;) {
+    const int part = part_of(column);
+    found[part] = search.look(part, cells, columns);
+    best = decide();
+    found[part] = LaneBests::empty();
+  }
+  return best.split;
 }
 
 void HistogramEngine::search_packed(const Pair& pair) {
   const int n_parts = column_layout_->n_parts();
   std::vector<LaneBests> found_counted(static_cast<std::size_t>(n_parts));
   std::vector<LaneBests> found_rest(static_cast<std::size_t>(n_parts));
-  const auto search_of = [&](int node) {
-    return PackedSearch(codes_, categories_, *column_layout_, channels_, limits_,
-                        sapling_.totals_of(node)[0]);
-  };
   parallel_for(n_parts, threads_for(0), [&](std::int64_t task, int) {
     const int part = static_cast<int>(task);
-    const auto look = [&](int node) { return search_of(node).look(part, columns_of_node(node)); };
+    const auto look = [&](int node, const ColumnLook& columns) {
+      return packed_search(node).look(part, columns_of_node(node), columns);
+    };
     if (pair.subtract && !bundles_.any()) subtract_part(part, pair);
-    if (pair.wants_counted) found_counted[part] = look(pair.counted);
-    if (pair.wants_rest) found_rest[part] = look(pair.rest);
+    if (pair.wants_counted) found_counted[part] = look(pair.counted, pair.counted_columns);
+    if (pair.wants_rest) found_rest[part] = look(pair.rest, pair.rest_columns);
   });
-  const auto decide = [&](int node, const std::vector<LaneBests>& found) {
-    return search_of(node).decide(found, columns_of_node(node), sapling_.rows_of(node),
-                                  sapling_.nodes[node].n_rows());
-  };
-  settle(pair.counted, pair.wants_counted ? decide(pair.counted, found_counted) : Split{});
-  if (pair.wants_rest) settle(pair.rest, decide(pair.rest, found_rest));
+  Split counted, rest;
+  if (pair.wants_counted)
+    counted = decided(pair.counted, std::move(found_counted), pair.counted_columns);
+  if (pair.wants_rest) rest = decided(pair.rest, std::move(found_rest), pair.rest_columns);
+  settle(pair.counted, counted);
+  if (pair.wants_rest) settle(pair.rest, rest);
 }
 
-std::vector<int> HistogramEngine::search_level(const std::vector<int>& nodes) {
+std::vector<int> HistogramEngine::search_level(const std::vector<int>& nodes, ColumnLook columns) {
   // Columns are counted by themselves here, bundled or not.
   level_cells_.resize(static_cast<std::size_t>(n_threads_));
   std::vector<std::int64_t*> scratch;
@@ -388,7 +435,7 @@ std::vector<int> HistogramEngine::search_level(const std::vector<int>& nodes) {
     scratch.push_back(cells.data());
   }
   LevelSearch level(codes_, *column_layout_, limits_, sapling_, std::move(scratch));
-  return level.run(criterion_, nodes);
+  return level.run(criterion_, nodes, std::move(columns));
 }
 
 // Notes the split found for a node. Its histogram is kept for its children, if there will be any

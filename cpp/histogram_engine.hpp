@@ -37,7 +37,7 @@ class HistogramEngine : public SplitEngine {
   void start() override;
   std::int64_t send_rows(int node, bool looks_on) override;
   void search(const Siblings& siblings) override;
-  std::vector<int> search_level(const std::vector<int>& nodes) override;
+  std::vector<int> search_level(const std::vector<int>& nodes, ColumnLook columns) override;
   void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const override;
 
  private:
@@ -46,14 +46,24 @@ class HistogramEngine : public SplitEngine {
     int counted, rest;
     bool wants_counted, wants_rest;
     bool subtract;  // the rest's histogram still is the parent's
+    ColumnLook counted_columns = {}, rest_columns = {};
+  };
+  struct Found {
+    Split split;
+    bool any_admitted = false;
   };
 
   Pair take_histograms(const Siblings& siblings);
   template <Criterion C>
   void search_wide(const Pair& pair);
   void search_packed(const Pair& pair);
+  PackedSearch packed_search(int node) const;
   template <Criterion C>
-  Split best_of_part(int node, int part);
+  Found best_of_part(int node, int part, const ColumnLook& columns);
+  template <Criterion C>
+  Split joined(int node, const std::vector<Found>& found, ColumnLook columns);
+  Split decided(int node, std::vector<LaneBests> found, ColumnLook columns);
+  int part_of(int column) const;
   void subtract_part(int part, const Pair& pair);
   void make_ready(const Pair& pair);
   void settle(int node, const Split& found);

@@ -17,18 +17,24 @@ LevelSearch::LevelSearch(const Codes& codes, const HistogramLayout& layout,
       channels_(sapling.channels),
       scratch_(std::move(scratch)) {}
 
-std::vector<int> LevelSearch::run(std::string_view criterion, const std::vector<int>& nodes) {
+std::vector<int> LevelSearch::run(std::string_view criterion, const std::vector<int>& nodes,
+                                  ColumnLook columns) {
   std::vector<int> split;
   AllCriteria::with_name(criterion, [&]<Criterion C>(C) {
-    std::vector<Split> found(static_cast<std::size_t>(codes_.n_groups()));
+    std::vector<Found> found(static_cast<std::size_t>(codes_.n_groups()));
     const int n_threads = static_cast<int>(scratch_.size());
     parallel_for(codes_.n_groups(), n_threads, [&](std::int64_t g, int worker) {
-      found[g] = best_of_group<C>(static_cast<int>(g), nodes, scratch_[worker]);
+      found[g] = best_of_group<C>(static_cast<int>(g), nodes, columns, scratch_[worker]);
     });
-    Split best;
-    for (const Split& one : found)
-      if (one.gain > best.gain) best = one;
-    if (best.found()) split = settle<C>(best, nodes);
+    Found best;
+    for (const Found& one : found) {
+      if (one.split.gain > best.split.gain) best.split = one.split;
+      best.any_admitted |= one.any_admitted;
+    }
+    // Where nothing drawn can be cut, one column after another, until one can.
+    for (int column; !best.any_admitted && (column = columns.turn_to_next()) >= 0;)
+      best = best_of_group<C>(column / lanes, nodes, columns, scratch_[0]);
+    if (best.split.found()) split = settle<C>(best.split, nodes);
   });
   return split;
 }
@@ -42,36 +48,42 @@ void LevelSearch::fill(int group, int node, std::int64_t* cells) const {
 }
 
 template <Criterion C>
-Split LevelSearch::best_of_group(int group, const std::vector<int>& nodes,
-                                 std::int64_t* cells) const {
+LevelSearch::Found LevelSearch::best_of_group(int group, const std::vector<int>& nodes,
+                                              const ColumnLook& columns,
+                                              std::int64_t* cells) const {
   const int first = group * lanes, n_lanes = codes_.lanes_of(group);
+  if (!columns.takes_any(first, first + n_lanes)) return {};
   std::vector<std::vector<Tally>> tallies(static_cast<std::size_t>(n_lanes));
   for (int lane = 0; lane < n_lanes; ++lane)
     tallies[lane].resize(2 * static_cast<std::size_t>(codes_.n_bins[first + lane] + 1));
   for (const int node : nodes) {
     fill(group, node, cells);
     for (int lane = 0; lane < n_lanes; ++lane)
-      tally<C>(first + lane, node, cells + layout_.column_begin(first + lane), tallies[lane]);
+      if (columns.takes(first + lane))
+        tally<C>(first + lane, node, cells + layout_.column_begin(first + lane), tallies[lane]);
   }
   const SplitJudge<C> judge(channels_, limits_, channels_.totals());
   Split best;
+  bool any_admitted = false;
   for (int lane = 0; lane < n_lanes; ++lane)
     for (int bin = 1; bin <= codes_.n_bins[first + lane]; ++bin)
       for (const bool missing_left : {false, true}) {
         const Tally& all = tallies[lane][2 * bin + missing_left];
         // Missing values alone on the left are, turned round, missing values alone on the right.
         if (all.n_nodes == 0 || (missing_left && !all.has_values_left)) continue;
+        any_admitted = true;
         if (all.gain > best.gain && judge.is_worth(all.gain, all.children))
           best = {all.gain, first + lane, bin, missing_left, 0.0, {}};
       }
-  return best;
+  return {best, any_admitted};
 }
 
 // Adds what every test of a column does in one node.
 template <Criterion C>
 void LevelSearch::tally(int column, int node, const std::int64_t* missing,
                         std::vector<Tally>& tallies) const {
-  SplitJudge<C> judge(channels_, limits_, sapling_.totals_of(node));
+  SplitJudge<C> judge(channels_, limits_, sapling_.totals_of(node), sapling_.nodes[node].bounds);
+  const double direction = limits_.direction_of(column);
   using Judged = typename SplitJudge<C>::Judged;
   const int size = channels_.cell_size(), n_bins = codes_.n_bins[column];
   const bool has_missing = judge.any_of(missing);
@@ -84,16 +96,16 @@ void LevelSearch::tally(int column, int node, const std::int64_t* missing,
     to.has_values_left |= has_values_left;
   };
   Judged to_right{false}, to_left{false};
-  if (has_missing) to_left = judge.judge(missing);
+  if (has_missing) to_left = judge.judge(missing, direction);
   bool has_values = false;
   for (int bin = 1; bin <= n_bins; ++bin) {
     const std::int64_t* const cell = missing + bin * layout_.stride_of(column);
     if (judge.any_of(cell)) {
       has_values = true;
       for (int c = 0; c < size; ++c) left[c] += cell[c];
-      to_right = judge.judge(left.data());
+      to_right = judge.judge(left.data(), direction);
       for (int c = 0; c < size; ++c) side[c] = left[c] + missing[c];
-      to_left = has_missing ? judge.judge(side.data()) : to_right;
+      to_left = has_missing ? judge.judge(side.data(), direction) : to_right;
     }
     add(tallies[2 * bin], to_right, has_values);
     add(tallies[2 * bin + 1], to_left, has_values);
@@ -123,14 +135,14 @@ std::vector<int> LevelSearch::settle(Split split, const std::vector<int>& nodes)
   for (const int node : nodes) {
     fill(group, node, scratch_[0]);
     const std::int64_t* const missing = scratch_[0] + layout_.column_begin(split.column);
-    SplitJudge<C> judge(channels_, limits_, sapling_.totals_of(node));
+    SplitJudge<C> judge(channels_, limits_, sapling_.totals_of(node), sapling_.nodes[node].bounds);
     Taker taker{node,
                 values_up_to(split.bin, missing),
                 values_up_to(n_bins, missing),
                 {missing, missing + channels_.cell_size()}};
     std::vector<std::int64_t> left = taker.values;
     for (std::size_t c = 0; split.missing_left && c < left.size(); ++c) left[c] += missing[c];
-    if (!judge.judge(left.data()).is_admitted) continue;
+    if (!judge.judge(left.data(), limits_.direction_of(split.column)).is_admitted) continue;
     any_missing |= judge.any_of(missing);
     any_values_right |= taker.values != taker.all_values;
     weight_left += left[0];

@@ -23,7 +23,8 @@ class LevelSearch {
 
   // Gives those of the nodes that take the best test their split, and returns them; none if no test
   // is worth it.
-  std::vector<int> run(std::string_view criterion, const std::vector<int>& nodes);
+  std::vector<int> run(std::string_view criterion, const std::vector<int>& nodes,
+                       ColumnLook columns);
 
  private:
   // What a test does in all nodes together.
@@ -32,9 +33,14 @@ class LevelSearch {
     std::int64_t n_nodes = 0;
     bool has_values_left = false;
   };
+  struct Found {
+    Split split;
+    bool any_admitted = false;
+  };
 
   template <Criterion C>
-  Split best_of_group(int group, const std::vector<int>& nodes, std::int64_t* cells) const;
+  Found best_of_group(int group, const std::vector<int>& nodes, const ColumnLook& columns,
+                      std::int64_t* cells) const;
   template <Criterion C>
   void tally(int column, int node, const std::int64_t* missing, std::vector<Tally>& tallies) const;
   template <Criterion C>

@@ -16,6 +16,7 @@ struct Node {
   int depth;
   int left = -1, right = -1;                   // numbers of its children; -1: it is a leaf
   Split split{};                               // the best one, if there is any
+  Bounds bounds{};                             // of the values of its leaves
   std::vector<std::int64_t> left_totals = {};  // the integer sums of the split's left side
 
   std::int64_t n_rows() const { return end - begin; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 // Formulas shared by host and device. On the host they are always inlined: a copy compiled for one
 // instruction set must not be linked into code for another.
@@ -61,9 +62,26 @@ struct Codes {
   }
 };
 
-// The part of a tree's settings that enters the score of a node; each has a neutral value.
+// Between what a node's leaves must lie, so that a monotone column stays so.
+struct Bounds {
+  double lower = -std::numeric_limits<double>::infinity();
+  double upper = std::numeric_limits<double>::infinity();
+
+  WEALD_HOST_DEVICE bool any() const {
+    return lower > -std::numeric_limits<double>::infinity() ||
+           upper < std::numeric_limits<double>::infinity();
+  }
+  WEALD_HOST_DEVICE double held(double value) const {
+    const double raised = value < lower ? lower : value;
+    return raised > upper ? upper : raised;
+  }
+};
+
+// What enters the score of a node besides its sums; each has a neutral value.
 struct Penalty {
-  double l2 = 0.0;
+  double l2 = 0.0;  // added to W
+  double l1 = 0.0;  // taken off the size of S, in the units of S
+  Bounds bounds;    // of the values of leaves, in units of S
 };
 
 // What the rows of a node add up to, as the criteria see it. `sums` are in units of a power of two

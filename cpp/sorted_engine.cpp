@@ -191,7 +191,7 @@ void SortedEngine<T>::search(const Siblings& siblings) {
 
 // Neighbouring values are those of a node: a level has none.
 template <class T>
-std::vector<int> SortedEngine<T>::search_level(const std::vector<int>&) {
+std::vector<int> SortedEngine<T>::search_level(const std::vector<int>&, ColumnLook) {
   throw std::logic_error("one test for a level is found in histograms only");
 }
 
@@ -218,32 +218,56 @@ void SortedEngine<T>::search_with(const Siblings& siblings) {
   const std::int64_t n_rows = sapling_.nodes[is_root ? 0 : siblings.parent].n_rows();
   const std::int64_t n_tasks = n_rows * n_columns < worth_a_thread ? 1 : n_columns;
   struct Found {
-    Split left, right;
+    Split split;
+    bool any_admitted = false;
   };
-  std::vector<Found> found(static_cast<std::size_t>(n_tasks));
+  struct Both {
+    Found left, right;
+  };
+  ColumnLook left_columns = siblings.left_columns, right_columns = siblings.right_columns;
+  const auto search_of = [&](int node, bool wants) -> std::optional<Search> {
+    if (!wants) return {};
+    return Search(channels_, limits_, sapling_.totals_of(node), sapling_.nodes[node].bounds);
+  };
+  const auto look = [&](std::optional<Search>& search, int node, int column, Found& best) {
+    const Place* const places = places_of(node, column);
+    const std::int64_t n = sapling_.nodes[node].n_rows();
+    search->try_column(column, places, n, n_missing(places, n, column), best.split);
+    best.any_admitted |= search->any_admitted();
+  };
+  std::vector<Both> found(static_cast<std::size_t>(n_tasks));
   parallel_for(n_tasks, n_threads_, [&](std::int64_t task, int worker) {
-    std::optional<Search> left, right;
-    if (siblings.wants_left) left.emplace(channels_, limits_, sapling_.totals_of(siblings.left));
-    if (siblings.wants_right) right.emplace(channels_, limits_, sapling_.totals_of(siblings.right));
-    const auto look = [&](std::optional<Search>& search, int node, int column, Split& best) {
-      if (!search) return;
-      const Place* const places = places_of(node, column);
-      const std::int64_t n = sapling_.nodes[node].n_rows();
-      search->try_column(column, places, n, n_missing(places, n, column), best);
-    };
+    std::optional<Search> left = search_of(siblings.left, siblings.wants_left);
+    std::optional<Search> right = search_of(siblings.right, siblings.wants_right);
     for (std::int64_t c = n_columns * task / n_tasks; c < n_columns * (task + 1) / n_tasks; ++c) {
-      if (!is_root) divide(siblings, columns_[c], spare_[worker]);
-      look(left, siblings.left, columns_[c], found[task].left);
-      look(right, siblings.right, columns_[c], found[task].right);
+      const int column = columns_[c];
+      if (!is_root) divide(siblings, column, spare_[worker]);
+      if (left && left_columns.takes(column)) look(left, siblings.left, column, found[task].left);
+      if (right && right_columns.takes(column))
+        look(right, siblings.right, column, found[task].right);
     }
   });
-  Found best;
-  for (const Found& one : found) {
-    if (one.left.gain > best.left.gain) best.left = one.left;
-    if (one.right.gain > best.right.gain) best.right = one.right;
+  Both best;
+  const auto take = [](const Found& one, Found& of_all) {
+    if (one.split.gain > of_all.split.gain) of_all.split = one.split;
+    of_all.any_admitted |= one.any_admitted;
+  };
+  for (const Both& one : found) {
+    take(one.left, best.left);
+    take(one.right, best.right);
   }
-  settle(siblings.left, best.left);
-  if (!is_root) settle(siblings.right, best.right);
+  // Where nothing drawn can be cut, one column after another, until one can.
+  const auto look_on = [&](int node, bool wants, ColumnLook& columns, Found& of_node) {
+    if (!wants || columns.is_all()) return;
+    std::optional<Search> search = search_of(node, true);
+    for (int column; !of_node.any_admitted && (column = columns.turn_to_next()) >= 0;)
+      if (std::binary_search(columns_.begin(), columns_.end(), column))
+        look(search, node, column, of_node);
+  };
+  look_on(siblings.left, siblings.wants_left, left_columns, best.left);
+  look_on(siblings.right, siblings.wants_right, right_columns, best.right);
+  settle(siblings.left, best.left.split);
+  if (!is_root) settle(siblings.right, best.right.split);
 }
 
 template <class T>

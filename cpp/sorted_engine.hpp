@@ -32,7 +32,7 @@ class SortedEngine : public SplitEngine {
   void start() override;
   std::int64_t send_rows(int node, bool looks_on) override;
   void search(const Siblings& siblings) override;
-  std::vector<int> search_level(const std::vector<int>& nodes) override;
+  std::vector<int> search_level(const std::vector<int>& nodes, ColumnLook columns) override;
   void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const override;
 
  private:

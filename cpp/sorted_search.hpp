@@ -65,8 +65,9 @@ constexpr std::int64_t ahead = 24;
 template <Criterion C, int Size, class AddRow>
 class SortedSearch {
  public:
-  SortedSearch(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals)
-      : judge_(channels, limits, totals), add_(channels) {}
+  SortedSearch(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals,
+               const Bounds& bounds)
+      : judge_(channels, limits, totals, bounds), add_(channels) {}
 
   // `n_missing`: so many of the places, the first ones, are of missing values.
   void try_column(int column, const Place* places, std::int64_t n, std::int64_t n_missing,
@@ -94,6 +95,8 @@ class SortedSearch {
       try_split(i, true, side);
     }
   }
+
+  bool any_admitted() const { return judge_.any_admitted(); }
 
  private:
   using Cell = typename SplitJudge<C, Size>::template Cell<std::int64_t>;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "column_choice.hpp"
 #include "sapling.hpp"
 #include "tree.hpp"
 
@@ -14,6 +15,7 @@ struct Siblings {
   int parent;  // -1: there is only the root, as the left one
   int left, right;
   bool wants_left, wants_right;
+  ColumnLook left_columns = {}, right_columns = {};  // those looked at for a split
 };
 
 class SplitEngine {
@@ -31,9 +33,9 @@ class SplitEngine {
   // it kept of their parent.
   virtual void search(const Siblings& siblings) = 0;
 
-  // One test for all the nodes: gives those that take it their split, with the sums of its left
-  // side, and returns them.
-  virtual std::vector<int> search_level(const std::vector<int>& nodes) = 0;
+  // One test, of one of the columns, for all the nodes: gives those that take it their split, with
+  // the sums of its left side, and returns them.
+  virtual std::vector<int> search_level(const std::vector<int>& nodes, ColumnLook columns) = 0;
 
   // Writes the leaf of every row that no node holds, because it has no copies.
   virtual void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const = 0;

@@ -5,10 +5,15 @@
 #include "category_search.hpp"
 
 namespace weald {
+namespace {
+
+constexpr double none = -std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 PackedSearch::PackedSearch(const Codes& codes, const Categories& categories,
                            const HistogramLayout& layout, const Channels& channels,
-                           const SplitLimits& limits, std::int64_t total)
+                           const SplitLimits& limits, std::int64_t total, const Bounds& bounds)
     : codes_(codes),
       categories_(categories),
       layout_(layout),
@@ -24,20 +29,34 @@ PackedSearch::PackedSearch(const Codes& codes, const Categories& categories,
   // A copy has at most packed_most_weight steps of h, so this much h takes min_count copies.
   node_.sure_weight = (min_count - 1.0) * static_cast<double>(channels.packed_most_weight()) + 1.0;
   node_.min_count = min_count;
+  const int unit = channels.packed_sum_exponent();
+  node_.l1 = scale_by_power(limits.penalty.l1, -unit);
+  node_.bounds = {scale_by_power(bounds.lower, -unit) * step,
+                  scale_by_power(bounds.upper, -unit) * step};
+  node_.direction = limits.direction.empty() ? nullptr : limits.direction.data();
 }
 
-LaneBests PackedSearch::look(int part, const std::int64_t* cells) const {
-  return look(part, cells, nullptr);
+LaneBests PackedSearch::look(int part, const std::int64_t* cells, const ColumnLook& columns) const {
+  return look(part, cells, columns, nullptr);
 }
 
-LaneBests PackedSearch::look(int part, const std::int64_t* cells,
+LaneBests PackedSearch::look(int part, const std::int64_t* cells, const ColumnLook& columns,
                              const std::int64_t* counts) const {
+  const int first = column_of(part, 0);
+  if (!columns.takes_any(first, first + lanes_of(part))) return LaneBests::empty();
   LaneBests bests;
-  if (part < codes_.n_groups())
-    kernels().search_packed(cells + layout_.part_begin(part), counts, layout_.bins_of(part), node_,
+  if (part < codes_.n_groups()) {
+    PackedNode node = node_;
+    if (node.direction) node.direction += part * lanes;
+    kernels().search_packed(cells + layout_.part_begin(part), counts, layout_.bins_of(part), node,
                             bests);
+  }
   for (int lane = 0; lane < lanes_of(part); ++lane) {
     const int column = column_of(part, lane);
+    if (!columns.takes(column)) {
+      bests.score[lane] = bests.undecided[lane] = none;
+      continue;
+    }
     if (!categories_.holds(column)) continue;
     // A wide column is another part; here it has only a place.
     const bool is_elsewhere = part < codes_.n_groups() && layout_.is_wide(column);
@@ -63,26 +82,40 @@ CategoryBest PackedSearch::look_at_levels(int part, int lane, const std::int64_t
             counts ? counts + lane : nullptr, stride);
 }
 
-// Copies in the cells of one part.
-std::vector<std::int64_t> PackedSearch::count_copies(int part, const Row* rows,
-                                                     std::int64_t n_rows) const {
-  std::vector<std::int64_t> counts(
-      static_cast<std::size_t>(layout_.part_end(part) - layout_.part_begin(part)), 0);
+// Counts the copies of a part's columns in which a cut that is not proven might win. Where these
+// are many, all are counted: that reads the rows once.
+PackedSearch::Copies PackedSearch::count_copies(int part, const LaneBests& bests, double score,
+                                                const Row* rows, std::int64_t n_rows) const {
+  Copies counts;
+  counts.cells.resize(static_cast<std::size_t>(layout_.part_end(part) - layout_.part_begin(part)));
   const std::int64_t* const copies = channels_.target().copies;
-  if (part < codes_.n_groups()) {
-    std::int64_t* const cells = counts.data();
-    kernels().add_packed(codes_, part, part + 1, copies, rows, 0, n_rows, &cells);
-  } else {
-    const std::uint16_t* const codes = categories_.wide[part - codes_.n_groups()].codes;
+  const auto count = [&](int lane, std::int64_t stride, auto code_of) {
+    counts.has[lane] = true;
     for (std::int64_t i = 0; i < n_rows; ++i)
-      counts[codes[rows[i]]] += copies ? copies[rows[i]] : 1;
+      counts.cells[lane + code_of(rows[i]) * stride] += copies ? copies[rows[i]] : 1;
+  };
+  if (part >= codes_.n_groups()) {
+    const std::uint16_t* const codes = categories_.wide[part - codes_.n_groups()].codes;
+    count(0, 1, [&](Row row) { return codes[row]; });
+    return counts;
+  }
+  constexpr int few = 2;
+  const double* const open = bests.undecided;
+  if (std::count_if(open, open + lanes_of(part), [&](double s) { return s >= score; }) <= few) {
+    for (int lane = 0; lane < lanes_of(part); ++lane)
+      if (open[lane] >= score)
+        count(lane, lanes, [&](Row row) { return codes_.at(row, column_of(part, lane)); });
+  } else {
+    std::fill_n(counts.has, lanes, true);
+    std::int64_t* const cells = counts.cells.data();
+    kernels().add_packed(codes_, part, part + 1, copies, rows, 0, n_rows, &cells);
   }
   return counts;
 }
 
-Split PackedSearch::decide(const std::vector<LaneBests>& bests, const std::int64_t* cells,
-                           const Row* rows, std::int64_t n_rows) const {
-  constexpr double none = -std::numeric_limits<double>::infinity();
+PackedSearch::Decided PackedSearch::decide(const std::vector<LaneBests>& bests,
+                                           const std::int64_t* cells, const ColumnLook& columns,
+                                           const Row* rows, std::int64_t n_rows) const {
   const int n_parts = static_cast<int>(bests.size());
   double score = none;
   for (int part = 0; part < n_parts; ++part)
@@ -91,37 +124,40 @@ Split PackedSearch::decide(const std::vector<LaneBests>& bests, const std::int64
 
   // Parts in which a cut that is not proven might win, with the copies in their cells.
   std::vector<LaneBests> exact = bests;
-  std::vector<std::vector<std::int64_t>> counts(exact.size());
+  std::vector<Copies> counts(exact.size());
   for (int part = 0; part < n_parts; ++part) {
     const double* const open = bests[part].undecided;
     const double most = *std::max_element(open, open + lanes_of(part));
     if (most == none || most < score) continue;
-    counts[part] = count_copies(part, rows, n_rows);
-    exact[part] = look(part, cells, counts[part].data());
-    for (int lane = 0; lane < lanes_of(part); ++lane)
-      score = std::max(score, exact[part].score[lane]);
+    counts[part] = count_copies(part, bests[part], score, rows, n_rows);
+    const LaneBests counted = look(part, cells, columns, counts[part].cells.data());
+    for (int lane = 0; lane < lanes_of(part); ++lane) {
+      if (!counts[part].has[lane]) continue;
+      exact[part].score[lane] = counted.score[lane];
+      exact[part].place[lane] = counted.place[lane];
+      score = std::max(score, counted.score[lane]);
+    }
   }
   Split best;
   score = none;
   for (int part = 0; part < n_parts; ++part)
-    take(part, exact[part], cells, counts[part].empty() ? nullptr : counts[part].data(), score,
-         best);
-  if (!best.found()) return best;
+    take(part, exact[part], cells, counts[part], score, best);
+  if (!best.found()) return {};
 
-  const auto g = static_cast<double>(packed_g(node_.total));
-  const double parent = g * g / (static_cast<double>(packed_h(node_.total)) + node_.l2);
+  const double parent = node_.score(static_cast<double>(packed_g(node_.total)),
+                                    static_cast<double>(packed_h(node_.total)) + node_.l2);
   const double gain = 0.5 * (score - parent);
   // In units of the cells; the true gain is larger by step_g^2 / step_h.
   best.gain =
       scale_by_power(gain, 2 * channels_.packed_sum_exponent()) / channels_.packed_weight_step();
   const bool worth =
       limits_.takes_any_gain() || (gain > 0.5e-13 * score && best.gain > limits_.min_gain);
-  return worth ? best : Split{};
+  return {worth ? best : Split{}, true};
 }
 
 // Ties go to the lowest column.
 void PackedSearch::take(int part, const LaneBests& bests, const std::int64_t* cells,
-                        const std::int64_t* counts, double& score, Split& best) const {
+                        const Copies& copies, double& score, Split& best) const {
   for (int lane = 0; lane < lanes_of(part); ++lane) {
     const int column = column_of(part, lane);
     const bool ties = bests.score[lane] == score && best.found() && column < best.column;
@@ -129,6 +165,7 @@ void PackedSearch::take(int part, const LaneBests& bests, const std::int64_t* ce
     score = bests.score[lane];
     best = {};
     best.column = column;
+    const std::int64_t* const counts = copies.has[lane] ? copies.cells.data() : nullptr;
     if (categories_.holds(column)) {
       CategoryBest sets = look_at_levels(part, lane, cells, counts);
       best.left_set = std::move(sets.left);

@@ -11,6 +11,7 @@
 
 #include "categories.hpp"
 #include "channels.hpp"
+#include "column_choice.hpp"
 #include "criteria/criteria.hpp"
 #include "histogram.hpp"
 #include "kernels/kernels.hpp"
@@ -51,6 +52,10 @@ struct SplitLimits {
   std::int64_t min_samples_leaf = 1;  // copies in each child
   Penalty penalty;
   CategoryLimits category;
+  // Of each column, up to a whole group of them: 1 rises, -1 falls, 0 is free; empty: all are.
+  std::vector<double> direction;
+
+  double direction_of(int column) const { return direction.empty() ? 0.0 : direction[column]; }
 
   // A tree that grows until its leaves are pure splits also where nothing is gained.
   bool takes_any_gain() const { return min_gain == -std::numeric_limits<double>::infinity(); }
@@ -66,8 +71,13 @@ class SplitJudge {
   using Cell = std::conditional_t<Size == 0, std::vector<T>, std::array<T, Size>>;
 
   // `totals` are the integer sums of the node's rows.
-  SplitJudge(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals)
-      : channels_(channels), limits_(limits), totals_(totals), count_(channels.count_index()) {
+  SplitJudge(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals,
+             const Bounds& bounds = {})
+      : channels_(channels),
+        limits_(limits),
+        penalty_(channels.in_units(limits.penalty, bounds)),
+        totals_(totals),
+        count_(channels.count_index()) {
     if constexpr (Size == 0) {
       sums_.resize(static_cast<std::size_t>(channels.n_channels()));
       right_.resize(static_cast<std::size_t>(channels.cell_size()));
@@ -97,9 +107,10 @@ class SplitJudge {
     if constexpr (Quotient<C>) {
       for (int c = 0; c < cell_size(); ++c) right_[c] = totals_[c] - left[c];
       const Sums l = sums_of(left);
-      const double left_above = C::numerator(l), left_below = C::denominator(l, limits_.penalty);
+      const double left_above = C::numerator(l, penalty_), left_below = C::denominator(l, penalty_);
       const Sums r = sums_of(right_.data());
-      const double right_above = C::numerator(r), right_below = C::denominator(r, limits_.penalty);
+      const double right_above = C::numerator(r, penalty_);
+      const double right_below = C::denominator(r, penalty_);
       const double reached = left_above * right_below + right_above * left_below;
       const double wanted = (best.gain + parent_score_) * left_below * right_below;
       // Far more than rounding can move either; and no underflow.
@@ -109,19 +120,22 @@ class SplitJudge {
   }
 
   struct Judged {
-    bool is_admitted;  // both children are large enough
+    bool is_admitted;  // both children are large enough, and rise or fall as their column must
     double gain = 0.0, children = 0.0;
   };
-  Judged judge(const std::int64_t* left) {
+  Judged judge(const std::int64_t* left, double direction = 0.0) {
     for (int c = 0; c < cell_size(); ++c) right_[c] = totals_[c] - left[c];
     if (!big_enough(left) || !big_enough(right_.data())) return {false};
+    if (direction != 0.0 && !(direction * (value(right_.data()) - value(left)) >= 0.0))
+      return {false};
+    any_admitted_ = true;
     const double children = score(left) + score(right_.data());
     return {true, children - parent_score_, children};
   }
 
   void try_split(int column, int bin, bool missing_left, const std::int64_t* left, bool has_missing,
                  Split& best) {
-    const Judged judged = judge(left);
+    const Judged judged = judge(left, limits_.direction_of(column));
     if (!judged.is_admitted || !(judged.gain > best.gain)) return;
     if (!is_worth(judged.gain, judged.children)) return;
     // A value missing only when predicting goes with the heavier child.
@@ -134,6 +148,9 @@ class SplitJudge {
     return gain > 1e-13 * std::abs(children) && scale_by_power(gain, gain_unit_) > limits_.min_gain;
   }
 
+  // Was there any split that the limits admit, whatever it gains?
+  bool any_admitted() const { return any_admitted_; }
+
  private:
   // A cell of two is W and one channel.
   int n_channels() const { return Size == 2 ? 1 : channels_.n_channels(); }
@@ -143,7 +160,11 @@ class SplitJudge {
     return {channels_.weight_of(cell), sums_.data(), n_channels()};
   }
 
-  double score(const std::int64_t* cell) { return C::score(sums_of(cell), limits_.penalty); }
+  double score(const std::int64_t* cell) { return C::score(sums_of(cell), penalty_); }
+  double value(const std::int64_t* cell) {
+    const Sums sums = sums_of(cell);
+    return C::leaf_value(sums.sums[0], sums.weight, penalty_);
+  }
 
   bool big_enough(const std::int64_t* cell) const {
     return cell[0] > 0 && (count_ < 0 || cell[count_] >= limits_.min_samples_leaf) &&
@@ -152,8 +173,10 @@ class SplitJudge {
 
   const Channels& channels_;
   const SplitLimits& limits_;
+  Penalty penalty_;
   const std::int64_t* totals_;
   int count_;
+  bool any_admitted_ = false;
   double parent_score_;
   int gain_unit_;  // the true gain is the computed one times 2^gain_unit_
   Cell<double> sums_;
@@ -165,8 +188,9 @@ class SplitJudge {
 template <Criterion C>
 class SplitSearch {
  public:
-  SplitSearch(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals)
-      : judge_(channels, limits, totals),
+  SplitSearch(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals,
+              const Bounds& bounds)
+      : judge_(channels, limits, totals, bounds),
         left_(static_cast<std::size_t>(channels.cell_size())),
         side_(left_.size()) {}
 
@@ -189,6 +213,8 @@ class SplitSearch {
     }
   }
 
+  bool any_admitted() const { return judge_.any_admitted(); }
+
  private:
   SplitJudge<C> judge_;
   std::vector<std::int64_t> left_, side_;
@@ -199,27 +225,40 @@ class SplitSearch {
 class PackedSearch {
  public:
   PackedSearch(const Codes& codes, const Categories& categories, const HistogramLayout& layout,
-               const Channels& channels, const SplitLimits& limits, std::int64_t total);
+               const Channels& channels, const SplitLimits& limits, std::int64_t total,
+               const Bounds& bounds);
 
-  // The best cuts of a part's columns, given the node's cells.
-  LaneBests look(int part, const std::int64_t* cells) const;
+  // The best cuts of those of a part's columns that are looked at, given the node's cells.
+  LaneBests look(int part, const std::int64_t* cells, const ColumnLook& columns) const;
 
   // Joins the groups' cuts. Where one that is not proven to leave enough rows on both sides might
-  // win, the group's rows are counted to decide it.
-  Split decide(const std::vector<LaneBests>& bests, const std::int64_t* cells, const Row* rows,
-               std::int64_t n_rows) const;
+  // win, the rows in the bins of such columns are counted to decide it.
+  struct Decided {
+    Split split;
+    bool any_admitted = false;
+  };
+  Decided decide(const std::vector<LaneBests>& bests, const std::int64_t* cells,
+                 const ColumnLook& columns, const Row* rows, std::int64_t n_rows) const;
 
  private:
+  // Copies in the cells of a part, of those of its columns that were counted.
+  struct Copies {
+    std::vector<std::int64_t> cells;
+    bool has[lanes] = {};
+  };
+
   int lanes_of(int part) const { return part < codes_.n_groups() ? codes_.lanes_of(part) : 1; }
   int column_of(int part, int lane) const {
     const int n_groups = codes_.n_groups();
     return part < n_groups ? part * lanes + lane : categories_.wide[part - n_groups].column;
   }
-  LaneBests look(int part, const std::int64_t* cells, const std::int64_t* counts) const;
+  LaneBests look(int part, const std::int64_t* cells, const ColumnLook& columns,
+                 const std::int64_t* counts) const;
   CategoryBest look_at_levels(int part, int lane, const std::int64_t* cells,
                               const std::int64_t* counts) const;
-  std::vector<std::int64_t> count_copies(int part, const Row* rows, std::int64_t n_rows) const;
-  void take(int part, const LaneBests& bests, const std::int64_t* cells, const std::int64_t* counts,
+  Copies count_copies(int part, const LaneBests& bests, double score, const Row* rows,
+                      std::int64_t n_rows) const;
+  void take(int part, const LaneBests& bests, const std::int64_t* cells, const Copies& copies,
             double& score, Split& best) const;
   void place(int lane, std::int64_t place, const std::int64_t* cells, const std::int64_t* counts,
              Split& best) const;

@@ -55,9 +55,10 @@ class Writer {
     const int n_channels = channels_.n_channels(), unit = channels_.unit();
     std::vector<double> sums(static_cast<std::size_t>(n_channels));
     const auto score = [&](int i) {
+      const Penalty here = channels_.in_units(penalty, sapling_.nodes[i].bounds);
       for (int k = 0; k < n_channels; ++k)
         sums[k] = scale_by_power(channels_.exact_sum(totals(i), k), -unit);
-      return C::score({channels_.exact_weight(totals(i)), sums.data(), n_channels}, penalty);
+      return C::score({channels_.exact_weight(totals(i)), sums.data(), n_channels}, here);
     };
     Tree tree;
     tree.n_outputs = n_channels;
@@ -80,8 +81,10 @@ class Writer {
       tree.missing_left.push_back(!is_leaf && node.split.missing_left);
       tree.weight.push_back(weight);
       tree.gain.push_back(std::max(0.0, scale_by_power(gain, C::is_quadratic ? 2 * unit : 0)));
+      Penalty here = penalty;
+      here.bounds = node.bounds;
       for (int k = 0; is_leaf && k < n_channels; ++k)
-        tree.value.push_back(C::leaf_value(channels_.exact_sum(totals(i), k), weight, penalty));
+        tree.value.push_back(C::leaf_value(channels_.exact_sum(totals(i), k), weight, here));
     }
     tree.right = std::move(order_.right);
     return tree;
@@ -106,8 +109,8 @@ class Writer {
     const bool few_leaves = sapling_.n_leaves * static_cast<std::int64_t>(n_totals_) * 64 < block;
     few_leaves&& sapling_.rows.holds_all_rows() ? sum_in_order_of_rows() : sum_leaf_by_leaf();
     for (std::size_t i = sapling_.nodes.size(); i-- > 0;) {  // children come after their parent
-      if (order_.leaf[i] >= 0) continue;
       const Node& node = sapling_.nodes[i];
+      if (order_.leaf[i] >= 0 || node.left < 0) continue;  // a leaf, or one that was taken back
       for (std::size_t t = 0; t < n_totals_; ++t)
         exact_[i * n_totals_ + t] =
             exact_[node.left * n_totals_ + t] + exact_[node.right * n_totals_ + t];

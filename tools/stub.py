@@ -15,6 +15,7 @@ HEAD = "# Generated from cpp/bindings/ by `make stub`; not to be edited.\n"
 
 # nanobind knows only that these return a tuple or a dict.
 RETURNS = {
+    "columns": ("dict", "dict[str, NDArray[Any]]"),
     "find": (
         "tuple",
         "tuple[int, float, bool, float, NDArray[numpy.float64], NDArray[numpy.float64]]",
@@ -23,7 +24,12 @@ RETURNS = {
     "grow": ("dict", "dict[str, NDArray[Any]]"),
     "grow_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "grow_each": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
+    "leaf_sums": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
+    "grow_rotation_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "loss_facts": ("dict", "dict[str, Any]"),
+    "part": ("tuple", "tuple[dict[str, NDArray[Any]], NDArray[numpy.int32]]"),
+    "predict_spread": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
+    "stumps": ("list", "list[tuple[dict[str, NDArray[Any]], NDArray[numpy.int32]]]"),
 }
 
 

@@ -3,6 +3,8 @@
 #include <variant>
 
 #include "bindings/border.hpp"
+#include "bindings/forest_arrays.hpp"
+#include "bindings/tree_params.hpp"
 #include "boosting.hpp"
 #include "criteria/criteria.hpp"
 #include "forest.hpp"
@@ -10,42 +12,8 @@
 #include "predictor.hpp"
 
 namespace weald::border {
-namespace {
+namespace {}  // namespace
 
-// How a tree is to be grown, checked.
-class TreeParams {
- public:
-  TreeParams(std::string of_criterion, const std::string& growth, const std::string& cells,
-             std::int64_t max_leaf_nodes, std::int64_t max_depth, std::int64_t min_samples_split,
-             std::int64_t min_samples_leaf, double min_child_weight, double min_gain, double l2,
-             int n_threads)
-      : criterion(std::move(of_criterion)) {
-    require(weald::AllCriteria::with_name(criterion, [](auto) {}), "unknown criterion");
-    require(growth == "best_first" || growth == "depth_wise" || growth == "symmetric",
-            "unknown growth");
-    require(cells == "automatic" || cells == "packed" || cells == "wide", "unknown cells");
-    require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
-    params.growth = growth == "best_first"   ? weald::Growth::best_first
-                    : growth == "depth_wise" ? weald::Growth::depth_wise
-                                             : weald::Growth::symmetric;
-    params.cells = cells == "automatic" ? weald::Cells::automatic
-                   : cells == "packed"  ? weald::Cells::packed
-                                        : weald::Cells::wide;
-    params.max_leaf_nodes = max_leaf_nodes;
-    params.max_depth = max_depth;
-    params.min_samples_split = min_samples_split;
-    params.split.min_samples_leaf = min_samples_leaf;
-    params.split.min_child_weight = min_child_weight;
-    params.split.min_gain = min_gain;
-    params.split.penalty.l2 = l2;
-    params.n_threads = checked_threads(n_threads);
-  }
-
-  std::string criterion;
-  weald::TreeParams params;
-};
-
-// A code past a column's bins would count outside its histogram. Tells which columns have code 0.
 std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads) {
   std::vector<weald::Code> most(static_cast<std::size_t>(codes.n_groups()) * weald::lanes, 0);
   std::vector<weald::Code> least(most.size(), weald::max_value_bins);
@@ -81,12 +49,10 @@ std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads) 
   return saw_missing;
 }
 
-// Which columns hold categories. Codes that need 16 bits come by themselves, with as many levels as
-// the highest of them says.
-weald::Categories checked(const weald::Codes& codes,
-                          const std::optional<Vector<std::uint8_t>>& is_category,
-                          const std::vector<std::int32_t>& wide_columns,
-                          const std::vector<Vector<std::uint16_t>>& wide_codes) {
+weald::Categories checked_categories(const weald::Codes& codes,
+                                     const std::optional<Vector<std::uint8_t>>& is_category,
+                                     const std::vector<std::int32_t>& wide_columns,
+                                     const std::vector<Vector<std::uint16_t>>& wide_codes) {
   weald::Categories categories;
   require(wide_columns.size() == wide_codes.size(), "wide codes need their columns");
   require(is_category.has_value() || wide_codes.empty(), "wide columns hold categories");
@@ -109,6 +75,8 @@ weald::Categories checked(const weald::Codes& codes,
   return categories;
 }
 
+namespace {
+
 // Holds the table and the scratch space of the grower from tree to tree.
 class Grower {
   static constexpr std::int64_t most_copies = std::int64_t{1} << 36;  // weald.data.rows.MOST_COPIES
@@ -128,7 +96,10 @@ class Grower {
     saw_missing_ = check_codes(view, params_.params.n_threads);
     require(!is_category || params_.params.growth != weald::Growth::symmetric,
             "symmetric trees have no sets of levels");
-    weald::Categories categories = checked(view, is_category, wide_columns, wide_codes);
+    weald::Categories categories = checked_categories(view, is_category, wide_columns, wide_codes);
+    const auto& direction = params_.params.split.direction;
+    for (std::size_t c = 0; c < direction.size() && c < categories.is_category.size(); ++c)
+      require(direction[c] == 0.0 || categories.is_category[c] == 0, "levels have no direction");
     held_.codes = std::move(codes);
     held_.n_bins = std::move(n_bins);
     held_.wide_codes = std::move(wide_codes);
@@ -175,8 +146,10 @@ class Grower {
 
   nb::dict grow(std::optional<Vector<double>> weight, std::optional<Matrix<double>> sums,
                 bool sums_per_weight, std::optional<Vector<std::int32_t>> classes, int n_classes,
-                std::optional<Vector<std::int64_t>> copies, OutVector<std::int32_t> leaf_of_row) {
+                std::optional<Vector<std::int64_t>> copies, OutVector<std::int32_t> leaf_of_row,
+                std::uint64_t member) {
     weald::Target target;
+    target.member = member;
     target.weight = data_or_null(weight, n_rows_, "weight must have one entry per row");
     target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     target.sums_per_weight = sums_per_weight;
@@ -202,10 +175,11 @@ class Grower {
     return grown({target}, {leaf_of_row.data()})[0];
   }
 
-  // A tree for each row of `sums`, with the weights of the same row.
+  // A tree for each row of `sums`, with the weights of the same row. `member` names the draws of
+  // the first one.
   std::vector<nb::dict> grow_each(std::optional<Matrix<double>> weight, Matrix<double> sums,
                                   std::optional<Vector<std::int64_t>> copies,
-                                  OutMatrix<std::int32_t> leaf_of_row) {
+                                  OutMatrix<std::int32_t> leaf_of_row, std::uint64_t member) {
     const std::size_t n_trees = sums.shape(0);
     const auto fits = [&](const auto& matrix) {
       return matrix.shape(0) == n_trees && static_cast<std::int64_t>(matrix.shape(1)) == n_rows_;
@@ -222,6 +196,7 @@ class Grower {
       const std::int64_t first = static_cast<std::int64_t>(k) * n_rows_;
       targets[k].sums = sums.data() + first;
       targets[k].weight = weight ? weight->data() + first : nullptr;
+      targets[k].member = member + k;
       leaves[k] = leaf_of_row.data() + first;
     }
     return grown(targets, leaves);
@@ -278,7 +253,6 @@ class Grower {
 
 // ---- predicting ----
 
-// A forest's arrays, held and proven sound once; after that a walk needs no checks.
 class Predictor {
  public:
   Predictor(Vector<std::int32_t> feature, Vector<double> threshold, Vector<std::int32_t> right,
@@ -287,52 +261,13 @@ class Predictor {
             Vector<std::int32_t> output, Vector<double> tree_weight, Vector<double> base_score,
             Vector<std::int32_t> category_set, Vector<std::int64_t> first_word,
             Vector<std::uint64_t> words, std::int64_t n_columns)
-      : feature_(std::move(feature)),
-        threshold_(std::move(threshold)),
-        right_(std::move(right)),
-        missing_left_(std::move(missing_left)),
-        value_(std::move(value)),
-        first_node_(std::move(first_node)),
-        first_leaf_(std::move(first_leaf)),
-        output_(std::move(output)),
-        tree_weight_(std::move(tree_weight)),
-        base_score_(std::move(base_score)),
-        category_set_(std::move(category_set)),
-        first_word_(std::move(first_word)),
-        words_(std::move(words)),
-        n_columns_(n_columns) {
-    const std::size_t n_nodes = feature_.shape(0), n_trees = output_.shape(0);
-    require(threshold_.shape(0) == n_nodes && right_.shape(0) == n_nodes &&
-                missing_left_.shape(0) == n_nodes && category_set_.shape(0) == n_nodes,
-            "the arrays of nodes differ in length");
-    require(first_node_.shape(0) == n_trees + 1 && first_leaf_.shape(0) == n_trees + 1 &&
-                tree_weight_.shape(0) == n_trees,
-            "the arrays of trees differ in length");
-    require(first_word_.shape(0) >= 1, "the arrays of sets differ in length");
-    require(base_score_.shape(0) >= 1 && value_.shape(1) >= 1, "a forest needs an output");
-    forest_ = {feature_.data(),
-               threshold_.data(),
-               right_.data(),
-               missing_left_.data(),
-               value_.data(),
-               static_cast<std::int64_t>(n_nodes),
-               static_cast<std::int64_t>(value_.shape(0)),
-               static_cast<int>(value_.shape(1)),
-               first_node_.data(),
-               first_leaf_.data(),
-               output_.data(),
-               tree_weight_.data(),
-               static_cast<std::int64_t>(n_trees),
-               base_score_.data(),
-               static_cast<int>(base_score_.shape(0)),
-               category_set_.data(),
-               first_word_.data(),
-               words_.data(),
-               static_cast<std::int64_t>(first_word_.shape(0)) - 1,
-               static_cast<std::int64_t>(words_.shape(0))};
-    require(weald::is_sound(forest_, n_columns), "the arrays of the forest are damaged");
-    predictor_ = std::make_unique<weald::Predictor>(forest_, n_columns);
-  }
+      : held_(std::move(feature), std::move(threshold), std::move(right), std::move(missing_left),
+              std::move(value), std::move(first_node), std::move(first_leaf), std::move(output),
+              std::move(tree_weight), std::move(base_score), std::move(category_set),
+              std::move(first_word), std::move(words), n_columns),
+        forest_(held_.forest()),
+        n_columns_(n_columns),
+        predictor_(std::make_unique<weald::Predictor>(forest_, n_columns)) {}
 
   template <class T>
   auto predict(AnyTable<T> table, int n_threads, const std::string& engine) const {
@@ -409,19 +344,9 @@ class Predictor {
     return view;
   }
 
-  Vector<std::int32_t> feature_;
-  Vector<double> threshold_;
-  Vector<std::int32_t> right_;
-  Vector<std::uint8_t> missing_left_;
-  Matrix<double> value_;
-  Vector<std::int64_t> first_node_, first_leaf_;
-  Vector<std::int32_t> output_;
-  Vector<double> tree_weight_, base_score_;
-  Vector<std::int32_t> category_set_;
-  Vector<std::int64_t> first_word_;
-  Vector<std::uint64_t> words_;
+  ForestArrays held_;
+  const weald::Forest& forest_;
   std::int64_t n_columns_;
-  weald::Forest forest_{};
   std::unique_ptr<weald::Predictor> predictor_;
 };
 
@@ -437,10 +362,13 @@ void bind_trees(nb::module_& m) {
   m.def("criteria", &criterion_names);
   nb::class_<TreeParams>(m, "TreeParams")
       .def(nb::init<std::string, const std::string&, const std::string&, std::int64_t, std::int64_t,
-                    std::int64_t, std::int64_t, double, double, double, int>(),
+                    std::int64_t, std::int64_t, double, double, double, double, double, int>(),
            nb::kw_only(), "criterion"_a, "growth"_a, "cells"_a, "max_leaf_nodes"_a, "max_depth"_a,
-           "min_samples_split"_a, "min_samples_leaf"_a, "min_child_weight"_a, "min_gain"_a, "l2"_a,
-           "n_threads"_a);
+           "min_samples_split"_a, "min_samples_leaf"_a, "min_child_weight"_a, "min_gain"_a,
+           "prune_gain"_a, "l2"_a, "l1"_a, "n_threads"_a)
+      .def("choose_columns", &TreeParams::choose_columns, nb::kw_only(), "max_features"_a,
+           "sampling"_a, "seed"_a, "groups"_a)
+      .def("keep_monotone", &TreeParams::keep_monotone, "direction"_a);
   nb::class_<Grower>(m, "Grower")
       .def(nb::init<Vector<weald::Code>, std::int64_t, Vector<std::int32_t>, const TreeParams&,
                     std::optional<Vector<std::uint8_t>>, std::vector<std::int32_t>,
@@ -456,9 +384,9 @@ void bind_trees(nb::module_& m) {
       .def("saw_missing", &Grower::saw_missing)
       .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),
            "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
-           "leaf_of_row"_a.noconvert())
+           "leaf_of_row"_a.noconvert(), "member"_a = 0)
       .def("grow_each", &Grower::grow_each, nb::kw_only(), "weight"_a.none(), "sums"_a,
-           "copies"_a.none(), "leaf_of_row"_a.noconvert());
+           "copies"_a.none(), "leaf_of_row"_a.noconvert(), "member"_a = 0);
 
   nb::class_<Predictor>(m, "Predictor")
       .def(

@@ -1,6 +1,9 @@
 // Second-order boosting: the channel is the gradient, the weight the hessian; score = S^2 / 2(W +
-// l2).
+// l2), with l1 taken off the size of S first. Within bounds the score is what the best admitted
+// value w lowers the loss by: -(S w + (W + l2) w^2 / 2 + l1 |w|).
 #pragma once
+#include <cmath>
+
 #include "shared.hpp"
 
 namespace weald {
@@ -8,18 +11,27 @@ struct Newton {
   static constexpr const char* name = "newton";
   static constexpr bool is_quadratic = true;
 
-  WEALD_HOST_DEVICE static double numerator(const Sums& node) {
-    return 0.5 * node.sums[0] * node.sums[0];
+  WEALD_HOST_DEVICE static double shrunk(double sum, const Penalty& penalty) {
+    if (penalty.l1 == 0.0) return sum;
+    const double size = std::fabs(sum) - penalty.l1;
+    return size > 0.0 ? std::copysign(size, sum) : 0.0;
+  }
+  WEALD_HOST_DEVICE static double numerator(const Sums& node, const Penalty& penalty) {
+    const double sum = shrunk(node.sums[0], penalty);
+    return 0.5 * sum * sum;
   }
   WEALD_HOST_DEVICE static double denominator(const Sums& node, const Penalty& penalty) {
     return node.weight + penalty.l2;
   }
   WEALD_HOST_DEVICE static double score(const Sums& node, const Penalty& penalty) {
-    return numerator(node) / denominator(node, penalty);
+    if (!penalty.bounds.any()) return numerator(node, penalty) / denominator(node, penalty);
+    const double w = leaf_value(node.sums[0], node.weight, penalty);
+    return -(node.sums[0] * w + 0.5 * denominator(node, penalty) * w * w +
+             penalty.l1 * std::fabs(w));
   }
   WEALD_HOST_DEVICE static double leaf_value(double sum, double weight, const Penalty& penalty) {
     const double curvature = weight + penalty.l2;
-    return curvature > 0.0 ? -sum / curvature : 0.0;
+    return penalty.bounds.held(curvature > 0.0 ? -shrunk(sum, penalty) / curvature : 0.0);
   }
 };
 }  // namespace weald

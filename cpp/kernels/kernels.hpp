@@ -22,11 +22,28 @@ constexpr std::int64_t packed_h(std::int64_t cell) { return cell & 0xffffffff; }
 
 // What the search over a group's packed cells needs to know of a node, in units of the cells.
 struct PackedNode {
-  std::int64_t total;  // packed sums of all rows
-  double l2;           // added to h
-  double min_weight;   // least h of a child
-  double sure_weight;  // h that proves a child to hold enough copies
-  double min_count;    // least copies of a child, where `counts` tells them
+  std::int64_t total;       // packed sums of all rows
+  double l2;                // added to h
+  double min_weight;        // least h of a child
+  double sure_weight;       // h that proves a child to hold enough copies
+  double min_count;         // least copies of a child, where `counts` tells them
+  double l1;                // taken off the size of g
+  Bounds bounds;            // of g / (h + l2)
+  const double* direction;  // of the eight columns, as SplitLimits has it; null: all are free
+
+  // With bounds and directions a value is needed, and not only a quotient of squares.
+  bool needs_values() const { return bounds.any() || direction != nullptr; }
+  double shrunk(double g) const {
+    const double size = std::fabs(g) - l1;
+    return size > 0.0 ? std::copysign(size, g) : 0.0;
+  }
+  // Twice what a node of g and of h + l2 = d scores.
+  double score(double g, double d) const {
+    const double s = shrunk(g);
+    if (!needs_values()) return s * s / d;
+    const double w = bounds.held(-s / d);
+    return -(2.0 * g * w + d * w * w + 2.0 * l1 * std::fabs(w));
+  }
 };
 
 // The best cut of each of eight columns: the largest score(left) + score(right), without the one
@@ -35,6 +52,13 @@ struct LaneBests {
   alignas(64) double score[lanes];
   alignas(64) std::int64_t place[lanes];  // 2 * bin + missing_left
   alignas(64) double undecided[lanes];
+
+  static LaneBests empty() {
+    LaneBests bests;
+    for (int lane = 0; lane < lanes; ++lane)
+      bests.score[lane] = bests.undecided[lane] = -std::numeric_limits<double>::infinity();
+    return bests;
+  }
 };
 
 // A column's cuts in the type of its values, with infinities up to 256, and every sixteenth apart:
@@ -120,7 +144,7 @@ struct Kernels {
                      std::int64_t* const* group_cells);
 
   // `counts` null: a child holds enough copies if its h proves it, else the cut is undecided.
-  // Otherwise cells of copies, laid out like `cells`, decide.
+  // Otherwise cells of copies, laid out like `cells`, decide; a column may have none.
   void (*search_packed)(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
                         const PackedNode& node, LaneBests& bests);
 

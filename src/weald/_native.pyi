@@ -138,6 +138,49 @@ def grow_forest(
     oob_sums: NDArray[numpy.float64] | None,
     oob_counts: NDArray[numpy.int32] | None,
 ) -> list[dict[str, NDArray[Any]]]: ...
+
+class RotationTable:
+    @overload
+    def __init__(
+        self,
+        table: NDArray[numpy.float32],
+        index: NDArray[numpy.int64],
+        mass: NDArray[numpy.int64] | None,
+        n_levels: NDArray[numpy.int64],
+        scale: str,
+        n_threads: int,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        table: NDArray[numpy.float64],
+        index: NDArray[numpy.int64],
+        mass: NDArray[numpy.int64] | None,
+        n_levels: NDArray[numpy.int64],
+        scale: str,
+        n_threads: int,
+    ) -> None: ...
+    def columns(self) -> dict[str, NDArray[Any]]: ...
+
+def grow_rotation_forest(
+    *,
+    table: RotationTable,
+    params: ForestParams,
+    bootstrap: Bootstrap | None,
+    first_of_block: NDArray[numpy.int64],
+    sample_fraction: float,
+    replace: bool,
+    weight: NDArray[numpy.float64] | None,
+    values: NDArray[numpy.float64] | None,
+    classes: NDArray[numpy.int32] | None,
+    n_classes: int,
+    mass: NDArray[numpy.int64] | None,
+    counts_copies: bool,
+    first: int,
+    n_trees: int,
+    oob_sums: NDArray[numpy.float64] | None,
+    oob_counts: NDArray[numpy.int32] | None,
+) -> list[dict[str, NDArray[Any]]]: ...
 def losses() -> list[str]: ...
 def loss_facts(loss: str) -> dict[str, Any]: ...
 def gradients(
@@ -198,6 +241,14 @@ def leaf_steps(
     n_leaves: int,
     n_threads: int,
 ) -> NDArray[numpy.float64]: ...
+def leaf_sums(
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    leaf_of_row: NDArray[numpy.int32],
+    n_leaves: int,
+    n_threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 def cap_steps(loss: str, parameter: float, rate: float, steps: NDArray[numpy.float64]) -> None: ...
 def quantile(
     values: NDArray[numpy.float64],
@@ -206,6 +257,112 @@ def quantile(
     copies: NDArray[numpy.int64] | None,
 ) -> float: ...
 def exact_total(values: NDArray[numpy.float64], copies: NDArray[numpy.int64] | None) -> float: ...
+def principal_axes(covariance: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
+
+class RotatedPredictor:
+    def __init__(
+        self,
+        *,
+        feature: NDArray[numpy.int32],
+        threshold: NDArray[numpy.float64],
+        right: NDArray[numpy.int32],
+        missing_left: NDArray[numpy.uint8],
+        value: NDArray[numpy.float64],
+        first_node: NDArray[numpy.int64],
+        first_leaf: NDArray[numpy.int64],
+        output: NDArray[numpy.int32],
+        tree_weight: NDArray[numpy.float64],
+        base_score: NDArray[numpy.float64],
+        category_set: NDArray[numpy.int32],
+        first_word: NDArray[numpy.int64],
+        words: NDArray[numpy.uint64],
+        n_columns: int,
+        n_inputs: int,
+        rotated: NDArray[numpy.int32],
+        centre: NDArray[numpy.float64],
+        scale: NDArray[numpy.float64],
+        kept: NDArray[numpy.int32],
+        flagged: NDArray[numpy.int32],
+        first_of_block: NDArray[numpy.int64],
+        order: NDArray[numpy.int32],
+        loading: NDArray[numpy.float64],
+    ) -> None: ...
+    def answer(self, rows: NDArray[Any], n_threads: int) -> NDArray[numpy.float64]: ...
+    @overload
+    def spread(
+        self, table: NDArray[numpy.float32], centre: NDArray[numpy.float64], n_threads: int
+    ) -> NDArray[numpy.float64]: ...
+    @overload
+    def spread(
+        self, table: NDArray[numpy.float64], centre: NDArray[numpy.float64], n_threads: int
+    ) -> NDArray[numpy.float64]: ...
+    @overload
+    def apply(self, table: NDArray[numpy.float32], n_threads: int) -> NDArray[numpy.int32]: ...
+    @overload
+    def apply(self, table: NDArray[numpy.float64], n_threads: int) -> NDArray[numpy.int32]: ...
+
+class OptionGrower:
+    def __init__(
+        self,
+        *,
+        codes: NDArray[numpy.uint8],
+        n_rows: int,
+        n_bins: NDArray[numpy.int32],
+        is_category: NDArray[numpy.uint8] | None,
+        wide_columns: Sequence[int],
+        wide_codes: Sequence[NDArray[numpy.uint16]],
+        criterion: str,
+        max_leaf_nodes: int,
+        max_depth: int,
+        min_samples_split: int,
+        min_samples_leaf: int,
+        n_threads: int,
+        weight: NDArray[numpy.float64] | None,
+        sums: NDArray[numpy.float64] | None,
+        classes: NDArray[numpy.int32] | None,
+        n_classes: int,
+    ) -> None: ...
+    def saw_missing(self) -> NDArray[numpy.uint8]: ...
+    def stumps(
+        self, copies: NDArray[numpy.int64], most: int, ratio: float
+    ) -> list[tuple[dict[str, NDArray[Any]], NDArray[numpy.int32]]]: ...
+    def part(
+        self, copies: NDArray[numpy.int64], goes_left: NDArray[numpy.uint8]
+    ) -> tuple[dict[str, NDArray[Any]], NDArray[numpy.int32]]: ...
+    def grow(self, copies: NDArray[numpy.int64]) -> dict[str, NDArray[Any]]: ...
+
+class OptionPredictor:
+    def __init__(
+        self,
+        *,
+        feature: NDArray[numpy.int32],
+        threshold: NDArray[numpy.float64],
+        right: NDArray[numpy.int32],
+        missing_left: NDArray[numpy.uint8],
+        next_option: NDArray[numpy.int32],
+        value: NDArray[numpy.float64],
+        category_set: NDArray[numpy.int32],
+        first_word: NDArray[numpy.int64],
+        words: NDArray[numpy.uint64],
+        n_columns: int,
+    ) -> None: ...
+    @overload
+    def predict(self, table: NDArray[numpy.float32], n_threads: int) -> NDArray[numpy.float64]: ...
+    @overload
+    def predict(self, table: NDArray[numpy.float64], n_threads: int) -> NDArray[numpy.float64]: ...
+    @overload
+    def predict_spread(
+        self, table: NDArray[numpy.float32], n_threads: int
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+    @overload
+    def predict_spread(
+        self, table: NDArray[numpy.float64], n_threads: int
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+    @overload
+    def apply(self, table: NDArray[numpy.float32], n_threads: int) -> NDArray[numpy.int32]: ...
+    @overload
+    def apply(self, table: NDArray[numpy.float64], n_threads: int) -> NDArray[numpy.int32]: ...
+    def leaf_shares(self) -> NDArray[numpy.float64]: ...
 
 class Stumps:
     @overload
@@ -262,9 +419,15 @@ class TreeParams:
         min_samples_leaf: int,
         min_child_weight: float,
         min_gain: float,
+        prune_gain: float,
         l2: float,
+        l1: float,
         n_threads: int,
     ) -> None: ...
+    def choose_columns(
+        self, *, max_features: int, sampling: str, seed: int, groups: Sequence[Sequence[int]]
+    ) -> None: ...
+    def keep_monotone(self, direction: Sequence[float]) -> None: ...
 
 class Grower:
     @overload
@@ -305,6 +468,7 @@ class Grower:
         n_classes: int,
         copies: NDArray[numpy.int64] | None,
         leaf_of_row: NDArray[numpy.int32],
+        member: int = 0,
     ) -> dict[str, NDArray[Any]]: ...
     def grow_each(
         self,
@@ -313,6 +477,7 @@ class Grower:
         sums: NDArray[numpy.float64],
         copies: NDArray[numpy.int64] | None,
         leaf_of_row: NDArray[numpy.int32],
+        member: int = 0,
     ) -> list[dict[str, NDArray[Any]]]: ...
 
 class Predictor:

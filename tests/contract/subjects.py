@@ -8,6 +8,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 
 import weald
 from weald.ensembles.base import TreeModel
+from weald.ensembles.rotated import RotationModel
+from weald.parameters import ClassWeight, NoneOr
 from weald.resampling import ContentKFold
 
 EVERY_ESTIMATOR = [
@@ -19,8 +21,13 @@ EVERY_ESTIMATOR = [
 EVERY_CLASSIFIER = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, ClassifierMixin)]
 EVERY_REGRESSOR = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, RegressorMixin)]
 
-# Those whose model is one forest: it has leaves to apply, trees to print, importances.
-EVERY_TREE_MODEL = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, TreeModel)]
+# Those whose model is one forest that asks the columns themselves: it has leaves to apply, trees to
+# print, importances. Rotated trees ask for combinations: tests/ensembles/test_rotation_forest.py.
+EVERY_TREE_MODEL = [
+    thing
+    for thing in EVERY_ESTIMATOR
+    if issubclass(thing, TreeModel) and not issubclass(thing, RotationModel)
+]
 
 # What is drawn, binned and limited; an estimator gets those of its own parameters.
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -38,7 +45,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "learnt out of fold": {"weights": "oof", "cv": ContentKFold(2)},
     "not refitted": {"refit": False},
     "drawn columns of a tree": {"feature_sampling": "tree", "bootstrap": True, "max_samples": 0.7},
+    "drawn columns of a level": {"feature_sampling": "level", "max_features": 0.5},
+    "drawn rows, few subsets": {"bootstrap": True, "n_subsets": 2, "replace": False},
     "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
+    "balanced classes": {"class_weight": "balanced"},
     "drawn columns of a member": {"bootstrap_features": True, "weights": "oob"},
     "without replacement": {"bootstrap_features": False, "bootstrap": False, "max_samples": 0.7},
     "bags": {"n_bags": 3},
@@ -54,6 +64,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "absolute error": {"loss": "absolute_error", "learning_rate": 0.3},
     "huber": {"loss": "huber"},
     "quantile": {"loss": "quantile", "quantile": 0.3, "alpha": 0.3},
+    "quantiles": {"loss": "quantile", "quantile": [0.1, 0.5, 0.9]},
     "poisson": {"loss": "poisson"},
     "gamma": {"loss": "gamma"},
     "tweedie": {"loss": "tweedie"},
@@ -86,7 +97,9 @@ def always_draws(estimator: type) -> bool:
 
 def draws_columns(estimator: type) -> bool:
     """Whether columns, or rows by their content, are drawn in every fit."""
-    return has(estimator, "feature_sampling") or has(estimator, "bootstrap_features")
+    parameters = inspect.signature(estimator).parameters
+    is_drawn = "feature_sampling" in parameters and parameters["max_features"].default is not None
+    return is_drawn or "subset_size" in parameters or "bootstrap_features" in parameters
 
 
 def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:
@@ -127,6 +140,10 @@ def same_parameters(one: BaseEstimator, other: BaseEstimator) -> bool:
     return repr(sorted(one.get_params().items())) == repr(sorted(other.get_params().items()))
 
 
+# The limit of a parameter that an estimator does not have.
+ANY = NoneOr(ClassWeight(()))
+
+
 def is_fitted(model: BaseEstimator) -> bool:
     return any(name.endswith("_") for name in vars(model))
 
@@ -138,17 +155,28 @@ def is_admitted(estimator: type, parameters: dict[str, Any]) -> bool:
     return all(estimator._limits[name].admits(value) for name, value in parameters.items())
 
 
+def admits(estimator: type, parameter: str, value: Any) -> bool:
+    """Whether the estimator has the parameter, and it may be so."""
+    return has(estimator, parameter) and estimator._limits[parameter].admits(value)
+
+
 def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     """The variants that change a parameter of the estimator, each only once."""
     mine: dict[str, dict[str, Any]] = {}
     for name, wanted in VARIANTS.items():
         parameters = settings(estimator, **wanted)
-        needed = [name for name in ("growth", "bootstrap_features", "n_bags") if name in wanted]
-        if not all(has(estimator, name) for name in needed):
+        needed = [one for one in ("growth", "bootstrap_features", "n_bags") if one in wanted]
+        if not all(has(estimator, one) for one in needed):
             continue
         if "weights" in parameters and not estimator._limits["weights"].admits(wanted["weights"]):
             continue
+        if name == "quantiles" and not has(estimator, "quantile"):
+            continue
+        if not estimator._limits.get("class_weight", ANY).admits(parameters.get("class_weight")):
+            continue
         if "loss" in wanted and not is_admitted(estimator, parameters):
+            continue
+        if not all(estimator._limits[name].admits(value) for name, value in parameters.items()):
             continue
         if parameters not in mine.values():
             mine[name] = parameters

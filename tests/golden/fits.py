@@ -26,8 +26,12 @@ from weald import (
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    OptionTreeClassifier,
+    OptionTreeRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    RotationForestClassifier,
+    RotationForestRegressor,
     StackingClassifier,
     VotingClassifier,
 )
@@ -140,6 +144,7 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "absolute error": boosted("absolute_error"),
     "huber": boosted("huber", huber_alpha=0.7),
     "quantile": boosted("quantile", quantile=0.3),
+    "quantiles": boosted("quantile", quantile=[0.1, 0.3, 0.9]),
     "poisson": boosted("poisson"),
     "gamma": boosted("gamma", early_stopping=True),
     "tweedie": boosted("tweedie", tweedie_power=1.3),
@@ -180,6 +185,16 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "entropy tree, weighted": lambda p: DecisionTreeClassifier(
         criterion="entropy", max_depth=6, **p
     ).fit(*pima(), (1 + scrambled(768, 5)) / 3),
+    "option tree": lambda p: OptionTreeClassifier(**p).fit(*digits()),
+    "option tree of sets, weighted": lambda p: OptionTreeClassifier(
+        criterion="entropy", voting="hard", max_leaf_nodes=80, option_ratio=0.2, **p
+    ).fit(mixed(), labels(3), (1 + scrambled(N, 5)) / 3),
+    "option tree of numbers": lambda p: OptionTreeRegressor(
+        max_options=3, ccp_alpha=100.0, min_samples_leaf=4, **p
+    ).fit(table(), values(), scrambled(N, 5) % 4),
+    "option tree, a test added": lambda p: (
+        OptionTreeClassifier(max_depth=4, **p).fit(*pima()).add_option(0, 7, 30.0, *pima())
+    ),
     "random forest of numbers": lambda p: RandomForestRegressor(5, random_state=0, **p).fit(
         table(), values()
     ),
@@ -223,6 +238,15 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
         .prune_oob(*pima())
         .model
     ),
+    "rotation forest of numbers": lambda p: RotationForestRegressor(5, random_state=0, **p).fit(
+        table(), values()
+    ),
+    "rotation forest of classes": lambda p: RotationForestClassifier(5, random_state=0, **p).fit(
+        *pima()
+    ),
+    "rotation forest of mixed columns, drawn": lambda p: RotationForestClassifier(
+        5, bootstrap=True, scale="deviation", n_subsets=2, random_state=1, **p
+    ).fit(mixed(), labels(3), (1 + scrambled(N, 5)) / 3),
     "hard vote, learnt": lambda p: VotingClassifier(classifiers(p), weights="oof", cv=FOLDS).fit(
         table(), labels(3)
     ),

@@ -1,6 +1,7 @@
 """Random limits of a tree, and random lessons: the core's tree beside what it learnt from."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +25,43 @@ def random_limits(rng, criterion: str, cells: str) -> TreeLimits:
         l2=float(rng.choice([0.0, 1.5])) if criterion == "newton" else 0.0,
         cells=cells,
     )
+
+
+def with_more(limits: TreeLimits, kind: str, rng, n_columns: int, ordered=None) -> TreeLimits:
+    """Further limits at random, of one kind or "all"; `ordered` columns may rise or fall."""
+
+    def columns() -> dict:
+        symmetric = limits.growth == "symmetric"
+        sampling = ["tree", "level"] if symmetric else ["tree", "level", "node", "node"]
+        return {
+            "max_features": int(rng.integers(1, n_columns + 1)),
+            "feature_sampling": str(rng.choice(sampling)),
+            "seed": int(rng.integers(2**63)),
+        }
+
+    def groups() -> dict:
+        n_groups = int(rng.integers(1, 4))
+        drawn = [np.flatnonzero(rng.random(n_columns) < 0.6).tolist() for _ in range(n_groups)]
+        left = set(range(n_columns)) - {c for group in drawn for c in group}
+        found = [tuple(group) for group in (*drawn, sorted(left)) if group]
+        return {"groups": tuple(found)}
+
+    def directions() -> dict:
+        marks = rng.integers(-1, 2, n_columns)
+        return {"directions": tuple((marks if ordered is None else marks * ordered).tolist())}
+
+    kinds = {
+        "columns": columns,
+        "groups": groups,
+        "directions": directions,
+        "l1": lambda: {"l1": float(rng.choice([0.5, 2.0, 7.25]))},
+        "prune": lambda: {"prune_gain": float(rng.choice([0.3, 2.0, 8.0])), "min_gain": 0.0},
+    }
+    more: dict = {}
+    for name, make in kinds.items():
+        if kind == name or (kind == "all" and (name != "prune" or limits.growth != "symmetric")):
+            more |= make()
+    return replace(limits, **more)
 
 
 def learn(

@@ -11,6 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from native.naive_columns import ColumnTwin
+
 # Two gains closer than this, in parts of the scores they are differences of, are equal to doubles.
 NEAR = 1e-12
 # The core adds integers: it may round what a row adds by this part of the largest addend.
@@ -153,9 +155,29 @@ def lesson_from_classes(classes, n_classes: int, weight, copies) -> Lesson:
 # ---- splits ----
 
 
-def score(criterion: str, cell: Cell, l2) -> Fraction | float:
+@dataclass(frozen=True)
+class Penalty:
+    """What is asked of the value of a leaf; the bounds are those of its node."""
+
+    l2: int | Fraction = 0
+    l1: int | Fraction = 0
+    lower: float | Fraction = -math.inf
+    upper: float | Fraction = math.inf
+
+
+def newton_value(cell: Cell, penalty: Penalty) -> Fraction:
+    """The value of least loss S w + (W + l2) w^2 / 2 + l1 |w| within the bounds."""
+    gradient, curvature = cell.sums[0], cell.weight + penalty.l2
+    size = max(abs(gradient) - penalty.l1, 0)
+    value = Fraction(size if gradient < 0 else -size) / curvature if curvature > 0 else Fraction(0)
+    return min(max(value, penalty.lower), penalty.upper)
+
+
+def score(criterion: str, cell: Cell, penalty: Penalty) -> Fraction | float:
     if criterion == "newton":
-        return Fraction(cell.sums[0] ** 2) / (2 * (cell.weight + l2))
+        w = newton_value(cell, penalty)
+        curvature = cell.weight + penalty.l2
+        return -(cell.sums[0] * w + curvature * w * w / 2 + penalty.l1 * abs(w))
     if criterion in ("squared_error", "gini"):
         return Fraction(sum(s**2 for s in cell.sums)) / cell.weight
     if criterion == "entropy":
@@ -163,21 +185,27 @@ def score(criterion: str, cell: Cell, l2) -> Fraction | float:
     raise ValueError(f"no twin for the criterion {criterion!r}: write one")
 
 
-def unsure_of_score(criterion: str, cell: Cell, l2, rounding: tuple[float, float]) -> float:
+def unsure_of_score(
+    criterion: str, cell: Cell, penalty: Penalty, rounding: tuple[float, float]
+) -> float:
     """How far a score computed in doubles, from rounded addends, may lie from the exact one."""
-    exact = abs(float(score(criterion, cell, l2)))
+    exact = abs(float(score(criterion, cell, penalty)))
     weight, sums = (cell.copies * step for step in rounding)
+    curvature = float(cell.weight + penalty.l2)
+    if criterion == "newton":
+        w = abs(float(newton_value(cell, penalty)))
+        parts = abs(float(cell.sums[0])) * w + curvature * w * w + float(penalty.l1) * w
+        return parts * NEAR + 2 * w * sums + sums**2 / curvature + w * w * weight
     if criterion == "entropy":
         moved = len(cell.sums) * 64 * sums
     else:
-        moved = sum(2 * abs(float(s)) * sums + sums**2 for s in cell.sums) / float(cell.weight + l2)
-    return exact * (NEAR + weight / float(cell.weight + l2)) + moved
+        moved = sum(2 * abs(float(s)) * sums + sums**2 for s in cell.sums) / curvature
+    return exact * (NEAR + weight / curvature) + moved
 
 
-def leaf_values(criterion: str, cell: Cell, l2) -> list[float]:
+def leaf_values(criterion: str, cell: Cell, penalty: Penalty) -> list[float]:
     if criterion == "newton":
-        curvature = cell.weight + l2
-        return [float(-cell.sums[0] / curvature) if curvature > 0 else 0.0]
+        return [float(newton_value(cell, penalty))]
     return [float(Fraction(s) / cell.weight) for s in cell.sums]
 
 
@@ -206,7 +234,17 @@ class Limits:
     min_samples_leaf: int = 1
     min_child_weight: float = 0.0
     min_gain: float = -math.inf
+    prune_gain: float = 0.0
     l2: float = 0.0
+    l1: float = 0.0
+    max_features: int | None = None
+    feature_sampling: str = "node"
+    seed: int = 0
+    groups: tuple[tuple[int, ...], ...] | None = None
+    directions: tuple[int, ...] | None = None
+
+    def penalty(self, bounds: tuple[float, float]) -> Penalty:
+        return Penalty(exactly(self.l2), exactly(self.l1), *bounds)
 
 
 def histogram(codes, n_bins: int, rows, lesson: Lesson) -> list[Cell]:
@@ -222,7 +260,12 @@ class SplitTwin:
 
     def __init__(self, lesson: Lesson, criterion: str, limits: Limits) -> None:
         self.criterion, self.limits = criterion, limits
-        self.l2, self.rounding = exactly(limits.l2), lesson.rounding()
+        self.rounding = lesson.rounding()
+        self.look_into((-math.inf, math.inf))
+
+    def look_into(self, bounds: tuple[float, float]) -> None:
+        """Turn to a node; what is tried next are its splits."""
+        self.penalty, self.any_admitted = self.limits.penalty(bounds), False
 
     def splits(self, column: int, cells: list[Cell], total: Cell) -> list[Split]:
         """The splits that the limits admit, in the order in which ties are settled."""
@@ -240,11 +283,21 @@ class SplitTwin:
             # Missing values go right, then left; without any there is only one way.
             for missing_left in (False, True) if missing.copies else (None,):
                 side = left + missing if missing_left else left
-                if self.is_admitted(side) and self.is_admitted(total - side):
+                if self.admits(column, side, total - side):
                     split = self.judged(column, code, missing_left, side, total - side)
                     if self.is_worth(split):
                         found.append(split)
         return found
+
+    def admits(self, column: int, left: Cell, right: Cell) -> bool:
+        if not (self.is_admitted(left) and self.is_admitted(right)):
+            return False
+        if self.limits.directions is not None and self.limits.directions[column]:
+            rise = newton_value(right, self.penalty) - newton_value(left, self.penalty)
+            if rise * self.limits.directions[column] < 0:
+                return False
+        self.any_admitted = True
+        return True
 
     def is_admitted(self, side: Cell) -> bool:
         limits = self.limits
@@ -253,8 +306,9 @@ class SplitTwin:
 
     def judged(self, column, code, missing_left, left: Cell, right: Cell) -> Split:
         cells = (left, right, left + right)
-        scores = [score(self.criterion, cell, self.l2) for cell in cells]
-        unsure = [unsure_of_score(self.criterion, cell, self.l2, self.rounding) for cell in cells]
+        criterion, penalty = self.criterion, self.penalty
+        scores = [score(criterion, cell, penalty) for cell in cells]
+        unsure = [unsure_of_score(criterion, cell, penalty, self.rounding) for cell in cells]
         children = scores[0] + scores[1]
         if missing_left is None:
             missing_left = self.heavier_left(left, right)
@@ -307,6 +361,9 @@ class Node:
     left: "Node | None" = None
     right: "Node | None" = None
     value: list[float] = field(default_factory=list)
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    path: str = ""  # L and R from the root
+    used: frozenset[int] = frozenset()  # columns asked on the way
 
     def in_order(self) -> list["Node"]:
         """This node and all below it, parents first, left before right."""
@@ -337,6 +394,8 @@ class TreeTwin:
         self.codes, self.n_bins, self.lesson = codes, n_bins, lesson
         self.criterion, self.limits, self.guide = criterion, limits, guide
         self.search = SplitTwin(lesson, criterion, limits)
+        choice = (limits.max_features, limits.feature_sampling, limits.seed, limits.groups)
+        self.columns = ColumnTwin(len(codes), *choice)
 
     def grow(self) -> Node:
         rows = [row for row, cell in enumerate(self.lesson.cells) if cell.copies > 0]
@@ -350,20 +409,34 @@ class TreeTwin:
                 nodes.append(child)
                 if self.find_split(child):
                     open_nodes.append(child)
+        self.finish(nodes)
+        return root
+
+    def finish(self, nodes: list[Node]) -> None:
+        """Take back what gains too little, from below, and give the leaves their values."""
+        for node in reversed(nodes if self.limits.prune_gain > 0 else []):
+            ends = node.left is not None and node.left.left is None and node.right.left is None
+            if ends and node.split.gain <= self.limits.prune_gain:
+                node.left = node.right = None
         for node in nodes:
             if node.left is None:
                 node.split = None
-                node.value = leaf_values(self.criterion, node.cell, exactly(self.limits.l2))
-        return root
+                penalty = self.limits.penalty(node.bounds)
+                node.value = leaf_values(self.criterion, node.cell, penalty)
 
     def find_split(self, node: Node) -> bool:
         if self.may_split(node):
-            candidates = []
-            for column, codes in enumerate(self.codes):
-                cells = histogram(codes, self.n_bins[column], node.rows, self.lesson)
-                candidates += self.search.splits(column, cells, node.cell)
+            self.search.look_into(node.bounds)
+            first, further = self.columns.of(node.path, node.used)
+            candidates = [split for column in sorted(first) for split in self.tried(column, node)]
+            while not self.search.any_admitted and further:
+                candidates = self.tried(further.pop(0), node)
             node.split = self.chosen(node, best_splits(candidates))
         return node.split is not None
+
+    def tried(self, column: int, node: Node) -> list[Split]:
+        cells = histogram(self.codes[column], self.n_bins[column], node.rows, self.lesson)
+        return self.search.splits(column, cells, node.cell)
 
     def may_split(self, node: Node) -> bool:
         limits = self.limits
@@ -412,6 +485,15 @@ class TreeTwin:
             Node(rows, self.lesson.total(rows), node.depth + 1, number + i, guides[i])
             for i, rows in enumerate(sides)
         )
+        for child, side in ((node.left, "L"), (node.right, "R")):
+            child.bounds, child.path = node.bounds, node.path + side
+            child.used = node.used | {split.column}
+        direction = 0 if self.limits.directions is None else self.limits.directions[split.column]
+        if direction:
+            low, high = (node.left, node.right) if direction > 0 else (node.right, node.left)
+            penalty = self.limits.penalty(node.bounds)
+            middle = (newton_value(low.cell, penalty) + newton_value(high.cell, penalty)) / 2
+            low.bounds, high.bounds = (low.bounds[0], middle), (middle, high.bounds[1])
         return [node.left, node.right]
 
     def goes_left(self, split: Split, code: int) -> bool | None:

@@ -72,7 +72,7 @@ class CategorySplits:
         found = []
         for others_left, sum_left in ways:
             right = total - sum_left
-            if not (self.search.is_admitted(sum_left) and self.search.is_admitted(right)):
+            if not self.search.admits(column, sum_left, right):
                 continue
             split = self.judged(column, others_left, sum_left, right, more_l2)
             split = replace(split, told=frozenset(told), left_set=frozenset(left))
@@ -83,10 +83,10 @@ class CategorySplits:
     def judged(self, column, others_left, left: Cell, right: Cell, more_l2: float) -> SetSplit:
         """By the search's own l2 and more for the children, without more for the parent."""
         plain = self.search.judged(column, 0, others_left, left, right)
-        l2 = self.search.l2 + Fraction(more_l2)
+        penalty = replace(self.search.penalty, l2=self.search.penalty.l2 + Fraction(more_l2))
         criterion, whole = self.search.criterion, left + right
-        children = sum(naive.score(criterion, cell, l2) for cell in (left, right))
-        gain = float(children - naive.score(criterion, whole, self.search.l2))
+        children = sum(naive.score(criterion, cell, penalty) for cell in (left, right))
+        gain = float(children - naive.score(criterion, whole, self.search.penalty))
         return SetSplit(
             **{**vars(plain), "gain": gain, "children_score": abs(float(children))},
             plain_gain=plain.gain,
@@ -126,15 +126,11 @@ class CategoryTreeTwin(naive.TreeTwin):
         is_classes = criterion in ("gini", "entropy")
         self.sets = CategorySplits(self.search, is_classes, mean)
 
-    def find_split(self, node) -> bool:
-        if self.may_split(node):
-            candidates: list[Split] = []
-            for column, codes in enumerate(self.codes):
-                cells = naive.histogram(codes, self.n_bins[column], node.rows, self.lesson)
-                search = self.sets.of if self.is_category[column] else self.search.splits
-                candidates += search(column, cells, node.cell)
-            node.split = self.chosen(node, naive.best_splits(candidates))
-        return node.split is not None
+    def tried(self, column: int, node: naive.Node) -> list[Split]:
+        if not self.is_category[column]:
+            return super().tried(column, node)
+        cells = naive.histogram(self.codes[column], self.n_bins[column], node.rows, self.lesson)
+        return self.sets.of(column, cells, node.cell)
 
     def goes_left(self, split: Split, code: int):
         if isinstance(split, SetSplit):

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from native.naive import Cell, Node, TreeTwin, exactly, leaf_values
+from native.naive import Cell, Node, TreeTwin
 
 
 @dataclass(frozen=True)
@@ -26,19 +26,17 @@ class LevelTwin(TreeTwin):
     def grow(self) -> Node:
         rows = [row for row, cell in enumerate(self.lesson.cells) if cell.copies > 0]
         root = Node(rows, self.lesson.total(rows), 0, 0, 0)
-        nodes, level, depth = [root], [root], 0
+        nodes, level, depth, used = [root], [root], 0, frozenset()
         most = self.limits.max_leaf_nodes or math.inf
         while self.limits.max_depth is None or depth < self.limits.max_depth:
             level = [node for node in level if self.may_split(node)]
-            test = self.best_test(level)
+            test = self.best_test(level, used, depth)
             if test is None or (len(nodes) + 1) // 2 + len(test.sides) > most:
                 break
             level = self.divided(level, test, nodes)
+            used |= {test.column}
             depth += 1
-        for node in nodes:
-            if node.left is None:
-                node.split = None
-                node.value = leaf_values(self.criterion, node.cell, exactly(self.limits.l2))
+        self.finish(nodes)
         return root
 
     def divided(self, level: list[Node], test: Test, nodes: list[Node]) -> list[Node]:
@@ -53,9 +51,13 @@ class LevelTwin(TreeTwin):
             following += children
         return following
 
-    def best_test(self, level: list[Node]) -> Test | None:
+    def best_test(self, level: list[Node], used: frozenset[int], depth: int) -> Test | None:
         """The first of the tests with most gain; where doubles cannot tell, what the guide took."""
-        tests = [test for column in range(len(self.codes)) for test in self.tests(column, level)]
+        first, further = self.columns.of("L" * depth, used)
+        self.any_admitted = False
+        tests = [test for column in sorted(first) for test in self.tests(column, level)]
+        while not self.any_admitted and further:
+            tests = self.tests(further.pop(0), level)
         if not tests:
             return None
         top = max(tests, key=lambda test: test.gain)
@@ -75,12 +77,12 @@ class LevelTwin(TreeTwin):
         found = []
         for code in range(1, self.n_bins[column] + 1):
             for missing_left in (False, True):
-                test = self.tried(column, code, missing_left, level)
+                test = self.asked(column, code, missing_left, level)
                 if test is not None:
                     found.append(test)
         return found
 
-    def tried(self, column: int, code: int, missing_left: bool, level: list[Node]) -> Test | None:
+    def asked(self, column: int, code: int, missing_left: bool, level: list[Node]) -> Test | None:
         codes, nothing = self.codes[column], self.lesson.nothing
         sides: dict[int, tuple[Cell, Cell]] = {}
         gain, children, unsure = 0.0, 0.0, 0.0
@@ -91,7 +93,8 @@ class LevelTwin(TreeTwin):
             high = self.lesson.total(row for row in present if codes[row] > code)
             absent = node.cell - low - high
             left, right = (low + absent, high) if missing_left else (low, high + absent)
-            if not (self.search.is_admitted(left) and self.search.is_admitted(right)):
+            self.search.look_into(node.bounds)
+            if not self.search.admits(column, left, right):
                 continue
             split = self.search.judged(column, code, missing_left, left, right)
             sides[node.number] = (left, right)
@@ -100,6 +103,7 @@ class LevelTwin(TreeTwin):
             below, above, missing = below + low, above + high, missing + absent
         if not sides or (missing_left and below.copies == 0):
             return None
+        self.any_admitted = True
         least = self.limits.min_gain
         if least != -math.inf and not (gain > least and gain > 1e-13 * children):
             return None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from native import naive
-from native.learning import learn, random_limits
+from native.learning import learn, random_limits, with_more
 from native.tables import random_table
 from weald import _native
 from weald.data import BinnedTable, Rows, SortedTable, bin_rows
@@ -96,11 +96,16 @@ def assert_thresholds_are_between_neighbours(tree: GrownTree, table: np.ndarray,
 @pytest.mark.parametrize("criterion", _native.criteria())
 @pytest.mark.parametrize("n_columns", [1, 2, 9])
 def test_exact_trees_equal_the_naive_twin_s(criterion: str, n_columns: int) -> None:
+    compare_exact(criterion, n_columns)
+
+
+def compare_exact(criterion: str, n_columns: int, kind: str = "") -> None:
+    """Trees on random tables; `kind`: further limits."""
     for seed in range(12):
         rng = np.random.default_rng([seed, n_columns, 3])
         n = 7 + 6 * seed
         table = random_table(rng, n, n_columns)
-        limits = random_limits(rng, criterion, "wide")
+        limits = with_more(random_limits(rng, criterion, "wide"), kind, rng, n_columns)
         grower = TreeGrower(
             SortedTable(table, None, None), criterion, limits, n_threads=1 + seed % 2
         )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from native import naive
-from native.learning import learn, random_limits
+from native.learning import learn, random_limits, with_more
 from native.naive_levels import LevelTwin
 from native.tables import random_table
 from native.test_tree_twin import codes_of_splits
@@ -15,7 +15,7 @@ from weald.data import Rows, SortedTable, bin_rows
 from weald.trees import GrownTree, TreeGrower, TreeLimits
 
 
-def compare(criterion: str, seed: int, n: int, n_columns: int) -> int:
+def compare(criterion: str, seed: int, n: int, n_columns: int, kind: str = "") -> int:
     rng = np.random.default_rng([seed, n, n_columns, 4])
     table = random_table(rng, n, n_columns)
     max_bins = int(rng.choice([2, 4, 8]))
@@ -28,6 +28,7 @@ def compare(criterion: str, seed: int, n: int, n_columns: int) -> int:
         max_depth=None if rng.random() < 0.3 else int(rng.integers(1, 5)),
         max_leaf_nodes=None if rng.random() < 0.5 else int(rng.integers(2, 20)),
     )
+    limits = with_more(limits, kind, rng, n_columns)
     grower = TreeGrower(binned, criterion, limits, n_threads=1 + seed % 3)
     tree, lesson = learn(criterion, grower, rng, n, "wide")
     guide = naive.Guide(tree.feature, codes_of_splits(tree, cuts), tree.missing_left, tree.right)

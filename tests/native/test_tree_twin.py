@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from native import naive
-from native.learning import learn, random_limits
+from native.learning import learn, random_limits, with_more
 from native.tables import random_table, random_target
 from weald import _native
 from weald.data import Rows, bin_rows
@@ -51,10 +51,12 @@ def assert_same(tree: GrownTree, twin: naive.Node, cuts, lesson, limits) -> None
     assert len(tree.value) == leaf
 
 
-def compare(criterion: str, seed: int, n: int, n_columns: int, cells: str = "wide") -> int:
+def compare(
+    criterion: str, seed: int, n: int, n_columns: int, cells: str = "wide", kind: str = ""
+) -> int:
     """Grow both trees on one random table; returns how many nodes they have.
 
-    Packed cells have few bits; whole numbers fit them without rounding.
+    `kind`: further limits. Packed cells have few bits; whole numbers fit them without rounding.
     """
     rng = np.random.default_rng([seed, n, n_columns])
     table = random_table(rng, n, n_columns)
@@ -62,7 +64,7 @@ def compare(criterion: str, seed: int, n: int, n_columns: int, cells: str = "wid
     binned = bin_rows(Rows(table, np.zeros(n)), max_bins=max_bins, n_threads=1)
     cuts = [naive.cuts_of_column(column, [1] * n, max_bins) for column in table.T]
     codes = [naive.codes_of_column(x, c) for x, c in zip(table.T, cuts, strict=True)]
-    limits = random_limits(rng, criterion, cells)
+    limits = with_more(random_limits(rng, criterion, cells), kind, rng, n_columns)
     grower = TreeGrower(binned, criterion, limits, n_threads=1 + seed % 3)
     tree, lesson = learn(criterion, grower, rng, n, cells)
     guide = naive.Guide(tree.feature, codes_of_splits(tree, cuts), tree.missing_left, tree.right)

@@ -1,6 +1,7 @@
 """Bags of boosters: several on bootstrap samples of the same rows and bins; their mean answers."""
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,11 +19,12 @@ from weald.data import (
 )
 from weald.ensembles.bagged import Bagged
 from weald.ensembles.boosting import Training
+from weald.ensembles.class_weights import weighed_by_class
 from weald.ensembles.in_bag import InBag
 from weald.ensembles.scored import why_no_ledger
 from weald.ensembles.tally import Record, recorded
-from weald.losses import Loss
-from weald.resampling import Bags, DistinctRows, member_seed
+from weald.losses import Loss, QuantileLosses
+from weald.resampling import Bags, DistinctRows, distinct_rows, member_seed
 from weald.trees import Forest
 
 Floats = NDArray[np.float64]
@@ -43,31 +45,24 @@ class BoosterBags:
         cls, training: Training, distinct: DistinctRows, place: NDArray[np.intp], n_rows: int
     ) -> "BoosterBags":
         """`place` says which of the different rows each row passed to fit is."""
-        mass = mass_of(distinct.copies, distinct.weight)
+        n, mass = len(distinct.index), mass_of(distinct.copies, distinct.weight)
         n_draws = n_rows if distinct.copies is None else int(distinct.copies.sum())
-        if training.held_out is not None:
+        if training.held_out is not None and training.held_out[:n].any():
             # What judges when to stop is never drawn.
-            mass = np.where(training.held_out, 0, 1 if mass is None else mass).astype(np.int64)
-            copies = training.rows.copies
-            kept = ~training.held_out
-            n_draws = int(kept.sum() if copies is None else copies[kept].sum())
-        n = len(distinct.index)
+            kept = ~training.held_out[:n]
+            mass = np.where(kept, 1 if mass is None else mass, 0).astype(np.int64)
+            n_draws = int(kept.sum() if distinct.copies is None else distinct.copies[kept].sum())
         return cls(training, Bags(training.seed, n_draws, mass, place, n))
 
     def training_of(self, member: int) -> Training:
         """The same rows, as often as a booster drew them; weights are in the draws."""
         rows, held = self.training.rows, self.training.held_out
-        copies = self.bags.drawn(member)
+        copies = np.zeros(rows.n, dtype=np.int64)
+        copies[: self.bags.n] = self.bags.drawn(member)
         if held is not None:
             copies = np.where(held, 1 if rows.copies is None else rows.copies, copies)
         rows = replace(rows, weight=None, weight_exponent=0, copies=copies)
         return replace(self.training, rows=rows, seed=member_seed(self.training.seed, member))
-
-    @property
-    def shared(self) -> Training:
-        """What bins and limits are made from."""
-        rows = replace(self.training.rows, weight_exponent=0)
-        return replace(self.training, rows=rows)
 
 
 def joined_boosters(parts: list[Forest]) -> Forest:
@@ -89,6 +84,71 @@ class BaggedBoosters(Bagged):
     _n_threads: int
     n_bags: int | None
     subsample: float
+    warm_start: bool
+
+    def _boost_bags(
+        self,
+        rows: Rows,
+        loss: Loss,
+        prepared: Callable[..., Training],
+        class_weight: Floats | None,
+        kept: NDArray[np.bool_],
+        stops: bool,
+        is_judged: bool,
+    ) -> None:
+        """Fit several boosters, each as a model of its own on the same bins."""
+        self._refuse_what_bags_cannot(loss)
+        distinct = distinct_rows(rows, n_threads=self._n_threads)
+        place = np.full(len(kept), -1, dtype=np.intp)
+        place[kept] = distinct.set_of
+        bags = BoosterBags.of(prepared(distinct=distinct), distinct, place, rows.n)
+        model: Any = self
+        binned, members = model._binned(bags.training), []
+        for number in range(int(self.n_bags or 0)):
+            training = bags.training_of(number)
+            if class_weight is not None:
+                training = replace(training, rows=weighed_by_class(training.rows, class_weight))
+            member = copy.copy(model)
+            member.n_bags = None
+            member._boost_on(
+                training, loss, model._grower(training, binned), None, stops, is_judged
+            )
+            members.append(member)
+        self._keep_members(members, loss, bags, distinct)
+
+    def _refuse_what_bags_cannot(self, loss: Loss) -> None:
+        if self.warm_start:
+            raise ValueError(
+                "warm_start=True adds rounds to one booster; with n_bags there are several. Set "
+                "warm_start=False or n_bags=None."
+            )
+        if isinstance(loss, QuantileLosses):
+            raise ValueError(
+                "n_bags needs one answer of each booster; a list of quantiles gives several. Give "
+                "one quantile, or ask predict_quantiles of a model of another loss."
+            )
+
+    def _keep_members(
+        self, members: list[Any], loss: Loss, bags: "BoosterBags", distinct: DistinctRows
+    ) -> None:
+        """Keep the boosters, as one forest and each by itself, and their curves side by side."""
+        self.__dict__.pop("_grown", None)
+        self._parts, self._bags = [member.forest_ for member in members], bags.bags
+        self.forest_, self._fitted_loss = joined_boosters(self._parts), loss
+        self.n_estimators_ = max(member.n_estimators_ for member in members)
+        for name in ("train_loss_", "validation_loss_", "validation_score_"):
+            self.__dict__.pop(name, None)
+            curves = [getattr(member, name, None) for member in members]
+            if all(curve is not None for curve in curves):
+                table = np.full((len(curves), max(map(len, curves))), np.nan)  # type: ignore[arg-type]
+                for row, curve in zip(table, curves, strict=True):
+                    row[: len(curve)] = curve  # type: ignore[arg-type]
+                setattr(self, name, table)
+        weight = distinct.weight if distinct.weight is not None else distinct.copies
+        weight = None if weight is None else weight.astype(np.float64)
+        n, held = bags.bags.n, bags.training.held_out
+        rows = bags.training.rows.take(np.arange(n))
+        self._record = self._booster_record(rows, weight, None if held is None else held[:n])
 
     def _in_bag(self) -> InBag:
         check_is_fitted(self)

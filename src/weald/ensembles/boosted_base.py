@@ -1,24 +1,44 @@
 """What both kinds of boosted trees share: their parameters and the fit of their scores."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import Rows, bin_rows, refuse_levels
+from weald.data import (
+    Rows,
+    ValidationRows,
+    bin_rows,
+    dense_blocks,
+    refuse_levels,
+    table_for_predict,
+)
 from weald.ensembles.base import Floats
-from weald.ensembles.boosted_bags import BaggedBoosters, BoosterBags, joined_boosters
+from weald.ensembles.boosted_bags import BaggedBoosters
 from weald.ensembles.booster_predictor import bag_predictor_of
-from weald.ensembles.boosting import HeldOut, Training, boost, prepare
+from weald.ensembles.boosting import Training, boost, prepare
+from weald.ensembles.class_weights import weighed_by_class
+from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
+from weald.ensembles.grown import Grown
+from weald.ensembles.judging import Judging
+from weald.ensembles.leaf_refit import refit_leaves
 from weald.ensembles.predictor import Predictor
 from weald.ensembles.scored import ScoredModel
-from weald.ensembles.tree_learners import NewtonTrees, in_user_units
+from weald.ensembles.scoring import HeldOutScorer, Scoring
+from weald.ensembles.staging import staged_scores
+from weald.ensembles.tree_learners import NewtonTrees, in_user_units, moved
 from weald.losses import Loss
 from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Seed, Whole
-from weald.resampling import distinct_rows
 from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits, check_search
+
+# early_stopping="auto" holds rows out if there are more, as scikit-learn does.
+_MANY_ROWS = 10_000
+
+_OF_JUDGING = ("train_loss", "validation_loss", "validation_score")
 
 
 class BoostedTrees(BaggedBoosters, ScoredModel):
@@ -47,6 +67,13 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         Least sum of hessians of a leaf.
     l2_regularization : float, default=0.0
         Added to the sum of hessians of a leaf.
+    max_features : int, float, {"sqrt", "log2", "third"} or None, default=None
+        How many columns are looked at for a split: so many, a share of them, their square root,
+        logarithm or third, or all. Where none of those drawn can be cut at all, further ones are
+        drawn until one can (not for "tree").
+    feature_sampling : {"tree", "level", "node"}, default="node"
+        Whether `max_features` are drawn once for a tree, for all nodes of one depth, or for every
+        node (not with "symmetric" growth, whose levels ask one column).
     subsample : float, default=1.0
         Share of the rows each round sees, drawn without replacement.
     growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
@@ -64,27 +91,43 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         Which columns hold categories: those of text and of unordered categorical types, or those
         listed by name, position or a mask, or none. Categories need bins: not `exact`, not
         "symmetric" growth, and at most 255 `max_bins`.
-    early_stopping : bool, default=False
-        Hold out `validation_fraction` of the rows and stop when their loss no longer falls; the
-        model is cut back to the round of least loss.
+    early_stopping : bool or "auto", default=False
+        Stop when the rows that judge (`X_val` of `fit`, or else `validation_fraction` of the rows,
+        held out) are no longer predicted better; the model is cut back to the best round. "auto"
+        stops early if `X_val` is given or there are more than 10,000 rows. After a held-out
+        fraction the questions of the trees stay and their leaves are estimated anew on all rows.
     validation_fraction : float, default=0.1
-        Share of rows held out for early stopping; of every class alike.
+        Share of rows held out for early stopping, if there is no `X_val`; of every class alike.
     n_iter_no_change : int, default=10
-        Rounds without a better loss after which early stopping ends the fit.
+        Rounds without progress after which early stopping ends the fit.
     tol : float, default=1e-7
-        How much better counts as better, as a share of the loss before the first round.
+        How much better counts as better: of the loss, as a share of that before the first round;
+        of another `scoring`, in its own units.
+    scoring : str, callable or None, default="loss"
+        By what the rows that judge are judged: "loss", the name of one of scikit-learn's scorers,
+        a callable ``scorer(estimator, X, y)`` whose number is to rise, or None for the `score`
+        method.
+    warm_start : bool, default=False
+        Go on from the rounds of the last fit, up to `n_estimators` in all. On the same rows that
+        ends at the model of one fit.
     random_state : int, RandomState or None, default=None
-        Keys the draws of `subsample` and `early_stopping`; a fit that draws nothing ignores it.
+        Keys the draws of `subsample`, `max_features` and `early_stopping`; a fit that draws nothing
+        ignores it.
     n_jobs : int or None, default=None
         Threads; None means all usable cores. The model is the same for any number.
 
     Attributes
     ----------
     n_estimators_ : int
-        Rounds in the model; with `n_bags` the most of any booster.
-    validation_loss_ : array
-        With early stopping: the mean loss of the held-out rows before the first round and after
-        each; with `n_bags` a row for each booster, NaN after its end.
+        Rounds in the model; with `n_bags` the most of any booster. The curves below then have a
+        row for each booster, NaN after its end.
+    train_loss_ : array, shape (rounds + 1,)
+        If there are rows to judge by: the mean loss of the rows learnt from, before the first round
+        and after each that was made.
+    validation_loss_ : array, shape (rounds + 1,)
+        Likewise of the rows to judge by.
+    validation_score_ : array, shape (rounds + 1,)
+        Likewise what `scoring` says of the rows to judge by; of "loss", the loss times -1.
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
@@ -96,15 +139,19 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         "min_samples_leaf": Whole(1),
         "min_child_weight": Real(0.0),
         "l2_regularization": Real(0.0),
+        "max_features": MAX_FEATURES,
+        "feature_sampling": OneOf(("tree", "level", "node")),
         "subsample": Real(0.0, 1.0, open_below=True),
         "growth": OneOf(("best_first", "depth_wise", "symmetric")),
         "max_bins": NoneOr(Whole(2, 65535)),
         "exact": OneOf((True, False)),
         "categorical_features": Columns(),
-        "early_stopping": OneOf((True, False)),
+        "early_stopping": OneOf((True, False, "auto")),
         "validation_fraction": Real(0.0, 1.0, open_below=True, open_above=True),
         "n_iter_no_change": Whole(1),
         "tol": Real(0.0),
+        "scoring": NoneOr(Scoring()),
+        "warm_start": OneOf((True, False)),
         "random_state": Seed(),
         "n_jobs": Jobs(),
     }
@@ -121,15 +168,19 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         min_samples_leaf: int,
         min_child_weight: float,
         l2_regularization: float,
+        max_features: float | str | None,
+        feature_sampling: str,
         subsample: float,
         growth: str,
         max_bins: int | None,
         exact: bool,
         categorical_features: Any,
-        early_stopping: bool,
+        early_stopping: bool | str,
         validation_fraction: float,
         n_iter_no_change: int,
         tol: float,
+        scoring: Any,
+        warm_start: bool,
         random_state: int | np.random.RandomState | None,
         n_jobs: int | None,
     ) -> None:
@@ -142,6 +193,8 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         self.min_samples_leaf = min_samples_leaf
         self.min_child_weight = min_child_weight
         self.l2_regularization = l2_regularization
+        self.max_features = max_features
+        self.feature_sampling = feature_sampling
         self.subsample = subsample
         self.growth = growth
         self.max_bins = max_bins
@@ -151,76 +204,174 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.scoring = scoring
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _boost(self, rows: Rows, loss: Loss, strata: bool, kept: NDArray[np.bool_]) -> None:
+    def _boost(
+        self,
+        rows: Rows,
+        loss: Loss,
+        strata: bool,
+        validation: ValidationRows | None = None,
+        class_weight: Floats | None = None,
+        kept: NDArray[np.bool_] | None = None,
+    ) -> None:
         """Fit the scores of a loss; `strata`: the target holds classes to hold out alike.
 
-        `kept` marks those of the rows passed to fit that `rows` holds.
+        `class_weight` is what the rows of each class weigh beside their weights; it changes no
+        count of rows and no draw. `kept` marks those of the rows passed to fit that `rows` holds.
         """
-        settings: dict[str, Any] = {
-            "fraction": self.subsample,
-            "held_fraction": self.validation_fraction if self.early_stopping else None,
-            "asked_by": "early_stopping=False",
-            "random_state": self.random_state,
-            "strata": strata,
-            "n_threads": self._n_threads,
-        }
-        if self.n_bags is None:
-            training = prepare(rows, **settings)
-            forest, losses = self._booster(training, loss, self._grower(training))
-            self._keep([forest], loss, [losses])
+        stops = self._stops_early(rows, validation)
+        is_judged = stops or validation is not None
+        self._refuse_judging_without_loss(loss, is_judged)
+        earlier = self._earlier(rows, loss, is_judged)
+        prepared = partial(
+            prepare,
+            rows,
+            fraction=self.subsample,
+            held_fraction=self.validation_fraction if stops and validation is None else None,
+            asked_by="early_stopping=False",
+            random_state=self._seed_after(earlier),
+            strata=strata,
+            n_threads=self._n_threads,
+            validation=validation,
+            draws_columns=self.max_features is not None,
+        )
+        if self.n_bags is not None and kept is not None:
+            self._boost_bags(rows, loss, prepared, class_weight, kept, stops, is_judged)
             return
-        distinct = distinct_rows(rows, n_threads=self._n_threads)
-        place = np.full(len(kept), -1, dtype=np.intp)
-        place[kept] = distinct.set_of
-        training = prepare(rows, **settings, distinct=distinct)
-        bags = BoosterBags.of(training, distinct, place, rows.n)
-        grower = self._grower(bags.shared)
-        fits = [
-            self._booster(bags.training_of(number), loss, grower) for number in range(self.n_bags)
-        ]
-        self._keep([forest for forest, _ in fits], loss, [losses for _, losses in fits])
-        self._parts, self._bags = [forest for forest, _ in fits], bags.bags
-        weight = distinct.weight if distinct.weight is not None else distinct.copies
-        weight = None if weight is None else weight.astype(np.float64)
-        self._record = self._booster_record(training.rows, weight, training.held_out)
+        training = prepared()
+        if class_weight is not None:
+            training = replace(training, rows=weighed_by_class(training.rows, class_weight))
+        self._boost_on(training, loss, self._grower(training), earlier, stops, is_judged)
 
-    def _booster(
-        self, training: Training, loss: Loss, grower: TreeGrower
-    ) -> tuple[Forest, list[float]]:
-        """One booster, and the losses of its held-out rows."""
+    def _boost_on(
+        self,
+        training: Training,
+        loss: Loss,
+        grower: TreeGrower,
+        earlier: Grown | None,
+        stops: bool,
+        is_judged: bool,
+    ) -> None:
+        """One booster, on rows that are prepared."""
         rows = training.rows
-        base = loss.base_scores(training.y, rows.weight, training.seen_copies)
+        if earlier is None:
+            base = loss.base_scores(training.y, rows.weight, training.seen_copies)
+        else:
+            base = earlier.forest.base_score
         scores = np.repeat(base[:, np.newaxis], rows.n, axis=1)
-        held_out = HeldOut(training, loss, scores, self.n_iter_no_change, self.tol)
         forest = ForestBuilder(base, self._plan.n_columns)
+        judging = Judging(
+            training,
+            loss,
+            scores,
+            patience=self.n_iter_no_change if stops else None,
+            tol=float(self.tol),
+            score=self._scorer(training, loss, forest) if is_judged else None,
+        )
         trees = NewtonTrees(grower, forest, float(self.learning_rate), self._n_threads)
+        done = 0
+        if earlier is not None:
+            done = earlier.rounds(loss)
+            earlier.add_to(forest)
+            scores = earlier.scores(rows, self._n_threads)
+            judging.go_on_from(earlier.curves)
         boost(
             training,
             loss,
             scores,
             trees,
-            rounds=range(self.n_estimators),
+            rounds=range(done, done if judging.has_seen_enough else self.n_estimators),
             fraction=self.subsample,
-            watcher=held_out,
+            watcher=judging,
         )
-        if self.early_stopping:
-            forest.cut_back(held_out.best_round * loss.n_scores)
-        return in_user_units(forest, rows, loss), held_out.losses
+        self._keep(forest.build(), training, loss, judging, stops=stops)
 
-    def _keep(self, forests: list[Forest], loss: Loss, losses: list[list[float]]) -> None:
-        self.__dict__.pop("validation_loss_", None)
+    def _earlier(self, rows: Rows, loss: Loss, is_judged: bool) -> Grown | None:
+        """What an earlier fit grew and this one goes on from."""
+        grown: Grown | None = getattr(self, "_grown", None)
+        if not self.warm_start or grown is None:
+            return None
+        grown.check(self, loss, self._plan, is_judged=is_judged)
+        return grown.in_units_of(rows, loss)
+
+    def _seed_after(self, earlier: Grown | None) -> Any:
+        """A seed that is not written down is that of the first fit."""
+        if earlier is None or isinstance(self.random_state, (int, np.integer)):
+            return self.random_state
+        return earlier.seed
+
+    def _stops_early(self, rows: Rows, validation: ValidationRows | None) -> bool:
+        if isinstance(self.early_stopping, str):
+            n = rows.n if rows.copies is None else int(rows.copies.sum())
+            return validation is not None or n > _MANY_ROWS
+        return bool(self.early_stopping)
+
+    def _refuse_judging_without_loss(self, loss: Loss, is_judged: bool) -> None:
+        by_loss = isinstance(self.scoring, str) and self.scoring == "loss"
+        if is_judged and by_loss and not getattr(loss, "has_loss", True):
+            raise ValueError(
+                f"early_stopping and X_val need to know the loss of rows, and the loss {loss.name} "
+                "has no method loss(y, score). Add it, or choose another scoring."
+            )
+
+    def _scorer(
+        self, training: Training, loss: Loss, forest: ForestBuilder
+    ) -> HeldOutScorer | None:
+        if isinstance(self.scoring, str) and self.scoring == "loss":
+            return None
+        rows = training.rows
+        return HeldOutScorer(
+            self, training, loss, lambda: in_user_units(forest.build(), rows, loss)
+        )
+
+    def _keep(
+        self,
+        forest: Forest,
+        training: Training,
+        loss: Loss,
+        judging: Judging | None = None,
+        *,
+        stops: bool = False,
+    ) -> None:
+        """Keep the model in the user's units: the best rounds, with leaves of all rows."""
+        for name in _OF_JUDGING:
+            self.__dict__.pop(f"{name}_", None)
         self._parts, self._record = [], None
-        self.n_estimators_ = max(forest.n_trees for forest in forests) // loss.n_scores
+        rows = training.rows
+        self._grown = Grown(
+            forest,
+            rows.target_exponent,
+            rows.weight_exponent,
+            training.seed,
+            {} if judging is None else judging.curves,
+            self._plan,
+            getattr(self, "classes_", None),
+        )
+        if judging is not None and stops:
+            forest = forest.part(0, judging.best_round * loss.n_scores)
+            if training.validation is None:
+                forest = self._with_leaves_of_all_rows(forest, training, loss)
+        self.n_estimators_ = forest.n_trees // loss.n_scores
         self._fitted_loss = loss
-        self.forest_ = forests[0] if len(forests) == 1 else joined_boosters(forests)
-        if losses and losses[0]:
-            table = np.full((len(losses), max(map(len, losses))), np.nan)
-            for row, own in zip(table, losses, strict=True):
-                row[: len(own)] = own
-            self.validation_loss_ = table[0] if self.n_bags is None else table
+        self.forest_ = in_user_units(forest, rows, loss)
+        if judging is not None and training.held_out is not None:
+            for name in _OF_JUDGING:
+                setattr(self, f"{name}_", judging.in_user_units(name))
+
+    def _with_leaves_of_all_rows(self, forest: Forest, training: Training, loss: Loss) -> Forest:
+        return refit_leaves(
+            forest,
+            training,
+            loss,
+            learning_rate=float(self.learning_rate),
+            l2=training.in_weight_units(self.l2_regularization),
+            fraction=self.subsample,
+            n_threads=self._n_threads,
+        )
 
     def _predictions(self, X: object) -> Floats:
         """What the loss makes of the scores; of several boosters, the mean of that."""
@@ -232,20 +383,30 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
         alone = super().predictor()
         return bag_predictor_of(alone, self._parts) if self._parts else alone
 
+    def _staged_scores(self, X: object) -> Iterator[Floats]:
+        check_is_fitted(self)
+        if self._parts:
+            raise ValueError(
+                "Rounds of several boosters are no stages of one model: n_bags must be None."
+            )
+        table = np.concatenate(list(dense_blocks(table_for_predict(self, X))))
+        grown, loss = self._grown, self._fitted_loss
+        rounds = grown.forest.part(0, self.n_estimators_ * loss.n_scores)
+        forest = moved(rounds, grown.target_exponent, loss)
+        yield from staged_scores(forest, table, self._n_threads)
+
     # What a leaf of a boosted tree weighs is the sum of its hessians.
     _weight_name: ClassVar[str] = "hessian"
 
-    def _grower(self, training: Training) -> TreeGrower:
+    def _grower(self, training: Training, binned: Any = None) -> TreeGrower:
+        """`binned` are the rows' bins, if they are there already."""
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
+        n_columns = self._plan.n_columns
+        max_features = n_drawn(self.max_features, n_columns)
+        self._refuse_draws_of_levels()
         if self.growth == "symmetric":
             refuse_levels(training.rows.table, "growth='symmetric'")
-        binned = bin_rows(
-            training.rows,
-            max_bins=self.max_bins,
-            exact=self.exact,
-            n_threads=self._n_threads,
-            learn_from=None if training.held_out is None else ~training.held_out,
-        )
+        binned = binned or self._binned(training)
         limits = TreeLimits(
             growth=self.growth,
             max_leaf_nodes=self.max_leaf_nodes,
@@ -254,5 +415,26 @@ class BoostedTrees(BaggedBoosters, ScoredModel):
             min_child_weight=training.in_weight_units(self.min_child_weight),
             min_gain=0.0,
             l2=training.in_weight_units(self.l2_regularization),
+            max_features=None if max_features == n_columns else max_features,
+            feature_sampling=self.feature_sampling,
+            seed=training.seed,
         )
         return TreeGrower(binned, "newton", limits, n_threads=self._n_threads)
+
+    def _binned(self, training: Training) -> Any:
+        return bin_rows(
+            training.rows,
+            max_bins=self.max_bins,
+            exact=self.exact,
+            n_threads=self._n_threads,
+            learn_from=None if training.held_out is None else ~training.held_out,
+        )
+
+    def _refuse_draws_of_levels(self) -> None:
+        drawn = self.max_features is not None and self.feature_sampling == "node"
+        if self.growth == "symmetric" and drawn:
+            raise ValueError(
+                "growth='symmetric' asks one column of all nodes of a level, so that none can be "
+                f"drawn for each node; got max_features={self.max_features!r} with "
+                "feature_sampling='node'. Use feature_sampling='level' or 'tree'."
+            )

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _native
 from weald.data import Rows, as_one_array, mass_of, numbers_only
 from weald.ensembles.base import Floats, TreeModel
+from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
 from weald.ensembles.forest_ledger import BaggedForest, grown_until_enough, record_of_forest
 from weald.ensembles.forest_predictor import mean_answer, mean_predictor_of
 from weald.ensembles.predictor import Predictor
@@ -41,11 +42,7 @@ FOREST_LIMITS: Mapping[str, Limit] = {
     "min_samples_split": AnyOf((Whole(2), Share(0.0, 1.0, open_below=True))),
     "min_samples_leaf": AnyOf((Whole(1), Share(0.0, 1.0, open_below=True, open_above=True))),
     "min_weight_fraction_leaf": Real(0.0, 0.5),
-    "max_features": NoneOr(
-        AnyOf(
-            (Whole(1), Share(0.0, 1.0, open_below=True), OneOf(("sqrt", "log2", "third"))),
-        )
-    ),
+    "max_features": MAX_FEATURES,
     "max_leaf_nodes": NoneOr(Whole(2)),
     "min_impurity_decrease": Real(0.0),
     "bootstrap": OneOf((True, False)),
@@ -151,7 +148,7 @@ class ForestModel(BaggedForest, TreeModel):
         is_auto = isinstance(self.n_estimators, str)
         if self.oob_score or is_auto:
             oob = OutOfBag(np.zeros((len(distinct.index), max(1, n_classes))))
-        n_drawn = _n_counted(distinct) if bags is None else bags.n_draws
+        n_drawn = n_counted(distinct) if bags is None else bags.n_draws
         builder = ForestBuilder(np.zeros(max(1, n_classes)), self._plan.n_columns)
         began = time.perf_counter()
         grow = partial(
@@ -241,7 +238,7 @@ class ForestModel(BaggedForest, TreeModel):
                 )
             return None
         # Whole-number weights are repetitions; with others as many draws as there are rows.
-        n_rows = rows.n if distinct.weight is not None else _n_counted(distinct)
+        n_rows = rows.n if distinct.weight is not None else n_counted(distinct)
         n_draws, wanted = n_rows, self.max_samples
         if wanted is not None:
             is_count = isinstance(wanted, (int, np.integer))
@@ -266,8 +263,8 @@ class ForestModel(BaggedForest, TreeModel):
             min_weight_share=float(self.min_weight_fraction_leaf),
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
-            min_samples_split=max(2, _count_of(self.min_samples_split, n_drawn)),
-            min_samples_leaf=max(1, _count_of(self.min_samples_leaf, n_drawn)),
+            min_samples_split=max(2, count_of(self.min_samples_split, n_drawn)),
+            min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_drawn)),
             **self._votes(),
         )
 
@@ -275,14 +272,7 @@ class ForestModel(BaggedForest, TreeModel):
         return {}
 
     def _n_columns_looked_at(self) -> int:
-        n, wanted = self._plan.n_columns, self.max_features
-        if wanted is None:
-            return n
-        if isinstance(wanted, str):
-            shares = {"sqrt": math.isqrt(n), "log2": n.bit_length() - 1, "third": n // 3}
-            return max(1, shares[wanted])
-        is_count = isinstance(wanted, (int, np.integer))
-        return min(n, int(wanted) if is_count else max(1, int(wanted * n)))
+        return n_drawn(self.max_features, self._plan.n_columns)
 
     def _report(self, n_trees: int, seconds: float) -> None:
         if self.verbose:
@@ -318,7 +308,7 @@ class ForestModel(BaggedForest, TreeModel):
         """Make a small copy of the model that only predicts, as `TreeModel.predictor` tells."""
         check_is_fitted(self)
         self._check_n_jobs()
-        return mean_predictor_of(self, self.forest_, n_jobs=self.n_jobs)
+        return mean_predictor_of(self, self._answering, n_jobs=self.n_jobs)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -357,11 +347,12 @@ class ForestModel(BaggedForest, TreeModel):
         return {key: value for key, value in super().__getstate__().items() if key != "_views"}
 
 
-def _n_counted(distinct: DistinctRows) -> int:
+def n_counted(distinct: DistinctRows) -> int:
+    """How many copies of rows there are."""
     return len(distinct.index) if distinct.copies is None else int(distinct.copies.sum())
 
 
-def _count_of(limit: float, n_rows: int) -> int:
+def count_of(limit: float, n_rows: int) -> int:
     """A count as it is, a share of the rows rounded up."""
     is_count = isinstance(limit, (int, np.integer))
     return int(limit) if is_count else math.ceil(float(limit) * n_rows)
@@ -396,11 +387,3 @@ def _forest_rows(
         copies=distinct.copies if bags is None else None,
         bootstrap=None if bags is None else bags.bootstrap,
     )
-
-
-def without_classes(rows: Rows, weight: Floats) -> Rows:
-    """Rows without those of classes that weigh nothing."""
-    kept = weight[rows.target.astype(np.intp)] > 0
-    if not kept.any():
-        raise ValueError("class_weight gives every class of the rows the weight 0.")
-    return rows if kept.all() else rows.take(np.flatnonzero(kept))

@@ -11,6 +11,7 @@ from weald.data import class_rows, number_rows
 from weald.ensembles.base import Floats
 from weald.ensembles.descent import GradientBoosting
 from weald.ensembles.gradient_parameters import GradientParameters
+from weald.ensembles.progress import Monitor
 from weald.ensembles.scored import ScoredClassifier
 from weald.ensembles.shares import as_shares, is_table_of_shares, share_rows
 from weald.losses import (
@@ -77,7 +78,7 @@ default="squared_error"
         min_impurity_decrease: float = 0.0,
         init: Any = None,
         random_state: int | np.random.RandomState | None = None,
-        max_features: None = None,
+        max_features: float | str | None = None,
         alpha: float = 0.9,
         verbose: int = 0,
         max_leaf_nodes: int | None = None,
@@ -123,7 +124,9 @@ default="squared_error"
         )
         self.alpha = alpha
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, y: object, sample_weight: object = None, monitor: Monitor | None = None
+    ) -> Self:
         """Fit the members.
 
         Parameters
@@ -135,6 +138,10 @@ default="squared_error"
             The target.
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
+        monitor : callable or None
+            Called after each round as ``monitor(i, self, locals)`` with the number of the round,
+            this estimator as it is so far (it can predict) and a dict of what the loop holds; the
+            fit ends after the round for which it returns True.
         """
         with self._fitting():
             loss = self._chosen_loss()
@@ -143,7 +150,9 @@ default="squared_error"
             if isinstance(loss, BuiltinLoss) and (self.init is None or not loss.is_of_logarithms):
                 rows = rows.with_moderate_target()
             exponent = rows.target_exponent
-            self._descend(rows, loss, lambda target: np.ldexp(target, exponent), strata=False)
+            self._descend(
+                rows, loss, lambda target: np.ldexp(target, exponent), strata=False, monitor=monitor
+            )
         return self
 
     def _chosen_loss(self) -> Loss:
@@ -165,8 +174,8 @@ default="squared_error"
         ------
         array, shape (rows,)
         """
-        for scores in self._staged_scores(X):
-            yield self._fitted_loss.predictions(scores)[:, 0]
+        for predictions in self._staged_predictions(X):
+            yield predictions[:, 0]
 
     def _constant_model(self) -> Any:
         from sklearn.dummy import DummyRegressor
@@ -231,7 +240,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         min_impurity_decrease: float = 0.0,
         init: Any = None,
         random_state: int | np.random.RandomState | None = None,
-        max_features: None = None,
+        max_features: float | str | None = None,
         verbose: int = 0,
         max_leaf_nodes: int | None = None,
         warm_start: bool = False,
@@ -275,7 +284,9 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
             n_jobs=n_jobs,
         )
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, y: object, sample_weight: object = None, monitor: Monitor | None = None
+    ) -> Self:
         """Fit the members.
 
         Parameters
@@ -287,6 +298,10 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
             Class labels of any kind; with loss="kl" also probabilities, shape (rows, classes).
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
+        monitor : callable or None
+            Called after each round as ``monitor(i, self, locals)`` with the number of the round,
+            this estimator as it is so far (it can predict) and a dict of what the loop holds; the
+            fit ends after the round for which it returns True.
         """
         with self._fitting():
             if self.loss == "kl" and is_table_of_shares(y):
@@ -300,7 +315,8 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
             if self.n_classes_ == 1:
                 self._keep_one_class(rows, loss)
             else:
-                self._descend(rows, loss, self._labels_of, strata=self.loss != "kl")
+                strata = self.loss != "kl"
+                self._descend(rows, loss, self._labels_of, strata=strata, monitor=monitor)
         return self
 
     def _labels_of(self, target: Floats) -> NDArray[Any]:
@@ -317,36 +333,6 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
 
     def _by_round(self, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
         return leaves.reshape(len(leaves), self.n_estimators_, self.n_trees_per_iteration_)
-
-    def staged_decision_function(self, X: object) -> Iterator[Floats]:
-        """Raw scores after each round.
-
-        Yields
-        ------
-        array, shape (rows,) for two classes, else (rows, classes)
-        """
-        for scores in self._staged_scores(X):
-            yield scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def staged_predict_proba(self, X: object) -> Iterator[Floats]:
-        """Probabilities of the classes after each round.
-
-        Yields
-        ------
-        array, shape (rows, classes)
-        """
-        for scores in self._staged_scores(X):
-            yield self._fitted_loss.predictions(scores)
-
-    def staged_predict(self, X: object) -> Iterator[NDArray[Any]]:
-        """Classes after each round.
-
-        Yields
-        ------
-        array, shape (rows,)
-        """
-        for probabilities in self.staged_predict_proba(X):
-            yield self._labels(probabilities)
 
     def predict_log_proba(self, X: object) -> Floats:
         """Logarithms of the probabilities of the classes."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from weald.data import bin_rows
 from weald.ensembles.boosting import Training
+from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
 from weald.ensembles.pruning import pruned
 from weald.ensembles.scored import ScoredModel
 from weald.ensembles.tree_learners import DescentTrees
@@ -22,7 +23,6 @@ from weald.parameters import (
     NoneOr,
     ObjectWith,
     OneOf,
-    OnlyNone,
     Real,
     Seed,
     Whole,
@@ -37,6 +37,7 @@ _OF_TREES = (
     "min_weight_fraction_leaf",
     "max_depth",
     "min_impurity_decrease",
+    "max_features",
     "max_leaf_nodes",
     "ccp_alpha",
     "max_bins",
@@ -79,9 +80,12 @@ class GradientParameters(ScoredModel):
         Where to start: None at the best constant, "zero" at the score 0, an estimator at its
         answers (`predict_proba` of a classifier).
     random_state : int, RandomState or None, default=None
-        Keys the draws of `subsample` and `n_iter_no_change`, and members that have a random state.
-    max_features : None, default=None
-        All columns are looked at in every split; drawing some is not there yet.
+        Keys the draws of `subsample`, `max_features` and `n_iter_no_change`, and members that have
+        a random state.
+    max_features : int, float, {"sqrt", "log2", "third"} or None, default=None
+        How many columns are drawn for every split of our own trees: so many, a share of them, their
+        square root, logarithm or third, or all. Where none of those drawn can be cut at all,
+        further ones are drawn until one can.
     verbose : int, default=0
         1 prints the losses of some rounds, 2 of all.
     max_leaf_nodes : int or None, default=None
@@ -133,7 +137,7 @@ class GradientParameters(ScoredModel):
         "min_impurity_decrease": Real(0.0),
         "init": NoneOr(AnyOf((OneOf(("zero",)), ObjectWith(("fit", "predict", "get_params"))))),
         "random_state": Seed(),
-        "max_features": OnlyNone("columns cannot be drawn for a split yet"),
+        "max_features": MAX_FEATURES,
         "verbose": Whole(0),
         "max_leaf_nodes": NoneOr(Whole(2)),
         "warm_start": OneOf((True, False)),
@@ -164,7 +168,7 @@ class GradientParameters(ScoredModel):
         min_impurity_decrease: float,
         init: Any,
         random_state: int | np.random.RandomState | None,
-        max_features: None,
+        max_features: float | str | None,
         verbose: int,
         max_leaf_nodes: int | None,
         warm_start: bool,
@@ -244,6 +248,8 @@ class GradientParameters(ScoredModel):
         if weights is not None and copies is not None:
             weights = weights[copies > 0]
         total = self.subsample * (n if weights is None else math.fsum(weights))
+        n_columns = self._plan.n_columns
+        max_features = n_drawn(self.max_features, n_columns)
         unit = _DEGREE.get(loss.name, 0) * rows.target_exponent
         limits = TreeLimits(
             growth="best_first",
@@ -253,6 +259,9 @@ class GradientParameters(ScoredModel):
             min_samples_leaf=_count(self.min_samples_leaf, self.subsample * n),
             min_child_weight=float(self.min_weight_fraction_leaf) * total,
             min_gain=float(np.ldexp(float(self.min_impurity_decrease) * total / 2.0, -unit)),
+            max_features=None if max_features == n_columns else max_features,
+            feature_sampling="node",
+            seed=training.seed,
         )
         check_search(growth="best_first", max_bins=self.max_bins, exact=self.exact)
         binned = bin_rows(

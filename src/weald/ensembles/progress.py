@@ -1,7 +1,8 @@
 """What gradient boosting notes of each round: losses in bag, out of bag and held out."""
 
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -9,10 +10,13 @@ from weald.ensembles.base import Floats
 from weald.ensembles.boosting import Copies, Stage, Training
 from weald.losses import BuiltinLoss, Loss
 
+# What a user's function is asked after each round: its number, the estimator, what the loop holds.
+Monitor: TypeAlias = Callable[[int, Any, dict[str, Any]], Any]
+
 # scikit-learn reports twice the half squared error and twice the half deviance of two classes.
 _DOUBLED = ("squared_error", "log_loss")
 # How a loss grows with the unit of the target: by this power of it.
-_DEGREE = {"squared_error": 2, "huber": 2, "absolute_error": 1, "quantile": 1, "poisson": 1}
+DEGREE = {"squared_error": 2, "huber": 2, "absolute_error": 1, "quantile": 1, "poisson": 1}
 
 
 class Progress:
@@ -77,7 +81,7 @@ class Progress:
         mean = judge.mean(self._training.y, scores, rows.weight, copies)
         factor = 2.0 if judge.name in _DOUBLED and judge.n_scores == 1 else 1.0
         with np.errstate(over="ignore"):
-            return float(np.ldexp(factor * mean, _DEGREE.get(judge.name, 0) * rows.target_exponent))
+            return float(np.ldexp(factor * mean, DEGREE.get(judge.name, 0) * rows.target_exponent))
 
 
 class Reporter:
@@ -105,3 +109,42 @@ class Reporter:
         print(f"{number + 1:>10d} " + " ".join(figures) + f" {clock:>16s}")
         if self._verbose == 1 and done >= self._every * 10:
             self._every *= 10
+
+
+def refuse_monitor(monitor: object) -> None:
+    """A monitor that cannot be called is an error before the first round."""
+    if monitor is not None and not callable(monitor):
+        raise TypeError(
+            f"monitor must be a callable(i, self, locals) or None; got {type(monitor).__name__}."
+        )
+
+
+class Monitored:
+    """Shows a user's function the estimator after each round, as if the fit had ended there."""
+
+    def __init__(
+        self, inner: Progress, monitor: Monitor, estimator: Any, keep: Callable[[], None]
+    ) -> None:
+        self._inner = inner
+        self._monitor = monitor
+        self._estimator = estimator
+        self._keep = keep
+
+    def before(self, stage: Stage) -> None:
+        self._inner.before(stage)
+
+    def after(self, stage: Stage) -> bool:
+        """Ask both; the function is asked in any case, as in scikit-learn."""
+        stops = self._inner.after(stage)
+        self._keep()
+        rows = stage.training.rows
+        held = {
+            "i": stage.number,
+            "self": self._estimator,
+            "X": rows.table,
+            "y": stage.training.y,
+            "raw_predictions": stage.scores.T,
+            "sample_weight": rows.weight,
+            "monitor": self._monitor,
+        }
+        return bool(self._monitor(stage.number, self._estimator, held)) or stops

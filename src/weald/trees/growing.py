@@ -23,8 +23,14 @@ class TreeLimits:
 
     `min_gain` is what a split, or the whole of a symmetric level, must gain more than; minus
     infinity lets a tree grow until its leaves are pure, also through splits that gain nothing by
-    themselves. `cells` is how histograms hold their sums: "packed", "wide", or "automatic" (packed
+    themselves. `prune_gain` takes back, when a tree is grown, from its leaves upwards every split
+    that gains no more. `l1` and `l2` are the penalties of a leaf's value. `cells` is how histograms
+    hold their sums: "packed", "wide", or "automatic" (packed
     where that is fine enough).
+
+    `max_features` so many columns are looked at for a split, drawn for each node, each level or the
+    whole tree (`feature_sampling`) by `seed` and the tree's number. `groups` are columns that may
+    meet on a path; `directions` are 1 where a column's answers must rise, -1 where they must fall.
     """
 
     growth: str = "best_first"
@@ -34,8 +40,41 @@ class TreeLimits:
     min_samples_leaf: int = 1
     min_child_weight: float = 0.0
     min_gain: float = -math.inf
+    prune_gain: float = 0.0
     l2: float = 0.0
+    l1: float = 0.0
     cells: str = "automatic"
+    max_features: int | None = None
+    feature_sampling: str = "node"
+    seed: int = 0
+    groups: tuple[tuple[int, ...], ...] | None = None
+    directions: tuple[int, ...] | None = None
+
+    def as_params(self, criterion: str, n_threads: int) -> _native.TreeParams:
+        """The limits as the core takes them."""
+        params = _native.TreeParams(
+            criterion=criterion,
+            growth=self.growth,
+            cells=self.cells,
+            max_leaf_nodes=bounded(self.max_leaf_nodes),
+            max_depth=bounded(self.max_depth),
+            min_samples_split=min(self.min_samples_split, _FAR),
+            min_samples_leaf=min(self.min_samples_leaf, _FAR),
+            min_child_weight=self.min_child_weight,
+            min_gain=self.min_gain,
+            prune_gain=self.prune_gain,
+            l2=self.l2,
+            l1=self.l1,
+            n_threads=n_threads,
+        )
+        params.choose_columns(
+            max_features=self.max_features or 0,
+            sampling=self.feature_sampling,
+            seed=self.seed,
+            groups=self.groups or (),
+        )
+        params.keep_monotone(self.directions or ())
+        return params
 
 
 def check_search(*, growth: str, max_bins: int | None, exact: bool) -> None:
@@ -101,19 +140,7 @@ class TreeGrower:
         self._binned = binned
         self._leaf_of_row: NDArray[np.int32] | None = None
         self._leaves_of_rows: NDArray[np.int32] | None = None  # of several trees
-        params = _native.TreeParams(
-            criterion=criterion,
-            growth=limits.growth,
-            cells=limits.cells,
-            max_leaf_nodes=bounded(limits.max_leaf_nodes),
-            max_depth=bounded(limits.max_depth),
-            min_samples_split=min(limits.min_samples_split, _FAR),
-            min_samples_leaf=min(limits.min_samples_leaf, _FAR),
-            min_child_weight=limits.min_child_weight,
-            min_gain=limits.min_gain,
-            l2=limits.l2,
-            n_threads=n_threads,
-        )
+        params = limits.as_params(criterion, n_threads)
         if isinstance(binned, SortedTable):
             self._grower = _native.Grower(binned.table, binned.cuts, binned.first, params)
         else:
@@ -128,9 +155,17 @@ class TreeGrower:
             )
 
     def on_sums(
-        self, gradient: Floats, hessian: Floats | None, copies: NDArray[np.int64] | None
+        self,
+        gradient: Floats,
+        hessian: Floats | None,
+        copies: NDArray[np.int64] | None,
+        *,
+        member: int = 0,
     ) -> GrownTree:
-        """Grow on gradients of the shape (1, rows) and hessians (None: 1 each)."""
+        """Grow on gradients of the shape (1, rows) and hessians (None: 1 each).
+
+        `member` names the draws of the tree.
+        """
         return self._grown(
             weight=hessian,
             sums=gradient,
@@ -138,16 +173,29 @@ class TreeGrower:
             classes=None,
             n_classes=0,
             copies=copies,
+            member=member,
         )
 
     def on_each(
-        self, gradients: Floats, hessians: Floats | None, copies: NDArray[np.int64] | None
+        self,
+        gradients: Floats,
+        hessians: Floats | None,
+        copies: NDArray[np.int64] | None,
+        *,
+        member: int = 0,
     ) -> list[GrownTree]:
-        """Grow a tree on each row of gradients (and of hessians), side by side where it pays."""
+        """Grow a tree on each row of gradients (and of hessians), side by side where it pays.
+
+        `member` names the draws of the first tree; those of the others have the next numbers.
+        """
         if self._leaves_of_rows is None or self._leaves_of_rows.shape != gradients.shape:
             self._leaves_of_rows = np.empty(gradients.shape, dtype=np.int32)
         trees = self._grower.grow_each(
-            weight=hessians, sums=gradients, copies=copies, leaf_of_row=self._leaves_of_rows
+            weight=hessians,
+            sums=gradients,
+            copies=copies,
+            leaf_of_row=self._leaves_of_rows,
+            member=member,
         )
         return [
             self._finished(tree, leaves)

@@ -1,0 +1,66 @@
+// How a tree is to be grown, checked.
+#pragma once
+
+#include <algorithm>
+
+#include "bindings/border.hpp"
+#include "criteria/criteria.hpp"
+#include "grower.hpp"
+
+namespace weald::border {
+
+class TreeParams {
+ public:
+  TreeParams(std::string of_criterion, const std::string& growth, const std::string& cells,
+             std::int64_t max_leaf_nodes, std::int64_t max_depth, std::int64_t min_samples_split,
+             std::int64_t min_samples_leaf, double min_child_weight, double min_gain,
+             double prune_gain, double l2, double l1, int n_threads)
+      : criterion(std::move(of_criterion)) {
+    require(weald::AllCriteria::with_name(criterion, [](auto) {}), "unknown criterion");
+    require(growth == "best_first" || growth == "depth_wise" || growth == "symmetric",
+            "unknown growth");
+    require(cells == "automatic" || cells == "packed" || cells == "wide", "unknown cells");
+    require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
+    require(l1 >= 0.0 && l2 >= 0.0 && prune_gain >= 0.0, "penalties must not be negative");
+    params.growth = growth == "best_first"   ? weald::Growth::best_first
+                    : growth == "depth_wise" ? weald::Growth::depth_wise
+                                             : weald::Growth::symmetric;
+    params.cells = cells == "automatic" ? weald::Cells::automatic
+                   : cells == "packed"  ? weald::Cells::packed
+                                        : weald::Cells::wide;
+    params.max_leaf_nodes = max_leaf_nodes;
+    params.max_depth = max_depth;
+    params.min_samples_split = min_samples_split;
+    params.split.min_samples_leaf = min_samples_leaf;
+    params.split.min_child_weight = min_child_weight;
+    params.split.min_gain = min_gain;
+    params.split.penalty.l2 = l2;
+    params.split.penalty.l1 = l1;
+    params.prune_gain = prune_gain;
+    params.n_threads = checked_threads(n_threads);
+  }
+
+  // Which columns the nodes of a tree may ask. The grower, which knows the table, checks the rest.
+  void choose_columns(int max_features, const std::string& sampling, std::uint64_t seed,
+                      std::vector<std::vector<int>> groups) {
+    require(sampling == "tree" || sampling == "level" || sampling == "node", "unknown sampling");
+    for (auto& group : groups) std::sort(group.begin(), group.end());
+    params.columns = {max_features,
+                      sampling == "tree"    ? weald::Sampling::tree
+                      : sampling == "level" ? weald::Sampling::level
+                                            : weald::Sampling::node,
+                      seed, std::move(groups)};
+  }
+
+  // Columns along which a tree must rise (1) or fall (-1).
+  void keep_monotone(std::vector<double> direction) {
+    for (const double one : direction)
+      require(one == -1.0 || one == 0.0 || one == 1.0, "a direction is -1, 0 or 1");
+    params.split.direction = std::move(direction);
+  }
+
+  std::string criterion;
+  weald::TreeParams params;
+};
+
+}  // namespace weald::border

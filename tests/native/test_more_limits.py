@@ -1,0 +1,46 @@
+"""Penalties, constraints and drawn columns in every engine, against the naive twins."""
+
+import pytest
+
+from native import test_categories, test_sorted_engine, test_symmetric, test_tree_twin
+
+# What only the newton criterion knows.
+OF_NEWTON = ("directions", "l1", "all")
+KINDS = [
+    (kind, criterion)
+    for kind in ("columns", "groups", "prune", *OF_NEWTON)
+    for criterion in (("newton",) if kind in OF_NEWTON else ("newton", "gini"))
+]
+every_kind = pytest.mark.parametrize(("kind", "criterion"), KINDS)
+
+
+@every_kind
+@pytest.mark.parametrize("n_columns", [3, 20])
+def test_wide_cells(kind: str, criterion: str, n_columns: int) -> None:
+    for seed in range(8):
+        test_tree_twin.compare(criterion, seed, 7 + 6 * seed, n_columns, "wide", kind)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, criterion in KINDS if criterion == "newton"])
+@pytest.mark.parametrize("n_columns", [3, 20])
+def test_packed_cells(kind: str, n_columns: int) -> None:
+    for seed in range(12):
+        test_tree_twin.compare("newton", seed, 7 + 6 * seed, n_columns, "automatic", kind)
+
+
+@every_kind
+def test_values_in_order(kind: str, criterion: str) -> None:
+    test_sorted_engine.compare_exact(criterion, 7, kind)
+
+
+@pytest.mark.parametrize(("kind", "criterion"), [case for case in KINDS if case[0] != "prune"])
+def test_levels(kind: str, criterion: str) -> None:
+    for seed in range(6):
+        test_symmetric.compare(criterion, seed, 9 + 5 * seed, 9, kind)
+
+
+@every_kind
+@pytest.mark.parametrize("cells", ["wide", "automatic"])
+def test_sets_of_levels(kind: str, criterion: str, cells: str) -> None:
+    for seed in range(8):
+        test_categories.compare(criterion, seed, 9 + 9 * seed, 5, cells, kind)
