@@ -53,6 +53,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "without replacement": {"bootstrap_features": False, "bootstrap": False, "max_samples": 0.7},
     "bags": {"n_bags": 3},
     "bags that stop early": {"n_bags": 2, "early_stopping": True, "subsample": 0.7},
+    "bags of drawn columns": {"n_bags": 2, "max_features": 0.5, "class_weight": "balanced"},
     "all together": {
         "min_samples_leaf": 1,
         "subsample": 0.5,
@@ -98,8 +99,9 @@ def always_draws(estimator: type) -> bool:
 def draws_columns(estimator: type) -> bool:
     """Whether columns, or rows by their content, are drawn in every fit."""
     parameters = inspect.signature(estimator).parameters
-    is_drawn = "feature_sampling" in parameters and parameters["max_features"].default is not None
-    return is_drawn or "subset_size" in parameters or "bootstrap_features" in parameters
+    if "feature_sampling" in parameters:
+        return parameters["max_features"].default is not None
+    return "bootstrap_features" in parameters or "subset_size" in parameters
 
 
 def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:
@@ -165,14 +167,14 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     mine: dict[str, dict[str, Any]] = {}
     for name, wanted in VARIANTS.items():
         parameters = settings(estimator, **wanted)
-        needed = [one for one in ("growth", "bootstrap_features", "n_bags") if one in wanted]
-        if not all(has(estimator, one) for one in needed):
-            continue
-        if "weights" in parameters and not estimator._limits["weights"].admits(wanted["weights"]):
-            continue
         if name == "quantiles" and not has(estimator, "quantile"):
             continue
         if not estimator._limits.get("class_weight", ANY).admits(parameters.get("class_weight")):
+            continue
+        needed = [name for name in ("growth", "bootstrap_features", "n_bags") if name in wanted]
+        if not all(has(estimator, name) for name in needed):
+            continue
+        if "weights" in parameters and not estimator._limits["weights"].admits(wanted["weights"]):
             continue
         if "loss" in wanted and not is_admitted(estimator, parameters):
             continue

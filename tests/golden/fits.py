@@ -208,6 +208,15 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
         table(), values()
     ),
     "extra trees of classes": lambda p: ExtraTreesClassifier(5, random_state=0, **p).fit(*pima()),
+    "rotation forest of numbers": lambda p: RotationForestRegressor(5, random_state=0, **p).fit(
+        table(), values()
+    ),
+    "rotation forest of classes": lambda p: RotationForestClassifier(5, random_state=0, **p).fit(
+        *pima()
+    ),
+    "rotation forest of mixed columns, drawn": lambda p: RotationForestClassifier(
+        5, bootstrap=True, scale="deviation", n_subsets=2, random_state=1, **p
+    ).fit(mixed(), labels(3), (1 + scrambled(N, 5)) / 3),
     "bag of trees": lambda p: BaggingRegressor(n_estimators=4, random_state=0, **p).fit(
         table(), values(), scrambled(N, 5) % 4
     ),
@@ -238,15 +247,6 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
         .prune_oob(*pima())
         .model
     ),
-    "rotation forest of numbers": lambda p: RotationForestRegressor(5, random_state=0, **p).fit(
-        table(), values()
-    ),
-    "rotation forest of classes": lambda p: RotationForestClassifier(5, random_state=0, **p).fit(
-        *pima()
-    ),
-    "rotation forest of mixed columns, drawn": lambda p: RotationForestClassifier(
-        5, bootstrap=True, scale="deviation", n_subsets=2, random_state=1, **p
-    ).fit(mixed(), labels(3), (1 + scrambled(N, 5)) / 3),
     "hard vote, learnt": lambda p: VotingClassifier(classifiers(p), weights="oof", cv=FOLDS).fit(
         table(), labels(3)
     ),

@@ -21,7 +21,6 @@ from weald.ensembles.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_base import BoostedTrees
 from weald.ensembles.booster_predictor import log_shares
-from weald.ensembles.boosting import Training
 from weald.ensembles.class_weights import weights_of_classes, without_classes
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
@@ -37,7 +36,6 @@ from weald.losses import (
     takes_positive_only,
 )
 from weald.parameters import AnyOf, ClassWeight, Levels, Limit, NoneOr, OneOf, Real
-from weald.trees import ForestBuilder
 
 
 class BoostedTreesRegressor(BaggedRegressor, RegressorMixin, BoostedTrees):
@@ -180,6 +178,7 @@ or object, default="squared_error"
             The weights of those rows.
         """
         with self._fitting():
+            self._refuse_going_on_with_bags()
             loss = self._chosen_loss()
             rows = number_rows(self, X, y, sample_weight)
             refuse_targets(loss, rows.target)
@@ -189,7 +188,7 @@ or object, default="squared_error"
             if validation is not None:
                 refuse_targets(loss, validation.target)
             kept = rows_of_weight(y, sample_weight)
-            self._boost(rows, loss, strata=False, validation=validation, kept=kept)
+            self._boost(rows, loss, strata=False, kept=kept, validation=validation)
         return self
 
     def _chosen_loss(self) -> Loss:
@@ -227,10 +226,12 @@ or object, default="squared_error"
             Also give the standard deviation of the boosters about their mean: how much they
             disagree. Needs `n_bags`.
         """
-        if return_std:
-            mean, std = self._with_spread(X)
-            return mean[:, 0], std[:, 0]
-        numbers = self._predictions(X)
+        if not return_std:
+            return self._as_answers(self._predictions(X))
+        mean, std = self._with_spread(X)
+        return self._as_answers(mean), self._as_answers(std)
+
+    def _as_answers(self, numbers: Floats) -> Floats:
         return numbers if self._answers_levels else numbers[:, 0]
 
     @property
@@ -256,7 +257,7 @@ or object, default="squared_error"
         array, shape (rows,); for a list of quantiles (rows, quantiles)
         """
         for predictions in self._staged_predictions(X):
-            yield predictions if self._answers_levels else predictions[:, 0]
+            yield self._as_answers(predictions)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -378,28 +379,28 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             The weights of those rows.
         """
         with self._fitting():
+            self._refuse_going_on_with_bags()
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             weight = weights_of_classes(self.class_weight, rows, self.classes_)
+            kept = rows_of_weight(y, sample_weight)
             if weight is not None:
+                kept[kept] = weight[rows.target.astype(np.intp)] > 0
                 rows = without_classes(rows, weight)
             validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
             # One class leaves nothing to learn: no score, no tree, always the same answer.
             if len(self.classes_) == 1:
-                empty = ForestBuilder(np.zeros(1), self._plan.n_columns).build()
-                self._keep(empty, Training(rows, None, None, seed=0), loss)
+                self._keep_constant(rows, loss)
             else:
-                kept = self._kept(y, sample_weight, weight)
-                self._boost(rows, loss, True, validation, weight, kept)
+                self._boost(
+                    rows,
+                    loss,
+                    strata=True,
+                    kept=kept,
+                    validation=validation,
+                    class_weight=weight,
+                )
         return self
-
-    def _kept(self, y: object, sample_weight: object, weight: Floats | None) -> Any:
-        """Which of the rows passed to fit are learnt from."""
-        kept = rows_of_weight(y, sample_weight)
-        if weight is not None:
-            labels = np.asarray(readable_target(y)).ravel()
-            kept &= weight[np.searchsorted(self.classes_, labels)] > 0
-        return kept
 
     def predict_proba(self, X: object, *, return_std: bool = False) -> Any:
         """Probabilities of the classes, in the order of `classes_`.
@@ -420,6 +421,18 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         With `n_bags` the logarithms of the mean probabilities, of two classes the log odds.
         """
         check_is_fitted(self)
+        return log_shares(self._mean_answers(X)) if self._parts else super().decision_function(X)
+
+    def staged_decision_function(self, X: object) -> Iterator[Floats]:
+        """Raw scores after each round; with `n_bags` the logarithms of mean probabilities.
+
+        Yields
+        ------
+        array, shape (rows,) for two classes, else (rows, classes)
+        """
+        check_is_fitted(self)
         if not self._parts:
-            return super().decision_function(X)
-        return log_shares(self._mean_answers(X))
+            yield from super().staged_decision_function(X)
+            return
+        for shares in self._staged_means(X):
+            yield log_shares(shares)

@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.ensembles.predictor import NumberPredictor, Predictor, ScorePredictor
+from weald.ensembles.predictor import (
+    LevelsPredictor,
+    NumberPredictor,
+    Predictor,
+    ScorePredictor,
+)
 from weald.trees import Forest
 
 Floats = NDArray[np.float64]
@@ -49,6 +54,11 @@ class BagNumberPredictor(_BagPredictor, NumberPredictor):
 
 
 @dataclass(frozen=True, eq=False)
+class BagLevelsPredictor(_BagPredictor, LevelsPredictor):
+    """Answers several mean numbers a row."""
+
+
+@dataclass(frozen=True, eq=False)
 class BagClassPredictor(_BagPredictor, ScorePredictor):
     """Answers classes, their mean probabilities and the logarithms of these."""
 
@@ -60,7 +70,10 @@ class BagClassPredictor(_BagPredictor, ScorePredictor):
 
 def bag_predictor_of(alone: Predictor, parts: list[Forest]) -> Predictor:
     """A predictor of the mean, from that of all boosters as one."""
-    kind = BagNumberPredictor if alone.classes is None else BagClassPredictor
+    kind: type[_BagPredictor] = BagClassPredictor
+    if alone.classes is None:
+        several = isinstance(alone, LevelsPredictor)
+        kind = BagLevelsPredictor if several else BagNumberPredictor
     return kind(alone.forest, alone.loss, alone.classes, alone.n_jobs, tuple(parts))
 
 

@@ -34,7 +34,7 @@ from weald.parameters import (
     Whole,
 )
 from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
-from weald.trees import ForestBuilder, ForestLimits, ForestRows, OutOfBag, grow_members
+from weald.trees import ForestLimits, ForestRows, OutOfBag, grow_members
 
 FOREST_LIMITS: Mapping[str, Limit] = {
     "n_estimators": AnyOf((Whole(1, 1_000_000), OneOf(("auto",)))),
@@ -143,13 +143,14 @@ class ForestModel(BaggedForest, TreeModel):
         place = np.full(len(has_weight), -1, dtype=np.intp)
         place[has_weight] = distinct.set_of
         bags = self._bags(rows, distinct, place, seed)
-        merged = _forest_rows(rows, distinct, bags, n_classes, class_weight, n_threads)
+        merged = _forest_rows(
+            rows, distinct, bags, n_classes, class_weight, self._random_cuts, n_threads
+        )
         oob = None
         is_auto = isinstance(self.n_estimators, str)
         if self.oob_score or is_auto:
             oob = OutOfBag(np.zeros((len(distinct.index), max(1, n_classes))))
         n_drawn = n_counted(distinct) if bags is None else bags.n_draws
-        builder = ForestBuilder(np.zeros(max(1, n_classes)), self._plan.n_columns)
         began = time.perf_counter()
         grow = partial(
             grow_members,
@@ -160,16 +161,14 @@ class ForestModel(BaggedForest, TreeModel):
             out_of_bag=oob,
         )
         if is_auto:
-            trees = grown_until_enough(grow, oob, merged, distinct, bags)
+            forest = grown_until_enough(grow, oob, merged, distinct, bags)
         else:
-            trees = grow(
+            forest = grow(
                 range(n_before, self.n_estimators),
                 batch=max(1, self.n_estimators // 10) if self.verbose else None,
                 report=lambda n: self._report(n_before + n, time.perf_counter() - began),
             )
-        for tree in trees:
-            builder.add(tree, output=-1)
-        forest = builder.build(rows.target_exponent, rows.weight_exponent if bags is None else 0)
+        forest = forest.scaled(rows.target_exponent, rows.weight_exponent if bags is None else 0)
         self.forest_ = self.forest_.joined(forest) if n_before else forest
         ledger = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
         self._seed, self._ledger, self.n_outputs_ = seed, ledger, 1
@@ -364,6 +363,7 @@ def _forest_rows(
     bags: Bags | None,
     n_classes: int,
     class_weight: Floats | None,
+    random_cuts: bool,
     n_threads: int,
 ) -> ForestRows:
     """The different rows, ranked; with bags the weights are in the draws."""
@@ -377,6 +377,7 @@ def _forest_rows(
         distinct.index,
         mass_of(distinct.copies, distinct.weight),
         n_threads,
+        keeps_values=random_cuts,
     )
     return ForestRows(
         ranks=ranks,
@@ -386,4 +387,5 @@ def _forest_rows(
         weight=weight,
         copies=distinct.copies if bags is None else None,
         bootstrap=None if bags is None else bags.bootstrap,
+        n_columns=rows.table.shape[1],
     )

@@ -14,7 +14,7 @@ from weald.ensembles.in_bag import Draws, InBag
 from weald.ensembles.oob_pruning import PrunedForest, pruned_out_of_bag
 from weald.ensembles.tally import Block, Record, recorded
 from weald.resampling import DistinctRows
-from weald.trees import Forest, ForestRows, GrownTree, OutOfBag
+from weald.trees import Forest, ForestRows, OutOfBag
 
 Floats = NDArray[np.float64]
 
@@ -130,22 +130,21 @@ def _slices(n_rows: int, forest: Forest) -> Iterator[slice]:
 
 
 def grown_until_enough(
-    grow: Callable[[range], list[GrownTree]],
+    grow: Callable[[range], Forest],
     oob: OutOfBag | None,
     rows: ForestRows,
     distinct: DistinctRows,
     bags: Draws | None,
-) -> list[GrownTree]:
+) -> Forest:
     """Grow batches of trees until the out-of-bag error says that more would not help."""
     if bags is None or oob is None:
         raise ValueError(
             "n_estimators='auto' goes by the rows that trees leave out: set bootstrap=True, or "
             "give a number of trees."
         )
-    enough, trees = Enough(), list[GrownTree]()
+    enough, forest = Enough(), grow(range(BATCH))
     weight = distinct.weight if distinct.weight is not None else distinct.copies
     while True:
-        trees += grow(range(len(trees), len(trees) + BATCH))
         means = oob.means()
         scored = oob.counts > 0
         if rows.classes is not None:
@@ -155,5 +154,6 @@ def grown_until_enough(
             assert rows.values is not None
             losses = (means[scored, 0] - rows.values[scored]) ** 2
         own = None if weight is None else weight[scored].astype(np.float64)
-        if enough.says(len(trees), losses, own):
-            return trees
+        if enough.says(forest.n_trees, losses, own):
+            return forest
+        forest = forest.joined(grow(range(forest.n_trees, forest.n_trees + BATCH)))

@@ -56,16 +56,26 @@ class NewtonTrees:
     weighs_gradients = True
 
     def __init__(
-        self, grower: TreeGrower, forest: ForestBuilder, learning_rate: float, n_threads: int
+        self,
+        grower: TreeGrower,
+        forest: ForestBuilder,
+        learning_rate: float,
+        n_threads: int,
+        *,
+        first_member: int = 0,
     ) -> None:
         self._grower = grower
         self._forest = forest
         self._learning_rate = learning_rate
         self._n_threads = n_threads
+        self._first_member = first_member  # names the draws of the first tree
 
     def learn(self, stage: Stage) -> None:
         trees = self._grower.on_each(
-            stage.gradient, stage.hessian, stage.copies, member=stage.first_member
+            stage.gradient,
+            stage.hessian,
+            stage.copies,
+            member=self._first_member + stage.first_member,
         )
         for k, tree in enumerate(trees):
             if stage.loss.refines_leaves:
