@@ -14,7 +14,7 @@ from weald.ensembles.in_bag import Draws, InBag
 from weald.ensembles.oob_pruning import PrunedForest, pruned_out_of_bag
 from weald.ensembles.tally import Block, Record, recorded
 from weald.resampling import DistinctRows
-from weald.trees import Forest, ForestRows, OutOfBag
+from weald.trees import Forest, ForestRows, OutOfBag, RotatedForest
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,8 @@ class BaggedForest(Bagged):
         check_is_fitted(self)
         n_threads = self._n_threads
         for table in dense_blocks(table_for_predict(self, X)):
-            yield from tree_answers(self.forest_, table, n_threads=n_threads)
+            forest = self._answering  # type: ignore[attr-defined]
+            yield from tree_answers(forest, table, n_threads=n_threads)
 
     def prune_oob(self, X: object, y: object) -> PrunedForest:
         """Cut trees back where that lowers the error on rows they did not see (R7).
@@ -57,6 +58,10 @@ class BaggedForest(Bagged):
         """
         return pruned_out_of_bag(self, X, y)
 
+    def _take(self, forest: Forest) -> None:
+        """Answer by other trees from now on."""
+        self.forest_ = forest
+
     def _in_bag(self) -> InBag:
         check_is_fitted(self)
         parts = [(first, bags) for first, bags in self._ledger if bags is not None]
@@ -68,16 +73,24 @@ class BaggedForest(Bagged):
         return InBag(tuple(parts), self.forest_.n_trees)
 
 
-def tree_answers(forest: Forest, table: NDArray[Any], *, n_threads: int) -> Iterator[Floats]:
+def tree_answers(
+    forest: Forest | RotatedForest, table: NDArray[Any], *, n_threads: int
+) -> Iterator[Floats]:
     """What each tree says of a few rows at a time, of the shape (trees, rows, width)."""
-    first_leaf = forest.first_leaf[:-1, np.newaxis]
-    for rows in _slices(len(table), forest):
+    trees = trees_of(forest)
+    first_leaf = trees.first_leaf[:-1, np.newaxis]
+    for rows in _slices(len(table), trees):
         leaves = forest.apply(table[rows], n_threads=n_threads).T
-        yield forest.value[leaves + first_leaf]
+        yield trees.value[leaves + first_leaf]
+
+
+def trees_of(forest: Forest | RotatedForest) -> Forest:
+    """The trees themselves, whatever columns they ask."""
+    return forest if isinstance(forest, Forest) else forest.forest
 
 
 def record_of_forest(
-    forest: Forest,
+    forest: Forest | RotatedForest,
     rows: Rows,
     distinct: DistinctRows,
     bags: Draws,
@@ -105,13 +118,13 @@ def record_of_forest(
 
 
 def _blocks(
-    forest: Forest,
+    forest: Forest | RotatedForest,
     table: NDArray[Any],
     index: NDArray[np.intp],
     left_out: NDArray[np.bool_],
     n_threads: int,
 ) -> Iterator[Block]:
-    for rows in _slices(len(index), forest):
+    for rows in _slices(len(index), trees_of(forest)):
         answers = next(tree_answers(forest, table[index[rows]], n_threads=n_threads))
         yield rows, _of_members(answers, left_out[:, rows])
 

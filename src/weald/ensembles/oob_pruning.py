@@ -62,7 +62,7 @@ def pruned_out_of_bag(model: Any, X: Any, y: Any) -> PrunedForest:
         builder.add(_cut_back(tree, leaves[rows, number], wanted[rows]), output=-1)
     smaller = copy.copy(model)
     smaller.__dict__.pop("_views", None)
-    smaller.forest_ = builder.build()
+    smaller._take(builder.build())
     # Its answers out of bag are others now; who saw what is the same.
     smaller._record = None
     for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):

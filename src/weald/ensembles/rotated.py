@@ -13,10 +13,12 @@ from weald import _native
 from weald.data import Rows, as_one_array, dense_blocks, mass_of, table_for_predict
 from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.forest import FOREST_LIMITS, ForestModel, count_of, n_counted
+from weald.ensembles.forest_ledger import record_of_forest
 from weald.ensembles.predictor import Predictor
 from weald.parameters import Columns, Limit, NoneOr, OneOf, Real, Whole
 from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
 from weald.trees import (
+    Forest,
     ForestBuilder,
     ForestLimits,
     OutOfBag,
@@ -31,7 +33,6 @@ from weald.trees import (
 _SUBSET_SIZE = 3
 
 _SHARED = (
-    "n_estimators",
     "max_depth",
     "min_samples_split",
     "min_samples_leaf",
@@ -47,6 +48,7 @@ _SHARED = (
 
 ROTATION_LIMITS: Mapping[str, Limit] = {
     **{name: FOREST_LIMITS[name] for name in _SHARED},
+    "n_estimators": Whole(1, 1_000_000),
     "subset_size": NoneOr(Whole(1)),
     "n_subsets": NoneOr(Whole(1)),
     "sample_fraction": Real(0.0, 1.0, open_below=True),
@@ -74,6 +76,8 @@ class RotationModel(ForestModel):
 
     Parameters
     ----------
+    n_estimators : int, default=100
+        Number of trees.
     subset_size : int or None, default=None
         Columns of a subset; the last has what is left over. None: 3, unless `n_subsets` is given.
     n_subsets : int or None, default=None
@@ -166,6 +170,12 @@ class RotationModel(ForestModel):
         self.rotations_, self._rotated = rotations, RotatedForest(self.forest_, rotations)
         self._seed, self._ledger, self.n_outputs_ = seed, [(0, bags)], 1
         self.__dict__.pop("_views", None)
+        self._record = None
+        if self.oob_score and bags is not None:
+            classes = getattr(self, "classes_", None)
+            self._record = record_of_forest(
+                self._rotated, rows, distinct, bags, classes, n_threads=n_threads
+            )
         return oob
 
     def _sample(self) -> RotationSample:
@@ -239,6 +249,10 @@ class RotationModel(ForestModel):
             squares.append(self._answering.spread(part, centre, n_threads=self._n_threads))
             begin += len(part)
         return np.asarray(np.sqrt(np.concatenate(squares) / (self.forest_.n_trees - 1)))
+
+    def _take(self, forest: Forest) -> None:
+        self.forest_ = replace(forest, saw_missing=self.forest_.saw_missing)
+        self._rotated = RotatedForest(self.forest_, self.rotations_)
 
     @property
     def feature_importances_(self) -> Floats:
