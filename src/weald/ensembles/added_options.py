@@ -18,7 +18,7 @@ from weald.data import (
     table_for_predict,
 )
 from weald.errors import listing
-from weald.trees import OptionForest, inserted_option
+from weald.trees import OptionForest, heads_of, inserted_option, options_at
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -78,6 +78,7 @@ def with_option(model: Model, node: int, feature: Any, threshold: Any, rows: Row
     test, left = max(fitting, key=lambda one: grower.gain(reaches, one[1]))  # ties: the first
     if not some_missing:  # a value missing only when predicting goes with the more
         test["missing_left"][0] = 2 * left[reaches].sum() >= reaches.sum()
+    _refuse_twin(owner, node, column, rows, reaches, left)
     branch = grower.below_test(reaches, left, test)
     branch = owner._finished(branch.scaled(rows.target_exponent, rows.weight_exponent))
     changed = copy.copy(model)
@@ -206,6 +207,26 @@ def _chosen_levels(levels: tuple[Any, ...], wanted: object, name: str) -> list[i
     if unknown:
         raise ValueError(f"{name!r} has no level {unknown[0]!r}; there are {listing(levels)}.")
     return sorted(levels.index(level) for level in wanted)
+
+
+def _refuse_twin(
+    model: Any, node: int, column: int, rows: Rows, reaches: Mask, left: Mask
+) -> None:
+    """A test that is there already would count twice."""
+    tree: OptionForest = model.forest_
+    group = next(
+        group
+        for head in np.flatnonzero(heads_of(tree))
+        if node in (group := options_at(tree, int(head)))
+    )
+    for other in group:
+        if tree.feature[other] == column:
+            same = _goes_left(tree, other, _values(rows, column)) == left
+            if same[reaches].all():
+                raise ValueError(
+                    f"Node {other} asks the same of the same rows; an option is another test. "
+                    "Choose another feature or threshold."
+                )
 
 
 def _sides(rows: Rows, reaches: Mask, left: Mask) -> tuple[int, int]:
