@@ -1,14 +1,14 @@
 """A forest cloned into trees, option trees and rules: how much is kept at which size.
 
-    python examples/distilled.py [--out picture.png]
+python examples/distilled.py [--out picture.png]
 """
 
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
+import pictures
 from matplotlib.figure import Figure
 
-import pictures
 import weald
 from weald.datasets import load_optdigits
 from weald.ensembles.distilled import Point
@@ -27,7 +27,7 @@ class Clones:
 
 
 def compute(n_samples: int = 20_000) -> Clones:
-    """Clone a random forest of handwritten digits, and measure the clones on other writers' digits."""
+    """Clone a random forest of handwritten digits; measure the clones on digits of other writers."""
     train = load_optdigits(part="train", as_frame=False)
     test = load_optdigits(part="test", as_frame=False)
     forest = weald.RandomForestClassifier(random_state=0).fit(train.data, train.target)

@@ -209,9 +209,7 @@ def _chosen_levels(levels: tuple[Any, ...], wanted: object, name: str) -> list[i
     return sorted(levels.index(level) for level in wanted)
 
 
-def _refuse_twin(
-    model: Any, node: int, column: int, rows: Rows, reaches: Mask, left: Mask
-) -> None:
+def _refuse_twin(model: Any, node: int, column: int, rows: Rows, reaches: Mask, left: Mask) -> None:
     """A test that is there already would count twice."""
     tree: OptionForest = model.forest_
     group = next(
