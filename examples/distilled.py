@@ -27,7 +27,7 @@ class Clones:
 
 
 def compute(n_samples: int = 20_000) -> Clones:
-    """Clone a random forest of handwritten digits; measure the clones on digits of other writers."""
+    """Clone a random forest of handwritten digits; measure on digits of other writers."""
     train = load_optdigits(part="train", as_frame=False)
     test = load_optdigits(part="test", as_frame=False)
     forest = weald.RandomForestClassifier(random_state=0).fit(train.data, train.target)

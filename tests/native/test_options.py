@@ -1,4 +1,4 @@
-"""The border of option trees: damaged arrays and wrong sizes are refused; threads change nothing."""
+"""The border of option trees: damaged arrays and wrong sizes are refused."""
 
 from typing import Any
 
