@@ -76,6 +76,7 @@ def test_a_clone_is_small_faithful_and_measured(student: str) -> None:
     assert gap.sum(axis=1)[clone.worst(1)[0]] == gap.sum(axis=1).max()
     regions = clone.regions(3)
     assert regions[0].rows * regions[0].disagreement >= regions[1].rows * regions[1].disagreement
+    assert all("<=" in region.condition or ">" in region.condition for region in regions[:1])
     if student != "option_tree":
         whole = clone.regions(99)
         assert sum(region.rows for region in whole) == len(X_val)

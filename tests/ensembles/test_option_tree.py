@@ -16,7 +16,7 @@ from weald import (
     OptionTreeRegressor,
 )
 from weald.datasets import load_pima
-from weald.trees import options_at
+from weald.trees import options_at, way_to
 
 
 def numbers(n: int = 90, n_columns: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -404,3 +404,17 @@ def test_importances_count_by_share() -> None:
     X, y = numbers(200)
     importance = OptionTreeClassifier().fit(X, y).feature_importances_
     assert importance.sum() == pytest.approx(1) and importance[:2].min() > importance[2:].max()
+
+
+def test_the_way_to_a_leaf_is_that_of_its_rows() -> None:
+    X, y = numbers(200)
+    tree = OptionTreeClassifier(max_depth=3, option_ratio=0.2).fit(X, y).forest_
+    for leaf in range(len(tree.value)):
+        node = int(np.flatnonzero((tree.feature < 0) & (tree.right == leaf))[0])
+        fits = np.ones(len(X), dtype=bool)
+        for above, is_left in way_to(tree, node):
+            x = X[:, tree.feature[above]]
+            left = np.where(np.isnan(x), bool(tree.missing_left[above]), x <= tree.threshold[above])
+            fits &= left == is_left
+        reached = (tree.apply(X, n_threads=1) == leaf).any(axis=1)
+        assert (fits == reached).all() and fits.sum() == tree.weight[node]

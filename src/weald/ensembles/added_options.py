@@ -18,7 +18,7 @@ from weald.data import (
     table_for_predict,
 )
 from weald.errors import listing
-from weald.trees import OptionForest, heads_of, inserted_option, options_at
+from weald.trees import OptionForest, heads_of, inserted_option, options_at, way_to
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -64,7 +64,7 @@ def with_option(model: Model, node: int, feature: Any, threshold: Any, rows: Row
     tree: OptionForest = owner.forest_
     node = _checked_node(tree, node)
     column = _column(owner, feature)
-    path = _path(tree, node)
+    path = way_to(tree, node)
     reaches = np.ones(rows.n, dtype=bool)
     for above, is_left in path:
         reaches &= _goes_left(tree, above, _values(rows, int(tree.feature[above]))) == is_left
@@ -128,21 +128,6 @@ def _column(model: Any, feature: object) -> int:
         parts = listing([names[i] for i in mine])
         raise ValueError(f"Column {feature} is a date; name the part of it that is meant: {parts}.")
     return int(mine[0])
-
-
-def _path(tree: OptionForest, node: int) -> list[tuple[int, bool]]:
-    """The tests above a node, from the root on, and whether it lies to the left of each."""
-    above: dict[int, tuple[int, bool]] = {}
-    for i in range(node + 1):
-        if tree.feature[i] >= 0:
-            above[i + 1], above[int(tree.right[i])] = (i, True), (i, False)
-        if tree.next_option[i] and i in above:
-            above[int(tree.next_option[i])] = above[i]
-    path = []
-    while node in above:
-        path.append(above[node])
-        node = path[-1][0]
-    return path[::-1]
 
 
 def _values(rows: Rows, column: int) -> Floats:
