@@ -272,6 +272,7 @@ def test_teachers_that_cannot_teach() -> None:
         ({"y": [0, 1]}, "y does not fit its rows"),
         ({"X_val": [[0.0] * 8], "y": [0]}, "Pass y_val instead"),
         ({"X_val": [[0.0] * 8], "y_val": [7]}, "label 7 in row 0, which is no class"),
+        ({"X_val": [[0.0] * 8], "y_val": [None]}, "label None in row 0, which is no class"),
         ({"X_val": np.zeros((0, 8))}, "X_val has no rows"),
         ({"X_val": [1.0]}, "X_val must be a table"),
     ],

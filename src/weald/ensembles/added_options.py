@@ -17,6 +17,7 @@ from weald.data import (
     readable_target,
     table_for_predict,
 )
+from weald.ensembles.labels import class_numbers
 from weald.errors import listing
 from weald.trees import OptionForest, heads_of, inserted_option, options_at, way_to
 
@@ -37,8 +38,8 @@ def rows_of_classes(model: Any, X: object, y: object, sample_weight: object) -> 
     check_is_fitted(model)
     table, labels = _read(model, X, y)
     classes = model.classes_
-    number = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    unknown = np.flatnonzero(classes[number] != labels)
+    number = class_numbers(labels, classes)
+    unknown = np.flatnonzero(number < 0)
     if unknown.size:
         raise ValueError(
             f"Row {unknown[0]} has the label {labels.tolist()[unknown[0]]!r}, which the tree was "
