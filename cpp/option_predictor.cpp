@@ -38,6 +38,9 @@ bool is_sound_option_tree(const Forest& forest, const std::int32_t* next_option,
 
 OptionPredictor::OptionPredictor(const Forest& forest, const std::int32_t* next_option)
     : forest_(forest), next_option_(next_option) {
+  for (std::int64_t i = 0; i < forest.n_nodes; ++i)
+    nodes_.push_back({forest.threshold[i], forest.feature[i], forest.right[i], next_option[i],
+                      forest.set_of(i), forest.missing_left[i] != 0});
   find_shares();
   count_answers();
 }
@@ -84,16 +87,19 @@ void OptionPredictor::walk(const Table<T>& table, std::int64_t row,
     std::int32_t at = waiting.back();
     waiting.pop_back();
     for (;;) {
-      if (next_option_[at] != 0) waiting.push_back(next_option_[at]);
-      if (forest_.feature[at] < 0) break;
-      const auto x = static_cast<double>(table.at(row, forest_.feature[at]));
-      const bool missing_left = forest_.missing_left[at] != 0;
-      const std::int32_t set = forest_.set_of(at);
-      const bool goes_left = set >= 0 ? forest_.sends_left(set, x, missing_left)
-                                      : x <= forest_.threshold[at] || (x != x && missing_left);
-      at = goes_left ? at + 1 : forest_.right[at];
+      const WalkNode& node = nodes_[at];
+      if (node.next_option != 0) waiting.push_back(node.next_option);
+      if (node.feature < 0) break;
+      const auto x = static_cast<double>(table.at(row, node.feature));
+      const bool missing_left = node.missing_left != 0;
+      // A branch: a row walks alone, and what lies behind the likely side is fetched ahead.
+      if (node.set >= 0 ? forest_.sends_left(node.set, x, missing_left)
+                        : x <= node.threshold || (x != x && missing_left))
+        ++at;
+      else
+        at = node.right;
     }
-    visit(forest_.right[at]);
+    visit(nodes_[at].right);
   }
 }
 

@@ -42,8 +42,19 @@ class OptionPredictor {
   void find_shares();
   void count_answers();
 
+  // All that a walk asks of a node lies together: half a cache line.
+  struct WalkNode {
+    double threshold;
+    std::int32_t feature;  // -1: a leaf
+    std::int32_t right;    // of a leaf, its number
+    std::int32_t next_option;
+    std::int32_t set;
+    std::int32_t missing_left;
+  };
+
   Forest forest_;
   const std::int32_t* next_option_;
+  std::vector<WalkNode> nodes_;
   std::vector<double> share_;  // of each leaf
   std::int64_t most_answers_ = 1;
 };

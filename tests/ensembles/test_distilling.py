@@ -76,6 +76,7 @@ def test_a_clone_is_small_faithful_and_measured(student: str) -> None:
     assert gap.sum(axis=1)[clone.worst(1)[0]] == gap.sum(axis=1).max()
     regions = clone.regions(3)
     assert regions[0].rows * regions[0].disagreement >= regions[1].rows * regions[1].disagreement
+    assert all("<=" in region.condition or ">" in region.condition for region in regions[:1])
     if student != "option_tree":
         whole = clone.regions(99)
         assert sum(region.rows for region in whole) == len(X_val)
@@ -271,6 +272,7 @@ def test_teachers_that_cannot_teach() -> None:
         ({"y": [0, 1]}, "y does not fit its rows"),
         ({"X_val": [[0.0] * 8], "y": [0]}, "Pass y_val instead"),
         ({"X_val": [[0.0] * 8], "y_val": [7]}, "label 7 in row 0, which is no class"),
+        ({"X_val": [[0.0] * 8], "y_val": [None]}, "label None in row 0, which is no class"),
         ({"X_val": np.zeros((0, 8))}, "X_val has no rows"),
         ({"X_val": [1.0]}, "X_val must be a table"),
     ],

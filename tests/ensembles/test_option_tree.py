@@ -16,7 +16,7 @@ from weald import (
     OptionTreeRegressor,
 )
 from weald.datasets import load_pima
-from weald.trees import options_at
+from weald.trees import options_at, way_to
 
 
 def numbers(n: int = 90, n_columns: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -306,16 +306,16 @@ def test_options_of_levels_and_dates() -> None:
     more = model.add_option(0, "city", ["Ulm"], X, y)
     assert "city in {Ulm}?" in more.text() or "city not in {Bonn, Köln}?" in more.text()
     assert "day (month) <= 6?" in model.add_option(0, "day (month)", 6, X, y).text()
-    assert "age <= 45" in model.add_option(0, 0, 45, X, y).text()
+    assert "age <= 40" in model.add_option(0, 0, 40, X, y).text()
     weights = np.arange(len(X)) % 3
-    again = model.add_option(0, "age", 45, X, y, sample_weight=weights)
+    again = model.add_option(0, "age", 40, X, y, sample_weight=weights)
     repeated = np.repeat(np.arange(len(X)), weights)
     assert again.fingerprint() == (
-        model.add_option(0, "age", 45, X.iloc[repeated], y[repeated]).fingerprint()
+        model.add_option(0, "age", 40, X.iloc[repeated], y[repeated]).fingerprint()
     )
     shuffled = np.random.default_rng(0).permutation(len(X))
-    assert model.add_option(0, "age", 45, X, y).fingerprint() == (
-        model.add_option(0, "age", 45, X.iloc[shuffled], y[shuffled]).fingerprint()
+    assert model.add_option(0, "age", 40, X, y).fingerprint() == (
+        model.add_option(0, "age", 40, X.iloc[shuffled], y[shuffled]).fingerprint()
     )
 
 
@@ -378,7 +378,10 @@ def test_text_of_no_and_of_nested_options() -> None:
     y = X[:, 0] * 2 + X[:, 1]
     flat = OptionTreeRegressor(max_depth=2, max_options=1).fit(X, y)
     assert flat.text().startswith("[0] column 0 <= 0.5?\n├─ yes: [1] column 1 <= 0.5?")
-    nested = flat.add_option(1, 1, 0.5, X, y).text()
+    with pytest.raises(ValueError, match="Node 1 asks the same of the same rows"):
+        flat.add_option(1, 1, 0.4, X, y)
+    X[0] = [0.0, 0.7]
+    nested = flat.add_option(1, 1, 0.8, X, y).text()
     assert "├─ yes: 2 options, merged by mean\n│       ├─ [1] column 1" in nested
     assert (
         "merged by vote"
@@ -401,3 +404,17 @@ def test_importances_count_by_share() -> None:
     X, y = numbers(200)
     importance = OptionTreeClassifier().fit(X, y).feature_importances_
     assert importance.sum() == pytest.approx(1) and importance[:2].min() > importance[2:].max()
+
+
+def test_the_way_to_a_leaf_is_that_of_its_rows() -> None:
+    X, y = numbers(200)
+    tree = OptionTreeClassifier(max_depth=3, option_ratio=0.2).fit(X, y).forest_
+    for leaf in range(len(tree.value)):
+        node = int(np.flatnonzero((tree.feature < 0) & (tree.right == leaf))[0])
+        fits = np.ones(len(X), dtype=bool)
+        for above, is_left in way_to(tree, node):
+            x = X[:, tree.feature[above]]
+            left = np.where(np.isnan(x), bool(tree.missing_left[above]), x <= tree.threshold[above])
+            fits &= left == is_left
+        reached = (tree.apply(X, n_threads=1) == leaf).any(axis=1)
+        assert (fits == reached).all() and fits.sum() == tree.weight[node]

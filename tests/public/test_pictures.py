@@ -11,7 +11,7 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PICTURES = EXAMPLES.parent / "docs" / "guide" / "pictures"
-NAMES = ["bias_variance", "members", "one_and_hundred", "ten_points"]
+NAMES = ["bias_variance", "distilled", "members", "one_and_hundred", "ten_points"]
 
 
 @pytest.fixture(autouse=True)
@@ -88,5 +88,18 @@ def test_bias_variance(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_guide_has_the_picture(name: str) -> None:
     assert (PICTURES / f"{name}.png").stat().st_size < 100_000
-    guide = (PICTURES.parent / "theory.md").read_text(encoding="utf-8")
+    pages = PICTURES.parent.glob("*.md")
+    guide = "".join(page.read_text(encoding="utf-8") for page in pages)
     assert f"pictures/{name}.png" in guide and f"examples/{name}.py" in guide
+
+
+def test_distilled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = example("distilled")
+    monkeypatch.setattr(module, "SIZES", (8, 32))
+    result = module.compute(n_samples=2000)
+    for points in result.curves.values():
+        small, large = (point.fidelity.value for point in points)
+        assert small < large < 1
+    assert 0.96 < result.teacher < 0.98
+    assert "tree of the labels, 32 leaves: accuracy" in module.describe(result)
+    check_picture(module, result, tmp_path)

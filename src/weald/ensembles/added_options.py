@@ -17,8 +17,9 @@ from weald.data import (
     readable_target,
     table_for_predict,
 )
+from weald.ensembles.labels import class_numbers
 from weald.errors import listing
-from weald.trees import OptionForest, inserted_option
+from weald.trees import OptionForest, heads_of, inserted_option, options_at, way_to
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -37,8 +38,8 @@ def rows_of_classes(model: Any, X: object, y: object, sample_weight: object) -> 
     check_is_fitted(model)
     table, labels = _read(model, X, y)
     classes = model.classes_
-    number = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    unknown = np.flatnonzero(classes[number] != labels)
+    number = class_numbers(labels, classes)
+    unknown = np.flatnonzero(number < 0)
     if unknown.size:
         raise ValueError(
             f"Row {unknown[0]} has the label {labels.tolist()[unknown[0]]!r}, which the tree was "
@@ -64,7 +65,7 @@ def with_option(model: Model, node: int, feature: Any, threshold: Any, rows: Row
     tree: OptionForest = owner.forest_
     node = _checked_node(tree, node)
     column = _column(owner, feature)
-    path = _path(tree, node)
+    path = way_to(tree, node)
     reaches = np.ones(rows.n, dtype=bool)
     for above, is_left in path:
         reaches &= _goes_left(tree, above, _values(rows, int(tree.feature[above]))) == is_left
@@ -78,6 +79,7 @@ def with_option(model: Model, node: int, feature: Any, threshold: Any, rows: Row
     test, left = max(fitting, key=lambda one: grower.gain(reaches, one[1]))  # ties: the first
     if not some_missing:  # a value missing only when predicting goes with the more
         test["missing_left"][0] = 2 * left[reaches].sum() >= reaches.sum()
+    _refuse_twin(owner, node, column, rows, reaches, left)
     branch = grower.below_test(reaches, left, test)
     branch = owner._finished(branch.scaled(rows.target_exponent, rows.weight_exponent))
     changed = copy.copy(model)
@@ -127,21 +129,6 @@ def _column(model: Any, feature: object) -> int:
         parts = listing([names[i] for i in mine])
         raise ValueError(f"Column {feature} is a date; name the part of it that is meant: {parts}.")
     return int(mine[0])
-
-
-def _path(tree: OptionForest, node: int) -> list[tuple[int, bool]]:
-    """The tests above a node, from the root on, and whether it lies to the left of each."""
-    above: dict[int, tuple[int, bool]] = {}
-    for i in range(node + 1):
-        if tree.feature[i] >= 0:
-            above[i + 1], above[int(tree.right[i])] = (i, True), (i, False)
-        if tree.next_option[i] and i in above:
-            above[int(tree.next_option[i])] = above[i]
-    path = []
-    while node in above:
-        path.append(above[node])
-        node = path[-1][0]
-    return path[::-1]
 
 
 def _values(rows: Rows, column: int) -> Floats:
@@ -206,6 +193,24 @@ def _chosen_levels(levels: tuple[Any, ...], wanted: object, name: str) -> list[i
     if unknown:
         raise ValueError(f"{name!r} has no level {unknown[0]!r}; there are {listing(levels)}.")
     return sorted(levels.index(level) for level in wanted)
+
+
+def _refuse_twin(model: Any, node: int, column: int, rows: Rows, reaches: Mask, left: Mask) -> None:
+    """A test that is there already would count twice."""
+    tree: OptionForest = model.forest_
+    group = next(
+        group
+        for head in np.flatnonzero(heads_of(tree))
+        if node in (group := options_at(tree, int(head)))
+    )
+    for other in group:
+        if tree.feature[other] == column:
+            same = _goes_left(tree, other, _values(rows, column)) == left
+            if same[reaches].all():
+                raise ValueError(
+                    f"Node {other} asks the same of the same rows; an option is another test. "
+                    "Choose another feature or threshold."
+                )
 
 
 def _sides(rows: Rows, reaches: Mask, left: Mask) -> tuple[int, int]:

@@ -261,8 +261,6 @@ class Distilled:
         model = self.model
         if isinstance(model, RuleList):
             return model.conditions(place)
-        if hasattr(model.forest_, "next_option"):
-            return f"leaf {place}"
         names = model._plan.names(model._column_names())
         found = conditions_of_leaf(model.forest_, 0, place, names, model._plan.levels)
         return " and ".join(found) or "all rows"

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from weald.data import readable_target
+from weald.data import finite_target, readable_target
 from weald.ensembles.distilled import Distilled, Measurement
 from weald.ensembles.members import n_rows_of, take
 from weald.ensembles.samples import as_table
@@ -250,10 +250,7 @@ def _target(y: Any, X: Any, name: str) -> NDArray[Any]:
 def _truth(teacher: Teacher, y: NDArray[Any]) -> Floats:
     if teacher.classes is not None:
         return teacher.as_shares(y, "The targets hold")
-    truth = np.asarray(y, dtype=np.float64)
-    if not np.isfinite(truth).all():
-        raise ValueError("The targets of a regression must be finite numbers.")
-    return truth[:, np.newaxis]
+    return finite_target(y)[:, np.newaxis]
 
 
 def _default_samples(X: Any) -> int:

@@ -230,8 +230,8 @@ class OptionTree(TreeModel):
         Raises
         ------
         ValueError
-            If there is no such node, column or level, if the node is a leaf, or if the test would
-            leave one side with fewer than `min_samples_leaf` rows.
+            If there is no such node, column or level, if the node is a leaf, if the test would
+            leave one side with fewer than `min_samples_leaf` rows, or if it is there already.
         """
         return with_option(self, node, feature, threshold, self._rows_again(X, y, sample_weight))
 

@@ -1,5 +1,6 @@
 """Rule lists: if this then that, else if ..., else: the first rule that fits a row answers."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -88,9 +89,10 @@ class RuleList(TreeModel):
             of_leaf = tree.weight[tree.feature < 0]
             last = len(leaves) == self.max_rules - 1 or len(of_leaf) == 1
             if last:
-                total = of_leaf.sum()
-                answers.append((of_leaf[:, np.newaxis] * tree.value).sum(axis=0) / total)
-                weights.append(float(total))
+                total = math.fsum(of_leaf)
+                parts = of_leaf[:, np.newaxis] * tree.value
+                answers.append(np.array([math.fsum(column) / total for column in parts.T]))
+                weights.append(total)
                 break
             rule = _most_different(tree.value, of_leaf)
             forest.add(tree, output=-1)
@@ -240,7 +242,7 @@ class RuleListRegressor(RegressorMixin, RuleList):
 
 def _most_different(value: Floats, weight: Floats) -> int:
     """The leaf that, told apart from all others together, lowers the squared error most."""
-    total = weight.sum()
+    total = math.fsum(weight)
     sums = weight[:, np.newaxis] * value
     rest = total - weight
     gap = value - (sums.sum(axis=0) - sums) / rest[:, np.newaxis]

@@ -27,7 +27,10 @@ def student_of(kind: str, size: int, *, is_class: bool, min_samples_leaf: int, *
         limits = {"max_options": 2, "max_leaf_nodes": size, **own}
         return made(min_samples_leaf=min_samples_leaf, **limits)
     made = RuleListClassifier if is_class else RuleListRegressor
-    return made(max_rules=size, min_samples_leaf=min_samples_leaf, **own)
+    # Few conditions cannot tell many rules apart: a tree of 64 leaves needs six questions.
+    conditions = max(3, (size - 1).bit_length() - 1)
+    limits = {"max_rules": size, "max_conditions": conditions, **own}
+    return made(min_samples_leaf=min_samples_leaf, **limits)
 
 
 def taught(student: Any, X: Any, answers: Floats, classes: NDArray[Any] | None) -> Any:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data import plan_of
 from weald.ensembles.answers import Question
+from weald.ensembles.labels import class_numbers
 from weald.ensembles.members import n_rows_of
 
 Floats = NDArray[np.float64]
@@ -78,14 +79,14 @@ class Teacher:
     def as_shares(self, labels: NDArray[Any], who: str) -> Floats:
         """Labels as probabilities of 0 and 1."""
         assert self.classes is not None
-        place = np.minimum(np.searchsorted(self.classes, labels), len(self.classes) - 1)
-        unknown = np.flatnonzero(self.classes[place] != labels)
+        number = class_numbers(labels, self.classes)
+        unknown = np.flatnonzero(number < 0)
         if unknown.size:
             raise ValueError(
                 f"{who} the label {labels.tolist()[unknown[0]]!r} in row {unknown[0]}, which is no "
                 f"class of {type(self.model).__name__}: {self.classes[:10].tolist()}."
             )
-        return np.asarray(np.eye(len(self.classes))[place])
+        return np.asarray(np.eye(len(self.classes))[number])
 
     @property
     def level_columns(self) -> NDArray[np.bool_] | None:

@@ -9,6 +9,7 @@ from weald.trees.option_forest import (
     heads_of,
     inserted_option,
     options_at,
+    way_to,
 )
 from weald.trees.option_growing import OptionGrower, OptionLimits, OptionTarget
 from weald.trees.option_text import option_tree_text
@@ -51,4 +52,5 @@ __all__ = [
     "options_at",
     "picked_sets",
     "tree_text",
+    "way_to",
 ]

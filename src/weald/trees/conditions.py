@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from weald.trees.forest import Forest
+from weald.trees.option_forest import OptionForest, way_to
 from weald.trees.text import question
 
 Levels = Sequence[Sequence[object] | None] | None
@@ -32,9 +33,11 @@ def _way(forest: Forest, tree: int, leaf: int) -> list[tuple[int, bool]]:
     """The nodes above a leaf, from the root on, and whether it lies to the left of each."""
     nodes = slice(int(forest.first_node[tree]), int(forest.first_node[tree + 1]))
     feature, right = forest.feature[nodes], forest.right[nodes]
+    target = int(np.flatnonzero((feature < 0) & (right == leaf))[0])
+    if isinstance(forest, OptionForest):
+        return way_to(forest, target)
     way: list[tuple[int, bool]] = []
     node = 0
-    target = int(np.flatnonzero((feature < 0) & (right == leaf))[0])
     while node != target:
         is_left = target < right[node]
         way.append((node, bool(is_left)))

@@ -233,6 +233,21 @@ def node_shares(tree: "Branch | OptionForest") -> Floats:
     return share
 
 
+def way_to(tree: "Branch | OptionForest", node: int) -> list[tuple[int, bool]]:
+    """The tests above a node, from the root on, and whether it lies to the left of each."""
+    above: dict[int, tuple[int, bool]] = {}
+    for i in range(node + 1):
+        if tree.feature[i] >= 0:
+            above[i + 1], above[int(tree.right[i])] = (i, True), (i, False)
+        if tree.next_option[i] and i in above:
+            above[int(tree.next_option[i])] = above[i]
+    way = []
+    while node in above:
+        way.append(above[node])
+        node = way[-1][0]
+    return way[::-1]
+
+
 def inserted_option(tree: OptionForest, node: int, option: Branch) -> OptionForest:
     """The tree with one more option behind those of a node."""
     heads = np.flatnonzero(heads_of(tree))
