@@ -73,7 +73,9 @@ def higgs(rows: int = 100_000, test_rows: int = 200_000) -> tables.Table:
 def covertype() -> tables.Table:
     whole = tables.load("covertype")
     n = 100_000
-    return tables.Table("covertype", whole.task, whole.X[:n], whole.y[:n], whole.X_test, whole.y_test)
+    return tables.Table(
+        "covertype", whole.task, whole.X[:n], whole.y[:n], whole.X_test, whole.y_test
+    )
 
 
 def california() -> tables.Table:

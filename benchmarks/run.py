@@ -32,14 +32,17 @@ def arguments() -> argparse.Namespace:
         "what",
         nargs="*",
         metavar="WHAT",
-        help=f"rows ({', '.join([*ROWS, *GROWTH, *forests.ROWS])}) or groups ({', '.join(KNOWN_GROUPS)})",
+        help=f"rows ({', '.join([*ROWS, *GROWTH, *forests.ROWS])}) or "
+        f"groups ({', '.join(KNOWN_GROUPS)})",
     )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--systems", nargs="+", choices=list(peers.SYSTEMS))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the raw figures here")
     given = parser.parse_args()
-    unknown = [name for name in given.what if name not in {*ROWS, *GROWTH, *forests.ROWS, *KNOWN_GROUPS}]
+    unknown = [
+        name for name in given.what if name not in {*ROWS, *GROWTH, *forests.ROWS, *KNOWN_GROUPS}
+    ]
     if unknown:
         parser.error(f"no row or group is called {', '.join(unknown)}; see --help")
     if given.threads < 1 or given.repeats < 1:
