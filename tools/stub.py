@@ -22,7 +22,7 @@ RETURNS = {
     ),
     "find_cuts": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.int64]]"),
     "grow": ("dict", "dict[str, NDArray[Any]]"),
-    "grow_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
+    "grow_forest": ("dict", "dict[str, NDArray[Any]]"),
     "grow_each": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "grow_rotation_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "loss_facts": ("dict", "dict[str, Any]"),

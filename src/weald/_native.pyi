@@ -86,6 +86,7 @@ class RankedTable:
         index: NDArray[numpy.int64],
         mass: NDArray[numpy.int64] | None,
         n_threads: int,
+        keeps_values: bool = False,
     ) -> None: ...
     @overload
     def __init__(
@@ -94,6 +95,7 @@ class RankedTable:
         index: NDArray[numpy.int64],
         mass: NDArray[numpy.int64] | None,
         n_threads: int,
+        keeps_values: bool = False,
     ) -> None: ...
     def n_ranks(self) -> list[int]: ...
 
@@ -137,7 +139,7 @@ def grow_forest(
     n_trees: int,
     oob_sums: NDArray[numpy.float64] | None,
     oob_counts: NDArray[numpy.int32] | None,
-) -> list[dict[str, NDArray[Any]]]: ...
+) -> dict[str, NDArray[Any]]: ...
 
 class RotationTable:
     @overload

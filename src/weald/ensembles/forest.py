@@ -24,14 +24,21 @@ from weald.parameters import (
     NoneOr,
     OneOf,
     OnlyNone,
-    OnlyZero,
     Real,
     Seed,
     Share,
     Whole,
 )
 from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
-from weald.trees import ForestBuilder, ForestLimits, ForestRows, OutOfBag, grow_members
+from weald.trees import (
+    Forest,
+    ForestLimits,
+    ForestRows,
+    OutOfBag,
+    decision_paths,
+    grow_members,
+    pruned_forest,
+)
 
 FOREST_LIMITS: Mapping[str, Limit] = {
     "n_estimators": Whole(1, 1_000_000),
@@ -52,11 +59,15 @@ FOREST_LIMITS: Mapping[str, Limit] = {
     "random_state": Seed(),
     "verbose": Whole(0),
     "warm_start": OneOf((True, False)),
-    "ccp_alpha": OnlyZero("the trees of a forest cannot be pruned yet"),
+    "ccp_alpha": Real(0.0),
     "max_samples": NoneOr(AnyOf((Whole(1), Share(0.0, open_below=True)))),
     "monotonic_cst": OnlyNone("constraints are not there yet"),
     "feature_sampling": OneOf(("node", "tree")),
 }
+
+
+# Other names that scikit-learn has for the same thing.
+_CRITERIA = {"log_loss": "entropy", "friedman_mse": "squared_error"}
 
 
 class ForestModel(TreeModel):
@@ -91,7 +102,8 @@ class ForestModel(TreeModel):
     warm_start : bool, default=False
         Keep the trees of the fit before and add those that `n_estimators` asks for beyond them.
     ccp_alpha : float, default=0.0
-        Only 0: the trees of a forest cannot be pruned yet.
+        Every tree is pruned: subtrees whose splits lower its impurity by at most this much for
+        each leaf they add are taken back.
     max_samples : int, float or None, default=None
         Rows a tree draws: a number, or a share of the weight of all rows; both may exceed the
         number of rows. None: as many rows as there are. Needs `bootstrap`.
@@ -114,6 +126,7 @@ class ForestModel(TreeModel):
     n_outputs_: int
     _seed: int
     _ledger: list[tuple[int, Bags | None]]  # from which tree on, which bags
+    _has_weight: NDArray[np.bool_]  # rows of the fit, where there are no bags
     _random_cuts: ClassVar[bool]
 
     def _store(self, **parameters: Any) -> None:
@@ -142,14 +155,15 @@ class ForestModel(TreeModel):
         place = np.full(len(has_weight), -1, dtype=np.intp)
         place[has_weight] = distinct.set_of
         bags = self._bags(rows, distinct, place, seed)
-        merged = _forest_rows(rows, distinct, bags, n_classes, class_weight, n_threads)
+        merged = _forest_rows(
+            rows, distinct, bags, n_classes, class_weight, self._random_cuts, n_threads
+        )
         oob = None
         if self.oob_score:
             oob = OutOfBag(np.zeros((len(distinct.index), max(1, n_classes))))
         n_drawn = n_counted(distinct) if bags is None else bags.n_draws
-        builder = ForestBuilder(np.zeros(max(1, n_classes)), self._plan.n_columns)
         began = time.perf_counter()
-        trees = grow_members(
+        forest = grow_members(
             merged,
             self._tree_limits(n_drawn, rows),
             range(n_before, self.n_estimators),
@@ -159,12 +173,17 @@ class ForestModel(TreeModel):
             batch=max(1, self.n_estimators // 10) if self.verbose else None,
             report=lambda n: self._report(n_before + n, time.perf_counter() - began),
         )
-        for tree in trees:
-            builder.add(tree, output=-1)
-        forest = builder.build(rows.target_exponent, rows.weight_exponent if bags is None else 0)
+        if self.ccp_alpha > 0.0:
+            unit = 2 * rows.target_exponent
+            forest = pruned_forest(forest, float(np.ldexp(float(self.ccp_alpha), -unit)))
+            if oob is not None and bags is not None:
+                _answer_left_out(forest, as_one_array(rows.table), distinct, bags, oob, n_threads)
+        forest = forest.scaled(rows.target_exponent, rows.weight_exponent if bags is None else 0)
         self.forest_ = self.forest_.joined(forest) if n_before else forest
         ledger = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
         self._seed, self._ledger, self.n_outputs_ = seed, ledger, 1
+        if bags is None:
+            self._has_weight = has_weight
         self.__dict__.pop("_views", None)
         return oob
 
@@ -236,7 +255,7 @@ class ForestModel(TreeModel):
         # Targets of extreme size are kept divided; so is what is asked of them.
         unit = 2 * rows.target_exponent
         return ForestLimits(
-            criterion="entropy" if self.criterion == "log_loss" else self.criterion,
+            criterion=_CRITERIA.get(self.criterion, self.criterion),
             max_features=self._n_columns_looked_at(),
             columns_of_tree=self.feature_sampling == "tree",
             random_cuts=self._random_cuts,
@@ -315,6 +334,40 @@ class ForestModel(TreeModel):
     def _view(self, number: int) -> Any:
         raise NotImplementedError
 
+    @property
+    def estimators_samples_(self) -> list[NDArray[np.intp]]:
+        """The rows each tree drew, by their numbers, as often as it drew them, in rising order.
+
+        Of rows that are equal the first stands for all. Without a bootstrap: every row of weight.
+        """
+        check_is_fitted(self)
+        return [self._samples_of(member) for member in range(self.forest_.n_trees)]
+
+    def _samples_of(self, member: int) -> NDArray[np.intp]:
+        bags = [bags for first, bags in self._ledger if first <= member][-1]
+        if bags is None:
+            return np.flatnonzero(self._has_weight)
+        places, first = np.unique(bags.place, return_index=True)
+        first = first[places >= 0]
+        return np.sort(np.repeat(first, bags.drawn(member)))
+
+    def decision_path(self, X: object) -> tuple[Any, NDArray[np.int64]]:
+        """Tell which nodes of which trees each row passes.
+
+        Parameters
+        ----------
+        X : array or frame, shape (rows, columns)
+            Rows as those of the fit.
+
+        Returns
+        -------
+        indicator : sparse matrix, shape (rows, nodes of all trees)
+            1 where a row passes a node.
+        n_nodes_ptr : array, shape (trees + 1,)
+            Where the columns of each tree begin.
+        """
+        return decision_paths(self.forest_, self.apply(X))
+
     def in_bag_counts(self, member: int) -> NDArray[np.int64]:
         """How often a tree saw each row of the fit; rows that are equal share their count.
 
@@ -335,6 +388,24 @@ class ForestModel(TreeModel):
         return {key: value for key, value in super().__getstate__().items() if key != "_views"}
 
 
+def _answer_left_out(
+    forest: Forest,
+    table: NDArray[Any],
+    distinct: DistinctRows,
+    bags: Bags,
+    oob: OutOfBag,
+    n_threads: int,
+) -> None:
+    """Sum up anew what pruned trees answer for the rows they did not draw."""
+    oob.sums[:], oob.counts[:] = 0.0, 0
+    for member in range(forest.n_trees):
+        out = np.flatnonzero(bags.drawn(member) == 0)
+        if len(out):
+            rows = np.ascontiguousarray(table[distinct.index[out]])
+            oob.sums[out] += forest.tree(member).predict(rows, n_threads=n_threads)
+            oob.counts[out] += 1
+
+
 def n_counted(distinct: DistinctRows) -> int:
     """How many copies of rows there are."""
     return len(distinct.index) if distinct.copies is None else int(distinct.copies.sum())
@@ -352,6 +423,7 @@ def _forest_rows(
     bags: Bags | None,
     n_classes: int,
     class_weight: Floats | None,
+    random_cuts: bool,
     n_threads: int,
 ) -> ForestRows:
     """The different rows, ranked; with bags the weights are in the draws."""
@@ -365,6 +437,7 @@ def _forest_rows(
         distinct.index,
         mass_of(distinct.copies, distinct.weight),
         n_threads,
+        keeps_values=random_cuts,
     )
     return ForestRows(
         ranks=ranks,
@@ -374,6 +447,7 @@ def _forest_rows(
         weight=weight,
         copies=distinct.copies if bags is None else None,
         bootstrap=None if bags is None else bags.bootstrap,
+        n_columns=rows.table.shape[1],
     )
 
 

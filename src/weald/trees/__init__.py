@@ -1,5 +1,6 @@
 """Trees: how they are grown, and the one model they become."""
 
+from weald.trees.cost_complexity import pruned_forest, pruning_alphas
 from weald.trees.forest import Forest, ForestBuilder, mean_shares, picked_sets
 from weald.trees.growing import GrownTree, TreeGrower, TreeLimits, check_search
 from weald.trees.rotations import (
@@ -10,6 +11,7 @@ from weald.trees.rotations import (
     grow_rotated_members,
 )
 from weald.trees.text import tree_text
+from weald.trees.view import TreeView, decision_paths, depths
 from weald.trees.woodland import ForestLimits, ForestRows, OutOfBag, grow_members
 
 __all__ = [
@@ -25,10 +27,15 @@ __all__ = [
     "Rotations",
     "TreeGrower",
     "TreeLimits",
+    "TreeView",
     "check_search",
+    "decision_paths",
+    "depths",
     "grow_members",
     "grow_rotated_members",
     "mean_shares",
     "picked_sets",
+    "pruned_forest",
+    "pruning_alphas",
     "tree_text",
 ]
