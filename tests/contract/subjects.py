@@ -146,7 +146,7 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     mine: dict[str, dict[str, Any]] = {}
     for name, wanted in VARIANTS.items():
         parameters = settings(estimator, **wanted)
-        if "growth" in wanted and not has(estimator, "growth"):
+        if any(p in wanted and not has(estimator, p) for p in ("growth", "n_subsets")):
             continue
         if "loss" in wanted and not is_admitted(estimator, parameters):
             continue
