@@ -101,9 +101,10 @@ struct RankedTable::Ranker {
   }
 };
 
-std::int64_t RankedTable::stride_of(std::int64_t n_columns) {
-  return n_columns >= tile ? n_columns : Codes::tile_width(n_columns, 0);
-}
+RankedTable::RankedTable(std::int64_t n_rows, std::int64_t n_columns)
+    : n_rows_(n_rows),
+      stride_(n_columns >= tile ? n_columns : Codes::tile_width(n_columns, 0)),
+      columns_(static_cast<std::size_t>(n_columns)) {}
 
 template <class RankColumn>
 void RankedTable::rank_columns(int n_threads, bool keeps_values, RankColumn&& rank_column) {
@@ -136,9 +137,7 @@ void RankedTable::rank_columns(int n_threads, bool keeps_values, RankColumn&& ra
 template <class T>
 RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
                          const std::int64_t* mass, int n_threads, bool keeps_values)
-    : n_rows_(n_rows),
-      stride_(stride_of(table.n_columns)),
-      columns_(static_cast<std::size_t>(table.n_columns)) {
+    : RankedTable(n_rows, table.n_columns) {
   if (keeps_values) {
     if constexpr (std::is_same_v<T, float>)
       copy_rows(table, index, floats_, n_threads);
@@ -171,9 +170,7 @@ void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index,
 
 RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
                          const std::function<void(int, double*)>& make, const std::int64_t* mass)
-    : n_rows_(n_rows),
-      stride_(stride_of(n_columns)),
-      columns_(static_cast<std::size_t>(n_columns)) {
+    : RankedTable(n_rows, n_columns) {
   Ranker<double> ranker;
   std::vector<double> values(static_cast<std::size_t>(n_rows));
   rank_columns(1, false, [&](std::int64_t column, int, Rank* ranks) {

@@ -78,10 +78,10 @@ class RankedTable {
   };
   template <class T>
   struct Ranker;
+  RankedTable(std::int64_t n_rows, std::int64_t n_columns);
   // rank_column(column, worker, ranks) writes the ranks of all rows.
   template <class RankColumn>
   void rank_columns(int n_threads, bool keeps_values, RankColumn&& rank_column);
-  static std::int64_t stride_of(std::int64_t n_columns);
   template <class T>
   void copy_rows(const Table<T>& table, const std::int64_t* index, LargeVector<T>& values,
                  int n_threads) const;

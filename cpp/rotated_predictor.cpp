@@ -11,6 +11,7 @@ namespace {
 
 constexpr int together = 8;                     // rows that walk side by side
 constexpr std::int64_t most_ready = 1 << 16;    // values of rows that are made ready at once
+constexpr std::int64_t rotated_rows = 128;      // rows that are rotated at once
 constexpr int few_columns = 40;                 // a walk asks for some dozen components
 constexpr std::int64_t worth_a_thread = 4'000;  // pairs of a row and a tree
 
@@ -24,6 +25,7 @@ RotatedPredictor::RotatedPredictor(const Forest& forest, const RotationColumns& 
       n_slots_(columns.n_columns() + 1),
       width_(1),
       rotates_first_(columns.n_columns() <= few_columns) {
+  nodes_.reserve(static_cast<std::size_t>(forest.n_nodes));
   for (std::int64_t t = 0; t < forest.n_trees; ++t)
     for (std::int64_t i = forest.first_node[t]; i < forest.first_node[t + 1]; ++i) {
       const bool is_leaf = forest.feature[i] < 0;
@@ -145,11 +147,11 @@ void RotatedPredictor::walk_tree(std::int64_t tree, const ReadyRows& rows, doubl
   };
   const Term* const terms = terms_.data() + tree * columns_.n_columns() * width_;
   const double* const values = rows.values;
-  const std::int64_t stride = rows.slot_stride, width = rows.row_stride;
+  const std::int64_t width = rows.row_stride;
   if (components) {
     rotate(tree, rows, components);
     const double* const all = components;
-    go([=](std::int32_t column, std::int64_t i) { return all[column * stride + i]; });
+    go([=](std::int32_t column, std::int64_t i) { return all[column * rotated_rows + i]; });
   } else if (width_ == 3) {
     go([=, this](std::int32_t column, std::int64_t i) {
       return component<3>(terms, column, values + i * width);
@@ -163,21 +165,21 @@ void RotatedPredictor::walk_tree(std::int64_t tree, const ReadyRows& rows, doubl
 
 template <class T, class Visit>
 void RotatedPredictor::walk_all(const Table<T>& table, int n_threads, Visit&& visit) const {
-  const std::int64_t n_rows = std::clamp<std::int64_t>(most_ready / n_slots_, together, 256);
+  const bool first = rotates_first_ && table.n_rows >= together;
+  const std::int64_t n_rows =
+      first ? rotated_rows : std::clamp<std::int64_t>(most_ready / n_slots_, together, 256);
   const bool pays = table.n_rows * forest_.n_trees >= worth_a_thread;
-  parallel_for((table.n_rows + n_rows - 1) / n_rows, pays ? n_threads : 1,
-               [&](std::int64_t task, int) {
-                 const std::int64_t begin = task * n_rows;
-                 const std::int64_t end = std::min(table.n_rows, begin + n_rows);
-                 const bool first = rotates_first_ && end - begin >= together;
-                 std::vector<double> values(static_cast<std::size_t>((end - begin) * n_slots_));
-                 std::vector<double> components(first ? values.size() : 0);
-                 const ReadyRows rows{begin, end, first ? 1 : n_slots_, first ? end - begin : 1,
-                                      values.data()};
-                 make_ready(table, rows, values.data());
-                 for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree)
-                   walk_tree(tree, rows, first ? components.data() : nullptr, visit);
-               });
+  parallel_for(
+      (table.n_rows + n_rows - 1) / n_rows, pays ? n_threads : 1, [&](std::int64_t task, int) {
+        const std::int64_t begin = task * n_rows, end = std::min(table.n_rows, begin + n_rows);
+        const std::int64_t n_ready = first ? n_rows : end - begin;
+        std::vector<double> values(static_cast<std::size_t>(n_ready * n_slots_));
+        std::vector<double> components(first ? values.size() : 0);
+        const ReadyRows rows{begin, end, first ? 1 : n_slots_, first ? n_ready : 1, values.data()};
+        make_ready(table, rows, values.data());
+        for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree)
+          walk_tree(tree, rows, first ? components.data() : nullptr, visit);
+      });
 }
 
 template <class T>

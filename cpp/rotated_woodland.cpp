@@ -110,8 +110,11 @@ RotatedTree RotatedWoodland::grow_one(Worker& worker, Target target, std::uint64
       n_rows, columns.n_columns(),
       [&](int column, double* values) { make_column(grown.rotation, places, column, values); },
       mass_);
-  Grower grower(ranks, forest_, criterion_, tree_);
-  grown.tree = grower.grow(target, worker.leaf_of_row.data());
+  std::int32_t* const leaf_of_row = worker.leaf_of_row.data();
+  grown.tree = ForestGrower::grows(tree_)
+                   ? ForestGrower(ranks, forest_, criterion_, tree_).grow(target, leaf_of_row)
+                   : Grower(ranks, forest_, criterion_, tree_).grow(target, leaf_of_row);
+  grown.tree.category_set.resize(grown.tree.feature.size(), -1);
   for (std::size_t kept = 0; kept < places.size(); ++kept)
     if (!places[kept].empty())
       name_levels(grown.tree, columns.n_rotated() + static_cast<int>(kept), places[kept]);

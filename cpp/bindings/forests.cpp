@@ -164,23 +164,6 @@ struct Joined {
   std::vector<std::int64_t> first_node{0}, first_leaf{0};
 };
 
-nb::dict arrays_of(weald::Tree& tree) {
-  const auto n_outputs = static_cast<std::size_t>(tree.n_outputs);
-  const std::size_t n_leaves = tree.value.size() / n_outputs;
-  nb::dict result;
-  result["feature"] = give(std::move(tree.feature));
-  result["threshold"] = give(std::move(tree.threshold));
-  result["right"] = give(std::move(tree.right));
-  result["missing_left"] = give(std::move(tree.missing_left));
-  result["category_set"] = give(std::move(tree.category_set));
-  result["first_word"] = give(std::move(tree.first_word));
-  result["words"] = give(std::move(tree.words));
-  result["weight"] = give(std::move(tree.weight));
-  result["gain"] = give(std::move(tree.gain));
-  result["value"] = give(std::move(tree.value), {n_leaves, n_outputs});
-  return result;
-}
-
 // What the members of a forest learn from, but for the copies of rows.
 weald::Target checked_target(const ForestParams& params, std::int64_t n_rows,
                              const std::optional<Vector<double>>& weight,
@@ -287,6 +270,23 @@ class RotationTable {
 
   std::shared_ptr<const weald::RotationTable> ready;
 };
+
+nb::dict arrays_of(weald::Tree& tree) {
+  const auto n_outputs = static_cast<std::size_t>(tree.n_outputs);
+  const std::size_t n_leaves = tree.value.size() / n_outputs;
+  nb::dict result;
+  result["feature"] = give(std::move(tree.feature));
+  result["threshold"] = give(std::move(tree.threshold));
+  result["right"] = give(std::move(tree.right));
+  result["missing_left"] = give(std::move(tree.missing_left));
+  result["category_set"] = give(std::move(tree.category_set));
+  result["first_word"] = give(std::move(tree.first_word));
+  result["words"] = give(std::move(tree.words));
+  result["weight"] = give(std::move(tree.weight));
+  result["gain"] = give(std::move(tree.gain));
+  result["value"] = give(std::move(tree.value), {n_leaves, n_outputs});
+  return result;
+}
 
 // Grows members first .. first + n_trees - 1 of a rotation forest. `mass` counts the rows, as
 // copies or, without `counts_copies`, as shares of what is drawn; with `bootstrap` the members' own

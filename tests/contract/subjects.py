@@ -162,6 +162,10 @@ def admits(estimator: type, parameter: str, value: Any) -> bool:
     return has(estimator, parameter) and estimator._limits[parameter].admits(value)
 
 
+# A variant with one of these is for those who have it.
+OWN_PARAMETERS = ("growth", "bootstrap_features", "n_bags", "n_subsets")
+
+
 def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     """The variants that change a parameter of the estimator, each only once."""
     mine: dict[str, dict[str, Any]] = {}
@@ -171,7 +175,7 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
             continue
         if not estimator._limits.get("class_weight", ANY).admits(parameters.get("class_weight")):
             continue
-        needed = [name for name in ("growth", "bootstrap_features", "n_bags") if name in wanted]
+        needed = [name for name in OWN_PARAMETERS if name in wanted]
         if not all(has(estimator, name) for name in needed):
             continue
         if "weights" in parameters and not estimator._limits["weights"].admits(wanted["weights"]):

@@ -261,7 +261,7 @@ def test_what_cannot_go_together_is_refused() -> None:
     for settings, match in [
         ({"bootstrap": False, "oob_score": True}, "bootstrap=True"),
         ({"bootstrap": False, "max_samples": 10}, "max_samples"),
-        ({"ccp_alpha": 0.1}, "cannot be pruned yet"),
+        ({"ccp_alpha": -0.1}, "ccp_alpha"),
         ({"monotonic_cst": [1] * 6}, "not there yet"),
     ]:
         with pytest.raises(ValueError, match=match):
@@ -309,3 +309,50 @@ def test_progress_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     X, y = two_classes(50)
     RandomForestClassifier(20, verbose=1, random_state=0).fit(X, y)
     assert "20 of 20 trees" in capsys.readouterr().out
+
+
+# ---- what scripts for scikit-learn ask for ----
+
+
+def test_rows_of_a_tree_and_nodes_of_a_row() -> None:
+    X, y = two_classes(100)
+    model = RandomForestClassifier(4, random_state=0).fit(X, y)
+    for number, rows in enumerate(model.estimators_samples_):
+        assert np.array_equal(np.bincount(rows, minlength=100), model.in_bag_counts(number))
+    passed, begins = model.decision_path(X)
+    assert passed.shape == (100, begins[-1])
+    for number, tree in enumerate(model.estimators_):
+        view = tree.tree_
+        walked = np.zeros((100, view.node_count))
+        for row in range(100):
+            node = 0
+            while True:
+                walked[row, node] = 1
+                if view.children_left[node] < 0:
+                    break
+                is_left = X[row, view.feature[node]] <= view.threshold[node]
+                node = (view.children_left if is_left else view.children_right)[node]
+        assert np.array_equal(passed[:, begins[number] : begins[number + 1]].toarray(), walked)
+        assert np.array_equal(tree.decision_path(X).toarray(), walked)
+
+
+@pytest.mark.parametrize("alpha", [0.0011, 0.0051, 0.0203, 10.0])
+def test_pruning_is_that_of_scikit_learn(alpha: float) -> None:
+    from sklearn.tree import DecisionTreeClassifier as Theirs
+
+    X, y = two_classes()
+    ours = RandomForestClassifier(1, max_features=None, bootstrap=False, ccp_alpha=alpha).fit(X, y)
+    theirs = Theirs(ccp_alpha=alpha, random_state=0).fit(X, y)
+    assert len(ours.forest_.value) == theirs.tree_.n_leaves
+    assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X))
+
+
+def test_out_of_bag_answers_of_pruned_trees() -> None:
+    X, y = two_classes(120)
+    model = RandomForestClassifier(30, oob_score=True, ccp_alpha=0.01, random_state=1).fit(X, y)
+    sums, counts = np.zeros((120, 2)), np.zeros(120)
+    for number, tree in enumerate(model.estimators_):
+        out = model.in_bag_counts(number) == 0
+        sums[out] += tree.predict_proba(X[out])
+        counts[out] += 1
+    assert model.oob_decision_function_ == pytest.approx(sums / counts[:, np.newaxis])

@@ -13,6 +13,7 @@ from weald import (
 )
 from weald.aggregation import disagreement
 from weald.datasets import load_optdigits
+from weald.trees import ForestLimits
 
 EVERY_KIND = [RotationForestClassifier, RotationForestRegressor]
 every_kind = pytest.mark.parametrize("kind", EVERY_KIND)
@@ -441,7 +442,7 @@ def test_damaged_arrays_are_refused() -> None:
 
 @every_kind
 def test_the_ledger_asks_trees_about_rotated_rows(kind: type) -> None:
-    model, X, y = fitted(kind, n_trees=12, bootstrap=True, oob_score=True)
+    model, X, _ = fitted(kind, n_trees=12, bootstrap=True, oob_score=True)
     said = np.concatenate(list(model._member_answers(X)), axis=1)
     assert said.mean(axis=0) == pytest.approx(model._combined_answers(X))
     out = model.oob_.in_bag.toarray() == 0
@@ -467,3 +468,53 @@ def test_pruned_trees_answer_themselves(kind: type) -> None:
 def test_enough_trees_are_a_number(kind: type) -> None:
     with pytest.raises(ValueError, match="n_estimators"):
         fitted(kind, n_trees="auto", bootstrap=True)
+
+
+def test_wrong_arguments_are_refused_at_the_border() -> None:
+    X, y = table(20)
+    index, levels = np.arange(20), np.zeros(8, dtype=np.int64)
+    right: dict = {"table": X, "index": index, "mass": None, "n_levels": levels}
+    right |= {"scale": "none", "n_threads": 1}
+    for wrong, words in [
+        ({"index": np.arange(1, 21)}, "index must name rows"),
+        ({"mass": np.ones(3, dtype=np.int64)}, "one entry per row"),
+        ({"n_levels": levels[1:]}, "one entry per column"),
+        ({"n_levels": levels - 1}, "at most 65535 levels"),
+        ({"scale": "size"}, "unknown scale"),
+        ({"n_threads": 0}, "n_threads"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            _native.RotationTable(**{**right, **wrong})
+    ready = _native.RotationTable(X, index, None, levels, "none", 1)
+    right = {
+        "table": ready,
+        "params": ForestLimits(criterion="gini", max_features=1).native(0, 1),
+        "bootstrap": None,
+        "first_of_block": np.array([0, 3, 6, 8]),
+        "sample_fraction": 0.75,
+        "replace": True,
+        "weight": None,
+        "values": None,
+        "classes": y.astype(np.int32),
+        "n_classes": 3,
+        "mass": None,
+        "counts_copies": True,
+        "first": 0,
+        "n_trees": 1,
+        "oob_sums": None,
+        "oob_counts": None,
+    }
+    assert len(_native.grow_rotation_forest(**right)) == 1
+    for wrong, words in [
+        ({"first_of_block": np.array([0, 3])}, "blocks must begin at 0 and end"),
+        ({"first_of_block": np.array([0, 3, 3, 8])}, "no block may be empty"),
+        ({"sample_fraction": 0.0}, "sample_fraction"),
+        ({"sample_fraction": np.nan}, "sample_fraction"),
+        ({"classes": y.astype(np.int32) + 1}, "classes must be in"),
+        ({"classes": None}, "either values or classes"),
+        ({"n_trees": 0}, "n_trees"),
+        ({"mass": np.zeros(20, dtype=np.int64)}, "no row has any copies"),
+        ({"oob_sums": np.zeros((20, 3))}, "belong together"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            _native.grow_rotation_forest(**{**right, **wrong})

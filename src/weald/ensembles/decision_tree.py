@@ -19,7 +19,16 @@ from weald.data import (
 )
 from weald.ensembles.base import Floats, TreeModel
 from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Whole
-from weald.trees import ForestBuilder, GrownTree, TreeGrower, TreeLimits, check_search
+from weald.trees import (
+    ForestBuilder,
+    GrownTree,
+    TreeGrower,
+    TreeLimits,
+    TreeView,
+    check_search,
+    decision_paths,
+    depths,
+)
 
 _LIMITS: Mapping[str, Limit] = {
     "max_depth": NoneOr(Whole(1)),
@@ -114,13 +123,20 @@ class DecisionTree(TreeModel):
         forest.add(tree, output=-1)
         self.forest_ = forest.build(rows.target_exponent, rows.weight_exponent)
 
+    @property
+    def tree_(self) -> TreeView:
+        """The tree under the names of scikit-learn's arrays; read-only."""
+        check_is_fitted(self)
+        return TreeView(self.forest_)
+
+    def decision_path(self, X: object) -> Any:
+        """Tell which nodes each row passes: a sparse matrix of the shape (rows, nodes)."""
+        return decision_paths(self.forest_, self.apply(X))[0]
+
     def get_depth(self) -> int:
         """Most questions between the root and a leaf."""
         check_is_fitted(self)
-        forest, depth = self.forest_, np.zeros(len(self.forest_.feature), dtype=np.int64)
-        for node in np.flatnonzero(forest.feature >= 0):
-            depth[node + 1] = depth[forest.right[node]] = depth[node] + 1
-        return int(depth.max())
+        return int(depths(self.forest_).max())
 
     def get_n_leaves(self) -> int:
         """Number of leaves."""

@@ -27,14 +27,21 @@ from weald.parameters import (
     NoneOr,
     OneOf,
     OnlyNone,
-    OnlyZero,
     Real,
     Seed,
     Share,
     Whole,
 )
 from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
-from weald.trees import ForestLimits, ForestRows, OutOfBag, grow_members
+from weald.trees import (
+    Forest,
+    ForestLimits,
+    ForestRows,
+    OutOfBag,
+    decision_paths,
+    grow_members,
+    pruned_forest,
+)
 
 FOREST_LIMITS: Mapping[str, Limit] = {
     "n_estimators": AnyOf((Whole(1, 1_000_000), OneOf(("auto",)))),
@@ -51,11 +58,15 @@ FOREST_LIMITS: Mapping[str, Limit] = {
     "random_state": Seed(),
     "verbose": Whole(0),
     "warm_start": OneOf((True, False)),
-    "ccp_alpha": OnlyZero("the trees of a forest cannot be pruned yet"),
+    "ccp_alpha": Real(0.0),
     "max_samples": NoneOr(AnyOf((Whole(1), Share(0.0, open_below=True)))),
     "monotonic_cst": OnlyNone("constraints are not there yet"),
     "feature_sampling": OneOf(("node", "tree")),
 }
+
+
+# Other names that scikit-learn has for the same thing.
+_CRITERIA = {"log_loss": "entropy", "friedman_mse": "squared_error"}
 
 
 class ForestModel(BaggedForest, TreeModel):
@@ -92,7 +103,8 @@ class ForestModel(BaggedForest, TreeModel):
     warm_start : bool, default=False
         Keep the trees of the fit before and add those that `n_estimators` asks for beyond them.
     ccp_alpha : float, default=0.0
-        Only 0: the trees of a forest cannot be pruned yet.
+        Every tree is pruned: subtrees whose splits lower its impurity by at most this much for
+        each leaf they add are taken back.
     max_samples : int, float or None, default=None
         Rows a tree draws: a number, or a share of the weight of all rows; both may exceed the
         number of rows. None: as many rows as there are. Needs `bootstrap`.
@@ -115,6 +127,7 @@ class ForestModel(BaggedForest, TreeModel):
     n_outputs_: int
     _seed: int
     _ledger: list[tuple[int, Bags | None]]  # from which tree on, which bags
+    _has_weight: NDArray[np.bool_]  # rows of the fit, where there are no bags
     _random_cuts: ClassVar[bool]
 
     def _store(self, **parameters: Any) -> None:
@@ -168,10 +181,17 @@ class ForestModel(BaggedForest, TreeModel):
                 batch=max(1, self.n_estimators // 10) if self.verbose else None,
                 report=lambda n: self._report(n_before + n, time.perf_counter() - began),
             )
+        if self.ccp_alpha > 0.0:
+            unit = 2 * rows.target_exponent
+            forest = pruned_forest(forest, float(np.ldexp(float(self.ccp_alpha), -unit)))
+            if oob is not None and bags is not None:
+                _answer_left_out(forest, as_one_array(rows.table), distinct, bags, oob, n_threads)
         forest = forest.scaled(rows.target_exponent, rows.weight_exponent if bags is None else 0)
         self.forest_ = self.forest_.joined(forest) if n_before else forest
         ledger = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
         self._seed, self._ledger, self.n_outputs_ = seed, ledger, 1
+        if bags is None:
+            self._has_weight = has_weight
         self.__dict__.pop("_views", None)
         self._record = None
         if self.oob_score and bags is not None:
@@ -254,7 +274,7 @@ class ForestModel(BaggedForest, TreeModel):
         # Targets of extreme size are kept divided; so is what is asked of them.
         unit = 2 * rows.target_exponent
         return ForestLimits(
-            criterion="entropy" if self.criterion == "log_loss" else self.criterion,
+            criterion=_CRITERIA.get(self.criterion, self.criterion),
             max_features=self._n_columns_looked_at(),
             columns_of_tree=self.feature_sampling == "tree",
             random_cuts=self._random_cuts,
@@ -326,6 +346,40 @@ class ForestModel(BaggedForest, TreeModel):
     def _view(self, number: int) -> Any:
         raise NotImplementedError
 
+    @property
+    def estimators_samples_(self) -> list[NDArray[np.intp]]:
+        """The rows each tree drew, by their numbers, as often as it drew them, in rising order.
+
+        Of rows that are equal the first stands for all. Without a bootstrap: every row of weight.
+        """
+        check_is_fitted(self)
+        return [self._samples_of(member) for member in range(self.forest_.n_trees)]
+
+    def _samples_of(self, member: int) -> NDArray[np.intp]:
+        bags = [bags for first, bags in self._ledger if first <= member][-1]
+        if bags is None:
+            return np.flatnonzero(self._has_weight)
+        places, first = np.unique(bags.place, return_index=True)
+        first = first[places >= 0]
+        return np.sort(np.repeat(first, bags.drawn(member)))
+
+    def decision_path(self, X: object) -> tuple[Any, NDArray[np.int64]]:
+        """Tell which nodes of which trees each row passes.
+
+        Parameters
+        ----------
+        X : array or frame, shape (rows, columns)
+            Rows as those of the fit.
+
+        Returns
+        -------
+        indicator : sparse matrix, shape (rows, nodes of all trees)
+            1 where a row passes a node.
+        n_nodes_ptr : array, shape (trees + 1,)
+            Where the columns of each tree begin.
+        """
+        return decision_paths(self.forest_, self.apply(X))
+
     def in_bag_counts(self, member: int) -> NDArray[np.int64]:
         """How often a tree saw each row of the fit; rows that are equal share their count.
 
@@ -344,6 +398,24 @@ class ForestModel(BaggedForest, TreeModel):
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_views"}
+
+
+def _answer_left_out(
+    forest: Forest,
+    table: NDArray[Any],
+    distinct: DistinctRows,
+    bags: Bags,
+    oob: OutOfBag,
+    n_threads: int,
+) -> None:
+    """Sum up anew what pruned trees answer for the rows they did not draw."""
+    oob.sums[:], oob.counts[:] = 0.0, 0
+    for member in range(forest.n_trees):
+        out = np.flatnonzero(bags.drawn(member) == 0)
+        if len(out):
+            rows = np.ascontiguousarray(table[distinct.index[out]])
+            oob.sums[out] += forest.tree(member).predict(rows, n_threads=n_threads)
+            oob.counts[out] += 1
 
 
 def n_counted(distinct: DistinctRows) -> int:

@@ -152,8 +152,8 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
 
     Parameters
     ----------
-    criterion : {"squared_error"}, default="squared_error"
-        How a split is judged.
+    criterion : {"squared_error", "friedman_mse"}, default="squared_error"
+        How a split is judged; both names mean the same splits.
     max_features : int, float, {"sqrt", "log2", "third"} or None, default="third"
         Columns a node looks at: a number, a share, the square root, binary logarithm or third of
         all, or all. More are drawn as long as none can be split.
@@ -166,7 +166,7 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
-        "criterion": OneOf(("squared_error",)),
+        "criterion": OneOf(("squared_error", "friedman_mse")),
         **FOREST_LIMITS,
     }
 

@@ -169,6 +169,8 @@ class RotationModel(ForestModel):
         self.forest_ = replace(forest, saw_missing=np.concatenate(news).astype(np.uint8))
         self.rotations_, self._rotated = rotations, RotatedForest(self.forest_, rotations)
         self._seed, self._ledger, self.n_outputs_ = seed, [(0, bags)], 1
+        if bags is None:
+            self._has_weight = has_weight
         self.__dict__.pop("_views", None)
         self._record = None
         if self.oob_score and bags is not None:

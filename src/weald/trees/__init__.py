@@ -1,6 +1,7 @@
 """Trees: how they are grown, and the one model they become."""
 
 from weald.trees.conditions import conditions_of_leaf
+from weald.trees.cost_complexity import pruned_forest, pruning_alphas
 from weald.trees.forest import Forest, ForestBuilder, mean_shares, picked_sets
 from weald.trees.growing import GrownTree, TreeGrower, TreeLimits, check_search
 from weald.trees.option_forest import (
@@ -21,6 +22,7 @@ from weald.trees.rotations import (
     grow_rotated_members,
 )
 from weald.trees.text import tree_text
+from weald.trees.view import TreeView, decision_paths, depths
 from weald.trees.woodland import ForestLimits, ForestRows, OutOfBag, grow_members
 
 __all__ = [
@@ -41,8 +43,11 @@ __all__ = [
     "Rotations",
     "TreeGrower",
     "TreeLimits",
+    "TreeView",
     "check_search",
     "conditions_of_leaf",
+    "decision_paths",
+    "depths",
     "grow_members",
     "grow_rotated_members",
     "heads_of",
@@ -51,6 +56,8 @@ __all__ = [
     "option_tree_text",
     "options_at",
     "picked_sets",
+    "pruned_forest",
+    "pruning_alphas",
     "tree_text",
     "way_to",
 ]

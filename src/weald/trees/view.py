@@ -1,0 +1,162 @@
+"""One tree under scikit-learn's names: a read-only view, and the nodes that rows pass."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.trees.forest import Forest
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeView:
+    """The arrays of scikit-learn's ``tree_``, made of one tree of a `Forest` when asked for.
+
+    Nodes are numbered as there: a node, then what lies left of it, then what lies right. `value`
+    holds shares of classes or means, `n_node_samples` and `weighted_n_node_samples` are both the
+    weight of the rows drawn. There is no `impurity`: forests keep what splits gained (`gain`).
+
+    Examples
+    --------
+    >>> from weald import DecisionTreeRegressor
+    >>> tree = DecisionTreeRegressor().fit([[1.0], [2.0]], [10.0, 20.0]).tree_
+    >>> tree.children_left.tolist(), tree.feature.tolist(), tree.value[:, 0, 0].tolist()
+    ([1, -1, -1], [0, -2, -2], [15.0, 10.0, 20.0])
+    """
+
+    forest: Forest
+    number: int = 0
+
+    @cached_property
+    def _tree(self) -> Forest:
+        return self.forest.tree(self.number) if self.forest.n_trees > 1 else self.forest
+
+    @property
+    def _is_leaf(self) -> NDArray[np.bool_]:
+        return self._tree.feature < 0
+
+    @property
+    def node_count(self) -> int:
+        return len(self._tree.feature)
+
+    @property
+    def n_leaves(self) -> int:
+        return len(self._tree.value)
+
+    @property
+    def n_features(self) -> int:
+        return self._tree.n_columns
+
+    @property
+    def n_outputs(self) -> int:
+        return 1
+
+    @property
+    def max_depth(self) -> int:
+        return int(depths(self._tree).max())
+
+    @property
+    def children_left(self) -> Ints:
+        return _closed(np.where(self._is_leaf, -1, np.arange(self.node_count) + 1))
+
+    @property
+    def children_right(self) -> Ints:
+        return _closed(np.where(self._is_leaf, -1, self._tree.right).astype(np.int64))
+
+    @property
+    def feature(self) -> Ints:
+        return _closed(np.where(self._is_leaf, -2, self._tree.feature).astype(np.int64))
+
+    @property
+    def threshold(self) -> Floats:
+        return _closed(np.where(self._is_leaf, -2.0, self._tree.threshold))
+
+    @property
+    def missing_go_to_left(self) -> NDArray[np.uint8]:
+        return self._tree.missing_left
+
+    @property
+    def weighted_n_node_samples(self) -> Floats:
+        return self._tree.weight
+
+    @property
+    def n_node_samples(self) -> Ints:
+        return _closed(np.rint(self._tree.weight).astype(np.int64))
+
+    @property
+    def gain(self) -> Floats:
+        return self._tree.gain
+
+    @cached_property
+    def value(self) -> NDArray[Any]:
+        """Answers of all nodes: those of inner ones are the means of their children."""
+        tree = self._tree
+        values = np.zeros((self.node_count, 1, tree.value.shape[1]))
+        for node in range(self.node_count - 1, -1, -1):
+            right = tree.right[node]
+            if tree.feature[node] < 0:
+                values[node, 0] = tree.value[right]
+                continue
+            left_weight, right_weight = tree.weight[node + 1], tree.weight[right]
+            total = left_weight + right_weight
+            values[node] = (values[node + 1] * left_weight + values[right] * right_weight) / total
+        return _closed(values)
+
+
+def _closed(array: NDArray[Any]) -> NDArray[Any]:
+    array.setflags(write=False)
+    return array
+
+
+def depths(tree: Forest) -> Ints:
+    """How many questions lead to each node of a tree."""
+    depth = np.zeros(len(tree.feature), dtype=np.int64)
+    for node in np.flatnonzero(tree.feature >= 0):
+        depth[node + 1] = depth[tree.right[node]] = depth[node] + 1
+    return depth
+
+
+def decision_paths(forest: Forest, leaves: NDArray[np.int32]) -> tuple[Any, Ints]:
+    """Which nodes rows pass, as a sparse table of ones, and where each tree's columns begin.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+    leaves : int32 [rows, trees]
+        The leaf of every row in each tree, as `Forest.apply` tells it.
+    """
+    from scipy.sparse import csr_matrix
+
+    parts, n_rows = [], len(leaves)
+    for number in range(forest.n_trees):
+        tree = forest.tree(number)
+        n_nodes = len(tree.feature)
+        inner = np.flatnonzero(tree.feature >= 0)
+        parent = np.full(n_nodes, -1, dtype=np.int64)
+        parent[inner + 1] = parent[tree.right[inner]] = inner
+        # A leaf's nodes, once for each leaf; then one look-up a row.
+        node = np.flatnonzero(tree.feature < 0)
+        leaf, rows, nodes = np.arange(len(node)), [], []
+        while len(node):
+            rows.append(leaf)
+            nodes.append(node)
+            node = parent[node]
+            leaf, node = leaf[node >= 0], node[node >= 0]
+        passed = np.concatenate(nodes)
+        of_leaf = csr_matrix(
+            (np.ones(len(passed), dtype=np.int64), (np.concatenate(rows), passed)),
+            shape=(len(tree.value), n_nodes),
+        )
+        parts.append(of_leaf[leaves[:, number]])
+    from scipy.sparse import hstack
+
+    whole = parts[0] if len(parts) == 1 else hstack(parts, format="csr")
+    whole.sort_indices()
+    assert whole.shape[0] == n_rows
+    return whole, forest.first_node
