@@ -143,6 +143,8 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
             continue
         if "loss" in wanted and not is_admitted(estimator, parameters):
             continue
+        if name == "balanced" and not has(estimator, "bootstrap"):
+            continue
         if parameters not in mine.values():
             mine[name] = parameters
     return mine

@@ -1,6 +1,5 @@
 """What random forests and extremely randomised trees share: drawing, growing, answering."""
 
-import math
 import time
 import warnings
 from collections.abc import Mapping
@@ -11,10 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _native
 from weald.data import Rows, as_one_array, mass_of, numbers_only
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.forest_predictor import mean_answer, mean_predictor_of
+from weald.ensembles.forest_rows import (
+    CRITERIA,
+    count_of,
+    forest_rows,
+    n_columns_looked_at,
+    n_counted,
+)
 from weald.ensembles.predictor import Predictor
 from weald.parameters import (
     AnyOf,
@@ -33,7 +38,6 @@ from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
 from weald.trees import (
     Forest,
     ForestLimits,
-    ForestRows,
     OutOfBag,
     decision_paths,
     grow_members,
@@ -64,10 +68,6 @@ FOREST_LIMITS: Mapping[str, Limit] = {
     "monotonic_cst": OnlyNone("constraints are not there yet"),
     "feature_sampling": OneOf(("node", "tree")),
 }
-
-
-# Other names that scikit-learn has for the same thing.
-_CRITERIA = {"log_loss": "entropy", "friedman_mse": "squared_error"}
 
 
 class ForestModel(TreeModel):
@@ -155,13 +155,13 @@ class ForestModel(TreeModel):
         place = np.full(len(has_weight), -1, dtype=np.intp)
         place[has_weight] = distinct.set_of
         bags = self._bags(rows, distinct, place, seed)
-        merged = _forest_rows(
+        merged = forest_rows(
             rows, distinct, bags, n_classes, class_weight, self._random_cuts, n_threads
         )
         oob = None
         if self.oob_score:
             oob = OutOfBag(np.zeros((len(distinct.index), max(1, n_classes))))
-        n_drawn = _n_counted(distinct) if bags is None else bags.n_draws
+        n_drawn = n_counted(distinct) if bags is None else bags.n_draws
         began = time.perf_counter()
         forest = grow_members(
             merged,
@@ -238,7 +238,7 @@ class ForestModel(TreeModel):
                 )
             return None
         # Whole-number weights are repetitions; with others as many draws as there are rows.
-        n_rows = rows.n if distinct.weight is not None else _n_counted(distinct)
+        n_rows = rows.n if distinct.weight is not None else n_counted(distinct)
         n_draws, wanted = n_rows, self.max_samples
         if wanted is not None:
             is_count = isinstance(wanted, (int, np.integer))
@@ -255,7 +255,7 @@ class ForestModel(TreeModel):
         # Targets of extreme size are kept divided; so is what is asked of them.
         unit = 2 * rows.target_exponent
         return ForestLimits(
-            criterion=_CRITERIA.get(self.criterion, self.criterion),
+            criterion=CRITERIA.get(self.criterion, self.criterion),
             max_features=self._n_columns_looked_at(),
             columns_of_tree=self.feature_sampling == "tree",
             random_cuts=self._random_cuts,
@@ -263,8 +263,8 @@ class ForestModel(TreeModel):
             min_weight_share=float(self.min_weight_fraction_leaf),
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
-            min_samples_split=max(2, _count_of(self.min_samples_split, n_drawn)),
-            min_samples_leaf=max(1, _count_of(self.min_samples_leaf, n_drawn)),
+            min_samples_split=max(2, count_of(self.min_samples_split, n_drawn)),
+            min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_drawn)),
             **self._votes(),
         )
 
@@ -272,14 +272,7 @@ class ForestModel(TreeModel):
         return {}
 
     def _n_columns_looked_at(self) -> int:
-        n, wanted = self._plan.n_columns, self.max_features
-        if wanted is None:
-            return n
-        if isinstance(wanted, str):
-            shares = {"sqrt": math.isqrt(n), "log2": n.bit_length() - 1, "third": n // 3}
-            return max(1, shares[wanted])
-        is_count = isinstance(wanted, (int, np.integer))
-        return min(n, int(wanted) if is_count else max(1, int(wanted * n)))
+        return n_columns_looked_at(self.max_features, self._plan.n_columns)
 
     def _report(self, n_trees: int, seconds: float) -> None:
         if self.verbose:
@@ -404,55 +397,3 @@ def _answer_left_out(
             rows = np.ascontiguousarray(table[distinct.index[out]])
             oob.sums[out] += forest.tree(member).predict(rows, n_threads=n_threads)
             oob.counts[out] += 1
-
-
-def _n_counted(distinct: DistinctRows) -> int:
-    return len(distinct.index) if distinct.copies is None else int(distinct.copies.sum())
-
-
-def _count_of(limit: float, n_rows: int) -> int:
-    """A count as it is, a share of the rows rounded up."""
-    is_count = isinstance(limit, (int, np.integer))
-    return int(limit) if is_count else math.ceil(float(limit) * n_rows)
-
-
-def _forest_rows(
-    rows: Rows,
-    distinct: DistinctRows,
-    bags: Bags | None,
-    n_classes: int,
-    class_weight: Floats | None,
-    random_cuts: bool,
-    n_threads: int,
-) -> ForestRows:
-    """The different rows, ranked; with bags the weights are in the draws."""
-    target = np.ascontiguousarray(rows.target[distinct.index])
-    weight = distinct.weight if bags is None else None
-    if class_weight is not None:
-        of_row = class_weight[target.astype(np.intp)]
-        weight = of_row if weight is None else weight * of_row
-    ranks = _native.RankedTable(
-        as_one_array(rows.table),
-        distinct.index,
-        mass_of(distinct.copies, distinct.weight),
-        n_threads,
-        keeps_values=random_cuts,
-    )
-    return ForestRows(
-        ranks=ranks,
-        values=None if n_classes else target,
-        classes=target.astype(np.int32) if n_classes else None,
-        n_classes=n_classes,
-        weight=weight,
-        copies=distinct.copies if bags is None else None,
-        bootstrap=None if bags is None else bags.bootstrap,
-        n_columns=rows.table.shape[1],
-    )
-
-
-def without_classes(rows: Rows, weight: Floats) -> Rows:
-    """Rows without those of classes that weigh nothing."""
-    kept = weight[rows.target.astype(np.intp)] > 0
-    if not kept.any():
-        raise ValueError("class_weight gives every class of the rows the weight 0.")
-    return rows if kept.all() else rows.take(np.flatnonzero(kept))
