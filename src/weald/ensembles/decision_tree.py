@@ -129,6 +129,13 @@ class DecisionTree(TreeModel):
         "symmetric" growth, and at most 255 `max_bins`.
     n_jobs : int or None, default=None
         Threads; None means all usable cores. The tree is the same for any number.
+
+    Attributes
+    ----------
+    max_features_ : int
+        Columns a node looks at.
+    n_outputs_ : int
+        Always 1.
     """
 
     def __init__(
@@ -304,6 +311,8 @@ class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
     ----------
     classes_ : array
         The class labels, sorted.
+    n_classes_ : int
+        How many there are.
 
     Examples
     --------
