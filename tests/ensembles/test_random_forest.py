@@ -347,3 +347,12 @@ def test_out_of_bag_answers_of_pruned_trees() -> None:
         sums[out] += tree.predict_proba(X[out])
         counts[out] += 1
     assert model.oob_decision_function_ == pytest.approx(sums / counts[:, np.newaxis])
+
+
+def test_pruned_trees_vote_by_the_rows_of_their_leaves() -> None:
+    X, y = two_classes()
+    settings = {"ccp_alpha": 0.01, "random_state": 0}
+    soft = RandomForestClassifier(7, **settings).fit(X, y)
+    hard = RandomForestClassifier(7, voting="hard", **settings).fit(X, y)
+    votes = np.mean([tree.predict(X) == 1 for tree in soft.estimators_], axis=0)
+    assert hard.predict_proba(X)[:, 1] == pytest.approx(votes)

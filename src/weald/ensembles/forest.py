@@ -175,7 +175,7 @@ class ForestModel(TreeModel):
         )
         if self.ccp_alpha > 0.0:
             unit = 2 * rows.target_exponent
-            forest = pruned_forest(forest, float(np.ldexp(float(self.ccp_alpha), -unit)))
+            forest = self._pruned(forest, float(np.ldexp(float(self.ccp_alpha), -unit)))
             if oob is not None and bags is not None:
                 _answer_left_out(forest, as_one_array(rows.table), distinct, bags, oob, n_threads)
         forest = forest.scaled(rows.target_exponent, rows.weight_exponent if bags is None else 0)
@@ -267,6 +267,9 @@ class ForestModel(TreeModel):
             min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_drawn)),
             **self._votes(),
         )
+
+    def _pruned(self, forest: Forest, alpha: float) -> Forest:
+        return pruned_forest(forest, alpha)
 
     def _votes(self) -> dict[str, bool]:
         return {}
