@@ -97,3 +97,73 @@ def test_leaves_are_counted_from_left_to_right() -> None:
     X = np.arange(10.0)[:, np.newaxis]
     tree = DecisionTreeRegressor().fit(X, np.arange(10.0))
     assert tree.apply(X)[:, 0].tolist() == list(range(10))
+
+
+# ---- scikit-learn's other parameters ----
+
+
+def task() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    return X, X[:, 0] + np.abs(X[:, 1]) + 0.3 * rng.normal(size=200)
+
+
+@pytest.mark.parametrize("alpha", [0.02, 0.1, 100.0])
+def test_pruning_is_that_of_scikit_learn(alpha: float) -> None:
+    from sklearn.tree import DecisionTreeRegressor as Theirs
+
+    X, y = task()
+    ours = DecisionTreeRegressor(exact=True, ccp_alpha=alpha).fit(X, y)
+    theirs = Theirs(ccp_alpha=alpha).fit(X, y)
+    assert ours.get_n_leaves() == theirs.get_n_leaves()
+    assert ours.predict(X) == pytest.approx(theirs.predict(X))
+
+
+def test_the_path_of_pruning() -> None:
+    from sklearn.tree import DecisionTreeRegressor as Theirs
+
+    X, y = task()
+    ours = DecisionTreeRegressor(exact=True, max_depth=4).cost_complexity_pruning_path(X, y)
+    theirs = Theirs(max_depth=4).cost_complexity_pruning_path(X, y)
+    assert ours.ccp_alphas == pytest.approx(theirs.ccp_alphas)
+    assert ours.impurities == pytest.approx(theirs.impurities)
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"min_weight_fraction_leaf": 0.07},
+        {"min_impurity_decrease": 0.01},
+        {"min_samples_leaf": 0.06},
+        {"min_samples_split": 0.5},
+        {"class_weight": "balanced", "max_depth": 3},
+        {"class_weight": {0: 3.0}, "max_depth": 3},
+        {"criterion": "log_loss", "max_depth": 3},
+    ],
+    ids=lambda limit: next(iter(limit)),
+)
+def test_limits_and_weights_are_those_of_scikit_learn(limit: dict) -> None:
+    from sklearn.tree import DecisionTreeClassifier as Theirs
+
+    X, y = task()
+    labels, weight = (y > 0.8).astype(int), None
+    if "min_weight_fraction_leaf" in limit:
+        weight = 0.5 + np.random.default_rng(1).random(200)
+    ours = DecisionTreeClassifier(exact=True, **limit).fit(X, labels, weight)
+    theirs = Theirs(random_state=0, **limit).fit(X, labels, weight)
+    assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X))
+    assert ours.tree_.node_count == theirs.tree_.node_count
+    assert np.array_equal(ours.tree_.children_right, theirs.tree_.children_right)
+    assert ours.tree_.value == pytest.approx(theirs.tree_.value)
+
+
+@pytest.mark.parametrize("drawn", [{"splitter": "random"}, {"max_features": 1}])
+def test_a_tree_that_draws(drawn: dict) -> None:
+    X, y = task()
+    fits = [DecisionTreeRegressor(random_state=seed, **drawn).fit(X, y) for seed in (0, 0, 1)]
+    assert fits[0].fingerprint() == fits[1].fingerprint() != fits[2].fingerprint()
+    assert fits[0].predict(X) == pytest.approx(y)
+    pruned = DecisionTreeRegressor(random_state=0, ccp_alpha=0.01, **drawn).fit(X, y)
+    assert pruned.get_n_leaves() < fits[0].get_n_leaves()
+    with pytest.raises(ValueError, match="Leave these three"):
+        DecisionTreeRegressor(exact=True, **drawn).fit(X, y)

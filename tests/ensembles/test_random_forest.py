@@ -184,7 +184,9 @@ def test_heavier_rows_are_drawn_more_often() -> None:
 
 def test_columns_of_a_tree() -> None:
     X, y = table(200, 9)
-    model = RandomForestRegressor(10, feature_sampling="tree", random_state=0).fit(X, y)
+    model = RandomForestRegressor(
+        10, feature_sampling="tree", max_features="third", random_state=0
+    ).fit(X, y)
     used = [set(tree.forest_.feature) - {-1} for tree in model.estimators_]
     assert all(len(columns) <= 3 for columns in used)
     assert len(set.union(*used)) > 3
@@ -336,17 +338,6 @@ def test_rows_of_a_tree_and_nodes_of_a_row() -> None:
         assert np.array_equal(tree.decision_path(X).toarray(), walked)
 
 
-@pytest.mark.parametrize("alpha", [0.0011, 0.0051, 0.0203, 10.0])
-def test_pruning_is_that_of_scikit_learn(alpha: float) -> None:
-    from sklearn.tree import DecisionTreeClassifier as Theirs
-
-    X, y = two_classes()
-    ours = RandomForestClassifier(1, max_features=None, bootstrap=False, ccp_alpha=alpha).fit(X, y)
-    theirs = Theirs(ccp_alpha=alpha, random_state=0).fit(X, y)
-    assert len(ours.forest_.value) == theirs.tree_.n_leaves
-    assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X))
-
-
 def test_out_of_bag_answers_of_pruned_trees() -> None:
     X, y = two_classes(120)
     model = RandomForestClassifier(30, oob_score=True, ccp_alpha=0.01, random_state=1).fit(X, y)
@@ -356,3 +347,12 @@ def test_out_of_bag_answers_of_pruned_trees() -> None:
         sums[out] += tree.predict_proba(X[out])
         counts[out] += 1
     assert model.oob_decision_function_ == pytest.approx(sums / counts[:, np.newaxis])
+
+
+def test_pruned_trees_vote_by_the_rows_of_their_leaves() -> None:
+    X, y = two_classes()
+    settings = {"ccp_alpha": 0.01, "random_state": 0}
+    soft = RandomForestClassifier(7, **settings).fit(X, y)
+    hard = RandomForestClassifier(7, voting="hard", **settings).fit(X, y)
+    votes = np.mean([tree.predict(X) == 1 for tree in soft.estimators_], axis=0)
+    assert hard.predict_proba(X)[:, 1] == pytest.approx(votes)

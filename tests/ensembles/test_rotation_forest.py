@@ -437,39 +437,6 @@ def test_damaged_arrays_are_refused() -> None:
             _native.RotatedPredictor(**{**arrays, name: np.ascontiguousarray(value)})
 
 
-# ---- the ledger ----
-
-
-@every_kind
-def test_the_ledger_asks_trees_about_rotated_rows(kind: type) -> None:
-    model, X, _ = fitted(kind, n_trees=12, bootstrap=True, oob_score=True)
-    said = np.concatenate(list(model._member_answers(X)), axis=1)
-    assert said.mean(axis=0) == pytest.approx(model._combined_answers(X))
-    out = model.oob_.in_bag.toarray() == 0
-    some = out.any(axis=0)
-    means = (said * out[:, :, np.newaxis]).sum(axis=0)[some] / out.sum(axis=0)[some, np.newaxis]
-    kept = model.oob_.predictions[some]
-    assert kept.reshape(means.shape) == pytest.approx(means)
-    noted = model.oob_decision_function_ if hasattr(model, "classes_") else model.oob_prediction_
-    assert kept == pytest.approx(noted[some])
-
-
-@every_kind
-def test_pruned_trees_answer_themselves(kind: type) -> None:
-    model, X, y = fitted(kind, n_trees=12, bootstrap=True, oob_score=True)
-    smaller = model.prune_oob(X, y).model
-    assert len(smaller.forest_.value) < len(model.forest_.value)
-    said = np.concatenate(list(smaller._member_answers(X)), axis=1)
-    assert said.mean(axis=0) == pytest.approx(smaller._combined_answers(X))
-    assert not np.array_equal(smaller._combined_answers(X), model._combined_answers(X))
-
-
-@every_kind
-def test_enough_trees_are_a_number(kind: type) -> None:
-    with pytest.raises(ValueError, match="n_estimators"):
-        fitted(kind, n_trees="auto", bootstrap=True)
-
-
 def test_wrong_arguments_are_refused_at_the_border() -> None:
     X, y = table(20)
     index, levels = np.arange(20), np.zeros(8, dtype=np.int64)

@@ -1,6 +1,5 @@
 """What random forests and extremely randomised trees share: drawing, growing, answering."""
 
-import math
 import time
 import warnings
 from collections.abc import Mapping
@@ -12,12 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _native
 from weald.data import Rows, as_one_array, mass_of, numbers_only
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
 from weald.ensembles.forest_ledger import BaggedForest, grown_until_enough, record_of_forest
 from weald.ensembles.forest_predictor import mean_answer, mean_predictor_of
+from weald.ensembles.forest_rows import (
+    CRITERIA,
+    count_of,
+    forest_rows,
+    n_counted,
+)
 from weald.ensembles.predictor import Predictor
 from weald.parameters import (
     AnyOf,
@@ -36,7 +40,6 @@ from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
 from weald.trees import (
     Forest,
     ForestLimits,
-    ForestRows,
     OutOfBag,
     decision_paths,
     grow_members,
@@ -63,10 +66,6 @@ FOREST_LIMITS: Mapping[str, Limit] = {
     "monotonic_cst": OnlyNone("constraints are not there yet"),
     "feature_sampling": OneOf(("node", "tree")),
 }
-
-
-# Other names that scikit-learn has for the same thing.
-_CRITERIA = {"log_loss": "entropy", "friedman_mse": "squared_error"}
 
 
 class ForestModel(BaggedForest, TreeModel):
@@ -156,7 +155,7 @@ class ForestModel(BaggedForest, TreeModel):
         place = np.full(len(has_weight), -1, dtype=np.intp)
         place[has_weight] = distinct.set_of
         bags = self._bags(rows, distinct, place, seed)
-        merged = _forest_rows(
+        merged = forest_rows(
             rows, distinct, bags, n_classes, class_weight, self._random_cuts, n_threads
         )
         oob = None
@@ -183,7 +182,7 @@ class ForestModel(BaggedForest, TreeModel):
             )
         if self.ccp_alpha > 0.0:
             unit = 2 * rows.target_exponent
-            forest = pruned_forest(forest, float(np.ldexp(float(self.ccp_alpha), -unit)))
+            forest = self._pruned(forest, float(np.ldexp(float(self.ccp_alpha), -unit)))
             if oob is not None and bags is not None:
                 _answer_left_out(forest, as_one_array(rows.table), distinct, bags, oob, n_threads)
         forest = forest.scaled(rows.target_exponent, rows.weight_exponent if bags is None else 0)
@@ -274,7 +273,7 @@ class ForestModel(BaggedForest, TreeModel):
         # Targets of extreme size are kept divided; so is what is asked of them.
         unit = 2 * rows.target_exponent
         return ForestLimits(
-            criterion=_CRITERIA.get(self.criterion, self.criterion),
+            criterion=CRITERIA.get(self.criterion, self.criterion),
             max_features=self._n_columns_looked_at(),
             columns_of_tree=self.feature_sampling == "tree",
             random_cuts=self._random_cuts,
@@ -286,6 +285,9 @@ class ForestModel(BaggedForest, TreeModel):
             min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_drawn)),
             **self._votes(),
         )
+
+    def _pruned(self, forest: Forest, alpha: float) -> Forest:
+        return pruned_forest(forest, alpha)
 
     def _votes(self) -> dict[str, bool]:
         return {}
@@ -416,48 +418,3 @@ def _answer_left_out(
             rows = np.ascontiguousarray(table[distinct.index[out]])
             oob.sums[out] += forest.tree(member).predict(rows, n_threads=n_threads)
             oob.counts[out] += 1
-
-
-def n_counted(distinct: DistinctRows) -> int:
-    """How many copies of rows there are."""
-    return len(distinct.index) if distinct.copies is None else int(distinct.copies.sum())
-
-
-def count_of(limit: float, n_rows: int) -> int:
-    """A count as it is, a share of the rows rounded up."""
-    is_count = isinstance(limit, (int, np.integer))
-    return int(limit) if is_count else math.ceil(float(limit) * n_rows)
-
-
-def _forest_rows(
-    rows: Rows,
-    distinct: DistinctRows,
-    bags: Bags | None,
-    n_classes: int,
-    class_weight: Floats | None,
-    random_cuts: bool,
-    n_threads: int,
-) -> ForestRows:
-    """The different rows, ranked; with bags the weights are in the draws."""
-    target = np.ascontiguousarray(rows.target[distinct.index])
-    weight = distinct.weight if bags is None else None
-    if class_weight is not None:
-        of_row = class_weight[target.astype(np.intp)]
-        weight = of_row if weight is None else weight * of_row
-    ranks = _native.RankedTable(
-        as_one_array(rows.table),
-        distinct.index,
-        mass_of(distinct.copies, distinct.weight),
-        n_threads,
-        keeps_values=random_cuts,
-    )
-    return ForestRows(
-        ranks=ranks,
-        values=None if n_classes else target,
-        classes=target.astype(np.int32) if n_classes else None,
-        n_classes=n_classes,
-        weight=weight,
-        copies=distinct.copies if bags is None else None,
-        bootstrap=None if bags is None else bags.bootstrap,
-        n_columns=rows.table.shape[1],
-    )

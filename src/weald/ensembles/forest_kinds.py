@@ -1,6 +1,7 @@
 """Forests that answer classes, and forests that answer numbers."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from weald.ensembles.class_weights import weights_of_classes, without_classes
 from weald.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.ensembles.forest import FOREST_LIMITS, ForestModel
 from weald.parameters import ClassWeight, Limit, OneOf
+from weald.trees import Forest
 
 
 class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
@@ -89,7 +91,16 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
 
     def _votes(self) -> dict[str, bool]:
         is_balanced = self.class_weight == "balanced_subsample" and self.bootstrap
-        return {"balances_bags": is_balanced, "hard_votes": self.voting == "hard"}
+        # A tree that will be pruned votes afterwards.
+        is_hard = self.voting == "hard" and self.ccp_alpha == 0.0
+        return {"balances_bags": is_balanced, "hard_votes": is_hard}
+
+    def _pruned(self, forest: Forest, alpha: float) -> Forest:
+        forest = super()._pruned(forest, alpha)
+        if self.voting == "soft":
+            return forest
+        best = np.argmax(forest.value, axis=1)
+        return replace(forest, value=np.eye(forest.value.shape[1])[best])
 
     def _weights_of_classes(self, rows: Rows) -> Floats | None:
         """What the rows of each class weigh; None: nothing else than the rows do."""

@@ -84,6 +84,9 @@ class RandomForestRegressor(ForestRegressor):
 
     Parameters
     ----------
+    max_features : int, float, {"sqrt", "log2", "third"} or None, default=0.5
+        Columns a node looks at: a number, a share, the square root, binary logarithm or third of
+        all, or all. More are drawn as long as none can be split.
     bootstrap : bool, default=True
         Let every tree draw as many rows as there are, with replacement; otherwise it sees all.
 
@@ -107,7 +110,7 @@ class RandomForestRegressor(ForestRegressor):
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = "third",
+        max_features: float | str | None = 0.5,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         bootstrap: bool = True,

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _native
 from weald.data import Rows, as_one_array, dense_blocks, mass_of, table_for_predict
 from weald.ensembles.base import Floats, keep_columns
-from weald.ensembles.forest import FOREST_LIMITS, ForestModel, count_of, n_counted
+from weald.ensembles.forest import FOREST_LIMITS, ForestModel
 from weald.ensembles.forest_ledger import record_of_forest
+from weald.ensembles.forest_rows import count_of, n_counted
 from weald.ensembles.predictor import Predictor
 from weald.parameters import Columns, Limit, NoneOr, OneOf, Real, Whole
 from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of

@@ -43,7 +43,7 @@ def taught(student: Any, X: Any, answers: Floats, classes: NDArray[Any] | None) 
         # Of shares as of labels, Gini's impurity falls by as much as the variance does.
         values = np.ascontiguousarray(answers.T)
         if isinstance(student, DecisionTreeClassifier):
-            tree = student._grower(student._bin(rows)).on_values(values, None, None)
+            tree = student._grower(student._bin(rows), rows, None).on_values(values, None, None)
             student._keep(tree, rows)
         elif isinstance(student, OptionTreeClassifier):
             student._grow(rows, OptionTarget(student.criterion, None, None, values=values))
