@@ -4,6 +4,7 @@ from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights
+from weald.data.selection import column_position
 from weald.data.sources import as_one_array, numbers_only, refuse_levels
 from weald.data.tables import dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.data.targets import (
@@ -23,6 +24,7 @@ __all__ = [
     "bin_rows",
     "checked_weights",
     "class_rows",
+    "column_position",
     "dense_blocks",
     "finite_target",
     "is_plain_table",

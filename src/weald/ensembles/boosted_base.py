@@ -7,11 +7,23 @@ import numpy as np
 
 from weald.data import Rows, bin_rows, refuse_levels
 from weald.ensembles.boosting import HeldOut, Training, boost, prepare
+from weald.ensembles.constraints import directions_of, groups_of
 from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
 from weald.ensembles.scored import ScoredModel
 from weald.ensembles.tree_learners import NewtonTrees, in_user_units
-from weald.losses import Loss
-from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Seed, Whole
+from weald.losses import Loss, scaled, units_of
+from weald.parameters import (
+    ColumnDirections,
+    ColumnGroups,
+    Columns,
+    Jobs,
+    Limit,
+    NoneOr,
+    OneOf,
+    Real,
+    Seed,
+    Whole,
+)
 from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
 
 
@@ -37,6 +49,15 @@ class BoostedTrees(ScoredModel):
         Least sum of hessians of a leaf.
     l2_regularization : float, default=0.0
         Added to the sum of hessians of a leaf.
+    l1_regularization : float, default=0.0
+        Taken off the size of the sum of gradients of a leaf, in its value and in every gain.
+    min_gain : float, default=0.0
+        What a split must gain more than: the drop of the loss, penalties included. Twice as much
+        is xgboost's ``gamma``, because its gain has no factor of one half.
+    prune : {"before", "after"}, default="before"
+        When `min_gain` is asked for: before a split is made, or after a tree has grown to its other
+        limits; then splits of too little gain are taken back as long as their children are leaves,
+        so that one may stay for what follows it. Not after "symmetric" growth.
     max_features : int, float, {"sqrt", "log2", "third"} or None, default=None
         How many columns are looked at for a split: so many, a share of them, their square root,
         logarithm or third, or all. Where none of those drawn can be cut at all, further ones are
@@ -44,6 +65,13 @@ class BoostedTrees(ScoredModel):
     feature_sampling : {"tree", "level", "node"}, default="node"
         Whether `max_features` are drawn once for a tree, for all nodes of one depth, or for every
         node (not with "symmetric" growth, whose levels ask one column).
+    monotonic_cst : array, dict or None, default=None
+        For each column, or by name, 1 if answers must not fall along it, -1 if they must not rise,
+        0 if they may do both. For numbers and two classes (then of the second one). Missing values
+        are not compared.
+    interaction_cst : {"pairwise", "no_interactions"}, list or None, default=None
+        Groups of columns, by name or position, that may meet on a way from a root to a leaf; those
+        in no group are one together. "pairwise": all groups of two, "no_interactions": of one.
     subsample : float, default=1.0
         Share of the rows each round sees, drawn without replacement.
     growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
@@ -93,8 +121,13 @@ class BoostedTrees(ScoredModel):
         "min_samples_leaf": Whole(1),
         "min_child_weight": Real(0.0),
         "l2_regularization": Real(0.0),
+        "l1_regularization": Real(0.0),
+        "min_gain": Real(0.0),
+        "prune": OneOf(("before", "after")),
         "max_features": MAX_FEATURES,
         "feature_sampling": OneOf(("tree", "level", "node")),
+        "monotonic_cst": NoneOr(ColumnDirections()),
+        "interaction_cst": NoneOr(ColumnGroups(("pairwise", "no_interactions"))),
         "subsample": Real(0.0, 1.0, open_below=True),
         "growth": OneOf(("best_first", "depth_wise", "symmetric")),
         "max_bins": NoneOr(Whole(2, 65535)),
@@ -119,8 +152,13 @@ class BoostedTrees(ScoredModel):
         min_samples_leaf: int,
         min_child_weight: float,
         l2_regularization: float,
+        l1_regularization: float,
+        min_gain: float,
+        prune: str,
         max_features: float | str | None,
         feature_sampling: str,
+        monotonic_cst: Any,
+        interaction_cst: Any,
         subsample: float,
         growth: str,
         max_bins: int | None,
@@ -141,8 +179,13 @@ class BoostedTrees(ScoredModel):
         self.min_samples_leaf = min_samples_leaf
         self.min_child_weight = min_child_weight
         self.l2_regularization = l2_regularization
+        self.l1_regularization = l1_regularization
+        self.min_gain = min_gain
+        self.prune = prune
         self.max_features = max_features
         self.feature_sampling = feature_sampling
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.subsample = subsample
         self.growth = growth
         self.max_bins = max_bins
@@ -172,8 +215,13 @@ class BoostedTrees(ScoredModel):
         scores = np.repeat(base[:, np.newaxis], rows.n, axis=1)
         held_out = HeldOut(training, loss, scores, self.n_iter_no_change, self.tol)
         forest = ForestBuilder(base, self._plan.n_columns)
+        limits = self._tree_limits(training, loss)
         trees = NewtonTrees(
-            self._grower(training), forest, float(self.learning_rate), self._n_threads
+            self._grower(training, limits),
+            forest,
+            float(self.learning_rate),
+            self._n_threads,
+            directions=limits.directions,
         )
         boost(
             training,
@@ -199,11 +247,8 @@ class BoostedTrees(ScoredModel):
     # What a leaf of a boosted tree weighs is the sum of its hessians.
     _weight_name: ClassVar[str] = "hessian"
 
-    def _grower(self, training: Training) -> TreeGrower:
+    def _grower(self, training: Training, limits: TreeLimits) -> TreeGrower:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
-        n_columns = self._plan.n_columns
-        max_features = n_drawn(self.max_features, n_columns)
-        self._refuse_draws_of_levels()
         if self.growth == "symmetric":
             refuse_levels(training.rows.table, "growth='symmetric'")
         binned = bin_rows(
@@ -213,25 +258,51 @@ class BoostedTrees(ScoredModel):
             n_threads=self._n_threads,
             learn_from=None if training.held_out is None else ~training.held_out,
         )
-        limits = TreeLimits(
+        return TreeGrower(binned, "newton", limits, n_threads=self._n_threads)
+
+    def _tree_limits(self, training: Training, loss: Loss) -> TreeLimits:
+        self._refuse_limits_of_nodes()
+        n_columns, names = self._plan.n_columns, getattr(self, "feature_names_in_", None)
+        names = None if names is None else list(names)
+        max_features = n_drawn(self.max_features, n_columns)
+        directions = directions_of(self.monotonic_cst, self._plan, names)
+        if directions is not None and loss.n_scores > 1:
+            raise ValueError(
+                "monotonic_cst is for numbers and for two classes; got "
+                f"{loss.n_scores} classes, whose probabilities cannot all rise. "
+                "Leave it at None, or fit one class against the others."
+            )
+        sums, gains = units_of(loss, training.rows.target_exponent)
+        min_gain = training.in_weight_units(scaled(self.min_gain, -gains))
+        return TreeLimits(
             growth=self.growth,
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
             min_child_weight=training.in_weight_units(self.min_child_weight),
-            min_gain=0.0,
+            min_gain=min_gain if self.prune == "before" else 0.0,
+            prune_gain=min_gain if self.prune == "after" else 0.0,
             l2=training.in_weight_units(self.l2_regularization),
+            l1=training.in_weight_units(scaled(self.l1_regularization, -sums)),
             max_features=None if max_features == n_columns else max_features,
             feature_sampling=self.feature_sampling,
             seed=training.seed,
+            groups=groups_of(self.interaction_cst, self._plan, names),
+            directions=directions,
         )
-        return TreeGrower(binned, "newton", limits, n_threads=self._n_threads)
 
-    def _refuse_draws_of_levels(self) -> None:
-        drawn = self.max_features is not None and self.feature_sampling == "node"
-        if self.growth == "symmetric" and drawn:
+    def _refuse_limits_of_nodes(self) -> None:
+        """Symmetric trees have levels; what is asked of single nodes has no meaning there."""
+        if self.growth != "symmetric":
+            return
+        if self.max_features is not None and self.feature_sampling == "node":
             raise ValueError(
                 "growth='symmetric' asks one column of all nodes of a level, so that none can be "
                 f"drawn for each node; got max_features={self.max_features!r} with "
                 "feature_sampling='node'. Use feature_sampling='level' or 'tree'."
+            )
+        if self.prune == "after" and self.min_gain > 0:
+            raise ValueError(
+                "growth='symmetric' makes whole levels, so that no single split can be taken back; "
+                "got prune='after'. Use prune='before' or another growth."
             )

@@ -8,6 +8,7 @@ import numpy as np
 from weald.data import Rows
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting import Stage, refuse_runaway
+from weald.ensembles.constraints import Directions, held_monotone
 from weald.losses import BuiltinLoss, Loss, best_step
 from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, picked_sets
 
@@ -43,12 +44,19 @@ class NewtonTrees:
     weighs_gradients = True
 
     def __init__(
-        self, grower: TreeGrower, forest: ForestBuilder, learning_rate: float, n_threads: int
+        self,
+        grower: TreeGrower,
+        forest: ForestBuilder,
+        learning_rate: float,
+        n_threads: int,
+        *,
+        directions: Directions | None = None,
     ) -> None:
         self._grower = grower
         self._forest = forest
         self._learning_rate = learning_rate
         self._n_threads = n_threads
+        self._directions = directions
 
     def learn(self, stage: Stage) -> None:
         trees = self._grower.on_each(
@@ -57,6 +65,8 @@ class NewtonTrees:
         for k, tree in enumerate(trees):
             if stage.loss.refines_leaves:
                 values = refined_values(stage, tree)
+                if self._directions is not None:
+                    values = held_monotone(tree, values, self._directions)
             else:
                 values = stage.loss.capped(tree.value[:, 0], self._learning_rate)
             tree = replace(tree, value=values[:, np.newaxis] * self._learning_rate)

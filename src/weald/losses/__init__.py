@@ -9,6 +9,7 @@ from weald.losses.choosing import (
     takes_positive_only,
 )
 from weald.losses.roots import best_step
+from weald.losses.units import scaled, units_of
 from weald.losses.user import UserLoss
 
 __all__ = [
@@ -19,5 +20,7 @@ __all__ = [
     "best_step",
     "class_loss",
     "refuse_targets",
+    "scaled",
     "takes_positive_only",
+    "units_of",
 ]
