@@ -8,8 +8,6 @@ SOURCES := $(shell find cpp src/weald -type f ! -name '*.so' ! -path '*__pycache
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE NOTICE $(SOURCES)
 CPP := $(shell find cpp tests/native tests/portable benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTEST := -m pytest tests docs README.md --pyargs weald $(ARGS)
-# These run or compare with scikit-learn's own code, whose oldest version has faults of its own.
-NOT_ON_FLOOR := --ignore=tests/contract --ignore=tests/ensembles --ignore=tests/peers
 
 # Two builds at once would only fight for the cores.
 .NOTPARALLEL:
@@ -49,7 +47,7 @@ test: .venv-test/ready ## run all tests and doctests with the newest dependencie
 	$(call install,test,'.[test]')
 
 test-floor: .venv-floor/ready ## the same with the oldest dependencies that pyproject.toml admits
-	.venv-floor/bin/python $(PYTEST) $(NOT_ON_FLOOR)
+	.venv-floor/bin/python $(PYTEST)
 .venv-floor/ready: $(PACKAGE)
 	$(call environment,floor)
 	@.venv-floor/bin/python tools/requirements.py floors > .venv-floor/floors.txt

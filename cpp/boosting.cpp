@@ -193,14 +193,13 @@ void leaf_constants(std::string_view loss, const Scored& rows, const Leaves& lea
   });
 }
 
-void leaf_steps(std::string_view loss, double parameter, double rate, const double* gradient,
-                const double* hessian, const std::int64_t* copies, const Leaves& leaves,
-                double* values, int n_threads) {
-  double top_gradient = 0.0, top_hessian = 0.0;
+void leaf_sums(const double* gradient, const double* hessian, const std::int64_t* copies,
+               const Leaves& leaves, double* gradients, double* hessians, int n_threads) {
+  double top_gradient = 0.0, top_hessian = hessian ? 0.0 : 1.0;
   for (std::int64_t row = 0; row < leaves.n_rows; ++row) {
     if (copies && copies[row] <= 0) continue;
     top_gradient = std::max(top_gradient, std::abs(gradient[row]));
-    top_hessian = std::max(top_hessian, hessian[row]);
+    if (hessian) top_hessian = std::max(top_hessian, hessian[row]);
   }
   if (!std::isfinite(top_gradient) || !std::isfinite(top_hessian))
     throw std::invalid_argument("what a leaf learns from must be finite numbers");
@@ -219,7 +218,7 @@ void leaf_steps(std::string_view loss, double parameter, double rate, const doub
       if (times <= 0) continue;
       LeafSums& leaf = part[leaves.of_row[row]];
       leaf.gradient += static_cast<Int128>(fixed_g(gradient[row])) * times;
-      leaf.hessian += static_cast<Int128>(fixed_h(hessian[row])) * times;
+      leaf.hessian += static_cast<Int128>(fixed_h(hessian ? hessian[row] : 1.0)) * times;
     }
     const std::scoped_lock hold(lock);
     for (std::size_t i = 0; i < n_leaves; ++i) {
@@ -228,10 +227,18 @@ void leaf_steps(std::string_view loss, double parameter, double rate, const doub
     }
   });
   for (std::size_t i = 0; i < n_leaves; ++i) {
-    const double g = to_double(all[i].gradient, fixed_g.shift);
-    const double h = to_double(all[i].hessian, fixed_h.shift);
-    values[i] = h > 0.0 ? -g / h : 0.0;
+    gradients[i] = to_double(all[i].gradient, fixed_g.shift);
+    hessians[i] = to_double(all[i].hessian, fixed_h.shift);
   }
+}
+
+void leaf_steps(std::string_view loss, double parameter, double rate, const double* gradient,
+                const double* hessian, const std::int64_t* copies, const Leaves& leaves,
+                double* values, int n_threads) {
+  std::vector<double> sums(static_cast<std::size_t>(leaves.n_leaves));
+  leaf_sums(gradient, hessian, copies, leaves, values, sums.data(), n_threads);
+  for (std::int64_t i = 0; i < leaves.n_leaves; ++i)
+    values[i] = sums[i] > 0.0 ? -values[i] / sums[i] : 0.0;
   cap_steps(loss, parameter, rate, values, leaves.n_leaves);
 }
 

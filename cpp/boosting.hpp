@@ -37,6 +37,10 @@ struct Leaves {
 void leaf_constants(std::string_view loss, const Scored& rows, const Leaves& leaves, double* values,
                     int n_threads);
 
+// The sums of gradients and of hessians (none: 1 each) over the rows of each leaf, as exact sums.
+void leaf_sums(const double* gradient, const double* hessian, const std::int64_t* copies,
+               const Leaves& leaves, double* gradients, double* hessians, int n_threads);
+
 // Newton's step of each leaf, from exact sums, capped where the loss asks for it: -sum of gradients
 // over sum of hessians; 0 where the latter is. `rate` is what steps will be multiplied by.
 void leaf_steps(std::string_view loss, double parameter, double rate, const double* gradient,

@@ -13,6 +13,10 @@ constexpr int most_states = 256;  // a joint code fits one byte
 // Fewer rows are counted so fast that adding up the joint sums would cost more.
 constexpr std::int64_t least_rows = 16'384;
 
+// A row less to add to a column saves about as much as adding up so many of a node's cells costs in
+// all nodes of a tree.
+constexpr std::int64_t cells_per_addition = 256;
+
 // A column with more codes than this finds no partner worth having.
 constexpr int few_codes = 64;
 
@@ -38,8 +42,18 @@ Bundles::Bundles(const Codes& codes, const Categories& categories, int n_threads
     try_to_add(open.back(), codes, column);
   }
   std::move(open.begin(), open.end(), std::back_inserter(bundles_));
-  if (4 * bundles_.size() <= 3 * static_cast<std::size_t>(codes.n_columns))
-    gather(codes, n_threads);
+  if (pays(codes)) gather(codes, n_threads);
+}
+
+bool Bundles::pays(const Codes& codes) const {
+  const auto before = static_cast<std::int64_t>(codes.n_columns);
+  const auto after = static_cast<std::int64_t>(bundles_.size());
+  std::int64_t n_cells = 0;
+  for (int column = 0; column < codes.n_columns; ++column) n_cells += codes.n_bins[column] + 1;
+  if (codes.n_rows * (before - after) < cells_per_addition * n_cells) return false;
+  // Rows are read group by group, so also one group less is worth it.
+  const auto groups = [](std::int64_t columns) { return (columns + lanes - 1) / lanes; };
+  return 4 * after <= 3 * before || groups(after) < groups(before);
 }
 
 // Adds a column if no more than 256 joint codes come of it.

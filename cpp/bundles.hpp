@@ -42,6 +42,7 @@ class Bundles {
     int n_states = 1;
     LargeVector<Code> joint;  // the joint code of every row, while bundles are looked for
   };
+  bool pays(const Codes& codes) const;
   bool try_to_add(Bundle& bundle, const Codes& codes, int column) const;
   void gather(const Codes& codes, int n_threads);
 

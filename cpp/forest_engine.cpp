@@ -1,10 +1,10 @@
 #include "forest_engine.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 namespace weald {
@@ -12,7 +12,7 @@ namespace {
 
 // From so many rows on a node looks at the 255 bins of a column instead of all its values: a cut
 // then is within 1/255 of the table's mass of the best one.
-constexpr std::int64_t large_node = 1024;
+constexpr std::int64_t large_node = KeySorter::most_keys;
 
 // A column of few values is counted if a node has at least this share of a row for each.
 constexpr std::int64_t rows_per_bin = 2;  // one row for two bins
@@ -21,33 +21,8 @@ constexpr std::int64_t rows_per_bin = 2;  // one row for two bins
 // tried first stays.
 constexpr double tie = 1e-12;
 
-constexpr std::int64_t short_run = 40;  // rows up to which insertion sorts fastest
-
-void sort_by_insertion(std::uint32_t* keys, std::int64_t n) {
-  for (std::int64_t i = 1; i < n; ++i) {
-    const std::uint32_t key = keys[i];
-    std::int64_t j = i;
-    for (; j > 0 && keys[j - 1] > key; --j) keys[j] = keys[j - 1];
-    keys[j] = key;
-  }
-}
-
-// Sorts by one byte of the rank; stable.
-void sort_by_byte(const std::uint32_t* keys, std::int64_t n, int shift, std::uint32_t* out) {
-  std::array<std::uint32_t, 256> start{};
-  for (std::int64_t i = 0; i < n; ++i) ++start[(keys[i] >> shift) & 255];
-  std::uint32_t total = 0;
-  for (auto& one : start) total += std::exchange(one, total);
-  for (std::int64_t i = 0; i < n; ++i) out[start[(keys[i] >> shift) & 255]++] = keys[i];
-}
-
-// Keys are a rank above 16 bits that already rise from key to key.
-void sort_keys(std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& spare,
-               std::int64_t n) {
-  if (n <= short_run) return sort_by_insertion(keys.data(), n);
-  sort_by_byte(keys.data(), n, 16, spare.data());
-  sort_by_byte(spare.data(), n, 24, keys.data());
-}
+constexpr int payload_bits = KeySorter::payload_bits;
+constexpr std::uint32_t payload_mask = (std::uint32_t{1} << payload_bits) - 1;
 
 }  // namespace
 
@@ -58,7 +33,9 @@ ForestEngine::ForestEngine(std::shared_ptr<const RankedTable> table, const Fores
       criterion_(criterion),
       limits_(limits),
       sapling_(sapling),
-      order_(static_cast<std::size_t>(table_->n_columns())) {
+      order_(static_cast<std::size_t>(table_->n_columns())),
+      keys_(large_node + KeySorter::slack),
+      spare_(large_node + KeySorter::slack) {
   if (forest.max_features < 1 || forest.max_features > table_->n_columns())
     throw std::invalid_argument("max_features must be between 1 and the number of columns");
   if (criterion == Newton::name) throw std::invalid_argument("forests know no newton criterion");
@@ -66,32 +43,42 @@ ForestEngine::ForestEngine(std::shared_ptr<const RankedTable> table, const Fores
 
 void ForestEngine::start() {
   const Channels& channels = sapling_.channels;
-  const Target& target = channels.target();
-  const std::int64_t* const totals = sapling_.totals_of(0);
-  const double weight = channels.weight_of(totals);
+  const double weight = channels.weight_of(sapling_.totals_of(0));
   // As scikit-learn: what just reaches the limit is let through.
   limits_.min_gain = forest_.min_decrease > 0.0 ? forest_.min_decrease * weight * (1.0 - 1e-12)
                                                 : -std::numeric_limits<double>::infinity();
   limits_.min_child_weight = forest_.min_weight_share * weight * (1.0 - 1e-12);
-
-  const bool counts_itself = limits_.min_samples_leaf <= 1 || channels.count_index() == 0;
-  if (criterion_ == Entropy::name)
-    scan_.emplace<CellScan<Entropy>>();
-  else if (target.n_channels == 2 && target.classes && counts_itself)
-    scan_.emplace<PairScan<true>>();
-  else if (target.classes && !target.weight && totals[0] < ClassScan::most_copies)
-    scan_.emplace<ClassScan>();
-  else if (target.classes)
-    scan_.emplace<CellScan<Gini>>();
-  else if (target.n_channels == 1 && counts_itself)
-    scan_.emplace<PairScan<false>>();
-  else
-    scan_.emplace<CellScan<Variance>>();
+  choose_scan();
+  std::visit([&](auto& scan) { scan.start(sapling_, limits_, table_->n_rows()); }, scan_);
 
   draws_.clear();
-  draws_.emplace_back(forest_.seed, target.member, Purpose::columns);
+  draws_.emplace_back(forest_.seed, channels.target().member, Purpose::columns);
   for (std::size_t c = 0; c < order_.size(); ++c) order_[c] = static_cast<int>(c);
   if (forest_.columns_of_tree) draw_columns_of_tree(draws_[0]);
+}
+
+// The scan of the tree before is kept if it fits: it has its memory already.
+void ForestEngine::choose_scan() {
+  const Channels& channels = sapling_.channels;
+  const Target& target = channels.target();
+  const auto choose = [&]<class Scan>() {
+    if (!std::holds_alternative<Scan>(scan_)) scan_.emplace<Scan>();
+  };
+  const bool counts_itself = limits_.min_samples_leaf <= 1 || channels.count_index() == 0;
+  if (criterion_ == Entropy::name)
+    choose.operator()<CellScan<Entropy>>();
+  else if (PairCounts::fits(sapling_))
+    choose.operator()<PairCounts>();
+  else if (target.n_channels == 2 && target.classes && counts_itself)
+    choose.operator()<PairScan<true>>();
+  else if (target.classes && !target.weight && sapling_.totals_of(0)[0] < ClassScan::most_copies)
+    choose.operator()<ClassScan>();
+  else if (target.classes)
+    choose.operator()<CellScan<Gini>>();
+  else if (target.n_channels == 1 && counts_itself)
+    choose.operator()<PairScan<false>>();
+  else
+    choose.operator()<CellScan<Variance>>();
 }
 
 void ForestEngine::draw_columns_of_tree(const Draws& draws) {
@@ -118,197 +105,245 @@ void ForestEngine::search(const Siblings& siblings) {
 // Columns are drawn one after another; more than max_features only as long as none can be cut.
 template <class Scan>
 void ForestEngine::search_node(Scan& scan, int node) {
-  const std::int64_t n_rows = sapling_.nodes[node].n_rows();
-  const Row* const rows = sapling_.rows_of(node);
-  scan.load(sapling_, limits_, node);
+  const Rows rows{sapling_.rows_of(node), sapling_.nodes[node].n_rows()};
+  scan.load(node);
   best_ = {};
   const auto n = static_cast<int>(order_.size());
   if (forest_.columns_of_tree) {
-    for (int j = 0; j < forest_.max_features; ++j)
-      try_column(scan, order_[j], n_rows, rows, draws_[node]);
+    for (int j = 0; j < forest_.max_features && !best_.is_perfect; ++j)
+      try_column(scan, order_[j], rows, draws_[node]);
   } else {
     swaps_.clear();
     for (int j = 0; j < n && (j < forest_.max_features || best_.column < 0); ++j) {
       const int k = j + static_cast<int>(draws_[node].below(j, n - j));
       std::swap(order_[j], order_[k]);
       swaps_.push_back(k);
-      try_column(scan, order_[j], n_rows, rows, draws_[node]);
+      try_column(scan, order_[j], rows, draws_[node]);
+      if (best_.is_perfect) break;
     }
     for (int j = static_cast<int>(swaps_.size()); j-- > 0;) std::swap(order_[j], order_[swaps_[j]]);
   }
   if (best_.column < 0) return;
-  if (criterion_ == Entropy::name)
-    settle<Entropy>(node);
-  else
-    settle<Variance>(node);
-}
-
-template <class Scan>
-void ForestEngine::try_column(Scan& scan, int column, std::int64_t n_rows, const Row* rows,
-                              const Draws& draws) {
-  if (forest_.random_cuts) return try_drawn(scan, column, n_rows, rows, draws);
-  const int n_bins = table_->n_bins(column);
-  const bool is_exact = table_->bin_of_rank(column) == nullptr;
-  if (n_rows >= large_node || (is_exact && n_rows * rows_per_bin >= n_bins))
-    try_bins(scan, column, n_rows, rows);
-  else
-    try_sorted(scan, column, n_rows, rows);
-}
-
-// Is this cut better than the best so far?
-template <class Scan>
-void ForestEngine::judge(Scan& scan, int column, int rank, int next, bool missing_left,
-                         bool has_missing, double threshold) {
-  const double score = scan.score();
-  if (!(score > best_.score + tie * std::abs(best_.score)) && best_.column >= 0) return;
-  if (score == no_score) return;
-  // A value missing only when predicting goes with the heavier child.
-  best_ = {score,    column, rank, next, has_missing ? missing_left : scan.left_is_heavier(),
-           threshold};
   scan.write(best_left_);
+  const std::int64_t* const totals = sapling_.totals_of(node);
+  const Channels& channels = sapling_.channels;
+  if (criterion_ == Entropy::name)
+    settle(node, SplitJudge<Entropy>(channels, limits_, totals));
+  else if (channels.cell_size() == 3 && channels.n_channels() == 2)
+    settle(node, SplitJudge<Variance, 3>(channels, limits_, totals));
+  else
+    settle(node, SplitJudge<Variance>(channels, limits_, totals));
 }
 
 template <class Scan>
-void ForestEngine::try_bins(Scan& scan, int column, std::int64_t n_rows, const Row* rows) {
-  const Rank* const ranks = table_->ranks_of(column);
-  const Code* const bin_of = table_->bin_of_rank(column);
-  const int n_bins = table_->n_bins(column), width = scan.cell_width();
-  // One integer more tells how many rows a bin has: weights may be too small to be seen.
-  const std::int64_t stride = width + 1;
-  cells_.assign(static_cast<std::size_t>((n_bins + 1) * stride), 0);
-  for (std::int64_t i = 0; i < n_rows; ++i) {
-    const Rank rank = ranks[rows[i]];
-    std::int64_t* const cell = cells_.data() + (bin_of ? bin_of[rank] : rank) * stride;
-    scan.count(i, cell);
-    ++cell[width];
+void ForestEngine::try_column(Scan& scan, int column, const Rows& rows, const Draws& draws) {
+  if (forest_.random_cuts) return try_drawn(scan, column, rows, draws);
+  if (rows.n >= large_node) {
+    const Code* const codes = table_->codes_of(column);
+    return try_bins(scan, column, rows, [=](std::int64_t i) { return codes[rows.rows[i]]; });
   }
-  const std::int64_t n_present = n_rows - cells_[width];
-  const bool has_missing = n_present < n_rows;
+  if (table_->every_rank_is_a_bin(column) && rows.n * rows_per_bin >= table_->n_bins(column)) {
+    const Rank* const ranks = table_->ranks() + column;
+    const std::int64_t stride = table_->stride();
+    return try_bins(scan, column, rows,
+                    [=](std::int64_t i) { return ranks[rows.rows[i] * stride]; });
+  }
+  try_sorted(scan, column, rows);
+}
+
+// A cut that beats the best so far takes its place.
+template <class Scan>
+void ForestEngine::take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
+                        bool missing_left, bool has_missing, double threshold) {
+  const double score = scan.score(left);
+  // A value missing only when predicting goes with the heavier child.
+  best_ = {score + tie * std::abs(score),
+           column,
+           rank,
+           next,
+           has_missing ? missing_left : scan.left_is_heavier(left),
+           scan.is_perfect(left),
+           threshold};
+  scan.keep(left);
+}
+
+template <class Scan, class CodeOf>
+void ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of) {
+  scan.count(rows.n, table_->n_bins(column), code_of);
+  const bool is_exact = table_->every_rank_is_a_bin(column), has_missing = !scan.is_empty(0);
+  int end = table_->n_bins(column);
+  while (end > 0 && scan.is_empty(end)) --end;
   for (const bool missing_left : {false, true}) {
     if (missing_left && !has_missing) break;
-    scan.clear();
-    if (missing_left) scan.add_bin(cells_.data());
+    auto left = scan.nothing();
+    if (missing_left) scan.add_bin(left, 0);
     int last = 0;  // the last bin that has rows
-    std::int64_t seen = 0;
-    for (int bin = 1; bin <= n_bins && seen < n_present; ++bin) {
-      const std::int64_t* const cell = cells_.data() + bin * stride;
-      if (cell[width] == 0) continue;
-      if (last > 0) {
-        const int rank = bin_of ? table_->last_rank(column, last) : last;
-        judge(scan, column, rank, bin_of ? rank + 1 : bin, missing_left, has_missing);
+    for (int bin = 1; bin <= end; ++bin) {
+      if (scan.is_empty(bin)) continue;
+      if (last > 0 && scan.beats(left, best_.bar)) {
+        const int rank = table_->last_rank(column, last);
+        take(scan, left, column, rank, is_exact ? bin : rank + 1, missing_left, has_missing);
       }
-      scan.add_bin(cell);
-      seen += cell[width];
+      scan.add_bin(left, bin);
       last = bin;
     }
-    if (has_missing && !missing_left && n_present > 0)
-      judge(scan, column, all_values, 0, false, true);
+    if (has_missing && !missing_left && end > 0 && scan.beats(left, best_.bar))
+      take(scan, left, column, all_values, 0, false, true);
   }
 }
 
-// Reads the ranks of a node's rows: keys of those present come first, missing ones last. Returns
-// how many are present.
-std::int64_t ForestEngine::gather(int column, std::int64_t n_rows, const Row* rows) {
-  const Rank* const ranks = table_->ranks_of(column);
-  if (static_cast<std::int64_t>(keys_.size()) < n_rows) {
-    keys_.resize(static_cast<std::size_t>(n_rows));
-    spare_.resize(static_cast<std::size_t>(n_rows));
-  }
-  std::uint32_t least = most_ranks + 1, most = 0, smallest = most_ranks;
-  for (std::int64_t i = 0; i < n_rows; ++i) {
-    const std::uint32_t rank = ranks[rows[i]];
-    keys_[i] = rank << 16 | static_cast<std::uint32_t>(i & 0xffff);
+// Reads the ranks of a small node's rows: keys of those present come first, missing ones last.
+template <class Scan>
+ForestEngine::Span ForestEngine::gather(const Scan& scan, int column, const Rows& rows) {
+  const Rank* const ranks = table_->ranks() + column;
+  const std::int64_t stride = table_->stride();
+  std::uint32_t least = most_ranks, most = 0;
+  for (std::int64_t i = 0; i < rows.n; ++i) {
+    const std::uint32_t rank = ranks[rows.rows[i] * stride];
+    keys_[i] = rank << payload_bits | scan.payload(i);
     most = std::max(most, rank);
-    smallest = std::min(smallest, rank);
-    least = std::min(least, rank - 1);  // a missing one becomes the largest
+    least = std::min(least, rank);
   }
-  least_ = static_cast<Rank>(least + 1);
-  most_ = static_cast<Rank>(most);
-  n_missing_ = 0;
-  if (smallest > 0) return n_rows;
-  std::int64_t n_present = 0;
-  for (std::int64_t i = 0; i < n_rows; ++i) {
-    const std::uint32_t key = keys_[i];
-    if (key >> 16)
-      keys_[n_present++] = key;
-    else
-      spare_[n_missing_++] = key;
+  if (least > 0) return {least, most, rows.n};
+  std::int64_t n_present = 0, n_missing = 0;
+  least = most_ranks;
+  for (std::int64_t i = 0; i < rows.n; ++i) {
+    const std::uint32_t key = keys_[i], rank = key >> payload_bits;
+    if (rank == 0) {
+      spare_[n_missing++] = key;
+      continue;
+    }
+    keys_[n_present++] = key;
+    least = std::min(least, rank);
   }
-  std::copy_n(spare_.begin(), n_missing_, keys_.begin() + n_present);
-  return n_present;
+  std::copy_n(spare_.begin(), n_missing, keys_.begin() + n_present);
+  return {least, most, n_present};
 }
 
 template <class Scan>
-void ForestEngine::try_sorted(Scan& scan, int column, std::int64_t n_rows, const Row* rows) {
-  const std::int64_t n = gather(column, n_rows, rows);
-  const bool has_missing = n < n_rows;
-  if (n == 0 || (!has_missing && least_ == most_)) return;
-  if (least_ < most_) sort_keys(keys_, spare_, n);
+void ForestEngine::try_sorted(Scan& scan, int column, const Rows& rows) {
+  const Span span = gather(scan, column, rows);
+  const std::int64_t n = span.n_present, n_missing = rows.n - n;
+  if (n == 0 || (n_missing == 0 && span.least == span.most)) return;
+  if (n_missing == 0) {
+    const auto* const sorted = sorter_.sort(keys_.data(), spare_.data(), n, span.least, span.most);
+    return try_cuts(scan, column, nullptr, 0, sorted, n);
+  }
+  // The sorter may overwrite what lies behind.
+  const std::vector<std::uint32_t> missing(keys_.begin() + n, keys_.begin() + rows.n);
+  const std::uint32_t* sorted = keys_.data();
+  if (span.least < span.most)
+    sorted = sorter_.sort(keys_.data(), spare_.data(), n, span.least, span.most);
+  try_cuts(scan, column, missing.data(), n_missing, sorted, n);
+}
+
+template <class Scan>
+void ForestEngine::try_cuts(Scan& scan, int column, const std::uint32_t* missing,
+                            std::int64_t n_missing, const std::uint32_t* sorted, std::int64_t n) {
+  const bool has_missing = n_missing > 0;
   for (const bool missing_left : {false, true}) {
-    if (missing_left && (!has_missing || least_ == most_)) break;
-    scan.clear();
-    for (std::int64_t i = n; missing_left && i < n_rows; ++i) scan.add(keys_[i] & 0xffff);
+    if (missing_left && !has_missing) break;
+    auto left = scan.nothing();
+    for (std::int64_t i = 0; missing_left && i < n_missing; ++i)
+      scan.add(left, missing[i] & payload_mask);
+    double bar = best_.bar;
     for (std::int64_t i = 0; i + 1 < n; ++i) {
-      scan.add(keys_[i] & 0xffff);
-      const std::uint32_t rank = keys_[i] >> 16, next = keys_[i + 1] >> 16;
-      if (rank != next)
-        judge(scan, column, static_cast<int>(rank), static_cast<int>(next), missing_left,
-              has_missing);
+      scan.add(left, sorted[i] & payload_mask);
+      const std::uint32_t rank = sorted[i] >> payload_bits, next = sorted[i + 1] >> payload_bits;
+      if (rank == next || !scan.beats(left, bar)) continue;
+      take(scan, left, column, static_cast<int>(rank), static_cast<int>(next), missing_left,
+           has_missing);
+      bar = best_.bar;
     }
     if (has_missing && !missing_left) {
-      scan.add(keys_[n - 1] & 0xffff);
-      judge(scan, column, all_values, 0, false, true);
+      scan.add(left, sorted[n - 1] & payload_mask);
+      if (scan.beats(left, bar)) take(scan, left, column, all_values, 0, false, true);
     }
   }
 }
 
-// One cut, uniform between the least and the largest value present; missing values are tried on
-// both sides of it.
-template <class Scan>
-void ForestEngine::try_drawn(Scan& scan, int column, std::int64_t n_rows, const Row* rows,
-                             const Draws& draws) {
-  const Rank* const ranks = table_->ranks_of(column);
-  std::uint32_t least = most_ranks + 1, most = 0, smallest = most_ranks;
-  for (std::int64_t i = 0; i < n_rows; ++i) {
-    const std::uint32_t rank = ranks[rows[i]];
-    most = std::max(most, rank);
-    smallest = std::min(smallest, rank);
-    least = std::min(least, rank - 1);
+// ---- drawn cuts ----
+
+// Of a large node only the rows of the outermost bins are asked for their ranks.
+ForestEngine::Span ForestEngine::span_by_codes(int column, const Rows& rows) const {
+  const Code* const codes = table_->codes_of(column);
+  std::uint32_t least = max_value_bins + 1, most = 0;
+  std::int64_t n_missing = 0;
+  for (std::int64_t i = 0; i < rows.n; ++i) {
+    const std::uint32_t code = codes[rows.rows[i]];
+    n_missing += code == 0;
+    most = std::max(most, code);
+    least = std::min(least, code - 1);  // a missing one becomes the largest
   }
   ++least;
-  const bool has_missing = smallest == 0;
-  if (most == 0 || (least == most && !has_missing)) return;
+  if (most == 0) return {0, 0, 0};
+  Span span{most_ranks, 0, rows.n - n_missing};
+  for (std::int64_t i = 0; i < rows.n; ++i) {
+    const std::uint32_t code = codes[rows.rows[i]];
+    if (code != least && code != most) continue;
+    const std::uint32_t rank = table_->rank(rows.rows[i], column);
+    span.least = std::min(span.least, rank);
+    span.most = std::max(span.most, rank);
+  }
+  return span;
+}
+
+// A cut uniform between the least and the largest value present: the last rank on its left, and
+// itself.
+std::pair<int, double> ForestEngine::draw_cut(int column, const Span& span,
+                                              const Draws& draws) const {
+  const double low = table_->low(column, static_cast<int>(span.least));
+  const double high = table_->high(column, static_cast<int>(span.most));
+  const double u = draws.unit((std::uint64_t{1} << 40) + static_cast<std::uint64_t>(column));
+  // Halves first: the difference of two floats may be infinite.
+  const double drawn = 2.0 * (low / 2 + u * (high / 2 - low / 2));
+  double threshold = std::isfinite(drawn) && drawn >= low && drawn < high ? drawn : low;
+  int below = static_cast<int>(span.least), above = static_cast<int>(span.most);
+  while (above - below > 1) {  // low(below) <= threshold
+    const int middle = (below + above) / 2;
+    (table_->low(column, middle) <= threshold ? below : above) = middle;
+  }
+  return {below, std::max(threshold, table_->high(column, below))};
+}
+
+// One cut; missing values are tried on both sides of it.
+template <class Scan>
+void ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const Draws& draws) {
+  const bool is_large = rows.n >= large_node;
+  const Span span = is_large ? span_by_codes(column, rows) : gather(scan, column, rows);
+  const bool has_missing = span.n_present < rows.n;
+  if (span.n_present == 0 || (span.least == span.most && !has_missing)) return;
   int cut = all_values;
   double threshold = std::numeric_limits<double>::infinity();
-  if (least < most) {
-    const double low = table_->low(column, least), high = table_->high(column, most);
-    const double u = draws.unit((std::uint64_t{1} << 40) + static_cast<std::uint64_t>(column));
-    // Halves first: the difference of two floats may be infinite.
-    const double drawn = 2.0 * (low / 2 + u * (high / 2 - low / 2));
-    threshold = std::isfinite(drawn) && drawn >= low && drawn < high ? drawn : low;
-    int below = static_cast<int>(least), above = static_cast<int>(most);  // low(below) <= threshold
-    while (above - below > 1) {
-      const int middle = (below + above) / 2;
-      (table_->low(column, middle) <= threshold ? below : above) = middle;
-    }
-    cut = below;
-    threshold = std::max(threshold, table_->high(column, cut));
-  }
+  if (span.least < span.most) std::tie(cut, threshold) = draw_cut(column, span, draws);
   for (const bool missing_left : {false, true}) {
     if (missing_left && (!has_missing || cut == all_values)) break;
-    const std::uint32_t offset = missing_left ? 0 : 1;
-    const auto limit = static_cast<std::uint32_t>(cut) - offset;
-    scan.clear();
-    for (std::int64_t i = 0; i < n_rows; ++i)
-      scan.add_if(i, static_cast<std::uint32_t>(ranks[rows[i]]) - offset <= limit);
-    judge(scan, column, cut, 0, missing_left, has_missing, threshold);
+    auto left = scan.nothing();
+    if (is_large) {
+      const Code* const codes = table_->codes_of(column);
+      const int bin = cut == all_values ? max_value_bins : table_->bin_of(column, cut);
+      const bool ends = cut == all_values || cut == table_->last_rank(column, bin);
+      for (std::int64_t i = 0; i < rows.n; ++i) {
+        const int code = codes[rows.rows[i]];
+        bool is_left = code < bin || (code == bin && ends);
+        if (code == bin && !ends) is_left = table_->rank(rows.rows[i], column) <= cut;
+        scan.add_if(left, scan.payload(i), code == 0 ? missing_left : is_left);
+      }
+    } else {
+      for (std::int64_t i = 0; i < span.n_present; ++i)
+        scan.add_if(left, keys_[i] & payload_mask,
+                    static_cast<int>(keys_[i] >> payload_bits) <= cut);
+      for (std::int64_t i = span.n_present; missing_left && i < rows.n; ++i)
+        scan.add(left, keys_[i] & payload_mask);
+    }
+    if (scan.beats(left, best_.bar))
+      take(scan, left, column, cut, 0, missing_left, has_missing, threshold);
   }
 }
 
 // The gain comes from the integer sums by the criterion itself.
-template <Criterion C>
-void ForestEngine::settle(int node) {
-  SplitJudge<C> judge(sapling_.channels, limits_, sapling_.totals_of(node));
+template <class Judge>
+void ForestEngine::settle(int node, Judge&& judge) {
   auto& left = best_left_;
   const auto size = static_cast<std::size_t>(sapling_.channels.cell_size());
   if (left.size() != size) throw std::logic_error("a scan wrote a cell of another size");
@@ -332,22 +367,48 @@ std::vector<int> ForestEngine::search_level(const std::vector<int>&, ColumnLook)
 
 std::int64_t ForestEngine::send_rows(int node, bool) {
   const Node& parent = sapling_.nodes[node];
-  const Rank* const ranks = table_->ranks_of(parent.split.column);
+  const int column = parent.split.column, rank = parent.split.bin;
+  const Rank* const ranks = table_->ranks() + column;
+  const std::int64_t stride = table_->stride();
   // Without sign: a missing value is rank 0, and far to the right if it does not go left.
   const std::uint32_t offset = parent.split.missing_left ? 0 : 1;
-  const auto limit = static_cast<std::uint32_t>(parent.split.bin) - offset;
+  if (parent.n_rows() >= large_node) {
+    const int bin = rank == all_values ? max_value_bins : table_->bin_of(column, rank);
+    if (rank == all_values || rank == table_->last_rank(column, bin)) {
+      const Code* const codes = table_->codes_of(column);
+      const auto limit = static_cast<std::uint32_t>(bin) - offset;
+      return sapling_.rows.split_by(parent.begin, parent.end, [=](Row row) {
+        return static_cast<std::uint32_t>(codes[row]) - offset <= limit;
+      });
+    }
+  }
+  const auto limit = static_cast<std::uint32_t>(rank) - offset;
   return sapling_.rows.split_by(parent.begin, parent.end, [=](Row row) {
-    return static_cast<std::uint32_t>(ranks[row]) - offset <= limit;
+    return static_cast<std::uint32_t>(ranks[row * stride]) - offset <= limit;
   });
 }
 
+// The tree's nodes are those of the sapling in pre-order. Ranks are compared, not values: up to the
+// last one that lies below the threshold, which a node's own rows need not have.
 void ForestEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const {
+  std::vector<std::uint32_t> limit;
+  std::vector<int> stack{0};
+  while (!stack.empty()) {
+    const Node& node = sapling_.nodes[stack.back()];
+    stack.pop_back();
+    limit.push_back(static_cast<std::uint32_t>(node.split.bin));
+    if (node.left < 0) continue;
+    if (node.split.bin != all_values)
+      limit.back() = static_cast<std::uint32_t>(
+          table_->last_up_to(node.split.column, node.split.bin, node.split.threshold));
+    stack.push_back(node.right);
+    stack.push_back(node.left);
+  }
   walk_unseen_rows(tree, sapling_.channels.target().copies, table_->n_rows(), 1, leaf_of_row,
                    [&](Row row, std::int32_t node) {
-                     const int column = tree.feature[node];
-                     const Rank rank = table_->ranks_of(column)[row];
-                     if (rank == 0) return tree.missing_left[node] != 0;
-                     return table_->low(column, rank) <= tree.threshold[node];
+                     const std::uint32_t offset = tree.missing_left[node] ? 0 : 1;
+                     const std::uint32_t rank = table_->rank(row, tree.feature[node]);
+                     return rank - offset <= limit[node] - offset;
                    });
 }
 

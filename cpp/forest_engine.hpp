@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "draws.hpp"
 #include "forest_scan.hpp"
 #include "ranks.hpp"
+#include "small_sort.hpp"
 #include "split_engine.hpp"
 #include "splitting.hpp"
 
@@ -40,30 +42,48 @@ class ForestEngine : public SplitEngine {
  private:
   // The best cut so far: values up to `rank` go left, the next one in the node is `next`.
   struct Best {
-    double score = no_score;
+    double bar = no_score;  // what a cut must score more than: with the share that is a tie
     int column = -1, rank = 0, next = 0;
-    bool missing_left = false;
+    bool missing_left = false, is_perfect = false;
     double threshold = 0.0;  // of a drawn cut
   };
   static constexpr int all_values = most_ranks + 1;  // as a rank: only missing values go right
 
+  // The rows of the node that is searched.
+  struct Rows {
+    const Row* rows;
+    std::int64_t n;
+  };
+  // Which ranks of a column they have, without missing ones.
+  struct Span {
+    std::uint32_t least, most;
+    std::int64_t n_present;
+  };
+
+  void choose_scan();
   template <class Scan>
   void search_node(Scan& scan, int node);
   template <class Scan>
-  void try_column(Scan& scan, int column, std::int64_t n_rows, const Row* rows, const Draws& draws);
+  void try_column(Scan& scan, int column, const Rows& rows, const Draws& draws);
+  template <class Scan, class CodeOf>
+  void try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of);
   template <class Scan>
-  void try_bins(Scan& scan, int column, std::int64_t n_rows, const Row* rows);
+  void try_sorted(Scan& scan, int column, const Rows& rows);
   template <class Scan>
-  void try_sorted(Scan& scan, int column, std::int64_t n_rows, const Row* rows);
+  void try_cuts(Scan& scan, int column, const std::uint32_t* keys, std::int64_t n_missing,
+                const std::uint32_t* sorted, std::int64_t n);
   template <class Scan>
-  void try_drawn(Scan& scan, int column, std::int64_t n_rows, const Row* rows, const Draws& draws);
+  void try_drawn(Scan& scan, int column, const Rows& rows, const Draws& draws);
   template <class Scan>
-  void judge(Scan& scan, int column, int rank, int next, bool missing_left, bool has_missing,
-             double threshold = 0.0);
-  template <Criterion C>
-  void settle(int node);
+  Span gather(const Scan& scan, int column, const Rows& rows);
+  Span span_by_codes(int column, const Rows& rows) const;
+  std::pair<int, double> draw_cut(int column, const Span& span, const Draws& draws) const;
+  template <class Scan>
+  void take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
+            bool missing_left, bool has_missing, double threshold = 0.0);
+  template <class Judge>
+  void settle(int node, Judge&& judge);
   void draw_columns_of_tree(const Draws& draws);
-  std::int64_t gather(int column, std::int64_t n_rows, const Row* rows);
 
   std::shared_ptr<const RankedTable> table_;
   ForestParams forest_;
@@ -71,18 +91,16 @@ class ForestEngine : public SplitEngine {
   SplitLimits limits_;
   Sapling& sapling_;
 
-  std::variant<PairScan<false>, PairScan<true>, ClassScan, CellScan<Variance>, CellScan<Gini>,
-               CellScan<Entropy>>
+  std::variant<PairCounts, PairScan<false>, PairScan<true>, ClassScan, CellScan<Variance>,
+               CellScan<Gini>, CellScan<Entropy>>
       scan_;
   std::vector<Draws> draws_;  // of every node
   std::vector<int> order_;    // all columns; those drawn come to the front
   std::vector<int> swaps_;    // to put them back
   Best best_;
   std::vector<std::int64_t> best_left_;
-  std::vector<std::uint32_t> keys_, spare_;  // rank and number of each row of a node
-  std::vector<std::int64_t> cells_;
-  std::int64_t n_missing_ = 0;
-  Rank least_ = 0, most_ = 0;  // ranks present among those gathered
+  std::vector<std::uint32_t> keys_, spare_;  // rank and payload of each row of a small node
+  KeySorter sorter_;
 };
 
 }  // namespace weald

@@ -13,10 +13,12 @@
 
 namespace weald {
 
-// A scan loads the rows of a node; then, column after column, `clear` empties the left side, `add`
-// puts a row there (`add_bin` all rows of a bin) and `score` is what the two sides reach, or minus
-// infinity if one is too small. Scores are compared within a node only. `write` tells the left
-// side's integer sums. Histogram cells are `width` integers.
+// A scan starts with a tree and loads the rows of a node. Of row i of the node it knows by
+// `payload(i)`, 15 bits where a node is small. Column after column `nothing` is an empty left side,
+// `add` puts a row there and `add_bin` all rows of a bin that were `count`ed before. `beats` tells
+// whether the two sides reach more than a bar, which a side that is too small never does. Scores
+// are compared within a node only. `keep` remembers a left side, `write` gives its integer sums,
+// and no other split beats one that is perfect.
 constexpr double no_score = -std::numeric_limits<double>::infinity();
 
 // The least integer weight of a side, as a number that weights are compared with.
@@ -28,23 +30,119 @@ inline double least_weight(const Channels& channels, const SplitLimits& limits) 
   return least;
 }
 
+struct PairLeft {
+  std::int64_t w = 0, s = 0;
+};
+
+// Gini of two classes where weights count copies, the commonest case: a row is a number of copies
+// and a bit. The gain is d^2 / (W W_l W_r) with d = S_l W - S W_l, all in whole numbers.
+class PairCounts {
+ public:
+  using Left = PairLeft;
+  static constexpr std::int64_t most_copies = std::int64_t{1} << 30;
+
+  // Whether the tree's rows are such.
+  static bool fits(const Sapling& sapling) {
+    const Channels& channels = sapling.channels;
+    const Target& target = channels.target();
+    if (target.n_channels != 2 || !target.classes || target.weight) return false;
+    if (sapling.totals_of(0)[0] >= most_copies) return false;
+    if (!target.copies) return true;
+    const Row* const rows = sapling.rows_of(0);
+    const std::int64_t n = sapling.nodes[0].n_rows();
+    return std::all_of(rows, rows + n, [&](Row row) { return target.copies[row] < (1 << 14); });
+  }
+
+  void start(const Sapling& sapling, const SplitLimits& limits, std::int64_t n_rows) {
+    sapling_ = &sapling;
+    least_ = static_cast<std::int64_t>(least_weight(sapling.channels, limits) + 0.999999);
+    const Target& target = sapling.channels.target();
+    of_row_.resize(static_cast<std::size_t>(n_rows));
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      const std::int64_t copies = target.copies ? target.copies[row] : 1;
+      of_row_[row] = static_cast<std::uint16_t>(copies << 1 | target.classes[row]);
+    }
+  }
+  void load(int node) {
+    const Row* const rows = sapling_->rows_of(node);
+    const std::int64_t n = sapling_->nodes[node].n_rows();
+    total_ = {sapling_->totals_of(node)[0], sapling_->totals_of(node)[2]};
+    if (static_cast<std::int64_t>(payload_.size()) < n)
+      payload_.resize(static_cast<std::size_t>(n));
+    for (std::int64_t i = 0; i < n; ++i) payload_[i] = of_row_[rows[i]];
+  }
+  std::uint32_t payload(std::int64_t i) const { return payload_[i]; }
+
+  template <class CodeOf>
+  void count(std::int64_t n, int n_bins, CodeOf code_of) {
+    cells_.assign(static_cast<std::size_t>(n_bins) + 1, 0);
+    std::uint64_t* const cells = cells_.data();
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::uint64_t row = payload_[i], w = row >> 1;
+      cells[code_of(i)] += w << 32 | (w & (0 - (row & 1)));
+    }
+  }
+  bool is_empty(int bin) const { return cells_[bin] == 0; }
+
+  Left nothing() const { return {}; }
+  void add(Left& left, std::uint32_t payload) const { add_if(left, payload, true); }
+  void add_if(Left& left, std::uint32_t payload, bool is_left) const {
+    const std::int64_t w = (payload >> 1) & (0U - static_cast<std::uint32_t>(is_left));
+    left.w += w;
+    left.s += w & -static_cast<std::int64_t>(payload & 1);
+  }
+  void add_bin(Left& left, int bin) const {
+    left.w += static_cast<std::int64_t>(cells_[bin] >> 32);
+    left.s += static_cast<std::int64_t>(cells_[bin] & 0xffffffff);
+  }
+  bool beats(const Left& left, double bar) const {
+    const std::int64_t right = total_.w - left.w;
+    if (left.w < least_ || right < least_) return false;
+    const auto d = static_cast<double>(left.s * total_.w - total_.s * left.w);
+    return d * d > bar * static_cast<double>(left.w * right);
+  }
+  double score(const Left& left) const {
+    const auto d = static_cast<double>(left.s * total_.w - total_.s * left.w);
+    return d * d / static_cast<double>(left.w * (total_.w - left.w));
+  }
+  bool is_perfect(const Left& left) const {
+    return (left.s == 0 && total_.w - left.w == total_.s) ||
+           (left.s == left.w && left.s == total_.s);
+  }
+  bool left_is_heavier(const Left& left) const { return left.w >= total_.w - left.w; }
+  void keep(const Left& left) { kept_ = left; }
+  void write(std::vector<std::int64_t>& left) const {
+    left.assign({kept_.w, kept_.w - kept_.s, kept_.s});
+  }
+
+ private:
+  const Sapling* sapling_ = nullptr;
+  Left total_, kept_;
+  std::int64_t least_ = 1;
+  std::vector<std::uint16_t> of_row_, payload_;  // copies and class of rows; of those of the node
+  std::vector<std::uint64_t> cells_;             // [bin] copies, and those of the second class
+};
+
 // One sum beside the weight: squared error; or Gini of two classes, which is twice the squared
 // error of the second one's share.
 template <bool TwoClasses>
 class PairScan {
  public:
-  static constexpr int width = 2;
+  using Left = PairLeft;
 
-  void load(const Sapling& sapling, const SplitLimits& limits, int node) {
-    const Channels& channels = sapling.channels;
-    const Row* const rows = sapling.rows_of(node);
-    const std::int64_t n = sapling.nodes[node].n_rows();
-    const std::int64_t* const totals = sapling.totals_of(node);
+  void start(const Sapling& sapling, const SplitLimits& limits, std::int64_t) {
+    sapling_ = &sapling;
+    least_ = least_weight(sapling.channels, limits);
+  }
+  void load(int node) {
+    const Channels& channels = sapling_->channels;
+    const Row* const rows = sapling_->rows_of(node);
+    const std::int64_t n = sapling_->nodes[node].n_rows();
+    const std::int64_t* const totals = sapling_->totals_of(node);
     total_ = totals[0];
     total_w_ = static_cast<double>(totals[0]);
     total_s_ = static_cast<double>(totals[TwoClasses ? 2 : 1]);
-    least_ = least_weight(channels, limits);
-    pairs_.resize(static_cast<std::size_t>(n));
+    if (static_cast<std::int64_t>(pairs_.size()) < n) pairs_.resize(static_cast<std::size_t>(n));
     const std::int64_t* const values = channels.values();
     if constexpr (TwoClasses) {
       const std::int32_t* const classes = channels.target().classes;
@@ -58,39 +156,68 @@ class PairScan {
         pairs_[i] = {values[rows[i] * size], values[rows[i] * size + 1]};
     }
   }
-  int cell_width() const { return width; }
-  void count(std::int64_t i, std::int64_t* cell) const {
-    cell[0] += pairs_[i].w;
-    cell[1] += pairs_[i].s;
-  }
-  void clear() { left_ = {0, 0}; }
-  void add(std::int64_t i) { left_ = {left_.w + pairs_[i].w, left_.s + pairs_[i].s}; }
-  void add_if(std::int64_t i, bool is_left) {
-    const std::int64_t mask = -static_cast<std::int64_t>(is_left);
-    left_ = {left_.w + (pairs_[i].w & mask), left_.s + (pairs_[i].s & mask)};
-  }
-  void add_bin(const std::int64_t* cell) { left_ = {left_.w + cell[0], left_.s + cell[1]}; }
-  bool left_is_heavier() const { return left_.w >= total_ - left_.w; }
+  std::uint32_t payload(std::int64_t i) const { return static_cast<std::uint32_t>(i); }
 
-  double score() const {
-    const auto wl = static_cast<double>(left_.w), wr = static_cast<double>(total_ - left_.w);
-    if (!(wl >= least_ && wr >= least_)) return no_score;
-    // S_l^2 / W_l + S_r^2 / W_r - S^2 / W = d^2 / (W W_l W_r): no difference of large squares.
-    const double d = static_cast<double>(left_.s) * total_w_ - total_s_ * wl;
+  template <class CodeOf>
+  void count(std::int64_t n, int n_bins, CodeOf code_of) {
+    cells_.assign(static_cast<std::size_t>(n_bins) + 1, {});
+    for (std::int64_t i = 0; i < n; ++i) {
+      Cell& cell = cells_[code_of(i)];
+      cell.w += pairs_[i].w;
+      cell.s += pairs_[i].s;
+      ++cell.rows;
+    }
+  }
+  // Weights may be too small to be seen: rows are counted.
+  bool is_empty(int bin) const { return cells_[bin].rows == 0; }
+
+  Left nothing() const { return {}; }
+  void add(Left& left, std::uint32_t i) const {
+    left.w += pairs_[i].w;
+    left.s += pairs_[i].s;
+  }
+  void add_if(Left& left, std::uint32_t i, bool is_left) const {
+    const std::int64_t mask = -static_cast<std::int64_t>(is_left);
+    left.w += pairs_[i].w & mask;
+    left.s += pairs_[i].s & mask;
+  }
+  void add_bin(Left& left, int bin) const {
+    left.w += cells_[bin].w;
+    left.s += cells_[bin].s;
+  }
+  bool beats(const Left& left, double bar) const {
+    const auto wl = static_cast<double>(left.w), wr = static_cast<double>(total_ - left.w);
+    if (!(wl >= least_ && wr >= least_)) return false;
+    const double d = difference(left, wl);
+    return d * d > bar * (wl * wr);
+  }
+  double score(const Left& left) const {
+    const auto wl = static_cast<double>(left.w), wr = static_cast<double>(total_ - left.w);
+    const double d = difference(left, wl);
     return d * d / (wl * wr);
   }
+  bool is_perfect(const Left&) const { return false; }
+  bool left_is_heavier(const Left& left) const { return left.w >= total_ - left.w; }
+  void keep(const Left& left) { kept_ = left; }
   void write(std::vector<std::int64_t>& left) const {
-    left.assign({left_.w});
-    if (TwoClasses) left.push_back(left_.w - left_.s);
-    left.push_back(left_.s);
+    left.assign({kept_.w});
+    if (TwoClasses) left.push_back(kept_.w - kept_.s);
+    left.push_back(kept_.s);
   }
 
  private:
-  struct Pair {
-    std::int64_t w, s;
+  // S_l^2 / W_l + S_r^2 / W_r - S^2 / W = d^2 / (W W_l W_r): no difference of large squares.
+  double difference(const Left& left, double wl) const {
+    return static_cast<double>(left.s) * total_w_ - total_s_ * wl;
+  }
+
+  struct Cell : PairLeft {
+    std::int64_t rows = 0;
   };
-  std::vector<Pair> pairs_;
-  Pair left_{};
+  const Sapling* sapling_ = nullptr;
+  std::vector<PairLeft> pairs_;
+  std::vector<Cell> cells_;
+  Left kept_;
   std::int64_t total_ = 0;
   double total_w_ = 0.0, total_s_ = 0.0, least_ = 1.0;
 };
@@ -98,52 +225,81 @@ class PairScan {
 // Gini of any number of classes where weights count copies: the sums of squares follow each row.
 class ClassScan {
  public:
+  struct Left {};  // the left side is kept here
   // Squares of counts must fit 62 bits.
   static constexpr std::int64_t most_copies = std::int64_t{1} << 30;
 
-  void load(const Sapling& sapling, const SplitLimits& limits, int node) {
-    const Channels& channels = sapling.channels;
-    const Row* const rows = sapling.rows_of(node);
-    const std::int64_t n = sapling.nodes[node].n_rows();
-    n_classes_ = channels.n_channels();
-    totals_ = sapling.totals_of(node);
-    least_ = least_weight(channels, limits);
+  void start(const Sapling& sapling, const SplitLimits& limits, std::int64_t) {
+    sapling_ = &sapling;
+    n_classes_ = sapling.channels.n_channels();
+    least_ = least_weight(sapling.channels, limits);
+    left_.resize(static_cast<std::size_t>(n_classes_));
+  }
+  void load(int node) {
+    const Channels& channels = sapling_->channels;
+    const Row* const rows = sapling_->rows_of(node);
+    const std::int64_t n = sapling_->nodes[node].n_rows();
+    totals_ = sapling_->totals_of(node);
     squares_ = 0;
     for (int k = 0; k < n_classes_; ++k) squares_ += totals_[1 + k] * totals_[1 + k];
-    rows_.resize(static_cast<std::size_t>(n));
+    if (static_cast<std::int64_t>(rows_.size()) < n) rows_.resize(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i)
       rows_[i] = {channels.target().classes[rows[i]],
                   static_cast<std::int32_t>(channels.values()[rows[i]])};
-    left_.resize(static_cast<std::size_t>(n_classes_));
   }
-  int cell_width() const { return n_classes_; }
-  void count(std::int64_t i, std::int64_t* cell) const { cell[rows_[i].k] += rows_[i].w; }
-  void clear() {
+  std::uint32_t payload(std::int64_t i) const { return static_cast<std::uint32_t>(i); }
+
+  template <class CodeOf>
+  void count(std::int64_t n, int n_bins, CodeOf code_of) {
+    const std::int64_t stride = n_classes_ + 1;
+    cells_.assign(static_cast<std::size_t>((n_bins + 1) * stride), 0);
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::int32_t* const cell = cells_.data() + code_of(i) * stride;
+      cell[0] += rows_[i].w;
+      cell[1 + rows_[i].k] += rows_[i].w;
+    }
+  }
+  bool is_empty(int bin) const { return cell(bin)[0] == 0; }
+
+  Left nothing() {
     std::fill(left_.begin(), left_.end(), 0);
     weight_ = left_squares_ = 0;
     right_squares_ = squares_;
+    return {};
   }
-  void add(std::int64_t i) { put(rows_[i].k, rows_[i].w); }
-  void add_if(std::int64_t i, bool is_left) {
-    if (is_left) add(i);
+  void add(Left&, std::uint32_t i) { put(rows_[i].k, rows_[i].w); }
+  void add_if(Left& left, std::uint32_t i, bool is_left) {
+    if (is_left) add(left, i);
   }
-  void add_bin(const std::int64_t* cell) {
+  void add_bin(Left&, int bin) {
+    const std::int32_t* const counts = cell(bin) + 1;
     for (int k = 0; k < n_classes_; ++k)
-      if (cell[k]) put(k, cell[k]);
+      if (counts[k]) put(k, counts[k]);
   }
-  bool left_is_heavier() const { return weight_ >= totals_[0] - weight_; }
-
-  double score() const {
+  bool beats(const Left&, double bar) const {
     const auto wl = static_cast<double>(weight_), wr = static_cast<double>(totals_[0] - weight_);
-    if (!(wl >= least_ && wr >= least_)) return no_score;
-    return static_cast<double>(left_squares_) / wl + static_cast<double>(right_squares_) / wr;
+    if (!(wl >= least_ && wr >= least_)) return false;
+    return static_cast<double>(left_squares_) * wr + static_cast<double>(right_squares_) * wl >
+           bar * (wl * wr);
   }
-  void write(std::vector<std::int64_t>& left) const {
-    left.assign({weight_});
-    left.insert(left.end(), left_.begin(), left_.end());
+  double score(const Left&) const {
+    const auto wl = static_cast<double>(weight_), wr = static_cast<double>(totals_[0] - weight_);
+    return (static_cast<double>(left_squares_) * wr + static_cast<double>(right_squares_) * wl) /
+           (wl * wr);
   }
+  bool is_perfect(const Left&) const {
+    const std::int64_t right = totals_[0] - weight_;
+    return left_squares_ == weight_ * weight_ && right_squares_ == right * right;
+  }
+  bool left_is_heavier(const Left&) const { return weight_ >= totals_[0] - weight_; }
+  void keep(const Left&) {
+    kept_.assign({weight_});
+    kept_.insert(kept_.end(), left_.begin(), left_.end());
+  }
+  void write(std::vector<std::int64_t>& left) const { left = kept_; }
 
  private:
+  const std::int32_t* cell(int bin) const { return cells_.data() + bin * (n_classes_ + 1); }
   void put(int k, std::int64_t w) {
     const std::int64_t before = left_[k], right = totals_[1 + k] - before;
     left_squares_ += w * (2 * before + w);
@@ -155,11 +311,13 @@ class ClassScan {
   struct One {
     std::int32_t k, w;
   };
+  const Sapling* sapling_ = nullptr;
   int n_classes_ = 0;
   const std::int64_t* totals_ = nullptr;
   double least_ = 1.0;
   std::vector<One> rows_;
-  std::vector<std::int64_t> left_;
+  std::vector<std::int32_t> cells_;  // [bin] copies, and those of each class
+  std::vector<std::int64_t> left_, kept_;
   std::int64_t squares_ = 0, weight_ = 0, left_squares_ = 0, right_squares_ = 0;
 };
 
@@ -167,52 +325,78 @@ class ClassScan {
 template <Criterion C>
 class CellScan {
  public:
-  void load(const Sapling& sapling, const SplitLimits& limits, int node) {
-    channels_ = &sapling.channels;
-    rows_ = sapling.rows_of(node);
-    totals_ = sapling.totals_of(node);
-    judge_.emplace(*channels_, limits, totals_);
-    left_.resize(static_cast<std::size_t>(channels_->cell_size()));
+  struct Left {};
+
+  void start(const Sapling& sapling, const SplitLimits& limits, std::int64_t) {
+    sapling_ = &sapling;
+    limits_ = &limits;
+    size_ = sapling.channels.cell_size();
+    left_.resize(static_cast<std::size_t>(size_));
   }
-  int cell_width() const { return channels_->cell_size(); }
-  void count(std::int64_t i, std::int64_t* cell) const {
-    const Row row = rows_[i];
-    const int size = channels_->cell_size();
-    if (const std::int32_t* const classes = channels_->target().classes) {
-      const std::int64_t w = channels_->values()[row];
-      cell[0] += w;
-      cell[1 + classes[row]] += w;
-      if (channels_->count_index() > 0) cell[size - 1] += copies_of(row);
-      return;
+  void load(int node) {
+    rows_ = sapling_->rows_of(node);
+    totals_ = sapling_->totals_of(node);
+    judge_.emplace(sapling_->channels, *limits_, totals_);
+  }
+  std::uint32_t payload(std::int64_t i) const { return static_cast<std::uint32_t>(i); }
+
+  // One integer more tells how many rows a bin has: weights may be too small to be seen.
+  template <class CodeOf>
+  void count(std::int64_t n, int n_bins, CodeOf code_of) {
+    cells_.assign(static_cast<std::size_t>((n_bins + 1) * (size_ + 1)), 0);
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::int64_t* const cell = cells_.data() + code_of(i) * (size_ + 1);
+      add_row(rows_[i], cell);
+      ++cell[size_];
     }
-    for (int c = 0; c < size; ++c) cell[c] += channels_->values()[std::int64_t{row} * size + c];
   }
-  void clear() { std::fill(left_.begin(), left_.end(), 0); }
-  void add(std::int64_t i) { count(i, left_.data()); }
-  void add_if(std::int64_t i, bool is_left) {
-    if (is_left) add(i);
+  bool is_empty(int bin) const { return cells_[bin * (size_ + 1) + size_] == 0; }
+
+  Left nothing() {
+    std::fill(left_.begin(), left_.end(), 0);
+    return {};
   }
-  void add_bin(const std::int64_t* cell) {
-    for (std::size_t c = 0; c < left_.size(); ++c) left_[c] += cell[c];
+  void add(Left&, std::uint32_t i) { add_row(rows_[i], left_.data()); }
+  void add_if(Left& left, std::uint32_t i, bool is_left) {
+    if (is_left) add(left, i);
   }
-  bool left_is_heavier() const { return left_[0] >= totals_[0] - left_[0]; }
-  double score() {
+  void add_bin(Left&, int bin) {
+    for (std::int64_t c = 0; c < size_; ++c) left_[c] += cells_[bin * (size_ + 1) + c];
+  }
+  bool beats(const Left&, double bar) {
     const auto judged = judge_->judge(left_.data());
-    return judged.is_admitted ? judged.children : no_score;
+    score_ = judged.children;
+    return judged.is_admitted && score_ > bar;
   }
-  void write(std::vector<std::int64_t>& left) const { left = left_; }
+  double score(const Left&) const { return score_; }
+  bool is_perfect(const Left&) const { return false; }
+  bool left_is_heavier(const Left&) const { return left_[0] >= totals_[0] - left_[0]; }
+  void keep(const Left&) { kept_ = left_; }
+  void write(std::vector<std::int64_t>& left) const { left = kept_; }
 
  private:
-  std::int64_t copies_of(Row row) const {
-    const std::int64_t* const copies = channels_->target().copies;
-    return copies ? copies[row] : 1;
+  void add_row(Row row, std::int64_t* cell) const {
+    const Channels& channels = sapling_->channels;
+    if (const std::int32_t* const classes = channels.target().classes) {
+      const std::int64_t* const copies = channels.target().copies;
+      const std::int64_t w = channels.values()[row];
+      cell[0] += w;
+      cell[1 + classes[row]] += w;
+      if (channels.count_index() > 0) cell[size_ - 1] += copies ? copies[row] : 1;
+      return;
+    }
+    const std::int64_t* const values = channels.values() + row * size_;
+    for (std::int64_t c = 0; c < size_; ++c) cell[c] += values[c];
   }
 
-  const Channels* channels_ = nullptr;
+  const Sapling* sapling_ = nullptr;
+  const SplitLimits* limits_ = nullptr;
+  std::int64_t size_ = 0;
   const Row* rows_ = nullptr;
   const std::int64_t* totals_ = nullptr;
   std::optional<SplitJudge<C>> judge_;
-  std::vector<std::int64_t> left_;
+  std::vector<std::int64_t> left_, kept_, cells_;
+  double score_ = 0.0;
 };
 
 }  // namespace weald

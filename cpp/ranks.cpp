@@ -100,16 +100,42 @@ struct RankedTable::Ranker {
   }
 };
 
+template <class RankColumn>
+void RankedTable::rank_columns(int n_threads, RankColumn&& rank_column) {
+  constexpr std::int64_t group = 32, block = 1024;  // columns and rows that are turned at a time
+  const auto n_columns = static_cast<std::int64_t>(columns_.size());
+  stride_ = n_columns >= tile ? n_columns : Codes::tile_width(n_columns, 0);
+  ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_));
+  codes_.resize(static_cast<std::size_t>(n_rows_ * n_columns));
+  LargeVector<Rank> turned(static_cast<std::size_t>(std::min(group, n_columns) * n_rows_));
+  for (std::int64_t first = 0; first < n_columns; first += group) {
+    const std::int64_t width = std::min(group, n_columns - first);
+    parallel_for(width, n_threads, [&](std::int64_t c, int worker) {
+      Rank* const ranks = turned.data() + c * n_rows_;
+      std::fill_n(ranks, n_rows_, Rank{0});
+      Column& column = columns_[first + c] = rank_column(first + c, worker, ranks);
+      Code* const codes = codes_.data() + (first + c) * n_rows_;
+      const Code* const bin_of = column.bin_of.empty() ? nullptr : column.bin_of.data();
+      for (std::int64_t row = 0; row < n_rows_; ++row)
+        codes[row] = bin_of ? bin_of[ranks[row]] : static_cast<Code>(ranks[row]);
+    });
+    parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
+      const std::int64_t end = std::min(n_rows_, (b + 1) * block);
+      for (std::int64_t row = b * block; row < end; ++row)
+        for (std::int64_t c = 0; c < width; ++c)
+          ranks_[row * stride_ + first + c] = turned[c * n_rows_ + row];
+    });
+  }
+}
+
 template <class T>
 RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
                          const std::int64_t* mass, int n_threads)
-    : n_rows_(n_rows),
-      columns_(static_cast<std::size_t>(table.n_columns)),
-      ranks_(static_cast<std::size_t>(n_rows * table.n_columns), Rank{0}) {
+    : n_rows_(n_rows), columns_(static_cast<std::size_t>(table.n_columns)) {
   std::vector<Ranker<T>> rankers(static_cast<std::size_t>(n_threads));
-  parallel_for(table.n_columns, n_threads, [&](std::int64_t column, int worker) {
+  rank_columns(n_threads, [&](std::int64_t column, int worker, Rank* ranks) {
     rankers[worker].sort(table, index, n_rows_, column, mass);
-    columns_[column] = rankers[worker].write(ranks_.data() + column * n_rows_);
+    return rankers[worker].write(ranks);
   });
 }
 template RankedTable::RankedTable(const Table<float>&, const std::int64_t*, std::int64_t,
@@ -117,8 +143,32 @@ template RankedTable::RankedTable(const Table<float>&, const std::int64_t*, std:
 template RankedTable::RankedTable(const Table<double>&, const std::int64_t*, std::int64_t,
                                   const std::int64_t*, int);
 
+RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
+                         const std::function<void(int, double*)>& make, const std::int64_t* mass)
+    : n_rows_(n_rows), columns_(static_cast<std::size_t>(n_columns)) {
+  Ranker<double> ranker;
+  std::vector<double> values(static_cast<std::size_t>(n_rows));
+  rank_columns(1, [&](std::int64_t column, int, Rank* ranks) {
+    make(static_cast<int>(column), values.data());
+    ranker.sort({values.data(), n_rows, 1, 1, n_rows}, nullptr, n_rows, 0, mass);
+    return ranker.write(ranks);
+  });
+}
+
 double RankedTable::threshold(int column, int rank, int next) const {
   return cut_between(high(column, rank), low(column, next));
+}
+
+int RankedTable::last_up_to(int column, int rank, double threshold) const {
+  const std::vector<double>& low = columns_[column].low;
+  const auto n = static_cast<int>(low.size());
+  int step = 1;  // it is near
+  while (rank + step < n && low[rank + step] <= threshold) {
+    rank += step;
+    step *= 2;
+  }
+  const auto end = low.begin() + std::min(n, rank + step);
+  return static_cast<int>(std::upper_bound(low.begin() + rank, end, threshold) - low.begin()) - 1;
 }
 
 }  // namespace weald

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "memory.hpp"
@@ -14,17 +15,26 @@ using Rank = std::uint16_t;  // 0 is missing, 1 the lowest value
 constexpr int most_ranks = 65535;
 
 // Up to 65535 distinct values of a column have a rank each; more share ranks of about equal mass.
-// Columns of more than 255 ranks also have coarse bins of ranks: enough for large nodes.
+// Columns of more than 255 ranks have coarse bins of ranks: enough for large nodes, whose rows are
+// read column by column. Ranks are read in small nodes, whose few rows stay near: they lie row by
+// row.
 class RankedTable {
  public:
   // Row i is row index[i] of the table (null: row i); `mass` counts each (null: 1 each).
   template <class T>
   RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
               const std::int64_t* mass, int n_threads);
+  // Columns that `make(column, values)` writes one after another, for all rows.
+  RankedTable(std::int64_t n_rows, int n_columns, const std::function<void(int, double*)>& make,
+              const std::int64_t* mass);
 
   std::int64_t n_rows() const { return n_rows_; }
   int n_columns() const { return static_cast<int>(columns_.size()); }
-  const Rank* ranks_of(int column) const { return ranks_.data() + column * n_rows_; }
+  // The ranks of row r are at ranks() + r * stride(); the bins of a column at codes_of(column).
+  const Rank* ranks() const { return ranks_.data(); }
+  std::int64_t stride() const { return stride_; }
+  Rank rank(Row row, int column) const { return ranks_[row * stride_ + column]; }
+  const Code* codes_of(int column) const { return codes_.data() + column * n_rows_; }
 
   int n_ranks(int column) const { return static_cast<int>(columns_[column].low.size()) - 1; }
   // The smallest and the largest value that has a rank.
@@ -35,16 +45,21 @@ class RankedTable {
   }
   // Between the values of two ranks.
   double threshold(int column, int rank, int next) const;
+  // The last rank, from `rank` on, that begins at most at the threshold.
+  int last_up_to(int column, int rank, double threshold) const;
 
-  // The bin of each rank, and the last rank of each bin; null: every rank is a bin.
-  const Code* bin_of_rank(int column) const {
-    return columns_[column].bin_of.empty() ? nullptr : columns_[column].bin_of.data();
-  }
+  // Bins of ranks, and the last rank of each; of at most 255 ranks every one is a bin.
   int n_bins(int column) const {
     const Column& one = columns_[column];
     return one.bin_of.empty() ? n_ranks(column) : static_cast<int>(one.last_of.size()) - 1;
   }
-  int last_rank(int column, int bin) const { return columns_[column].last_of[bin]; }
+  int last_rank(int column, int bin) const {
+    return columns_[column].bin_of.empty() ? bin : columns_[column].last_of[bin];
+  }
+  int bin_of(int column, int rank) const {
+    return columns_[column].bin_of.empty() ? rank : columns_[column].bin_of[rank];
+  }
+  bool every_rank_is_a_bin(int column) const { return columns_[column].bin_of.empty(); }
 
  private:
   struct Column {
@@ -54,10 +69,14 @@ class RankedTable {
   };
   template <class T>
   struct Ranker;
+  // rank_column(column, worker, ranks) writes the ranks of all rows.
+  template <class RankColumn>
+  void rank_columns(int n_threads, RankColumn&& rank_column);
 
-  std::int64_t n_rows_;
+  std::int64_t n_rows_, stride_ = 0;
   std::vector<Column> columns_;
-  LargeVector<Rank> ranks_;  // column by column
+  LargeVector<Rank> ranks_;  // row by row
+  LargeVector<Code> codes_;  // column by column
 };
 
 }  // namespace weald

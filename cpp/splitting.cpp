@@ -82,19 +82,33 @@ CategoryBest PackedSearch::look_at_levels(int part, int lane, const std::int64_t
             counts ? counts + lane : nullptr, stride);
 }
 
-// Copies in the cells of one part.
-std::vector<std::int64_t> PackedSearch::count_copies(int part, const Row* rows,
-                                                     std::int64_t n_rows) const {
-  std::vector<std::int64_t> counts(
-      static_cast<std::size_t>(layout_.part_end(part) - layout_.part_begin(part)), 0);
+// Counts the copies of a part's columns in which a cut that is not proven might win. Where these
+// are many, all are counted: that reads the rows once.
+PackedSearch::Copies PackedSearch::count_copies(int part, const LaneBests& bests, double score,
+                                                const Row* rows, std::int64_t n_rows) const {
+  Copies counts;
+  counts.cells.resize(static_cast<std::size_t>(layout_.part_end(part) - layout_.part_begin(part)));
   const std::int64_t* const copies = channels_.target().copies;
-  if (part < codes_.n_groups()) {
-    std::int64_t* const cells = counts.data();
-    kernels().add_packed(codes_, part, part + 1, copies, rows, 0, n_rows, &cells);
-  } else {
-    const std::uint16_t* const codes = categories_.wide[part - codes_.n_groups()].codes;
+  const auto count = [&](int lane, std::int64_t stride, auto code_of) {
+    counts.has[lane] = true;
     for (std::int64_t i = 0; i < n_rows; ++i)
-      counts[codes[rows[i]]] += copies ? copies[rows[i]] : 1;
+      counts.cells[lane + code_of(rows[i]) * stride] += copies ? copies[rows[i]] : 1;
+  };
+  if (part >= codes_.n_groups()) {
+    const std::uint16_t* const codes = categories_.wide[part - codes_.n_groups()].codes;
+    count(0, 1, [&](Row row) { return codes[row]; });
+    return counts;
+  }
+  constexpr int few = 2;
+  const double* const open = bests.undecided;
+  if (std::count_if(open, open + lanes_of(part), [&](double s) { return s >= score; }) <= few) {
+    for (int lane = 0; lane < lanes_of(part); ++lane)
+      if (open[lane] >= score)
+        count(lane, lanes, [&](Row row) { return codes_.at(row, column_of(part, lane)); });
+  } else {
+    std::fill_n(counts.has, lanes, true);
+    std::int64_t* const cells = counts.cells.data();
+    kernels().add_packed(codes_, part, part + 1, copies, rows, 0, n_rows, &cells);
   }
   return counts;
 }
@@ -110,21 +124,24 @@ PackedSearch::Decided PackedSearch::decide(const std::vector<LaneBests>& bests,
 
   // Parts in which a cut that is not proven might win, with the copies in their cells.
   std::vector<LaneBests> exact = bests;
-  std::vector<std::vector<std::int64_t>> counts(exact.size());
+  std::vector<Copies> counts(exact.size());
   for (int part = 0; part < n_parts; ++part) {
     const double* const open = bests[part].undecided;
     const double most = *std::max_element(open, open + lanes_of(part));
     if (most == none || most < score) continue;
-    counts[part] = count_copies(part, rows, n_rows);
-    exact[part] = look(part, cells, columns, counts[part].data());
-    for (int lane = 0; lane < lanes_of(part); ++lane)
-      score = std::max(score, exact[part].score[lane]);
+    counts[part] = count_copies(part, bests[part], score, rows, n_rows);
+    const LaneBests counted = look(part, cells, columns, counts[part].cells.data());
+    for (int lane = 0; lane < lanes_of(part); ++lane) {
+      if (!counts[part].has[lane]) continue;
+      exact[part].score[lane] = counted.score[lane];
+      exact[part].place[lane] = counted.place[lane];
+      score = std::max(score, counted.score[lane]);
+    }
   }
   Split best;
   score = none;
   for (int part = 0; part < n_parts; ++part)
-    take(part, exact[part], cells, counts[part].empty() ? nullptr : counts[part].data(), score,
-         best);
+    take(part, exact[part], cells, counts[part], score, best);
   if (!best.found()) return {};
 
   const double parent = node_.score(static_cast<double>(packed_g(node_.total)),
@@ -140,7 +157,7 @@ PackedSearch::Decided PackedSearch::decide(const std::vector<LaneBests>& bests,
 
 // Ties go to the lowest column.
 void PackedSearch::take(int part, const LaneBests& bests, const std::int64_t* cells,
-                        const std::int64_t* counts, double& score, Split& best) const {
+                        const Copies& copies, double& score, Split& best) const {
   for (int lane = 0; lane < lanes_of(part); ++lane) {
     const int column = column_of(part, lane);
     const bool ties = bests.score[lane] == score && best.found() && column < best.column;
@@ -148,6 +165,7 @@ void PackedSearch::take(int part, const LaneBests& bests, const std::int64_t* ce
     score = bests.score[lane];
     best = {};
     best.column = column;
+    const std::int64_t* const counts = copies.has[lane] ? copies.cells.data() : nullptr;
     if (categories_.holds(column)) {
       CategoryBest sets = look_at_levels(part, lane, cells, counts);
       best.left_set = std::move(sets.left);

@@ -104,13 +104,13 @@ class SplitJudge {
 
   // A quick test that says no only if the split surely gains less than the best one: divisions,
   // and all else that is asked of a split, are for the few that pass.
-  bool may_beat(const std::int64_t* left, const Split& best) {
+  [[gnu::always_inline]] bool may_beat(const std::int64_t* left, const Split& best) {
     if constexpr (Quotient<C>) {
       for (int c = 0; c < cell_size(); ++c) right_[c] = totals_[c] - left[c];
       const Sums l = sums_of(left);
-      const double left_above = C::numerator(l, penalty_), left_below = C::denominator(l, penalty_);
+      const double left_above = C::numerator(l), left_below = C::denominator(l, penalty_);
       const Sums r = sums_of(right_.data());
-      const double right_above = C::numerator(r, penalty_);
+      const double right_above = C::numerator(r);
       const double right_below = C::denominator(r, penalty_);
       const double reached = left_above * right_below + right_above * left_below;
       const double wanted = (best.gain + parent_score_) * left_below * right_below;
@@ -135,8 +135,8 @@ class SplitJudge {
   }
 
   // Where values are parted from missing ones (`all_values`), no direction matters.
-  void try_split(int column, int bin, bool missing_left, const std::int64_t* left, bool has_missing,
-                 Split& best, bool all_values = false) {
+  [[gnu::noinline]] void try_split(int column, int bin, bool missing_left, const std::int64_t* left,
+                                   bool has_missing, Split& best, bool all_values = false) {
     const Judged judged = judge(left, all_values ? 0.0 : limits_.direction_of(column));
     if (!judged.is_admitted || !(judged.gain > best.gain)) return;
     if (!is_worth(judged.gain, judged.children)) return;
@@ -235,7 +235,7 @@ class PackedSearch {
   LaneBests look(int part, const std::int64_t* cells, const ColumnLook& columns) const;
 
   // Joins the groups' cuts. Where one that is not proven to leave enough rows on both sides might
-  // win, the group's rows are counted to decide it.
+  // win, the rows in the bins of such columns are counted to decide it.
   struct Decided {
     Split split;
     bool any_admitted = false;
@@ -244,6 +244,12 @@ class PackedSearch {
                  const ColumnLook& columns, const Row* rows, std::int64_t n_rows) const;
 
  private:
+  // Copies in the cells of a part, of those of its columns that were counted.
+  struct Copies {
+    std::vector<std::int64_t> cells;
+    bool has[lanes] = {};
+  };
+
   int lanes_of(int part) const { return part < codes_.n_groups() ? codes_.lanes_of(part) : 1; }
   int column_of(int part, int lane) const {
     const int n_groups = codes_.n_groups();
@@ -253,8 +259,9 @@ class PackedSearch {
                  const std::int64_t* counts) const;
   CategoryBest look_at_levels(int part, int lane, const std::int64_t* cells,
                               const std::int64_t* counts) const;
-  std::vector<std::int64_t> count_copies(int part, const Row* rows, std::int64_t n_rows) const;
-  void take(int part, const LaneBests& bests, const std::int64_t* cells, const std::int64_t* counts,
+  Copies count_copies(int part, const LaneBests& bests, double score, const Row* rows,
+                      std::int64_t n_rows) const;
+  void take(int part, const LaneBests& bests, const std::int64_t* cells, const Copies& copies,
             double& score, Split& best) const;
   void place(int lane, std::int64_t place, const std::int64_t* cells, const std::int64_t* counts,
              Split& best) const;

@@ -15,13 +15,17 @@ HEAD = "# Generated from cpp/bindings/ by `make stub`; not to be edited.\n"
 
 # nanobind knows only that these return a tuple or a dict.
 RETURNS = {
+    "columns": ("dict", "dict[str, NDArray[Any]]"),
     "find": (
         "tuple",
         "tuple[int, float, bool, float, NDArray[numpy.float64], NDArray[numpy.float64]]",
     ),
     "find_cuts": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.int64]]"),
     "grow": ("dict", "dict[str, NDArray[Any]]"),
+    "grow_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "grow_each": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
+    "leaf_sums": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
+    "grow_rotation_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "loss_facts": ("dict", "dict[str, Any]"),
 }
 

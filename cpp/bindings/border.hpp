@@ -121,9 +121,14 @@ inline void check_cuts(const Vector<double>& cuts, const Vector<std::int64_t>& f
 // How many predictions a loss makes of a row's scores; refuses what it cannot make any of.
 int predictions_per_row(const std::string& loss, int n_scores);
 
+// Where the blocks of rotated columns begin, and the end of the last.
+std::vector<std::int64_t> checked_blocks(const Vector<std::int64_t>& first_of_block,
+                                         std::int64_t n_rotated);
+
 void bind_data(nb::module_& m);
 void bind_forests(nb::module_& m);
 void bind_losses(nb::module_& m);
+void bind_rotation(nb::module_& m);
 void bind_stumps(nb::module_& m);
 void bind_trees(nb::module_& m);
 

@@ -1,6 +1,7 @@
 // Growing the members of a forest.
 #include "bindings/border.hpp"
 #include "criteria/criteria.hpp"
+#include "rotated_woodland.hpp"
 #include "woodland.hpp"
 
 namespace weald::border {
@@ -18,6 +19,18 @@ std::int64_t checked_mass(const std::int64_t* mass, std::int64_t n_rows, std::in
   return total;
 }
 
+// How many rows of a table are meant.
+std::int64_t checked_index(const Vector<std::int64_t>& index, std::int64_t n_rows,
+                           std::int64_t n_columns) {
+  require(n_rows >= 1 && n_columns >= 1, "a table must have rows and columns");
+  require(n_columns <= std::numeric_limits<int>::max(), "a table has too many columns");
+  const auto n = static_cast<std::int64_t>(index.shape(0));
+  require(n >= 1 && n <= n_rows, "index must name rows of the table");
+  for (std::int64_t i = 0; i < n; ++i)
+    require(index.data()[i] >= 0 && index.data()[i] < n_rows, "index must name rows of the table");
+  return n;
+}
+
 // A table as ranks, made once for all forests on it.
 class RankedTable {
  public:
@@ -25,13 +38,7 @@ class RankedTable {
   RankedTable(AnyTable<T> table, Vector<std::int64_t> index,
               std::optional<Vector<std::int64_t>> mass, int n_threads) {
     const auto view = table_of(table);
-    require(view.n_rows >= 1 && view.n_columns >= 1, "a table must have rows and columns");
-    require(view.n_columns <= std::numeric_limits<int>::max(), "a table has too many columns");
-    const auto n_rows = static_cast<std::int64_t>(index.shape(0));
-    require(n_rows >= 1 && n_rows <= view.n_rows, "index must name rows of the table");
-    for (std::int64_t i = 0; i < n_rows; ++i)
-      require(index.data()[i] >= 0 && index.data()[i] < view.n_rows,
-              "index must name rows of the table");
+    const auto n_rows = checked_index(index, view.n_rows, view.n_columns);
     const auto* const counts = data_or_null(mass, n_rows, "mass must have one entry per row");
     if (counts) checked_mass(counts, n_rows, std::int64_t{1} << 61);
     const int threads = checked_threads(n_threads);
@@ -120,19 +127,13 @@ nb::dict arrays_of(weald::Tree& tree) {
   return result;
 }
 
-// Grows members first .. first + n_trees - 1 of a forest. With `bootstrap`, `copies` are not looked
-// at. `oob_sums` (rows, outputs) and `oob_counts` (rows) are added to.
-std::vector<nb::dict> grow_forest(const RankedTable& table, const ForestParams& params,
-                                  const Bootstrap* bootstrap, std::optional<Vector<double>> weight,
-                                  std::optional<Vector<double>> values,
-                                  std::optional<Vector<std::int32_t>> classes, int n_classes,
-                                  std::optional<Vector<std::int64_t>> copies, std::uint64_t first,
-                                  std::int64_t n_trees, std::optional<OutMatrix<double>> oob_sums,
-                                  std::optional<OutVector<std::int32_t>> oob_counts) {
-  const std::int64_t n_rows = table.ranked->n_rows();
+// What the members of a forest learn from, but for the copies of rows.
+weald::Target checked_target(const ForestParams& params, std::int64_t n_rows,
+                             const std::optional<Vector<double>>& weight,
+                             const std::optional<Vector<double>>& values,
+                             const std::optional<Vector<std::int32_t>>& classes, int n_classes) {
   weald::Target target;
   target.weight = data_or_null(weight, n_rows, "weight must have one entry per row");
-  target.copies = data_or_null(copies, n_rows, "copies must have one entry per row");
   target.sums = data_or_null(values, n_rows, "values must have one entry per row");
   target.sums_per_weight = true;
   require(values.has_value() != classes.has_value(), "give either values or classes");
@@ -145,19 +146,41 @@ std::vector<nb::dict> grow_forest(const RankedTable& table, const ForestParams& 
       require(target.classes[row] >= 0 && target.classes[row] < n_classes,
               "classes must be in [0, n_classes)");
   }
-  if (target.copies) checked_mass(target.copies, n_rows, most_copies);
+  return target;
+}
+
+using OutSums = std::optional<OutMatrix<double>>;
+using OutCounts = std::optional<OutVector<std::int32_t>>;
+
+weald::OutOfBag checked_out_of_bag(const OutSums& sums, const OutCounts& counts,
+                                   const Bootstrap* bootstrap, std::int64_t n_rows, int n_outputs) {
   require(!bootstrap || bootstrap->n_rows() == n_rows, "the bootstrap is of another table");
-  require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
-  weald::OutOfBag out_of_bag;
-  require(oob_sums.has_value() == oob_counts.has_value() && (!oob_sums || bootstrap),
+  require(sums.has_value() == counts.has_value() && (!sums || bootstrap),
           "out-of-bag sums and counts belong together, and to a bootstrap");
-  if (oob_sums) {
-    require(static_cast<std::int64_t>(oob_sums->shape(0)) == n_rows &&
-                static_cast<int>(oob_sums->shape(1)) == target.n_channels &&
-                static_cast<std::int64_t>(oob_counts->shape(0)) == n_rows,
-            "out-of-bag sums must have the shape (rows, outputs), counts (rows,)");
-    out_of_bag = {oob_sums->data(), oob_counts->data()};
-  }
+  if (!sums) return {};
+  require(static_cast<std::int64_t>(sums->shape(0)) == n_rows &&
+              static_cast<int>(sums->shape(1)) == n_outputs &&
+              static_cast<std::int64_t>(counts->shape(0)) == n_rows,
+          "out-of-bag sums must have the shape (rows, outputs), counts (rows,)");
+  return {sums->data(), counts->data()};
+}
+
+// Grows members first .. first + n_trees - 1 of a forest. With `bootstrap`, `copies` are not looked
+// at. `oob_sums` (rows, outputs) and `oob_counts` (rows) are added to.
+std::vector<nb::dict> grow_forest(const RankedTable& table, const ForestParams& params,
+                                  const Bootstrap* bootstrap, std::optional<Vector<double>> weight,
+                                  std::optional<Vector<double>> values,
+                                  std::optional<Vector<std::int32_t>> classes, int n_classes,
+                                  std::optional<Vector<std::int64_t>> copies, std::uint64_t first,
+                                  std::int64_t n_trees, std::optional<OutMatrix<double>> oob_sums,
+                                  std::optional<OutVector<std::int32_t>> oob_counts) {
+  const std::int64_t n_rows = table.ranked->n_rows();
+  weald::Target target = checked_target(params, n_rows, weight, values, classes, n_classes);
+  target.copies = data_or_null(copies, n_rows, "copies must have one entry per row");
+  if (target.copies) checked_mass(target.copies, n_rows, most_copies);
+  require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
+  const weald::OutOfBag out_of_bag =
+      checked_out_of_bag(oob_sums, oob_counts, bootstrap, n_rows, target.n_channels);
   std::vector<weald::Tree> trees;
   run([&] {
     weald::Woodland woodland(table.ranked, bootstrap ? bootstrap->drawer : nullptr, params.forest,
@@ -166,6 +189,87 @@ std::vector<nb::dict> grow_forest(const RankedTable& table, const ForestParams& 
   });
   std::vector<nb::dict> results;
   for (weald::Tree& tree : trees) results.push_back(arrays_of(tree));
+  return results;
+}
+
+// ---- rotation forests ----
+
+// A table made ready for rotations, once for all members.
+class RotationTable {
+ public:
+  template <class T>
+  RotationTable(AnyTable<T> table, Vector<std::int64_t> index,
+                std::optional<Vector<std::int64_t>> mass, Vector<std::int64_t> n_levels,
+                const std::string& scale, int n_threads) {
+    using weald::RotationScale;
+    const auto view = table_of(table);
+    const auto n_rows = checked_index(index, view.n_rows, view.n_columns);
+    require(static_cast<std::int64_t>(n_levels.shape(0)) == view.n_columns,
+            "n_levels must have one entry per column");
+    for (std::size_t c = 0; c < n_levels.shape(0); ++c)
+      require(n_levels.data()[c] >= 0 && n_levels.data()[c] <= 65535,
+              "a column has at most 65535 levels");
+    require(scale == "none" || scale == "range" || scale == "deviation", "unknown scale");
+    const auto by = scale == "none"    ? RotationScale::none
+                    : scale == "range" ? RotationScale::range
+                                       : RotationScale::deviation;
+    const auto* const counts = data_or_null(mass, n_rows, "mass must have one entry per row");
+    if (counts) checked_mass(counts, n_rows, std::int64_t{1} << 61);
+    const int threads = checked_threads(n_threads);
+    run([&] {
+      ready = std::make_shared<const weald::RotationTable>(view, index.data(), n_rows, counts,
+                                                           n_levels.data(), by, threads);
+    });
+  }
+
+  nb::dict columns() const {
+    const weald::RotationColumns& all = ready->columns();
+    nb::dict result;
+    result["rotated"] = give(std::vector<std::int32_t>(all.rotated));
+    result["kept"] = give(std::vector<std::int32_t>(all.kept));
+    result["flagged"] = give(std::vector<std::int32_t>(all.flagged));
+    result["centre"] = give(std::vector<double>(all.centre));
+    result["scale"] = give(std::vector<double>(all.scale));
+    return result;
+  }
+
+  std::shared_ptr<const weald::RotationTable> ready;
+};
+
+// Grows members first .. first + n_trees - 1 of a rotation forest. `mass` counts the rows, as
+// copies or, without `counts_copies`, as shares of what is drawn; with `bootstrap` the members' own
+// draws count. Returns the trees, each with its `order` and `loading`.
+std::vector<nb::dict> grow_rotation_forest(
+    const RotationTable& table, const ForestParams& params, const Bootstrap* bootstrap,
+    Vector<std::int64_t> first_of_block, double sample_fraction, bool replace,
+    std::optional<Vector<double>> weight, std::optional<Vector<double>> values,
+    std::optional<Vector<std::int32_t>> classes, int n_classes,
+    std::optional<Vector<std::int64_t>> mass, bool counts_copies, std::uint64_t first,
+    std::int64_t n_trees, OutSums oob_sums, OutCounts oob_counts) {
+  const std::int64_t n_rows = table.ready->n_rows();
+  weald::Target target = checked_target(params, n_rows, weight, values, classes, n_classes);
+  const auto* const masses = data_or_null(mass, n_rows, "mass must have one entry per row");
+  if (masses) checked_mass(masses, n_rows, counts_copies ? most_copies : std::int64_t{1} << 61);
+  if (counts_copies) target.copies = masses;
+  require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
+  require(sample_fraction > 0.0 && sample_fraction <= 1.0, "sample_fraction must be in (0, 1]");
+  weald::RotationParams rotation{params.forest.seed, sample_fraction, replace, {}};
+  rotation.first_of_block = checked_blocks(first_of_block, table.ready->columns().n_rotated());
+  const weald::OutOfBag out_of_bag =
+      checked_out_of_bag(oob_sums, oob_counts, bootstrap, n_rows, target.n_channels);
+  std::vector<weald::RotatedTree> trees;
+  run([&] {
+    weald::RotatedWoodland woodland(table.ready, bootstrap ? bootstrap->drawer : nullptr, rotation,
+                                    params.criterion, params.tree, params.forest, masses,
+                                    counts_copies);
+    trees = woodland.grow(target, first, n_trees, out_of_bag);
+  });
+  std::vector<nb::dict> results;
+  for (weald::RotatedTree& tree : trees) {
+    results.push_back(arrays_of(tree.tree));
+    results.back()["order"] = give(std::move(tree.rotation.order));
+    results.back()["loading"] = give(std::move(tree.rotation.loading));
+  }
   return results;
 }
 
@@ -193,6 +297,21 @@ void bind_forests(nb::module_& m) {
   m.def("grow_forest", &grow_forest, nb::kw_only(), "table"_a, "params"_a, "bootstrap"_a.none(),
         "weight"_a.none(), "values"_a.none(), "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
         "first"_a, "n_trees"_a, "oob_sums"_a.noconvert().none(), "oob_counts"_a.noconvert().none());
+  nb::class_<RotationTable>(m, "RotationTable")
+      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, Vector<std::int64_t>,
+                    const std::string&, int>(),
+           "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_levels"_a, "scale"_a,
+           "n_threads"_a)
+      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, Vector<std::int64_t>,
+                    const std::string&, int>(),
+           "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_levels"_a, "scale"_a,
+           "n_threads"_a)
+      .def("columns", &RotationTable::columns);
+  m.def("grow_rotation_forest", &grow_rotation_forest, nb::kw_only(), "table"_a, "params"_a,
+        "bootstrap"_a.none(), "first_of_block"_a, "sample_fraction"_a, "replace"_a,
+        "weight"_a.none(), "values"_a.none(), "classes"_a.none(), "n_classes"_a, "mass"_a.none(),
+        "counts_copies"_a, "first"_a, "n_trees"_a, "oob_sums"_a.noconvert().none(),
+        "oob_counts"_a.noconvert().none());
 }
 
 }  // namespace weald::border

@@ -183,6 +183,23 @@ auto leaf_steps(const std::string& loss, double parameter, double rate, Vector<d
   return give(std::move(values));
 }
 
+auto leaf_sums(Vector<double> gradient, std::optional<Vector<double>> hessian,
+               std::optional<Vector<std::int64_t>> copies, Vector<std::int32_t> leaf_of_row,
+               std::int64_t n_leaves, int n_threads) {
+  const auto n_rows = static_cast<std::int64_t>(gradient.shape(0));
+  const double* const second =
+      data_or_null(hessian, n_rows, "hessian must have the shape of gradient");
+  const auto leaves = checked_leaves(leaf_of_row, n_rows, n_leaves);
+  const std::int64_t* const times = checked_copies(copies, n_rows);
+  std::vector<double> gradients(static_cast<std::size_t>(n_leaves));
+  std::vector<double> hessians(static_cast<std::size_t>(n_leaves));
+  run([&] {
+    weald::leaf_sums(gradient.data(), second, times, leaves, gradients.data(), hessians.data(),
+                     checked_threads(n_threads));
+  });
+  return nb::make_tuple(give(std::move(gradients)), give(std::move(hessians)));
+}
+
 void cap_steps(const std::string& loss, double parameter, double rate, OutVector<double> steps) {
   require(rate > 0.0, "rate must be positive");
   check_parameter(loss, parameter);
@@ -245,9 +262,10 @@ nb::dict loss_facts(const std::string& name) {
 }  // namespace
 
 int predictions_per_row(const std::string& loss, int n_scores) {
-  check_scores(loss, n_scores);
   bool of_classes = false;
   with_loss(loss, [&](auto one) {
+    require(n_scores == 1 || (n_scores > 1 && one.has_many_predictions),
+            "this loss does not have several scores");
     of_classes = one.targets == weald::Targets::classes || one.targets == weald::Targets::shares;
   });
   return of_classes && n_scores == 1 ? 2 : n_scores;
@@ -269,6 +287,8 @@ void bind_losses(nb::module_& m) {
         "weight"_a.none(), "copies"_a.none(), "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a);
   m.def("leaf_steps", &leaf_steps, "loss"_a, "parameter"_a, "rate"_a, "gradient"_a, "hessian"_a,
         "copies"_a.none(), "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a);
+  m.def("leaf_sums", &leaf_sums, "gradient"_a, "hessian"_a.none(), "copies"_a.none(),
+        "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a);
   m.def("cap_steps", &cap_steps, "loss"_a, "parameter"_a, "rate"_a, "steps"_a.noconvert());
   m.def("quantile", &quantile, "values"_a, "level"_a, "weight"_a.none(), "copies"_a.none());
   m.def("exact_total", &exact_total, "values"_a, "copies"_a.none());

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "bindings/border.hpp"
+#include "bindings/forest_arrays.hpp"
 #include "bindings/tree_params.hpp"
 #include "boosting.hpp"
 #include "criteria/criteria.hpp"
@@ -253,7 +254,6 @@ class Grower {
 
 // ---- predicting ----
 
-// A forest's arrays, held and proven sound once; after that a walk needs no checks.
 class Predictor {
  public:
   Predictor(Vector<std::int32_t> feature, Vector<double> threshold, Vector<std::int32_t> right,
@@ -262,52 +262,13 @@ class Predictor {
             Vector<std::int32_t> output, Vector<double> tree_weight, Vector<double> base_score,
             Vector<std::int32_t> category_set, Vector<std::int64_t> first_word,
             Vector<std::uint64_t> words, std::int64_t n_columns)
-      : feature_(std::move(feature)),
-        threshold_(std::move(threshold)),
-        right_(std::move(right)),
-        missing_left_(std::move(missing_left)),
-        value_(std::move(value)),
-        first_node_(std::move(first_node)),
-        first_leaf_(std::move(first_leaf)),
-        output_(std::move(output)),
-        tree_weight_(std::move(tree_weight)),
-        base_score_(std::move(base_score)),
-        category_set_(std::move(category_set)),
-        first_word_(std::move(first_word)),
-        words_(std::move(words)),
-        n_columns_(n_columns) {
-    const std::size_t n_nodes = feature_.shape(0), n_trees = output_.shape(0);
-    require(threshold_.shape(0) == n_nodes && right_.shape(0) == n_nodes &&
-                missing_left_.shape(0) == n_nodes && category_set_.shape(0) == n_nodes,
-            "the arrays of nodes differ in length");
-    require(first_node_.shape(0) == n_trees + 1 && first_leaf_.shape(0) == n_trees + 1 &&
-                tree_weight_.shape(0) == n_trees,
-            "the arrays of trees differ in length");
-    require(first_word_.shape(0) >= 1, "the arrays of sets differ in length");
-    require(base_score_.shape(0) >= 1 && value_.shape(1) >= 1, "a forest needs an output");
-    forest_ = {feature_.data(),
-               threshold_.data(),
-               right_.data(),
-               missing_left_.data(),
-               value_.data(),
-               static_cast<std::int64_t>(n_nodes),
-               static_cast<std::int64_t>(value_.shape(0)),
-               static_cast<int>(value_.shape(1)),
-               first_node_.data(),
-               first_leaf_.data(),
-               output_.data(),
-               tree_weight_.data(),
-               static_cast<std::int64_t>(n_trees),
-               base_score_.data(),
-               static_cast<int>(base_score_.shape(0)),
-               category_set_.data(),
-               first_word_.data(),
-               words_.data(),
-               static_cast<std::int64_t>(first_word_.shape(0)) - 1,
-               static_cast<std::int64_t>(words_.shape(0))};
-    require(weald::is_sound(forest_, n_columns), "the arrays of the forest are damaged");
-    predictor_ = std::make_unique<weald::Predictor>(forest_, n_columns);
-  }
+      : held_(std::move(feature), std::move(threshold), std::move(right), std::move(missing_left),
+              std::move(value), std::move(first_node), std::move(first_leaf), std::move(output),
+              std::move(tree_weight), std::move(base_score), std::move(category_set),
+              std::move(first_word), std::move(words), n_columns),
+        forest_(held_.forest()),
+        n_columns_(n_columns),
+        predictor_(std::make_unique<weald::Predictor>(forest_, n_columns)) {}
 
   template <class T>
   auto predict(AnyTable<T> table, int n_threads, const std::string& engine) const {
@@ -384,19 +345,9 @@ class Predictor {
     return view;
   }
 
-  Vector<std::int32_t> feature_;
-  Vector<double> threshold_;
-  Vector<std::int32_t> right_;
-  Vector<std::uint8_t> missing_left_;
-  Matrix<double> value_;
-  Vector<std::int64_t> first_node_, first_leaf_;
-  Vector<std::int32_t> output_;
-  Vector<double> tree_weight_, base_score_;
-  Vector<std::int32_t> category_set_;
-  Vector<std::int64_t> first_word_;
-  Vector<std::uint64_t> words_;
+  ForestArrays held_;
+  const weald::Forest& forest_;
   std::int64_t n_columns_;
-  weald::Forest forest_{};
   std::unique_ptr<weald::Predictor> predictor_;
 };
 

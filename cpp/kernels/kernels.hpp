@@ -144,7 +144,7 @@ struct Kernels {
                      std::int64_t* const* group_cells);
 
   // `counts` null: a child holds enough copies if its h proves it, else the cut is undecided.
-  // Otherwise cells of copies, laid out like `cells`, decide.
+  // Otherwise cells of copies, laid out like `cells`, decide; a column may have none.
   void (*search_packed)(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
                         const PackedNode& node, LaneBests& bests);
 

@@ -129,9 +129,10 @@ void search_lanes(const std::int64_t* cells, const std::int64_t* counts, const d
 template <bool counted, Form form>
 void search_group(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
                   const PackedNode& node, LaneBests& bests) {
-  std::int64_t total_count = 0;
-  for (int bin = 0; counted && bin <= n_bins; ++bin) total_count += counts[bin * lanes];
-  const Whole whole(node, static_cast<double>(total_count));
+  // Columns that were not counted have no copies; the others have all of the node's.
+  std::int64_t copies[lanes] = {};
+  for (int i = 0; counted && i < (n_bins + 1) * lanes; ++i) copies[i % lanes] += counts[i];
+  const Whole whole(node, static_cast<double>(*std::max_element(copies, copies + lanes)));
   for (int first = 0; first < lanes; first += vector_lanes)
     search_lanes<counted, form>(cells, counts, node.direction, first, n_bins, whole, bests);
 }

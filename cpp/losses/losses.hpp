@@ -26,6 +26,7 @@ concept Loss = requires(const Scored& rows, Range range, double x, int n_scores,
   { L::best_constant } -> std::convertible_to<BestConstant>;
   { L::targets } -> std::convertible_to<Targets>;
   { L::has_many_scores } -> std::convertible_to<bool>;
+  { L::has_many_predictions } -> std::convertible_to<bool>;  // made of many scores
   { L::has_parameter } -> std::convertible_to<bool>;
   { L::admits(x) } -> std::same_as<bool>;
   { L::gradients(rows, range, out, out) };

@@ -15,6 +15,16 @@ struct Quantile : RowWise<Quantile> {
     const double above = score > y ? 1.0 - level : 0.0, below = score < y ? level : 0.0;
     return {above - below, 1.0};
   }
+  // Scores of several levels, the least level first, are put in order: the predictions never cross,
+  // and the sum of their losses is not larger than that of the scores as they are.
+  static constexpr bool has_many_predictions = true;
+  WEALD_HOST_DEVICE static void predict(const double* score, int n_scores, double* prediction) {
+    for (int k = 0; k < n_scores; ++k) {
+      int at = k;
+      for (; at > 0 && score[k] < prediction[at - 1]; --at) prediction[at] = prediction[at - 1];
+      prediction[at] = score[k];
+    }
+  }
   WEALD_HOST_DEVICE static double loss(double y, double score, double level) {
     return score > y ? (1.0 - level) * (score - y) : level * (y - score);
   }

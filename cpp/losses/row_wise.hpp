@@ -19,6 +19,7 @@ WEALD_HOST_DEVICE inline double bounded_score(double score) {
 template <class L>
 struct RowWise {
   static constexpr bool has_many_scores = false;
+  static constexpr bool has_many_predictions = false;
   static constexpr bool has_parameter = false;
   static constexpr bool caps_steps = false;
   static constexpr BestConstant best_constant = BestConstant::of_mean;

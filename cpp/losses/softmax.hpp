@@ -70,6 +70,22 @@ WEALD_HOST_DEVICE inline void gradients(const Scored& rows, Range range, double*
   }
 }
 
+// A move by t changes the hessian p(1 - p) of a row by a factor of at most e^|t|, so the loss of a
+// leaf by at most G t + H (e^|t| - |t| - 1). That is least at |t| = log(1 + |w|), w = -G / H being
+// Newton's step: up to there a move surely lowers the loss. Far beyond it lies Newton's own step to
+// rows of a rare class (1 / p for a pure leaf), from which scores do not come back: where p is
+// wrong but near 0 or 1, h tells nothing. A move of up to 2, which is Newton's from even odds to a
+// pure leaf, is left as it is; with a rate of at most 0.9 it cannot raise the bound either.
+WEALD_HOST_DEVICE inline double shorter_step(double newton, double rate) {
+  constexpr double free_move = 2.0, most = 40.0;
+  const double size = newton < 0.0 ? -newton : newton;
+  if (rate * size <= free_move) return newton;
+  const double sure = elementary::log1p(size);
+  const double move = sure < free_move ? free_move : (sure > most ? most : sure);
+  if (rate * size <= move) return newton;
+  return (newton < 0.0 ? -move : move) / rate;
+}
+
 WEALD_HOST_DEVICE inline void predict(const double* score, int n_scores, double* prediction) {
   if (n_scores == 1) {
     prediction[1] = elementary::sigmoid(score[0]);
@@ -89,8 +105,9 @@ template <class L>
 struct Softmax {
   static constexpr Hessian hessian = Hessian::own;
   static constexpr bool has_many_scores = true;
+  static constexpr bool has_many_predictions = true;
   static constexpr bool has_parameter = false;
-  static constexpr bool caps_steps = false;
+  static constexpr bool caps_steps = true;
   static constexpr BestConstant best_constant = BestConstant::of_mean;
 
   WEALD_HOST_DEVICE static void gradients(const Scored& rows, Range range, double* gradient,
@@ -106,7 +123,9 @@ struct Softmax {
   WEALD_HOST_DEVICE static double base_score(double share, int n_scores) {
     return n_scores == 1 ? log_odds(share) : elementary::log(kept_off_the_ends(share));
   }
-  WEALD_HOST_DEVICE static double capped_step(double newton, double, double) { return newton; }
+  WEALD_HOST_DEVICE static double capped_step(double newton, double rate, double) {
+    return softmax::shorter_step(newton, rate);
+  }
   WEALD_HOST_DEVICE static bool admits(double) { return true; }
   WEALD_HOST_DEVICE static void predict(const double* score, int n_scores, double* prediction) {
     softmax::predict(score, n_scores, prediction);

@@ -137,7 +137,50 @@ def grow_forest(
     n_trees: int,
     oob_sums: NDArray[numpy.float64] | None,
     oob_counts: NDArray[numpy.int32] | None,
-) -> list[dict]: ...
+) -> list[dict[str, NDArray[Any]]]: ...
+
+class RotationTable:
+    @overload
+    def __init__(
+        self,
+        table: NDArray[numpy.float32],
+        index: NDArray[numpy.int64],
+        mass: NDArray[numpy.int64] | None,
+        n_levels: NDArray[numpy.int64],
+        scale: str,
+        n_threads: int,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        table: NDArray[numpy.float64],
+        index: NDArray[numpy.int64],
+        mass: NDArray[numpy.int64] | None,
+        n_levels: NDArray[numpy.int64],
+        scale: str,
+        n_threads: int,
+    ) -> None: ...
+    def columns(self) -> dict[str, NDArray[Any]]: ...
+
+def grow_rotation_forest(
+    *,
+    table: RotationTable,
+    params: ForestParams,
+    bootstrap: Bootstrap | None,
+    first_of_block: NDArray[numpy.int64],
+    sample_fraction: float,
+    replace: bool,
+    weight: NDArray[numpy.float64] | None,
+    values: NDArray[numpy.float64] | None,
+    classes: NDArray[numpy.int32] | None,
+    n_classes: int,
+    mass: NDArray[numpy.int64] | None,
+    counts_copies: bool,
+    first: int,
+    n_trees: int,
+    oob_sums: NDArray[numpy.float64] | None,
+    oob_counts: NDArray[numpy.int32] | None,
+) -> list[dict[str, NDArray[Any]]]: ...
 def losses() -> list[str]: ...
 def loss_facts(loss: str) -> dict[str, Any]: ...
 def gradients(
@@ -198,6 +241,14 @@ def leaf_steps(
     n_leaves: int,
     n_threads: int,
 ) -> NDArray[numpy.float64]: ...
+def leaf_sums(
+    gradient: NDArray[numpy.float64],
+    hessian: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+    leaf_of_row: NDArray[numpy.int32],
+    n_leaves: int,
+    n_threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 def cap_steps(loss: str, parameter: float, rate: float, steps: NDArray[numpy.float64]) -> None: ...
 def quantile(
     values: NDArray[numpy.float64],
@@ -206,6 +257,49 @@ def quantile(
     copies: NDArray[numpy.int64] | None,
 ) -> float: ...
 def exact_total(values: NDArray[numpy.float64], copies: NDArray[numpy.int64] | None) -> float: ...
+def principal_axes(covariance: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
+
+class RotatedPredictor:
+    def __init__(
+        self,
+        *,
+        feature: NDArray[numpy.int32],
+        threshold: NDArray[numpy.float64],
+        right: NDArray[numpy.int32],
+        missing_left: NDArray[numpy.uint8],
+        value: NDArray[numpy.float64],
+        first_node: NDArray[numpy.int64],
+        first_leaf: NDArray[numpy.int64],
+        output: NDArray[numpy.int32],
+        tree_weight: NDArray[numpy.float64],
+        base_score: NDArray[numpy.float64],
+        category_set: NDArray[numpy.int32],
+        first_word: NDArray[numpy.int64],
+        words: NDArray[numpy.uint64],
+        n_columns: int,
+        n_inputs: int,
+        rotated: NDArray[numpy.int32],
+        centre: NDArray[numpy.float64],
+        scale: NDArray[numpy.float64],
+        kept: NDArray[numpy.int32],
+        flagged: NDArray[numpy.int32],
+        first_of_block: NDArray[numpy.int64],
+        order: NDArray[numpy.int32],
+        loading: NDArray[numpy.float64],
+    ) -> None: ...
+    def answer(self, rows: NDArray[Any], n_threads: int) -> NDArray[numpy.float64]: ...
+    @overload
+    def spread(
+        self, table: NDArray[numpy.float32], centre: NDArray[numpy.float64], n_threads: int
+    ) -> NDArray[numpy.float64]: ...
+    @overload
+    def spread(
+        self, table: NDArray[numpy.float64], centre: NDArray[numpy.float64], n_threads: int
+    ) -> NDArray[numpy.float64]: ...
+    @overload
+    def apply(self, table: NDArray[numpy.float32], n_threads: int) -> NDArray[numpy.int32]: ...
+    @overload
+    def apply(self, table: NDArray[numpy.float64], n_threads: int) -> NDArray[numpy.int32]: ...
 
 class Stumps:
     @overload

@@ -17,6 +17,10 @@ def with_inherited_sections(cls: type) -> str:
         for base in filter(lambda base: base is cls or _is_ours(base), cls.__mro__):
             for name, text in _entries(_sections(base)[1].get(title, "")):
                 entries.setdefault(name, text)
+        if title == "Parameters" and "__init__" in vars(cls):
+            # A class that takes fewer parameters than its base shows only its own.
+            taken = inspect.signature(cls).parameters
+            entries = {name: text for name, text in entries.items() if name in taken}
         if entries:
             sections[title] = "\n".join(entries.values())
     order = sorted(sections, key=lambda t: ("Parameters", "Attributes", t).index(t))

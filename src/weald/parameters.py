@@ -4,6 +4,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -63,6 +64,23 @@ class Real:
         else:
             below = number < self.most if self.open_above else number <= self.most
         return math.isfinite(number) and above and below
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Strictly increasing numbers between 0 and 1."""
+
+    expected: str = "a list of strictly increasing floats in the range (0.0, 1.0)"
+
+    def admits(self, value: object) -> bool:
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        if not isinstance(value, (list, tuple)) or not value:
+            return False
+        inside = Real(0.0, 1.0, open_below=True, open_above=True)
+        if not all(inside.admits(level) for level in value):
+            return False
+        return all(low < high for low, high in pairwise(value))
 
 
 @dataclass(frozen=True)

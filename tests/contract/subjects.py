@@ -8,6 +8,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 
 import weald
 from weald.ensembles.base import TreeModel
+from weald.ensembles.rotated import RotationModel
+from weald.parameters import ClassWeight, NoneOr
 from weald.resampling import ContentKFold
 
 EVERY_ESTIMATOR = [
@@ -19,8 +21,13 @@ EVERY_ESTIMATOR = [
 EVERY_CLASSIFIER = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, ClassifierMixin)]
 EVERY_REGRESSOR = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, RegressorMixin)]
 
-# Those whose model is one forest: it has leaves to apply, trees to print, importances.
-EVERY_TREE_MODEL = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, TreeModel)]
+# Those whose model is one forest that asks the columns themselves: it has leaves to apply, trees to
+# print, importances. Rotated trees ask for combinations: tests/ensembles/test_rotation_forest.py.
+EVERY_TREE_MODEL = [
+    thing
+    for thing in EVERY_ESTIMATOR
+    if issubclass(thing, TreeModel) and not issubclass(thing, RotationModel)
+]
 
 # What is drawn, binned and limited; an estimator gets those of its own parameters.
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -41,7 +48,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "drawn columns of a level": {"feature_sampling": "level", "max_features": 0.5},
     "pruned": {"min_gain": 0.5, "prune": "after", "l1_regularization": 0.1},
     "no interactions": {"interaction_cst": "no_interactions"},
+    "drawn rows, few subsets": {"bootstrap": True, "n_subsets": 2, "replace": False},
     "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
+    "balanced classes": {"class_weight": "balanced"},
     "all together": {
         "min_samples_leaf": 1,
         "subsample": 0.5,
@@ -53,6 +62,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "absolute error": {"loss": "absolute_error", "learning_rate": 0.3},
     "huber": {"loss": "huber"},
     "quantile": {"loss": "quantile", "quantile": 0.3, "alpha": 0.3},
+    "quantiles": {"loss": "quantile", "quantile": [0.1, 0.5, 0.9]},
     "poisson": {"loss": "poisson"},
     "gamma": {"loss": "gamma"},
     "tweedie": {"loss": "tweedie"},
@@ -86,7 +96,8 @@ def always_draws(estimator: type) -> bool:
 def draws_columns(estimator: type) -> bool:
     """Whether columns are drawn in every fit."""
     parameters = inspect.signature(estimator).parameters
-    return "feature_sampling" in parameters and parameters["max_features"].default is not None
+    is_drawn = "feature_sampling" in parameters and parameters["max_features"].default is not None
+    return is_drawn or "subset_size" in parameters
 
 
 def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:
@@ -127,6 +138,10 @@ def same_parameters(one: BaseEstimator, other: BaseEstimator) -> bool:
     return repr(sorted(one.get_params().items())) == repr(sorted(other.get_params().items()))
 
 
+# The limit of a parameter that an estimator does not have.
+ANY = NoneOr(ClassWeight(()))
+
+
 def is_fitted(model: BaseEstimator) -> bool:
     return any(name.endswith("_") for name in vars(model))
 
@@ -143,6 +158,10 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     mine: dict[str, dict[str, Any]] = {}
     for name, wanted in VARIANTS.items():
         parameters = settings(estimator, **wanted)
+        if name == "quantiles" and not has(estimator, "quantile"):
+            continue
+        if not estimator._limits.get("class_weight", ANY).admits(parameters.get("class_weight")):
+            continue
         if "growth" in wanted and not has(estimator, "growth"):
             continue
         if "loss" in wanted and not is_admitted(estimator, parameters):

@@ -13,6 +13,7 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from contract import old_checks
 from contract.subjects import (
     EVERY_CLASSIFIER,
     EVERY_ESTIMATOR,
@@ -44,6 +45,14 @@ def test_there_are_estimators() -> None:
 # ---- scikit-learn's checks ----
 
 
+# They want predictions of the shape of y, which several quantiles do not have.
+OF_ONE_COLUMN = (
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_regressors_train",
+)
+
+
 def sklearn_checks() -> list[Any]:
     cases = []
     for estimator, variant in EVERY_VARIANT:
@@ -51,6 +60,8 @@ def sklearn_checks() -> list[Any]:
         model = made(estimator, **fewer, **variants_of(estimator)[variant])
         for checked, check in estimator_checks_generator(model):
             name = getattr(check, "func", check).__name__
+            if variant == "quantiles" and name in OF_ONE_COLUMN:
+                continue
             label = f"{estimator.__name__}-{variant.replace(' ', '_')}-{name}"
             cases.append(pytest.param(checked, check, id=label))
     return cases
@@ -61,8 +72,12 @@ SKLEARN_CHECKS = sklearn_checks()
 
 @pytest.mark.parametrize(("model", "check"), SKLEARN_CHECKS)
 def test_scikit_learn_check(model: Any, check: Any) -> None:
+    name = getattr(check, "func", check).__name__
+    if old_checks.is_faulty(model, name):
+        pytest.skip("scikit-learn 1.6 compares fits of different labels here")
     try:
-        check(model)
+        with old_checks.without_warnings_of(name):
+            check(model)
     except SkipTest as skipped:
         # Only what is not installed may be skipped.
         if "array_api" not in str(skipped):

@@ -362,13 +362,44 @@ def test_a_capped_step_goes_to_the_best_constant_or_not_so_far(name: str) -> Non
             assert rate * step == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.parametrize("n_scores", [1, 4])
+@pytest.mark.parametrize("rate", [0.01, 0.1, 0.3, 0.9])
+def test_a_step_of_log_loss_never_raises_the_loss_of_its_leaf(n_scores: int, rate: float) -> None:
+    """However rare a class is, and however wrong and sure the scores are. Of each score by itself:
+    those of many classes move together, which nobody's diagonal hessian knows."""
+    rng = np.random.default_rng(21)
+    loss = loss_of("log_loss", n_scores)
+    shortened = 0
+    for spread in (0.1, 3.0, 12.0):
+        for _ in range(60):
+            n = int(rng.integers(1, 30))
+            y = rng.integers(0, max(n_scores, 2), n).astype(np.float64)
+            if rng.random() < 0.3:
+                y[:] = y[0]
+            scores = rng.normal(size=(n_scores, n)) * spread + rng.normal() * spread
+            gradient, hessian = derivatives(loss, y, scores)
+            before = loss.mean(y, scores, None, None)
+            for k in range(n_scores):
+                leaf = np.zeros(n, np.int32)
+                (step,) = loss.leaf_steps(gradient[k], hessian[k], None, leaf, 1, rate)
+                newton = -math.fsum(gradient[k]) / math.fsum(hessian[k])
+                if step != pytest.approx(newton, rel=1e-12):
+                    shortened += 1
+                    expected = math.copysign(min(max(2.0, math.log1p(abs(newton))), 40), newton)
+                    assert rate * step == pytest.approx(expected, rel=1e-12)
+                moved = scores.copy()
+                moved[k] += rate * step
+                assert loss.mean(y, moved, None, None) <= before * (1 + 1e-12) + 1e-15
+    assert shortened > 5
+
+
 def test_leaf_steps_are_quotients_of_exact_sums() -> None:
     rng = np.random.default_rng(13)
     n = 20_000
     gradient, hessian = rng.normal(size=n) * 10.0 ** rng.integers(-9, 3, n), rng.random(n)
     leaf, copies = rng.integers(0, 6, n).astype(np.int32), rng.integers(0, 3, n)
     hessian[leaf == 5] = 0.0
-    loss = loss_of("log_loss", 1)
+    loss = loss_of("exponential", 1)  # its steps are not capped
     got = loss.leaf_steps(gradient, hessian, copies, leaf, 6, 1.0)
     for i in range(5):
         rows = leaf == i
@@ -378,7 +409,7 @@ def test_leaf_steps_are_quotients_of_exact_sums() -> None:
         assert got[i] == pytest.approx(expected, rel=1e-12)
     assert got[5] == 0.0
     order = rng.permutation(n)
-    again = BuiltinLoss("log_loss", 1, 4).leaf_steps(
+    again = BuiltinLoss("exponential", 1, 4).leaf_steps(
         gradient[order], hessian[order], copies[order], leaf[order], 6, 1.0
     )
     assert np.array_equal(again, got)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import weald
 from contract.subjects import (
     EVERY_CLASSIFIER,
     EVERY_ESTIMATOR,
@@ -40,6 +41,13 @@ CASES = [
     for estimator in EVERY_ESTIMATOR
     for case, (_, wanted) in FAILING.items()
     if len(settings(estimator, **wanted)) == len(wanted)
+    # The scores of log loss do not run away.
+    if case != "runaway scores"
+    or estimator
+    not in (
+        weald.BoostedTreesClassifier,
+        weald.GradientBoostingClassifier,
+    )
 ]
 
 

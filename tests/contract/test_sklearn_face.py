@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import get_tags
 
 from contract.frames import N, container, labels
-from contract.subjects import EVERY_ESTIMATOR, answers, has, quick
+from contract.subjects import EVERY_ESTIMATOR, answers, draws_columns, has, quick
 
 FRAMED = [e for e in EVERY_ESTIMATOR if has(e, "categorical_features")]
 every_estimator = pytest.mark.parametrize("estimator", FRAMED)
@@ -58,8 +58,9 @@ def test_pipelines(estimator, library: str) -> None:
     model = make_pipeline(columns, quick(estimator)).fit(X, y)
     assert model[-1].feature_names_in_.tolist() == ["size", "city", "flag", "when"]
     plain = quick(estimator).fit(X, y)
-    assert np.array_equal(model[-1].forest_.feature, plain.forest_.feature)
-    assert np.array_equal(answers(model, X), answers(plain, X))
+    if not draws_columns(estimator):  # rows of another scale are drawn otherwise
+        assert np.array_equal(model[-1].forest_.feature, plain.forest_.feature)
+        assert np.array_equal(answers(model, X), answers(plain, X))
     same = make_pipeline(FunctionTransformer(), quick(estimator)).fit(X, y)
     assert same[-1].fingerprint() == plain.fingerprint()
 

@@ -72,3 +72,15 @@ def test_moments_before_1970_and_far_away() -> None:
     assert day[:3].tolist() == [365, 1, 365] and hour[:3].tolist() == [23, 0, 12]
     assert weekday[:3].tolist() == [2, 0, 4]
     assert np.isnan([part[3] for part in (seconds, year, month, day, weekday, hour)]).all()
+
+
+def test_many_rows_of_few_days_have_the_parts_they_have_alone() -> None:
+    rng = np.random.default_rng(0)
+    when = np.datetime64("1968-12-30T00:00") + rng.integers(0, 900 * 1440, 3000).astype("m8[m]")
+    when[17] = np.datetime64("NaT")
+    together = Moment(None).read(values_of(when.astype("M8[us]"), "c"))
+    for row in range(0, 3000, 250):
+        alone = Moment(None).read(values_of(when[row : row + 1].astype("M8[us]"), "c"))
+        for part, one in zip(together, alone, strict=True):
+            assert part.dtype == one.dtype
+            np.testing.assert_array_equal(part[row : row + 1], one)

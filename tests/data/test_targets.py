@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from weald.data import class_rows, number_rows
+from weald.data import class_rows, number_rows, numbered_classes
 
 X = np.arange(4.0)[:, np.newaxis]
 
@@ -62,3 +62,19 @@ def test_missing_values_of_pandas_are_refused() -> None:
 def test_continuous_targets_are_no_labels() -> None:
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         class_rows(BaseEstimator(), X, [0.1, 0.2, 0.3, 0.4], None)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64, np.int16])
+def test_classes_are_numbered_as_by_sorting(kind: type) -> None:
+    info = np.iinfo(kind)
+    for labels in (
+        np.array([info.max, info.min, info.max], dtype=kind),
+        np.array([info.max, info.max - 2, info.max], dtype=kind),
+        np.array([info.min, info.min + 3, info.min + 3], dtype=kind),
+        np.array([1], dtype=kind),
+    ):
+        classes, numbers = numbered_classes(labels)
+        expected, places = np.unique(labels, return_inverse=True)
+        assert classes.dtype == labels.dtype
+        np.testing.assert_array_equal(classes, expected)
+        np.testing.assert_array_equal(numbers, places)

@@ -43,11 +43,12 @@ def test_penalty_by_hand() -> None:
 
 def test_two_classes_start_at_the_log_odds() -> None:
     X, y = [[0.0]] * 3 + [[1.0]], [0, 0, 0, 1]
-    model = BoostedTreesClassifier(n_estimators=1, learning_rate=1.0, min_samples_leaf=1).fit(X, y)
+    model = BoostedTreesClassifier(n_estimators=1, learning_rate=0.5, min_samples_leaf=1).fit(X, y)
     assert model.forest_.base_score == pytest.approx([-np.log(3)], rel=1e-15)
     # Gradients 1/4 and -3/4, hessians 3/16.
     steps = np.array([-(1 / 4) / (3 / 16), (3 / 4) / (3 / 16)])
-    assert model.decision_function([[0.0], [1.0]]) == pytest.approx(steps - np.log(3), rel=1e-14)
+    expected = 0.5 * steps - np.log(3)
+    assert model.decision_function([[0.0], [1.0]]) == pytest.approx(expected, rel=1e-14)
 
 
 def test_many_classes_have_a_tree_each_in_every_round() -> None:
@@ -165,13 +166,12 @@ def test_the_model_is_cut_back_to_the_round_of_least_loss() -> None:
     assert model.forest_.n_trees == model.n_estimators_
 
 
-def test_held_out_rows_teach_nothing() -> None:
-    """Whatever the held-out rows hold, the trees are the same up to where they stop."""
+def test_a_share_of_the_rows_is_held_out() -> None:
     X, y = data(400)
     model = quick(
         BoostedTreesRegressor, early_stopping=True, validation_fraction=0.5, n_iter_no_change=50
     ).fit(X, y)
-    assert model.forest_.weight[0] == 200
+    assert model._grown.forest.weight[0] == 200
     assert len(model.validation_loss_) == 11
     first = model.validation_loss_[0]
     # Before the first round: half the mean square around the mean of the other half.

@@ -226,3 +226,38 @@ def test_same_model_for_any_threads_and_order_of_rows(way: str) -> None:
     order = np.random.default_rng(0).permutation(len(X))
     prints.add(model.fit(X[order], y[order]).fingerprint())
     assert len(prints) == 1
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson"])
+def test_leaves_of_all_rows_keep_the_directions(loss: str) -> None:
+    """After early stopping on held-out rows the leaves are learnt anew, with the penalties too."""
+    X, y = task(11, missing=0.1)
+    y = np.exp(np.nan_to_num(X[:, 0] - X[:, 1]) + y / 4)
+    model = BoostedTreesRegressor(
+        loss=loss,
+        early_stopping=True,
+        learning_rate=0.3,
+        min_samples_leaf=3,
+        random_state=0,
+        l1_regularization=0.5,
+        monotonic_cst=[1, -1, 0, 0],
+    ).fit(X, y)
+    assert model.n_estimators_ > 3
+    assert falls_most(model, X, 0, 1) <= 0.0 and falls_most(model, X, 1, -1) <= 0.0
+    # Every row is in the weights: the hessians of all rows of the first tree's root.
+    if loss == "squared_error":
+        assert model.forest_.weight[0] == len(X)
+
+
+def test_several_quantiles_at_once() -> None:
+    X, y = task(12)
+    model = BoostedTreesRegressor(
+        loss="quantile", quantile=[0.2, 0.5, 0.8], n_estimators=15, monotonic_cst=[1, 0, 0, -1]
+    ).fit(X, y)
+    rng = np.random.default_rng(0)
+    base = X[rng.integers(len(X), size=40)].repeat(50, axis=0)
+    for column, direction in ((0, 1), (3, -1)):
+        moved = base.copy()
+        moved[:, column] = np.tile(np.sort(rng.normal(size=50)), 40)
+        steps = np.diff(model.predict(moved).reshape(40, 50, 3), axis=1) * direction
+        assert steps.min() >= 0.0

@@ -26,6 +26,8 @@ from weald import (
     GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    RotationForestClassifier,
+    RotationForestRegressor,
     StackingClassifier,
     VotingClassifier,
 )
@@ -137,6 +139,7 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "absolute error": boosted("absolute_error"),
     "huber": boosted("huber", huber_alpha=0.7),
     "quantile": boosted("quantile", quantile=0.3),
+    "quantiles": boosted("quantile", quantile=[0.1, 0.3, 0.9]),
     "poisson": boosted("poisson"),
     "gamma": boosted("gamma", early_stopping=True),
     "tweedie": boosted("tweedie", tweedie_power=1.3),
@@ -204,6 +207,15 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
         table(), values()
     ),
     "extra trees of classes": lambda p: ExtraTreesClassifier(5, random_state=0, **p).fit(*pima()),
+    "rotation forest of numbers": lambda p: RotationForestRegressor(5, random_state=0, **p).fit(
+        table(), values()
+    ),
+    "rotation forest of classes": lambda p: RotationForestClassifier(5, random_state=0, **p).fit(
+        *pima()
+    ),
+    "rotation forest of mixed columns, drawn": lambda p: RotationForestClassifier(
+        5, bootstrap=True, scale="deviation", n_subsets=2, random_state=1, **p
+    ).fit(mixed(), labels(3), (1 + scrambled(N, 5)) / 3),
     "hard vote, learnt": lambda p: VotingClassifier(classifiers(p), weights="oof", cv=FOLDS).fit(
         table(), labels(3)
     ),

@@ -12,7 +12,7 @@ from native.tables import random_table
 from weald import _native
 from weald.data import Rows, bin_rows
 from weald.data.sources import ColumnTable
-from weald.trees import ForestBuilder, GrownTree, TreeGrower
+from weald.trees import ForestBuilder, GrownTree, TreeGrower, TreeLimits
 
 
 def random_levels(rng, n: int) -> tuple[np.ndarray, int]:
@@ -247,3 +247,31 @@ def test_damaged_sets_are_refused(what: str) -> None:
     }
     with pytest.raises(ValueError, match="damaged|differ in length"):
         dataclasses.replace(model, **changes).predict(np.zeros((2, 1)), n_threads=1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_set_that_is_proven_beside_columns_that_must_be_counted(seed: int) -> None:
+    # Few rows have large hessians, so that a sum of hessians proves few counts of rows.
+    rng = np.random.default_rng(seed)
+    n = 3000
+    level = rng.integers(0, 6, n).astype(np.float32)
+    numbers = [np.round(rng.normal(size=n), 2).astype(np.float32) for _ in range(5)]
+    columns = (*numbers[:3], level, rng.integers(0, 40, n).astype(np.float32), *numbers[3:])
+    table = ColumnTable(columns, np.array([0, 0, 0, 6, 40, 0, 0], dtype=np.int64))
+    binned = bin_rows(Rows(table, np.zeros(n)), max_bins=255, n_threads=1)
+    gradient = np.rint(3 * np.isin(level, (1, 4)) - 1 + rng.normal(size=n))[np.newaxis]
+    hessian = np.where(rng.random(n) < 0.05, 16.0, 1.0)
+    # Too few rows for a leaf promise most: their column must be counted, and loses.
+    numbers[0][:12], gradient[0, :12] = 9, 100
+    packed, wide = (
+        TreeGrower(
+            binned,
+            "newton",
+            TreeLimits(max_leaf_nodes=31, min_samples_leaf=20, min_gain=0.0, cells=cells),
+            n_threads=1,
+        ).on_sums(gradient, hessian, None)
+        for cells in ("packed", "wide")
+    )
+    assert sets_of(packed) == sets_of(wide)
+    assert packed.feature.tolist() == wide.feature.tolist()
+    assert packed.threshold.tolist() == wide.threshold.tolist()

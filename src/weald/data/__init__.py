@@ -3,7 +3,7 @@
 from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
-from weald.data.rows import Rows, checked_weights
+from weald.data.rows import Rows, checked_weights, extreme_exponent
 from weald.data.selection import column_position
 from weald.data.sources import as_one_array, numbers_only, refuse_levels
 from weald.data.tables import dense_blocks, is_plain_table, plan_of, table_for_predict
@@ -11,25 +11,30 @@ from weald.data.targets import (
     class_rows,
     finite_target,
     number_rows,
+    numbered_classes,
     readable_target,
     refuse_missing_labels,
 )
+from weald.data.validation import ValidationRows, validation_classes, validation_numbers
 
 __all__ = [
     "BinnedTable",
     "ColumnPlan",
     "Rows",
     "SortedTable",
+    "ValidationRows",
     "as_one_array",
     "bin_rows",
     "checked_weights",
     "class_rows",
     "column_position",
     "dense_blocks",
+    "extreme_exponent",
     "finite_target",
     "is_plain_table",
     "mass_of",
     "number_rows",
+    "numbered_classes",
     "numbers_only",
     "plan_of",
     "read",
@@ -37,4 +42,6 @@ __all__ = [
     "refuse_levels",
     "refuse_missing_labels",
     "table_for_predict",
+    "validation_classes",
+    "validation_numbers",
 ]

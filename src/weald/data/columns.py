@@ -242,19 +242,39 @@ def _not(values: Values, expected: str, error: type[Exception]) -> Exception:
     )
 
 
+_HOUR = 3_600_000_000
+_DAY = 24 * _HOUR
+
+
 def _parts_of(instant: NDArray[Any], wall: NDArray[Any]) -> list[NDArray[Any]]:
     """Seconds since 1970 in UTC, and what calendar and clock showed."""
     gone = np.isnat(instant)
-    day, year, month = (wall.astype(f"M8[{unit}]") for unit in "DYM")
-    parts = [
-        instant.astype(np.int64) / 1e6,
-        year.astype(np.int64) + 1970,
-        month.astype(np.int64) % 12 + 1,
-        (day - year.astype("M8[D]")).astype(np.int64) + 1,
-        (day.astype(np.int64) + 3) % 7,  # 1970 began on a Thursday; Monday is 0
-        (wall - day.astype("M8[us]")).astype(np.int64) // 3_600_000_000,
-    ]
+    clock = np.where(gone, 0, wall.astype(np.int64))
+    day = clock // _DAY
+    hour = (clock - day * _DAY) // _HOUR
+    parts = [instant.astype(np.int64) / 1e6, *_calendar(day), hour]
     kinds = [np.float64] + [np.float32] * 5  # whole numbers this small are exact in both
     return [
-        np.where(gone, np.nan, part).astype(kind) for part, kind in zip(parts, kinds, strict=True)
+        np.where(gone, np.nan, part).astype(kind, copy=False)
+        for part, kind in zip(parts, kinds, strict=True)
+    ]
+
+
+def _calendar(day: NDArray[np.int64]) -> list[NDArray[Any]]:
+    """Year, month, day of the year and weekday of days since 1970."""
+    first, last = (int(day.min()), int(day.max())) if day.size else (0, 0)
+    if last - first < day.size:
+        # Rows share their days: each day is looked up once.
+        return [part[day - first] for part in _calendar_pages(np.arange(first, last + 1))]
+    return _calendar_pages(day)
+
+
+def _calendar_pages(day: NDArray[np.int64]) -> list[NDArray[Any]]:
+    date = day.astype("M8[D]")
+    year, month = date.astype("M8[Y]"), date.astype("M8[M]")
+    return [
+        (year.astype(np.int64) + 1970).astype(np.float32),
+        (month.astype(np.int64) % 12 + 1).astype(np.float32),
+        ((date - year.astype("M8[D]")).astype(np.int64) + 1).astype(np.float32),
+        ((day + 3) % 7).astype(np.float32),  # 1970 began on a Thursday; Monday is 0
     ]

@@ -64,7 +64,7 @@ class Rows:
         if not kept.all():
             rows = self.take(np.flatnonzero(kept))
             return rows.weighted(weight[kept])
-        if not _are_copies(weight):
+        if not are_copies(weight):
             exponent = extreme_exponent(weight)
             return replace(self, weight=np.ldexp(weight, -exponent), weight_exponent=exponent)
         if (weight == 1.0).all():
@@ -94,7 +94,7 @@ class Rows:
         return replace(self, target=target, target_exponent=exponent)
 
 
-def _are_copies(weight: Floats) -> bool:
+def are_copies(weight: Floats) -> bool:
     """Tell whether weights are whole numbers that can count as repetitions."""
     if weight.max() > MOST_COPIES or not (weight == np.floor(weight)).all():
         return False
@@ -106,7 +106,7 @@ def counted_copies(sample_weight: object, n: int) -> NDArray[np.int64]:
     if sample_weight is None:
         return np.ones(n, dtype=np.int64)
     weight = checked_weights(sample_weight, n)
-    return (weight if _are_copies(weight) else weight > 0).astype(np.int64)
+    return (weight if are_copies(weight) else weight > 0).astype(np.int64)
 
 
 def extreme_exponent(values: Floats) -> int:

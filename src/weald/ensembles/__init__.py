@@ -14,6 +14,7 @@ from weald.ensembles.gradient_boosting import (
 from weald.ensembles.greedy import GreedySelection
 from weald.ensembles.member_errors import MemberError
 from weald.ensembles.random_forest import RandomForestClassifier, RandomForestRegressor
+from weald.ensembles.rotation_forest import RotationForestClassifier, RotationForestRegressor
 from weald.ensembles.stacking import StackingClassifier, StackingRegressor
 from weald.ensembles.voting import VotingClassifier, VotingRegressor
 
@@ -35,6 +36,8 @@ __all__ = [
     "MemberError",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RotationForestClassifier",
+    "RotationForestRegressor",
     "StackingClassifier",
     "StackingRegressor",
     "VotingClassifier",

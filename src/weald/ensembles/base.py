@@ -1,7 +1,7 @@
 """What every model made of our own trees shares: checks, predicting, looking, fingerprint."""
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from weald.errors import wrong_parameter
 from weald.parameters import Limit, check_parameters
 from weald.persist import fingerprint
 from weald.threads import thread_count
-from weald.trees import Forest, tree_text
+from weald.trees import Forest, RotatedForest, tree_text
 
 Floats = NDArray[np.float64]
 
@@ -74,14 +74,19 @@ class TreeModel(CheckedEstimator):
                 wrong_parameter(self, "n_jobs", self._limits["n_jobs"].expected, self.n_jobs)
             )
 
+    @property
+    def _answering(self) -> Forest | RotatedForest:
+        """What answers for rows of the table: the forest itself, unless it asks other columns."""
+        return self.forest_
+
     def _scores(self, X: object) -> Floats:
         """The forest's answers for a checked table, of the shape (rows, outputs)."""
         n_threads = self._n_threads
         if is_plain_table(X, self):
-            return self.forest_.predict(X, n_threads=n_threads)
+            return self._answering.predict(X, n_threads=n_threads)
         check_is_fitted(self)
         table = table_for_predict(self, X)
-        parts = [self.forest_.predict(part, n_threads=n_threads) for part in dense_blocks(table)]
+        parts = [self._answering.predict(part, n_threads=n_threads) for part in dense_blocks(table)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     @property
@@ -138,7 +143,7 @@ class TreeModel(CheckedEstimator):
         check_is_fitted(self)
         table = table_for_predict(self, X)
         n_threads = self._n_threads
-        parts = [self.forest_.apply(part, n_threads=n_threads) for part in dense_blocks(table)]
+        parts = [self._answering.apply(part, n_threads=n_threads) for part in dense_blocks(table)]
         return np.concatenate(parts)
 
     @property
@@ -170,11 +175,19 @@ class TreeModel(CheckedEstimator):
         return tree_text(
             self.forest_,
             tree,
-            names=self._plan.names(self._column_names()),
+            names=self._names_of_tree(tree),
             answer=self._leaf_text,
             weight=self._weight_name,
-            levels=self._plan.levels,
+            levels=self._levels_of_trees(),
         )
+
+    def _names_of_tree(self, tree: int) -> list[str]:
+        """What the columns are called that a tree asks."""
+        return self._plan.names(self._column_names())
+
+    def _levels_of_trees(self) -> Sequence[Sequence[Any] | None]:
+        """For each column that trees ask its levels, or None if it has an order."""
+        return self._plan.levels
 
     _weight_name: ClassVar[str] = "weight"
 

@@ -1,16 +1,32 @@
 """What both kinds of boosted trees share: their parameters and the fit of their scores."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from weald.data import Rows, bin_rows, refuse_levels
-from weald.ensembles.boosting import HeldOut, Training, boost, prepare
+from weald.data import (
+    Rows,
+    ValidationRows,
+    bin_rows,
+    dense_blocks,
+    refuse_levels,
+    table_for_predict,
+)
+from weald.ensembles.base import Floats
+from weald.ensembles.boosting import Training, boost, prepare
+from weald.ensembles.class_weights import weighed_by_class
 from weald.ensembles.constraints import directions_of, groups_of
 from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
+from weald.ensembles.grown import Grown
+from weald.ensembles.judging import Judging
+from weald.ensembles.leaf_refit import refit_leaves
 from weald.ensembles.scored import ScoredModel
-from weald.ensembles.tree_learners import NewtonTrees, in_user_units
+from weald.ensembles.scoring import HeldOutScorer, Scoring
+from weald.ensembles.staging import staged_scores
+from weald.ensembles.tree_learners import NewtonTrees, in_user_units, moved
 from weald.losses import Loss, scaled, units_of
 from weald.parameters import (
     ColumnDirections,
@@ -24,7 +40,12 @@ from weald.parameters import (
     Seed,
     Whole,
 )
-from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
+from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits, check_search
+
+# early_stopping="auto" holds rows out if there are more, as scikit-learn does.
+_MANY_ROWS = 10_000
+
+_OF_JUDGING = ("train_loss", "validation_loss", "validation_score")
 
 
 class BoostedTrees(ScoredModel):
@@ -89,15 +110,25 @@ class BoostedTrees(ScoredModel):
         Which columns hold categories: those of text and of unordered categorical types, or those
         listed by name, position or a mask, or none. Categories need bins: not `exact`, not
         "symmetric" growth, and at most 255 `max_bins`.
-    early_stopping : bool, default=False
-        Hold out `validation_fraction` of the rows and stop when their loss no longer falls; the
-        model is cut back to the round of least loss.
+    early_stopping : bool or "auto", default=False
+        Stop when the rows that judge (`X_val` of `fit`, or else `validation_fraction` of the rows,
+        held out) are no longer predicted better; the model is cut back to the best round. "auto"
+        stops early if `X_val` is given or there are more than 10,000 rows. After a held-out
+        fraction the questions of the trees stay and their leaves are estimated anew on all rows.
     validation_fraction : float, default=0.1
-        Share of rows held out for early stopping; of every class alike.
+        Share of rows held out for early stopping, if there is no `X_val`; of every class alike.
     n_iter_no_change : int, default=10
-        Rounds without a better loss after which early stopping ends the fit.
+        Rounds without progress after which early stopping ends the fit.
     tol : float, default=1e-7
-        How much better counts as better, as a share of the loss before the first round.
+        How much better counts as better: of the loss, as a share of that before the first round;
+        of another `scoring`, in its own units.
+    scoring : str, callable or None, default="loss"
+        By what the rows that judge are judged: "loss", the name of one of scikit-learn's scorers,
+        a callable ``scorer(estimator, X, y)`` whose number is to rise, or None for the `score`
+        method.
+    warm_start : bool, default=False
+        Go on from the rounds of the last fit, up to `n_estimators` in all. On the same rows that
+        ends at the model of one fit.
     random_state : int, RandomState or None, default=None
         Keys the draws of `subsample`, `max_features` and `early_stopping`; a fit that draws nothing
         ignores it.
@@ -108,9 +139,13 @@ class BoostedTrees(ScoredModel):
     ----------
     n_estimators_ : int
         Rounds in the model.
-    validation_loss_ : array
-        With early stopping: the mean loss of the held-out rows before the first round and after
-        each.
+    train_loss_ : array, shape (rounds + 1,)
+        If there are rows to judge by: the mean loss of the rows learnt from, before the first round
+        and after each that was made.
+    validation_loss_ : array, shape (rounds + 1,)
+        Likewise of the rows to judge by.
+    validation_score_ : array, shape (rounds + 1,)
+        Likewise what `scoring` says of the rows to judge by; of "loss", the loss times -1.
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
@@ -133,10 +168,12 @@ class BoostedTrees(ScoredModel):
         "max_bins": NoneOr(Whole(2, 65535)),
         "exact": OneOf((True, False)),
         "categorical_features": Columns(),
-        "early_stopping": OneOf((True, False)),
+        "early_stopping": OneOf((True, False, "auto")),
         "validation_fraction": Real(0.0, 1.0, open_below=True, open_above=True),
         "n_iter_no_change": Whole(1),
         "tol": Real(0.0),
+        "scoring": NoneOr(Scoring()),
+        "warm_start": OneOf((True, False)),
         "random_state": Seed(),
         "n_jobs": Jobs(),
     }
@@ -164,10 +201,12 @@ class BoostedTrees(ScoredModel):
         max_bins: int | None,
         exact: bool,
         categorical_features: Any,
-        early_stopping: bool,
+        early_stopping: bool | str,
         validation_fraction: float,
         n_iter_no_change: int,
         tol: float,
+        scoring: Any,
+        warm_start: bool,
         random_state: int | np.random.RandomState | None,
         n_jobs: int | None,
     ) -> None:
@@ -195,57 +234,176 @@ class BoostedTrees(ScoredModel):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.scoring = scoring
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _boost(self, rows: Rows, loss: Loss, strata: bool) -> None:
-        """Fit the scores of a loss; `strata`: the target holds classes to hold out alike."""
+    def _boost(
+        self,
+        rows: Rows,
+        loss: Loss,
+        strata: bool,
+        validation: ValidationRows | None = None,
+        class_weight: Floats | None = None,
+    ) -> None:
+        """Fit the scores of a loss; `strata`: the target holds classes to hold out alike.
+
+        `class_weight` is what the rows of each class weigh beside their weights; it changes no
+        count of rows and no draw.
+        """
+        stops = self._stops_early(rows, validation)
+        is_judged = stops or validation is not None
+        self._refuse_judging_without_loss(loss, is_judged)
+        earlier = self._earlier(rows, loss, is_judged)
         training = prepare(
             rows,
             fraction=self.subsample,
-            held_fraction=self.validation_fraction if self.early_stopping else None,
+            held_fraction=self.validation_fraction if stops and validation is None else None,
             asked_by="early_stopping=False",
-            random_state=self.random_state,
+            random_state=self._seed_after(earlier),
             strata=strata,
             n_threads=self._n_threads,
+            validation=validation,
             draws_columns=self.max_features is not None,
         )
+        if class_weight is not None:
+            training = replace(training, rows=weighed_by_class(training.rows, class_weight))
         rows = training.rows
-        base = loss.base_scores(training.y, rows.weight, training.seen_copies)
+        if earlier is None:
+            base = loss.base_scores(training.y, rows.weight, training.seen_copies)
+        else:
+            base = earlier.forest.base_score
         scores = np.repeat(base[:, np.newaxis], rows.n, axis=1)
-        held_out = HeldOut(training, loss, scores, self.n_iter_no_change, self.tol)
         forest = ForestBuilder(base, self._plan.n_columns)
+        judging = Judging(
+            training,
+            loss,
+            scores,
+            patience=self.n_iter_no_change if stops else None,
+            tol=float(self.tol),
+            score=self._scorer(training, loss, forest) if is_judged else None,
+        )
+        trees = self._trees(training, loss, forest)
+        done = 0
+        if earlier is not None:
+            done = earlier.rounds(loss)
+            earlier.add_to(forest)
+            scores = earlier.scores(rows, self._n_threads)
+            judging.go_on_from(earlier.curves)
+        boost(
+            training,
+            loss,
+            scores,
+            trees,
+            rounds=range(done, done if judging.has_seen_enough else self.n_estimators),
+            fraction=self.subsample,
+            watcher=judging,
+        )
+        self._keep(forest.build(), training, loss, judging, stops=stops)
+
+    def _earlier(self, rows: Rows, loss: Loss, is_judged: bool) -> Grown | None:
+        """What an earlier fit grew and this one goes on from."""
+        grown: Grown | None = getattr(self, "_grown", None)
+        if not self.warm_start or grown is None:
+            return None
+        grown.check(self, loss, self._plan, is_judged=is_judged)
+        return grown.in_units_of(rows, loss)
+
+    def _seed_after(self, earlier: Grown | None) -> Any:
+        """A seed that is not written down is that of the first fit."""
+        if earlier is None or isinstance(self.random_state, (int, np.integer)):
+            return self.random_state
+        return earlier.seed
+
+    def _stops_early(self, rows: Rows, validation: ValidationRows | None) -> bool:
+        if isinstance(self.early_stopping, str):
+            n = rows.n if rows.copies is None else int(rows.copies.sum())
+            return validation is not None or n > _MANY_ROWS
+        return bool(self.early_stopping)
+
+    def _refuse_judging_without_loss(self, loss: Loss, is_judged: bool) -> None:
+        by_loss = isinstance(self.scoring, str) and self.scoring == "loss"
+        if is_judged and by_loss and not getattr(loss, "has_loss", True):
+            raise ValueError(
+                f"early_stopping and X_val need to know the loss of rows, and the loss {loss.name} "
+                "has no method loss(y, score). Add it, or choose another scoring."
+            )
+
+    def _scorer(
+        self, training: Training, loss: Loss, forest: ForestBuilder
+    ) -> HeldOutScorer | None:
+        if isinstance(self.scoring, str) and self.scoring == "loss":
+            return None
+        rows = training.rows
+        return HeldOutScorer(
+            self, training, loss, lambda: in_user_units(forest.build(), rows, loss)
+        )
+
+    def _keep(
+        self,
+        forest: Forest,
+        training: Training,
+        loss: Loss,
+        judging: Judging | None = None,
+        *,
+        stops: bool = False,
+    ) -> None:
+        """Keep the model in the user's units: the best rounds, with leaves of all rows."""
+        for name in _OF_JUDGING:
+            self.__dict__.pop(f"{name}_", None)
+        rows = training.rows
+        self._grown = Grown(
+            forest,
+            rows.target_exponent,
+            rows.weight_exponent,
+            training.seed,
+            {} if judging is None else judging.curves,
+            self._plan,
+            getattr(self, "classes_", None),
+        )
+        if judging is not None and stops:
+            forest = forest.part(0, judging.best_round * loss.n_scores)
+            if training.validation is None:
+                forest = self._with_leaves_of_all_rows(forest, training, loss)
+        self.n_estimators_ = forest.n_trees // loss.n_scores
+        self._fitted_loss = loss
+        self.forest_ = in_user_units(forest, rows, loss)
+        if judging is not None and training.held_out is not None:
+            for name in _OF_JUDGING:
+                setattr(self, f"{name}_", judging.in_user_units(name))
+
+    def _with_leaves_of_all_rows(self, forest: Forest, training: Training, loss: Loss) -> Forest:
+        return refit_leaves(
+            forest,
+            training,
+            loss,
+            learning_rate=float(self.learning_rate),
+            limits=self._tree_limits(training, loss),
+            fraction=self.subsample,
+            n_threads=self._n_threads,
+        )
+
+    def _staged_scores(self, X: object) -> Iterator[Floats]:
+        check_is_fitted(self)
+        table = np.concatenate(list(dense_blocks(table_for_predict(self, X))))
+        grown, loss = self._grown, self._fitted_loss
+        rounds = grown.forest.part(0, self.n_estimators_ * loss.n_scores)
+        forest = moved(rounds, grown.target_exponent, loss)
+        yield from staged_scores(forest, table, self._n_threads)
+
+    # What a leaf of a boosted tree weighs is the sum of its hessians.
+    _weight_name: ClassVar[str] = "hessian"
+
+    def _trees(self, training: Training, loss: Loss, forest: ForestBuilder) -> NewtonTrees:
         limits = self._tree_limits(training, loss)
-        trees = NewtonTrees(
+        return NewtonTrees(
             self._grower(training, limits),
             forest,
             float(self.learning_rate),
             self._n_threads,
             directions=limits.directions,
         )
-        boost(
-            training,
-            loss,
-            scores,
-            trees,
-            rounds=range(self.n_estimators),
-            fraction=self.subsample,
-            watcher=held_out,
-        )
-        if self.early_stopping:
-            forest.cut_back(held_out.best_round * loss.n_scores)
-        self._keep(forest, rows, loss)
-        if self.early_stopping:
-            self.validation_loss_ = np.array(held_out.losses)
-
-    def _keep(self, forest: ForestBuilder, rows: Rows, loss: Loss) -> None:
-        self.__dict__.pop("validation_loss_", None)
-        self.n_estimators_ = len(forest) // loss.n_scores
-        self._fitted_loss = loss
-        self.forest_ = in_user_units(forest, rows, loss)
-
-    # What a leaf of a boosted tree weighs is the sum of its hessians.
-    _weight_name: ClassVar[str] = "hessian"
 
     def _grower(self, training: Training, limits: TreeLimits) -> TreeGrower:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
@@ -266,7 +424,7 @@ class BoostedTrees(ScoredModel):
         names = None if names is None else list(names)
         max_features = n_drawn(self.max_features, n_columns)
         directions = directions_of(self.monotonic_cst, self._plan, names)
-        if directions is not None and loss.n_scores > 1:
+        if directions is not None and loss.n_scores > 1 and hasattr(self, "classes_"):
             raise ValueError(
                 "monotonic_cst is for numbers and for two classes; got "
                 f"{loss.n_scores} classes, whose probabilities cannot all rise. "

@@ -1,25 +1,39 @@
 """Second-order boosted trees: the flagship."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from weald.data import class_rows, number_rows
+from weald.data import (
+    checked_weights,
+    class_rows,
+    finite_target,
+    number_rows,
+    readable_target,
+    validation_classes,
+    validation_numbers,
+)
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_base import BoostedTrees
+from weald.ensembles.boosting import Training
+from weald.ensembles.class_weights import weights_of_classes, without_classes
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
     BuiltinLoss,
     Loss,
     LossChoice,
+    QuantileLosses,
     UserLoss,
     class_loss,
+    pinball_saved,
+    quantile_losses,
     refuse_targets,
     takes_positive_only,
 )
-from weald.parameters import Limit, NoneOr, OneOf, Real
+from weald.parameters import AnyOf, ClassWeight, Levels, Limit, NoneOr, OneOf, Real
 from weald.trees import ForestBuilder
 
 
@@ -33,8 +47,11 @@ or object, default="squared_error"
         What is made small. "absolute_error", "huber" and "quantile" have the best constant of its
         residuals in every leaf; "poisson", "gamma" and "tweedie" predict e to the score. An object
         needs a method ``gradient_hessian(y, score)`` (see `weald.losses.user`).
-    quantile : float or None, default=None
-        The level of loss="quantile"; 0.5 is the median.
+    quantile : float, list of float or None, default=None
+        The level of loss="quantile"; 0.5 is the median. Of a list of increasing levels `predict`
+        gives a column each: a tree per level and round, whose sums are put in order in every row,
+        so that predictions never cross. `score` is then the share of the pinball loss of the best
+        constants that they save.
     huber_alpha : float or None, default=None
         Of loss="huber": the share of rows whose residuals count squared, in every round; the others
         count by their size. None means 0.9.
@@ -68,7 +85,7 @@ or object, default="squared_error"
             ),
             ("gradient_hessian",),
         ),
-        "quantile": NoneOr(Real(0.0, 1.0)),
+        "quantile": NoneOr(AnyOf((Real(0.0, 1.0), Levels()))),
         "huber_alpha": NoneOr(Real(0.0, 1.0, open_below=True)),
         "tweedie_power": NoneOr(Real(1.0, 2.0, open_below=True, open_above=True)),
     }
@@ -77,7 +94,7 @@ or object, default="squared_error"
         self,
         *,
         loss: Any = "squared_error",
-        quantile: float | None = None,
+        quantile: Any = None,
         huber_alpha: float | None = None,
         tweedie_power: float | None = None,
         n_estimators: int = 100,
@@ -99,10 +116,12 @@ or object, default="squared_error"
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
+        early_stopping: bool | str = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 1e-7,
+        scoring: Any = "loss",
+        warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -131,6 +150,8 @@ or object, default="squared_error"
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
             tol=tol,
+            scoring=scoring,
+            warm_start=warm_start,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -138,7 +159,15 @@ or object, default="squared_error"
         self.huber_alpha = huber_alpha
         self.tweedie_power = tweedie_power
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        X_val: object = None,
+        y_val: object = None,
+        sample_weight_val: object = None,
+    ) -> Self:
         """Fit the trees.
 
         Parameters
@@ -149,6 +178,11 @@ or object, default="squared_error"
             The target.
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
+        X_val, y_val : table and array, or None
+            Rows to judge by, for early stopping and `validation_loss_`. Nothing is learnt from
+            them: no bin, no category, no score.
+        sample_weight_val : array or None
+            The weights of those rows.
         """
         with self._fitting():
             loss = self._chosen_loss()
@@ -156,7 +190,10 @@ or object, default="squared_error"
             refuse_targets(loss, rows.target)
             if isinstance(loss, BuiltinLoss):
                 rows = rows.with_moderate_target()
-            self._boost(rows, loss, strata=False)
+            validation = validation_numbers(self, X_val, y_val, sample_weight_val)
+            if validation is not None:
+                refuse_targets(loss, validation.target)
+            self._boost(rows, loss, strata=False, validation=validation)
         return self
 
     def _chosen_loss(self) -> Loss:
@@ -175,6 +212,8 @@ or object, default="squared_error"
                 "loss='quantile' needs the parameter quantile, a float in the range [0, 1]; "
                 "got None. quantile=0.5 predicts the median."
             )
+        if isinstance(self.quantile, (list, tuple, np.ndarray)):
+            return quantile_losses(self.quantile, self._n_threads)
         if self.loss == "huber":
             level = 0.9 if self.huber_alpha is None else float(self.huber_alpha)
             return BuiltinLoss("huber", 1, self._n_threads, level=level)
@@ -182,8 +221,34 @@ or object, default="squared_error"
         return BuiltinLoss(self.loss, 1, self._n_threads, float(value or 0.0))
 
     def predict(self, X: object) -> Floats:
-        """Predict a number for each row."""
-        return self._predictions(X)[:, 0]
+        """Predict a number for each row; for a list of quantiles an array (rows, quantiles)."""
+        numbers = self._predictions(X)
+        return numbers if self._answers_levels else numbers[:, 0]
+
+    @property
+    def _answers_levels(self) -> bool:
+        return isinstance(self._fitted_loss, QuantileLosses)
+
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
+        """R squared; for a list of quantiles D squared of their pinball losses."""
+        check_is_fitted(self)
+        if not isinstance(self._fitted_loss, QuantileLosses):
+            return float(super().score(X, y, sample_weight))
+        target = finite_target(column_or_1d(readable_target(y)))
+        predictions = self.predict(X)
+        check_consistent_length(predictions, target)
+        weight = None if sample_weight is None else checked_weights(sample_weight, len(target))
+        return pinball_saved(self._fitted_loss, target, predictions, weight)
+
+    def staged_predict(self, X: object) -> Iterator[Floats]:
+        """Predictions after each round, before the leaves were estimated anew on all rows.
+
+        Yields
+        ------
+        array, shape (rows,); for a list of quantiles (rows, quantiles)
+        """
+        for predictions in self._staged_predictions(X):
+            yield predictions if self._answers_levels else predictions[:, 0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -201,6 +266,10 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
     loss : {"log_loss", "exponential"} or object, default="log_loss"
         What is made small; "exponential" is AdaBoost's, for two classes. An object needs a method
         ``gradient_hessian(y, score)`` (see `weald.losses.user`).
+    class_weight : dict, "balanced" or None, default=None
+        What the rows of each class weigh beside their own weights; labels that a dict does not name
+        weigh 1. Balanced: all classes weigh the same together. It changes no count of rows, as of
+        `min_samples_leaf`, and no draw.
 
     Examples
     --------
@@ -215,6 +284,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
     _limits: ClassVar[Mapping[str, Limit]] = {
         **BoostedTrees._limits,
         "loss": LossChoice(OneOf(("log_loss", "exponential")), ("gradient_hessian",)),
+        "class_weight": ClassWeight(("balanced",)),
     }
 
     def __init__(
@@ -223,6 +293,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         loss: Any = "log_loss",
         n_estimators: int = 100,
         learning_rate: float = 0.1,
+        class_weight: Any = None,
         max_leaf_nodes: int | None = 31,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
@@ -240,10 +311,12 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
-        early_stopping: bool = False,
+        early_stopping: bool | str = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 1e-7,
+        scoring: Any = "loss",
+        warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -272,11 +345,22 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
             tol=tol,
+            scoring=scoring,
+            warm_start=warm_start,
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.class_weight = class_weight
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        X_val: object = None,
+        y_val: object = None,
+        sample_weight_val: object = None,
+    ) -> Self:
         """Fit the trees.
 
         Parameters
@@ -287,13 +371,23 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
+        X_val, y_val : table and array, or None
+            Rows to judge by, for early stopping and `validation_loss_`. Nothing is learnt from
+            them: no bin, no category, no score.
+        sample_weight_val : array or None
+            The weights of those rows.
         """
         with self._fitting():
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
+            weight = weights_of_classes(self.class_weight, rows, self.classes_)
+            if weight is not None:
+                rows = without_classes(rows, weight)
+            validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
             # One class leaves nothing to learn: no score, no tree, always the same answer.
             if len(self.classes_) == 1:
-                self._keep(ForestBuilder(np.zeros(1), self._plan.n_columns), rows, loss)
+                empty = ForestBuilder(np.zeros(1), self._plan.n_columns).build()
+                self._keep(empty, Training(rows, None, None, seed=0), loss)
             else:
-                self._boost(rows, loss, strata=True)
+                self._boost(rows, loss, strata=True, validation=validation, class_weight=weight)
         return self

@@ -1,5 +1,6 @@
 """The loop that boosting methods share: gradients, a member, its step, new scores."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -7,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.data import Rows, as_one_array
+from weald.data import Rows, ValidationRows, as_one_array
 from weald.ensembles.base import Floats
 from weald.losses import Loss
 from weald.resampling import distinct_rows, hold_out, seed_of, subsample
@@ -24,8 +25,9 @@ class Training:
 
     rows: Rows
     hashes: NDArray[np.uint64] | None  # None: nothing is drawn
-    held_out: NDArray[np.bool_] | None  # None: no early stopping
+    held_out: NDArray[np.bool_] | None  # rows that only judge; None: none
     seed: int
+    validation: ValidationRows | None = None  # the held-out rows, if the user gave them
 
     @cached_property
     def y(self) -> Floats:
@@ -45,6 +47,20 @@ class Training:
         """Copies of each row that judge when to stop."""
         assert self.held_out is not None
         return np.where(self.held_out, self._copies, np.int64(0))
+
+    @cached_property
+    def held_weight(self) -> Floats | None:
+        """What each row weighs when held-out rows judge; None: 1 each."""
+        if self.validation is None:
+            return self.rows.weight
+        if self.validation.weight is None:
+            return None
+        before = np.zeros(self.rows.n - self.validation.n)
+        return np.concatenate([before, self.validation.weight])
+
+    def with_all_rows(self) -> "Training":
+        """The same rows, with none of them held out."""
+        return replace(self, held_out=None)
 
     @property
     def _copies(self) -> NDArray[np.int64]:
@@ -76,6 +92,7 @@ def prepare(
     random_state: object,
     strata: bool,
     n_threads: int,
+    validation: ValidationRows | None = None,
     draws_columns: bool = False,
 ) -> Training:
     """Merge equal rows and hold some out, where anything is drawn.
@@ -90,9 +107,23 @@ def prepare(
         How the user asked for held-out rows, for an error.
     strata
         Whether the target holds classes, to be held out alike.
+    validation
+        Rows that the user gave to judge by.
     draws_columns
         Whether trees draw the columns they look at, for which rows need no hash.
     """
+    if validation is not None:
+        training = prepare(
+            rows,
+            fraction=fraction,
+            held_fraction=None,
+            asked_by=asked_by,
+            random_state=random_state,
+            strata=strata,
+            n_threads=n_threads,
+            draws_columns=draws_columns,
+        )
+        return _judged_by(validation, training)
     if fraction == 1.0 and held_fraction is None:
         return Training(rows, None, None, seed_of(random_state) if draws_columns else 0)
     seed = seed_of(random_state)
@@ -110,6 +141,37 @@ def prepare(
     classes = merged.target.astype(np.int64) if strata else None
     held = hold_out(distinct.hashes, classes, held_fraction, seed=seed)
     return Training(merged, distinct.hashes, held, seed)
+
+
+def _judged_by(validation: ValidationRows, training: Training) -> Training:
+    """Put the user's rows after those of the fit, held out: their leaves are found by the way."""
+    rows, n = training.rows, validation.n
+    copies, weight, hashes = rows.copies, rows.weight, training.hashes
+    if copies is not None or validation.copies is not None:
+        before = np.ones(rows.n, dtype=np.int64) if copies is None else copies
+        after = np.ones(n, dtype=np.int64) if validation.copies is None else validation.copies
+        copies = np.concatenate([before, after])
+    if weight is not None:
+        # Any weight of the others: it is never looked at, and must not be the largest.
+        weight = np.concatenate([weight, np.full(n, weight[0])])
+    if hashes is not None:
+        hashes = np.concatenate([hashes, np.zeros((n, 2), dtype=np.uint64)])
+    with np.errstate(over="ignore"):
+        target = np.ldexp(validation.target, -rows.target_exponent)
+    if not np.isfinite(target).all():
+        raise ValueError(
+            f"y_val holds {np.abs(validation.target).max():g}, beyond any comparison with y, whose "
+            "largest value is "
+            f"{np.ldexp(np.abs(rows.target).max(), rows.target_exponent):g}. Check its unit."
+        )
+    merged = replace(
+        rows,
+        table=validation.below(rows.table),
+        target=np.concatenate([rows.target, target]),
+        copies=copies,
+        weight=weight,
+    )
+    return Training(merged, hashes, np.arange(merged.n) >= rows.n, training.seed, validation)
 
 
 def _hashable(rows: Rows) -> Rows:
@@ -148,6 +210,24 @@ class Watcher(Protocol):
     def before(self, stage: Stage) -> None: ...
 
     def after(self, stage: Stage) -> bool: ...
+
+
+class Watchers:
+    """Several watchers as one: each sees every round; the first that has enough is remembered."""
+
+    def __init__(self, watchers: Sequence[Watcher]) -> None:
+        self._watchers = watchers
+        self.ended_by: Watcher | None = None
+
+    def before(self, stage: Stage) -> None:
+        for watcher in self._watchers:
+            watcher.before(stage)
+
+    def after(self, stage: Stage) -> bool:
+        ending = [watcher for watcher in self._watchers if watcher.after(stage)]
+        if ending:
+            self.ended_by = ending[0]
+        return bool(ending)
 
 
 class Learner(Protocol):
@@ -199,36 +279,3 @@ def refuse_runaway(values: Floats, round_: int, learning_rate: float) -> None:
             f"learning_rate={learning_rate} is too large for this target. "
             "Use a smaller one; 0.1 is the default."
         )
-
-
-class HeldOut:
-    """Judges the held-out rows before the first round and after each, by one and the same loss."""
-
-    def __init__(
-        self, training: Training, loss: Loss, scores: Floats, patience: int, tol: float
-    ) -> None:
-        self._training = training
-        self._patience = patience
-        self._tol = tol
-        self.losses: list[float] = []
-        self.best_round = 0
-        if training.held_out is not None:
-            weight = training.rows.weight
-            self._judge = loss.at(training.y, scores, weight, training.seen_copies)
-            self.losses.append(self._loss(scores))
-
-    def _loss(self, scores: Floats) -> float:
-        training = self._training
-        return self._judge.mean(training.y, scores, training.rows.weight, training.held_copies)
-
-    def before(self, stage: Stage) -> None:
-        """A round changes nothing before it begins."""
-
-    def after(self, stage: Stage) -> bool:
-        """Note the loss after a round; True when it no longer falls."""
-        if self._training.held_out is None:
-            return False
-        self.losses.append(self._loss(stage.scores))
-        if self.losses[-1] < self.losses[self.best_round] - self._tol * abs(self.losses[0]):
-            self.best_round = len(self.losses) - 1
-        return len(self.losses) - 1 - self.best_round >= self._patience

@@ -5,11 +5,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weald.data import ColumnPlan, column_position
 from weald.data.columns import Category, Moment
 from weald.ensembles.base import Floats
-from weald.trees import GrownTree
 
 Directions = tuple[int, ...]
 Groups = tuple[tuple[int, ...], ...]
@@ -78,33 +78,45 @@ def _label(i: int, names: list[str] | None) -> str:
     return f"column {i}" if names is None else f"column {names[i]!r}"
 
 
-def held_monotone(tree: GrownTree, values: Floats, directions: Directions) -> Floats:
-    """Leaf values that a loss chose by itself, moved no further than the directions ask.
+def held_monotone(
+    feature: NDArray[np.int32],
+    threshold: Floats,
+    right: NDArray[np.int32],
+    weight: Floats,
+    values: Floats,
+    directions: Directions,
+) -> Floats:
+    """Leaf values that were chosen leaf by leaf, moved no further than the directions ask.
 
     Below every split along a column that must rise, all values on the left stay at or below the
-    middle of the two sides' means, and all on the right at or above it.
+    middle of the two sides' means, and all on the right at or above it. The arrays are those of one
+    tree, as `Forest` keeps them.
+
+    >>> one_split = (np.array([0, -1, -1]), np.array([0.5, 0, 0]), np.array([2, 0, 1]), np.ones(3))
+    >>> held_monotone(*one_split, np.array([5.0, 3.0]), (1,)).tolist()
+    [4.0, 4.0]
     """
-    feature, right, weight = tree.feature.tolist(), tree.right.tolist(), tree.weight.tolist()
-    n = len(feature)
+    columns, rights, weights = feature.tolist(), right.tolist(), weight.tolist()
+    n = len(columns)
     mean = [0.0] * n
     for node in reversed(range(n)):
-        if feature[node] < 0:
-            mean[node] = float(values[right[node]])
+        if columns[node] < 0:
+            mean[node] = float(values[rights[node]])
             continue
-        a, b = node + 1, right[node]
-        share = weight[b] / (weight[a] + weight[b]) if weight[a] + weight[b] > 0 else 0.5
+        a, b = node + 1, rights[node]
+        share = weights[b] / (weights[a] + weights[b]) if weights[a] + weights[b] > 0 else 0.5
         mean[node] = mean[a] + (mean[b] - mean[a]) * share
     bounds = [(-np.inf, np.inf)] * n
     held = np.array(values)
     for node in range(n):
         low, high = bounds[node]
-        if feature[node] < 0:
-            held[right[node]] = min(max(held[right[node]], low), high)
+        if columns[node] < 0:
+            held[rights[node]] = min(max(held[rights[node]], low), high)
             continue
-        a, b = node + 1, right[node]
+        a, b = node + 1, rights[node]
         bounds[a] = bounds[b] = (low, high)
         # Where values are parted from missing ones, no value goes right.
-        direction = 0 if tree.threshold[node] == np.inf else directions[feature[node]]
+        direction = 0 if threshold[node] == np.inf else directions[columns[node]]
         if direction:
             middle = min(max(mean[a] / 2 + mean[b] / 2, low), high)
             below, above = (a, b) if direction > 0 else (b, a)

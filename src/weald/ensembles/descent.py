@@ -19,10 +19,11 @@ from weald.ensembles.drawn_columns import n_drawn
 from weald.ensembles.foreign import ForeignMembers, answers_of
 from weald.ensembles.gradient_parameters import GradientParameters
 from weald.ensembles.progress import Monitor, Monitored, Progress, Reporter, refuse_monitor
+from weald.ensembles.staging import moves
 from weald.ensembles.starting import Start, start_at
 from weald.ensembles.tree_learners import DescentTrees, in_user_units, single_tree, trees_of
+from weald.ensembles.warm import check_warm_start
 from weald.losses import Loss
-from weald.persist import fingerprint
 from weald.resampling import seed_of
 from weald.trees import ForestBuilder
 
@@ -166,11 +167,12 @@ class GradientBoosting(GradientParameters):
         sizes = np.array(learner.step_sizes)
         if isinstance(learner, DescentTrees):
             self._members = None
-            forest = in_user_units(learner.forest, rows, loss)
+            forest = in_user_units(learner.forest.build(), rows, loss)
             self.forest_ = replace(forest, tree_weight=sizes.copy())
         else:
             self._members = learner.members
-            forest = in_user_units(ForestBuilder(start.base, self._plan.n_columns), rows, loss)
+            empty = ForestBuilder(start.base, self._plan.n_columns).build()
+            forest = in_user_units(empty, rows, loss)
             sizes = sizes if loss.is_of_logarithms else np.ldexp(sizes, rows.target_exponent)
         self._start = replace(start, base=forest.base_score)
         self._fitted_loss = loss
@@ -200,28 +202,15 @@ class GradientBoosting(GradientParameters):
         """How many rounds of the last fit this one goes on from."""
         if not self.warm_start or not hasattr(self, "n_estimators_"):
             return 0
-        if self.n_estimators < self.n_estimators_:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be larger or equal to the "
-                f"{self.n_estimators_} rounds of the model when warm_start==True."
-            )
-        if loss.n_scores != self.n_trees_per_iteration_ or (
-            (self.estimator is None) != (self._members is None)
-        ):
-            raise ValueError(
-                "warm_start goes on from the last fit, which had other classes or members. "
-                "Set warm_start=False to begin anew."
-            )
-        if self._members is None and self.forest_.n_columns != self._plan.n_columns:
-            raise ValueError(
-                f"warm_start goes on from a fit on {self.forest_.n_columns} columns; got "
-                f"{self._plan.n_columns}. Set warm_start=False to begin anew."
-            )
-        if fingerprint(self._plan.learnt()) != fingerprint(self._plan_of_members.learnt()):
-            raise ValueError(
-                "warm_start goes on from a fit on columns of other kinds or categories, so that "
-                "its members would misread these. Set warm_start=False to begin anew."
-            )
+        is_alike = loss.n_scores == self.n_trees_per_iteration_ and (
+            (self.estimator is None) == (self._members is None)
+        )
+        check_warm_start(
+            n_estimators=self.n_estimators,
+            rounds=self.n_estimators_,
+            is_alike=is_alike,
+            plans=(self._plan_of_members, self._plan),
+        )
         return int(self.n_estimators_)
 
     def _start_in_units_of(self, rows: Rows, loss: Loss) -> Start:
@@ -241,7 +230,7 @@ class GradientBoosting(GradientParameters):
         exponent = 0 if loss.is_of_logarithms else rows.target_exponent
         if isinstance(learner, DescentTrees):
             learner.step_sizes = self.forest_.tree_weight.tolist()
-            for i, tree in enumerate(trees_of(self.forest_, rows, loss)):
+            for i, tree in enumerate(trees_of(self.forest_, exponent, rows.weight_exponent)):
                 learner.forest.add(tree, output=i % loss.n_scores)
         else:
             learner.members = list(self._members or ())
@@ -262,11 +251,8 @@ class GradientBoosting(GradientParameters):
             for i, member in enumerate(self._members):
                 yield i % n_scores, answers_of(member, table) * self.step_sizes_.ravel()[i]
             return
-        forest = self.forest_
-        leaves = forest.apply(table, n_threads=self._n_threads)
-        for t in range(forest.n_trees):
-            own = forest.value[forest.first_leaf[t] : forest.first_leaf[t + 1], 0]
-            yield t % n_scores, (own * forest.tree_weight[t])[leaves[:, t]]
+        trees = moves(self.forest_, table, self._n_threads)
+        yield from ((t % n_scores, move) for t, move in enumerate(trees))
 
     def _scores(self, X: object) -> Floats:
         if self.__sklearn_is_fitted__() and self._members is None and self._start.estimator is None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
-from weald.data import Rows, mass_of, numbers_only
+from weald.data import Rows, as_one_array, mass_of, numbers_only
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
 from weald.ensembles.forest_predictor import mean_answer, mean_predictor_of
@@ -143,7 +143,7 @@ class ForestModel(TreeModel):
         oob = None
         if self.oob_score:
             oob = OutOfBag(np.zeros((len(distinct.index), max(1, n_classes))))
-        n_drawn = _n_counted(distinct) if bags is None else bags.n_draws
+        n_drawn = n_counted(distinct) if bags is None else bags.n_draws
         builder = ForestBuilder(np.zeros(max(1, n_classes)), self._plan.n_columns)
         began = time.perf_counter()
         trees = grow_members(
@@ -216,7 +216,7 @@ class ForestModel(TreeModel):
                 )
             return None
         # Whole-number weights are repetitions; with others as many draws as there are rows.
-        n_rows = rows.n if distinct.weight is not None else _n_counted(distinct)
+        n_rows = rows.n if distinct.weight is not None else n_counted(distinct)
         n_draws, wanted = n_rows, self.max_samples
         if wanted is not None:
             is_count = isinstance(wanted, (int, np.integer))
@@ -241,8 +241,8 @@ class ForestModel(TreeModel):
             min_weight_share=float(self.min_weight_fraction_leaf),
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
-            min_samples_split=max(2, _count_of(self.min_samples_split, n_drawn)),
-            min_samples_leaf=max(1, _count_of(self.min_samples_leaf, n_drawn)),
+            min_samples_split=max(2, count_of(self.min_samples_split, n_drawn)),
+            min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_drawn)),
             **self._votes(),
         )
 
@@ -286,7 +286,7 @@ class ForestModel(TreeModel):
         """Make a small copy of the model that only predicts, as `TreeModel.predictor` tells."""
         check_is_fitted(self)
         self._check_n_jobs()
-        return mean_predictor_of(self, self.forest_, n_jobs=self.n_jobs)
+        return mean_predictor_of(self, self._answering, n_jobs=self.n_jobs)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -325,11 +325,12 @@ class ForestModel(TreeModel):
         return {key: value for key, value in super().__getstate__().items() if key != "_views"}
 
 
-def _n_counted(distinct: DistinctRows) -> int:
+def n_counted(distinct: DistinctRows) -> int:
+    """How many copies of rows there are."""
     return len(distinct.index) if distinct.copies is None else int(distinct.copies.sum())
 
 
-def _count_of(limit: float, n_rows: int) -> int:
+def count_of(limit: float, n_rows: int) -> int:
     """A count as it is, a share of the rows rounded up."""
     is_count = isinstance(limit, (int, np.integer))
     return int(limit) if is_count else math.ceil(float(limit) * n_rows)
@@ -350,7 +351,10 @@ def _forest_rows(
         of_row = class_weight[target.astype(np.intp)]
         weight = of_row if weight is None else weight * of_row
     ranks = _native.RankedTable(
-        rows.table, distinct.index, mass_of(distinct.copies, distinct.weight), n_threads
+        as_one_array(rows.table),
+        distinct.index,
+        mass_of(distinct.copies, distinct.weight),
+        n_threads,
     )
     return ForestRows(
         ranks=ranks,
@@ -361,11 +365,3 @@ def _forest_rows(
         copies=distinct.copies if bags is None else None,
         bootstrap=None if bags is None else bags.bootstrap,
     )
-
-
-def without_classes(rows: Rows, weight: Floats) -> Rows:
-    """Rows without those of classes that weigh nothing."""
-    kept = weight[rows.target.astype(np.intp)] > 0
-    if not kept.any():
-        raise ValueError("class_weight gives every class of the rows the weight 0.")
-    return rows if kept.all() else rows.take(np.flatnonzero(kept))

@@ -1,6 +1,5 @@
 """Forests that answer classes, and forests that answer numbers."""
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -9,9 +8,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from weald.data import Rows, class_rows, number_rows
-from weald.ensembles.base import Floats
+from weald.ensembles.base import Floats, keep_columns
+from weald.ensembles.class_weights import weights_of_classes, without_classes
 from weald.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from weald.ensembles.forest import FOREST_LIMITS, ForestModel, without_classes
+from weald.ensembles.forest import FOREST_LIMITS, ForestModel
 from weald.parameters import ClassWeight, Limit, OneOf
 
 
@@ -92,25 +92,10 @@ class ForestClassifier(ClassifierMixin, ForestModel):
 
     def _weights_of_classes(self, rows: Rows) -> Floats | None:
         """What the rows of each class weigh; None: nothing else than the rows do."""
-        wanted, classes = self.class_weight, self.classes_
-        if wanted is None or (wanted == "balanced_subsample" and self.bootstrap):
+        wanted = self.class_weight
+        if wanted == "balanced_subsample" and self.bootstrap:
             return None
-        if isinstance(wanted, str):
-            counts = rows.weight if rows.weight is not None else rows.copies
-            numbers = rows.target.astype(np.intp)
-            # Sums in the order of content would be exact; those of whole numbers always are.
-            totals = _exact_totals(numbers, counts, len(classes))
-            seen = totals > 0
-            return np.where(seen, totals.sum() / (seen.sum() * np.where(seen, totals, 1.0)), 0.0)
-        labels = {label: number for number, label in enumerate(classes.tolist())}
-        unknown = [label for label in wanted if label not in labels]
-        if unknown and len(wanted) - len(unknown) < len(classes):
-            raise ValueError(
-                f"The classes, {[c for c in classes.tolist() if c not in wanted]}, are not in "
-                f"class_weight, which names {unknown} instead: no class of y. Name classes by "
-                "their labels."
-            )
-        return np.array([float(wanted.get(label, 1.0)) for label in labels])
+        return weights_of_classes(wanted, rows, self.classes_)
 
     def _judge(self, shares: Floats, rows: Rows, y: Any, kept: NDArray[np.bool_]) -> float:
         """The score of the rows that some tree did not see."""
@@ -148,7 +133,7 @@ class ForestClassifier(ClassifierMixin, ForestModel):
     def _view(self, number: int) -> DecisionTreeClassifier:
         view = DecisionTreeClassifier(n_jobs=self.n_jobs)
         view.forest_, view.classes_ = self.forest_.tree(number), self.classes_
-        view.n_features_in_ = self.n_features_in_
+        keep_columns(self, view)
         return view
 
 
@@ -220,15 +205,9 @@ class ForestRegressor(RegressorMixin, ForestModel):
 
     def _view(self, number: int) -> DecisionTreeRegressor:
         view = DecisionTreeRegressor(n_jobs=self.n_jobs)
-        view.forest_, view.n_features_in_ = self.forest_.tree(number), self.n_features_in_
+        view.forest_ = self.forest_.tree(number)
+        keep_columns(self, view)
         return view
-
-
-def _exact_totals(numbers: NDArray[np.intp], counts: NDArray[Any] | None, n_classes: int) -> Floats:
-    """The weight of each class, rounded once: the order of rows cannot matter."""
-    if counts is None or counts.dtype.kind == "i":
-        return np.bincount(numbers, weights=counts, minlength=n_classes).astype(np.float64)
-    return np.array([math.fsum(counts[numbers == k]) for k in range(n_classes)])
 
 
 def _weights(rows: Rows, known: NDArray[np.bool_]) -> NDArray[Any] | None:

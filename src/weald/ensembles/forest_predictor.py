@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.ensembles.predictor import ClassPredictor, NumberPredictor, Predictor
-from weald.trees import Forest
+from weald.trees import Forest, RotatedForest
 
 Floats = NDArray[np.float64]
 
@@ -28,13 +28,15 @@ class MeanClassPredictor(ClassPredictor):
         return mean_answer(super()._answer(X, loss), self.forest)
 
 
-def mean_answer(sums: Floats, forest: Forest) -> Floats:
+def mean_answer(sums: Floats, forest: Forest | RotatedForest) -> Floats:
     """Sums over the trees as means, in place; rounding leads no mean out of the leaves' range."""
     sums /= forest.n_trees
     return np.clip(sums, *forest.value_range, out=sums)
 
 
-def mean_predictor_of(model: object, forest: Forest, *, n_jobs: int | None) -> Predictor:
+def mean_predictor_of(
+    model: object, forest: Forest | RotatedForest, *, n_jobs: int | None
+) -> Predictor:
     """The kind of predictor that has the methods of a fitted forest."""
     classes = getattr(model, "classes_", None)
     if classes is None:

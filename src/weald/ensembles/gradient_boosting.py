@@ -174,8 +174,8 @@ default="squared_error"
         ------
         array, shape (rows,)
         """
-        for scores in self._staged_scores(X):
-            yield self._fitted_loss.predictions(scores)[:, 0]
+        for predictions in self._staged_predictions(X):
+            yield predictions[:, 0]
 
     def _constant_model(self) -> Any:
         from sklearn.dummy import DummyRegressor
@@ -333,36 +333,6 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
 
     def _by_round(self, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
         return leaves.reshape(len(leaves), self.n_estimators_, self.n_trees_per_iteration_)
-
-    def staged_decision_function(self, X: object) -> Iterator[Floats]:
-        """Raw scores after each round.
-
-        Yields
-        ------
-        array, shape (rows,) for two classes, else (rows, classes)
-        """
-        for scores in self._staged_scores(X):
-            yield scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def staged_predict_proba(self, X: object) -> Iterator[Floats]:
-        """Probabilities of the classes after each round.
-
-        Yields
-        ------
-        array, shape (rows, classes)
-        """
-        for scores in self._staged_scores(X):
-            yield self._fitted_loss.predictions(scores)
-
-    def staged_predict(self, X: object) -> Iterator[NDArray[Any]]:
-        """Classes after each round.
-
-        Yields
-        ------
-        array, shape (rows,)
-        """
-        for probabilities in self.staged_predict_proba(X):
-            yield self._labels(probabilities)
 
     def predict_log_proba(self, X: object) -> Floats:
         """Logarithms of the probabilities of the classes."""

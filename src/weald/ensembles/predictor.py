@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.threads import thread_count
-from weald.trees import Forest
+from weald.trees import Forest, RotatedForest
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ class Predictor:
 
     Attributes
     ----------
-    forest : Forest
+    forest : Forest or RotatedForest
         The trees.
     loss : str
         The loss whose formula turns scores into predictions; empty if scores are predictions.
@@ -33,7 +33,7 @@ class Predictor:
         Threads for a batch, as in the model.
     """
 
-    forest: Forest
+    forest: Forest | RotatedForest
     loss: str
     classes: NDArray[Any] | None
     n_jobs: int | None
@@ -111,6 +111,15 @@ class NumberPredictor(Predictor):
 
 
 @dataclass(frozen=True, eq=False)
+class LevelsPredictor(Predictor):
+    """Answers several numbers a row, such as quantiles."""
+
+    def predict(self, X: NDArray[Any]) -> Floats:
+        """Answer as the model's `predict`."""
+        return self._answer(X, self.loss)
+
+
+@dataclass(frozen=True, eq=False)
 class ClassPredictor(Predictor):
     """Answers classes and their probabilities."""
 
@@ -141,6 +150,7 @@ def predictor_of(model: object, forest: Forest, *, loss: str, n_jobs: int | None
     """The kind of predictor that has the methods of a fitted model."""
     classes = getattr(model, "classes_", None)
     if classes is None:
-        return NumberPredictor(forest, loss, None, n_jobs)
+        several = getattr(model, "_answers_levels", False)
+        return (LevelsPredictor if several else NumberPredictor)(forest, loss, None, n_jobs)
     kind = ScorePredictor if hasattr(model, "decision_function") else ClassPredictor
     return kind(forest, loss, classes, n_jobs)

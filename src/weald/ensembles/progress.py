@@ -16,7 +16,7 @@ Monitor: TypeAlias = Callable[[int, Any, dict[str, Any]], Any]
 # scikit-learn reports twice the half squared error and twice the half deviance of two classes.
 _DOUBLED = ("squared_error", "log_loss")
 # How a loss grows with the unit of the target: by this power of it.
-_DEGREE = {"squared_error": 2, "huber": 2, "absolute_error": 1, "quantile": 1, "poisson": 1}
+DEGREE = {"squared_error": 2, "huber": 2, "absolute_error": 1, "quantile": 1, "poisson": 1}
 
 
 class Progress:
@@ -81,7 +81,7 @@ class Progress:
         mean = judge.mean(self._training.y, scores, rows.weight, copies)
         factor = 2.0 if judge.name in _DOUBLED and judge.n_scores == 1 else 1.0
         with np.errstate(over="ignore"):
-            return float(np.ldexp(factor * mean, _DEGREE.get(judge.name, 0) * rows.target_exponent))
+            return float(np.ldexp(factor * mean, DEGREE.get(judge.name, 0) * rows.target_exponent))
 
 
 class Reporter:

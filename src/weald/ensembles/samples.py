@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 from weald.data import (
     checked_weights,
     finite_target,
+    numbered_classes,
     readable_target,
     refuse_missing_labels,
 )
@@ -70,7 +71,7 @@ def class_sample(
     X = as_table(X)
     labels = _checked(owner, X, y)
     check_classification_targets(labels)
-    classes, numbers = np.unique(labels, return_inverse=True)
+    classes, numbers = numbered_classes(labels)
     return _weighted(X, numbers, sample_weight, groups), classes
 
 

@@ -1,5 +1,6 @@
 """Models whose answers are scores that a loss turns into predictions."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,15 @@ class ScoredModel(TreeModel):
     def _predictions(self, X: object) -> Floats:
         scores = self._scores(X)
         return replace(self._fitted_loss, n_threads=self._n_threads).predictions(scores)
+
+    def _staged_scores(self, X: object) -> Iterator[Floats]:
+        """Scores of the shape (rows, scores) after each round."""
+        raise NotImplementedError
+
+    def _staged_predictions(self, X: object) -> Iterator[Floats]:
+        """What the loss makes of the scores after each round."""
+        for scores in self._staged_scores(X):
+            yield replace(self._fitted_loss, n_threads=self._n_threads).predictions(scores)
 
     @property
     def _link(self) -> str:
@@ -58,6 +68,35 @@ class ScoredClassifier(ClassifierMixin):
     def predict(self, X: object) -> NDArray[Any]:
         """The most probable class of each row; ties go to the first."""
         return self._labels(self.predict_proba(X))
+
+    def staged_decision_function(self, X: object) -> Iterator[Floats]:
+        """Raw scores after each round.
+
+        Yields
+        ------
+        array, shape (rows,) for two classes, else (rows, classes)
+        """
+        for scores in self._staged_scores(X):
+            yield scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def staged_predict_proba(self, X: object) -> Iterator[Floats]:
+        """Probabilities of the classes after each round.
+
+        Yields
+        ------
+        array, shape (rows, classes)
+        """
+        yield from self._staged_predictions(X)
+
+    def staged_predict(self, X: object) -> Iterator[NDArray[Any]]:
+        """Classes after each round.
+
+        Yields
+        ------
+        array, shape (rows,)
+        """
+        for probabilities in self.staged_predict_proba(X):
+            yield self._labels(probabilities)
 
     def _labels(self, probabilities: Floats) -> NDArray[Any]:
         return np.asarray(self.classes_[np.argmax(probabilities, axis=1)])

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weald.data import Rows
 from weald.ensembles.base import Floats
@@ -15,27 +16,39 @@ from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, picked_set
 _LN2 = 0.6931471805599453
 
 
-def refined_values(stage: Stage, tree: GrownTree) -> Floats:
-    """The best constant of the residuals in each leaf."""
+def refined_values(stage: Stage, leaf_of_row: NDArray[np.int32], n_leaves: int, k: int) -> Floats:
+    """The best constant of the residuals of score k in each leaf."""
     assert isinstance(stage.loss, BuiltinLoss)
-    return stage.loss.leaf_constants(
+    return stage.loss.of_score(k).leaf_constants(
         stage.training.y,
-        stage.scores,
+        stage.scores[k : k + 1],
         stage.training.rows.weight,
         stage.copies,
-        tree.leaf_of_row,
-        len(tree.value),
+        leaf_of_row,
+        n_leaves,
     )
 
 
-def in_user_units(forest: ForestBuilder, rows: Rows, loss: Loss) -> Forest:
-    """Join the trees and take back what extreme targets and weights were divided by."""
-    exponent = rows.target_exponent
-    if not loss.is_of_logarithms:
-        return forest.build(exponent, rows.weight_exponent)
-    built = forest.build(0, rows.weight_exponent)
-    # The logarithm of a product: only where scores start changes.
-    return replace(built, base_score=built.base_score + exponent * _LN2)
+def in_user_units(forest: Forest, rows: Rows, loss: Loss) -> Forest:
+    """Take back what extreme targets and weights were divided by."""
+    if rows.weight_exponent:
+        with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
+            forest = replace(forest, weight=np.ldexp(forest.weight, rows.weight_exponent))
+    return moved(forest, rows.target_exponent, loss)
+
+
+def moved(forest: Forest, exponent: int, loss: Loss) -> Forest:
+    """A forest for targets that are multiplied by two to an exponent."""
+    if exponent == 0:
+        return forest
+    if loss.is_of_logarithms:
+        # The logarithm of a product: only where scores start changes.
+        return replace(forest, base_score=forest.base_score + exponent * _LN2)
+    return replace(
+        forest,
+        value=np.ldexp(forest.value, exponent),
+        base_score=np.ldexp(forest.base_score, exponent),
+    )
 
 
 class NewtonTrees:
@@ -64,9 +77,16 @@ class NewtonTrees:
         )
         for k, tree in enumerate(trees):
             if stage.loss.refines_leaves:
-                values = refined_values(stage, tree)
+                values = refined_values(stage, tree.leaf_of_row, len(tree.value), k)
                 if self._directions is not None:
-                    values = held_monotone(tree, values, self._directions)
+                    values = held_monotone(
+                        tree.feature,
+                        tree.threshold,
+                        tree.right,
+                        tree.weight,
+                        values,
+                        self._directions,
+                    )
             else:
                 values = stage.loss.capped(tree.value[:, 0], self._learning_rate)
             tree = replace(tree, value=values[:, np.newaxis] * self._learning_rate)
@@ -129,7 +149,7 @@ class DescentTrees:
         if self._step != "leaf":
             return tree.value[:, 0]
         if loss.refines_leaves:
-            return refined_values(stage, tree)
+            return refined_values(stage, tree.leaf_of_row, len(tree.value), k)
         if loss.hessian_is_one or stage.hessian is None:
             return tree.value[:, 0]
         steps = loss.leaf_steps(
@@ -152,9 +172,8 @@ def searched_step(stage: Stage, directions: Floats) -> float:
     )
 
 
-def trees_of(forest: Forest, rows: Rows, loss: Loss) -> list[GrownTree]:
+def trees_of(forest: Forest, exponent: int = 0, weight_exponent: int = 0) -> list[GrownTree]:
     """A forest's trees in the units of a fit, as a builder takes them: to go on from there."""
-    exponent = 0 if loss.is_of_logarithms else rows.target_exponent
     trees = []
     for t in range(forest.n_trees):
         nodes = slice(forest.first_node[t], forest.first_node[t + 1])
@@ -165,7 +184,7 @@ def trees_of(forest: Forest, rows: Rows, loss: Loss) -> list[GrownTree]:
                 threshold=forest.threshold[nodes],
                 right=forest.right[nodes],
                 missing_left=forest.missing_left[nodes],
-                weight=np.ldexp(forest.weight[nodes], -rows.weight_exponent),
+                weight=np.ldexp(forest.weight[nodes], -weight_exponent),
                 gain=forest.gain[nodes],
                 value=np.ldexp(forest.value[leaves], -exponent),
                 leaf_of_row=np.zeros(0, dtype=np.int32),

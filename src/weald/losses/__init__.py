@@ -8,6 +8,7 @@ from weald.losses.choosing import (
     refuse_targets,
     takes_positive_only,
 )
+from weald.losses.quantiles import QuantileLosses, pinball_saved, quantile_losses
 from weald.losses.roots import best_step
 from weald.losses.units import scaled, units_of
 from weald.losses.user import UserLoss
@@ -16,9 +17,12 @@ __all__ = [
     "BuiltinLoss",
     "Loss",
     "LossChoice",
+    "QuantileLosses",
     "UserLoss",
     "best_step",
     "class_loss",
+    "pinball_saved",
+    "quantile_losses",
     "refuse_targets",
     "scaled",
     "takes_positive_only",

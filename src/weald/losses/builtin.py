@@ -66,6 +66,10 @@ class BuiltinLoss:
         """Whether predictions are functions of e to the score."""
         return self.targets != "numbers"
 
+    def of_score(self, k: int) -> "BuiltinLoss":
+        """The loss of one score by itself, where scores have losses of their own."""
+        return self
+
     def base_scores(self, y: Floats, weight: Floats | None, copies: Copies) -> Floats:
         """The constant scores of least loss."""
         loss = self

@@ -18,6 +18,7 @@ class Purpose(IntEnum):
     SUBSAMPLE = 2
     BOOTSTRAP = 3  # made by the core (cpp/draws.hpp)
     COLUMNS = 4  # likewise
+    ROTATION = 5  # likewise
     FOLD = 16
     LIBRARY = 17
     BOOST = 18

@@ -131,19 +131,42 @@ class Forest:
             first_leaf=np.array([0, leaves.stop - leaves.start]),
             output=self.output[number : number + 1],
             tree_weight=self.tree_weight[number : number + 1],
+            **picked_sets(self.category_set[nodes], self.first_word, self.words),
+        )
+
+    def part(self, first: int, end: int) -> "Forest":
+        """The trees from `first` to before `end`, with the sets of levels they ask for."""
+        if (first, end) == (0, self.n_trees):
+            return self
+        nodes = slice(self.first_node[first], self.first_node[end])
+        leaves = slice(self.first_leaf[first], self.first_leaf[end])
+        of_nodes: dict[str, Any] = {name: getattr(self, name)[nodes] for name in _OF_NODES}
+        return replace(
+            self,
+            **of_nodes,
+            **picked_sets(self.category_set[nodes], self.first_word, self.words),
+            value=self.value[leaves],
+            first_node=self.first_node[first : end + 1] - nodes.start,
+            first_leaf=self.first_leaf[first : end + 1] - leaves.start,
+            output=self.output[first:end],
+            tree_weight=self.tree_weight[first:end],
         )
 
     def joined(self, other: "Forest") -> "Forest":
         """These trees and then those of another forest with the same columns and base scores."""
-        arrays = (*_OF_NODES, "value", "output", "tree_weight")
+        arrays = (*_OF_NODES, "value", "output", "tree_weight", "words")
         both: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in arrays
         }
+        sets, n_sets = other.category_set, len(self.first_word) - 1
+        theirs = np.where(sets < 0, -1, sets + n_sets).astype(np.int32)
         return replace(
             self,
             **both,
             first_node=np.append(self.first_node, self.first_node[-1] + other.first_node[1:]),
             first_leaf=np.append(self.first_leaf, self.first_leaf[-1] + other.first_leaf[1:]),
+            category_set=np.concatenate([self.category_set, theirs]),
+            first_word=np.append(self.first_word, self.first_word[-1] + other.first_word[1:]),
         )
 
     def importance_of_columns(self) -> Floats:
@@ -151,18 +174,15 @@ class Forest:
 
         A tree without splits counts as none; the shares sum to 1 unless there is no other.
         """
+        return mean_shares(self.gain_of_trees())
+
+    def gain_of_trees(self) -> Floats:
+        """What the splits of each tree on each column gained."""
         inner = self.feature >= 0
         tree = np.repeat(np.arange(self.n_trees), np.diff(self.first_node))[inner]
         cell = tree * self.n_columns + self.feature[inner]
-        gains = np.bincount(
-            cell, weights=self.gain[inner], minlength=self.n_trees * self.n_columns
-        ).reshape(self.n_trees, self.n_columns)
-        totals = gains.sum(axis=1, keepdims=True)
-        is_split = totals[:, 0] > 0
-        if not is_split.any():
-            return np.zeros(self.n_columns)
-        shares = (gains[is_split] / totals[is_split]).mean(axis=0)
-        return np.asarray(shares / shares.sum())
+        gains = np.bincount(cell, weights=self.gain[inner], minlength=self.n_trees * self.n_columns)
+        return gains.astype(np.float64).reshape(self.n_trees, self.n_columns)
 
     def gain_of_columns(self) -> Floats:
         """What the splits on each column gained, summed over all trees."""
@@ -179,9 +199,12 @@ class Forest:
     @cached_property
     def _predictor(self) -> "_native.Predictor":
         # The core proves the arrays sound once, so that a walk needs no checks.
+        return _native.Predictor(**self.native_arrays())
+
+    def native_arrays(self) -> dict[str, Any]:
+        """The arrays that the core's predictors read."""
         idle = {"weight", "gain", "saw_missing"}
-        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in idle}
-        return _native.Predictor(**arrays)
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in idle}
 
     def levels_left(self, node: int, n_levels: int) -> NDArray[np.bool_]:
         """Which of a column's levels go left at a node that has a set."""
@@ -198,6 +221,20 @@ class Forest:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()
+
+
+def mean_shares(gains: Floats) -> Floats:
+    """Shares of the columns (second axis) in what each tree gained, as a mean over the trees.
+
+    >>> mean_shares(np.array([[3.0, 1.0], [0.0, 0.0], [0.0, 2.0]])).tolist()
+    [0.375, 0.625]
+    """
+    totals = gains.sum(axis=1, keepdims=True)
+    is_split = totals[:, 0] > 0
+    if not is_split.any():
+        return np.zeros(gains.shape[1])
+    shares = (gains[is_split] / totals[is_split]).mean(axis=0)
+    return np.asarray(shares / shares.sum())
 
 
 def picked_sets(

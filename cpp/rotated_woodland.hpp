@@ -1,0 +1,63 @@
+// The members of a rotation forest: each turns the columns its own way and grows its tree on them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rotation.hpp"
+#include "woodland.hpp"
+
+namespace weald {
+
+struct RotatedTree {
+  Tree tree;  // on the member's columns: rotated, kept, flags
+  Rotation rotation;
+};
+
+class RotatedWoodland {
+ public:
+  // `mass` and `counts_copies` say how rows are drawn where no bootstrap decides it.
+  RotatedWoodland(std::shared_ptr<const RotationTable> table,
+                  std::shared_ptr<const Bootstrap> bootstrap, const RotationParams& rotation,
+                  std::string criterion, const TreeParams& tree, const ForestParams& forest,
+                  const std::int64_t* mass, bool counts_copies);
+
+  // Grows the members first .. first + n_trees - 1, one a thread. Rotations know the classes of the
+  // target, if it has any.
+  std::vector<RotatedTree> grow(const Target& target, std::uint64_t first, std::int64_t n_trees,
+                                const OutOfBag& out_of_bag);
+
+ private:
+  // What a thread works with.
+  struct Worker {
+    LargeVector<std::int64_t> copies;
+    LargeVector<std::int32_t> leaf_of_row;
+    RotationScratch scratch;
+  };
+
+  RotatedTree grow_one(Worker& worker, Target target, std::uint64_t member) const;
+  std::vector<double> places_of_levels(int kept, const Target& target, const std::int64_t* mass,
+                                       std::uint64_t member) const;
+  void make_column(const Rotation& rotation, const std::vector<std::vector<double>>& places,
+                   int column, double* values) const;
+  void answer(const std::vector<RotatedTree>& trees, std::int64_t first,
+              const OutOfBag& out_of_bag) const;
+
+  std::shared_ptr<const RotationTable> table_;
+  std::shared_ptr<const Bootstrap> bootstrap_;
+  RotationParams rotation_;
+  std::string criterion_;
+  TreeParams tree_;
+  ForestParams forest_;
+  const std::int64_t* mass_;
+  bool counts_copies_;
+  int n_threads_;
+  std::vector<std::int64_t> first_loading_;
+  std::vector<std::int32_t> block_of_;  // of each rotated column
+  std::unique_ptr<const RowsByClass> rows_;
+  std::vector<Worker> workers_;
+};
+
+}  // namespace weald

@@ -1,0 +1,67 @@
+"""What the rows of each class weigh beside their own weights."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.data import Rows, extreme_exponent
+from weald.ensembles.base import Floats
+
+
+def weights_of_classes(
+    wanted: Mapping[Any, float] | str | None, rows: Rows, classes: NDArray[Any]
+) -> Floats | None:
+    """A weight for each class, as scikit-learn means `class_weight`; None: nothing is weighed.
+
+    Balanced: every class that has rows weighs the same together, and all weigh what they did.
+    """
+    if wanted is None:
+        return None
+    if isinstance(wanted, str):
+        counts = rows.weight if rows.weight is not None else rows.copies
+        totals = _exact_totals(rows.target.astype(np.intp), counts, len(classes))
+        seen = totals > 0
+        return np.where(seen, totals.sum() / (seen.sum() * np.where(seen, totals, 1.0)), 0.0)
+    labels = {label: number for number, label in enumerate(classes.tolist())}
+    unknown = [label for label in wanted if label not in labels]
+    if unknown and len(wanted) - len(unknown) < len(classes):
+        raise ValueError(
+            f"The classes, {[c for c in classes.tolist() if c not in wanted]}, are not in "
+            f"class_weight, which names {unknown} instead: no class of y. Name classes by "
+            "their labels."
+        )
+    return np.array([float(wanted.get(label, 1.0)) for label in labels])
+
+
+def without_classes(rows: Rows, weight: Floats) -> Rows:
+    """Rows without those of classes that weigh nothing."""
+    kept = weight[rows.target.astype(np.intp)] > 0
+    if not kept.any():
+        raise ValueError("class_weight gives every class of the rows the weight 0.")
+    return rows if kept.all() else rows.take(np.flatnonzero(kept))
+
+
+def weighed_by_class(rows: Rows, weight: Floats) -> Rows:
+    """Rows whose weights are multiplied by those of their classes; how often they count stays."""
+    if (weight == 1.0).all():
+        return rows
+    own = extreme_exponent(weight)
+    of_row = np.ldexp(weight, -own)[rows.target.astype(np.intp)]
+    product = of_row if rows.weight is None else of_row * rows.weight
+    both = extreme_exponent(product)
+    return replace(
+        rows,
+        weight=np.ldexp(product, -both),
+        weight_exponent=rows.weight_exponent + own + both,
+    )
+
+
+def _exact_totals(numbers: NDArray[np.intp], counts: NDArray[Any] | None, n_classes: int) -> Floats:
+    """The weight of each class, rounded once: the order of rows cannot matter."""
+    if counts is None or counts.dtype.kind == "i":
+        return np.bincount(numbers, weights=counts, minlength=n_classes).astype(np.float64)
+    return np.array([math.fsum(counts[numbers == k]) for k in range(n_classes)])

@@ -1,0 +1,103 @@
+"""class_weight of boosted trees: the rows of a class weigh so much more, and count as before."""
+
+import numpy as np
+import pytest
+from sklearn.utils.class_weight import compute_sample_weight
+
+from weald import BoostedTreesClassifier
+
+
+def quick(**parameters) -> BoostedTreesClassifier:
+    fast = {"n_estimators": 8, "min_samples_leaf": 5, "random_state": 0}
+    return BoostedTreesClassifier(**{**fast, **parameters})
+
+
+def data(n: int = 400, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n_classes)
+    X = np.round(rng.normal(size=(n, 3)), 1)
+    y = np.searchsorted([0.9, 1.7][: n_classes - 1], X[:, 0] + rng.normal(size=n) / 2)
+    return X, np.array(["often", "rare", "rarest"])[y]
+
+
+DICT = {"often": 0.25, "rarest": 3.5}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weight", ["balanced", DICT])
+def test_they_are_weights_of_rows(n_classes: int, weight) -> None:
+    """The naive twin: scikit-learn's weights of the rows, given as sample weights."""
+    X, y = data(n_classes=n_classes)
+    if n_classes == 2:
+        weight = weight if isinstance(weight, str) else {"often": 0.25}
+    by_row = compute_sample_weight(weight, y)
+    ours = quick(class_weight=weight).fit(X, y)
+    assert ours.fingerprint() == quick().fit(X, y, by_row).fingerprint()
+    both = quick(class_weight=weight).fit(X, y, np.full(len(y), 1 / 3))
+    assert both.predict_proba(X) == pytest.approx(ours.predict_proba(X), abs=0.05)
+
+
+def test_rare_classes_are_found_more_often() -> None:
+    X, y = data(2000)
+    plain, balanced = quick().fit(X, y), quick(class_weight="balanced").fit(X, y)
+    rarest = y == "rarest"
+    assert (balanced.predict(X[rarest]) == "rarest").mean() > (
+        plain.predict(X[rarest]) == "rarest"
+    ).mean()
+    # Balanced classes start alike.
+    assert np.ptp(balanced.forest_.base_score) < 1e-12
+
+
+def test_weights_of_one_and_balanced_classes_change_no_bit() -> None:
+    X, y = data(n_classes=2)
+    plain = quick().fit(X, y).fingerprint()
+    assert quick(class_weight={"rare": 1.0}).fit(X, y).fingerprint() == plain
+    even = np.arange(len(y)) % 2
+    balanced = quick(class_weight="balanced").fit(X, even)
+    assert balanced.fingerprint() == quick().fit(X, even).fingerprint()
+
+
+@pytest.mark.parametrize(
+    "own", [{}, {"subsample": 0.5}, {"early_stopping": True, "subsample": 0.7}]
+)
+@pytest.mark.parametrize("weight", ["balanced", {"rare": 2, "often": 1, "rarest": 5}])
+def test_copies_are_repetitions_and_order_does_not_matter(own, weight) -> None:
+    X, y = data()
+    rng = np.random.default_rng(0)
+    copies, order = rng.integers(0, 4, len(y)), rng.permutation(len(y))
+    expected = quick(class_weight=weight, **own).fit(X, y, copies).fingerprint()
+    repeated = quick(class_weight=weight, n_jobs=2, **own)
+    repeated.fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
+    shuffled = quick(class_weight=weight, n_jobs=3, **own).fit(X[order], y[order], copies[order])
+    assert repeated.fingerprint() == shuffled.fingerprint() == expected
+
+
+def test_a_class_that_weighs_nothing_is_not_learnt_but_known() -> None:
+    X, y = data()
+    model = quick(class_weight={"rarest": 0.0}).fit(X, y)
+    assert model.classes_.tolist() == ["often", "rare", "rarest"]
+    assert model.predict_proba(X)[:, 2].max() < 1e-9
+    rest = quick().fit(X, y, (y != "rarest").astype(float))
+    assert rest.fingerprint() == model.fingerprint()
+
+
+def test_extreme_weights() -> None:
+    X, y = data()
+    base = quick(class_weight={"often": 1, "rare": 2, "rarest": 3}, min_child_weight=0.0)
+    expected = base.fit(X, y).predict_proba(X)
+    for size in (1e-300, 1e300):
+        weight = {"often": size, "rare": 2 * size, "rarest": 3 * size}
+        model = quick(class_weight=weight, min_child_weight=0.0).fit(X, y)
+        assert model.predict_proba(X) == pytest.approx(expected, abs=1e-9)
+        model.fit(X, y, np.full(len(y), 1 / size))
+        assert model.predict_proba(X) == pytest.approx(expected, abs=1e-9)
+
+
+def test_what_is_refused() -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match="are not in class_weight, which names"):
+        quick(class_weight={"never": 2.0}).fit(X, y)
+    with pytest.raises(ValueError, match="class_weight gives every class"):
+        quick(class_weight={"often": 0, "rare": 0, "rarest": 0}).fit(X, y)
+    for wrong in ("balance", {}, {"often": -1.0}, 3, [1.0, 2.0]):
+        with pytest.raises(ValueError, match="class_weight.*non-empty dict of labels"):
+            quick(class_weight=wrong).fit(X, y)

@@ -1,0 +1,120 @@
+"""Leaves estimated anew on all rows after a fraction was held out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from weald import BoostedTreesClassifier, BoostedTreesRegressor
+from weald.ensembles import boosted_base
+
+
+def data(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] * (X[:, 2] > 0) + rng.normal(size=n) / 5
+
+
+def stopped(kind, **parameters):
+    settings = {"n_estimators": 40, "min_samples_leaf": 5, "early_stopping": True}
+    return kind(**{**settings, "random_state": 0, **parameters})
+
+
+LOSSES = ["squared_error", "absolute_error", "huber", "poisson", "gamma", "tweedie"]
+
+
+def test_questions_stay_and_answers_change() -> None:
+    X, y = data()
+    model = stopped(BoostedTreesRegressor).fit(X, y)
+    before = model._grown.forest.part(0, model.forest_.n_trees)
+    for name in ("feature", "threshold", "right", "missing_left", "gain"):
+        assert np.array_equal(getattr(model.forest_, name), getattr(before, name))
+    assert not np.array_equal(model.forest_.value, before.value)
+    assert model.forest_.base_score[0] == pytest.approx(y.mean(), rel=1e-14)
+    assert before.base_score[0] != model.forest_.base_score[0]
+
+
+def test_first_leaves_by_hand() -> None:
+    X, y = data()
+    model = stopped(BoostedTreesRegressor, n_estimators=1, l2_regularization=2.0).fit(X, y)
+    leaf = model.apply(X)[:, 0]
+    for number, value in enumerate(model.forest_.value[:, 0]):
+        own = y[leaf == number] - y.mean()
+        assert value == pytest.approx(0.1 * own.sum() / (len(own) + 2.0), rel=1e-12)
+    assert model.forest_.weight[model.forest_.feature < 0].tolist() == np.bincount(leaf).tolist()
+    assert model.forest_.weight[0] == 400
+
+
+@pytest.mark.parametrize("subsample", [1.0, 0.6])
+@pytest.mark.parametrize("weights", [None, "whole", "other"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_same_rows_give_the_same_leaves(loss: str, weights, subsample: float) -> None:
+    """The rows that the trees were grown on give back every bit of their leaves."""
+    X, y = data(200)
+    rng = np.random.default_rng(1)
+    weight = {"whole": rng.integers(0, 4, 200), "other": rng.random(200) + 0.1}.get(weights)
+    y = y if loss in LOSSES[:3] else y - y.min() + 0.1
+    model = BoostedTreesRegressor(
+        loss=loss, n_estimators=5, min_samples_leaf=5, l2_regularization=0.5, subsample=subsample
+    )
+    model.set_params(random_state=0)
+    caught = {}
+
+    def keep(self, forest, training, loss, judging=None, *, stops=False):
+        caught.update(forest=forest, training=training, loss=loss)
+        again = self._with_leaves_of_all_rows(forest, training, loss)
+        assert np.array_equal(again.value, forest.value)
+        assert np.array_equal(again.base_score, forest.base_score)
+        assert again.weight == pytest.approx(forest.weight, rel=1e-12)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(boosted_base.BoostedTrees, "_keep", keep)
+        model.fit(X, y, weight)
+    assert caught
+
+
+def test_the_same_rows_give_the_same_leaves_of_classes() -> None:
+    X, y = data(300)
+    y = np.digitize(y, [-0.5, 0.5])
+
+    def keep(self, forest, training, loss, judging=None, *, stops=False):
+        again = self._with_leaves_of_all_rows(forest, training, loss)
+        assert np.array_equal(again.value, forest.value)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(boosted_base.BoostedTrees, "_keep", keep)
+        BoostedTreesClassifier(n_estimators=5).fit(X, y)
+
+
+@pytest.mark.parametrize("more", [{}, {"subsample": 0.7}])
+def test_order_repetition_and_threads_do_not_matter(more) -> None:
+    X, y = data(200)
+    counts = np.random.default_rng(1).integers(0, 4, 200)
+    model = stopped(BoostedTreesRegressor, **more)
+    whole = model.fit(X, y, counts).fingerprint()
+    order = np.random.default_rng(2).permutation(np.repeat(np.arange(200), counts))
+    assert model.fit(X[order], y[order]).fingerprint() == whole
+    assert model.set_params(n_jobs=2).fit(X, y, counts).fingerprint() == whole
+    kept = counts > 0
+    assert model.fit(X[kept], y[kept], counts[kept]).fingerprint() == whole
+
+
+def test_frames_are_read_in_pieces(monkeypatch) -> None:
+    X, y = data()
+    table = pd.DataFrame(X, columns=list("abcde"))
+    table["a"] = np.where(X[:, 0] > 0, "up", "down")
+    whole = stopped(BoostedTreesRegressor).fit(table, y)
+    monkeypatch.setattr("weald.ensembles.staging._DENSE_VALUES", 50)
+    monkeypatch.setattr("weald.ensembles.leaf_refit.KNOWN_LEAVES", 900)
+    monkeypatch.setattr("weald.ensembles.staging.KNOWN_LEAVES", 900)
+    pieces = stopped(BoostedTreesRegressor).fit(table, y)
+    assert pieces.fingerprint() == whole.fingerprint()
+    *_, last = pieces.staged_predict(table)
+    *_, one = whole.staged_predict(table)
+    assert np.array_equal(last, one)
+
+
+def test_a_model_of_no_rounds_starts_at_all_rows() -> None:
+    y = np.random.default_rng(0).normal(size=60)
+    model = stopped(BoostedTreesRegressor).fit(np.zeros((60, 1)), y)
+    assert model.n_estimators_ == 0
+    assert model.predict([[0.0]])[0] == pytest.approx(y.mean(), rel=1e-14)
