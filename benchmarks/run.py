@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import forests
 import growth
 import peers
 import report
@@ -20,7 +21,7 @@ from growth import GROWTH
 from pace import SLOW
 from rows import GROUPS, ROWS, Figure, Measure, Row, warm_up
 
-KNOWN_GROUPS = GROUPS | {"growth": list(GROWTH)}
+KNOWN_GROUPS = GROUPS | {"growth": list(GROWTH)} | forests.GROUPS
 LIMIT = 540.0  # seconds: no further run is begun that would probably end after this
 
 
@@ -31,14 +32,17 @@ def arguments() -> argparse.Namespace:
         "what",
         nargs="*",
         metavar="WHAT",
-        help=f"rows ({', '.join([*ROWS, *GROWTH])}) or groups ({', '.join(KNOWN_GROUPS)})",
+        help=f"rows ({', '.join([*ROWS, *GROWTH, *forests.ROWS])}) "
+        f"or groups ({', '.join(KNOWN_GROUPS)})",
     )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--systems", nargs="+", choices=list(peers.SYSTEMS))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the raw figures here")
     given = parser.parse_args()
-    unknown = [name for name in given.what if name not in {*ROWS, *GROWTH, *KNOWN_GROUPS}]
+    unknown = [
+        name for name in given.what if name not in {*ROWS, *GROWTH, *forests.ROWS, *KNOWN_GROUPS}
+    ]
     if unknown:
         parser.error(f"no row or group is called {', '.join(unknown)}; see --help")
     if given.threads < 1 or given.repeats < 1:
@@ -148,6 +152,12 @@ def main() -> int:
     for name in chosen(given.what):
         if name in GROWTH:
             growth.run(name, given.systems or growth.SYSTEMS, given.threads, given.repeats)
+            continue
+        if name in forests.ROWS:
+            try:
+                forests.run(name, given.threads, given.repeats)
+            except tables.Absent as absent:
+                print(f"## {name}: skipped: {absent}\n")
             continue
         row = ROWS[name]
         try:

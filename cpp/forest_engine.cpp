@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 namespace weald {
@@ -35,7 +34,10 @@ ForestEngine::ForestEngine(std::shared_ptr<const RankedTable> table, const Fores
       sapling_(sapling),
       order_(static_cast<std::size_t>(table_->n_columns())),
       keys_(large_node + KeySorter::slack),
-      spare_(large_node + KeySorter::slack) {
+      spare_(large_node + KeySorter::slack),
+      values_(large_node) {
+  if (forest.random_cuts != table_->keeps_values())
+    throw std::invalid_argument("drawn cuts need a table of values, others one of ranks");
   if (forest.max_features < 1 || forest.max_features > table_->n_columns())
     throw std::invalid_argument("max_features must be between 1 and the number of columns");
   if (criterion == Newton::name) throw std::invalid_argument("forests know no newton criterion");
@@ -49,10 +51,11 @@ void ForestEngine::start() {
                                                 : -std::numeric_limits<double>::infinity();
   limits_.min_child_weight = forest_.min_weight_share * weight * (1.0 - 1e-12);
   choose_scan();
-  std::visit([&](auto& scan) { scan.start(sapling_, limits_, table_->n_rows()); }, scan_);
+  std::visit([&](auto& scan) { scan.start(channels, limits_, table_->n_rows()); }, scan_);
 
   draws_.clear();
-  draws_.emplace_back(forest_.seed, channels.target().member, Purpose::columns);
+  draws_.push_back(root_draws());
+  constants_.assign(1, {});
   for (std::size_t c = 0; c < order_.size(); ++c) order_[c] = static_cast<int>(c);
   if (forest_.columns_of_tree) draw_columns_of_tree(draws_[0]);
 }
@@ -93,62 +96,79 @@ void ForestEngine::search(const Siblings& siblings) {
   if (siblings.parent >= 0) {
     draws_.push_back(draws_[siblings.parent].child(false));
     draws_.push_back(draws_[siblings.parent].child(true));
+    constants_.resize(draws_.size(), Constants(constants_[siblings.parent]));
   }
-  std::visit(
-      [&](auto& scan) {
-        if (siblings.wants_left) search_node(scan, siblings.left);
-        if (siblings.wants_right) search_node(scan, siblings.right);
-      },
-      scan_);
+  if (siblings.wants_left) search_node(siblings.left);
+  if (siblings.wants_right) search_node(siblings.right);
+}
+
+void ForestEngine::search_node(int node) {
+  Node& one = sapling_.nodes[node];
+  if (!find(one.begin, one.end, sapling_.totals_of(node), draws_[node], constants_[node])) return;
+  one.split = split_;
+  one.left_totals = best_left_;
+}
+
+Draws ForestEngine::root_draws() const {
+  return {forest_.seed, sapling_.channels.target().member, Purpose::columns};
+}
+
+bool ForestEngine::find(std::int64_t begin, std::int64_t end, const std::int64_t* totals,
+                        const Draws& draws, Constants& known) {
+  const Rows rows{sapling_.rows.at(begin), end - begin};
+  return std::visit([&](auto& scan) { return find_by(scan, rows, totals, draws, known); }, scan_);
 }
 
 // Columns are drawn one after another; more than max_features only as long as none can be cut.
 template <class Scan>
-void ForestEngine::search_node(Scan& scan, int node) {
-  const Rows rows{sapling_.rows_of(node), sapling_.nodes[node].n_rows()};
-  scan.load(node);
+bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* totals,
+                           const Draws& draws, Constants& known) {
+  const auto look_at = [&](int column) {
+    if (!known.has(column) && try_column(scan, column, rows, draws)) known.add(column);
+  };
+  scan.load(rows.rows, rows.n, totals);
   best_ = {};
   const auto n = static_cast<int>(order_.size());
   if (forest_.columns_of_tree) {
-    for (int j = 0; j < forest_.max_features && !best_.is_perfect; ++j)
-      try_column(scan, order_[j], rows, draws_[node]);
+    for (int j = 0; j < forest_.max_features && !best_.is_perfect; ++j) look_at(order_[j]);
   } else {
     swaps_.clear();
     for (int j = 0; j < n && (j < forest_.max_features || best_.column < 0); ++j) {
-      const int k = j + static_cast<int>(draws_[node].below(j, n - j));
+      const int k = j + static_cast<int>(draws.below(j, n - j));
       std::swap(order_[j], order_[k]);
       swaps_.push_back(k);
-      try_column(scan, order_[j], rows, draws_[node]);
+      look_at(order_[j]);
       if (best_.is_perfect) break;
     }
     for (int j = static_cast<int>(swaps_.size()); j-- > 0;) std::swap(order_[j], order_[swaps_[j]]);
   }
-  if (best_.column < 0) return;
+  if (best_.column < 0) return false;
   scan.write(best_left_);
-  const std::int64_t* const totals = sapling_.totals_of(node);
   const Channels& channels = sapling_.channels;
-  if (criterion_ == Entropy::name)
-    settle(node, SplitJudge<Entropy>(channels, limits_, totals));
-  else if (channels.cell_size() == 3 && channels.n_channels() == 2)
-    settle(node, SplitJudge<Variance, 3>(channels, limits_, totals));
-  else
-    settle(node, SplitJudge<Variance>(channels, limits_, totals));
+  if (criterion_ == Entropy::name) return settle(SplitJudge<Entropy>(channels, limits_, totals));
+  if (channels.cell_size() == 2) return settle(SplitJudge<Variance, 2>(channels, limits_, totals));
+  if (channels.cell_size() == 3 && channels.n_channels() == 2)
+    return settle(SplitJudge<Variance, 3>(channels, limits_, totals));
+  return settle(SplitJudge<Variance>(channels, limits_, totals));
 }
 
 template <class Scan>
-void ForestEngine::try_column(Scan& scan, int column, const Rows& rows, const Draws& draws) {
-  if (forest_.random_cuts) return try_drawn(scan, column, rows, draws);
+bool ForestEngine::try_column(Scan& scan, int column, const Rows& rows, const Draws& draws) {
+  if (forest_.random_cuts)
+    return table_->with_values(
+        [&](const auto* values) { return try_drawn(scan, column, rows, values + column, draws); });
   if (rows.n >= large_node) {
     const Code* const codes = table_->codes_of(column);
     return try_bins(scan, column, rows, [=](std::int64_t i) { return codes[rows.rows[i]]; });
   }
-  if (table_->every_rank_is_a_bin(column) && rows.n * rows_per_bin >= table_->n_bins(column)) {
+  if (table_->every_rank_is_a_bin(column) &&
+      rows.n * rows_per_bin >= std::int64_t{table_->n_bins(column)} * scan.cell_width()) {
     const Rank* const ranks = table_->ranks() + column;
     const std::int64_t stride = table_->stride();
     return try_bins(scan, column, rows,
                     [=](std::int64_t i) { return ranks[rows.rows[i] * stride]; });
   }
-  try_sorted(scan, column, rows);
+  return try_sorted(scan, column, rows);
 }
 
 // A cut that beats the best so far takes its place.
@@ -168,11 +188,12 @@ void ForestEngine::take(Scan& scan, const typename Scan::Left& left, int column,
 }
 
 template <class Scan, class CodeOf>
-void ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of) {
+bool ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of) {
   scan.count(rows.n, table_->n_bins(column), code_of);
   const bool is_exact = table_->every_rank_is_a_bin(column), has_missing = !scan.is_empty(0);
   int end = table_->n_bins(column);
   while (end > 0 && scan.is_empty(end)) --end;
+  int n_filled = has_missing;
   for (const bool missing_left : {false, true}) {
     if (missing_left && !has_missing) break;
     auto left = scan.nothing();
@@ -180,6 +201,7 @@ void ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf cod
     int last = 0;  // the last bin that has rows
     for (int bin = 1; bin <= end; ++bin) {
       if (scan.is_empty(bin)) continue;
+      ++n_filled;
       if (last > 0 && scan.beats(left, best_.bar)) {
         const int rank = table_->last_rank(column, last);
         take(scan, left, column, rank, is_exact ? bin : rank + 1, missing_left, has_missing);
@@ -190,6 +212,7 @@ void ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf cod
     if (has_missing && !missing_left && end > 0 && scan.beats(left, best_.bar))
       take(scan, left, column, all_values, 0, false, true);
   }
+  return is_exact && n_filled <= 1;
 }
 
 // Reads the ranks of a small node's rows: keys of those present come first, missing ones last.
@@ -221,13 +244,14 @@ ForestEngine::Span ForestEngine::gather(const Scan& scan, int column, const Rows
 }
 
 template <class Scan>
-void ForestEngine::try_sorted(Scan& scan, int column, const Rows& rows) {
+bool ForestEngine::try_sorted(Scan& scan, int column, const Rows& rows) {
   const Span span = gather(scan, column, rows);
   const std::int64_t n = span.n_present, n_missing = rows.n - n;
-  if (n == 0 || (n_missing == 0 && span.least == span.most)) return;
+  if (n == 0 || (n_missing == 0 && span.least == span.most)) return true;
   if (n_missing == 0) {
     const auto* const sorted = sorter_.sort(keys_.data(), spare_.data(), n, span.least, span.most);
-    return try_cuts(scan, column, nullptr, 0, sorted, n);
+    try_cuts(scan, column, nullptr, 0, sorted, n);
+    return false;
   }
   // The sorter may overwrite what lies behind.
   const std::vector<std::uint32_t> missing(keys_.begin() + n, keys_.begin() + rows.n);
@@ -235,6 +259,7 @@ void ForestEngine::try_sorted(Scan& scan, int column, const Rows& rows) {
   if (span.least < span.most)
     sorted = sorter_.sort(keys_.data(), spare_.data(), n, span.least, span.most);
   try_cuts(scan, column, missing.data(), n_missing, sorted, n);
+  return false;
 }
 
 template <class Scan>
@@ -264,8 +289,25 @@ void ForestEngine::try_cuts(Scan& scan, int column, const std::uint32_t* missing
 
 // ---- drawn cuts ----
 
-// Of a large node only the rows of the outermost bins are asked for their ranks.
-ForestEngine::Span ForestEngine::span_by_codes(int column, const Rows& rows) const {
+template <class T>
+ForestEngine::Range ForestEngine::range_of(int column, const Rows& rows, const T* values) {
+  if (rows.n >= large_node) return range_of_large(column, rows, values);
+  const std::int64_t stride = table_->stride();
+  Range range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 0};
+  for (std::int64_t i = 0; i < rows.n; ++i) {
+    const auto x = static_cast<double>(values[rows.rows[i] * stride]);
+    values_[i] = x;
+    range.n_present += x == x;
+    range.least = x < range.least ? x : range.least;
+    range.most = x > range.most ? x : range.most;
+  }
+  return range;
+}
+
+// Of a large node only the rows of the outermost bins are asked for their values.
+template <class T>
+ForestEngine::Range ForestEngine::range_of_large(int column, const Rows& rows,
+                                                 const T* values) const {
   const Code* const codes = table_->codes_of(column);
   std::uint32_t least = max_value_bins + 1, most = 0;
   std::int64_t n_missing = 0;
@@ -276,87 +318,93 @@ ForestEngine::Span ForestEngine::span_by_codes(int column, const Rows& rows) con
     least = std::min(least, code - 1);  // a missing one becomes the largest
   }
   ++least;
-  if (most == 0) return {0, 0, 0};
-  Span span{most_ranks, 0, rows.n - n_missing};
-  for (std::int64_t i = 0; i < rows.n; ++i) {
+  Range range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+              rows.n - n_missing};
+  if (most > 0 && table_->every_rank_is_a_bin(column))
+    return {table_->low(column, static_cast<int>(least)),
+            table_->low(column, static_cast<int>(most)), range.n_present};
+  for (std::int64_t i = 0; most > 0 && i < rows.n; ++i) {
     const std::uint32_t code = codes[rows.rows[i]];
     if (code != least && code != most) continue;
-    const std::uint32_t rank = table_->rank(rows.rows[i], column);
-    span.least = std::min(span.least, rank);
-    span.most = std::max(span.most, rank);
+    const auto x = static_cast<double>(values[rows.rows[i] * table_->stride()]);
+    range.least = std::min(range.least, x);
+    range.most = std::max(range.most, x);
   }
-  return span;
+  return range;
 }
 
-// A cut uniform between the least and the largest value present: the last rank on its left, and
-// itself.
-std::pair<int, double> ForestEngine::draw_cut(int column, const Span& span,
-                                              const Draws& draws) const {
-  const double low = table_->low(column, static_cast<int>(span.least));
-  const double high = table_->high(column, static_cast<int>(span.most));
+// A cut uniform between the least and the largest value present.
+double ForestEngine::draw_cut(int column, const Range& range, const Draws& draws) const {
+  const double low = range.least, high = range.most;
   const double u = draws.unit((std::uint64_t{1} << 40) + static_cast<std::uint64_t>(column));
   // Halves first: the difference of two floats may be infinite.
   const double drawn = 2.0 * (low / 2 + u * (high / 2 - low / 2));
-  double threshold = std::isfinite(drawn) && drawn >= low && drawn < high ? drawn : low;
-  int below = static_cast<int>(span.least), above = static_cast<int>(span.most);
-  while (above - below > 1) {  // low(below) <= threshold
-    const int middle = (below + above) / 2;
-    (table_->low(column, middle) <= threshold ? below : above) = middle;
-  }
-  return {below, std::max(threshold, table_->high(column, below))};
+  return std::isfinite(drawn) && drawn >= low && drawn < high ? drawn : low;
+}
+
+// The side of a row by its bin; only in the bin that the cut goes through values are compared.
+template <class T>
+auto ForestEngine::side_by_code(int column, double cut, bool missing_left, const T* values) const {
+  const int bin = table_->bin_around(column, cut);
+  const bool is_exact = table_->every_rank_is_a_bin(column);
+  // Of the bin itself: 1 or 0 if all of it goes one way.
+  const int of_bin = is_exact ? table_->low(column, bin) <= cut : -1;
+  return [=, codes = table_->codes_of(column), stride = table_->stride()](Row row) {
+    const int code = codes[row];
+    if (code == bin)
+      return of_bin >= 0 ? of_bin > 0 : static_cast<double>(values[row * stride]) <= cut;
+    return code == 0 ? missing_left : code < bin;
+  };
 }
 
 // One cut; missing values are tried on both sides of it.
-template <class Scan>
-void ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const Draws& draws) {
-  const bool is_large = rows.n >= large_node;
-  const Span span = is_large ? span_by_codes(column, rows) : gather(scan, column, rows);
-  const bool has_missing = span.n_present < rows.n;
-  if (span.n_present == 0 || (span.least == span.most && !has_missing)) return;
-  int cut = all_values;
-  double threshold = std::numeric_limits<double>::infinity();
-  if (span.least < span.most) std::tie(cut, threshold) = draw_cut(column, span, draws);
+template <class Scan, class T>
+bool ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const T* values,
+                             const Draws& draws) {
+  const Range range = range_of(column, rows, values);
+  const bool has_missing = range.n_present < rows.n, is_constant = !(range.least < range.most);
+  if (range.n_present == 0 || (is_constant && !has_missing)) return true;
+  const double cut =
+      is_constant ? std::numeric_limits<double>::infinity() : draw_cut(column, range, draws);
   for (const bool missing_left : {false, true}) {
-    if (missing_left && (!has_missing || cut == all_values)) break;
+    if (missing_left && (!has_missing || is_constant)) break;
     auto left = scan.nothing();
-    if (is_large) {
-      const Code* const codes = table_->codes_of(column);
-      const int bin = cut == all_values ? max_value_bins : table_->bin_of(column, cut);
-      const bool ends = cut == all_values || cut == table_->last_rank(column, bin);
-      for (std::int64_t i = 0; i < rows.n; ++i) {
-        const int code = codes[rows.rows[i]];
-        bool is_left = code < bin || (code == bin && ends);
-        if (code == bin && !ends) is_left = table_->rank(rows.rows[i], column) <= cut;
-        scan.add_if(left, scan.payload(i), code == 0 ? missing_left : is_left);
-      }
+    if (rows.n >= large_node) {
+      const auto goes_left = side_by_code(column, cut, missing_left, values);
+      for (std::int64_t i = 0; i < rows.n; ++i)
+        scan.add_if(left, scan.payload(i), goes_left(rows.rows[i]));
+    } else if (missing_left) {
+      for (std::int64_t i = 0; i < rows.n; ++i)
+        scan.add_if(left, scan.payload(i), !(values_[i] > cut));
     } else {
-      for (std::int64_t i = 0; i < span.n_present; ++i)
-        scan.add_if(left, keys_[i] & payload_mask,
-                    static_cast<int>(keys_[i] >> payload_bits) <= cut);
-      for (std::int64_t i = span.n_present; missing_left && i < rows.n; ++i)
-        scan.add(left, keys_[i] & payload_mask);
+      for (std::int64_t i = 0; i < rows.n; ++i)
+        scan.add_if(left, scan.payload(i), values_[i] <= cut);
     }
+    scan.finish(left);
     if (scan.beats(left, best_.bar))
-      take(scan, left, column, cut, 0, missing_left, has_missing, threshold);
+      take(scan, left, column, is_constant ? all_values : 0, 0, missing_left, has_missing, cut);
   }
+  return false;
 }
 
 // The gain comes from the integer sums by the criterion itself.
 template <class Judge>
-void ForestEngine::settle(int node, Judge&& judge) {
-  auto& left = best_left_;
+bool ForestEngine::settle(Judge&& judge) {
   const auto size = static_cast<std::size_t>(sapling_.channels.cell_size());
-  if (left.size() != size) throw std::logic_error("a scan wrote a cell of another size");
-  const auto judged = judge.judge(left.data());
-  if (!judged.is_admitted || !judge.is_worth(judged.gain, judged.children)) return;
-  Split split{judged.gain, best_.column, best_.rank, best_.missing_left};
+  if (best_left_.size() != size) throw std::logic_error("a scan wrote a cell of another size");
+  const auto judged = judge.judge(best_left_.data());
+  if (!judged.is_admitted || !judge.is_worth(judged.gain, judged.children)) return false;
+  split_.gain = judged.gain;
+  split_.column = best_.column;
+  split_.bin = best_.rank;
+  split_.missing_left = best_.missing_left;
   if (best_.rank == all_values)
-    split.threshold = std::numeric_limits<double>::infinity();
+    split_.threshold = std::numeric_limits<double>::infinity();
   else
-    split.threshold = forest_.random_cuts ? best_.threshold
-                                          : table_->threshold(best_.column, best_.rank, best_.next);
-  sapling_.nodes[node].split = split;
-  sapling_.nodes[node].left_totals = left;
+    split_.threshold = forest_.random_cuts
+                           ? best_.threshold
+                           : table_->threshold(best_.column, best_.rank, best_.next);
+  return true;
 }
 
 std::vector<int> ForestEngine::search_level(const std::vector<int>&, ColumnLook) {
@@ -367,49 +415,81 @@ std::vector<int> ForestEngine::search_level(const std::vector<int>&, ColumnLook)
 
 std::int64_t ForestEngine::send_rows(int node, bool) {
   const Node& parent = sapling_.nodes[node];
-  const int column = parent.split.column, rank = parent.split.bin;
+  return send(parent.begin, parent.end, parent.split);
+}
+
+std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Split& split) {
+  const int column = split.column, rank = split.bin;
+  if (forest_.random_cuts)
+    return table_->with_values([&](const auto* values) {
+      const auto* const of_column = values + column;
+      if (end - begin >= large_node)
+        return sapling_.rows.split_by(
+            begin, end, side_by_code(column, split.threshold, split.missing_left, of_column));
+      return sapling_.rows.split_by(begin, end,
+                                    [=, stride = table_->stride(), cut = split.threshold](Row row) {
+                                      const auto x = static_cast<double>(of_column[row * stride]);
+                                      return x <= cut || (split.missing_left && x != x);
+                                    });
+    });
   const Rank* const ranks = table_->ranks() + column;
   const std::int64_t stride = table_->stride();
   // Without sign: a missing value is rank 0, and far to the right if it does not go left.
-  const std::uint32_t offset = parent.split.missing_left ? 0 : 1;
-  if (parent.n_rows() >= large_node) {
+  const std::uint32_t offset = split.missing_left ? 0 : 1;
+  if (end - begin >= large_node) {
     const int bin = rank == all_values ? max_value_bins : table_->bin_of(column, rank);
     if (rank == all_values || rank == table_->last_rank(column, bin)) {
       const Code* const codes = table_->codes_of(column);
       const auto limit = static_cast<std::uint32_t>(bin) - offset;
-      return sapling_.rows.split_by(parent.begin, parent.end, [=](Row row) {
+      return sapling_.rows.split_by(begin, end, [=](Row row) {
         return static_cast<std::uint32_t>(codes[row]) - offset <= limit;
       });
     }
   }
   const auto limit = static_cast<std::uint32_t>(rank) - offset;
-  return sapling_.rows.split_by(parent.begin, parent.end, [=](Row row) {
+  return sapling_.rows.split_by(begin, end, [=](Row row) {
     return static_cast<std::uint32_t>(ranks[row * stride]) - offset <= limit;
   });
 }
 
-// The tree's nodes are those of the sapling in pre-order. Ranks are compared, not values: up to the
-// last one that lies below the threshold, which a node's own rows need not have.
+// Ranks are compared, not values: up to the last one that lies below the threshold, which a node's
+// own rows need not have.
+std::uint32_t ForestEngine::limit_of(const Split& split) const {
+  if (forest_.random_cuts || split.bin == all_values) return static_cast<std::uint32_t>(split.bin);
+  return static_cast<std::uint32_t>(table_->last_up_to(split.column, split.bin, split.threshold));
+}
+
+// The tree's nodes are those of the sapling in pre-order.
 void ForestEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const {
-  std::vector<std::uint32_t> limit;
+  std::vector<std::uint32_t> limits;
   std::vector<int> stack{0};
   while (!stack.empty()) {
     const Node& node = sapling_.nodes[stack.back()];
     stack.pop_back();
-    limit.push_back(static_cast<std::uint32_t>(node.split.bin));
+    limits.push_back(node.left < 0 ? 0 : limit_of(node.split));
     if (node.left < 0) continue;
-    if (node.split.bin != all_values)
-      limit.back() = static_cast<std::uint32_t>(
-          table_->last_up_to(node.split.column, node.split.bin, node.split.threshold));
     stack.push_back(node.right);
     stack.push_back(node.left);
   }
-  walk_unseen_rows(tree, sapling_.channels.target().copies, table_->n_rows(), 1, leaf_of_row,
-                   [&](Row row, std::int32_t node) {
-                     const std::uint32_t offset = tree.missing_left[node] ? 0 : 1;
-                     const std::uint32_t rank = table_->rank(row, tree.feature[node]);
-                     return rank - offset <= limit[node] - offset;
-                   });
+  send_unseen_rows(tree, limits, leaf_of_row);
+}
+
+void ForestEngine::send_unseen_rows(const Tree& tree, const std::vector<std::uint32_t>& limits,
+                                    std::int32_t* leaf_of_row) const {
+  const std::int64_t* const copies = sapling_.channels.target().copies;
+  if (forest_.random_cuts)
+    return table_->with_values([&](const auto* values) {
+      walk_unseen_rows(
+          tree, copies, table_->n_rows(), 1, leaf_of_row, [&](Row row, std::int32_t node) {
+            const auto x = static_cast<double>(values[row * table_->stride() + tree.feature[node]]);
+            return x == x ? x <= tree.threshold[node] : tree.missing_left[node] != 0;
+          });
+    });
+  walk_unseen_rows(tree, copies, table_->n_rows(), 1, leaf_of_row, [&](Row row, std::int32_t node) {
+    const std::uint32_t offset = tree.missing_left[node] ? 0 : 1;
+    const std::uint32_t rank = table_->rank(row, tree.feature[node]);
+    return rank - offset <= limits[node] - offset;
+  });
 }
 
 }  // namespace weald

@@ -1,6 +1,7 @@
 // Splits of a few columns drawn for every node: random forests and extremely randomised trees.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -26,6 +27,22 @@ struct ForestParams {
   double min_weight_share = 0.0;  // of each child, of the tree's weight
 };
 
+// Columns that have one value in a node, and so below it: they need not be looked at again. Only
+// the first 256 are remembered.
+class Constants {
+ public:
+  bool has(int column) const {
+    return column < most && (words_[column / 64] >> (column % 64) & 1) != 0;
+  }
+  void add(int column) {
+    if (column < most) words_[column / 64] |= std::uint64_t{1} << (column % 64);
+  }
+
+ private:
+  static constexpr int most = 256;
+  std::array<std::uint64_t, most / 64> words_{};
+};
+
 // Nodes of many rows count them in bins; small ones sort their rows by rank, so that every two
 // neighbouring values can be cut apart.
 class ForestEngine : public SplitEngine {
@@ -38,6 +55,22 @@ class ForestEngine : public SplitEngine {
   void search(const Siblings& siblings) override;
   std::vector<int> search_level(const std::vector<int>& nodes, ColumnLook columns) override;
   void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const override;
+
+  // The same for whoever keeps nodes himself. `find` looks for the best split of the rows at
+  // [begin, end), whose integer sums are `totals`, by the draws of the node; `found` then is what
+  // it is and `left_sums` what it sends left; columns found constant are added to those known.
+  // `send` tells where the right rows begin.
+  bool find(std::int64_t begin, std::int64_t end, const std::int64_t* totals, const Draws& draws,
+            Constants& known);
+  const Split& found() const { return split_; }
+  const std::vector<std::int64_t>& left_sums() const { return best_left_; }
+  std::int64_t send(std::int64_t begin, std::int64_t end, const Split& split);
+  Draws root_draws() const;
+  // Sends the rows of no copies down a tree whose splits have these limits.
+  void send_unseen_rows(const Tree& tree, const std::vector<std::uint32_t>& limits,
+                        std::int32_t* leaf_of_row) const;
+  // The last rank that goes left; of drawn cuts, which are compared with values, nothing.
+  std::uint32_t limit_of(const Split& split) const;
 
  private:
   // The best cut so far: values up to `rank` go left, the next one in the node is `next`.
@@ -60,29 +93,43 @@ class ForestEngine : public SplitEngine {
     std::int64_t n_present;
   };
 
+  // Or which values.
+  struct Range {
+    double least, most;
+    std::int64_t n_present;
+  };
+
   void choose_scan();
+  void search_node(int node);
   template <class Scan>
-  void search_node(Scan& scan, int node);
+  bool find_by(Scan& scan, const Rows& rows, const std::int64_t* totals, const Draws& draws,
+               Constants& known);
+  // These tell whether the column has but one value.
   template <class Scan>
-  void try_column(Scan& scan, int column, const Rows& rows, const Draws& draws);
+  bool try_column(Scan& scan, int column, const Rows& rows, const Draws& draws);
   template <class Scan, class CodeOf>
-  void try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of);
+  bool try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of);
   template <class Scan>
-  void try_sorted(Scan& scan, int column, const Rows& rows);
+  bool try_sorted(Scan& scan, int column, const Rows& rows);
   template <class Scan>
   void try_cuts(Scan& scan, int column, const std::uint32_t* keys, std::int64_t n_missing,
                 const std::uint32_t* sorted, std::int64_t n);
   template <class Scan>
-  void try_drawn(Scan& scan, int column, const Rows& rows, const Draws& draws);
-  template <class Scan>
   Span gather(const Scan& scan, int column, const Rows& rows);
-  Span span_by_codes(int column, const Rows& rows) const;
-  std::pair<int, double> draw_cut(int column, const Span& span, const Draws& draws) const;
+  template <class Scan, class T>
+  bool try_drawn(Scan& scan, int column, const Rows& rows, const T* values, const Draws& draws);
+  template <class T>
+  Range range_of(int column, const Rows& rows, const T* values);
+  template <class T>
+  Range range_of_large(int column, const Rows& rows, const T* values) const;
+  template <class T>
+  auto side_by_code(int column, double cut, bool missing_left, const T* values) const;
+  double draw_cut(int column, const Range& range, const Draws& draws) const;
   template <class Scan>
   void take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
             bool missing_left, bool has_missing, double threshold = 0.0);
   template <class Judge>
-  void settle(int node, Judge&& judge);
+  bool settle(Judge&& judge);
   void draw_columns_of_tree(const Draws& draws);
 
   std::shared_ptr<const RankedTable> table_;
@@ -95,12 +142,15 @@ class ForestEngine : public SplitEngine {
                CellScan<Gini>, CellScan<Entropy>>
       scan_;
   std::vector<Draws> draws_;  // of every node
-  std::vector<int> order_;    // all columns; those drawn come to the front
-  std::vector<int> swaps_;    // to put them back
+  std::vector<Constants> constants_;
+  std::vector<int> order_;  // all columns; those drawn come to the front
+  std::vector<int> swaps_;  // to put them back
   Best best_;
+  Split split_;
   std::vector<std::int64_t> best_left_;
   std::vector<std::uint32_t> keys_, spare_;  // rank and payload of each row of a small node
   KeySorter sorter_;
+  std::vector<double> values_;  // of a small node, for drawn cuts
 };
 
 }  // namespace weald

@@ -15,7 +15,8 @@ namespace weald {
 
 // A scan starts with a tree and loads the rows of a node. Of row i of the node it knows by
 // `payload(i)`, 15 bits where a node is small. Column after column `nothing` is an empty left side,
-// `add` puts a row there and `add_bin` all rows of a bin that were `count`ed before. `beats` tells
+// `add` puts a row there and `add_bin` all rows of a bin that were `count`ed before; rows put there
+// by `add_if` are looked at after `finish`. `cell_width` is what a bin costs in rows. `beats` tells
 // whether the two sides reach more than a bar, which a side that is too small never does. Scores
 // are compared within a node only. `keep` remembers a left side, `write` gives its integer sums,
 // and no other split beats one that is perfect.
@@ -53,20 +54,17 @@ class PairCounts {
     return std::all_of(rows, rows + n, [&](Row row) { return target.copies[row] < (1 << 14); });
   }
 
-  void start(const Sapling& sapling, const SplitLimits& limits, std::int64_t n_rows) {
-    sapling_ = &sapling;
-    least_ = static_cast<std::int64_t>(least_weight(sapling.channels, limits) + 0.999999);
-    const Target& target = sapling.channels.target();
+  void start(const Channels& channels, const SplitLimits& limits, std::int64_t n_rows) {
+    least_ = static_cast<std::int64_t>(least_weight(channels, limits) + 0.999999);
+    const Target& target = channels.target();
     of_row_.resize(static_cast<std::size_t>(n_rows));
     for (std::int64_t row = 0; row < n_rows; ++row) {
       const std::int64_t copies = target.copies ? target.copies[row] : 1;
       of_row_[row] = static_cast<std::uint16_t>(copies << 1 | target.classes[row]);
     }
   }
-  void load(int node) {
-    const Row* const rows = sapling_->rows_of(node);
-    const std::int64_t n = sapling_->nodes[node].n_rows();
-    total_ = {sapling_->totals_of(node)[0], sapling_->totals_of(node)[2]};
+  void load(const Row* rows, std::int64_t n, const std::int64_t* totals) {
+    total_ = {totals[0], totals[2]};
     if (static_cast<std::int64_t>(payload_.size()) < n)
       payload_.resize(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i) payload_[i] = of_row_[rows[i]];
@@ -82,6 +80,7 @@ class PairCounts {
       cells[code_of(i)] += w << 32 | (w & (0 - (row & 1)));
     }
   }
+  int cell_width() const { return 1; }
   bool is_empty(int bin) const { return cells_[bin] == 0; }
 
   Left nothing() const { return {}; }
@@ -91,6 +90,7 @@ class PairCounts {
     left.w += w;
     left.s += w & -static_cast<std::int64_t>(payload & 1);
   }
+  void finish(Left&) const {}
   void add_bin(Left& left, int bin) const {
     left.w += static_cast<std::int64_t>(cells_[bin] >> 32);
     left.s += static_cast<std::int64_t>(cells_[bin] & 0xffffffff);
@@ -116,7 +116,6 @@ class PairCounts {
   }
 
  private:
-  const Sapling* sapling_ = nullptr;
   Left total_, kept_;
   std::int64_t least_ = 1;
   std::vector<std::uint16_t> of_row_, payload_;  // copies and class of rows; of those of the node
@@ -130,15 +129,12 @@ class PairScan {
  public:
   using Left = PairLeft;
 
-  void start(const Sapling& sapling, const SplitLimits& limits, std::int64_t) {
-    sapling_ = &sapling;
-    least_ = least_weight(sapling.channels, limits);
+  void start(const Channels& channels, const SplitLimits& limits, std::int64_t) {
+    channels_ = &channels;
+    least_ = least_weight(channels, limits);
   }
-  void load(int node) {
-    const Channels& channels = sapling_->channels;
-    const Row* const rows = sapling_->rows_of(node);
-    const std::int64_t n = sapling_->nodes[node].n_rows();
-    const std::int64_t* const totals = sapling_->totals_of(node);
+  void load(const Row* rows, std::int64_t n, const std::int64_t* totals) {
+    const Channels& channels = *channels_;
     total_ = totals[0];
     total_w_ = static_cast<double>(totals[0]);
     total_s_ = static_cast<double>(totals[TwoClasses ? 2 : 1]);
@@ -168,6 +164,7 @@ class PairScan {
       ++cell.rows;
     }
   }
+  int cell_width() const { return 1; }
   // Weights may be too small to be seen: rows are counted.
   bool is_empty(int bin) const { return cells_[bin].rows == 0; }
 
@@ -181,6 +178,7 @@ class PairScan {
     left.w += pairs_[i].w & mask;
     left.s += pairs_[i].s & mask;
   }
+  void finish(Left&) const {}
   void add_bin(Left& left, int bin) const {
     left.w += cells_[bin].w;
     left.s += cells_[bin].s;
@@ -214,7 +212,7 @@ class PairScan {
   struct Cell : PairLeft {
     std::int64_t rows = 0;
   };
-  const Sapling* sapling_ = nullptr;
+  const Channels* channels_ = nullptr;
   std::vector<PairLeft> pairs_;
   std::vector<Cell> cells_;
   Left kept_;
@@ -229,17 +227,15 @@ class ClassScan {
   // Squares of counts must fit 62 bits.
   static constexpr std::int64_t most_copies = std::int64_t{1} << 30;
 
-  void start(const Sapling& sapling, const SplitLimits& limits, std::int64_t) {
-    sapling_ = &sapling;
-    n_classes_ = sapling.channels.n_channels();
-    least_ = least_weight(sapling.channels, limits);
+  void start(const Channels& channels, const SplitLimits& limits, std::int64_t) {
+    channels_ = &channels;
+    n_classes_ = channels.n_channels();
+    least_ = least_weight(channels, limits);
     left_.resize(static_cast<std::size_t>(n_classes_));
   }
-  void load(int node) {
-    const Channels& channels = sapling_->channels;
-    const Row* const rows = sapling_->rows_of(node);
-    const std::int64_t n = sapling_->nodes[node].n_rows();
-    totals_ = sapling_->totals_of(node);
+  void load(const Row* rows, std::int64_t n, const std::int64_t* totals) {
+    const Channels& channels = *channels_;
+    totals_ = totals;
     squares_ = 0;
     for (int k = 0; k < n_classes_; ++k) squares_ += totals_[1 + k] * totals_[1 + k];
     if (static_cast<std::int64_t>(rows_.size()) < n) rows_.resize(static_cast<std::size_t>(n));
@@ -259,6 +255,7 @@ class ClassScan {
       cell[1 + rows_[i].k] += rows_[i].w;
     }
   }
+  int cell_width() const { return n_classes_; }
   bool is_empty(int bin) const { return cell(bin)[0] == 0; }
 
   Left nothing() {
@@ -268,8 +265,18 @@ class ClassScan {
     return {};
   }
   void add(Left&, std::uint32_t i) { put(rows_[i].k, rows_[i].w); }
-  void add_if(Left& left, std::uint32_t i, bool is_left) {
-    if (is_left) add(left, i);
+  void add_if(Left&, std::uint32_t i, bool is_left) {
+    const std::int64_t w = rows_[i].w & -static_cast<std::int32_t>(is_left);
+    left_[rows_[i].k] += w;
+    weight_ += w;
+  }
+  void finish(Left&) {
+    left_squares_ = right_squares_ = 0;
+    for (int k = 0; k < n_classes_; ++k) {
+      const std::int64_t left = left_[k], right = totals_[1 + k] - left;
+      left_squares_ += left * left;
+      right_squares_ += right * right;
+    }
   }
   void add_bin(Left&, int bin) {
     const std::int32_t* const counts = cell(bin) + 1;
@@ -311,7 +318,7 @@ class ClassScan {
   struct One {
     std::int32_t k, w;
   };
-  const Sapling* sapling_ = nullptr;
+  const Channels* channels_ = nullptr;
   int n_classes_ = 0;
   const std::int64_t* totals_ = nullptr;
   double least_ = 1.0;
@@ -327,16 +334,16 @@ class CellScan {
  public:
   struct Left {};
 
-  void start(const Sapling& sapling, const SplitLimits& limits, std::int64_t) {
-    sapling_ = &sapling;
+  void start(const Channels& channels, const SplitLimits& limits, std::int64_t) {
+    channels_ = &channels;
     limits_ = &limits;
-    size_ = sapling.channels.cell_size();
+    size_ = channels.cell_size();
     left_.resize(static_cast<std::size_t>(size_));
   }
-  void load(int node) {
-    rows_ = sapling_->rows_of(node);
-    totals_ = sapling_->totals_of(node);
-    judge_.emplace(sapling_->channels, *limits_, totals_);
+  void load(const Row* rows, std::int64_t, const std::int64_t* totals) {
+    rows_ = rows;
+    totals_ = totals;
+    judge_.emplace(*channels_, *limits_, totals_);
   }
   std::uint32_t payload(std::int64_t i) const { return static_cast<std::uint32_t>(i); }
 
@@ -350,6 +357,7 @@ class CellScan {
       ++cell[size_];
     }
   }
+  int cell_width() const { return static_cast<int>(size_); }
   bool is_empty(int bin) const { return cells_[bin * (size_ + 1) + size_] == 0; }
 
   Left nothing() {
@@ -360,6 +368,7 @@ class CellScan {
   void add_if(Left& left, std::uint32_t i, bool is_left) {
     if (is_left) add(left, i);
   }
+  void finish(Left&) const {}
   void add_bin(Left&, int bin) {
     for (std::int64_t c = 0; c < size_; ++c) left_[c] += cells_[bin * (size_ + 1) + c];
   }
@@ -376,7 +385,7 @@ class CellScan {
 
  private:
   void add_row(Row row, std::int64_t* cell) const {
-    const Channels& channels = sapling_->channels;
+    const Channels& channels = *channels_;
     if (const std::int32_t* const classes = channels.target().classes) {
       const std::int64_t* const copies = channels.target().copies;
       const std::int64_t w = channels.values()[row];
@@ -389,7 +398,7 @@ class CellScan {
     for (std::int64_t c = 0; c < size_; ++c) cell[c] += values[c];
   }
 
-  const Sapling* sapling_ = nullptr;
+  const Channels* channels_ = nullptr;
   const SplitLimits* limits_ = nullptr;
   std::int64_t size_ = 0;
   const Row* rows_ = nullptr;

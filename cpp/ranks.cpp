@@ -1,6 +1,7 @@
 #include "ranks.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "binning.hpp"
 #include "parallel.hpp"
@@ -100,12 +101,15 @@ struct RankedTable::Ranker {
   }
 };
 
+std::int64_t RankedTable::stride_of(std::int64_t n_columns) {
+  return n_columns >= tile ? n_columns : Codes::tile_width(n_columns, 0);
+}
+
 template <class RankColumn>
-void RankedTable::rank_columns(int n_threads, RankColumn&& rank_column) {
+void RankedTable::rank_columns(int n_threads, bool keeps_values, RankColumn&& rank_column) {
   constexpr std::int64_t group = 32, block = 1024;  // columns and rows that are turned at a time
   const auto n_columns = static_cast<std::int64_t>(columns_.size());
-  stride_ = n_columns >= tile ? n_columns : Codes::tile_width(n_columns, 0);
-  ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_));
+  if (!keeps_values) ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_));
   codes_.resize(static_cast<std::size_t>(n_rows_ * n_columns));
   LargeVector<Rank> turned(static_cast<std::size_t>(std::min(group, n_columns) * n_rows_));
   for (std::int64_t first = 0; first < n_columns; first += group) {
@@ -119,6 +123,7 @@ void RankedTable::rank_columns(int n_threads, RankColumn&& rank_column) {
       for (std::int64_t row = 0; row < n_rows_; ++row)
         codes[row] = bin_of ? bin_of[ranks[row]] : static_cast<Code>(ranks[row]);
     });
+    if (keeps_values) continue;
     parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
       const std::int64_t end = std::min(n_rows_, (b + 1) * block);
       for (std::int64_t row = b * block; row < end; ++row)
@@ -130,25 +135,48 @@ void RankedTable::rank_columns(int n_threads, RankColumn&& rank_column) {
 
 template <class T>
 RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
-                         const std::int64_t* mass, int n_threads)
-    : n_rows_(n_rows), columns_(static_cast<std::size_t>(table.n_columns)) {
+                         const std::int64_t* mass, int n_threads, bool keeps_values)
+    : n_rows_(n_rows),
+      stride_(stride_of(table.n_columns)),
+      columns_(static_cast<std::size_t>(table.n_columns)) {
+  if (keeps_values) {
+    if constexpr (std::is_same_v<T, float>)
+      copy_rows(table, index, floats_, n_threads);
+    else
+      copy_rows(table, index, doubles_, n_threads);
+  }
   std::vector<Ranker<T>> rankers(static_cast<std::size_t>(n_threads));
-  rank_columns(n_threads, [&](std::int64_t column, int worker, Rank* ranks) {
+  rank_columns(n_threads, keeps_values, [&](std::int64_t column, int worker, Rank* ranks) {
     rankers[worker].sort(table, index, n_rows_, column, mass);
     return rankers[worker].write(ranks);
   });
 }
 template RankedTable::RankedTable(const Table<float>&, const std::int64_t*, std::int64_t,
-                                  const std::int64_t*, int);
+                                  const std::int64_t*, int, bool);
 template RankedTable::RankedTable(const Table<double>&, const std::int64_t*, std::int64_t,
-                                  const std::int64_t*, int);
+                                  const std::int64_t*, int, bool);
+
+template <class T>
+void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index,
+                            LargeVector<T>& values, int n_threads) const {
+  constexpr std::int64_t block = 1024;
+  values.resize(static_cast<std::size_t>(n_rows_ * stride_));
+  parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
+    const std::int64_t end = std::min(n_rows_, (b + 1) * block);
+    for (std::int64_t row = b * block; row < end; ++row)
+      for (std::int64_t c = 0; c < table.n_columns; ++c)
+        values[row * stride_ + c] = table.at(index ? index[row] : row, c);
+  });
+}
 
 RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
                          const std::function<void(int, double*)>& make, const std::int64_t* mass)
-    : n_rows_(n_rows), columns_(static_cast<std::size_t>(n_columns)) {
+    : n_rows_(n_rows),
+      stride_(stride_of(n_columns)),
+      columns_(static_cast<std::size_t>(n_columns)) {
   Ranker<double> ranker;
   std::vector<double> values(static_cast<std::size_t>(n_rows));
-  rank_columns(1, [&](std::int64_t column, int, Rank* ranks) {
+  rank_columns(1, false, [&](std::int64_t column, int, Rank* ranks) {
     make(static_cast<int>(column), values.data());
     ranker.sort({values.data(), n_rows, 1, 1, n_rows}, nullptr, n_rows, 0, mass);
     return ranker.write(ranks);
@@ -169,6 +197,18 @@ int RankedTable::last_up_to(int column, int rank, double threshold) const {
   }
   const auto end = low.begin() + std::min(n, rank + step);
   return static_cast<int>(std::upper_bound(low.begin() + rank, end, threshold) - low.begin()) - 1;
+}
+
+int RankedTable::bin_around(int column, double threshold) const {
+  int first = 1, last = n_bins(column);
+  while (first < last) {
+    const int middle = (first + last) / 2;
+    if (high(column, last_rank(column, middle)) > threshold)
+      last = middle;
+    else
+      first = middle + 1;
+  }
+  return first;
 }
 
 }  // namespace weald

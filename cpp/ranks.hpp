@@ -20,10 +20,11 @@ constexpr int most_ranks = 65535;
 // row.
 class RankedTable {
  public:
-  // Row i is row index[i] of the table (null: row i); `mass` counts each (null: 1 each).
+  // Row i is row index[i] of the table (null: row i); `mass` counts each (null: 1 each). With
+  // `keeps_values` the values themselves lie row by row, for cuts drawn between them, and no ranks.
   template <class T>
   RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
-              const std::int64_t* mass, int n_threads);
+              const std::int64_t* mass, int n_threads, bool keeps_values = false);
   // Columns that `make(column, values)` writes one after another, for all rows.
   RankedTable(std::int64_t n_rows, int n_columns, const std::function<void(int, double*)>& make,
               const std::int64_t* mass);
@@ -32,6 +33,12 @@ class RankedTable {
   int n_columns() const { return static_cast<int>(columns_.size()); }
   // The ranks of row r are at ranks() + r * stride(); the bins of a column at codes_of(column).
   const Rank* ranks() const { return ranks_.data(); }
+  bool keeps_values() const { return ranks_.empty(); }
+  // Calls visit(values) with the values of row r at values + r * stride().
+  template <class Visit>
+  auto with_values(Visit&& visit) const {
+    return floats_.empty() ? visit(doubles_.data()) : visit(floats_.data());
+  }
   std::int64_t stride() const { return stride_; }
   Rank rank(Row row, int column) const { return ranks_[row * stride_ + column]; }
   const Code* codes_of(int column) const { return codes_.data() + column * n_rows_; }
@@ -47,6 +54,8 @@ class RankedTable {
   double threshold(int column, int rank, int next) const;
   // The last rank, from `rank` on, that begins at most at the threshold.
   int last_up_to(int column, int rank, double threshold) const;
+  // The first bin that ends above the threshold: those before it lie up to it, those after above.
+  int bin_around(int column, double threshold) const;
 
   // Bins of ranks, and the last rank of each; of at most 255 ranks every one is a bin.
   int n_bins(int column) const {
@@ -71,11 +80,17 @@ class RankedTable {
   struct Ranker;
   // rank_column(column, worker, ranks) writes the ranks of all rows.
   template <class RankColumn>
-  void rank_columns(int n_threads, RankColumn&& rank_column);
+  void rank_columns(int n_threads, bool keeps_values, RankColumn&& rank_column);
+  static std::int64_t stride_of(std::int64_t n_columns);
+  template <class T>
+  void copy_rows(const Table<T>& table, const std::int64_t* index, LargeVector<T>& values,
+                 int n_threads) const;
 
-  std::int64_t n_rows_, stride_ = 0;
+  std::int64_t n_rows_, stride_;
   std::vector<Column> columns_;
-  LargeVector<Rank> ranks_;  // row by row
+  LargeVector<Rank> ranks_;    // row by row
+  LargeVector<float> floats_;  // or one of these, as the table was
+  LargeVector<double> doubles_;
   LargeVector<Code> codes_;  // column by column
 };
 

@@ -78,8 +78,12 @@ std::vector<Tree> Woodland::grow(const Target& target, std::uint64_t first, std:
   const bool answers = out_of_bag.sums != nullptr;
   tree_.sends_unseen_rows = answers;
   workers_.resize(static_cast<std::size_t>(std::min<std::int64_t>(n_threads_, n_trees)));
-  for (Worker& worker : workers_)
-    worker.grower = std::make_unique<Grower>(table_, forest_, criterion_, tree_);
+  for (Worker& worker : workers_) {
+    if (ForestGrower::grows(tree_))
+      worker.quick = std::make_unique<ForestGrower>(table_, forest_, criterion_, tree_);
+    else
+      worker.grower = std::make_unique<Grower>(table_, forest_, criterion_, tree_);
+  }
   const auto n_workers = static_cast<std::int64_t>(workers_.size());
   std::vector<Tree> trees(static_cast<std::size_t>(n_trees));
   // Answers are added in the order of members: then the trees of a turn wait for each other.
@@ -111,7 +115,9 @@ Tree Woodland::grow_one(Worker& worker, Target target, std::uint64_t member) con
     target.copies = worker.copies.data();
   }
   if (params_.balances_bags && bootstrap_) balance(worker, target);
-  Tree tree = worker.grower->grow(target, worker.leaf_of_row.data());
+  std::int32_t* const leaf_of_row = worker.leaf_of_row.data();
+  Tree tree = worker.quick ? worker.quick->grow(target, leaf_of_row)
+                           : worker.grower->grow(target, leaf_of_row);
   if (params_.hard_votes) vote(tree);
   return tree;
 }

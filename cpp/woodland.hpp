@@ -8,6 +8,7 @@
 
 #include "channels.hpp"
 #include "forest_engine.hpp"
+#include "forest_grower.hpp"
 #include "grower.hpp"
 #include "memory.hpp"
 #include "tree.hpp"
@@ -56,6 +57,7 @@ class Woodland {
  private:
   // What a thread works with.
   struct Worker {
+    std::unique_ptr<ForestGrower> quick;  // or, with a limit on leaves,
     std::unique_ptr<Grower> grower;
     LargeVector<std::int64_t> copies;
     LargeVector<double> weight;

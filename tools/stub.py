@@ -22,11 +22,14 @@ RETURNS = {
     ),
     "find_cuts": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.int64]]"),
     "grow": ("dict", "dict[str, NDArray[Any]]"),
-    "grow_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
+    "grow_forest": ("dict", "dict[str, NDArray[Any]]"),
     "grow_each": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "leaf_sums": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
     "grow_rotation_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "loss_facts": ("dict", "dict[str, Any]"),
+    "part": ("tuple", "tuple[dict[str, NDArray[Any]], NDArray[numpy.int32]]"),
+    "predict_spread": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
+    "stumps": ("list", "list[tuple[dict[str, NDArray[Any]], NDArray[numpy.int32]]]"),
 }
 
 

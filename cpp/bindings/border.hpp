@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "categories.hpp"
 #include "memory.hpp"
 #include "parallel.hpp"
 #include "shared.hpp"
@@ -118,6 +119,16 @@ inline void check_cuts(const Vector<double>& cuts, const Vector<std::int64_t>& f
       require(cuts.data()[i - 1] < cuts.data()[i], "the cuts of a column must rise");
 }
 
+// A code past a column's bins would count outside its histogram. Tells which columns have code 0.
+std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads);
+
+// Which columns hold categories. Codes that need 16 bits come by themselves, with as many levels as
+// the highest of them says.
+weald::Categories checked_categories(const weald::Codes& codes,
+                                     const std::optional<Vector<std::uint8_t>>& is_category,
+                                     const std::vector<std::int32_t>& wide_columns,
+                                     const std::vector<Vector<std::uint16_t>>& wide_codes);
+
 // How many predictions a loss makes of a row's scores; refuses what it cannot make any of.
 int predictions_per_row(const std::string& loss, int n_scores);
 
@@ -129,6 +140,7 @@ void bind_data(nb::module_& m);
 void bind_forests(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_rotation(nb::module_& m);
+void bind_options(nb::module_& m);
 void bind_stumps(nb::module_& m);
 void bind_trees(nb::module_& m);
 

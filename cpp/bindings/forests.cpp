@@ -1,6 +1,7 @@
 // Growing the members of a forest.
 #include "bindings/border.hpp"
 #include "criteria/criteria.hpp"
+#include "parallel.hpp"
 #include "rotated_woodland.hpp"
 #include "woodland.hpp"
 
@@ -36,15 +37,15 @@ class RankedTable {
  public:
   template <class T>
   RankedTable(AnyTable<T> table, Vector<std::int64_t> index,
-              std::optional<Vector<std::int64_t>> mass, int n_threads) {
+              std::optional<Vector<std::int64_t>> mass, int n_threads, bool keeps_values) {
     const auto view = table_of(table);
     const auto n_rows = checked_index(index, view.n_rows, view.n_columns);
     const auto* const counts = data_or_null(mass, n_rows, "mass must have one entry per row");
     if (counts) checked_mass(counts, n_rows, std::int64_t{1} << 61);
     const int threads = checked_threads(n_threads);
     run([&] {
-      ranked =
-          std::make_shared<const weald::RankedTable>(view, index.data(), n_rows, counts, threads);
+      ranked = std::make_shared<const weald::RankedTable>(view, index.data(), n_rows, counts,
+                                                          threads, keeps_values);
     });
   }
 
@@ -110,6 +111,59 @@ class ForestParams {
   weald::WoodlandParams members;
 };
 
+// One array of all trees; each copies its part side by side, into large pages.
+template <class T>
+weald::LargeVector<T> joined(const std::vector<weald::Tree>& trees,
+                             std::vector<T> weald::Tree::* part, int n_threads) {
+  std::vector<std::size_t> begin{0};
+  for (const weald::Tree& tree : trees) begin.push_back(begin.back() + (tree.*part).size());
+  weald::LargeVector<T> all(begin.back());
+  weald::parallel_for(static_cast<std::int64_t>(trees.size()), n_threads, [&](std::int64_t i, int) {
+    std::copy((trees[i].*part).begin(), (trees[i].*part).end(), all.begin() + begin[i]);
+  });
+  return all;
+}
+
+// The trees one after another, as `weald.trees.Forest` keeps them. They have no sets of levels.
+struct Joined {
+  Joined(std::vector<weald::Tree> trees, int n_threads)
+      : n_outputs(static_cast<std::size_t>(trees[0].n_outputs)) {
+    feature = joined(trees, &weald::Tree::feature, n_threads);
+    threshold = joined(trees, &weald::Tree::threshold, n_threads);
+    right = joined(trees, &weald::Tree::right, n_threads);
+    missing_left = joined(trees, &weald::Tree::missing_left, n_threads);
+    weight = joined(trees, &weald::Tree::weight, n_threads);
+    gain = joined(trees, &weald::Tree::gain, n_threads);
+    value = joined(trees, &weald::Tree::value, n_threads);
+    for (const weald::Tree& tree : trees) {
+      first_node.push_back(first_node.back() + static_cast<std::int64_t>(tree.feature.size()));
+      first_leaf.push_back(first_leaf.back() +
+                           static_cast<std::int64_t>(tree.value.size() / n_outputs));
+    }
+  }
+
+  nb::dict give_all() {
+    const std::size_t n_leaves = value.size() / n_outputs;
+    nb::dict result;
+    result["feature"] = give(std::move(feature));
+    result["threshold"] = give(std::move(threshold));
+    result["right"] = give(std::move(right));
+    result["missing_left"] = give(std::move(missing_left));
+    result["weight"] = give(std::move(weight));
+    result["gain"] = give(std::move(gain));
+    result["value"] = give(std::move(value), {n_leaves, n_outputs});
+    result["first_node"] = give(std::move(first_node));
+    result["first_leaf"] = give(std::move(first_leaf));
+    return result;
+  }
+
+  std::size_t n_outputs;
+  weald::LargeVector<std::int32_t> feature, right;
+  weald::LargeVector<double> threshold, weight, gain, value;
+  weald::LargeVector<std::uint8_t> missing_left;
+  std::vector<std::int64_t> first_node{0}, first_leaf{0};
+};
+
 nb::dict arrays_of(weald::Tree& tree) {
   const auto n_outputs = static_cast<std::size_t>(tree.n_outputs);
   const std::size_t n_leaves = tree.value.size() / n_outputs;
@@ -167,13 +221,13 @@ weald::OutOfBag checked_out_of_bag(const OutSums& sums, const OutCounts& counts,
 
 // Grows members first .. first + n_trees - 1 of a forest. With `bootstrap`, `copies` are not looked
 // at. `oob_sums` (rows, outputs) and `oob_counts` (rows) are added to.
-std::vector<nb::dict> grow_forest(const RankedTable& table, const ForestParams& params,
-                                  const Bootstrap* bootstrap, std::optional<Vector<double>> weight,
-                                  std::optional<Vector<double>> values,
-                                  std::optional<Vector<std::int32_t>> classes, int n_classes,
-                                  std::optional<Vector<std::int64_t>> copies, std::uint64_t first,
-                                  std::int64_t n_trees, std::optional<OutMatrix<double>> oob_sums,
-                                  std::optional<OutVector<std::int32_t>> oob_counts) {
+nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
+                     const Bootstrap* bootstrap, std::optional<Vector<double>> weight,
+                     std::optional<Vector<double>> values,
+                     std::optional<Vector<std::int32_t>> classes, int n_classes,
+                     std::optional<Vector<std::int64_t>> copies, std::uint64_t first,
+                     std::int64_t n_trees, std::optional<OutMatrix<double>> oob_sums,
+                     std::optional<OutVector<std::int32_t>> oob_counts) {
   const std::int64_t n_rows = table.ranked->n_rows();
   weald::Target target = checked_target(params, n_rows, weight, values, classes, n_classes);
   target.copies = data_or_null(copies, n_rows, "copies must have one entry per row");
@@ -181,15 +235,13 @@ std::vector<nb::dict> grow_forest(const RankedTable& table, const ForestParams& 
   require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
   const weald::OutOfBag out_of_bag =
       checked_out_of_bag(oob_sums, oob_counts, bootstrap, n_rows, target.n_channels);
-  std::vector<weald::Tree> trees;
+  std::optional<Joined> forest;
   run([&] {
     weald::Woodland woodland(table.ranked, bootstrap ? bootstrap->drawer : nullptr, params.forest,
                              params.members, params.criterion, params.tree);
-    trees = woodland.grow(target, first, n_trees, out_of_bag);
+    forest.emplace(woodland.grow(target, first, n_trees, out_of_bag), params.tree.n_threads);
   });
-  std::vector<nb::dict> results;
-  for (weald::Tree& tree : trees) results.push_back(arrays_of(tree));
-  return results;
+  return forest->give_all();
 }
 
 // ---- rotation forests ----
@@ -278,10 +330,12 @@ std::vector<nb::dict> grow_rotation_forest(
 void bind_forests(nb::module_& m) {
   using Mass = std::optional<Vector<std::int64_t>>;
   nb::class_<RankedTable>(m, "RankedTable")
-      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int>(), "table"_a.noconvert(),
-           "index"_a, "mass"_a.none(), "n_threads"_a)
-      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int>(), "table"_a.noconvert(),
-           "index"_a, "mass"_a.none(), "n_threads"_a)
+      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int, bool>(),
+           "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_threads"_a,
+           "keeps_values"_a = false)
+      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int, bool>(),
+           "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_threads"_a,
+           "keeps_values"_a = false)
       .def("n_ranks", &RankedTable::n_ranks);
   nb::class_<Bootstrap>(m, "Bootstrap")
       .def(nb::init<Mass, std::int64_t, std::int64_t, std::uint64_t>(), "mass"_a.none(), "n_rows"_a,

@@ -25,6 +25,7 @@ NB_MODULE(_native, m) {
   weald::border::bind_forests(m);
   weald::border::bind_losses(m);
   weald::border::bind_rotation(m);
+  weald::border::bind_options(m);
   weald::border::bind_stumps(m);
   weald::border::bind_trees(m);
 }

@@ -12,9 +12,8 @@
 #include "predictor.hpp"
 
 namespace weald::border {
-namespace {
+namespace {}  // namespace
 
-// A code past a column's bins would count outside its histogram. Tells which columns have code 0.
 std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads) {
   std::vector<weald::Code> most(static_cast<std::size_t>(codes.n_groups()) * weald::lanes, 0);
   std::vector<weald::Code> least(most.size(), weald::max_value_bins);
@@ -50,12 +49,10 @@ std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads) 
   return saw_missing;
 }
 
-// Which columns hold categories. Codes that need 16 bits come by themselves, with as many levels as
-// the highest of them says.
-weald::Categories checked(const weald::Codes& codes,
-                          const std::optional<Vector<std::uint8_t>>& is_category,
-                          const std::vector<std::int32_t>& wide_columns,
-                          const std::vector<Vector<std::uint16_t>>& wide_codes) {
+weald::Categories checked_categories(const weald::Codes& codes,
+                                     const std::optional<Vector<std::uint8_t>>& is_category,
+                                     const std::vector<std::int32_t>& wide_columns,
+                                     const std::vector<Vector<std::uint16_t>>& wide_codes) {
   weald::Categories categories;
   require(wide_columns.size() == wide_codes.size(), "wide codes need their columns");
   require(is_category.has_value() || wide_codes.empty(), "wide columns hold categories");
@@ -78,6 +75,8 @@ weald::Categories checked(const weald::Codes& codes,
   return categories;
 }
 
+namespace {
+
 // Holds the table and the scratch space of the grower from tree to tree.
 class Grower {
   static constexpr std::int64_t most_copies = std::int64_t{1} << 36;  // weald.data.rows.MOST_COPIES
@@ -97,7 +96,7 @@ class Grower {
     saw_missing_ = check_codes(view, params_.params.n_threads);
     require(!is_category || params_.params.growth != weald::Growth::symmetric,
             "symmetric trees have no sets of levels");
-    weald::Categories categories = checked(view, is_category, wide_columns, wide_codes);
+    weald::Categories categories = checked_categories(view, is_category, wide_columns, wide_codes);
     const auto& direction = params_.params.split.direction;
     for (std::size_t c = 0; c < direction.size() && c < categories.is_category.size(); ++c)
       require(direction[c] == 0.0 || categories.is_category[c] == 0, "levels have no direction");

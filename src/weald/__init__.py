@@ -10,6 +10,8 @@ from weald.data import read
 from weald.ensembles import (
     AdaBoostClassifier,
     AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
     BlendingClassifier,
     BlendingRegressor,
     BoostedTreesClassifier,
@@ -21,6 +23,8 @@ from weald.ensembles import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     MemberError,
+    OptionTreeClassifier,
+    OptionTreeRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     RotationForestClassifier,
@@ -29,6 +33,7 @@ from weald.ensembles import (
     StackingRegressor,
     VotingClassifier,
     VotingRegressor,
+    distill,
 )
 from weald.version import __version__
 
@@ -38,6 +43,8 @@ if typing.TYPE_CHECKING:
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRegressor",
+    "BaggingClassifier",
+    "BaggingRegressor",
     "BlendingClassifier",
     "BlendingRegressor",
     "BoostedTreesClassifier",
@@ -49,6 +56,8 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "MemberError",
+    "OptionTreeClassifier",
+    "OptionTreeRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RotationForestClassifier",
@@ -60,6 +69,7 @@ __all__ = [
     "__version__",
     "aggregation",
     "datasets",
+    "distill",
     "read",
     "show_config",
     "theory",

@@ -86,6 +86,7 @@ class RankedTable:
         index: NDArray[numpy.int64],
         mass: NDArray[numpy.int64] | None,
         n_threads: int,
+        keeps_values: bool = False,
     ) -> None: ...
     @overload
     def __init__(
@@ -94,6 +95,7 @@ class RankedTable:
         index: NDArray[numpy.int64],
         mass: NDArray[numpy.int64] | None,
         n_threads: int,
+        keeps_values: bool = False,
     ) -> None: ...
     def n_ranks(self) -> list[int]: ...
 
@@ -137,7 +139,7 @@ def grow_forest(
     n_trees: int,
     oob_sums: NDArray[numpy.float64] | None,
     oob_counts: NDArray[numpy.int32] | None,
-) -> list[dict[str, NDArray[Any]]]: ...
+) -> dict[str, NDArray[Any]]: ...
 
 class RotationTable:
     @overload
@@ -300,6 +302,69 @@ class RotatedPredictor:
     def apply(self, table: NDArray[numpy.float32], n_threads: int) -> NDArray[numpy.int32]: ...
     @overload
     def apply(self, table: NDArray[numpy.float64], n_threads: int) -> NDArray[numpy.int32]: ...
+
+class OptionGrower:
+    def __init__(
+        self,
+        *,
+        codes: NDArray[numpy.uint8],
+        n_rows: int,
+        n_bins: NDArray[numpy.int32],
+        is_category: NDArray[numpy.uint8] | None,
+        wide_columns: Sequence[int],
+        wide_codes: Sequence[NDArray[numpy.uint16]],
+        criterion: str,
+        max_leaf_nodes: int,
+        max_depth: int,
+        min_samples_split: int,
+        min_samples_leaf: int,
+        n_threads: int,
+        weight: NDArray[numpy.float64] | None,
+        sums: NDArray[numpy.float64] | None,
+        classes: NDArray[numpy.int32] | None,
+        n_classes: int,
+    ) -> None: ...
+    def saw_missing(self) -> NDArray[numpy.uint8]: ...
+    def stumps(
+        self, copies: NDArray[numpy.int64], most: int, ratio: float
+    ) -> list[tuple[dict[str, NDArray[Any]], NDArray[numpy.int32]]]: ...
+    def part(
+        self, copies: NDArray[numpy.int64], goes_left: NDArray[numpy.uint8]
+    ) -> tuple[dict[str, NDArray[Any]], NDArray[numpy.int32]]: ...
+    def grow(self, copies: NDArray[numpy.int64]) -> dict[str, NDArray[Any]]: ...
+
+class OptionPredictor:
+    def __init__(
+        self,
+        *,
+        feature: NDArray[numpy.int32],
+        threshold: NDArray[numpy.float64],
+        right: NDArray[numpy.int32],
+        missing_left: NDArray[numpy.uint8],
+        next_option: NDArray[numpy.int32],
+        value: NDArray[numpy.float64],
+        category_set: NDArray[numpy.int32],
+        first_word: NDArray[numpy.int64],
+        words: NDArray[numpy.uint64],
+        n_columns: int,
+    ) -> None: ...
+    @overload
+    def predict(self, table: NDArray[numpy.float32], n_threads: int) -> NDArray[numpy.float64]: ...
+    @overload
+    def predict(self, table: NDArray[numpy.float64], n_threads: int) -> NDArray[numpy.float64]: ...
+    @overload
+    def predict_spread(
+        self, table: NDArray[numpy.float32], n_threads: int
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+    @overload
+    def predict_spread(
+        self, table: NDArray[numpy.float64], n_threads: int
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+    @overload
+    def apply(self, table: NDArray[numpy.float32], n_threads: int) -> NDArray[numpy.int32]: ...
+    @overload
+    def apply(self, table: NDArray[numpy.float64], n_threads: int) -> NDArray[numpy.int32]: ...
+    def leaf_shares(self) -> NDArray[numpy.float64]: ...
 
 class Stumps:
     @overload

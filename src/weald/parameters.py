@@ -414,3 +414,17 @@ class Folds:
         if isinstance(value, (np.ndarray, dict, bytes)) or value == []:
             return False
         return Whole(2).admits(value) or hasattr(value, "split") or hasattr(value, "__iter__")
+
+
+@dataclass(frozen=True)
+class Ways:
+    """A list of diversifiers: objects with a method `vary`."""
+
+    expected: str = "a non-empty list of diversifiers, objects with a method vary"
+
+    def admits(self, value: object) -> bool:
+        is_list = isinstance(value, (list, tuple)) and len(value) > 0
+        return is_list and all(
+            callable(getattr(way, "vary", None)) and not isinstance(way, type)
+            for way in value  # type: ignore[attr-defined]
+        )

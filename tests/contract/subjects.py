@@ -51,6 +51,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "drawn rows, few subsets": {"bootstrap": True, "n_subsets": 2, "replace": False},
     "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
     "balanced classes": {"class_weight": "balanced"},
+    "drawn columns of a member": {"bootstrap_features": True, "weights": "oob"},
+    "without replacement": {"bootstrap_features": False, "bootstrap": False, "max_samples": 0.7},
+    "bags": {"n_bags": 3},
+    "bags that stop early": {"n_bags": 2, "early_stopping": True, "subsample": 0.7},
+    "bags of drawn columns": {"n_bags": 2, "max_features": 0.5, "class_weight": "balanced"},
     "all together": {
         "min_samples_leaf": 1,
         "subsample": 0.5,
@@ -94,10 +99,11 @@ def always_draws(estimator: type) -> bool:
 
 
 def draws_columns(estimator: type) -> bool:
-    """Whether columns are drawn in every fit."""
+    """Whether columns, or rows by their content, are drawn in every fit."""
     parameters = inspect.signature(estimator).parameters
-    is_drawn = "feature_sampling" in parameters and parameters["max_features"].default is not None
-    return is_drawn or "subset_size" in parameters
+    if "feature_sampling" in parameters:
+        return parameters["max_features"].default is not None
+    return "bootstrap_features" in parameters or "subset_size" in parameters
 
 
 def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:
@@ -153,6 +159,11 @@ def is_admitted(estimator: type, parameters: dict[str, Any]) -> bool:
     return all(estimator._limits[name].admits(value) for name, value in parameters.items())
 
 
+def admits(estimator: type, parameter: str, value: Any) -> bool:
+    """Whether the estimator has the parameter, and it may be so."""
+    return has(estimator, parameter) and estimator._limits[parameter].admits(value)
+
+
 def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
     """The variants that change a parameter of the estimator, each only once."""
     mine: dict[str, dict[str, Any]] = {}
@@ -162,7 +173,10 @@ def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
             continue
         if not estimator._limits.get("class_weight", ANY).admits(parameters.get("class_weight")):
             continue
-        if "growth" in wanted and not has(estimator, "growth"):
+        needed = [name for name in ("growth", "bootstrap_features", "n_bags") if name in wanted]
+        if not all(has(estimator, name) for name in needed):
+            continue
+        if "weights" in parameters and not estimator._limits["weights"].admits(wanted["weights"]):
             continue
         if "loss" in wanted and not is_admitted(estimator, parameters):
             continue

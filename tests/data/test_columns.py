@@ -84,3 +84,14 @@ def test_many_rows_of_few_days_have_the_parts_they_have_alone() -> None:
         for part, one in zip(together, alone, strict=True):
             assert part.dtype == one.dtype
             np.testing.assert_array_equal(part[row : row + 1], one)
+
+
+def test_dictionaries_of_arrow_with_unsigned_indices() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    import narwhals.stable.v1 as nw
+
+    places = arrow.array([1, None, 0], type=arrow.uint32())
+    column = arrow.DictionaryArray.from_arrays(places, ["a", "b"])
+    series = nw.from_native(arrow.chunked_array([column]), series_only=True)
+    codes, values = values_of(series, "Column 'c'").coded()
+    assert codes.tolist() == [1, -1, 0] and values == ["a", "b"]

@@ -261,3 +261,11 @@ def test_several_quantiles_at_once() -> None:
         moved[:, column] = np.tile(np.sort(rng.normal(size=50)), 40)
         steps = np.diff(model.predict(moved).reshape(40, 50, 3), axis=1) * direction
         assert steps.min() >= 0.0
+
+
+def test_bags_of_boosters_keep_the_directions() -> None:
+    X, y = task(13)
+    model = BoostedTreesRegressor(
+        n_bags=3, n_estimators=10, random_state=0, monotonic_cst=[1, 0, 0, -1], max_features=3
+    ).fit(X, y)
+    assert falls_most(model, X, 0, 1) <= 0.0 and falls_most(model, X, 3, -1) <= 0.0

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
-from weald.ensembles import boosted_base
+from weald.ensembles.booster import Recipe
 
 
 def data(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -25,7 +25,7 @@ LOSSES = ["squared_error", "absolute_error", "huber", "poisson", "gamma", "tweed
 def test_questions_stay_and_answers_change() -> None:
     X, y = data()
     model = stopped(BoostedTreesRegressor).fit(X, y)
-    before = model._grown.forest.part(0, model.forest_.n_trees)
+    before = model._grown[0].forest.part(0, model.forest_.n_trees)
     for name in ("feature", "threshold", "right", "missing_left", "gain"):
         assert np.array_equal(getattr(model.forest_, name), getattr(before, name))
     assert not np.array_equal(model.forest_.value, before.value)
@@ -44,6 +44,25 @@ def test_first_leaves_by_hand() -> None:
     assert model.forest_.weight[0] == 400
 
 
+def check_leaves(model, *given) -> None:
+    """Fit, and look whether the rows of the fit give its leaves again."""
+    checked = []
+    finished = Recipe._finished
+
+    def finish(self, forest, training, judging):
+        again = self._with_leaves_of_all_rows(forest, training)
+        assert np.array_equal(again.value, forest.value)
+        assert np.array_equal(again.base_score, forest.base_score)
+        assert again.weight == pytest.approx(forest.weight, rel=1e-12)
+        checked.append(forest)
+        return finished(self, forest, training, judging)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Recipe, "_finished", finish)
+        model.fit(*given)
+    assert checked
+
+
 @pytest.mark.parametrize("subsample", [1.0, 0.6])
 @pytest.mark.parametrize("weights", [None, "whole", "other"])
 @pytest.mark.parametrize("loss", LOSSES)
@@ -57,32 +76,13 @@ def test_the_same_rows_give_the_same_leaves(loss: str, weights, subsample: float
         loss=loss, n_estimators=5, min_samples_leaf=5, l2_regularization=0.5, subsample=subsample
     )
     model.set_params(random_state=0)
-    caught = {}
-
-    def keep(self, forest, training, loss, judging=None, *, stops=False):
-        caught.update(forest=forest, training=training, loss=loss)
-        again = self._with_leaves_of_all_rows(forest, training, loss)
-        assert np.array_equal(again.value, forest.value)
-        assert np.array_equal(again.base_score, forest.base_score)
-        assert again.weight == pytest.approx(forest.weight, rel=1e-12)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(boosted_base.BoostedTrees, "_keep", keep)
-        model.fit(X, y, weight)
-    assert caught
+    check_leaves(model, X, y, weight)
 
 
 def test_the_same_rows_give_the_same_leaves_of_classes() -> None:
     X, y = data(300)
     y = np.digitize(y, [-0.5, 0.5])
-
-    def keep(self, forest, training, loss, judging=None, *, stops=False):
-        again = self._with_leaves_of_all_rows(forest, training, loss)
-        assert np.array_equal(again.value, forest.value)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(boosted_base.BoostedTrees, "_keep", keep)
-        BoostedTreesClassifier(n_estimators=5).fit(X, y)
+    check_leaves(BoostedTreesClassifier(n_estimators=5), X, y)
 
 
 @pytest.mark.parametrize("more", [{}, {"subsample": 0.7}])

@@ -15,6 +15,8 @@ import numpy as np
 from weald import (
     AdaBoostClassifier,
     AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
     BlendingRegressor,
     BoostedTreesClassifier,
     BoostedTreesRegressor,
@@ -24,6 +26,8 @@ from weald import (
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    OptionTreeClassifier,
+    OptionTreeRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     RotationForestClassifier,
@@ -32,6 +36,7 @@ from weald import (
     VotingClassifier,
 )
 from weald.datasets import load_optdigits, load_pima
+from weald.ensembles.diversifiers import BayesianBootstrap, HyperParameters, Noise
 from weald.resampling import ContentKFold
 
 N = 6000
@@ -194,6 +199,16 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "entropy tree, weighted": lambda p: DecisionTreeClassifier(
         criterion="entropy", max_depth=6, **p
     ).fit(*pima(), (1 + scrambled(768, 5)) / 3),
+    "option tree": lambda p: OptionTreeClassifier(**p).fit(*digits()),
+    "option tree of sets, weighted": lambda p: OptionTreeClassifier(
+        criterion="entropy", voting="hard", max_leaf_nodes=80, option_ratio=0.2, **p
+    ).fit(mixed(), labels(3), (1 + scrambled(N, 5)) / 3),
+    "option tree of numbers": lambda p: OptionTreeRegressor(
+        max_options=3, ccp_alpha=100.0, min_samples_leaf=4, **p
+    ).fit(table(), values(), scrambled(N, 5) % 4),
+    "option tree, a test added": lambda p: (
+        OptionTreeClassifier(max_depth=4, **p).fit(*pima()).add_option(0, 7, 30.0, *pima())
+    ),
     "random forest of numbers": lambda p: RandomForestRegressor(5, random_state=0, **p).fit(
         table(), values()
     ),
@@ -216,6 +231,36 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "rotation forest of mixed columns, drawn": lambda p: RotationForestClassifier(
         5, bootstrap=True, scale="deviation", n_subsets=2, random_state=1, **p
     ).fit(mixed(), labels(3), (1 + scrambled(N, 5)) / 3),
+    "bag of trees": lambda p: BaggingRegressor(n_estimators=4, random_state=0, **p).fit(
+        table(), values(), scrambled(N, 5) % 4
+    ),
+    "bag of columns, weighed": lambda p: BaggingClassifier(
+        DecisionTreeClassifier(max_leaf_nodes=30),
+        4,
+        max_samples=0.4,
+        bootstrap=False,
+        max_features=0.5,
+        weights="oob",
+        diversifiers=[Noise(0.1), HyperParameters(criterion=["gini", "entropy"])],
+        random_state=1,
+        **p,
+    ).fit(np.nan_to_num(table()), labels(3), (1 + scrambled(N, 5)) / 3),
+    "bag of posterior samples": lambda p: BaggingRegressor(
+        DecisionTreeRegressor(max_leaf_nodes=20),
+        3,
+        diversifiers=[BayesianBootstrap()],
+        random_state=0,
+        **p,
+    ).fit(table(), values()),
+    "bag of boosters": lambda p: BoostedTreesClassifier(
+        n_estimators=3, n_bags=2, random_state=3, **DRAWS, **p
+    ).fit(mixed(), labels(3), scrambled(N, 5) % 4),
+    "forest of enough trees, pruned": lambda p: (
+        RandomForestClassifier("auto", max_leaf_nodes=12, oob_score=True, random_state=0, **p)
+        .fit(*pima())
+        .prune_oob(*pima())
+        .model
+    ),
     "hard vote, learnt": lambda p: VotingClassifier(classifiers(p), weights="oof", cv=FOLDS).fit(
         table(), labels(3)
     ),

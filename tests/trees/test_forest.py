@@ -5,6 +5,7 @@ import pickle
 from dataclasses import fields, replace
 
 import numpy as np
+import pandas
 import pytest
 
 from weald.data import Rows, bin_rows
@@ -221,3 +222,31 @@ def test_tables_of_another_width_are_refused() -> None:
 
 def test_no_rows() -> None:
     assert forest_of([0, 0], 1).predict(np.zeros((0, N_COLUMNS)), n_threads=1).shape == (0, 1)
+
+
+def test_saving_keeps_every_bit_and_few_bytes() -> None:
+    """Full trees of two classes, weighted ones, boosted ones, trees with sets of levels."""
+    from weald import BoostedTreesRegressor, RandomForestClassifier, RandomForestRegressor
+
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(2000, 5)).astype(np.float32), rng.normal(size=2000)
+    y = X[:, 0] + noise
+    frame = pandas.DataFrame({"a": X[:, 0], "b": pandas.Categorical(rng.integers(0, 9, 2000))})
+    models = [
+        RandomForestClassifier(10, random_state=0).fit(X, y > 0),
+        RandomForestClassifier(3, voting="hard", random_state=0).fit(X, y > 0),
+        RandomForestRegressor(3, random_state=0).fit(X, y, rng.random(2000)),
+        BoostedTreesRegressor(n_estimators=5).fit(frame, y),
+    ]
+    for model in models:
+        forest = model.forest_
+        loaded = pickle.loads(pickle.dumps(forest))
+        for field in fields(forest):
+            before, after = getattr(forest, field.name), getattr(loaded, field.name)
+            if isinstance(before, np.ndarray):
+                assert before.dtype == after.dtype and before.tobytes() == after.tobytes()
+                assert before.shape == after.shape
+            else:
+                assert before == after
+    full = models[0].forest_
+    assert len(pickle.dumps(full)) < 18 * len(full.feature)

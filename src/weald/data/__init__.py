@@ -3,10 +3,16 @@
 from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
-from weald.data.rows import Rows, checked_weights, extreme_exponent
+from weald.data.rows import Rows, checked_weights, extreme_exponent, rows_of_weight
 from weald.data.selection import column_position
-from weald.data.sources import as_one_array, numbers_only, refuse_levels
-from weald.data.tables import dense_blocks, is_plain_table, plan_of, table_for_predict
+from weald.data.sources import ColumnTable, as_one_array, numbers_only, refuse_levels
+from weald.data.tables import (
+    dense_blocks,
+    is_plain_table,
+    plan_of,
+    read_columns,
+    table_for_predict,
+)
 from weald.data.targets import (
     class_rows,
     finite_target,
@@ -16,13 +22,17 @@ from weald.data.targets import (
     refuse_missing_labels,
 )
 from weald.data.validation import ValidationRows, validation_classes, validation_numbers
+from weald.data.values import Kind, Values
 
 __all__ = [
     "BinnedTable",
     "ColumnPlan",
+    "ColumnTable",
+    "Kind",
     "Rows",
     "SortedTable",
     "ValidationRows",
+    "Values",
     "as_one_array",
     "bin_rows",
     "checked_weights",
@@ -38,9 +48,11 @@ __all__ = [
     "numbers_only",
     "plan_of",
     "read",
+    "read_columns",
     "readable_target",
     "refuse_levels",
     "refuse_missing_labels",
+    "rows_of_weight",
     "table_for_predict",
     "validation_classes",
     "validation_numbers",

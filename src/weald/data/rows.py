@@ -94,6 +94,19 @@ class Rows:
         return replace(self, target=target, target_exponent=exponent)
 
 
+def rows_of_weight(y: object, sample_weight: object) -> NDArray[np.bool_]:
+    """Which of the rows passed to a fit have a weight; `y` has been checked.
+
+    >>> rows_of_weight([1, 2, 3], [0.5, 0.0, 2.0]).tolist()
+    [True, False, True]
+    """
+    n = len(y) if hasattr(y, "__len__") else len(np.asarray(y))
+    kept = np.ones(n, dtype=bool)
+    if sample_weight is not None:
+        kept &= np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), kept.shape) > 0
+    return kept
+
+
 def are_copies(weight: Floats) -> bool:
     """Tell whether weights are whole numbers that can count as repetitions."""
     if weight.max() > MOST_COPIES or not (weight == np.floor(weight)).all():

@@ -132,6 +132,12 @@ def dense_blocks(table: Any) -> Iterator[Table]:
             yield table[begin : begin + step].toarray()
 
 
+def read_columns(X: Any) -> list[Values]:
+    """The columns of any table, each with its kind of values, without an estimator."""
+    X = _read_once(X)
+    return _columns_of(X, frame_names(X) if isinstance(X, nw.DataFrame) else None)
+
+
 # ---- what X is ----
 
 

@@ -165,7 +165,8 @@ def _coded_arrow(column: Any) -> tuple[NDArray[Any], list[Any]]:
     # Every chunk may have a dictionary of its own.
     column = column.unify_dictionaries()
     values = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
-    parts = [chunk.indices.fill_null(_MISSING).to_numpy() for chunk in column.chunks]
+    # Indices may be unsigned, as those that polars writes.
+    parts = [chunk.indices.cast("int64").fill_null(_MISSING).to_numpy() for chunk in column.chunks]
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64), values
 
 

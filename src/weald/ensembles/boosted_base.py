@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import (
+    BinnedTable,
     Rows,
+    SortedTable,
     ValidationRows,
     bin_rows,
     dense_blocks,
@@ -16,17 +20,21 @@ from weald.data import (
     table_for_predict,
 )
 from weald.ensembles.base import Floats
-from weald.ensembles.boosting import Training, boost, prepare
+from weald.ensembles.boosted_bags import BaggedBoosters, joined_boosters, side_by_side
+from weald.ensembles.booster import Booster, Recipe
+from weald.ensembles.booster_draws import BoosterBags
+from weald.ensembles.booster_predictor import bag_predictor_of
+from weald.ensembles.boosting import Training, prepare
 from weald.ensembles.class_weights import weighed_by_class
 from weald.ensembles.constraints import directions_of, groups_of
 from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
 from weald.ensembles.grown import Grown
-from weald.ensembles.judging import Judging
-from weald.ensembles.leaf_refit import refit_leaves
+from weald.ensembles.judging import CURVES
+from weald.ensembles.predictor import Predictor
 from weald.ensembles.scored import ScoredModel
 from weald.ensembles.scoring import HeldOutScorer, Scoring
 from weald.ensembles.staging import staged_scores
-from weald.ensembles.tree_learners import NewtonTrees, in_user_units, moved
+from weald.ensembles.tree_learners import in_user_units
 from weald.losses import Loss, scaled, units_of
 from weald.parameters import (
     ColumnDirections,
@@ -40,15 +48,14 @@ from weald.parameters import (
     Seed,
     Whole,
 )
-from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits, check_search
+from weald.resampling import distinct_rows
+from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
 
 # early_stopping="auto" holds rows out if there are more, as scikit-learn does.
 _MANY_ROWS = 10_000
 
-_OF_JUDGING = ("train_loss", "validation_loss", "validation_score")
 
-
-class BoostedTrees(ScoredModel):
+class BoostedTrees(BaggedBoosters, ScoredModel):
     """Trees added one after another, each to the gradient of the loss at the scores so far.
 
     Parameters
@@ -58,6 +65,11 @@ class BoostedTrees(ScoredModel):
         `weald.losses.user` tells.
     n_estimators : int, default=100
         Most rounds; with many classes a round is one tree per class.
+    n_bags : int or None, default=None
+        Fit so many boosters, each on a bootstrap sample of its own, on shared bins; the mean of
+        their answers is the model's. It costs as many times as much, and gives an out-of-bag
+        ledger, the spread of the boosters, and intervals. Each of them stops early by itself. None:
+        one booster, on all rows.
     learning_rate : float, default=0.1
         What a tree's answers are multiplied by.
     max_leaf_nodes : int or None, default=31
@@ -128,20 +140,20 @@ class BoostedTrees(ScoredModel):
         method.
     warm_start : bool, default=False
         Go on from the rounds of the last fit, up to `n_estimators` in all. On the same rows that
-        ends at the model of one fit.
+        ends at the model of one fit. Not with `n_bags`.
     random_state : int, RandomState or None, default=None
-        Keys the draws of `subsample`, `max_features` and `early_stopping`; a fit that draws nothing
-        ignores it.
+        Keys the draws of `n_bags`, `subsample`, `max_features` and `early_stopping`; a fit that
+        draws nothing ignores it.
     n_jobs : int or None, default=None
         Threads; None means all usable cores. The model is the same for any number.
 
     Attributes
     ----------
     n_estimators_ : int
-        Rounds in the model.
+        Rounds in the model; with `n_bags` the most of any booster.
     train_loss_ : array, shape (rounds + 1,)
         If there are rows to judge by: the mean loss of the rows learnt from, before the first round
-        and after each that was made.
+        and after each that was made; with `n_bags` a row for each booster, NaN after its end.
     validation_loss_ : array, shape (rounds + 1,)
         Likewise of the rows to judge by.
     validation_score_ : array, shape (rounds + 1,)
@@ -150,6 +162,7 @@ class BoostedTrees(ScoredModel):
 
     _limits: ClassVar[Mapping[str, Limit]] = {
         "n_estimators": Whole(1),
+        "n_bags": NoneOr(Whole(2, 10_000)),
         "learning_rate": Real(0.0, open_below=True),
         "max_leaf_nodes": NoneOr(Whole(2)),
         "max_depth": NoneOr(Whole(1)),
@@ -183,6 +196,7 @@ class BoostedTrees(ScoredModel):
         *,
         loss: Any,
         n_estimators: int,
+        n_bags: int | None,
         learning_rate: float,
         max_leaf_nodes: int | None,
         max_depth: int | None,
@@ -212,6 +226,7 @@ class BoostedTrees(ScoredModel):
     ) -> None:
         self.loss = loss
         self.n_estimators = n_estimators
+        self.n_bags = n_bags
         self.learning_rate = learning_rate
         self.max_leaf_nodes = max_leaf_nodes
         self.max_depth = max_depth
@@ -243,19 +258,25 @@ class BoostedTrees(ScoredModel):
         self,
         rows: Rows,
         loss: Loss,
+        *,
         strata: bool,
+        kept: NDArray[np.bool_],
         validation: ValidationRows | None = None,
         class_weight: Floats | None = None,
     ) -> None:
-        """Fit the scores of a loss; `strata`: the target holds classes to hold out alike.
+        """Fit the scores of a loss: one booster on all rows, or several on bags of them.
 
-        `class_weight` is what the rows of each class weigh beside their weights; it changes no
-        count of rows and no draw.
+        `strata`: the target holds classes to hold out alike. `kept` marks those of the rows passed
+        to fit that `rows` holds. `class_weight` is what the rows of each class weigh beside their
+        weights; it changes no count of rows and no draw.
         """
         stops = self._stops_early(rows, validation)
         is_judged = stops or validation is not None
         self._refuse_judging_without_loss(loss, is_judged)
         earlier = self._earlier(rows, loss, is_judged)
+        distinct = None
+        if self.n_bags is not None:
+            distinct = distinct_rows(rows, n_threads=self._n_threads)
         training = prepare(
             rows,
             fraction=self.subsample,
@@ -266,47 +287,58 @@ class BoostedTrees(ScoredModel):
             n_threads=self._n_threads,
             validation=validation,
             draws_columns=self.max_features is not None,
+            distinct=distinct,
         )
         if class_weight is not None:
             training = replace(training, rows=weighed_by_class(training.rows, class_weight))
-        rows = training.rows
-        if earlier is None:
-            base = loss.base_scores(training.y, rows.weight, training.seen_copies)
-        else:
-            base = earlier.forest.base_score
-        scores = np.repeat(base[:, np.newaxis], rows.n, axis=1)
-        forest = ForestBuilder(base, self._plan.n_columns)
-        judging = Judging(
-            training,
+        binned = self._binned(training)
+        if distinct is None or self.n_bags is None:
+            recipe = self._recipe(binned, training, loss, stops)
+            self._keep([recipe.booster(training, earlier=earlier)], loss)
+            return
+        bags = BoosterBags.of(training, distinct, kept, class_weight)
+        recipe = self._recipe(binned, bags.training_of(0), loss, stops)
+        numbers = range(self.n_bags)
+        boosters = [recipe.booster(bags.training_of(k), number=k) for k in numbers]
+        self._keep(boosters, loss, bags)
+
+    def _recipe(
+        self, binned: BinnedTable | SortedTable, training: Training, loss: Loss, stops: bool
+    ) -> Recipe:
+        limits = self._tree_limits(training, loss)
+        return Recipe(
             loss,
-            scores,
+            TreeGrower(binned, "newton", limits, n_threads=self._n_threads),
+            self._plan,
+            getattr(self, "classes_", None),
+            n_estimators=self.n_estimators,
+            learning_rate=float(self.learning_rate),
+            limits=limits,
+            fraction=self.subsample,
             patience=self.n_iter_no_change if stops else None,
             tol=float(self.tol),
-            score=self._scorer(training, loss, forest) if is_judged else None,
+            scorer=partial(self._scorer, loss),
+            n_threads=self._n_threads,
         )
-        trees = self._trees(training, loss, forest)
-        done = 0
-        if earlier is not None:
-            done = earlier.rounds(loss)
-            earlier.add_to(forest)
-            scores = earlier.scores(rows, self._n_threads)
-            judging.go_on_from(earlier.curves)
-        boost(
-            training,
-            loss,
-            scores,
-            trees,
-            rounds=range(done, done if judging.has_seen_enough else self.n_estimators),
-            fraction=self.subsample,
-            watcher=judging,
-        )
-        self._keep(forest.build(), training, loss, judging, stops=stops)
+
+    def _refuse_going_on_with_bags(self) -> None:
+        if self.n_bags is not None and self.warm_start:
+            raise ValueError(
+                f"n_bags={self.n_bags} with warm_start=True: boosters that went on with other rows "
+                "would have seen what their out-of-bag ledger says they have not. Set "
+                "warm_start=False, or n_bags=None to go on with one booster."
+            )
 
     def _earlier(self, rows: Rows, loss: Loss, is_judged: bool) -> Grown | None:
         """What an earlier fit grew and this one goes on from."""
-        grown: Grown | None = getattr(self, "_grown", None)
-        if not self.warm_start or grown is None:
+        if not self.warm_start or not hasattr(self, "_grown"):
             return None
+        if len(self._grown) > 1:
+            raise ValueError(
+                f"warm_start goes on from one booster; the last fit made {len(self._grown)} of "
+                "them (n_bags). Set warm_start=False to begin anew."
+            )
+        (grown,) = self._grown
         grown.check(self, loss, self._plan, is_judged=is_judged)
         return grown.in_units_of(rows, loss)
 
@@ -331,7 +363,7 @@ class BoostedTrees(ScoredModel):
             )
 
     def _scorer(
-        self, training: Training, loss: Loss, forest: ForestBuilder
+        self, loss: Loss, training: Training, forest: ForestBuilder
     ) -> HeldOutScorer | None:
         if isinstance(self.scoring, str) and self.scoring == "loss":
             return None
@@ -340,83 +372,63 @@ class BoostedTrees(ScoredModel):
             self, training, loss, lambda: in_user_units(forest.build(), rows, loss)
         )
 
-    def _keep(
-        self,
-        forest: Forest,
-        training: Training,
-        loss: Loss,
-        judging: Judging | None = None,
-        *,
-        stops: bool = False,
-    ) -> None:
-        """Keep the model in the user's units: the best rounds, with leaves of all rows."""
-        for name in _OF_JUDGING:
-            self.__dict__.pop(f"{name}_", None)
-        rows = training.rows
-        self._grown = Grown(
-            forest,
-            rows.target_exponent,
-            rows.weight_exponent,
-            training.seed,
-            {} if judging is None else judging.curves,
-            self._plan,
-            getattr(self, "classes_", None),
-        )
-        if judging is not None and stops:
-            forest = forest.part(0, judging.best_round * loss.n_scores)
-            if training.validation is None:
-                forest = self._with_leaves_of_all_rows(forest, training, loss)
-        self.n_estimators_ = forest.n_trees // loss.n_scores
+    def _keep(self, boosters: list[Booster], loss: Loss, bags: BoosterBags | None = None) -> None:
+        """Keep the model: its only booster, or all those of the bags and their ledger."""
+        forests = [booster.forest for booster in boosters]
         self._fitted_loss = loss
-        self.forest_ = in_user_units(forest, rows, loss)
-        if judging is not None and training.held_out is not None:
-            for name in _OF_JUDGING:
-                setattr(self, f"{name}_", judging.in_user_units(name))
+        self._grown = [booster.grown for booster in boosters]
+        self.n_estimators_ = max(forest.n_trees for forest in forests) // loss.n_scores
+        self.forest_, self._parts, self._record = forests[0], [], None
+        if bags is not None:
+            self.forest_, self._parts, self._draws = joined_boosters(forests), forests, bags.draws
+            self._record = self._booster_record(bags)
+        for name in CURVES:
+            self.__dict__.pop(f"{name}_", None)
+            curves = [booster.curves[name] for booster in boosters if name in booster.curves]
+            if curves:
+                setattr(self, f"{name}_", curves[0] if bags is None else side_by_side(curves))
 
-    def _with_leaves_of_all_rows(self, forest: Forest, training: Training, loss: Loss) -> Forest:
-        return refit_leaves(
-            forest,
-            training,
-            loss,
-            learning_rate=float(self.learning_rate),
-            limits=self._tree_limits(training, loss),
-            fraction=self.subsample,
-            n_threads=self._n_threads,
-        )
+    def _keep_constant(self, rows: Rows, loss: Loss) -> None:
+        """Keep a model without trees, which always answers the same."""
+        empty = ForestBuilder(np.zeros(1), self._plan.n_columns).build()
+        classes = getattr(self, "classes_", None)
+        grown = Grown(empty, rows.target_exponent, rows.weight_exponent, 0, {}, self._plan, classes)
+        self._keep([Booster(grown, empty)], loss)
+
+    def _predictions(self, X: object) -> Floats:
+        """What the loss makes of the scores; of several boosters, the mean of that."""
+        check_is_fitted(self)
+        return self._mean_answers(X) if self._parts else super()._predictions(X)
+
+    def _staged_predictions(self, X: object) -> Iterator[Floats]:
+        check_is_fitted(self)
+        yield from self._staged_means(X) if self._parts else super()._staged_predictions(X)
 
     def _staged_scores(self, X: object) -> Iterator[Floats]:
         check_is_fitted(self)
         table = np.concatenate(list(dense_blocks(table_for_predict(self, X))))
-        grown, loss = self._grown, self._fitted_loss
-        rounds = grown.forest.part(0, self.n_estimators_ * loss.n_scores)
-        forest = moved(rounds, grown.target_exponent, loss)
-        yield from staged_scores(forest, table, self._n_threads)
+        ((grown, rounds),) = self._kept_rounds()
+        yield from staged_scores(self._forest_of(grown, rounds), table, self._n_threads)
+
+    def predictor(self) -> Predictor:
+        """Make a small copy of the model that only predicts, as `TreeModel.predictor` tells."""
+        alone = super().predictor()
+        return bag_predictor_of(alone, self._parts) if self._parts else alone
 
     # What a leaf of a boosted tree weighs is the sum of its hessians.
     _weight_name: ClassVar[str] = "hessian"
 
-    def _trees(self, training: Training, loss: Loss, forest: ForestBuilder) -> NewtonTrees:
-        limits = self._tree_limits(training, loss)
-        return NewtonTrees(
-            self._grower(training, limits),
-            forest,
-            float(self.learning_rate),
-            self._n_threads,
-            directions=limits.directions,
-        )
-
-    def _grower(self, training: Training, limits: TreeLimits) -> TreeGrower:
+    def _binned(self, training: Training) -> BinnedTable | SortedTable:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
         if self.growth == "symmetric":
             refuse_levels(training.rows.table, "growth='symmetric'")
-        binned = bin_rows(
+        return bin_rows(
             training.rows,
             max_bins=self.max_bins,
             exact=self.exact,
             n_threads=self._n_threads,
             learn_from=None if training.held_out is None else ~training.held_out,
         )
-        return TreeGrower(binned, "newton", limits, n_threads=self._n_threads)
 
     def _tree_limits(self, training: Training, loss: Loss) -> TreeLimits:
         self._refuse_limits_of_nodes()

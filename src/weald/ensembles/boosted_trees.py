@@ -13,12 +13,14 @@ from weald.data import (
     finite_target,
     number_rows,
     readable_target,
+    rows_of_weight,
     validation_classes,
     validation_numbers,
 )
+from weald.ensembles.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_base import BoostedTrees
-from weald.ensembles.boosting import Training
+from weald.ensembles.booster_predictor import log_shares
 from weald.ensembles.class_weights import weights_of_classes, without_classes
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
@@ -34,10 +36,9 @@ from weald.losses import (
     takes_positive_only,
 )
 from weald.parameters import AnyOf, ClassWeight, Levels, Limit, NoneOr, OneOf, Real
-from weald.trees import ForestBuilder
 
 
-class BoostedTreesRegressor(RegressorMixin, BoostedTrees):
+class BoostedTreesRegressor(BaggedRegressor, RegressorMixin, BoostedTrees):
     """Boosted regression trees: second order, on histograms, with any of many losses.
 
     Parameters
@@ -98,6 +99,7 @@ or object, default="squared_error"
         huber_alpha: float | None = None,
         tweedie_power: float | None = None,
         n_estimators: int = 100,
+        n_bags: int | None = None,
         learning_rate: float = 0.1,
         max_leaf_nodes: int | None = 31,
         max_depth: int | None = None,
@@ -128,6 +130,7 @@ or object, default="squared_error"
         super().__init__(
             loss=loss,
             n_estimators=n_estimators,
+            n_bags=n_bags,
             learning_rate=learning_rate,
             max_leaf_nodes=max_leaf_nodes,
             max_depth=max_depth,
@@ -185,6 +188,7 @@ or object, default="squared_error"
             The weights of those rows.
         """
         with self._fitting():
+            self._refuse_going_on_with_bags()
             loss = self._chosen_loss()
             rows = number_rows(self, X, y, sample_weight)
             refuse_targets(loss, rows.target)
@@ -193,7 +197,8 @@ or object, default="squared_error"
             validation = validation_numbers(self, X_val, y_val, sample_weight_val)
             if validation is not None:
                 refuse_targets(loss, validation.target)
-            self._boost(rows, loss, strata=False, validation=validation)
+            kept = rows_of_weight(y, sample_weight)
+            self._boost(rows, loss, strata=False, kept=kept, validation=validation)
         return self
 
     def _chosen_loss(self) -> Loss:
@@ -220,9 +225,23 @@ or object, default="squared_error"
         value = {"quantile": self.quantile, "tweedie": self.tweedie_power or 1.5}.get(self.loss)
         return BuiltinLoss(self.loss, 1, self._n_threads, float(value or 0.0))
 
-    def predict(self, X: object) -> Floats:
-        """Predict a number for each row; for a list of quantiles an array (rows, quantiles)."""
-        numbers = self._predictions(X)
+    def predict(self, X: object, *, return_std: bool = False) -> Any:
+        """Predict a number for each row; for a list of quantiles an array (rows, quantiles).
+
+        Parameters
+        ----------
+        X : array, frame or sparse table, shape (rows, columns)
+            As in `fit`.
+        return_std : bool, default=False
+            Also give the standard deviation of the boosters about their mean: how much they
+            disagree. Needs `n_bags`.
+        """
+        if not return_std:
+            return self._as_answers(self._predictions(X))
+        mean, std = self._with_spread(X)
+        return self._as_answers(mean), self._as_answers(std)
+
+    def _as_answers(self, numbers: Floats) -> Floats:
         return numbers if self._answers_levels else numbers[:, 0]
 
     @property
@@ -248,7 +267,7 @@ or object, default="squared_error"
         array, shape (rows,); for a list of quantiles (rows, quantiles)
         """
         for predictions in self._staged_predictions(X):
-            yield predictions if self._answers_levels else predictions[:, 0]
+            yield self._as_answers(predictions)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -258,7 +277,7 @@ or object, default="squared_error"
         return tags
 
 
-class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
+class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
     """Boosted trees for two or many classes: second order, on histograms.
 
     Parameters
@@ -292,6 +311,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         *,
         loss: Any = "log_loss",
         n_estimators: int = 100,
+        n_bags: int | None = None,
         learning_rate: float = 0.1,
         class_weight: Any = None,
         max_leaf_nodes: int | None = 31,
@@ -323,6 +343,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         super().__init__(
             loss=loss,
             n_estimators=n_estimators,
+            n_bags=n_bags,
             learning_rate=learning_rate,
             max_leaf_nodes=max_leaf_nodes,
             max_depth=max_depth,
@@ -378,16 +399,60 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             The weights of those rows.
         """
         with self._fitting():
+            self._refuse_going_on_with_bags()
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             weight = weights_of_classes(self.class_weight, rows, self.classes_)
+            kept = rows_of_weight(y, sample_weight)
             if weight is not None:
+                kept[kept] = weight[rows.target.astype(np.intp)] > 0
                 rows = without_classes(rows, weight)
             validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
             # One class leaves nothing to learn: no score, no tree, always the same answer.
             if len(self.classes_) == 1:
-                empty = ForestBuilder(np.zeros(1), self._plan.n_columns).build()
-                self._keep(empty, Training(rows, None, None, seed=0), loss)
+                self._keep_constant(rows, loss)
             else:
-                self._boost(rows, loss, strata=True, validation=validation, class_weight=weight)
+                self._boost(
+                    rows,
+                    loss,
+                    strata=True,
+                    kept=kept,
+                    validation=validation,
+                    class_weight=weight,
+                )
         return self
+
+    def predict_proba(self, X: object, *, return_std: bool = False) -> Any:
+        """Probabilities of the classes, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array, frame or sparse table, shape (rows, columns)
+            As in `fit`.
+        return_std : bool, default=False
+            Also give the standard deviation of the boosters' probabilities about their mean: how
+            much they disagree. Needs `n_bags`.
+        """
+        return self._with_spread(X) if return_std else super().predict_proba(X)
+
+    def decision_function(self, X: object) -> Floats:
+        """Raw scores: one for two classes (of log_loss: the log odds), else one per class.
+
+        With `n_bags` the logarithms of the mean probabilities, of two classes the log odds.
+        """
+        check_is_fitted(self)
+        return log_shares(self._mean_answers(X)) if self._parts else super().decision_function(X)
+
+    def staged_decision_function(self, X: object) -> Iterator[Floats]:
+        """Raw scores after each round; with `n_bags` the logarithms of mean probabilities.
+
+        Yields
+        ------
+        array, shape (rows,) for two classes, else (rows, classes)
+        """
+        check_is_fitted(self)
+        if not self._parts:
+            yield from super().staged_decision_function(X)
+            return
+        for shares in self._staged_means(X):
+            yield log_shares(shares)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from weald.data import Rows, ValidationRows, as_one_array
 from weald.ensembles.base import Floats
 from weald.losses import Loss
-from weald.resampling import distinct_rows, hold_out, seed_of, subsample
+from weald.resampling import DistinctRows, distinct_rows, hold_out, seed_of, subsample
 
 Copies = NDArray[np.int64] | None
 
@@ -28,6 +28,7 @@ class Training:
     held_out: NDArray[np.bool_] | None  # rows that only judge; None: none
     seed: int
     validation: ValidationRows | None = None  # the held-out rows, if the user gave them
+    judging_rows: Rows | None = None  # how rows count when they judge; None: as in `rows`
 
     @cached_property
     def y(self) -> Floats:
@@ -40,19 +41,19 @@ class Training:
         """Copies of each row that members may learn from; None: one each."""
         if self.held_out is None:
             return self.rows.copies
-        return np.where(self.held_out, np.int64(0), self._copies)
+        return np.where(self.held_out, np.int64(0), _copies_of(self.rows))
 
     @cached_property
     def held_copies(self) -> NDArray[np.int64]:
         """Copies of each row that judge when to stop."""
         assert self.held_out is not None
-        return np.where(self.held_out, self._copies, np.int64(0))
+        return np.where(self.held_out, _copies_of(self.judging_rows or self.rows), np.int64(0))
 
     @cached_property
     def held_weight(self) -> Floats | None:
         """What each row weighs when held-out rows judge; None: 1 each."""
         if self.validation is None:
-            return self.rows.weight
+            return (self.judging_rows or self.rows).weight
         if self.validation.weight is None:
             return None
         before = np.zeros(self.rows.n - self.validation.n)
@@ -62,11 +63,6 @@ class Training:
         """The same rows, with none of them held out."""
         return replace(self, held_out=None)
 
-    @property
-    def _copies(self) -> NDArray[np.int64]:
-        copies = self.rows.copies
-        return np.ones(self.rows.n, dtype=np.int64) if copies is None else copies
-
     def drawn(self, fraction: float, round_: int) -> Copies:
         """How often each row is seen in a round; None: once each."""
         if fraction == 1.0 or self.hashes is None:
@@ -75,7 +71,7 @@ class Training:
 
     def not_drawn(self, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
         """Copies of each row that members may learn from and that a round did not see."""
-        seen = self._copies if self.seen_copies is None else self.seen_copies
+        seen = _copies_of(self.rows) if self.seen_copies is None else self.seen_copies
         return seen - drawn
 
     def in_weight_units(self, amount: float) -> float:
@@ -94,6 +90,7 @@ def prepare(
     n_threads: int,
     validation: ValidationRows | None = None,
     draws_columns: bool = False,
+    distinct: DistinctRows | None = None,
 ) -> Training:
     """Merge equal rows and hold some out, where anything is drawn.
 
@@ -111,6 +108,8 @@ def prepare(
         Rows that the user gave to judge by.
     draws_columns
         Whether trees draw the columns they look at, for which rows need no hash.
+    distinct
+        The rows merged already, because something else is drawn too.
     """
     if validation is not None:
         training = prepare(
@@ -122,12 +121,14 @@ def prepare(
             strata=strata,
             n_threads=n_threads,
             draws_columns=draws_columns,
+            distinct=distinct,
         )
         return _judged_by(validation, training)
-    if fraction == 1.0 and held_fraction is None:
+    if fraction == 1.0 and held_fraction is None and distinct is None:
         return Training(rows, None, None, seed_of(random_state) if draws_columns else 0)
     seed = seed_of(random_state)
-    distinct = distinct_rows(_hashable(rows), n_threads=n_threads)
+    if distinct is None:
+        distinct = distinct_rows(_hashable(rows), n_threads=n_threads)
     merged = rows.take(distinct.index)
     merged = replace(merged, copies=distinct.copies, weight=distinct.weight)
     if held_fraction is None:
@@ -148,7 +149,7 @@ def _judged_by(validation: ValidationRows, training: Training) -> Training:
     rows, n = training.rows, validation.n
     copies, weight, hashes = rows.copies, rows.weight, training.hashes
     if copies is not None or validation.copies is not None:
-        before = np.ones(rows.n, dtype=np.int64) if copies is None else copies
+        before = _copies_of(rows)
         after = np.ones(n, dtype=np.int64) if validation.copies is None else validation.copies
         copies = np.concatenate([before, after])
     if weight is not None:
@@ -172,6 +173,10 @@ def _judged_by(validation: ValidationRows, training: Training) -> Training:
         weight=weight,
     )
     return Training(merged, hashes, np.arange(merged.n) >= rows.n, training.seed, validation)
+
+
+def _copies_of(rows: Rows) -> NDArray[np.int64]:
+    return np.ones(rows.n, dtype=np.int64) if rows.copies is None else rows.copies
 
 
 def _hashable(rows: Rows) -> Rows:

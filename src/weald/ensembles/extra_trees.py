@@ -30,7 +30,7 @@ class ExtraTreesClassifier(ForestClassifier):
 
     def __init__(
         self,
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
         *,
         criterion: str = "gini",
         max_depth: int | None = None,
@@ -102,7 +102,7 @@ class ExtraTreesRegressor(ForestRegressor):
 
     def __init__(
         self,
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
         *,
         criterion: str = "squared_error",
         max_depth: int | None = None,

@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from weald import _native
 from weald.data import Rows, as_one_array, mass_of, numbers_only
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
+from weald.ensembles.forest_ledger import BaggedForest, grown_until_enough, record_of_forest
 from weald.ensembles.forest_predictor import mean_answer, mean_predictor_of
 from weald.ensembles.predictor import Predictor
 from weald.parameters import (
@@ -32,10 +34,10 @@ from weald.parameters import (
     Whole,
 )
 from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
-from weald.trees import ForestBuilder, ForestLimits, ForestRows, OutOfBag, grow_members
+from weald.trees import ForestLimits, ForestRows, OutOfBag, grow_members
 
 FOREST_LIMITS: Mapping[str, Limit] = {
-    "n_estimators": Whole(1, 1_000_000),
+    "n_estimators": AnyOf((Whole(1, 1_000_000), OneOf(("auto",)))),
     "max_depth": NoneOr(Whole(1)),
     "min_samples_split": AnyOf((Whole(2), Share(0.0, 1.0, open_below=True))),
     "min_samples_leaf": AnyOf((Whole(1), Share(0.0, 1.0, open_below=True, open_above=True))),
@@ -56,13 +58,15 @@ FOREST_LIMITS: Mapping[str, Limit] = {
 }
 
 
-class ForestModel(TreeModel):
+class ForestModel(BaggedForest, TreeModel):
     """Trees grown independently of each other, whose answers are averaged.
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees.
+    n_estimators : int or "auto", default=100
+        Number of trees. "auto": batches of 50 until the out-of-bag error foreseen for infinitely
+        many trees is within a tenth of a standard error of the present one, at most 1000; needs
+        `bootstrap`.
     max_depth : int or None, default=None
         Most questions between the root and a leaf.
     min_samples_split : int or float, default=2
@@ -139,37 +143,54 @@ class ForestModel(TreeModel):
         place = np.full(len(has_weight), -1, dtype=np.intp)
         place[has_weight] = distinct.set_of
         bags = self._bags(rows, distinct, place, seed)
-        merged = _forest_rows(rows, distinct, bags, n_classes, class_weight, n_threads)
+        merged = _forest_rows(
+            rows, distinct, bags, n_classes, class_weight, self._random_cuts, n_threads
+        )
         oob = None
-        if self.oob_score:
+        is_auto = isinstance(self.n_estimators, str)
+        if self.oob_score or is_auto:
             oob = OutOfBag(np.zeros((len(distinct.index), max(1, n_classes))))
         n_drawn = n_counted(distinct) if bags is None else bags.n_draws
-        builder = ForestBuilder(np.zeros(max(1, n_classes)), self._plan.n_columns)
         began = time.perf_counter()
-        trees = grow_members(
+        grow = partial(
+            grow_members,
             merged,
             self._tree_limits(n_drawn, rows),
-            range(n_before, self.n_estimators),
             seed=seed,
             n_threads=n_threads,
             out_of_bag=oob,
-            batch=max(1, self.n_estimators // 10) if self.verbose else None,
-            report=lambda n: self._report(n_before + n, time.perf_counter() - began),
         )
-        for tree in trees:
-            builder.add(tree, output=-1)
-        forest = builder.build(rows.target_exponent, rows.weight_exponent if bags is None else 0)
+        if is_auto:
+            forest = grown_until_enough(grow, oob, merged, distinct, bags)
+        else:
+            forest = grow(
+                range(n_before, self.n_estimators),
+                batch=max(1, self.n_estimators // 10) if self.verbose else None,
+                report=lambda n: self._report(n_before + n, time.perf_counter() - began),
+            )
+        forest = forest.scaled(rows.target_exponent, rows.weight_exponent if bags is None else 0)
         self.forest_ = self.forest_.joined(forest) if n_before else forest
         ledger = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
         self._seed, self._ledger, self.n_outputs_ = seed, ledger, 1
         self.__dict__.pop("_views", None)
-        return oob
+        self._record = None
+        if self.oob_score and bags is not None:
+            classes = getattr(self, "classes_", None)
+            self._record = record_of_forest(
+                self.forest_, rows, distinct, bags, classes, n_threads=n_threads
+            )
+        return oob if self.oob_score else None
 
     def _n_trees_kept(self) -> int:
         """How many trees of the fit before stay."""
         if not self.warm_start or not hasattr(self, "forest_"):
             return 0
         n_before = self.forest_.n_trees
+        if isinstance(self.n_estimators, str):
+            raise ValueError(
+                f"n_estimators={self.n_estimators!r} grows a forest anew; warm_start=True adds to "
+                "one. Give a number of trees, or set warm_start=False."
+            )
         if self.n_estimators < n_before:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be larger or equal to "
@@ -190,7 +211,7 @@ class ForestModel(TreeModel):
 
     def _adds_nothing(self) -> bool:
         """Whether a warm start already has all its trees; says so."""
-        if self._n_trees_kept() < self.n_estimators:
+        if not self._n_trees_kept() or self._n_trees_kept() < self.n_estimators:
             return False
         warnings.warn(
             "Warm-start fitting without increasing n_estimators does not fit new trees.",
@@ -342,6 +363,7 @@ def _forest_rows(
     bags: Bags | None,
     n_classes: int,
     class_weight: Floats | None,
+    random_cuts: bool,
     n_threads: int,
 ) -> ForestRows:
     """The different rows, ranked; with bags the weights are in the draws."""
@@ -355,6 +377,7 @@ def _forest_rows(
         distinct.index,
         mass_of(distinct.copies, distinct.weight),
         n_threads,
+        keeps_values=random_cuts,
     )
     return ForestRows(
         ranks=ranks,
@@ -364,4 +387,5 @@ def _forest_rows(
         weight=weight,
         copies=distinct.copies if bags is None else None,
         bootstrap=None if bags is None else bags.bootstrap,
+        n_columns=rows.table.shape[1],
     )

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from weald.data import Rows, class_rows, number_rows
+from weald.ensembles.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.class_weights import weights_of_classes, without_classes
 from weald.ensembles.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -15,7 +16,7 @@ from weald.ensembles.forest import FOREST_LIMITS, ForestModel
 from weald.parameters import ClassWeight, Limit, OneOf
 
 
-class ForestClassifier(ClassifierMixin, ForestModel):
+class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
     """A forest that answers the mean shares of the classes, or the votes of its trees.
 
     Parameters
@@ -109,9 +110,18 @@ class ForestClassifier(ClassifierMixin, ForestModel):
         hits = numbers == rows.target[known].astype(np.intp)
         return float(np.average(hits, weights=_weights(rows, known)))
 
-    def predict_proba(self, X: object) -> Floats:
-        """Mean shares of the classes in the leaves of each row, or shares of the votes."""
-        return self._scores(X)
+    def predict_proba(self, X: object, *, return_std: bool = False) -> Any:
+        """Mean shares of the classes in the leaves of each row, or shares of the votes.
+
+        Parameters
+        ----------
+        X : array or frame of numbers, shape (rows, columns)
+            As in `fit`.
+        return_std : bool, default=False
+            Also give the standard deviation of the trees' shares about their mean: how much the
+            trees disagree, of the shape (rows, classes).
+        """
+        return self._with_spread(X) if return_std else self._scores(X)
 
     def predict_log_proba(self, X: object) -> Floats:
         """Logarithms of the probabilities; -inf for those of 0."""
@@ -137,7 +147,7 @@ class ForestClassifier(ClassifierMixin, ForestModel):
         return view
 
 
-class ForestRegressor(RegressorMixin, ForestModel):
+class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
     """A forest that answers the mean of its trees.
 
     Parameters
@@ -187,6 +197,9 @@ class ForestRegressor(RegressorMixin, ForestModel):
                 self.oob_score_ = self._judge(means[kept], rows)
         return self
 
+    def _trees_asked(self) -> Any:
+        return self
+
     def _judge(self, means: Floats, rows: Rows) -> float:
         """The score of the rows that some tree did not see."""
         from sklearn.metrics import r2_score
@@ -199,8 +212,20 @@ class ForestRegressor(RegressorMixin, ForestModel):
             return float(self.oob_score(target, means[known]))
         return float(r2_score(target, means[known], sample_weight=_weights(rows, known)))
 
-    def predict(self, X: object) -> Floats:
-        """The mean answer of the trees."""
+    def predict(self, X: object, *, return_std: bool = False) -> Any:
+        """The mean answer of the trees.
+
+        Parameters
+        ----------
+        X : array or frame of numbers, shape (rows, columns)
+            As in `fit`.
+        return_std : bool, default=False
+            Also give the standard deviation of the trees' answers about their mean: how much the
+            trees disagree.
+        """
+        if return_std:
+            mean, std = self._with_spread(X)
+            return mean[:, 0], std[:, 0]
         return self._scores(X)[:, 0]
 
     def _view(self, number: int) -> DecisionTreeRegressor:

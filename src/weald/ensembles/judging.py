@@ -13,6 +13,9 @@ from weald.losses import Loss
 
 Curves = Mapping[str, Sequence[float]]
 
+# What is noted of every round.
+CURVES = ("train_loss", "validation_loss", "validation_score")
+
 
 class Judging:
     """Notes the curves of a fit, before the first round and after each; says when to stop.
@@ -45,11 +48,7 @@ class Judging:
         self._score = score
         self._judge = loss.at(training.y, start, training.rows.weight, training.seen_copies)
         self._has_loss = getattr(loss, "has_loss", True)
-        self.curves: dict[str, list[float]] = {
-            "train_loss": [],
-            "validation_loss": [],
-            "validation_score": [],
-        }
+        self.curves: dict[str, list[float]] = {name: [] for name in CURVES}
         self.best_round = 0
         self.note(start)
 

@@ -46,6 +46,8 @@ def member_error(
     owner: object,
     failed: Mapping[str, tuple[str, BaseException]],
     fitted: Mapping[str, Any],
+    *,
+    kept_as: str = "fitted on all rows",
 ) -> MemberError:
     """The error for members that failed: where each did, and what it raised."""
     name, (where, first) = next(iter(failed.items()))
@@ -56,9 +58,7 @@ def member_error(
     if others:
         message += f"\nSo did {listing(others)}; see the `failed` attribute of this error."
     if fitted:
-        message += (
-            f"\nKept, fitted on all rows: {listing(fitted)} (the `fitted` attribute of this error)."
-        )
+        message += f"\nKept, {kept_as}: {listing(fitted)} (the `fitted` attribute of this error)."
     kind = MemberError
     if isinstance(first, ValueError):
         kind = MemberValueError

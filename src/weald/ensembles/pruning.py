@@ -28,7 +28,7 @@ def pruned(tree: GrownTree, alpha: float) -> GrownTree:
         if link.min() > alpha:
             break
         is_inner[weakest] = False
-    return _cut(tree, is_inner)
+    return cut(tree, is_inner)
 
 
 def _reached(is_inner: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -42,7 +42,7 @@ def _reached(is_inner: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.array(found)
 
 
-def _cut(tree: GrownTree, is_inner: np.ndarray) -> GrownTree:
+def cut(tree: GrownTree, is_inner: np.ndarray) -> GrownTree:
     """The tree without what lies below its new leaves, which answer the means of the old ones."""
     kept: list[int] = []
     place, new_leaf = {}, np.zeros(len(tree.value), dtype=np.int32)

@@ -29,7 +29,7 @@ class RandomForestClassifier(ForestClassifier):
 
     def __init__(
         self,
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
         *,
         criterion: str = "gini",
         max_depth: int | None = None,
@@ -100,7 +100,7 @@ class RandomForestRegressor(ForestRegressor):
 
     def __init__(
         self,
-        n_estimators: int = 100,
+        n_estimators: int | str = 100,
         *,
         criterion: str = "squared_error",
         max_depth: int | None = None,

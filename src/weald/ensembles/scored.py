@@ -18,6 +18,11 @@ class ScoredModel(TreeModel):
     loss: Any
     _fitted_loss: Loss
 
+    @property
+    def oob_(self) -> Any:
+        """There is no out-of-bag ledger of one booster; the error says why."""
+        raise AttributeError(why_no_ledger(self))
+
     def _predictions(self, X: object) -> Floats:
         scores = self._scores(X)
         return replace(self._fitted_loss, n_threads=self._n_threads).predictions(scores)
@@ -111,3 +116,19 @@ class ScoredClassifier(ClassifierMixin):
             isinstance(self.loss, str) and self.loss == "exponential"
         )
         return tags
+
+
+def why_no_ledger(model: Any) -> str:
+    """Why one booster has no out-of-bag ledger."""
+    drawn = getattr(model, "subsample", 1.0) < 1.0
+    seen = (
+        "a row that one round left out is seen by the next, and by every later one through the "
+        "scores"
+        if drawn
+        else "every round saw every row"
+    )
+    offered = " (GradientBoosting notes oob_scores_ and oob_improvement_ of each round)"
+    return (
+        f"One booster has no out-of-bag ledger: {seen}{offered if drawn else ''}. Several boosters "
+        "with rows of their own have one: fit BoostedTrees with n_bags=10."
+    )

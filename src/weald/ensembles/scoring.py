@@ -57,6 +57,7 @@ class HeldOutScorer:
         self._forest = forest
         self._model = copy.copy(model)
         self._model._fitted_loss, self._model.forest_ = loss, forest()
+        self._model._parts = []  # one booster, also where the model is to be several
         assert training.held_out is not None
         self._held = np.flatnonzero(training.held_out)
         self._X, self._y = self._shown(model)

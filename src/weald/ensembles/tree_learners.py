@@ -63,17 +63,22 @@ class NewtonTrees:
         learning_rate: float,
         n_threads: int,
         *,
+        first_member: int = 0,
         directions: Directions | None = None,
     ) -> None:
         self._grower = grower
         self._forest = forest
         self._learning_rate = learning_rate
         self._n_threads = n_threads
+        self._first_member = first_member  # names the draws of the first tree
         self._directions = directions
 
     def learn(self, stage: Stage) -> None:
         trees = self._grower.on_each(
-            stage.gradient, stage.hessian, stage.copies, member=stage.first_member
+            stage.gradient,
+            stage.hessian,
+            stage.copies,
+            member=self._first_member + stage.first_member,
         )
         for k, tree in enumerate(trees):
             if stage.loss.refines_leaves:

@@ -23,6 +23,13 @@ class Purpose(IntEnum):
     LIBRARY = 17
     BOOST = 18
     MEMBER_SEED = 19
+    PASTE = 20
+    BAG_COLUMNS = 21
+    HALVES = 22
+    SHUFFLE = 23
+    VARIATION = 24
+    POSTERIOR = 25
+    NOISE = 26
 
 
 def subsample(
@@ -91,6 +98,23 @@ def draw_some(n: int, n_drawn: int, *, seed: int, member: int) -> NDArray[np.int
     numbers = np.zeros((n, 2), dtype=np.uint64)
     numbers[:, 0] = np.arange(n)
     words = _native.draw(numbers, seed, member, Purpose.LIBRARY)
+    return np.sort(np.argsort(words, kind="stable")[:n_drawn])
+
+
+def draw_columns(
+    n: int, n_drawn: int, *, replace: bool, seed: int, member: int
+) -> NDArray[np.intp]:
+    """Which of `n` columns a member sees: `n_drawn`, with or without replacement, in rising order.
+
+    >>> draw_columns(3, 3, replace=False, seed=0, member=0).tolist()
+    [0, 1, 2]
+    """
+    numbers = np.zeros((n_drawn if replace else n, 2), dtype=np.uint64)
+    numbers[:, 0] = np.arange(len(numbers))
+    words = _native.draw(numbers, seed, member, Purpose.BAG_COLUMNS)
+    if replace:
+        unit = np.ldexp((words >> np.uint64(64 - _UNIFORM_BITS)).astype(np.float64), -_UNIFORM_BITS)
+        return np.sort(np.floor(unit * n).astype(np.intp))
     return np.sort(np.argsort(words, kind="stable")[:n_drawn])
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
+from weald.trees.compact import compact, expanded
 from weald.trees.growing import GrownTree
 
 Floats = NDArray[np.float64]
@@ -169,6 +170,20 @@ class Forest:
             first_word=np.append(self.first_word, self.first_word[-1] + other.first_word[1:]),
         )
 
+    def scaled(self, target_exponent: int, weight_exponent: int) -> "Forest":
+        """The same trees; what they answer and weigh is multiplied by 2 to these exponents."""
+        forest = self
+        if target_exponent:
+            forest = replace(
+                forest,
+                value=np.ldexp(self.value, target_exponent),
+                base_score=np.ldexp(self.base_score, target_exponent),
+            )
+        if weight_exponent:
+            with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
+                forest = replace(forest, weight=np.ldexp(self.weight, weight_exponent))
+        return forest
+
     def importance_of_columns(self) -> Floats:
         """Share of each column in the gain of a tree's splits, as a mean over the trees.
 
@@ -216,10 +231,10 @@ class Forest:
         return is_left
 
     def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return compact({f.name: getattr(self, f.name) for f in fields(self)})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(expanded(state))
         self.__post_init__()
 
 

@@ -44,18 +44,19 @@ def tree_text(
             value = forest.value[first_leaf + int(forest.right[at])]
             lines.append(f"{lead}{answer(value)}  ({weight} {forest.weight[at]:.6g})")
             continue
-        lines.append(f"{lead}{_question(forest, at, names, levels)}")
+        lines.append(f"{lead}{question(forest, at, names, levels)}")
         stack.append((int(forest.right[at]), f"{indent}└─ no:  ", f"{indent}        "))
         stack.append((node + 1, f"{indent}├─ yes: ", f"{indent}│       "))
     return "\n".join(lines)
 
 
-def _question(
+def question(
     forest: Forest,
     at: int,
     names: Sequence[str],
     levels: Sequence[Sequence[object] | None] | None,
 ) -> str:
+    """What an inner node asks, in words."""
     column = int(forest.feature[at])
     name, threshold = names[column], float(forest.threshold[at])
     if forest.category_set[at] >= 0:

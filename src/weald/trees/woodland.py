@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.trees.growing import GrownTree, bounded
+from weald.trees.forest import Forest
+from weald.trees.growing import bounded
 
 Floats = NDArray[np.float64]
 
@@ -74,6 +75,8 @@ class ForestRows:
         How often each row counts, where no bootstrap decides it.
     bootstrap : Bootstrap or None
         Who draws the copies of each member.
+    n_columns : int
+        How many columns the table has.
     """
 
     ranks: "_native.RankedTable"
@@ -83,6 +86,7 @@ class ForestRows:
     weight: Floats | None
     copies: NDArray[np.int64] | None
     bootstrap: "_native.Bootstrap | None"
+    n_columns: int
 
 
 @dataclass(eq=False)
@@ -111,17 +115,18 @@ def grow_members(
     out_of_bag: OutOfBag | None = None,
     batch: int | None = None,
     report: Callable[[int], None] = lambda n_grown: None,
-) -> list[GrownTree]:
+) -> Forest:
     """Grow the trees of the members, side by side; the same for any number of threads.
 
     `batch` trees are grown at a time (all of them by default); `report` then hears how many exist.
+    What the forest answers are sums over its trees.
     """
-    trees: list[GrownTree] = []
+    forest: Forest | None = None
     params = limits.native(seed, n_threads)
     step = batch or len(members)
-    no_rows = np.zeros(0, dtype=np.int32)  # leaves of rows are not kept
     for begin in range(members.start, members.stop, step):
-        grown: list[dict[str, Any]] = _native.grow_forest(
+        n_trees = min(step, members.stop - begin)
+        arrays: dict[str, Any] = _native.grow_forest(
             table=rows.ranks,
             params=params,
             bootstrap=rows.bootstrap,
@@ -131,10 +136,18 @@ def grow_members(
             n_classes=rows.n_classes,
             copies=rows.copies,
             first=begin,
-            n_trees=min(step, members.stop - begin),
+            n_trees=n_trees,
             oob_sums=None if out_of_bag is None else out_of_bag.sums,
             oob_counts=None if out_of_bag is None else out_of_bag.counts,
         )
-        trees += [GrownTree(leaf_of_row=no_rows, **arrays) for arrays in grown]
-        report(len(trees))
-    return trees
+        grown = Forest(
+            **arrays,
+            output=np.full(n_trees, -1, dtype=np.int32),
+            tree_weight=np.ones(n_trees),
+            base_score=np.zeros(max(1, rows.n_classes)),
+            n_columns=rows.n_columns,
+        )
+        forest = grown if forest is None else forest.joined(grown)
+        report(forest.n_trees)
+    assert forest is not None
+    return forest

@@ -1,0 +1,65 @@
+// The quick way to grow a forest's tree: depth first, written as it grows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "forest_engine.hpp"
+#include "grower.hpp"
+#include "sapling.hpp"
+#include "tree.hpp"
+
+namespace weald {
+
+// Trees without a limit on leaves are the same in any order of growth. Depth first, left before
+// right, a node is written where it stays; full trees have so many nodes that each must cost
+// little. What a tree is does not differ from what Grower makes of it.
+class ForestGrower {
+ public:
+  ForestGrower(std::shared_ptr<const RankedTable> table, const ForestParams& forest,
+               std::string_view criterion, const TreeParams& params);
+  ForestGrower(const ForestGrower&) = delete;  // the engine refers to the sapling
+  ForestGrower& operator=(const ForestGrower&) = delete;
+
+  // Whether trees of such limits are grown here.
+  static bool grows(const TreeParams& params) { return params.max_leaf_nodes == 0; }
+
+  // Writes the leaf of rows without copies only, and only if the parameters ask for it.
+  Tree grow(const Target& target, std::int32_t* leaf_of_row);
+
+ private:
+  // A node whose rows wait; its sums are the last in sums_.
+  struct Open {
+    std::int64_t begin, end;
+    Draws draws;
+    Constants constants;
+    std::int32_t depth, parent;  // parent: the place it is the right child of; -1: it is a left one
+  };
+
+  void grow_below(Open node);
+  bool may_split(const Open& node, const std::int64_t* sums) const;
+  void write_split(const Split& split, const std::int64_t* sums);
+  void write_leaf(const Open& node, const std::int64_t* sums);
+  void add_place(int feature, const Split* split);
+  template <Criterion C>
+  void weigh_exactly();
+  const Int128* exact(std::size_t place) const { return exact_.data() + place * n_exact_; }
+
+  std::int64_t n_rows_;
+  std::string criterion_;
+  TreeParams params_;
+  Sapling sapling_;  // its rows and channels; nodes are kept here
+  ForestEngine engine_;
+
+  bool counts_ = false;  // sums are counts of copies and need no other sum to be exact
+  std::size_t cell_size_ = 0, n_exact_ = 0;
+  std::vector<Open> open_;
+  std::vector<std::int64_t> sums_;  // of the open nodes
+  Tree tree_;
+  std::vector<std::uint32_t> limits_;  // the last rank that goes left, where unseen rows want it
+  std::vector<Int128> exact_;          // [place][W, S of each channel], where counts are not enough
+};
+
+}  // namespace weald

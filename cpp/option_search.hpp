@@ -1,0 +1,69 @@
+// Tests that are nearly as good as the best one: the best split of each column of a node, and the
+// best few of them made into stumps.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "categories.hpp"
+#include "channels.hpp"
+#include "histogram.hpp"
+#include "sapling.hpp"
+#include "shared.hpp"
+#include "splitting.hpp"
+#include "tree.hpp"
+
+namespace weald {
+
+// How many tests may stand side by side, and how much of the best one's gain each must have.
+struct OptionLimits {
+  int most = 1;
+  double ratio = 1.0;
+  std::int64_t min_samples_split = 2;
+};
+
+// A tree of one test and the side of every row: 0 left, 1 right, -1 for rows without copies.
+struct Stump {
+  Tree tree;
+  std::vector<std::int32_t> side;
+};
+
+class OptionSearch {
+ public:
+  OptionSearch(const Codes& codes, Categories categories, std::string_view criterion,
+               const SplitLimits& limits, int n_threads)
+      : codes_(codes),
+        categories_(std::move(categories)),
+        criterion_(criterion),
+        limits_(limits),
+        n_threads_(n_threads) {}
+
+  // The best test of the rows of positive copies and those that gain nearly as much, the best
+  // first; each is of another column and parts the rows in another way. None: the node is a leaf.
+  std::vector<Stump> look(const Target& target, const OptionLimits& options);
+
+  // The stump of a test that somebody else has made: goes_left of every row.
+  Stump part(const Target& target, const std::uint8_t* goes_left);
+
+ private:
+  void start(const Target& target);
+  bool may_split(const OptionLimits& options) const;
+  std::vector<std::int64_t> histogram(const HistogramLayout& layout) const;
+  template <Criterion C>
+  std::vector<Split> best_of_columns(const HistogramLayout& layout,
+                                     const std::vector<std::int64_t>& cells) const;
+  template <class GoesLeft>
+  Stump stump_of(const Split& split, GoesLeft&& goes_left);
+  Stump stump_of(const Split& split);
+  bool parts_alike(const Stump& a, const Stump& b) const;
+
+  Codes codes_;
+  Categories categories_;
+  std::string_view criterion_;
+  SplitLimits limits_;
+  int n_threads_;
+  Sapling sapling_;
+};
+
+}  // namespace weald

@@ -1,0 +1,56 @@
+"""Noise that belongs to what a row holds, not to where it stands."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald import _native
+from weald.ensembles.exact_means import exact_means
+from weald.resampling import Purpose, hash_any_rows
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ContentNoise:
+    """Noise of one member: about normal, the same bits everywhere, equal for equal rows."""
+
+    seed: int
+    member: int
+    scale: float
+    target: float
+
+    def added(self, X: Any, y: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
+        """The table and the target with noise."""
+        table = np.array(X.toarray() if hasattr(X, "toarray") else X)
+        if table.dtype.kind not in "biuf" or table.ndim != 2:
+            raise TypeError(
+                f"Noise needs a table of numbers; got {table.dtype} of the shape {table.shape}."
+            )
+        table = table.astype(np.float64)
+        hashes = hash_any_rows(table, np.asarray(y, dtype=np.float64), n_threads=1)
+        if self.scale:
+            for column in range(table.shape[1]):
+                table[:, column] += self._noise(hashes, column, table[:, column], self.scale)
+        if self.target:
+            y = y + self._noise(hashes, table.shape[1], y, self.target)
+        return table, y
+
+    def _noise(
+        self, hashes: NDArray[np.uint64], number: int, values: Floats, scale: float
+    ) -> Floats:
+        """Twelve uniform numbers of 16 bits, less their mean of 6, have the variance 1."""
+        sums = np.zeros(len(hashes), dtype=np.uint64)
+        for part in range(3):
+            keyed = hashes ^ np.uint64(3 * number + part + 1)
+            words = _native.draw(keyed, self.seed, self.member, Purpose.NOISE)
+            for shift in (0, 16, 32, 48):
+                sums += (words >> np.uint64(shift)) & np.uint64(0xFFFF)
+        normal = np.ldexp(sums.astype(np.float64) + 6.0, -16) - 6.0
+        known = values[np.isfinite(values)]
+        if len(known) < 2:
+            return np.zeros(len(values))
+        middle = float(exact_means(known, None))
+        return normal * (scale * float(np.sqrt(exact_means((known - middle) ** 2, None))))

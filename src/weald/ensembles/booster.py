@@ -1,0 +1,154 @@
+"""One booster: its rounds, who judges them, and the trees that stay."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.data import ColumnPlan
+from weald.ensembles.base import Floats
+from weald.ensembles.boosting import Training, boost
+from weald.ensembles.grown import Grown
+from weald.ensembles.judging import CURVES, Judging
+from weald.ensembles.leaf_refit import refit_leaves
+from weald.ensembles.tree_learners import NewtonTrees, in_user_units
+from weald.losses import Loss
+from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits
+
+# The draws of columns are named by booster and tree: no booster has so many trees.
+_MOST_TREES = 2**32
+
+# From scores to the number that is to rise.
+Score = Callable[[Floats], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Booster:
+    """What a fit leaves.
+
+    Attributes
+    ----------
+    grown : Grown
+        Every round that was made, in the units of the fit.
+    forest : Forest
+        The rounds that stay, in the user's units.
+    curves : dict of str to array
+        Likewise how each round was judged; empty without rows that judge.
+    """
+
+    grown: Grown
+    forest: Forest
+    curves: Mapping[str, Floats] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """What all boosters of a fit are made by.
+
+    Attributes
+    ----------
+    limits : TreeLimits
+        What the grower keeps to; leaves that are learnt anew keep its penalties and directions.
+    fraction : float
+        Share of the rows that a round sees.
+    patience : int or None
+        Rounds without progress after which a booster ends, cut back to its best round; None: it
+        makes all its rounds.
+    scorer : callable
+        From a training set and the trees so far to what judges scores; None: the loss does.
+    """
+
+    loss: Loss
+    grower: TreeGrower
+    plan: ColumnPlan
+    classes: NDArray[Any] | None
+    n_estimators: int
+    learning_rate: float
+    limits: TreeLimits
+    fraction: float
+    patience: int | None
+    tol: float
+    scorer: Callable[[Training, ForestBuilder], Score | None]
+    n_threads: int
+
+    def booster(
+        self, training: Training, *, number: int = 0, earlier: Grown | None = None
+    ) -> Booster:
+        """Make all rounds, or those that an `earlier` fit has not made."""
+        rows, loss = training.rows, self.loss
+        if earlier is None:
+            base = loss.base_scores(training.y, rows.weight, training.seen_copies)
+        else:
+            base = earlier.forest.base_score
+        scores = np.repeat(base[:, np.newaxis], rows.n, axis=1)
+        forest = ForestBuilder(base, self.plan.n_columns)
+        judging = Judging(
+            training,
+            loss,
+            scores,
+            patience=self.patience,
+            tol=self.tol,
+            score=None if training.held_out is None else self.scorer(training, forest),
+        )
+        done = 0
+        if earlier is not None:
+            done = earlier.rounds(loss)
+            earlier.add_to(forest)
+            scores = earlier.scores(rows, self.n_threads)
+            judging.go_on_from(earlier.curves)
+        boost(
+            training,
+            loss,
+            scores,
+            self._learner(forest, number),
+            rounds=range(done, done if judging.has_seen_enough else self.n_estimators),
+            fraction=self.fraction,
+            watcher=judging,
+        )
+        return self._finished(forest.build(), training, judging)
+
+    def _learner(self, forest: ForestBuilder, number: int) -> NewtonTrees:
+        return NewtonTrees(
+            self.grower,
+            forest,
+            self.learning_rate,
+            self.n_threads,
+            first_member=number * _MOST_TREES,
+            directions=self.limits.directions,
+        )
+
+    def _finished(self, forest: Forest, training: Training, judging: Judging) -> Booster:
+        """Keep the best rounds, with leaves of all rows, in the user's units."""
+        rows = training.rows
+        grown = Grown(
+            forest,
+            rows.target_exponent,
+            rows.weight_exponent,
+            training.seed,
+            judging.curves,
+            self.plan,
+            self.classes,
+        )
+        if self.patience is not None:
+            forest = forest.part(0, judging.best_round * self.loss.n_scores)
+            if training.validation is None:
+                forest = self._with_leaves_of_all_rows(forest, training)
+        names = () if training.held_out is None else CURVES
+        return Booster(
+            grown,
+            in_user_units(forest, rows, self.loss),
+            {name: judging.in_user_units(name) for name in names},
+        )
+
+    def _with_leaves_of_all_rows(self, forest: Forest, training: Training) -> Forest:
+        return refit_leaves(
+            forest,
+            training,
+            self.loss,
+            learning_rate=self.learning_rate,
+            limits=self.limits,
+            fraction=self.fraction,
+            n_threads=self.n_threads,
+        )

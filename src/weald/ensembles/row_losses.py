@@ -1,0 +1,87 @@
+"""Losses of out-of-bag answers, row by row: by name, or any function."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.errors import listing
+
+Floats = NDArray[np.float64]
+RowLoss = str | Callable[[NDArray[Any], NDArray[Any]], Any]
+
+CLASS_LOSSES = ("zero_one", "log_loss", "brier")
+NUMBER_LOSSES = ("squared_error", "absolute_error")
+
+
+def names_of(classes: NDArray[Any] | None) -> tuple[str, ...]:
+    """The losses that have a name, the usual one first."""
+    return NUMBER_LOSSES if classes is None else CLASS_LOSSES
+
+
+def row_losses(
+    loss: RowLoss | None,
+    target: NDArray[Any],
+    answers: Floats,
+    classes: NDArray[Any] | None,
+    *,
+    probabilities: bool = False,
+) -> Floats:
+    """One loss a row.
+
+    Parameters
+    ----------
+    target
+        Numbers, or class numbers.
+    answers
+        Of the shape (rows, 1), or shares of the shape (rows, classes).
+    probabilities
+        Whether a function gets shares of the classes instead of labels.
+    """
+    if callable(loss):
+        return _by_function(loss, target, answers, classes, probabilities)
+    name = names_of(classes)[0] if loss is None else loss
+    if not isinstance(name, str) or name not in names_of(classes):
+        raise ValueError(
+            f"The loss must be one of {listing(names_of(classes))}, a function of (y, answers) "
+            f"that gives one number a row, or None. Got {loss!r} instead."
+        )
+    if classes is None:
+        gap: Floats = target - answers[:, 0]
+        losses: Floats = np.square(gap) if name == "squared_error" else np.abs(gap)
+        return losses
+    own = target.astype(np.intp)
+    if name == "zero_one":
+        return np.asarray(np.argmax(answers, axis=1) != own, dtype=np.float64)
+    if name == "log_loss":
+        share = answers[np.arange(len(own)), own]
+        # A probability of 0 would cost infinitely much; scikit-learn cuts at the same place.
+        return np.asarray(-np.log(np.clip(share, np.finfo(np.float64).eps, 1.0)))
+    gaps = answers.copy()
+    gaps[np.arange(len(own)), own] -= 1.0
+    return np.asarray((gaps * gaps).sum(axis=1))
+
+
+def _by_function(
+    loss: Callable[[NDArray[Any], NDArray[Any]], Any],
+    target: NDArray[Any],
+    answers: Floats,
+    classes: NDArray[Any] | None,
+    probabilities: bool,
+) -> Floats:
+    said: NDArray[Any] = answers
+    if classes is None:
+        said = answers[:, 0]
+    else:
+        target = classes[target.astype(np.intp)]
+        if not probabilities:
+            said = classes[np.argmax(answers, axis=1)]
+    losses = np.asarray(loss(target, said), dtype=np.float64)
+    if losses.shape != target.shape or not np.isfinite(losses).all():
+        raise ValueError(
+            f"The loss {getattr(loss, '__name__', loss)!r} must give one finite number a row: for "
+            f"{len(target)} rows it gave the shape {losses.shape}"
+            + (" with NaN or infinities." if losses.shape == target.shape else ".")
+        )
+    return losses

@@ -1,0 +1,247 @@
+"""Rule lists: if this then that, else if ..., else: the first rule that fits a row answers."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from weald.data import BinnedTable, Rows, bin_rows, class_rows, number_rows
+from weald.ensembles.base import Floats, TreeModel
+from weald.parameters import Columns, Jobs, Limit, Whole
+from weald.trees import ForestBuilder, TreeGrower, TreeLimits, conditions_of_leaf
+
+
+class RuleList(TreeModel):
+    """Rules in an order; a row is answered by the first whose conditions it meets.
+
+    Each rule is a leaf of a small tree grown on the rows that no rule before it fits: the leaf that
+    differs most from the rest of them. The last answer is for rows that fit none.
+
+    Parameters
+    ----------
+    max_rules : int, default=16
+        Most answers, that of the rows which fit no rule included.
+    max_conditions : int, default=3
+        Most conditions of a rule.
+    min_samples_leaf : int, default=5
+        Fewest rows of a rule.
+    categorical_features : "from_dtype", list or None, default="from_dtype"
+        Which columns hold categories: those of text and of unordered categorical types, or those
+        listed by name, position or a mask, or none.
+    n_jobs : int or None, default=None
+        Threads; None means all usable cores. The rules are the same for any number.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        A small tree for each rule; one of its leaves is the rule.
+    leaf_ : array of int
+        Which leaf of each tree that is.
+    answer_ : array, shape (rules + 1, outputs)
+        What each rule answers, and what is answered to rows that fit none.
+    weight_ : array, shape (rules + 1,)
+        What the training rows of each weigh.
+    """
+
+    _limits: ClassVar[Mapping[str, Limit]] = {
+        "max_rules": Whole(1),
+        "max_conditions": Whole(1),
+        "min_samples_leaf": Whole(1),
+        "categorical_features": Columns(),
+        "n_jobs": Jobs(),
+    }
+    _answers_by_forest: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        max_rules: int = 16,
+        max_conditions: int = 3,
+        min_samples_leaf: int = 5,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_rules = max_rules
+        self.max_conditions = max_conditions
+        self.min_samples_leaf = min_samples_leaf
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+
+    def _learn(self, rows: Rows, values: Floats) -> None:
+        """Find rule after rule on targets of the shape (outputs, rows)."""
+        binned = bin_rows(rows, max_bins=None, n_threads=self._n_threads)
+        assert isinstance(binned, BinnedTable)
+        limits = TreeLimits(
+            max_depth=self.max_conditions, min_samples_leaf=self.min_samples_leaf, min_gain=0.0
+        )
+        grower = TreeGrower(binned, "squared_error", limits, n_threads=self._n_threads)
+        left = np.ones(rows.n, dtype=np.int64) if rows.copies is None else rows.copies.copy()
+        forest = ForestBuilder(np.zeros(len(values)), self._plan.n_columns)
+        leaves: list[int] = []
+        answers: list[Floats] = []
+        weights: list[float] = []
+        while True:
+            tree = grower.on_values(values, rows.weight, left)
+            of_leaf = tree.weight[tree.feature < 0]
+            last = len(leaves) == self.max_rules - 1 or len(of_leaf) == 1
+            if last:
+                total = of_leaf.sum()
+                answers.append((of_leaf[:, np.newaxis] * tree.value).sum(axis=0) / total)
+                weights.append(float(total))
+                break
+            rule = _most_different(tree.value, of_leaf)
+            forest.add(tree, output=-1)
+            leaves.append(rule)
+            answers.append(tree.value[rule])
+            weights.append(float(of_leaf[rule]))
+            left[tree.leaf_of_row == rule] = 0
+        self.forest_ = forest.build(rows.target_exponent, rows.weight_exponent)
+        self.leaf_ = np.array(leaves, dtype=np.int32)
+        self.answer_ = np.ldexp(np.array(answers), rows.target_exponent)
+        self.weight_ = np.ldexp(np.array(weights), rows.weight_exponent)
+
+    def rule_of(self, X: object) -> NDArray[np.intp]:
+        """The number of the first rule that each row fits; one more than the last if none does."""
+        check_is_fitted(self)
+        n_rules = len(self.leaf_)
+        if n_rules == 0:
+            return np.zeros(len(super()._scores(X)), dtype=np.intp)
+        fits = self.apply(X) == self.leaf_
+        return np.where(fits.any(axis=1), fits.argmax(axis=1), n_rules)
+
+    def _scores(self, X: object) -> Floats:
+        rule = self.rule_of(X)
+        return np.asarray(self.answer_[rule])
+
+    def get_n_rules(self) -> int:
+        """Number of answers, that of the rows which fit no rule included."""
+        check_is_fitted(self)
+        return len(self.answer_)
+
+    def conditions(self, rule: int) -> str:
+        """What a row must meet to fit a rule, in words; for the last, what is left."""
+        check_is_fitted(self)
+        if rule >= len(self.leaf_):
+            return "no rule fits"
+        names = self._plan.names(self._column_names())
+        levels = self._plan.levels
+        found = conditions_of_leaf(self.forest_, rule, int(self.leaf_[rule]), names, levels)
+        return " and ".join(found)
+
+    def text(self, tree: int = 0) -> str:
+        """Write the rules down, one a line.
+
+        Parameters
+        ----------
+        tree : int, default=0
+            There is only one list.
+        """
+        check_is_fitted(self)
+        if tree != 0:
+            raise ValueError(f"There is no list {tree}: this {type(self).__name__} is one.")
+        lines = []
+        for i, (value, weight) in enumerate(zip(self.answer_, self.weight_, strict=True)):
+            said = f"{self._leaf_text(value)}  (weight {weight:.6g})"
+            if i == len(self.leaf_):
+                lines.append(f"{'else ' if i else ''}{said}")
+            else:
+                lines.append(f"{'else ' if i else ''}if {self.conditions(i)}: {said}")
+        return "\n".join(lines)
+
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        return {**super()._learnt(), "leaf": self.leaf_, "answer": self.answer_}
+
+
+class RuleListClassifier(ClassifierMixin, RuleList):
+    """A list of rules for classes.
+
+    Examples
+    --------
+    >>> from weald.ensembles import RuleListClassifier
+    >>> X = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]
+    >>> rules = RuleListClassifier(min_samples_leaf=2).fit(X, ["a", "a", "b", "b", "a", "a"])
+    >>> print(rules.text())
+    if column 0 > 2.5 and column 0 <= 4.5: b (1)  (weight 2)
+    else a (1)  (weight 4)
+    """
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Find the rules.
+
+        Parameters
+        ----------
+        X : array, frame or sparse table, shape (rows, columns)
+            Numbers, text, categories and dates; what is missing is learnt too.
+        y : array, shape (rows,)
+            Class labels of any kind.
+        sample_weight : array, shape (rows,), or None
+            Whole numbers count as repetitions of the row.
+        """
+        with self._fitting():
+            rows, self.classes_ = class_rows(self, X, y, sample_weight)
+            shares = np.eye(len(self.classes_))[rows.target.astype(np.intp)]
+            self._learn(rows, np.ascontiguousarray(shares.T))
+        return self
+
+    def predict_proba(self, X: object) -> Floats:
+        """Shares of the classes among the training rows of the rule that each row fits."""
+        return self._scores(X)
+
+    def predict(self, X: object) -> NDArray[Any]:
+        """The most frequent class of the rule that each row fits; ties go to the first."""
+        shares = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
+
+    def _leaf_text(self, value: Floats) -> str:
+        best = int(np.argmax(value))
+        return f"{self.classes_[best]!s} ({value[best]:.3g})"
+
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        return {**super()._learnt(), "classes": self.classes_}
+
+
+class RuleListRegressor(RegressorMixin, RuleList):
+    """A list of rules for numbers.
+
+    Examples
+    --------
+    >>> from weald.ensembles import RuleListRegressor
+    >>> X = [[1.0], [2.0], [3.0], [4.0]]
+    >>> rules = RuleListRegressor(min_samples_leaf=1, max_rules=2).fit(X, [1.0, 1.0, 5.0, 5.0])
+    >>> print(rules.text())
+    if column 0 <= 2.5: +1  (weight 2)
+    else +5  (weight 2)
+    """
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Find the rules.
+
+        Parameters
+        ----------
+        X : array, frame or sparse table, shape (rows, columns)
+            Numbers, text, categories and dates; what is missing is learnt too.
+        y : array of finite numbers, shape (rows,)
+            The target.
+        sample_weight : array, shape (rows,), or None
+            Whole numbers count as repetitions of the row.
+        """
+        with self._fitting():
+            rows = number_rows(self, X, y, sample_weight).with_moderate_target()
+            self._learn(rows, rows.target[np.newaxis])
+        return self
+
+    def predict(self, X: object) -> Floats:
+        """The mean target of the rule that each row fits."""
+        return self._scores(X)[:, 0]
+
+
+def _most_different(value: Floats, weight: Floats) -> int:
+    """The leaf that, told apart from all others together, lowers the squared error most."""
+    total = weight.sum()
+    sums = weight[:, np.newaxis] * value
+    rest = total - weight
+    gap = value - (sums.sum(axis=0) - sums) / rest[:, np.newaxis]
+    return int(np.argmax(weight * rest / total * (gap**2).sum(axis=1)))

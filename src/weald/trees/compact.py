@@ -1,0 +1,118 @@
+"""A forest's arrays for saving: what others imply is left out, numbers are as short as they can be.
+
+Nothing is rounded: an array that would not come back bit for bit is kept as it is.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+_WHOLE = (np.uint8, np.uint16, np.uint32)
+_SIGNED = (np.int8, np.int16, np.int32)
+
+
+def compact(arrays: dict[str, Any]) -> dict[str, Any]:
+    """The arrays of `Forest`, by name, in less space.
+
+    `right` follows from the order of nodes; thresholds, gains and sides of missing values are kept
+    of inner nodes only; shares of classes become the counts they were made of.
+    """
+    kept = dict(arrays)
+    feature, inner = arrays["feature"], arrays["feature"] >= 0
+    if _same(right_of(inner, arrays["first_node"]), arrays["right"]):
+        del kept["right"]
+    kept["feature"] = _shortest(feature, _SIGNED)
+    for name in ("threshold", "gain"):
+        if not arrays[name][~inner].any():
+            kept[name] = (_shortest(arrays[name][inner]),)
+    if not arrays["missing_left"][~inner].any():
+        kept["missing_left"] = (np.packbits(arrays["missing_left"][inner]),)
+    weight = arrays["weight"]
+    kept["weight"] = (_shortest(weight[inner]), _shortest(weight[~inner]))
+    kept["value"] = _as_counts(arrays["value"], weight[~inner])
+    if (arrays["category_set"] < 0).all():
+        del kept["category_set"]
+    return kept
+
+
+def expanded(kept: dict[str, Any]) -> dict[str, Any]:
+    """What `compact` was given."""
+    arrays = dict(kept)
+    feature = arrays["feature"] = kept["feature"].astype(np.int32)
+    n, inner = len(feature), feature >= 0
+    if "right" not in kept:
+        arrays["right"] = right_of(inner, kept["first_node"])
+    if "category_set" not in kept:
+        arrays["category_set"] = np.full(n, -1, dtype=np.int32)
+    for name in ("threshold", "gain"):
+        if isinstance(kept[name], tuple):
+            arrays[name] = np.zeros(n)
+            arrays[name][inner] = kept[name][0]
+    if isinstance(kept["missing_left"], tuple):
+        sides = np.zeros(n, dtype=np.uint8)
+        sides[inner] = np.unpackbits(kept["missing_left"][0], count=int(inner.sum()))
+        arrays["missing_left"] = sides
+    weight = arrays["weight"] = np.empty(n)
+    weight[inner], weight[~inner] = kept["weight"]
+    if isinstance(kept["value"], tuple):
+        arrays["value"] = kept["value"][0].astype(np.float64) / weight[~inner][:, np.newaxis]
+    else:
+        arrays["value"] = kept["value"].astype(np.float64)
+    return arrays
+
+
+def right_of(inner: NDArray[np.bool_], first_node: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The array `right` of trees in pre-order whose leaves are numbered from left to right.
+
+    Count an inner node as one up, a leaf as one down. The right child of a node comes when the
+    count is next what it was at the node: the left subtree then lies between.
+
+    >>> right_of(np.array([True, True, False, False, False]), np.array([0, 5])).tolist()
+    [4, 3, 0, 1, 2]
+    """
+    n = len(inner)
+    sizes = np.diff(first_node)
+    height = np.cumsum(np.where(inner, 1, -1), dtype=np.int32)
+    before = np.concatenate([np.zeros(1, dtype=np.int32), height])[:n]
+    order = np.argsort(before, kind="stable")
+    following = np.empty(n, dtype=np.int64)
+    following[order[:-1]] = order[1:]
+    following[order[-1:]] = 0
+    right = following - np.repeat(first_node[:-1], sizes)
+    leaves = np.cumsum(~inner) - 1
+    n_before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(~inner)])[first_node[:-1]]
+    right[~inner] = (leaves - np.repeat(n_before, sizes))[~inner]
+    return right.astype(np.int32)
+
+
+def _as_counts(value: Array, weight: Array) -> Any:
+    """Shares as the counts they were made of, in a tuple; or the values themselves."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        counts = np.rint(value * weight[:, np.newaxis])
+        if value.shape[1] > 1 and _same(counts / weight[:, np.newaxis], value):
+            short = _shortest(counts)
+            if short.dtype.kind == "u":
+                return (short,)
+    return _shortest(value)
+
+
+def _shortest(array: Array, whole: Any = _WHOLE) -> Array:
+    """The same numbers in the shortest type that holds them exactly; zeros keep their sign."""
+    if array.size == 0:
+        return array
+    with np.errstate(invalid="ignore", over="ignore"):
+        for kind in (*whole, np.float32):
+            if kind is np.float32 and array.dtype.kind != "f":
+                break
+            short = array.astype(kind)
+            if _same(short.astype(array.dtype), array):
+                return short
+    return array
+
+
+def _same(one: Array, other: Array) -> bool:
+    """Bit for bit."""
+    return one.shape == other.shape and one.tobytes() == other.tobytes()

@@ -1,0 +1,96 @@
+"""Rule lists: the first rule that fits answers, and each rule is what its text says."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from weald.ensembles import RuleListClassifier, RuleListRegressor
+
+
+def table(n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "a": rng.integers(0, 30, n).astype(float),
+            "b": rng.integers(0, 30, n).astype(float),
+            "c": pd.Categorical(rng.choice(["u", "v", "w"], n)),
+        }
+    )
+    X.loc[::8, "a"] = np.nan
+    y = ((X["a"].fillna(0) > 12) & (X["b"] < 20)) | (X["c"] == "w")
+    return X, np.where(y, "in", "out")
+
+
+def meets(X: pd.DataFrame, conditions: str) -> np.ndarray:
+    """Read the words of a rule again."""
+    fits = np.ones(len(X), dtype=bool)
+    for one in conditions.split(" and "):
+        name, rest = one.split(" ", 1)
+        x = X[name]
+        if "{" in rest:
+            levels = rest[rest.index("{") + 1 : -1].split(", ")
+            fits &= (x.isin(levels) != rest.startswith("not")).to_numpy()
+        elif rest in ("is there", "is missing"):
+            fits &= (x.isna() == (rest == "is missing")).to_numpy()
+        else:
+            sign, bound = rest.split(" ")[:2]
+            holds = x <= float(bound) if sign == "<=" else x > float(bound)
+            fits &= np.where(x.isna(), rest.endswith("or missing"), holds)
+    return fits
+
+
+@pytest.mark.parametrize("most", [2, 5, 12])
+def test_the_first_rule_that_fits_answers(most: int) -> None:
+    X, y = table()
+    rules = RuleListClassifier(max_rules=most, min_samples_leaf=3).fit(X, y)
+    assert 2 <= rules.get_n_rules() <= most
+    left = np.ones(len(X), dtype=bool)
+    for rule in range(rules.get_n_rules()):
+        last = rule == rules.get_n_rules() - 1
+        here = left if last else left & meets(X, rules.conditions(rule))
+        assert (rules.rule_of(X) == rule).tolist() == here.tolist()
+        assert rules.weight_[rule] == here.sum() >= 3
+        counts = [(y[here] == label).mean() for label in rules.classes_]
+        np.testing.assert_allclose(rules.answer_[rule], counts)
+        left &= ~here
+    lines = rules.text().splitlines()
+    assert len(lines) == rules.get_n_rules()
+    assert lines[0].startswith("if ") and lines[-1].startswith("else ")
+    assert rules.score(X, y) > 0.7
+
+
+def test_more_rules_fit_better() -> None:
+    X, y = table()
+    scores = [RuleListClassifier(max_rules=n).fit(X, y).score(X, y) for n in (1, 3, 8)]
+    assert scores == sorted(scores) and scores[-1] > 0.95 > scores[0]
+    numbers = X["b"].to_numpy() ** 2
+    scores = [RuleListRegressor(max_rules=n).fit(X, numbers).score(X, numbers) for n in (1, 3, 8)]
+    assert scores == sorted(scores) and abs(scores[0]) < 1e-12 and scores[-1] > 0.9
+
+
+def test_rows_in_any_order_and_weights_as_repetitions() -> None:
+    X, y = table()
+    order = np.random.default_rng(1).permutation(len(X))
+    one = RuleListClassifier(n_jobs=1).fit(X, y)
+    two = RuleListClassifier(n_jobs=2).fit(X.iloc[order], y[order])
+    assert one.fingerprint() == two.fingerprint()
+    weight = np.arange(len(X)) % 3
+    again = np.repeat(np.arange(len(X)), weight)
+    weighted = RuleListClassifier().fit(X, y, weight)
+    assert weighted.fingerprint() == RuleListClassifier().fit(X.iloc[again], y[again]).fingerprint()
+
+
+@pytest.mark.parametrize("estimator", [RuleListClassifier(), RuleListRegressor()])
+def test_scikit_learn_checks(estimator) -> None:
+    for model, check in estimator_checks_generator(estimator):
+        check(model)
+
+
+def test_bad_rules() -> None:
+    X, y = table()
+    for wrong in ({"max_rules": 0}, {"max_conditions": 0}, {"min_samples_leaf": 0}, {"n_jobs": 0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            RuleListClassifier(**wrong).fit(X, y)
+    with pytest.raises(ValueError, match="There is no list 1"):
+        RuleListClassifier().fit(X, y).text(1)
