@@ -140,13 +140,13 @@ void Grower::divide(int node, bool looks_on) {
 }
 
 // All leaves below a node keep within its bounds. Those of a column that must rise (or fall) are
-// parted by the middle of its two values.
+// parted by the middle of its two values, unless one side holds no value at all.
 void Grower::bound_children(int i) {
   const Node& node = sapling_.nodes[i];
   Node &left = sapling_.nodes[node.left], &right = sapling_.nodes[node.right];
   left.bounds = right.bounds = node.bounds;
   const double direction = params_.split.direction_of(node.split.column);
-  if (direction == 0.0) return;
+  if (direction == 0.0 || node.split.parts_missing) return;
   Penalty penalty = params_.split.penalty;
   penalty.bounds = node.bounds;
   const auto value = [&](int child) {

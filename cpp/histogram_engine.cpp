@@ -454,6 +454,7 @@ void HistogramEngine::settle(int i, const Split& found) {
     // Where no row is missing, bin 0 is an empty cell.
     if (found.missing_left) add(0);
     const bool has_set = !found.left_set.empty();
+    node.split.parts_missing = !has_set && found.bin == layout.levels_of(found.column);
     for (int bin = 1; bin <= (has_set ? layout.levels_of(found.column) : found.bin); ++bin)
       if (!has_set || in_set(found.left_set.data(), bin - 1)) add(bin);
   }

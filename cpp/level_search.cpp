@@ -153,6 +153,7 @@ std::vector<int> LevelSearch::settle(Split split, const std::vector<int>& nodes)
     split.missing_left = weight_left >= weight_right;
   else if (!split.missing_left && !any_values_right)
     split.bin = n_bins;
+  split.parts_missing = split.bin == n_bins && !split.missing_left;
   std::vector<int> taking;
   for (Taker& taker : takers) {
     Node& node = sapling_.nodes[taker.node];

@@ -280,6 +280,7 @@ void SortedEngine<T>::settle(int i, const Split& found) {
   const Place* const places = places_of(i, found.column);
   const std::int64_t first = n_missing(places, node.n_rows(), found.column);
   node.split.threshold = threshold_at(places, node.n_rows(), found.column, found.bin);
+  node.split.parts_missing = found.bin == node.n_rows();
   node.left_totals.assign(static_cast<std::size_t>(channels_.cell_size()), 0);
   const auto sum = [&](auto add) {
     for (std::int64_t at = found.missing_left ? 0 : first; at < found.bin; ++at)

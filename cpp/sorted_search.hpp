@@ -79,7 +79,7 @@ class SortedSearch {
     const auto try_split = [&](std::int64_t place, bool missing_left, const Cell& sums) {
       if (judge_.may_beat(sums.data(), best))
         judge_.try_split(column, static_cast<int>(place), missing_left, sums.data(), has_missing,
-                         best);
+                         best, place == n);
     };
     for (std::int64_t i = n_missing; i < n;) {
       do {

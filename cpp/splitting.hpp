@@ -31,7 +31,8 @@ struct Split {
   int bin = 0;
   bool missing_left = false;
   double threshold = 0.0;
-  LevelSet left_set = {};  // empty: the column has an order
+  LevelSet left_set = {};      // empty: the column has an order
+  bool parts_missing = false;  // all values go left, what is missing right
 
   bool found() const { return column >= 0; }
 };
@@ -103,13 +104,13 @@ class SplitJudge {
 
   // A quick test that says no only if the split surely gains less than the best one: divisions,
   // and all else that is asked of a split, are for the few that pass.
-  bool may_beat(const std::int64_t* left, const Split& best) {
+  [[gnu::always_inline]] bool may_beat(const std::int64_t* left, const Split& best) {
     if constexpr (Quotient<C>) {
       for (int c = 0; c < cell_size(); ++c) right_[c] = totals_[c] - left[c];
       const Sums l = sums_of(left);
-      const double left_above = C::numerator(l, penalty_), left_below = C::denominator(l, penalty_);
+      const double left_above = C::numerator(l), left_below = C::denominator(l, penalty_);
       const Sums r = sums_of(right_.data());
-      const double right_above = C::numerator(r, penalty_);
+      const double right_above = C::numerator(r);
       const double right_below = C::denominator(r, penalty_);
       const double reached = left_above * right_below + right_above * left_below;
       const double wanted = (best.gain + parent_score_) * left_below * right_below;
@@ -133,9 +134,10 @@ class SplitJudge {
     return {true, children - parent_score_, children};
   }
 
-  void try_split(int column, int bin, bool missing_left, const std::int64_t* left, bool has_missing,
-                 Split& best) {
-    const Judged judged = judge(left, limits_.direction_of(column));
+  // Where values are parted from missing ones (`all_values`), no direction matters.
+  [[gnu::noinline]] void try_split(int column, int bin, bool missing_left, const std::int64_t* left,
+                                   bool has_missing, Split& best, bool all_values = false) {
+    const Judged judged = judge(left, all_values ? 0.0 : limits_.direction_of(column));
     if (!judged.is_admitted || !(judged.gain > best.gain)) return;
     if (!is_worth(judged.gain, judged.children)) return;
     // A value missing only when predicting goes with the heavier child.
@@ -206,7 +208,8 @@ class SplitSearch {
       if (!judge_.any_of(cell)) continue;  // the same two children as the cut before
       for (int c = 0; c < cell_size; ++c) left_[c] += cell[c];
       const bool all_values = has_missing && judge_.is_rest(left_.data(), missing);
-      judge_.try_split(column, all_values ? n_bins : bin, false, left_.data(), has_missing, best);
+      judge_.try_split(column, all_values ? n_bins : bin, false, left_.data(), has_missing, best,
+                       all_values);
       if (!has_missing || all_values) continue;
       for (int c = 0; c < cell_size; ++c) side_[c] = left_[c] + missing[c];
       judge_.try_split(column, bin, true, side_.data(), true, best);

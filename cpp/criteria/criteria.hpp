@@ -22,11 +22,11 @@ concept Criterion = requires(const Sums& node, const Penalty& penalty, double x)
   { C::leaf_value(x, x, penalty) } -> std::same_as<double>;
 };
 
-// A criterion whose score is a quotient of numbers that are not negative, or less where bounds
-// hold: two scores can be compared without division.
+// A criterion whose score is a quotient of numbers that are not negative, or less where a penalty
+// or bounds take from it: two scores can be compared without division.
 template <class C>
 concept Quotient = Criterion<C> && requires(const Sums& node, const Penalty& penalty) {
-  { C::numerator(node, penalty) } -> std::same_as<double>;
+  { C::numerator(node) } -> std::same_as<double>;
   { C::denominator(node, penalty) } -> std::same_as<double>;
 };
 

@@ -16,15 +16,17 @@ struct Newton {
     const double size = std::fabs(sum) - penalty.l1;
     return size > 0.0 ? std::copysign(size, sum) : 0.0;
   }
-  WEALD_HOST_DEVICE static double numerator(const Sums& node, const Penalty& penalty) {
-    const double sum = shrunk(node.sums[0], penalty);
-    return 0.5 * sum * sum;
+  WEALD_HOST_DEVICE static double numerator(const Sums& node) {
+    return 0.5 * node.sums[0] * node.sums[0];
   }
   WEALD_HOST_DEVICE static double denominator(const Sums& node, const Penalty& penalty) {
     return node.weight + penalty.l2;
   }
   WEALD_HOST_DEVICE static double score(const Sums& node, const Penalty& penalty) {
-    if (!penalty.bounds.any()) return numerator(node, penalty) / denominator(node, penalty);
+    if (!penalty.bounds.any()) {
+      const double sum = shrunk(node.sums[0], penalty);
+      return 0.5 * sum * sum / denominator(node, penalty);
+    }
     const double w = leaf_value(node.sums[0], node.weight, penalty);
     return -(node.sums[0] * w + 0.5 * denominator(node, penalty) * w * w +
              penalty.l1 * std::fabs(w));

@@ -7,7 +7,7 @@ struct Variance {
   static constexpr const char* name = "squared_error";
   static constexpr bool is_quadratic = true;
 
-  WEALD_HOST_DEVICE static double numerator(const Sums& node, const Penalty&) {
+  WEALD_HOST_DEVICE static double numerator(const Sums& node) {
     double total = 0.0;
     for (int k = 0; k < node.n_channels; ++k) total += node.sums[k] * node.sums[k];
     return total;
@@ -16,7 +16,7 @@ struct Variance {
     return node.weight;
   }
   WEALD_HOST_DEVICE static double score(const Sums& node, const Penalty& penalty) {
-    return numerator(node, penalty) / denominator(node, penalty);
+    return numerator(node) / denominator(node, penalty);
   }
   WEALD_HOST_DEVICE static double leaf_value(double sum, double weight, const Penalty&) {
     return sum / weight;

@@ -7,11 +7,13 @@ struct Cut {
 
 // What a node's cuts have in common, as doubles: differences of whole numbers below 2^53 are exact.
 struct Whole {
+  std::int64_t total;
   double g, h, l2, min_weight, sure_weight, min_count, count, l1;
   Bounds bounds;
 
   Whole(const PackedNode& node, double total_count)
-      : g(static_cast<double>(packed_g(node.total))),
+      : total(node.total),
+        g(static_cast<double>(packed_g(node.total))),
         h(static_cast<double>(packed_h(node.total))),
         l2(node.l2),
         min_weight(std::max(node.min_weight, 1.0)),  // a child without weight is no child
@@ -47,7 +49,7 @@ enum class Form { plain, shrunk, valued };
 // Both children of a cut, one column in every lane. One division serves both scores.
 template <bool counted, Form form>
 [[gnu::always_inline]] inline Cut judge(Integers left, Integers left_count, const Whole& node,
-                                        Doubles direction) {
+                                        Doubles direction, Integers free) {
   const Doubles gl = to_doubles(left >> 32), hl = to_doubles(left & 0xffffffff);
   const Doubles gr = node.g - gl, hr = node.h - hl;
   const Doubles dl = hl + node.l2, dr = hr + node.l2;
@@ -62,7 +64,7 @@ template <bool counted, Form form>
   } else {
     const Doubles wl = value_of(gl, dl, node), wr = value_of(gr, dr, node);
     cut.score = score_of(gl, dl, wl, node.l1) + score_of(gr, dr, wr, node.l1);
-    valid &= direction * (wr - wl) >= 0.0;
+    valid &= (direction * (wr - wl) >= 0.0) | free;
   }
   if constexpr (counted) {
     const Doubles count = to_doubles(left_count);
@@ -108,10 +110,12 @@ void search_lanes(const std::int64_t* cells, const std::int64_t* counts, const d
   for (int bin = 1; bin <= n_bins; ++bin) {
     left += load(cells + bin * lanes + first);
     if (counted) count += load(counts + bin * lanes + first);
-    note(judge<counted, form>(left, count, node, direction), 2 * bin);
+    // Values parted from missing ones have no direction.
+    const Integers free = form == Form::valued ? left + missing == node.total : zero;
+    note(judge<counted, form>(left, count, node, direction, free), 2 * bin);
     if (!has_missing) continue;
     // Missing values alone on the left are, turned round, missing values alone on the right.
-    Cut cut = judge<counted, form>(left + missing, count + missing_count, node, direction);
+    Cut cut = judge<counted, form>(left + missing, count + missing_count, node, direction, zero);
     const Integers some_values = (left & 0xffffffff) > 0;
     cut.allowed &= some_values;
     if (!counted) cut.undecided &= some_values;

@@ -265,6 +265,59 @@ class Columns:
         return "name" if isinstance(entry, str) else None
 
 
+@dataclass(frozen=True)
+class ColumnDirections:
+    """A direction for columns: 1 up, -1 down, 0 free; one for each, or by name."""
+
+    expected: str = "an array of -1, 0 and 1, one per column, or a dict of columns and these"
+
+    def admits(self, value: object) -> bool:
+        entries: object = value
+        if isinstance(value, Mapping):
+            if not all(isinstance(key, (str, numbers.Integral)) for key in value):
+                return False
+            entries = list(value.values())
+        if isinstance(entries, np.ndarray):
+            entries = entries.tolist()
+        if not isinstance(entries, (list, tuple)) or not entries:
+            return False
+        return all(isinstance(one, numbers.Real) and self._is_direction(one) for one in entries)
+
+    @staticmethod
+    def _is_direction(one: numbers.Real) -> bool:
+        return not isinstance(one, (bool, np.bool_)) and one in (-1, 0, 1)
+
+
+@dataclass(frozen=True)
+class ColumnGroups:
+    """Groups of columns, by name or position; or one of a few words."""
+
+    values: tuple[str, ...]
+
+    @property
+    def expected(self) -> str:
+        words = ", ".join(repr(value) for value in self.values)
+        return f"one of {words} or a list of non-empty groups of column names or positions"
+
+    def admits(self, value: object) -> bool:
+        if isinstance(value, str):
+            return value in self.values
+        if not isinstance(value, (list, tuple)) or not value:
+            return False
+        return all(self._is_group(group) for group in value)
+
+    @staticmethod
+    def _is_group(group: object) -> bool:
+        if not isinstance(group, (list, tuple, set, frozenset, range, np.ndarray)) or not len(
+            group
+        ):
+            return False
+        return all(
+            isinstance(entry, (str, numbers.Integral)) and not isinstance(entry, (bool, np.bool_))
+            for entry in group
+        )
+
+
 def check_parameters(owner: object, limits: Mapping[str, Limit]) -> None:
     """Raise ValueError for the first parameter of `owner` that its limit does not admit."""
     parameters: dict[str, Any] = owner.get_params(deep=False)  # type: ignore[attr-defined]

@@ -46,6 +46,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "not refitted": {"refit": False},
     "drawn columns of a tree": {"feature_sampling": "tree", "bootstrap": True, "max_samples": 0.7},
     "drawn columns of a level": {"feature_sampling": "level", "max_features": 0.5},
+    "pruned": {"min_gain": 0.5, "prune": "after", "l1_regularization": 0.1},
+    "no interactions": {"interaction_cst": "no_interactions"},
     "drawn rows, few subsets": {"bootstrap": True, "n_subsets": 2, "replace": False},
     "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
     "balanced classes": {"class_weight": "balanced"},

@@ -43,10 +43,11 @@ def rounds_in(file) -> int:
 
 def cut_short(model, rounds: int, *given, **more) -> None:
     """A fit that is interrupted in a round, as Ctrl-C does."""
-    real = type(model)._grower
+    real = type(model)._recipe
 
     def interrupted(self, *made_of):
-        grower = real(self, *made_of)
+        recipe = real(self, *made_of)
+        grower = recipe.grower
         on_each, left = grower.on_each, [rounds]
 
         def grow(*arguments, **named):
@@ -56,10 +57,10 @@ def cut_short(model, rounds: int, *given, **more) -> None:
             return on_each(*arguments, **named)
 
         grower.on_each = grow
-        return grower
+        return recipe
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(model), "_grower", interrupted)
+        patch.setattr(type(model), "_recipe", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.fit(*given, **more)
 

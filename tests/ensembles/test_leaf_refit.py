@@ -10,6 +10,7 @@ from weald import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.ensembles.booster import Recipe
 from weald.ensembles.leaf_refit import refit_leaves
 from weald.ensembles.staging import staged_scores
+from weald.trees import TreeLimits
 
 
 def data(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -140,7 +141,9 @@ def fitted(kind, y, **parameters):
     return caught
 
 
-SETTINGS = {"learning_rate": 0.1, "l2": 0.5, "fraction": 1.0, "n_threads": 1}
+def refitted(forest, training, loss, **limits):
+    more = {"learning_rate": 0.1, "fraction": 1.0, "n_threads": 1}
+    return refit_leaves(forest, training, loss, limits=TreeLimits(l2=0.5, **limits), **more)
 
 
 def test_one_tree_for_all_scores_by_hand() -> None:
@@ -150,7 +153,7 @@ def test_one_tree_for_all_scores_by_hand() -> None:
     one = grown.part(0, 1)
     n_leaves = len(one.value)
     one = replace(one, output=np.array([-1], dtype=np.int32), value=np.zeros((n_leaves, 3)))
-    again = refit_leaves(one, training, loss, **SETTINGS)
+    again = refitted(one, training, loss)
     leaf = again.apply(X, n_threads=1)[:, 0]
     shares = np.bincount(y) / len(y)
     for number in range(n_leaves):
@@ -165,20 +168,20 @@ def test_one_tree_for_all_scores_by_hand() -> None:
     assert np.array_equal(stages[0], again.predict(X, n_threads=1))
 
 
-def test_penalty_of_size_and_what_holds_values() -> None:
+def test_penalty_of_size() -> None:
     X, y = data()
     forest, training, loss = fitted(BoostedTreesRegressor, y)
-    plain = refit_leaves(forest, training, loss, l1=3.0, **SETTINGS)
+    plain = refitted(forest, training, loss, l1=3.0)
     leaf = forest.apply(X, n_threads=1)[:, 0]
     for number, value in enumerate(plain.value[:, 0]):
         total = (y[leaf == number] - y.mean()).sum()
         total = np.sign(total) * max(abs(total) - 3.0, 0.0)
         assert value == pytest.approx(0.1 * total / ((leaf == number).sum() + 0.5), abs=1e-14)
 
-    def hold(tree, values):
-        assert tree.n_trees == 1
-        assert tree.weight[0] == 400
-        return np.clip(values, -0.5, 0.5)
 
-    held = refit_leaves(forest, training, loss, hold=hold, **SETTINGS)
-    assert np.abs(held.value).max() == 0.05
+def test_new_leaves_keep_directions() -> None:
+    X, y = data()
+    model = stopped(BoostedTreesRegressor, monotonic_cst=[-1, 0, 0, 0, 0]).fit(X, y)
+    grid = np.repeat(X[:20], 50, axis=0)
+    grid[:, 0] = np.tile(np.linspace(-3, 3, 50), 20)
+    assert (np.diff(model.predict(grid).reshape(20, 50), axis=1) <= 0).all()

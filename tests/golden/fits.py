@@ -151,6 +151,20 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "exponential": lambda p: BoostedTreesClassifier(loss="exponential", n_estimators=8, **p).fit(
         *pima()
     ),
+    "penalties, pruned": boosted(
+        "squared_error", l1_regularization=300.0, l2_regularization=2.5, min_gain=5e5, prune="after"
+    ),
+    "monotone": boosted("absolute_error", monotonic_cst=[1, -1, 0, 0, 1, 0, 0, 0, 0, -1]),
+    "monotone, two classes": lambda p: BoostedTreesClassifier(
+        n_estimators=6, monotonic_cst=[1, 1, 0, -1, 0, 1, 0, 0], interaction_cst="pairwise", **p
+    ).fit(*pima()),
+    "drawn columns": boosted(
+        "squared_error", max_features="sqrt", interaction_cst=[[0, 1, 2], [2, 9]]
+    ),
+    "drawn columns of levels": boosted(
+        "poisson", max_features=0.4, feature_sampling="level", growth="symmetric", max_leaf_nodes=16
+    ),
+    "descent, drawn columns": descent("squared_error", max_features=3, random_state=1),
     "descent": descent("squared_error"),
     "descent, huber": descent("huber", subsample=0.5, random_state=4),
     "descent, line search": descent("absolute_error", step="line_search"),

@@ -3,79 +3,21 @@
 Sums are exact (whole numbers and fractions); nothing here is shared with the core.
 """
 
-import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
+from native.naive_bins import codes_of_column as codes_of_column
+from native.naive_bins import cut_between as cut_between
+from native.naive_bins import cuts_of_column as cuts_of_column
 from native.naive_columns import ColumnTwin
 
 # Two gains closer than this, in parts of the scores they are differences of, are equal to doubles.
 NEAR = 1e-12
 # The core adds integers: it may round what a row adds by this part of the largest addend.
 STEP = 2.0**-53
-
-
-# ---- binning ----
-
-
-def cut_between(a: float, b: float) -> float:
-    middle = a / 2 + b / 2
-    return middle if math.isfinite(middle) and a <= middle < b else a
-
-
-def cuts_of_column(values, mass, max_bins: int) -> list[float]:
-    """Where to cut a column: between all distinct values, or into bins of about equal mass."""
-    mass_of: dict[float, int] = {}
-    for value, count in zip(np.asarray(values, dtype=np.float64).tolist(), mass, strict=True):
-        if not math.isnan(value) and count > 0:
-            mass_of[value + 0.0] = mass_of.get(value, 0) + int(count)
-    distinct = sorted(mass_of)
-    if len(distinct) <= max_bins:
-        return [cut_between(a, b) for a, b in itertools.pairwise(distinct)]
-    return _cuts_by_mass(distinct, [mass_of[value] for value in distinct], max_bins)
-
-
-def _cuts_by_mass(values: list[float], mass: list[int], max_bins: int) -> list[float]:
-    """A heavy value holds the mass of an even bin and has a bin of its own; the light ones share
-    what is left of bins and mass, greedily from below."""
-    total = sum(mass)
-    heavy = [m * max_bins >= total for m in mass]
-    light_bins = max_bins - sum(heavy)
-    light_mass = sum(m for m, is_heavy in zip(mass, heavy, strict=True) if not is_heavy)
-
-    def fair_share() -> int:
-        return light_mass // light_bins if light_bins else total
-
-    cuts: list[float] = []
-    in_bin, enough = 0, fair_share()
-    for i in range(len(values) - 1):
-        if len(cuts) == max_bins - 1:
-            break
-        in_bin += mass[i]
-        if heavy[i]:
-            closes = True
-        else:
-            light_mass -= mass[i]
-            closes = light_bins > 0 and (in_bin >= enough or heavy[i + 1])
-        if closes:
-            cuts.append(cut_between(values[i], values[i + 1]))
-            in_bin = 0
-            if not heavy[i]:
-                light_bins -= 1
-                enough = fair_share()
-    return cuts
-
-
-def codes_of_column(values, cuts: Sequence[float]) -> list[int]:
-    """0 for missing values, else one more than the number of cuts below."""
-    return [
-        0 if math.isnan(value) else 1 + sum(cut < value for cut in cuts)
-        for value in np.asarray(values, dtype=np.float64).tolist()
-    ]
 
 
 # ---- what rows add up to ----
@@ -283,18 +225,21 @@ class SplitTwin:
             # Missing values go right, then left; without any there is only one way.
             for missing_left in (False, True) if missing.copies else (None,):
                 side = left + missing if missing_left else left
-                if self.admits(column, side, total - side):
+                # Values parted from missing ones have no direction.
+                parts_missing = missing.copies > 0 and (side + missing).copies == total.copies
+                if self.admits(column, side, total - side, is_free=parts_missing):
                     split = self.judged(column, code, missing_left, side, total - side)
                     if self.is_worth(split):
                         found.append(split)
         return found
 
-    def admits(self, column: int, left: Cell, right: Cell) -> bool:
+    def admits(self, column: int, left: Cell, right: Cell, is_free: bool = False) -> bool:
         if not (self.is_admitted(left) and self.is_admitted(right)):
             return False
-        if self.limits.directions is not None and self.limits.directions[column]:
+        directions = self.limits.directions
+        if directions is not None and directions[column] and not is_free:
             rise = newton_value(right, self.penalty) - newton_value(left, self.penalty)
-            if rise * self.limits.directions[column] < 0:
+            if rise * directions[column] < 0:
                 return False
         self.any_admitted = True
         return True
@@ -489,7 +434,8 @@ class TreeTwin:
             child.bounds, child.path = node.bounds, node.path + side
             child.used = node.used | {split.column}
         direction = 0 if self.limits.directions is None else self.limits.directions[split.column]
-        if direction:
+        parts_missing = split.code == self.n_bins[split.column] and split.missing_left is False
+        if direction and not parts_missing:
             low, high = (node.left, node.right) if direction > 0 else (node.right, node.left)
             penalty = self.limits.penalty(node.bounds)
             middle = (newton_value(low.cell, penalty) + newton_value(high.cell, penalty)) / 2

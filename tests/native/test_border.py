@@ -130,3 +130,41 @@ def test_copies_are_in_range(copies: list[int]) -> None:
 def test_rows_without_weight_still_count(cells: str, X, g, h) -> None:
     tree = grown(X, g, h, cells, min_samples_leaf=4)
     assert np.bincount(tree.leaf_of_row).tolist() == [5, 5]
+
+
+def grower_on(table: np.ndarray, limits: TreeLimits) -> TreeGrower:
+    binned = bin_rows(Rows(table, np.zeros(len(table))), max_bins=8, n_threads=1)
+    return TreeGrower(binned, "newton", limits, n_threads=1)
+
+
+BAD_LIMITS = {
+    "more columns than there are": (TreeLimits(max_features=4), "number of columns"),
+    "fewer columns than none": (TreeLimits(max_features=-1), "number of columns"),
+    "a group of a column that is not there": (TreeLimits(groups=((0, 3),)), "columns of the table"),
+    "a group of a column before the first": (TreeLimits(groups=((-1, 0),)), "columns of the table"),
+    "an empty group": (TreeLimits(groups=((0, 1, 2), ())), "columns of the table"),
+    "too few directions": (TreeLimits(directions=(1, 0)), "one for each column"),
+    "a direction that is none": (TreeLimits(directions=(1, 0, 2)), "-1, 0 or 1"),
+    "a sampling that is none": (TreeLimits(feature_sampling="row"), "unknown sampling"),
+    "draws of nodes in levels": (
+        TreeLimits(growth="symmetric", max_features=1),
+        "a symmetric level ask one column",
+    ),
+    "levels taken back": (TreeLimits(growth="symmetric", prune_gain=1.0), "not taken back"),
+    "a negative penalty": (TreeLimits(l1=-1.0), "must not be negative"),
+    "no number as penalty": (TreeLimits(l1=np.nan), "must not be negative"),
+}
+
+
+@pytest.mark.parametrize("what", BAD_LIMITS)
+def test_limits_that_make_no_sense_are_refused(what: str) -> None:
+    limits, message = BAD_LIMITS[what]
+    with pytest.raises(ValueError, match=message):
+        grower_on(np.arange(30.0).reshape(10, 3), limits)
+
+
+def test_directions_are_for_newton_s_trees_and_for_values() -> None:
+    rows = Rows(np.arange(30.0).reshape(10, 3), np.zeros(10))
+    binned = bin_rows(rows, max_bins=8, n_threads=1)
+    with pytest.raises(ValueError, match="newton criterion"):
+        TreeGrower(binned, "gini", TreeLimits(directions=(1, 0, 0)), n_threads=1)

@@ -145,7 +145,7 @@ class Subject {
       AllCriteria::for_each([&]<Criterion C>(C) {
         if (std::string_view(C::name) == Newton::name)
           for (const Cells cells : setting.cells) boost_all(setting, cells);
-        else
+        else if (setting.params.split.direction.empty())  // only newton's trees have directions
           average(setting, C::name);
       });
     }
@@ -411,7 +411,8 @@ int main(int argc, char** argv) {
   look_at<elementary::sigmoid>("sigmoid");
   // Enough rows for several threads in every loop; then more columns than a tile has.
   Subject<float>("long float", 34'000, 14).run({plain(), bounded(), large(), with_levels(plain())});
-  Subject<double>("long double", 34'000, 14).run({bounded(), symmetric(), with_levels(bounded())});
+  Subject<double>("long double", 34'000, 14)
+      .run({bounded(), symmetric(), constrained(), with_levels(bounded())});
   Subject<float>("wide float", 300, 75).run({plain(), symmetric()});
   Subject<double>("wide double", 300, 75).run({plain(), bounded(), large()});
   return 0;

@@ -74,6 +74,21 @@ inline Setting symmetric() {
   return {"symmetric", params, {Cells::wide}, true, false};
 }
 
+// Penalties, drawn columns, groups of them and directions; splits are taken back afterwards.
+inline Setting constrained() {
+  TreeParams params;
+  params.max_leaf_nodes = 40;
+  params.split.min_gain = 0.0;
+  params.split.penalty.l1 = 0.25;
+  params.split.penalty.l2 = 1.0;
+  params.prune_gain = 0x1p-6;
+  params.columns.max_features = 3;
+  params.columns.seed = 7;
+  params.columns.groups = {{0, 1, 2, 3, 4, 5}, {4, 5, 6, 7, 8, 9, 10}, {1, 11, 12, 13}};
+  params.split.direction = {1, -1, 0, 0, 1, 0, 0, -1, 0, 0, 1, 0, 0, 0};
+  return {"constrained", params, {Cells::packed, Cells::wide}, true, true};
+}
+
 inline std::string_view name_of(Cells cells) {
   return cells == Cells::automatic ? "automatic" : cells == Cells::packed ? "packed" : "wide";
 }

@@ -4,6 +4,7 @@ from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights, extreme_exponent, rows_of_weight
+from weald.data.selection import column_position
 from weald.data.sources import ColumnTable, as_one_array, numbers_only, refuse_levels
 from weald.data.tables import (
     dense_blocks,
@@ -36,6 +37,7 @@ __all__ = [
     "bin_rows",
     "checked_weights",
     "class_rows",
+    "column_position",
     "dense_blocks",
     "extreme_exponent",
     "finite_target",

@@ -28,26 +28,30 @@ def chosen_columns(choice: Any, names: list[Any] | None, n: int) -> NDArray[np.b
             )
         return np.array(entries, dtype=bool)
     for entry in entries:
-        marks[_position(entry, names, n)] = True
+        marks[column_position(entry, names, n, "categorical_features")] = True
     return marks
 
 
-def _position(entry: Any, names: list[Any] | None, n: int) -> int:
+def column_position(entry: Any, names: list[Any] | None, n: int, parameter: str) -> int:
+    """Find the column that a name or a position stands for; `parameter` is where it was given.
+
+    >>> column_position("b", ["a", "b"], 2, "p"), column_position(-1, None, 3, "p")
+    (1, 2)
+    """
     if isinstance(entry, str):
         if names is None:
             raise ValueError(
-                f"categorical_features names {entry!r}, but X has no column names. "
+                f"{parameter} names {entry!r}, but X has no column names. "
                 "Give positions, or pass a frame."
             )
         if entry not in names:
             raise ValueError(
-                f"categorical_features names {entry!r}, which is no column of X; "
-                f"there are {listing(names)}."
+                f"{parameter} names {entry!r}, which is no column of X; there are {listing(names)}."
             )
         return names.index(entry)
     if not -n <= entry < n:
         raise ValueError(
-            f"categorical_features has the position {entry}, but X has {n} columns, "
+            f"{parameter} has the position {entry}, but X has {n} columns, "
             f"numbered from 0 to {n - 1}."
         )
-    return int(entry)
+    return int(entry) % n

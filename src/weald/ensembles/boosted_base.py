@@ -1,6 +1,6 @@
-"""What both kinds of boosted trees share: their parameters and the fit of their scores."""
+"""What both kinds of boosted trees share: the fit of their scores, and what stays of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -21,24 +21,24 @@ from weald.data import (
 )
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_bags import BaggedBoosters, joined_boosters, side_by_side
+from weald.ensembles.boosted_parameters import BoostedParameters
 from weald.ensembles.booster import Booster, Recipe
 from weald.ensembles.booster_draws import BoosterBags
 from weald.ensembles.booster_predictor import bag_predictor_of
 from weald.ensembles.boosting import Training, prepare
 from weald.ensembles.callbacks import TakesCallbacks
-from weald.ensembles.checkpoint import Checkpoint, SnapshotPath
+from weald.ensembles.checkpoint import Checkpoint
 from weald.ensembles.class_weights import weighed_by_class
+from weald.ensembles.constraints import directions_of, groups_of
 from weald.ensembles.course import Company, Given
-from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
+from weald.ensembles.drawn_columns import n_drawn
 from weald.ensembles.grown import CURVES, Grown
 from weald.ensembles.predictor import Predictor
-from weald.ensembles.scored import ScoredModel
-from weald.ensembles.scoring import HeldOutScorer, Scoring
+from weald.ensembles.scoring import HeldOutScorer
 from weald.ensembles.staging import staged_scores
 from weald.ensembles.time_limit import TimeLimit
 from weald.ensembles.tree_learners import in_user_units
-from weald.losses import Loss
-from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Seed, Verbosity, Whole
+from weald.losses import Loss, scaled, units_of
 from weald.resampling import DistinctRows, distinct_rows
 from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
 
@@ -46,196 +46,8 @@ from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
 _MANY_ROWS = 10_000
 
 
-class BoostedTrees(TakesCallbacks, BaggedBoosters, ScoredModel):
-    """Trees added one after another, each to the gradient of the loss at the scores so far.
-
-    Parameters
-    ----------
-    loss : str or object
-        What is made small; or any object with a method ``gradient_hessian(y, score)``, as
-        `weald.losses.user` tells.
-    n_estimators : int, default=100
-        Most rounds; with many classes a round is one tree per class.
-    n_bags : int or None, default=None
-        Fit so many boosters, each on a bootstrap sample of its own, on shared bins; the mean of
-        their answers is the model's. It costs as many times as much, and gives an out-of-bag
-        ledger, the spread of the boosters, and intervals. Each of them stops early by itself. None:
-        one booster, on all rows.
-    learning_rate : float, default=0.1
-        What a tree's answers are multiplied by.
-    max_leaf_nodes : int or None, default=31
-        Most leaves of a tree.
-    max_depth : int or None, default=None
-        Most questions between the root and a leaf.
-    min_samples_leaf : int, default=20
-        Fewest rows of a leaf. Rows count by their weights if these are whole numbers.
-    min_child_weight : float, default=1e-3
-        Least sum of hessians of a leaf.
-    l2_regularization : float, default=0.0
-        Added to the sum of hessians of a leaf.
-    max_features : int, float, {"sqrt", "log2", "third"} or None, default=None
-        How many columns are looked at for a split: so many, a share of them, their square root,
-        logarithm or third, or all. Where none of those drawn can be cut at all, further ones are
-        drawn until one can (not for "tree").
-    feature_sampling : {"tree", "level", "node"}, default="node"
-        Whether `max_features` are drawn once for a tree, for all nodes of one depth, or for every
-        node (not with "symmetric" growth, whose levels ask one column).
-    subsample : float, default=1.0
-        Share of the rows each round sees, drawn without replacement.
-    growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
-        Which leaves are split first: those that gain most, or those nearest to the root. Symmetric:
-        all of a level by one test, where it leaves no child too small; a level that would exceed
-        `max_leaf_nodes` is not made, so powers of two fit it best.
-    max_bins : int or None, default=None
-        Most bins a column is cut into, up to 65535; None means 255. Up to so many distinct values
-        are all told apart. A column of more than 255 bins makes the fit slower, because rows are
-        then kept sorted instead of counted.
-    exact : bool, default=False
-        Look at every split between two values that are neighbours in a node, however many values
-        there are, instead of at bins; `max_bins` must then be None.
-    categorical_features : "from_dtype", list or None, default="from_dtype"
-        Which columns hold categories: those of text and of unordered categorical types, or those
-        listed by name, position or a mask, or none. Categories need bins: not `exact`, not
-        "symmetric" growth, and at most 255 `max_bins`.
-    early_stopping : bool or "auto", default=False
-        Stop when the rows that judge (`X_val` of `fit`, or else `validation_fraction` of the rows,
-        held out) are no longer predicted better; the model is cut back to the best round. "auto"
-        stops early if `X_val` is given or there are more than 10,000 rows. After a held-out
-        fraction the questions of the trees stay and their leaves are estimated anew on all rows;
-        stages, curves and `warm_start` are about the model before that.
-    validation_fraction : float, default=0.1
-        Share of rows held out for early stopping, if there is no `X_val`; of every class alike.
-    n_iter_no_change : int, default=10
-        Rounds without progress after which early stopping ends the fit.
-    tol : float, default=1e-7
-        How much better counts as better: of the loss, as a share of that before the first round;
-        of another `scoring`, in its own units.
-    scoring : str, callable or None, default="loss"
-        By what the rows that judge are judged: "loss", the name of one of scikit-learn's scorers,
-        a callable ``scorer(estimator, X, y)`` whose number is to rise, or None for the `score`
-        method.
-    warm_start : bool, default=False
-        Go on from the rounds of the last fit, up to `n_estimators` in all. On the same rows that
-        ends at the model of one fit. Not with `n_bags`.
-    verbose : int, default=0
-        0 prints nothing; 1 and more show a progress bar on stderr.
-    time_limit : float or None, default=None
-        Seconds after which no further round begins; what is there by then is the model. Such a
-        model depends on the machine's speed and is not reproducible. Not with `n_bags`.
-    checkpoint : path or None, default=None
-        A file, ending in ".npz", that the rounds are saved to every now and then. A fit on the same
-        data with the same parameters goes on from it, and ends at the model of a fit that was
-        never interrupted. Not with `n_bags`.
-    random_state : int, RandomState or None, default=None
-        Keys the draws of `n_bags`, `subsample`, `max_features` and `early_stopping`; a fit that
-        draws nothing ignores it.
-    n_jobs : int or None, default=None
-        Threads; None means all usable cores. The model is the same for any number.
-
-    Attributes
-    ----------
-    n_estimators_ : int
-        Rounds in the model; with `n_bags` the most of any booster.
-    stopped_by_ : str
-        What ended the fit: "n_estimators", "early_stopping", "time_limit" or "callback"; with
-        `n_bags` a list with what ended each booster.
-    train_loss_ : array, shape (rounds + 1,)
-        If there are rows to judge by: the mean loss of the rows learnt from (of about 10,000 of
-        them if there are more), before the first round and after each that was made; with `n_bags`
-        a row for each booster, NaN after its end.
-    validation_loss_ : array, shape (rounds + 1,)
-        Likewise of the rows to judge by.
-    validation_score_ : array, shape (rounds + 1,)
-        Likewise what `scoring` says of the rows to judge by; of "loss", the loss times -1.
-    """
-
-    _limits: ClassVar[Mapping[str, Limit]] = {
-        "n_estimators": Whole(1),
-        "n_bags": NoneOr(Whole(2, 10_000)),
-        "learning_rate": Real(0.0, open_below=True),
-        "max_leaf_nodes": NoneOr(Whole(2)),
-        "max_depth": NoneOr(Whole(1)),
-        "min_samples_leaf": Whole(1),
-        "min_child_weight": Real(0.0),
-        "l2_regularization": Real(0.0),
-        "max_features": MAX_FEATURES,
-        "feature_sampling": OneOf(("tree", "level", "node")),
-        "subsample": Real(0.0, 1.0, open_below=True),
-        "growth": OneOf(("best_first", "depth_wise", "symmetric")),
-        "max_bins": NoneOr(Whole(2, 65535)),
-        "exact": OneOf((True, False)),
-        "categorical_features": Columns(),
-        "early_stopping": OneOf((True, False, "auto")),
-        "validation_fraction": Real(0.0, 1.0, open_below=True, open_above=True),
-        "n_iter_no_change": Whole(1),
-        "tol": Real(0.0),
-        "scoring": NoneOr(Scoring()),
-        "warm_start": OneOf((True, False)),
-        "verbose": Verbosity(),
-        "time_limit": NoneOr(Real(0.0, open_below=True)),
-        "checkpoint": NoneOr(SnapshotPath()),
-        "random_state": Seed(),
-        "n_jobs": Jobs(),
-    }
-
-    def __init__(
-        self,
-        *,
-        loss: Any,
-        n_estimators: int,
-        n_bags: int | None,
-        learning_rate: float,
-        max_leaf_nodes: int | None,
-        max_depth: int | None,
-        min_samples_leaf: int,
-        min_child_weight: float,
-        l2_regularization: float,
-        max_features: float | str | None,
-        feature_sampling: str,
-        subsample: float,
-        growth: str,
-        max_bins: int | None,
-        exact: bool,
-        categorical_features: Any,
-        early_stopping: bool | str,
-        validation_fraction: float,
-        n_iter_no_change: int,
-        tol: float,
-        scoring: Any,
-        warm_start: bool,
-        verbose: int,
-        time_limit: float | None,
-        checkpoint: Any,
-        random_state: int | np.random.RandomState | None,
-        n_jobs: int | None,
-    ) -> None:
-        self.loss = loss
-        self.n_estimators = n_estimators
-        self.n_bags = n_bags
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_child_weight = min_child_weight
-        self.l2_regularization = l2_regularization
-        self.max_features = max_features
-        self.feature_sampling = feature_sampling
-        self.subsample = subsample
-        self.growth = growth
-        self.max_bins = max_bins
-        self.exact = exact
-        self.categorical_features = categorical_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.scoring = scoring
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
+    """Trees added one after another, each to the gradient of the loss at the scores so far."""
 
     def _boost(
         self,
@@ -271,11 +83,11 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, ScoredModel):
         company = Company(self, given, limits, checkpoint)
         binned = self._binned(training)
         if distinct is None or self.n_bags is None:
-            recipe = self._recipe(company, self._grower(binned, training), loss, stops)
+            recipe = self._recipe(company, binned, training, loss, stops)
             self._keep([recipe.booster(training, earlier=earlier)], loss)
             return
         bags = BoosterBags.of(training, distinct, kept, class_weight)
-        recipe = self._recipe(company, self._grower(binned, bags.training_of(0)), loss, stops)
+        recipe = self._recipe(company, binned, bags.training_of(0), loss, stops)
         numbers = range(self.n_bags)
         boosters = [recipe.booster(bags.training_of(k), number=k) for k in numbers]
         self._keep(boosters, loss, bags)
@@ -303,14 +115,22 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, ScoredModel):
             distinct=distinct,
         )
 
-    def _recipe(self, company: Company, grower: TreeGrower, loss: Loss, stops: bool) -> Recipe:
+    def _recipe(
+        self,
+        company: Company,
+        binned: BinnedTable | SortedTable,
+        training: Training,
+        loss: Loss,
+        stops: bool,
+    ) -> Recipe:
+        limits = self._tree_limits(training, loss)
         return Recipe(
             company,
             loss,
-            grower,
+            TreeGrower(binned, "newton", limits, n_threads=self._n_threads),
             self._plan,
             learning_rate=float(self.learning_rate),
-            l2=self.l2_regularization,
+            limits=limits,
             fraction=self.subsample,
             patience=self.n_iter_no_change if stops else None,
             tol=float(self.tol),
@@ -437,7 +257,6 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, ScoredModel):
 
     def _binned(self, training: Training) -> BinnedTable | SortedTable:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
-        self._refuse_draws_of_levels()
         if self.growth == "symmetric":
             refuse_levels(training.rows.table, "growth='symmetric'")
         return bin_rows(
@@ -448,28 +267,49 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, ScoredModel):
             learn_from=None if training.held_out is None else ~training.held_out,
         )
 
-    def _grower(self, binned: BinnedTable | SortedTable, training: Training) -> TreeGrower:
-        n_columns = self._plan.n_columns
+    def _tree_limits(self, training: Training, loss: Loss) -> TreeLimits:
+        self._refuse_limits_of_nodes()
+        n_columns, names = self._plan.n_columns, getattr(self, "feature_names_in_", None)
+        names = None if names is None else list(names)
         max_features = n_drawn(self.max_features, n_columns)
-        limits = TreeLimits(
+        directions = directions_of(self.monotonic_cst, self._plan, names)
+        if directions is not None and loss.n_scores > 1 and hasattr(self, "classes_"):
+            raise ValueError(
+                "monotonic_cst is for numbers and for two classes; got "
+                f"{loss.n_scores} classes, whose probabilities cannot all rise. "
+                "Leave it at None, or fit one class against the others."
+            )
+        sums, gains = units_of(loss, training.rows.target_exponent)
+        min_gain = training.in_weight_units(scaled(self.min_gain, -gains))
+        return TreeLimits(
             growth=self.growth,
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
             min_child_weight=training.in_weight_units(self.min_child_weight),
-            min_gain=0.0,
+            min_gain=min_gain if self.prune == "before" else 0.0,
+            prune_gain=min_gain if self.prune == "after" else 0.0,
             l2=training.in_weight_units(self.l2_regularization),
+            l1=training.in_weight_units(scaled(self.l1_regularization, -sums)),
             max_features=None if max_features == n_columns else max_features,
             feature_sampling=self.feature_sampling,
             seed=training.seed,
+            groups=groups_of(self.interaction_cst, self._plan, names),
+            directions=directions,
         )
-        return TreeGrower(binned, "newton", limits, n_threads=self._n_threads)
 
-    def _refuse_draws_of_levels(self) -> None:
-        drawn = self.max_features is not None and self.feature_sampling == "node"
-        if self.growth == "symmetric" and drawn:
+    def _refuse_limits_of_nodes(self) -> None:
+        """Symmetric trees have levels; what is asked of single nodes has no meaning there."""
+        if self.growth != "symmetric":
+            return
+        if self.max_features is not None and self.feature_sampling == "node":
             raise ValueError(
                 "growth='symmetric' asks one column of all nodes of a level, so that none can be "
                 f"drawn for each node; got max_features={self.max_features!r} with "
                 "feature_sampling='node'. Use feature_sampling='level' or 'tree'."
+            )
+        if self.prune == "after" and self.min_gain > 0:
+            raise ValueError(
+                "growth='symmetric' makes whole levels, so that no single split can be taken back; "
+                "got prune='after'. Use prune='before' or another growth."
             )

@@ -14,7 +14,7 @@ from weald.ensembles.judging import Judging
 from weald.ensembles.leaf_refit import refit_leaves
 from weald.ensembles.tree_learners import NewtonTrees, in_user_units
 from weald.losses import Loss
-from weald.trees import Forest, ForestBuilder, TreeGrower
+from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits
 
 # The draws of columns are named by booster and tree: no booster has so many trees.
 _MOST_TREES = 2**32
@@ -51,6 +51,8 @@ class Recipe:
 
     Attributes
     ----------
+    limits : TreeLimits
+        What the grower keeps to; leaves that are learnt anew keep its penalties and directions.
     fraction : float
         Share of the rows that a round sees.
     patience : int or None
@@ -65,7 +67,7 @@ class Recipe:
     grower: TreeGrower
     plan: ColumnPlan
     learning_rate: float
-    l2: float
+    limits: TreeLimits
     fraction: float
     patience: int | None
     tol: float
@@ -106,6 +108,7 @@ class Recipe:
             self.learning_rate,
             self.n_threads,
             first_member=number * _MOST_TREES,
+            directions=self.limits.directions,
         )
 
     def _finished(self, course: Course, training: Training, judging: Judging) -> Booster:
@@ -130,7 +133,7 @@ class Recipe:
             training,
             self.loss,
             learning_rate=self.learning_rate,
-            l2=training.in_weight_units(self.l2),
+            limits=self.limits,
             fraction=self.fraction,
             n_threads=self.n_threads,
         )

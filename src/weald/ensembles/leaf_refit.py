@@ -1,6 +1,6 @@
 """Known trees, new leaves: after early stopping the held-out rows are learnt from too."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting import Stage, Training, Watchers, boost, refuse_runaway
+from weald.ensembles.constraints import Directions, held_monotone
 from weald.ensembles.staging import KNOWN_LEAVES, dense_pieces
 from weald.ensembles.tree_learners import refined_values
 from weald.losses import Loss
-from weald.trees import Forest
+from weald.trees import Forest, TreeLimits
 
 
 def refit_leaves(
@@ -22,21 +23,18 @@ def refit_leaves(
     loss: Loss,
     *,
     learning_rate: float,
-    l2: float,
+    limits: TreeLimits,
     fraction: float,
     n_threads: int,
-    l1: float = 0.0,
-    hold: Callable[[Forest, Floats], Floats] | None = None,
 ) -> Forest:
     """The same questions with the answers that all rows of `training` give, round after round.
 
-    `hold` is shown each tree by itself, with what its nodes weigh now, and the values of its
-    leaves; it gives those that keep what the trees promise.
+    Of the limits those of a leaf's value count: penalties and directions.
     """
     training = training.with_all_rows()
     rows = training.rows
     base = loss.base_scores(training.y, rows.weight, training.seen_copies)
-    leaves = _KnownLeaves(forest, learning_rate, l1, l2, hold, n_threads)
+    leaves = _KnownLeaves(forest, learning_rate, limits, n_threads)
     boost(
         training,
         loss,
@@ -55,18 +53,11 @@ class _KnownLeaves:
     weighs_gradients = True
 
     def __init__(
-        self,
-        forest: Forest,
-        learning_rate: float,
-        l1: float,
-        l2: float,
-        hold: Callable[[Forest, Floats], Floats] | None,
-        n_threads: int,
+        self, forest: Forest, learning_rate: float, limits: TreeLimits, n_threads: int
     ) -> None:
         self._forest = forest
         self._learning_rate = learning_rate
-        self._l1, self._l2 = l1, l2
-        self._hold = hold
+        self._limits = limits
         self._n_threads = n_threads
         self._first, self._leaves = 0, np.zeros((0, 0), dtype=np.int32)
         self.value = forest.value.copy()
@@ -86,7 +77,11 @@ class _KnownLeaves:
         learnt = [self._learnt(stage, k, leaf_of_row, n_leaves) for k in scores]
         self._weigh_nodes(t, sum((one.hessians for one in learnt), np.zeros(n_leaves)))
         for column, (k, one) in enumerate(zip(scores, learnt, strict=True)):
-            values = one.values if self._hold is None else self._hold(self._tree(t), one.values)
+            values = one.values
+            if self._limits.directions is not None:
+                values = self._held(t, values, self._limits.directions)
+            if not stage.loss.refines_leaves:
+                values = stage.loss.capped(values, self._learning_rate)
             values = values * self._learning_rate
             refuse_runaway(values, stage.number, self._learning_rate)
             _native.add_leaf_values(stage.scores[k], leaf_of_row, values, self._n_threads)
@@ -101,15 +96,22 @@ class _KnownLeaves:
         )
         if stage.loss.refines_leaves:
             return _Learnt(refined_values(stage, leaf_of_row, n_leaves, k), hessians)
-        sums = np.copysign(np.maximum(np.abs(sums) - self._l1, 0.0), sums)
-        curvature = hessians + self._l2
+        sums = np.copysign(np.maximum(np.abs(sums) - self._limits.l1, 0.0), sums)
+        curvature = hessians + self._limits.l2
         steps = np.zeros(n_leaves)
         np.divide(-sums, curvature, out=steps, where=curvature > 0.0)
-        return _Learnt(stage.loss.capped(steps, self._learning_rate), hessians)
+        return _Learnt(steps, hessians)
 
-    def _tree(self, t: int) -> Forest:
+    def _held(self, t: int, values: Floats, directions: Directions) -> Floats:
         nodes = slice(self._forest.first_node[t], self._forest.first_node[t + 1])
-        return replace(self._forest.part(t, t + 1), weight=self.weight[nodes].copy())
+        return held_monotone(
+            self._forest.feature[nodes],
+            self._forest.threshold[nodes],
+            self._forest.right[nodes],
+            self.weight[nodes],
+            values,
+            directions,
+        )
 
     def _weigh_nodes(self, t: int, hessians: Floats) -> None:
         begin, end = self._forest.first_node[t], self._forest.first_node[t + 1]
@@ -134,7 +136,7 @@ class _KnownLeaves:
 
 
 class _Learnt(NamedTuple):
-    """What each leaf answers, before the learning rate, and the sum of its hessians."""
+    """What each leaf would answer by itself, and the sum of its hessians."""
 
     values: Floats
     hessians: Floats

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from weald.data import Rows
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting import Stage, refuse_runaway
+from weald.ensembles.constraints import Directions, held_monotone
 from weald.losses import BuiltinLoss, Loss, best_step
 from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, picked_sets
 
@@ -63,12 +64,14 @@ class NewtonTrees:
         n_threads: int,
         *,
         first_member: int = 0,
+        directions: Directions | None = None,
     ) -> None:
         self._grower = grower
         self._forest = forest
         self._learning_rate = learning_rate
         self._n_threads = n_threads
         self._first_member = first_member  # names the draws of the first tree
+        self._directions = directions
 
     def learn(self, stage: Stage) -> None:
         trees = self._grower.on_each(
@@ -80,6 +83,15 @@ class NewtonTrees:
         for k, tree in enumerate(trees):
             if stage.loss.refines_leaves:
                 values = refined_values(stage, tree.leaf_of_row, len(tree.value), k)
+                if self._directions is not None:
+                    values = held_monotone(
+                        tree.feature,
+                        tree.threshold,
+                        tree.right,
+                        tree.weight,
+                        values,
+                        self._directions,
+                    )
             else:
                 values = stage.loss.capped(tree.value[:, 0], self._learning_rate)
             tree = replace(tree, value=values[:, np.newaxis] * self._learning_rate)

@@ -10,6 +10,7 @@ from weald.losses.choosing import (
 )
 from weald.losses.quantiles import QuantileLosses, pinball_saved, quantile_losses
 from weald.losses.roots import best_step
+from weald.losses.units import scaled, units_of
 from weald.losses.user import UserLoss
 
 __all__ = [
@@ -23,5 +24,7 @@ __all__ = [
     "pinball_saved",
     "quantile_losses",
     "refuse_targets",
+    "scaled",
     "takes_positive_only",
+    "units_of",
 ]
