@@ -193,9 +193,9 @@ void leaf_constants(std::string_view loss, const Scored& rows, const Leaves& lea
   });
 }
 
-void leaf_steps(std::string_view loss, double parameter, double rate, const double* gradient,
-                const double* hessian, const std::int64_t* copies, const Leaves& leaves,
-                double* values, int n_threads) {
+void leaf_steps(std::string_view loss, double parameter, double rate, double l2,
+                const double* gradient, const double* hessian, const std::int64_t* copies,
+                const Leaves& leaves, double* values, int n_threads) {
   double top_gradient = 0.0, top_hessian = 0.0;
   for (std::int64_t row = 0; row < leaves.n_rows; ++row) {
     if (copies && copies[row] <= 0) continue;
@@ -229,7 +229,7 @@ void leaf_steps(std::string_view loss, double parameter, double rate, const doub
   });
   for (std::size_t i = 0; i < n_leaves; ++i) {
     const double g = to_double(all[i].gradient, fixed_g.shift);
-    const double h = to_double(all[i].hessian, fixed_h.shift);
+    const double h = to_double(all[i].hessian, fixed_h.shift) + l2;
     values[i] = h > 0.0 ? -g / h : 0.0;
   }
   cap_steps(loss, parameter, rate, values, leaves.n_leaves);

@@ -1,5 +1,5 @@
-// Second-order boosting: the channel is the gradient, the weight the hessian; score = S^2 / 2(W +
-// l2).
+// Second-order boosting: a channel is the gradient of a score, the weight the hessian, which
+// several scores share; score = sum of S^2 / 2(W + l2).
 #pragma once
 #include "shared.hpp"
 
@@ -9,7 +9,9 @@ struct Newton {
   static constexpr bool is_quadratic = true;
 
   WEALD_HOST_DEVICE static double numerator(const Sums& node) {
-    return 0.5 * node.sums[0] * node.sums[0];
+    double total = 0.0;
+    for (int k = 0; k < node.n_channels; ++k) total += 0.5 * node.sums[k] * node.sums[k];
+    return total;
   }
   WEALD_HOST_DEVICE static double denominator(const Sums& node, const Penalty& penalty) {
     return node.weight + penalty.l2;

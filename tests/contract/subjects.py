@@ -40,6 +40,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "not refitted": {"refit": False},
     "drawn columns of a tree": {"feature_sampling": "tree", "bootstrap": True, "max_samples": 0.7},
     "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
+    "vector leaves": {"multi_class": "vector_leaves"},
     "balanced classes": {"class_weight": "balanced"},
     "all together": {
         "min_samples_leaf": 1,

@@ -37,8 +37,11 @@ def learn(
     if cells == "automatic" and rng.random() < 0.3:
         weight, copies = None, rng.integers(1, 10 ** rng.integers(1, 9), n)
     if criterion == "newton":
-        gradient = rng.integers(-9, 10, n) * 1.0 if is_whole else random_target(rng, n)
-        tree = grower.on_sums(gradient[np.newaxis], weight, copies)
+        if is_whole:
+            gradient = rng.integers(-9, 10, (1, n)) * 1.0
+        else:
+            gradient = np.stack([random_target(rng, n) for _ in range(rng.integers(1, 4))])
+        tree = grower.on_sums(gradient, weight, copies)
         return tree, naive.lesson_from_sums(gradient, weight, copies)
     if criterion == "squared_error":
         values = np.stack([random_target(rng, n) for _ in range(rng.integers(1, 4))])

@@ -123,14 +123,16 @@ class Lesson:
 
 
 def lesson_from_sums(gradient, hessian, copies) -> Lesson:
-    n = len(gradient)
+    """`gradient` has the shape (rows,) or (scores, rows)."""
+    rows = np.atleast_2d(gradient).T.tolist()
+    n = len(rows)
     hessian = [1.0] * n if hessian is None else hessian
     copies = [1] * n if copies is None else [int(c) for c in copies]
     cells = [
-        Cell(exactly(h) * c, (exactly(g) * c,), c)
-        for g, h, c in zip(gradient, hessian, copies, strict=True)
+        Cell(exactly(h) * c, tuple(exactly(g) * c for g in row), c)
+        for row, h, c in zip(rows, hessian, copies, strict=True)
     ]
-    return Lesson(cells, [float(g) for g in gradient])
+    return Lesson(cells, [tuple(row) for row in rows])
 
 
 def lesson_from_values(values, weight, copies) -> Lesson:
@@ -155,7 +157,7 @@ def lesson_from_classes(classes, n_classes: int, weight, copies) -> Lesson:
 
 def score(criterion: str, cell: Cell, l2) -> Fraction | float:
     if criterion == "newton":
-        return Fraction(cell.sums[0] ** 2) / (2 * (cell.weight + l2))
+        return Fraction(sum(s**2 for s in cell.sums)) / (2 * (cell.weight + l2))
     if criterion in ("squared_error", "gini"):
         return Fraction(sum(s**2 for s in cell.sums)) / cell.weight
     if criterion == "entropy":
@@ -177,7 +179,7 @@ def unsure_of_score(criterion: str, cell: Cell, l2, rounding: tuple[float, float
 def leaf_values(criterion: str, cell: Cell, l2) -> list[float]:
     if criterion == "newton":
         curvature = cell.weight + l2
-        return [float(-cell.sums[0] / curvature) if curvature > 0 else 0.0]
+        return [float(-s / curvature) if curvature > 0 else 0.0 for s in cell.sums]
     return [float(Fraction(s) / cell.weight) for s in cell.sums]
 
 

@@ -190,7 +190,7 @@ class TreeModel(CheckedEstimator):
         return [str(name) for name in names]
 
     def _leaf_text(self, value: Floats) -> str:
-        return f"{float(value[0]):+.6g}"
+        return ", ".join(f"{one:+.6g}" for one in value.tolist())
 
     def fingerprint(self) -> str:
         """SHA-256 of what was learnt: equal for any `n_jobs`, row order and machine."""

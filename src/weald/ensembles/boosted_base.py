@@ -8,10 +8,11 @@ import numpy as np
 
 from weald.data import Rows, bin_rows, refuse_levels
 from weald.ensembles.base import Floats
-from weald.ensembles.boosting import HeldOut, Training, boost, prepare
+from weald.ensembles.boosting import HeldOut, Learner, Training, boost, prepare
 from weald.ensembles.class_weights import weighed_by_class
 from weald.ensembles.scored import ScoredModel
 from weald.ensembles.tree_learners import NewtonTrees, in_user_units
+from weald.ensembles.vector_trees import VectorTrees
 from weald.losses import Loss
 from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Seed, Whole
 from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
@@ -167,9 +168,7 @@ class BoostedTrees(ScoredModel):
         scores = np.repeat(base[:, np.newaxis], rows.n, axis=1)
         held_out = HeldOut(training, loss, scores, self.n_iter_no_change, self.tol)
         forest = ForestBuilder(base, self._plan.n_columns)
-        trees = NewtonTrees(
-            self._grower(training), forest, float(self.learning_rate), self._n_threads
-        )
+        trees = self._learner(training, loss, forest)
         boost(
             training,
             loss,
@@ -180,14 +179,25 @@ class BoostedTrees(ScoredModel):
             watcher=held_out,
         )
         if self.early_stopping:
-            forest.cut_back(held_out.best_round * loss.n_scores)
+            forest.cut_back(held_out.best_round * self._trees_a_round(loss))
         self._keep(forest, rows, loss)
         if self.early_stopping:
             self.validation_loss_ = np.array(held_out.losses)
 
+    def _trees_a_round(self, loss: Loss) -> int:
+        return loss.n_scores
+
+    def _learner(self, training: Training, loss: Loss, forest: ForestBuilder) -> Learner:
+        """What grows the trees of a round."""
+        rate, grower = float(self.learning_rate), self._grower(training)
+        if self._trees_a_round(loss) == loss.n_scores:
+            return NewtonTrees(grower, forest, rate, self._n_threads)
+        l2 = training.in_weight_units(self.l2_regularization)
+        return VectorTrees(grower, forest, rate, l2, self._n_threads)
+
     def _keep(self, forest: ForestBuilder, rows: Rows, loss: Loss) -> None:
         self.__dict__.pop("validation_loss_", None)
-        self.n_estimators_ = len(forest) // loss.n_scores
+        self.n_estimators_ = len(forest) // self._trees_a_round(loss)
         self._fitted_loss = loss
         self.forest_ = in_user_units(forest, rows, loss)
 

@@ -213,6 +213,11 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
     loss : {"log_loss", "exponential"} or object, default="log_loss"
         What is made small; "exponential" is AdaBoost's, for two classes. An object needs a method
         ``gradient_hessian(y, score)`` (see `weald.losses.user`).
+    multi_class : {"tree_per_class", "vector_leaves"}, default="tree_per_class"
+        How three classes and more are learnt in a round: a tree for each, or one tree whose leaves
+        hold a step for each. The latter is a smaller model; small tables of many classes are learnt
+        better by it, large ones need more rounds. Two classes have one score, for which both are
+        the same.
     class_weight : dict, "balanced" or None, default=None
         What the rows of each class weigh beside their own weights; labels that a dict does not name
         weigh 1. Balanced: all classes weigh the same together. It changes no count of rows, as of
@@ -231,6 +236,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
     _limits: ClassVar[Mapping[str, Limit]] = {
         **BoostedTrees._limits,
         "loss": LossChoice(OneOf(("log_loss", "exponential")), ("gradient_hessian",)),
+        "multi_class": OneOf(("tree_per_class", "vector_leaves")),
         "class_weight": ClassWeight(("balanced",)),
     }
 
@@ -240,6 +246,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
         loss: Any = "log_loss",
         n_estimators: int = 100,
         learning_rate: float = 0.1,
+        multi_class: str = "tree_per_class",
         class_weight: Any = None,
         max_leaf_nodes: int | None = 31,
         max_depth: int | None = None,
@@ -279,6 +286,7 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.multi_class = multi_class
         self.class_weight = class_weight
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
@@ -305,3 +313,6 @@ class BoostedTreesClassifier(ScoredClassifier, BoostedTrees):
             else:
                 self._boost(rows, loss, strata=True, class_weight=weight)
         return self
+
+    def _trees_a_round(self, loss: Loss) -> int:
+        return 1 if self.multi_class == "vector_leaves" else loss.n_scores

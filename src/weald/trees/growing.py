@@ -130,7 +130,7 @@ class TreeGrower:
     def on_sums(
         self, gradient: Floats, hessian: Floats | None, copies: NDArray[np.int64] | None
     ) -> GrownTree:
-        """Grow on gradients of the shape (1, rows) and hessians (None: 1 each)."""
+        """Grow on gradients of the shape (scores, rows) and hessians of rows (None: 1 each)."""
         return self._grown(
             weight=hessian,
             sums=gradient,
