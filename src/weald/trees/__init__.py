@@ -1,11 +1,13 @@
 """Trees: how they are grown, and the one model they become."""
 
 from weald.trees.forest import Forest, ForestBuilder, picked_sets
+from weald.trees.frame import LIBRARIES, made_frame, node_columns
 from weald.trees.growing import GrownTree, TreeGrower, TreeLimits, check_search
 from weald.trees.text import tree_text
 from weald.trees.woodland import ForestLimits, ForestRows, OutOfBag, grow_members
 
 __all__ = [
+    "LIBRARIES",
     "Forest",
     "ForestBuilder",
     "ForestLimits",
@@ -16,6 +18,8 @@ __all__ = [
     "TreeLimits",
     "check_search",
     "grow_members",
+    "made_frame",
+    "node_columns",
     "picked_sets",
     "tree_text",
 ]
