@@ -149,6 +149,9 @@ class TreeModel(CheckedEstimator):
         """
         check_is_fitted(self)
         gains = self._plan.sums_by_input(self.forest_.gain_of_columns())
+        if not np.isfinite(gains).all():
+            # A user's loss may have gradients whose squares leave the range of floats.
+            gains = np.isinf(gains).astype(np.float64)
         total = gains.sum()
         return gains / total if total > 0 else gains
 
