@@ -2,14 +2,15 @@
 
     python benchmarks/deviance.py [table ...] [--rows 200000] [--splits 3] [--threads 2]
 
-Claims of motor insurance, from the folder that WEALD_DATA names. The target is the frequency, claims
-over exposure, and the exposure is the weight of a row; that of the pinball loss is the count, without
-weights. Categories are their codes for all, since HGB takes at most 255 levels. All systems: 100
-rounds, 31 leaves, learning rate 0.1, 255 bins, 20 rows a leaf, no penalty. Two things are not alike
-by themselves: lightgbm makes its Poisson hessian e^0.7 times larger, which is a smaller learning rate
-(set to nothing here), and it counts the rows of a leaf by their hessians, so that leaves of light
-rows are refused. `--leaf-hessian` asks for that much hessian of every leaf in weald and lightgbm. HGB
-knows no Tweedie loss. A deviance is the mean over held-out rows, three tenths, of several splits.
+Claims of motor insurance, from the folder that WEALD_DATA names. The target is the frequency,
+claims over exposure, and the exposure is the weight of a row; that of the pinball loss is the
+count, without weights. Categories are their codes for all, since HGB takes at most 255 levels. All
+systems: 100 rounds, 31 leaves, learning rate 0.1, 255 bins, 20 rows a leaf, no penalty. Two things
+are not alike by themselves: lightgbm makes its Poisson hessian e^0.7 times larger, which is a
+smaller learning rate (set to nothing here), and it counts the rows of a leaf by their hessians, so
+that leaves of light rows are refused. `--leaf-hessian` asks for that much hessian of every leaf in
+weald and lightgbm. HGB knows no Tweedie loss. A deviance is the mean over held-out rows, three
+tenths, of several splits.
 """
 
 from __future__ import annotations
