@@ -18,7 +18,8 @@ from weald.errors import wrong_parameter
 from weald.parameters import Limit, NoneOr, OneOf, check_parameters
 from weald.persist import fingerprint
 from weald.threads import thread_count
-from weald.trees import LIBRARIES, Forest, made_frame, node_columns, tree_text
+from weald.trees import Forest, made_frame, node_columns, tree_text
+from weald.trees.frame import LIBRARIES
 
 Floats = NDArray[np.float64]
 

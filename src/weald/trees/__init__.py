@@ -1,13 +1,12 @@
 """Trees: how they are grown, and the one model they become."""
 
 from weald.trees.forest import Forest, ForestBuilder, picked_sets
-from weald.trees.frame import LIBRARIES, made_frame, node_columns
+from weald.trees.frame import made_frame, node_columns
 from weald.trees.growing import GrownTree, TreeGrower, TreeLimits, check_search
 from weald.trees.text import tree_text
 from weald.trees.woodland import ForestLimits, ForestRows, OutOfBag, grow_members
 
 __all__ = [
-    "LIBRARIES",
     "Forest",
     "ForestBuilder",
     "ForestLimits",
