@@ -232,13 +232,15 @@ void leaf_sums(const double* gradient, const double* hessian, const std::int64_t
   }
 }
 
-void leaf_steps(std::string_view loss, double parameter, double rate, const double* gradient,
-                const double* hessian, const std::int64_t* copies, const Leaves& leaves,
-                double* values, int n_threads) {
+void leaf_steps(std::string_view loss, double parameter, double rate, double l2,
+                const double* gradient, const double* hessian, const std::int64_t* copies,
+                const Leaves& leaves, double* values, int n_threads) {
   std::vector<double> sums(static_cast<std::size_t>(leaves.n_leaves));
   leaf_sums(gradient, hessian, copies, leaves, values, sums.data(), n_threads);
-  for (std::int64_t i = 0; i < leaves.n_leaves; ++i)
-    values[i] = sums[i] > 0.0 ? -values[i] / sums[i] : 0.0;
+  for (std::int64_t i = 0; i < leaves.n_leaves; ++i) {
+    const double curvature = sums[i] + l2;
+    values[i] = curvature > 0.0 ? -values[i] / curvature : 0.0;
+  }
   cap_steps(loss, parameter, rate, values, leaves.n_leaves);
 }
 

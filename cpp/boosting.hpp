@@ -42,10 +42,10 @@ void leaf_sums(const double* gradient, const double* hessian, const std::int64_t
                const Leaves& leaves, double* gradients, double* hessians, int n_threads);
 
 // Newton's step of each leaf, from exact sums, capped where the loss asks for it: -sum of gradients
-// over sum of hessians; 0 where the latter is. `rate` is what steps will be multiplied by.
-void leaf_steps(std::string_view loss, double parameter, double rate, const double* gradient,
-                const double* hessian, const std::int64_t* copies, const Leaves& leaves,
-                double* values, int n_threads);
+// over sum of hessians and `l2`; 0 where the latter is. `rate` is what steps will be multiplied by.
+void leaf_steps(std::string_view loss, double parameter, double rate, double l2,
+                const double* gradient, const double* hessian, const std::int64_t* copies,
+                const Leaves& leaves, double* values, int n_threads);
 
 // Steps that are too long for the loss, shortened.
 void cap_steps(std::string_view loss, double parameter, double rate, double* steps, std::int64_t n);

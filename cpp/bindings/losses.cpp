@@ -168,16 +168,17 @@ auto leaf_constants(const std::string& loss, double parameter, Vector<double> y,
 
 auto leaf_steps(const std::string& loss, double parameter, double rate, Vector<double> gradient,
                 Vector<double> hessian, std::optional<Vector<std::int64_t>> copies,
-                Vector<std::int32_t> leaf_of_row, std::int64_t n_leaves, int n_threads) {
+                Vector<std::int32_t> leaf_of_row, std::int64_t n_leaves, int n_threads, double l2) {
   check_parameter(loss, parameter);
   const auto n_rows = static_cast<std::int64_t>(gradient.shape(0));
   require(rate > 0.0, "rate must be positive");
+  require(l2 >= 0.0, "l2 must not be negative");
   require(hessian.shape(0) == gradient.shape(0), "hessian must have the shape of gradient");
   const auto leaves = checked_leaves(leaf_of_row, n_rows, n_leaves);
   const std::int64_t* const times = checked_copies(copies, n_rows);
   std::vector<double> values(static_cast<std::size_t>(n_leaves));
   run([&] {
-    weald::leaf_steps(loss, parameter, rate, gradient.data(), hessian.data(), times, leaves,
+    weald::leaf_steps(loss, parameter, rate, l2, gradient.data(), hessian.data(), times, leaves,
                       values.data(), checked_threads(n_threads));
   });
   return give(std::move(values));
@@ -286,7 +287,7 @@ void bind_losses(nb::module_& m) {
   m.def("leaf_constants", &leaf_constants, "loss"_a, "parameter"_a, "y"_a, "scores"_a,
         "weight"_a.none(), "copies"_a.none(), "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a);
   m.def("leaf_steps", &leaf_steps, "loss"_a, "parameter"_a, "rate"_a, "gradient"_a, "hessian"_a,
-        "copies"_a.none(), "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a);
+        "copies"_a.none(), "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a, "l2"_a = 0.0);
   m.def("leaf_sums", &leaf_sums, "gradient"_a, "hessian"_a.none(), "copies"_a.none(),
         "leaf_of_row"_a, "n_leaves"_a, "n_threads"_a);
   m.def("cap_steps", &cap_steps, "loss"_a, "parameter"_a, "rate"_a, "steps"_a.noconvert());

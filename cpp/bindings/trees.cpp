@@ -166,9 +166,11 @@ class Grower {
         require(target.classes[row] >= 0 && target.classes[row] < n_classes,
                 "classes must be in [0, n_classes)");
     }
-    require(params_.criterion != weald::Newton::name || (target.sums && target.n_channels == 1),
-            "the newton criterion has one channel of sums");
+    require(params_.criterion != weald::Newton::name || target.sums,
+            "the newton criterion is of sums");
     require(params_.criterion != weald::Entropy::name || target.classes, "entropy is of classes");
+    require(target.n_channels == 1 || params_.params.split.direction.empty(),
+            "only one score can have directions");
     check_copies(target.copies);
     require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
             "leaf_of_row must have one entry per row");

@@ -1,6 +1,8 @@
-// Second-order boosting: the channel is the gradient, the weight the hessian; score = S^2 / 2(W +
-// l2), with l1 taken off the size of S first. Within bounds the score is what the best admitted
-// value w lowers the loss by: -(S w + (W + l2) w^2 / 2 + l1 |w|).
+// Second-order boosting: a channel is the gradient of a score, the weight the hessian, which
+// several scores share; score = sum of S^2 / 2(W + l2), with l1 taken off the size of S first.
+// Within bounds, which only one score can have, it is what the best admitted value w lowers the
+// loss by:
+// -(S w + (W + l2) w^2 / 2 + l1 |w|).
 #pragma once
 #include <cmath>
 
@@ -17,15 +19,21 @@ struct Newton {
     return size > 0.0 ? std::copysign(size, sum) : 0.0;
   }
   WEALD_HOST_DEVICE static double numerator(const Sums& node) {
-    return 0.5 * node.sums[0] * node.sums[0];
+    double total = 0.0;
+    for (int k = 0; k < node.n_channels; ++k) total += 0.5 * node.sums[k] * node.sums[k];
+    return total;
   }
   WEALD_HOST_DEVICE static double denominator(const Sums& node, const Penalty& penalty) {
     return node.weight + penalty.l2;
   }
   WEALD_HOST_DEVICE static double score(const Sums& node, const Penalty& penalty) {
     if (!penalty.bounds.any()) {
-      const double sum = shrunk(node.sums[0], penalty);
-      return 0.5 * sum * sum / denominator(node, penalty);
+      double total = 0.0;
+      for (int k = 0; k < node.n_channels; ++k) {
+        const double sum = shrunk(node.sums[k], penalty);
+        total += 0.5 * sum * sum;
+      }
+      return total / denominator(node, penalty);
     }
     const double w = leaf_value(node.sums[0], node.weight, penalty);
     return -(node.sums[0] * w + 0.5 * denominator(node, penalty) * w * w +

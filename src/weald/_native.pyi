@@ -242,6 +242,7 @@ def leaf_steps(
     leaf_of_row: NDArray[numpy.int32],
     n_leaves: int,
     n_threads: int,
+    l2: float = 0.0,
 ) -> NDArray[numpy.float64]: ...
 def leaf_sums(
     gradient: NDArray[numpy.float64],

@@ -50,6 +50,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no interactions": {"interaction_cst": "no_interactions"},
     "drawn rows, few subsets": {"bootstrap": True, "n_subsets": 2, "replace": False},
     "balanced": {"class_weight": "balanced_subsample", "bootstrap": True},
+    "vector leaves": {"multi_class": "vector_leaves"},
     "balanced classes": {"class_weight": "balanced"},
     "drawn columns of a member": {"bootstrap_features": True, "weights": "oob"},
     "without replacement": {"bootstrap_features": False, "bootstrap": False, "max_samples": 0.7},

@@ -138,6 +138,9 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
         n_estimators=20, random_state=0, min_samples_leaf=1, **DRAWS, **p
     ).fit(*pima()),
     "many classes": lambda p: BoostedTreesClassifier(n_estimators=3, **p).fit(*digits()),
+    "many classes, vector leaves": lambda p: BoostedTreesClassifier(
+        n_estimators=3, multi_class="vector_leaves", **p
+    ).fit(*digits()),
     "many classes, drawn": lambda p: BoostedTreesClassifier(
         n_estimators=3, random_state=7, **DRAWS, **p
     ).fit(table(), np.array(["a", "b", "c"])[labels(3)]),

@@ -23,6 +23,14 @@ class SquaredError:
         return (score - y) ** 2 / 2
 
 
+class Clipped:
+    def gradient_hessian(self, y, score):
+        return np.clip(score - y, -1.0, 1.0), np.ones_like(y)
+
+    def loss(self, y, score):
+        return np.minimum(np.abs(score - y), 1.0)
+
+
 class Logistic:
     def gradient_hessian(self, y, score):
         p = 1 / (1 + np.exp(-score))
@@ -151,6 +159,35 @@ def test_hessians_of_zero_teach_nothing() -> None:
     flat = Answers(hessian=np.zeros_like)
     model = BoostedTreesRegressor(loss=flat, n_estimators=3).fit(X, y)
     assert len(set(model.predict(X))) == 1
+
+
+@pytest.mark.parametrize("power", [-300, -200, 200, 299])
+@pytest.mark.parametrize("early", [False, True])
+def test_targets_of_extreme_size(power: int, early: bool) -> None:
+    """A user's loss is shown the target as it is: what leaves the range of floats is an error, what
+    vanishes in it teaches nothing, and all else is learnt."""
+    X, y = data()
+    y = y * 10.0**power
+    model = BoostedTreesRegressor(loss=Clipped(), n_estimators=10, early_stopping=early)
+    assert np.isfinite(model.fit(X, y).predict(X)).all()
+    model.set_params(loss=SquaredError(), early_stopping=False)
+    if power == 299:
+        with pytest.raises(ValueError, match="The scores left the range of floats in round 1"):
+            model.fit(X, y)
+        return
+    said = model.fit(X, y).predict(X)
+    assert np.isfinite(said).all() and np.ptp(said) <= np.ptp(y)
+    assert np.isfinite(model.feature_importances_).all()
+    if power == 200:
+        assert np.corrcoef(said / 1e200, y / 1e200)[0, 1] > 0.9
+
+
+def test_one_class_asks_for_nothing() -> None:
+    X, _ = data()
+    for loss in (Logistic(), Softmax()):
+        model = BoostedTreesClassifier(loss=loss).fit(X, np.full(len(X), "only"))
+        assert model.predict(X[:3]).tolist() == ["only"] * 3
+        assert model.forest_.n_trees == 0
 
 
 def test_what_a_loss_may_be() -> None:

@@ -65,9 +65,10 @@ def with_more(limits: TreeLimits, kind: str, rng, n_columns: int, ordered=None) 
 
 
 def learn(
-    criterion: str, grower: TreeGrower, rng, n: int, cells: str
+    criterion: str, grower: TreeGrower, rng, n: int, cells: str, limits: TreeLimits | None = None
 ) -> tuple[GrownTree, naive.Lesson]:
     """One tree of the core, and what it learnt from: whole numbers and eighths, or any."""
+    has_directions = limits is not None and limits.directions is not None
     is_whole = cells != "wide"
     weight, copies = random_weights(rng, n)
     if is_whole and weight is not None:
@@ -75,8 +76,12 @@ def learn(
     if cells == "automatic" and rng.random() < 0.3:
         weight, copies = None, rng.integers(1, 10 ** rng.integers(1, 9), n)
     if criterion == "newton":
-        gradient = rng.integers(-9, 10, n) * 1.0 if is_whole else random_target(rng, n)
-        tree = grower.on_sums(gradient[np.newaxis], weight, copies)
+        if is_whole:
+            gradient = rng.integers(-9, 10, (1, n)) * 1.0
+        else:
+            n_scores = 1 if has_directions else rng.integers(1, 4)
+            gradient = np.stack([random_target(rng, n) for _ in range(n_scores)])
+        tree = grower.on_sums(gradient, weight, copies)
         return tree, naive.lesson_from_sums(gradient, weight, copies)
     if criterion == "squared_error":
         values = np.stack([random_target(rng, n) for _ in range(rng.integers(1, 4))])

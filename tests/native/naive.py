@@ -67,14 +67,16 @@ class Lesson:
 
 
 def lesson_from_sums(gradient, hessian, copies) -> Lesson:
-    n = len(gradient)
+    """`gradient` has the shape (rows,) or (scores, rows)."""
+    rows = np.atleast_2d(gradient).T.tolist()
+    n = len(rows)
     hessian = [1.0] * n if hessian is None else hessian
     copies = [1] * n if copies is None else [int(c) for c in copies]
     cells = [
-        Cell(exactly(h) * c, (exactly(g) * c,), c)
-        for g, h, c in zip(gradient, hessian, copies, strict=True)
+        Cell(exactly(h) * c, tuple(exactly(g) * c for g in row), c)
+        for row, h, c in zip(rows, hessian, copies, strict=True)
     ]
-    return Lesson(cells, [float(g) for g in gradient])
+    return Lesson(cells, [tuple(row) for row in rows])
 
 
 def lesson_from_values(values, weight, copies) -> Lesson:
@@ -117,6 +119,9 @@ def newton_value(cell: Cell, penalty: Penalty) -> Fraction:
 
 def score(criterion: str, cell: Cell, penalty: Penalty) -> Fraction | float:
     if criterion == "newton":
+        if len(cell.sums) > 1:  # several scores have no bounds
+            shrunk = [max(abs(s) - penalty.l1, 0) for s in cell.sums]
+            return Fraction(sum(s**2 for s in shrunk)) / (2 * (cell.weight + penalty.l2))
         w = newton_value(cell, penalty)
         curvature = cell.weight + penalty.l2
         return -(cell.sums[0] * w + curvature * w * w / 2 + penalty.l1 * abs(w))
@@ -147,6 +152,9 @@ def unsure_of_score(
 
 def leaf_values(criterion: str, cell: Cell, penalty: Penalty) -> list[float]:
     if criterion == "newton":
+        if len(cell.sums) > 1:
+            each = (Cell(cell.weight, (s,), cell.copies) for s in cell.sums)
+            return [float(newton_value(one, penalty)) for one in each]
         return [float(newton_value(cell, penalty))]
     return [float(Fraction(s) / cell.weight) for s in cell.sums]
 

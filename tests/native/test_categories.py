@@ -73,7 +73,7 @@ def compare(
         random_limits(rng, criterion, cells), kind, rng, n_columns, table.n_levels == 0
     )
     grower = TreeGrower(binned, criterion, limits, n_threads=1 + seed % 3)
-    tree, lesson = learn(criterion, grower, rng, n, cells)
+    tree, lesson = learn(criterion, grower, rng, n, cells, limits)
     last = [[*c, np.inf] for c in cuts]
     split_codes = [
         0 if f < 0 or s >= 0 else 1 + last[f].index(t)

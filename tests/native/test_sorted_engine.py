@@ -109,7 +109,7 @@ def compare_exact(criterion: str, n_columns: int, kind: str = "") -> None:
         grower = TreeGrower(
             SortedTable(table, None, None), criterion, limits, n_threads=1 + seed % 2
         )
-        tree, lesson = learn(criterion, grower, rng, n, "wide")
+        tree, lesson = learn(criterion, grower, rng, n, "wide", limits)
         rows = np.flatnonzero([cell.copies > 0 for cell in lesson.cells])
         cuts = [naive.cuts_of_column(column, [1] * n, n + 1) for column in table.T]
         codes = [naive.codes_of_column(x, c) for x, c in zip(table.T, cuts, strict=True)]

@@ -30,7 +30,7 @@ def compare(criterion: str, seed: int, n: int, n_columns: int, kind: str = "") -
     )
     limits = with_more(limits, kind, rng, n_columns)
     grower = TreeGrower(binned, criterion, limits, n_threads=1 + seed % 3)
-    tree, lesson = learn(criterion, grower, rng, n, "wide")
+    tree, lesson = learn(criterion, grower, rng, n, "wide", limits)
     guide = naive.Guide(tree.feature, codes_of_splits(tree, cuts), tree.missing_left, tree.right)
     names = [field.name for field in dataclasses.fields(naive.Limits)]
     twin = LevelTwin(

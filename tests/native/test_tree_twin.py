@@ -66,7 +66,7 @@ def compare(
     codes = [naive.codes_of_column(x, c) for x, c in zip(table.T, cuts, strict=True)]
     limits = with_more(random_limits(rng, criterion, cells), kind, rng, n_columns)
     grower = TreeGrower(binned, criterion, limits, n_threads=1 + seed % 3)
-    tree, lesson = learn(criterion, grower, rng, n, cells)
+    tree, lesson = learn(criterion, grower, rng, n, cells, limits)
     guide = naive.Guide(tree.feature, codes_of_splits(tree, cuts), tree.missing_left, tree.right)
     twin = naive.TreeTwin(
         codes,

@@ -151,8 +151,8 @@ def test_wrong_shapes_are_refused() -> None:
     gini = TreeGrower(binned, "gini", TreeLimits(), n_threads=1)
     with pytest.raises(ValueError, match="sums must have the shape"):
         newton.on_sums(np.zeros((1, N + 1)), None, None)
-    with pytest.raises(ValueError, match="one channel"):
-        newton.on_sums(np.zeros((2, N)), None, None)
+    with pytest.raises(ValueError, match="the newton criterion is of sums"):
+        newton.on_classes(np.zeros(N, dtype=np.int32), 3, None, None)
     with pytest.raises(ValueError, match="weight must have one entry per row"):
         newton.on_sums(np.zeros((1, N)), np.ones(3), None)
     with pytest.raises(ValueError, match="copies must have one entry per row"):

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from weald import DecisionTreeClassifier, DecisionTreeRegressor
+from weald import (
+    BoostedTreesClassifier,
+    BoostedTreesRegressor,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+)
 
 
 def test_questions_and_answers() -> None:
@@ -75,3 +80,34 @@ def test_a_deep_tree_is_no_recursion() -> None:
     X = np.arange(float(n))[:, np.newaxis]
     text = DecisionTreeRegressor().fit(X, np.arange(n) % 2).text()
     assert len(text.splitlines()) == 2 * n - 1
+
+
+@pytest.mark.parametrize("own", [{"exact": True}, {"max_bins": 1000}, {}])
+def test_missing_values_are_spoken_of_only_where_there_were_any(own) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = np.abs(X[:, 0]) + (X[:, 1] > 0)
+    model = BoostedTreesRegressor(n_estimators=5, **own).fit(X, y)
+    assert not any("missing" in model.text(t) for t in range(5))
+    X[:200, 1] = np.nan
+    model.fit(X, y)
+    said = "\n".join(model.text(t) for t in range(5))
+    assert "column 0" in said and "column 1" in said
+    lines = [line for line in said.splitlines() if "missing" in line or "is there" in line]
+    assert lines and all("column 1" in line for line in lines)
+
+
+def test_leaves_of_several_numbers() -> None:
+    X = np.repeat([[0.0], [1.0], [2.0]], 5, axis=0)
+    y = np.repeat([0, 1, 2], 5)
+    model = BoostedTreesClassifier(
+        n_estimators=1, min_samples_leaf=1, multi_class="vector_leaves"
+    ).fit(X, y)
+    # p = 1/3: steps of 3 and -3/2, times 0.1; each row weighs 3 * 2/9.
+    assert model.text().splitlines() == [
+        "column 0 <= 0.5?",
+        "├─ yes: +0.3, -0.15, -0.15  (hessian 3.33333)",
+        "└─ no:  column 0 <= 1.5?",
+        "        ├─ yes: -0.15, +0.3, -0.15  (hessian 3.33333)",
+        "        └─ no:  -0.15, -0.15, +0.3  (hessian 3.33333)",
+    ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,11 @@ class SortedTable:
     @property
     def n_rows(self) -> int:
         return int(self.table.shape[0])
+
+    @cached_property
+    def saw_missing(self) -> NDArray[np.uint8]:
+        """Whether a column has missing values."""
+        return np.array([np.isnan(column).any() for column in self.table.T], dtype=np.uint8)
 
 
 def bin_rows(

@@ -15,10 +15,11 @@ from weald.data import ColumnPlan, dense_blocks, is_plain_table, plan_of, table_
 from weald.docstrings import with_inherited_sections
 from weald.ensembles.predictor import Predictor, predictor_of
 from weald.errors import wrong_parameter
-from weald.parameters import Limit, check_parameters
+from weald.parameters import Limit, NoneOr, OneOf, check_parameters
 from weald.persist import fingerprint
 from weald.threads import thread_count
-from weald.trees import Forest, RotatedForest, tree_text
+from weald.trees import Forest, RotatedForest, made_frame, node_columns, tree_text
+from weald.trees.frame import LIBRARIES
 
 Floats = NDArray[np.float64]
 
@@ -154,8 +155,76 @@ class TreeModel(CheckedEstimator):
         """
         check_is_fitted(self)
         gains = self._plan.sums_by_input(self.forest_.gain_of_columns())
+        if not np.isfinite(gains).all():
+            # A user's loss may have gradients whose squares leave the range of floats.
+            gains = np.isinf(gains).astype(np.float64)
         total = gains.sum()
         return gains / total if total > 0 else gains
+
+    def importances(self, by: str = "gain") -> Floats:
+        """Add up what the splits on each column did, over all trees.
+
+        Parameters
+        ----------
+        by : {"gain", "cover", "count"}, default="gain"
+            What they gained, what the rows that they divided weigh, or how many they are.
+
+        Returns
+        -------
+        array, shape (columns,)
+            Sums, not shares; those of the parts of a date are added to its one column.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeRegressor
+        >>> model = DecisionTreeRegressor().fit([[1, 5], [2, 5], [3, 5]], [0.0, 1.0, 5.0])
+        >>> model.importances("count").tolist(), model.importances("cover").tolist()
+        ([2.0, 0.0], [5.0, 0.0])
+        """
+        check_is_fitted(self)
+        limit = OneOf(("gain", "cover", "count"))
+        if not limit.admits(by):
+            raise ValueError(f"by must be {limit.expected}; got {by!r}.")
+        return self._sums_of_columns(by)
+
+    def _sums_of_columns(self, by: str) -> Floats:
+        return self._plan.sums_by_input(self.forest_.sums_of_columns(by))
+
+    def trees_to_frame(self, library: str | None = None) -> Any:
+        """Write all trees as a table, a row for every node.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"} or None, default=None
+            Whose frame it is; None takes the first of them that is installed.
+
+        Returns
+        -------
+        frame
+            `tree`, `node` (from 0 in each tree, the left child is the next one) and `depth`;
+            `output`, the score that the tree adds to (-1: all of them), and `tree_weight`, what
+            its answers are multiplied by; `left` and `right`, the children (-1: it is a leaf);
+            `feature`, and `threshold`, up to which values go left, or `levels`, the categories that
+            do; `missing`, the side of missing values and of levels never seen; `gain`; `weight`,
+            what its rows weigh; `value` of a leaf, a list where it is several numbers.
+
+        Examples
+        --------
+        >>> from weald import DecisionTreeRegressor
+        >>> model = DecisionTreeRegressor().fit([[1.0], [2.0]], [10.0, 20.0])
+        >>> frame = model.trees_to_frame("pandas")
+        >>> frame["threshold"].tolist(), frame["value"].tolist()
+        ([1.5, nan, nan], [nan, 10.0, 20.0])
+        """
+        check_is_fitted(self)
+        limit = NoneOr(OneOf(LIBRARIES))
+        if not limit.admits(library):
+            raise ValueError(f"library must be {limit.expected}; got {library!r}.")
+        return made_frame(self._node_columns(), library)
+
+    def _node_columns(self) -> dict[str, Any]:
+        names = self._plan.names(self._column_names())
+        return node_columns(self.forest_, names=names, levels=self._plan.levels)
 
     def text(self, tree: int = 0) -> str:
         """Draw one tree as text.
@@ -203,7 +272,7 @@ class TreeModel(CheckedEstimator):
         return [str(name) for name in names]
 
     def _leaf_text(self, value: Floats) -> str:
-        return f"{float(value[0]):+.6g}"
+        return ", ".join(f"{one:+.6g}" for one in value.tolist())
 
     def fingerprint(self) -> str:
         """SHA-256 of what was learnt: equal for any `n_jobs`, row order and machine."""

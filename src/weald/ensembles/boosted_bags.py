@@ -113,12 +113,12 @@ class BaggedBoosters(Bagged):
     def _kept_rounds(self) -> Iterator[tuple[Grown, int]]:
         parts = self._parts or [self.forest_]
         for grown, part in zip(self._grown, parts, strict=True):
-            yield grown, part.n_trees // self._fitted_loss.n_scores
+            yield grown, part.n_trees // part.trees_a_round(self._fitted_loss.n_scores)
 
     def _forest_of(self, grown: Grown, rounds: int) -> Forest:
         """The first rounds as they were made, before their leaves were estimated anew."""
         loss = self._fitted_loss
-        return moved(grown.forest.part(0, rounds * loss.n_scores), grown.target_exponent, loss)
+        return moved(grown.first(rounds, loss), grown.target_exponent, loss)
 
     def _booster_record(self, bags: BoosterBags) -> Record | None:
         """Ask each booster about the rows it has not seen."""

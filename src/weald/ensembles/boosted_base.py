@@ -131,12 +131,16 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             self._plan,
             learning_rate=float(self.learning_rate),
             limits=limits,
+            one_tree=self._trees_a_round(loss) < loss.n_scores,
             fraction=self.subsample,
             patience=self.n_iter_no_change if stops else None,
             tol=float(self.tol),
             scorer=partial(self._scorer, loss),
             n_threads=self._n_threads,
         )
+
+    def _trees_a_round(self, loss: Loss) -> int:
+        return loss.n_scores
 
     def _refuse_going_on_with_bags(self) -> None:
         """Refuse what follows or goes on with one booster if there are several."""
@@ -175,6 +179,13 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             )
         (grown,) = self._grown
         grown.check(self, loss, self._plan, is_judged=is_judged)
+        if grown.forest.n_trees and grown.forest.trees_a_round(loss.n_scores) != (
+            self._trees_a_round(loss)
+        ):
+            raise ValueError(
+                "warm_start cannot go on with another multi_class than the last fit had. Set it "
+                "back, or set warm_start=False to begin anew."
+            )
         return grown.in_units_of(rows, loss)
 
     def _seed_after(self, earlier: Grown | None) -> Any:
@@ -212,7 +223,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         forests = [booster.forest for booster in boosters]
         self._fitted_loss = loss
         self._grown = [booster.grown for booster in boosters]
-        self.n_estimators_ = max(forest.n_trees for forest in forests) // loss.n_scores
+        trees = max((forest for forest in forests), key=lambda forest: forest.n_trees)
+        self.n_estimators_ = trees.n_trees // trees.trees_a_round(loss.n_scores)
         self.forest_, self._parts, self._record = forests[0], [], None
         if bags is not None:
             self.forest_, self._parts, self._draws = joined_boosters(forests), forests, bags.draws

@@ -293,6 +293,11 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
     loss : {"log_loss", "exponential"} or object, default="log_loss"
         What is made small; "exponential" is AdaBoost's, for two classes. An object needs a method
         ``gradient_hessian(y, score)`` (see `weald.losses.user`).
+    multi_class : {"tree_per_class", "vector_leaves"}, default="tree_per_class"
+        How three classes and more are learnt in a round: a tree for each, or one tree whose leaves
+        hold a step for each. The latter is a smaller model; small tables of many classes are learnt
+        better by it, large ones need more rounds. Two classes have one score, for which both are
+        the same.
     class_weight : dict, "balanced" or None, default=None
         What the rows of each class weigh beside their own weights; labels that a dict does not name
         weigh 1. Balanced: all classes weigh the same together. It changes no count of rows, as of
@@ -311,6 +316,7 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
     _limits: ClassVar[Mapping[str, Limit]] = {
         **BoostedTrees._limits,
         "loss": LossChoice(OneOf(("log_loss", "exponential")), ("gradient_hessian",)),
+        "multi_class": OneOf(("tree_per_class", "vector_leaves")),
         "class_weight": ClassWeight(("balanced",)),
     }
 
@@ -321,6 +327,7 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         n_estimators: int = 100,
         n_bags: int | None = None,
         learning_rate: float = 0.1,
+        multi_class: str = "tree_per_class",
         class_weight: Any = None,
         max_leaf_nodes: int | None = 31,
         max_depth: int | None = None,
@@ -385,6 +392,7 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.multi_class = multi_class
         self.class_weight = class_weight
 
     def fit(
@@ -416,6 +424,7 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             self._refuse_going_on_with_bags()
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
+            self._refuse_penalty_of_vectors()
             weight = weights_of_classes(self.class_weight, rows, self.classes_)
             kept = rows_of_weight(y, sample_weight)
             if weight is not None:
@@ -463,3 +472,14 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             return
         for shares in self._staged_means(X):
             yield log_shares(shares)
+
+    def _refuse_penalty_of_vectors(self) -> None:
+        if self.multi_class == "vector_leaves" and self.l1_regularization > 0:
+            raise ValueError(
+                f"l1_regularization={self.l1_regularization!r} with multi_class='vector_leaves': "
+                "the steps of a leaf that holds one for each class know no l1. Set "
+                "l1_regularization=0.0, or multi_class='tree_per_class'."
+            )
+
+    def _trees_a_round(self, loss: Loss) -> int:
+        return 1 if self.multi_class == "vector_leaves" else loss.n_scores

@@ -7,12 +7,13 @@ import numpy as np
 
 from weald.data import ColumnPlan
 from weald.ensembles.base import Floats
-from weald.ensembles.boosting import Training
+from weald.ensembles.boosting import Learner, Training
 from weald.ensembles.course import Company, Course
 from weald.ensembles.grown import CURVES, Grown
 from weald.ensembles.judging import Judging
 from weald.ensembles.leaf_refit import refit_leaves
 from weald.ensembles.tree_learners import NewtonTrees, in_user_units
+from weald.ensembles.vector_trees import VectorTrees
 from weald.losses import Loss
 from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits
 
@@ -53,6 +54,8 @@ class Recipe:
     ----------
     limits : TreeLimits
         What the grower keeps to; leaves that are learnt anew keep its penalties and directions.
+    one_tree : bool
+        Whether a round is one tree for all scores, instead of one for each.
     fraction : float
         Share of the rows that a round sees.
     patience : int or None
@@ -68,6 +71,7 @@ class Recipe:
     plan: ColumnPlan
     learning_rate: float
     limits: TreeLimits
+    one_tree: bool
     fraction: float
     patience: int | None
     tol: float
@@ -101,7 +105,16 @@ class Recipe:
         course.run(self._learner(forest, number), scores)
         return self._finished(course, training, judging)
 
-    def _learner(self, forest: ForestBuilder, number: int) -> NewtonTrees:
+    def _learner(self, forest: ForestBuilder, number: int) -> Learner:
+        if self.one_tree:
+            return VectorTrees(
+                self.grower,
+                forest,
+                self.learning_rate,
+                self.limits.l2,
+                self.n_threads,
+                first_member=number * _MOST_TREES,
+            )
         return NewtonTrees(
             self.grower,
             forest,

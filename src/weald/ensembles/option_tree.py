@@ -191,6 +191,20 @@ class OptionTree(TreeModel):
             levels=self._plan.levels,
         )
 
+    def _node_columns(self) -> dict[str, Any]:
+        """The nodes, with the next option of the same rows (-1: there is none)."""
+        columns = super()._node_columns()
+        following, depth = self.forest_.next_option.tolist(), columns["depth"]
+        left, right = columns["left"].tolist(), columns["right"].tolist()
+        # What comes before in the array is known: parents, and options before other options.
+        for node, option in enumerate(following):
+            if option > 0:
+                depth[option] = depth[node]
+            if left[node] >= 0:
+                depth[left[node]] = depth[right[node]] = depth[node] + 1
+        columns["next_option"] = np.array([option or -1 for option in following], dtype=np.int64)
+        return columns
+
     def add_option(
         self,
         node: int,

@@ -29,6 +29,7 @@ from weald.trees import (
     RotationSample,
     grow_rotated_members,
     mean_shares,
+    node_columns,
 )
 
 _SUBSET_SIZE = 3
@@ -277,6 +278,22 @@ class RotationModel(ForestModel):
         return view
 
     # ---- reading ----
+
+    def _sums_of_columns(self, by: str) -> Floats:
+        trees = range(self.forest_.n_trees)
+        sums = np.stack([self.forest_.tree(number).sums_of_columns(by) for number in trees])
+        return self._plan.sums_by_input(self.rotations_.shares_of_inputs(sums).sum(axis=0))
+
+    def _node_columns(self) -> dict[str, Any]:
+        """The nodes of all trees; each tree has names of its own for the columns it made."""
+        numbers = [str(column) for column in range(self.forest_.n_columns)]
+        columns = node_columns(self.forest_, names=numbers, levels=self._levels_of_trees())
+        names = [self._names_of_tree(number) for number in range(self.forest_.n_trees)]
+        columns["feature"] = [
+            None if column is None else names[tree][int(column)]
+            for tree, column in zip(columns["tree"].tolist(), columns["feature"], strict=True)
+        ]
+        return columns
 
     def _names_of_tree(self, tree: int) -> list[str]:
         return self.rotations_.names(tree, self._plan.names(self._column_names()))

@@ -145,6 +145,7 @@ class BuiltinLoss:
         leaf_of_row: NDArray[np.int32],
         n_leaves: int,
         rate: float,
+        l2: float = 0.0,
     ) -> Floats:
         """Newton's step in each leaf, capped, from exact sums."""
         return _native.leaf_steps(
@@ -157,4 +158,5 @@ class BuiltinLoss:
             leaf_of_row,
             n_leaves,
             self.n_threads,
+            l2,
         )

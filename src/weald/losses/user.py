@@ -158,11 +158,12 @@ class UserLoss:
         leaf_of_row: NDArray[np.int32],
         n_leaves: int,
         rate: float,
+        l2: float = 0.0,
     ) -> Floats:
         """Newton's step in each leaf."""
         # The squared error shortens none; of a user's loss nobody knows how far is too far.
         plain = BuiltinLoss("squared_error", 1, self.n_threads)
-        return plain.leaf_steps(gradient, hessian, copies, leaf_of_row, n_leaves, rate)
+        return plain.leaf_steps(gradient, hessian, copies, leaf_of_row, n_leaves, rate, l2)
 
     @property
     def _logistic(self) -> BuiltinLoss:

@@ -3,6 +3,7 @@
 from weald.trees.conditions import conditions_of_leaf
 from weald.trees.cost_complexity import pruned_forest, pruning_alphas
 from weald.trees.forest import Forest, ForestBuilder, mean_shares, picked_sets
+from weald.trees.frame import made_frame, node_columns
 from weald.trees.growing import GrownTree, TreeGrower, TreeLimits, check_search
 from weald.trees.option_forest import (
     Branch,
@@ -52,7 +53,9 @@ __all__ = [
     "grow_rotated_members",
     "heads_of",
     "inserted_option",
+    "made_frame",
     "mean_shares",
+    "node_columns",
     "option_tree_text",
     "options_at",
     "picked_sets",

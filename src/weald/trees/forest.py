@@ -203,12 +203,19 @@ class Forest:
         gains = np.bincount(cell, weights=self.gain[inner], minlength=self.n_trees * self.n_columns)
         return gains.astype(np.float64).reshape(self.n_trees, self.n_columns)
 
+    def sums_of_columns(self, by: str) -> Floats:
+        """Gain, cover (the weight of the rows divided) or count of the splits on each column."""
+        inner = self.feature >= 0
+        what = {"gain": self.gain, "cover": self.weight, "count": None}[by]
+        return np.bincount(
+            self.feature[inner],
+            weights=None if what is None else what[inner],
+            minlength=self.n_columns,
+        ).astype(np.float64)
+
     def gain_of_columns(self) -> Floats:
         """What the splits on each column gained, summed over all trees."""
-        inner = self.feature >= 0
-        return np.bincount(
-            self.feature[inner], weights=self.gain[inner], minlength=self.n_columns
-        ).astype(np.float64)
+        return self.sums_of_columns("gain")
 
     @cached_property
     def value_range(self) -> tuple[float, float]:

@@ -162,7 +162,7 @@ class TreeGrower:
         *,
         member: int = 0,
     ) -> GrownTree:
-        """Grow on gradients of the shape (1, rows) and hessians (None: 1 each).
+        """Grow on gradients of the shape (scores, rows) and hessians of rows (None: 1 each).
 
         `member` names the draws of the tree.
         """
@@ -240,8 +240,9 @@ class TreeGrower:
 
     def _finished(self, arrays: dict[str, Any], leaf_of_row: NDArray[np.int32]) -> GrownTree:
         code = arrays.pop("code")
-        saw_missing = None
-        if isinstance(self._binned, BinnedTable):
+        if isinstance(self._binned, SortedTable):
+            saw_missing = self._binned.saw_missing
+        else:
             saw_missing = self._grower.saw_missing()
             # The core knows codes only: the bin a split ends with stands for a value.
             cut = np.flatnonzero((arrays["feature"] >= 0) & (arrays["category_set"] < 0))

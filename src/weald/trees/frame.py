@@ -1,0 +1,110 @@
+"""All nodes of a forest as a table, to look at with a frame library."""
+
+import importlib
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.trees.forest import Forest
+
+LIBRARIES = ("pandas", "polars")
+
+
+def node_columns(
+    forest: Forest,
+    *,
+    names: Sequence[str],
+    levels: Sequence[Sequence[object] | None],
+) -> dict[str, Any]:
+    """A row for every node, tree after tree, each in pre-order.
+
+    Parameters
+    ----------
+    names
+        A name for each column.
+    levels
+        For each column its levels, or None if it has an order.
+    """
+    is_leaf = forest.feature < 0
+    sizes = np.diff(forest.first_node)
+    tree = np.repeat(np.arange(forest.n_trees, dtype=np.int64), sizes)
+    node = np.arange(len(tree), dtype=np.int64) - forest.first_node[:-1][tree]
+    asks_value = ~is_leaf & (forest.category_set < 0)
+    side = np.where(forest.missing_left.astype(bool), "left", "right")
+    return {
+        "tree": tree,
+        "node": node,
+        "depth": _depths(forest, is_leaf, tree),
+        "output": forest.output.astype(np.int64)[tree],
+        "tree_weight": forest.tree_weight[tree],
+        "left": np.where(is_leaf, -1, node + 1),
+        "right": np.where(is_leaf, -1, forest.right.astype(np.int64)),
+        "feature": [None if column < 0 else names[column] for column in forest.feature.tolist()],
+        "threshold": np.where(asks_value, forest.threshold, np.nan),
+        "levels": [
+            _levels_left(forest, at, levels) if forest.category_set[at] >= 0 else None
+            for at in range(len(tree))
+        ],
+        "missing": [
+            None if leaf else str(where) for leaf, where in zip(is_leaf, side, strict=True)
+        ],
+        "gain": np.where(is_leaf, np.nan, forest.gain),
+        "weight": forest.weight,
+        "value": _values(forest, is_leaf, tree),
+    }
+
+
+def made_frame(columns: dict[str, Any], library: str | None) -> Any:
+    """A frame of the library asked for; of the first one installed if none is.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
+    """
+    wanted = LIBRARIES if library is None else (library,)
+    found = [name for name in wanted if find_spec(name) is not None]
+    if not found:
+        raise ImportError(
+            f"trees_to_frame needs {' or '.join(wanted)}, which cannot be imported. Install "
+            f"{'one of them' if len(wanted) > 1 else 'it'}, or read the arrays of forest_."
+        )
+    module = importlib.import_module(found[0])
+    return module.DataFrame(columns)
+
+
+def _depths(
+    forest: Forest, is_leaf: NDArray[np.bool_], tree: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    depth = np.zeros(len(tree), dtype=np.int64)
+    inner = np.flatnonzero(~is_leaf)
+    right = forest.first_node[:-1][tree[inner]] + forest.right[inner]
+    # Parents come before their children.
+    for at, other in zip(inner.tolist(), right.tolist(), strict=True):
+        depth[at + 1] = depth[other] = depth[at] + 1
+    return depth
+
+
+def _levels_left(
+    forest: Forest, at: int, levels: Sequence[Sequence[object] | None]
+) -> list[str] | None:
+    known = levels[int(forest.feature[at])] or ()
+    is_left = forest.levels_left(at, len(known))
+    return [str(known[i]) for i in np.flatnonzero(is_left).tolist()]
+
+
+def _values(forest: Forest, is_leaf: NDArray[np.bool_], tree: NDArray[np.int64]) -> Any:
+    """What leaves answer; a list each where that is several numbers."""
+    row = forest.first_leaf[:-1][tree[is_leaf]] + forest.right[is_leaf]
+    if forest.value.shape[1] == 1:
+        value = np.full(len(tree), np.nan)
+        value[is_leaf] = forest.value[row, 0]
+        return value
+    values: list[Any] = [None] * len(tree)
+    answers = forest.value[row].tolist()
+    for at, answer in zip(np.flatnonzero(is_leaf).tolist(), answers, strict=True):
+        values[at] = answer
+    return values
