@@ -76,12 +76,12 @@ def test_gains_add_up_to_the_drop_of_the_score(criterion: str, seed: int) -> Non
     tree = grow(criterion, small_table(seed), target)
     lesson = lesson_of(criterion, target)
     scores = [
-        float(naive.score(criterion, lesson.total(rows), 0))
+        float(naive.score(criterion, lesson.total(rows), naive.Penalty()))
         for rows in (
             np.flatnonzero(tree.leaf_of_row == leaf).tolist() for leaf in range(len(tree.value))
         )
     ]
-    root = float(naive.score(criterion, lesson.total(range(80)), 0))
+    root = float(naive.score(criterion, lesson.total(range(80)), naive.Penalty()))
     drop = math.fsum(scores) - root
     assert math.fsum(tree.gain) == pytest.approx(drop, rel=1e-12, abs=1e-12 * abs(root))
 
@@ -103,7 +103,7 @@ def test_first_split_is_the_best_of_all(criterion: str, seed: int, is_weighted: 
     target = target_of(criterion, n, seed)
     weight = np.random.default_rng(seed).integers(1, 9, n) / 8 if is_weighted else None
     lesson = lesson_of(criterion, target, weight)
-    parent = naive.score(criterion, lesson.total(range(n)), 0)
+    parent = naive.score(criterion, lesson.total(range(n)), naive.Penalty())
     best = 0.0
     for x in table.T:
         for cut in set(x[~np.isnan(x)].tolist()):
@@ -112,7 +112,7 @@ def test_first_split_is_the_best_of_all(criterion: str, seed: int, is_weighted: 
                 if left.all() or not left.any():
                     continue
                 cells = [lesson.total(np.flatnonzero(side).tolist()) for side in (left, ~left)]
-                scores = [naive.score(criterion, cell, 0) for cell in cells]
+                scores = [naive.score(criterion, cell, naive.Penalty()) for cell in cells]
                 best = max(best, float(scores[0] + scores[1] - parent))
     limits = dataclasses.replace(LIMITS, max_leaf_nodes=2)
     tree = grow(criterion, table, target, weight=weight, limits=limits)

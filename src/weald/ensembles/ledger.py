@@ -61,7 +61,7 @@ class Ledger:
     >>> pima = load_pima()
     >>> forest = RandomForestClassifier(200, oob_score=True, random_state=0)
     >>> ledger = forest.fit(pima.data, pima.target).oob_
-    >>> ledger.predictions.shape, ledger.unscored.size, ledger.in_bag[0].sum()
+    >>> ledger.predictions.shape, ledger.unscored.size, int(ledger.in_bag[0].sum())
     ((768, 2), 0, 768)
     >>> round(ledger.error(), 2), round(ledger.error("brier"), 2)
     (0.23, 0.32)
