@@ -18,6 +18,7 @@ from weald.data.targets import (
     finite_target,
     number_rows,
     numbered_classes,
+    read_once,
     readable_target,
     refuse_missing_labels,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "plan_of",
     "read",
     "read_columns",
+    "read_once",
     "readable_target",
     "refuse_levels",
     "refuse_missing_labels",

@@ -12,6 +12,7 @@ from weald.data import (
     class_rows,
     finite_target,
     number_rows,
+    read_once,
     readable_target,
     rows_of_weight,
     validation_classes,
@@ -195,6 +196,7 @@ or object, default="squared_error"
             The weights of those rows.
         """
         with self._fitting():
+            y, sample_weight = read_once(y, sample_weight)
             self._refuse_going_on_with_bags()
             loss = self._chosen_loss()
             rows = number_rows(self, X, y, sample_weight)
@@ -421,6 +423,7 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             The weights of those rows.
         """
         with self._fitting():
+            y, sample_weight = read_once(y, sample_weight)
             self._refuse_going_on_with_bags()
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
