@@ -1,5 +1,6 @@
 """Tables in containers that lie, break or change: the right answer or a clear error, no crash."""
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -351,3 +352,49 @@ def test_broken_matrices_are_refused(estimator, layout: str, damage) -> None:
     with pytest.raises(ValueError, match="X is a broken sparse matrix"):
         model.predict(X)
     assert np.isfinite(answers(model, dense)).all()
+
+
+# ---- arrays that change while they are read ----
+
+
+@every_kind
+@pytest.mark.parametrize("how", [{}, {"exact": True}, {"max_bins": 1000}], ids=str)
+def test_an_array_that_another_thread_changes(estimator, how: dict[str, Any]) -> None:
+    """The model is one of nobody knows which values, but it is one."""
+    X, y = task(estimator, n=20_000, n_columns=8)
+    states = [X.copy(), np.full_like(X, np.nan), X[::-1].copy(), np.full_like(X, np.inf)]
+    is_done = threading.Event()
+
+    def scribble() -> None:
+        turn = 0
+        while not is_done.is_set():
+            np.copyto(X, states[turn % len(states)])
+            turn += 1
+
+    thread = threading.Thread(target=scribble)
+    thread.start()
+    try:
+        model = quick(estimator, n_jobs=2, max_leaf_nodes=8, max_depth=4, **how).fit(X, y)
+    except ValueError as error:
+        assert "worse than random" in str(error)
+        return
+    finally:
+        is_done.set()
+        thread.join()
+    assert np.isfinite(answers(model, states[0])).all()
+
+
+# ---- wide tables ----
+
+
+@every_kind
+def test_a_hundred_thousand_sparse_columns(estimator) -> None:
+    n_columns = 100_000
+    X = scipy.sparse.random(40, n_columns, density=1e-4, format="lil", random_state=0)
+    X[:20, n_columns - 1] = 1.0
+    y = np.repeat([0, 1], 20)
+    model = quick(estimator, max_features=None, n_estimators=2).fit(X.tocsr(), y)
+    assert model.n_features_in_ == n_columns
+    assert np.isfinite(answers(model, X.tocsc())).all()
+    if "RandomForest" not in estimator.__name__:
+        assert model.feature_importances_[-1] == 1.0

@@ -5,7 +5,7 @@ from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights, extreme_exponent, rows_of_weight
 from weald.data.selection import column_position
-from weald.data.sources import ColumnTable, as_one_array, numbers_only, refuse_levels
+from weald.data.sources import ColumnTable, as_one_array, numbers_only, refuse_levels, steady
 from weald.data.tables import (
     dense_blocks,
     is_plain_table,
@@ -55,6 +55,7 @@ __all__ = [
     "refuse_levels",
     "refuse_missing_labels",
     "rows_of_weight",
+    "steady",
     "table_for_predict",
     "validation_classes",
     "validation_numbers",

@@ -36,8 +36,8 @@ def _read(thing: Any, name: str, protocols: dict[str, Callable[[Any], Any]]) -> 
             kind = ValueError if isinstance(error, ValueError) else TypeError
             raise kind(
                 f"{name} is a {type(thing).__name__}, which cannot be read by its {protocol}: "
-                f"{error}. Pass a NumPy array, or a frame or series of pandas, polars or pyarrow; copy "
-                "to main memory what lies on another device."
+                f"{error}. Pass a NumPy array, or a frame or series of pandas, polars or pyarrow; "
+                "copy to main memory what lies on another device."
             ) from error
     return thing
 
