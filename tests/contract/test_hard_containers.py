@@ -398,3 +398,22 @@ def test_a_hundred_thousand_sparse_columns(estimator) -> None:
     assert np.isfinite(answers(model, X.tocsc())).all()
     if "RandomForest" not in estimator.__name__:
         assert model.feature_importances_[-1] == 1.0
+
+
+# ---- many classes ----
+
+
+@pytest.mark.parametrize("name", ["DecisionTreeClassifier", "RandomForestClassifier"])
+def test_ten_thousand_classes(name: str) -> None:
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    y = np.arange(20_000) % 10_000
+    model = quick(getattr(weald, name), n_estimators=1, max_leaf_nodes=4).fit(X, y)
+    shares = model.predict_proba(X[:3])
+    assert shares.shape == (3, 10_000) and shares.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_too_many_classes_are_refused_before_training(monkeypatch) -> None:
+    X, y = np.zeros((20_000, 1)), np.arange(20_000) % 10_000
+    monkeypatch.setattr("weald.data.memory._most_bytes", lambda: 2**30)
+    with pytest.raises(MemoryError, match=r"10,000 classes .* at least 4.5 GiB, .* at most 1.0"):
+        weald.BoostedTreesClassifier(n_estimators=1).fit(X, y)

@@ -1,6 +1,7 @@
 """Any table becomes checked rows, and checked rows become bins."""
 
 from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
+from weald.data.memory import refuse_beyond_memory
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights, extreme_exponent, rows_of_weight
@@ -52,6 +53,7 @@ __all__ = [
     "read_columns",
     "read_once",
     "readable_target",
+    "refuse_beyond_memory",
     "refuse_levels",
     "refuse_missing_labels",
     "rows_of_weight",
