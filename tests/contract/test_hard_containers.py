@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 import weald
-from contract.subjects import answers, quick, task
+from contract.subjects import EVERY_CLASSIFIER, answers, quick, task
 
 KINDS = [
     getattr(weald, name + kind)
@@ -352,6 +352,14 @@ def test_broken_matrices_are_refused(estimator, layout: str, damage) -> None:
     with pytest.raises(ValueError, match="X is a broken sparse matrix"):
         model.predict(X)
     assert np.isfinite(answers(model, dense)).all()
+
+
+@pytest.mark.parametrize("estimator", [e for e in EVERY_CLASSIFIER if e not in KINDS])
+def test_broken_matrices_are_refused_by_the_others(estimator) -> None:
+    X, _, y = sparse_task(estimator, "csr")
+    DAMAGE["index too large"](X)
+    with pytest.raises(ValueError, match="X is a broken sparse matrix"):
+        quick(estimator).fit(X, y)
 
 
 # ---- arrays that change while they are read ----

@@ -1,6 +1,7 @@
 """Any table becomes checked rows, and checked rows become bins."""
 
 from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
+from weald.data.containers import sound_sparse
 from weald.data.memory import refuse_beyond_memory
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
@@ -57,6 +58,7 @@ __all__ = [
     "refuse_levels",
     "refuse_missing_labels",
     "rows_of_weight",
+    "sound_sparse",
     "steady",
     "table_for_predict",
     "validation_classes",
