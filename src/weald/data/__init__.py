@@ -1,11 +1,13 @@
 """Any table becomes checked rows, and checked rows become bins."""
 
 from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
+from weald.data.containers import sound_sparse
+from weald.data.memory import refuse_beyond_memory
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights, extreme_exponent, rows_of_weight
 from weald.data.selection import column_position
-from weald.data.sources import ColumnTable, as_one_array, numbers_only, refuse_levels
+from weald.data.sources import ColumnTable, as_one_array, numbers_only, refuse_levels, steady
 from weald.data.tables import (
     dense_blocks,
     is_plain_table,
@@ -18,6 +20,7 @@ from weald.data.targets import (
     finite_target,
     number_rows,
     numbered_classes,
+    read_once,
     readable_target,
     refuse_missing_labels,
 )
@@ -49,10 +52,14 @@ __all__ = [
     "plan_of",
     "read",
     "read_columns",
+    "read_once",
     "readable_target",
+    "refuse_beyond_memory",
     "refuse_levels",
     "refuse_missing_labels",
     "rows_of_weight",
+    "sound_sparse",
+    "steady",
     "table_for_predict",
     "validation_classes",
     "validation_numbers",

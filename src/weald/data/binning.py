@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.data.rows import Floats, Rows
-from weald.data.sources import ColumnTable, SparseTable, Table, numbers_only
+from weald.data.sources import ColumnTable, SparseTable, Table, numbers_only, steady
 
 # Bins of a column when nothing is said, and the most whose codes fit a byte.
 _CODED_BINS = 255
@@ -110,7 +110,7 @@ def bin_rows(
     ([1, 2, 2, 0], [1.5])
     """
     if exact:
-        return SortedTable(numbers_only(rows.table, "exact=True"), None, None)
+        return SortedTable(steady(numbers_only(rows.table, "exact=True")), None, None)
     mass = _mass(rows)
     if learn_from is not None:
         mass = np.where(learn_from, np.int64(1) if mass is None else mass, np.int64(0))
@@ -118,7 +118,7 @@ def bin_rows(
     if isinstance(rows.table, np.ndarray):
         cuts, first = _native.find_cuts(rows.table, mass, most, n_threads)
         if np.diff(first).max() >= _CODED_BINS:
-            return SortedTable(rows.table, cuts, first)
+            return SortedTable(steady(rows.table), cuts, first)
         codes = _native.apply_cuts(rows.table, cuts, first, n_threads)
         return BinnedTable(codes, rows.n, cuts, first)
     if most > _CODED_BINS:

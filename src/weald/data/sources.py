@@ -111,6 +111,15 @@ def numbers_only(table: AnyTable, who: str) -> Table:
     return as_one_array(table)
 
 
+def steady(table: Table) -> Table:
+    """A copy, for those who read values again: another thread may change the user's array.
+
+    A value that was a number when it was sorted, and is NaN when a threshold is made of it, would
+    spoil the model.
+    """
+    return table.copy(order="K")
+
+
 def side_by_side(columns: list[NDArray[Any]]) -> Table:
     """One float array of some columns: a view where they lie evenly spaced, else a copy."""
     joined = view_as_one(columns)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from weald.data.containers import is_known_frame, plain_array, read_table, sound_sparse
 from weald.data.names import check_names_again, frame_names, remember_names
 from weald.data.plan import ColumnPlan, learn_plan
 from weald.data.rows import counted_copies
@@ -142,7 +143,10 @@ def read_columns(X: Any) -> list[Values]:
 
 
 def _read_once(X: Any) -> Any:
-    """X as a frame of narwhals or an array or whatever it is; refuses masked arrays and bytes."""
+    """X as a frame of narwhals, an array, a sparse matrix or whatever it is, never asked again.
+
+    Refuses masked arrays, bytes and broken sparse matrices.
+    """
     if np.ma.isMaskedArray(X):
         raise TypeError(
             "Masked arrays are not supported: the mask would be ignored. "
@@ -154,14 +158,21 @@ def _read_once(X: Any) -> Any:
                 f"X holds bytes ({X.dtype}), which are neither numbers nor text. "
                 "Decode them: X.astype(str) for categories, X.astype(float) for numbers."
             )
-        return X
+        return plain_array(X)
     if isinstance(X, (list, tuple)):
         return _array_of_lists(X)
+    if hasattr(X, "tocsc") and hasattr(X, "format"):
+        return sound_sparse(X)
     if hasattr(X, "iloc") or hasattr(X, "column_names"):
         frame_names(X)  # names that occur twice would be an error of the frame library
     if type(X).__name__ == "RecordBatch":
         X = importlib.import_module("pyarrow").Table.from_batches([X])
-    frame = nw.from_native(X, pass_through=True)
+    frame = nw.from_native(X, pass_through=True, allow_series=True)
+    if not is_known_frame(frame):
+        if isinstance(frame, nw.Series):
+            return X  # scikit-learn says what is wrong with it
+        read = read_table(X)
+        return X if read is X else _read_once(read)
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 

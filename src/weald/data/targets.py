@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from weald.data.containers import is_known_frame, plain_array, read_array
 from weald.data.rows import Rows
 from weald.data.tables import table_for_fit
 from weald.data.values import SeriesValues, is_missing
@@ -19,9 +20,8 @@ def class_rows(
 
     The classes come from all rows, also from those of weight zero.
     """
-    table, labels = table_for_fit(
-        estimator, X, readable_target(y), y_numeric=False, sample_weight=sample_weight
-    )
+    y, sample_weight = read_once(y, sample_weight)
+    table, labels = table_for_fit(estimator, X, y, y_numeric=False, sample_weight=sample_weight)
     refuse_missing_labels(labels)
     check_classification_targets(labels)
     classes, numbers = numbered_classes(labels)
@@ -59,9 +59,8 @@ LARGEST_TARGET = 2.0**1000
 
 def number_rows(estimator: object, X: object, y: object, sample_weight: object) -> Rows:
     """Rows whose target is a finite number."""
-    table, values = table_for_fit(
-        estimator, X, readable_target(y), y_numeric=True, sample_weight=sample_weight
-    )
+    y, sample_weight = read_once(y, sample_weight)
+    table, values = table_for_fit(estimator, X, y, y_numeric=True, sample_weight=sample_weight)
     return Rows(table, finite_target(values)).weighted(sample_weight)
 
 
@@ -85,11 +84,25 @@ def finite_target(values: Any) -> NDArray[np.float64]:
     return target
 
 
+def read_once(y: object, sample_weight: object) -> tuple[Any, Any]:
+    """The target and the weights in a form that answers the same whenever it is asked."""
+    if sample_weight is not None:
+        sample_weight = np.asarray(read_array(sample_weight, "sample_weight"), np.float64)
+    return readable_target(y), sample_weight
+
+
 def readable_target(y: Any) -> Any:
-    """A series of polars or pyarrow as an array; all else as it is, for scikit-learn to check."""
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    if not isinstance(series, nw.Series) or nw.dependencies.is_pandas_series(y):
+    """A series of polars or pyarrow, or what only offers to become an array, as an array.
+
+    All else stays as it is, for scikit-learn to check.
+    """
+    if isinstance(y, np.ndarray):
+        return y if np.ma.isMaskedArray(y) else plain_array(y)
+    series = nw.from_native(y, allow_series=True, pass_through=True)
+    if nw.dependencies.is_pandas_series(y):
         return y
+    if not isinstance(series, nw.Series):
+        return y if is_known_frame(series) else read_array(y, "y")
     if isinstance(series.dtype, (nw.Categorical, nw.Enum, nw.String)):
         codes, values = SeriesValues(series, "y").coded()
         # The last entry is that of code -1.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import class_rows
+from weald.data import class_rows, read_once
 from weald.ensembles.adaboost_base import LIMITS, AdaBoost
 from weald.ensembles.adaboost_forms import FORMS, Form
 from weald.ensembles.adaboost_training import (
@@ -171,6 +171,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             What the rows weigh before the first round; whole numbers count as repetitions.
         """
         with self._fitting():
+            y, sample_weight = read_once(y, sample_weight)
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
             rows = rows.of_numbers(type(self).__name__)
             self._check_choices()

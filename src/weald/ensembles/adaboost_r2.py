@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
-from weald.data import Rows, bin_rows, dense_blocks, number_rows, table_for_predict
+from weald.data import Rows, bin_rows, dense_blocks, number_rows, read_once, table_for_predict
 from weald.ensembles.adaboost_base import LIMITS, AdaBoost
 from weald.ensembles.adaboost_training import (
     Ensemble,
@@ -136,6 +136,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
             What the rows weigh before the first round; whole numbers count as repetitions.
         """
         with self._fitting():
+            y, sample_weight = read_once(y, sample_weight)
             rows = number_rows(self, X, y, sample_weight).of_numbers(type(self).__name__)
             if self.estimator is None:
                 rows = rows.with_moderate_target()

@@ -12,7 +12,9 @@ from weald.data import (
     class_rows,
     finite_target,
     number_rows,
+    read_once,
     readable_target,
+    refuse_beyond_memory,
     rows_of_weight,
     validation_classes,
     validation_numbers,
@@ -195,6 +197,7 @@ or object, default="squared_error"
             The weights of those rows.
         """
         with self._fitting():
+            y, sample_weight = read_once(y, sample_weight)
             self._refuse_going_on_with_bags()
             loss = self._chosen_loss()
             rows = number_rows(self, X, y, sample_weight)
@@ -421,8 +424,10 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             The weights of those rows.
         """
         with self._fitting():
+            y, sample_weight = read_once(y, sample_weight)
             self._refuse_going_on_with_bags()
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
+            _refuse_too_many(rows.n, len(self.classes_))
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             self._refuse_penalty_of_vectors()
             weight = weights_of_classes(self.class_weight, rows, self.classes_)
@@ -483,3 +488,13 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
 
     def _trees_a_round(self, loss: Loss) -> int:
         return 1 if self.multi_class == "vector_leaves" else loss.n_scores
+
+
+def _refuse_too_many(n_rows: int, n_classes: int) -> None:
+    """Scores, gradients and hessians are kept for every row and class."""
+    refuse_beyond_memory(
+        3 * 8 * n_rows * n_classes,
+        f"Boosted trees of {n_classes:,} classes on {n_rows:,} rows",
+        "Take fewer rows or classes, or RandomForestClassifier with max_leaf_nodes, which keeps "
+        "shares of the classes only in its leaves.",
+    )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from weald.data import Rows, class_rows, number_rows
+from weald.data import Rows, class_rows, number_rows, read_once
 from weald.ensembles.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.class_weights import weights_of_classes, without_classes
@@ -68,6 +68,7 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
             Whole numbers count as repetitions of the row; others say how often it is drawn.
         """
         with self._fitting():
+            y, sample_weight = read_once(y, sample_weight)
             before: Any = getattr(self, "classes_", None)
             rows, classes = class_rows(self, X, y, sample_weight)
             if self._n_trees_kept() and not np.array_equal(before, classes):
@@ -194,6 +195,7 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
             Whole numbers count as repetitions of the row; others say how often it is drawn.
         """
         with self._fitting():
+            y, sample_weight = read_once(y, sample_weight)
             rows = number_rows(self, X, y, sample_weight).with_moderate_target()
             if self._adds_nothing():
                 return self

@@ -19,6 +19,7 @@ from weald.data import (
     numbered_classes,
     readable_target,
     refuse_missing_labels,
+    sound_sparse,
 )
 from weald.ensembles.members import Indices, has_rows, n_rows_of, take
 
@@ -85,6 +86,9 @@ def as_table(X: Any) -> Any:
     """Lists of numbers, and whatever can become an array but has no shape, as arrays."""
     if hasattr(X, "__array__") and not hasattr(X, "shape"):
         return np.asarray(X)
+    if hasattr(X, "tocsc") and hasattr(X, "format"):
+        sound_sparse(X)  # members get it as it is, but no broken one
+        return X
     if isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], (list, tuple, np.ndarray)):
         array = np.asarray(X)
         # Beside text, numbers would become text: a list of such rows stays one.

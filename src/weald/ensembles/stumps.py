@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from weald import _native
-from weald.data import Rows, as_one_array, class_rows
+from weald.data import Rows, as_one_array, class_rows, steady
 from weald.ensembles.base import Floats, TreeModel, keep_columns
 from weald.ensembles.row_weights import RowWeights
 from weald.parameters import Jobs, Limit, OneOf
@@ -45,7 +45,8 @@ class StumpSearch:
     def __init__(self, rows: Rows, n_classes: int, criterion: str, *, n_threads: int) -> None:
         classes = rows.target.astype(np.int32)
         # By default the core chooses the number of bins by the size of the table.
-        self._stumps = _native.Stumps(as_one_array(rows.table), classes, n_classes, 0, n_threads)
+        table = steady(as_one_array(rows.table))
+        self._stumps = _native.Stumps(table, classes, n_classes, 0, n_threads)
         self._criterion = criterion
         self._goes_right = np.empty(rows.n, dtype=np.uint8)
         self._wrong = np.empty(rows.n, dtype=bool)
