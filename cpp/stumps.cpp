@@ -83,7 +83,7 @@ double score_of(const Side& left, const double* totals, int n_classes, double if
   const double right_weight = weight_of(right, n_classes);
   const double score = Criterion::score(left, n_classes, left_weight) +
                        Criterion::score(right, n_classes, right_weight);
-  return (left_weight > 0.0) & (right_weight > 0.0) ? score : if_empty;
+  return ((left_weight > 0.0) & (right_weight > 0.0)) ? score : if_empty;
 }
 
 // scores[i] of n cuts: left[k * block + i] is what class k weighs on the left, besides extra[k].

@@ -111,12 +111,12 @@ struct Softmax {
   static constexpr BestConstant best_constant = BestConstant::of_mean;
 
   WEALD_HOST_DEVICE static void gradients(const Scored& rows, Range range, double* gradient,
-                                          double* hessian) {
-    if (rows.n_scores > 1) return softmax::gradients<L>(rows, range, gradient, hessian);
+                                          double* curvature) {
+    if (rows.n_scores > 1) return softmax::gradients<L>(rows, range, gradient, curvature);
     for (std::int64_t row = range.begin; row < range.end; ++row) {
       const double p = elementary::sigmoid(rows.scores[row]);
       gradient[row] = p - rows.y[row];
-      hessian[row] = p * (1.0 - p);
+      curvature[row] = p * (1.0 - p);
     }
   }
   // From the share of the class: log odds, or log share.
