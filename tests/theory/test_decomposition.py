@@ -277,7 +277,8 @@ class Recorder(BaseEstimator):
 )
 def test_resampling(settings: dict, rows: int, is_repeating: bool) -> None:
     X = np.arange(40.0)[:, None]
-    found = bias_variance(Recorder(), X, X[:, 0], X, X[:, 0], n_repeats=10, **settings)
+    settings = {"n_repeats": 10, "random_state": 0, **settings}
+    found = bias_variance(Recorder(), X, X[:, 0], X, X[:, 0], **settings)
     sizes = np.floor(found.predictions[:, 0])
     distinct = 1000 * (found.predictions[:, 0] - sizes)
     assert (sizes == rows).all()
