@@ -136,20 +136,25 @@ CoarseSums coarse_sums(const double* g, const double* h, std::int64_t n, const d
 std::int64_t pack_words(const double* g, const double* h, std::int64_t n, const double* scale_g,
                         const double* scale_h, std::int64_t* words) {
   const double g0 = scale_g[0], g1 = scale_g[1];
-  std::int64_t total = 0;
+  // Scales that turn out too large for the data are tried too: such words may wrap, and are not
+  // used.
+  const auto whole = [](double x) { return static_cast<std::uint64_t>(rounded_integer(x)); };
+  std::uint64_t total = 0;
   if (h) {
     const double h0 = scale_h[0], h1 = scale_h[1];
     for (std::int64_t i = 0; i < n; ++i) {
-      words[i] = (rounded_integer(g[i] * g0 * g1) << 32) + rounded_integer(h[i] * h0 * h1);
-      total += words[i];
+      const std::uint64_t word = (whole(g[i] * g0 * g1) << 32) + whole(h[i] * h0 * h1);
+      words[i] = static_cast<std::int64_t>(word);
+      total += word;
     }
   } else {
     for (std::int64_t i = 0; i < n; ++i) {
-      words[i] = (rounded_integer(g[i] * g0 * g1) << 32) + 1;
-      total += words[i];
+      const std::uint64_t word = (whole(g[i] * g0 * g1) << 32) + 1;
+      words[i] = static_cast<std::int64_t>(word);
+      total += word;
     }
   }
-  return total;
+  return static_cast<std::int64_t>(total);
 }
 
 // Lines of memory to ask for while something else is computed: one for each of some rows.
