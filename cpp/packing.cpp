@@ -106,7 +106,7 @@ Extremes Packing::look(const Pairs& rows, std::int64_t* words, int n_threads) {
   struct Part {
     Extremes extremes;
     Coarse coarse;
-    std::int64_t total = 0;
+    std::uint64_t total = 0;  // wraps where the scales of the last tree do not fit
     bool is_as_last = true;
   };
   const bool counts_copies = rows.h == nullptr, has_last = last_.sum_bits > 0;
@@ -124,13 +124,13 @@ Extremes Packing::look(const Pairs& rows, std::int64_t* words, int n_threads) {
         part.is_as_last &= has_last && here.sum < most_sum && here.weight < most_weight;
         if (!part.is_as_last) return;
         part.coarse.add(coarse_of(block, last_));
-        part.total += pack_block(block, last_, words);
+        part.total += static_cast<std::uint64_t>(pack_block(block, last_, words));
       },
       [&](const Part& part) {
         all.take(part.extremes);
         is_as_last_ &= part.is_as_last;
         coarse_.add(part.coarse);
-        total_ += part.total;
+        total_ = static_cast<std::int64_t>(static_cast<std::uint64_t>(total_) + part.total);
       });
   return all;
 }

