@@ -31,7 +31,7 @@ from sklearn.preprocessing import StandardScaler
 import report
 import weald
 from weald.aggregation import weighted_mean
-from weald.ensembles.nonnegative import NonNegativeSum, mixture_weights
+from weald.ensembles.combining.nonnegative import NonNegativeSum, mixture_weights
 
 LEAST_ROWS, MOST_ROWS = 1_000, 20_000
 FOLDS = 3

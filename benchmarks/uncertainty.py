@@ -5,8 +5,8 @@
 
 Every regression table of the folder with 2,000 to 60,000 rows is cut into random halves: one to
 fit and calibrate on, one to test. MAPIE's are jackknife+-after-bootstrap intervals of as many trees
-that look at half of the columns, as ours: the same kind of model, on the same rows. Text becomes numbers
-for both; MAPIE's trees know no missing values, so medians stand for them there.
+that look at half of the columns: the same kind of model, on the same rows. Text becomes numbers for
+both; MAPIE's trees know no missing values, so medians stand for them there.
 """
 
 from __future__ import annotations

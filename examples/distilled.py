@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import weald
 from weald.datasets import load_optdigits
-from weald.ensembles.distilled import Point
+from weald.ensembles.distilling.distilled import Point
 
 SIZES = (4, 8, 16, 32, 64, 128, 256)
 STUDENTS = {"tree": pictures.BLUE, "option_tree": pictures.GREEN, "rules": pictures.PINK}

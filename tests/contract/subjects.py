@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 
 import weald
 from weald.ensembles.base import TreeModel
-from weald.ensembles.rotated import RotationModel
+from weald.ensembles.forests.rotated import RotationModel
 from weald.parameters import ClassWeight, NoneOr
 from weald.resampling import ContentKFold
 

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 from weald import BoostedTreesClassifier
-from weald.ensembles import checkpoint
+from weald.ensembles.boosting import checkpoint
 
 
 def long_fit(file: str | None = None) -> str:

@@ -14,8 +14,8 @@ from sklearn.naive_bayes import GaussianNB
 from ensembles.ten_points import X10, Y10, noisy_task
 from weald import AdaBoostClassifier
 from weald.datasets import load_pima
-from weald.ensembles.adaboost_forms import FORMS, Form
-from weald.ensembles.stumps import Stump
+from weald.ensembles.adaboost.adaboost_forms import FORMS, Form
+from weald.ensembles.adaboost.stumps import Stump
 
 TWO = ("half-log", "log", "m1", "samme")
 every_form = pytest.mark.parametrize("form", FORMS)

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from contract import old_checks
 from ensembles.ten_points import X10, Y10, noisy_task
 from weald import AdaBoostClassifier, DecisionTreeClassifier
-from weald.ensembles.adaboost_forms import FORMS
+from weald.ensembles.adaboost.adaboost_forms import FORMS
 
 every_form = pytest.mark.parametrize("form", FORMS)
 

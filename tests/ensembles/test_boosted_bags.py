@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor, GradientBoostingRegressor
-from weald.ensembles.tally import Tally
+from weald.ensembles.out_of_bag.tally import Tally
 
 SMALL = {"n_estimators": 8, "min_samples_leaf": 3, "random_state": 0, "n_jobs": 1}
 

@@ -14,7 +14,7 @@ import pytest
 
 from ensembles.long_fit import long_fit
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
-from weald.ensembles import checkpoint
+from weald.ensembles.boosting import checkpoint
 from weald.persist import read_snapshot, write_snapshot
 
 

@@ -9,10 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, nnls
 
+from weald.ensembles.combining.greedy import GreedySelection
+from weald.ensembles.combining.nonnegative import (
+    NonNegativeProduct,
+    NonNegativeSum,
+    mixture_weights,
+)
+from weald.ensembles.combining.quadratic import nonnegative_minimum
 from weald.ensembles.exact_means import exact_means
-from weald.ensembles.greedy import GreedySelection
-from weald.ensembles.nonnegative import NonNegativeProduct, NonNegativeSum, mixture_weights
-from weald.ensembles.quadratic import nonnegative_minimum
 
 
 @settings(max_examples=80, deadline=None)

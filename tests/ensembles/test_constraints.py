@@ -5,7 +5,7 @@ import pytest
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.data import ColumnPlan
-from weald.ensembles.constraints import groups_of
+from weald.ensembles.boosting.constraints import groups_of
 
 
 def task(seed: int, n: int = 300, n_columns: int = 4, missing: float = 0.0):

@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
-from weald.ensembles import bar
+from weald.ensembles.boosting import bar
 
 HAS_CALLBACKS = find_spec("sklearn.callback") is not None
 
@@ -243,7 +243,9 @@ def test_scikit_learns_own_callback() -> None:
 
 
 def test_without_the_protocol_the_error_is_clear(monkeypatch) -> None:
-    monkeypatch.setattr("weald.ensembles.callbacks.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(
+        "weald.ensembles.boosting.callbacks.importlib.util.find_spec", lambda name: None
+    )
     with pytest.raises(AttributeError) as caught:
         quick().set_callbacks()
     assert "sklearn.callback, from version 1.9 on" in str(caught.value.__cause__)

@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 import weald
 from weald.datasets import load_pima
-from weald.ensembles.distilled import r2_estimate, share_estimate
+from weald.ensembles.distilling.distilled import r2_estimate, share_estimate
 
 KINDS = ["tree", "option_tree", "rules"]
 FEW = {"n_samples": 800}

@@ -13,8 +13,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from weald import BaggingClassifier, BaggingRegressor, DecisionTreeClassifier
-from weald.ensembles.bag_noise import ContentNoise
-from weald.ensembles.diversifiers import (
+from weald.ensembles.bagging.bag_noise import ContentNoise
+from weald.ensembles.bagging.diversifiers import (
     AlgorithmRandomness,
     Algorithms,
     BayesianBootstrap,

@@ -116,7 +116,7 @@ def test_weights_of_rows_to_judge_by() -> None:
 
 
 def test_the_curve_of_many_rows_is_that_of_some(monkeypatch) -> None:
-    monkeypatch.setattr("weald.ensembles.judging.SHOWN_ROWS", 100)
+    monkeypatch.setattr("weald.ensembles.boosting.judging.SHOWN_ROWS", 100)
     counts = np.random.default_rng(0).integers(0, 4, 300)
     many = np.random.default_rng(1).permutation(np.repeat(np.arange(300), counts))
     rows = {"X_val": X[VAL], "y_val": Y[VAL]}
@@ -126,11 +126,13 @@ def test_the_curve_of_many_rows_is_that_of_some(monkeypatch) -> None:
 
     some = curve(X[TRAIN], Y[TRAIN], counts)
     assert np.array_equal(some, curve(X[many], Y[many]))
-    monkeypatch.setattr("weald.ensembles.judging.SHOWN_ROWS", 10**6)
+    monkeypatch.setattr("weald.ensembles.boosting.judging.SHOWN_ROWS", 10**6)
     all_ = curve(X[TRAIN], Y[TRAIN], counts)
     assert not np.array_equal(some, all_)
     assert some == pytest.approx(all_, rel=0.5)
-    monkeypatch.setattr("weald.ensembles.judging.SHOWN_ROWS", 0)  # none but that of least hash
+    monkeypatch.setattr(
+        "weald.ensembles.boosting.judging.SHOWN_ROWS", 0
+    )  # none but that of least hash
     assert np.isfinite(curve(X[TRAIN], Y[TRAIN])).all()
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
-from weald.ensembles.booster import Recipe
-from weald.ensembles.leaf_refit import refit_leaves
+from weald.ensembles.boosting.booster import Recipe
+from weald.ensembles.boosting.leaf_refit import refit_leaves
 from weald.ensembles.staging import staged_scores
 from weald.trees import TreeLimits
 
@@ -110,7 +110,7 @@ def test_frames_are_read_in_pieces(monkeypatch) -> None:
     table["a"] = np.where(X[:, 0] > 0, "up", "down")
     whole = stopped(BoostedTreesRegressor).fit(table, y)
     monkeypatch.setattr("weald.ensembles.staging._DENSE_VALUES", 50)
-    monkeypatch.setattr("weald.ensembles.leaf_refit.KNOWN_LEAVES", 900)
+    monkeypatch.setattr("weald.ensembles.boosting.leaf_refit.KNOWN_LEAVES", 900)
     monkeypatch.setattr("weald.ensembles.staging.KNOWN_LEAVES", 900)
     pieces = stopped(BoostedTreesRegressor).fit(table, y)
     assert pieces.fingerprint() == whole.fingerprint()

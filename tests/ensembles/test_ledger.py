@@ -15,7 +15,7 @@ from weald import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from weald.ensembles.tally import Tally, steps_of
+from weald.ensembles.out_of_bag.tally import Tally, steps_of
 
 NUMBERS = [
     RandomForestRegressor(12, oob_score=True, random_state=0),

@@ -284,7 +284,7 @@ def test_any_number_of_jobs_gives_the_same(kind, n_jobs) -> None:
 
 def test_our_own_members_share_the_cores() -> None:
     """With two cores, two fits on one thread each; and a member's own number is its own."""
-    from weald.ensembles.members import Job, shared_out
+    from weald.ensembles.members.members import Job, shared_out
     from weald.threads import thread_count
 
     cores = thread_count(None)

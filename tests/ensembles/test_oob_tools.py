@@ -12,8 +12,8 @@ from weald import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from weald.ensembles.enough import Enough
-from weald.ensembles.oob_importance import with_column_from
+from weald.ensembles.out_of_bag.enough import Enough
+from weald.ensembles.out_of_bag.oob_importance import with_column_from
 from weald.theory import error_632plus
 
 
@@ -106,7 +106,7 @@ def test_noise_is_worth_nothing(model) -> None:
 
 def test_importance_against_naive_code() -> None:
     found = CLASSES.oob_permutation_importance(X, LABELS, n_repeats=1)
-    from weald.ensembles.oob_importance import _shuffled
+    from weald.ensembles.out_of_bag.oob_importance import _shuffled
 
     order = _shuffled(np.arange(len(X)), 0, 2)
     shuffled = X.copy()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from weald.data import Rows
-from weald.ensembles.row_weights import RowWeights
+from weald.ensembles.adaboost.row_weights import RowWeights
 
 
 def rows_of(n: int, sample_weight=None) -> Rows:

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from weald.ensembles.synthetic import joined_rows, smoothed_bootstrap
+from weald.ensembles.distilling.synthetic import joined_rows, smoothed_bootstrap
 
 
 def test_columns_that_depend_on_each_other_still_do() -> None:

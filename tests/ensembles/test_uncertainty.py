@@ -14,7 +14,7 @@ from weald import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from weald.ensembles.conformal import conformal_quantile, jackknife_bounds
+from weald.ensembles.out_of_bag.conformal import conformal_quantile, jackknife_bounds
 
 REGRESSORS = [
     RandomForestRegressor(60, oob_score=True, random_state=0),

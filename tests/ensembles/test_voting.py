@@ -17,7 +17,7 @@ from weald import (
     VotingRegressor,
     aggregation,
 )
-from weald.ensembles.vote_weights import vote_weights
+from weald.ensembles.combining.vote_weights import vote_weights
 from weald.resampling import ContentKFold
 
 

@@ -36,7 +36,7 @@ from weald import (
     VotingClassifier,
 )
 from weald.datasets import load_optdigits, load_pima
-from weald.ensembles.diversifiers import BayesianBootstrap, HyperParameters, Noise
+from weald.ensembles.bagging.diversifiers import BayesianBootstrap, HyperParameters, Noise
 from weald.resampling import ContentKFold
 
 N = 6000

@@ -1,0 +1,1 @@
+"""AdaBoost in all the forms it is told in."""

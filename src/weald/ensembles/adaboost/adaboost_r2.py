@@ -1,0 +1,286 @@
+"""AdaBoost for numbers: AdaBoost.R2."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from weald import _native
+from weald.data import Rows, bin_rows, dense_blocks, number_rows, read_once, table_for_predict
+from weald.ensembles.adaboost.adaboost_base import LIMITS, AdaBoost
+from weald.ensembles.adaboost.adaboost_training import (
+    Ensemble,
+    ForeignLearner,
+    Training,
+    checked_answers,
+    training_of,
+)
+from weald.ensembles.adaboost.row_weights import RowWeights
+from weald.ensembles.base import Floats, keep_columns
+from weald.ensembles.forests.decision_tree import DecisionTreeRegressor
+from weald.parameters import Limit, OneOf
+from weald.resampling import seed_of
+from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, TreeLimits, picked_sets
+
+_DEPTH, _BINS = 3, 255
+
+# Errors of this share of the largest target are those of rounding a mean: the member is perfect.
+_NOTHING = 2.0**-40
+
+# Members that are asked about so many rows at a time: their answers are held side by side.
+_ROWS = 2**14
+
+
+class _TreeLearner:
+    """Grows a tree a round, all on the same bins."""
+
+    def __init__(self, training: Training, n_threads: int) -> None:
+        self._training = training
+        binned = bin_rows(training.rows, max_bins=_BINS, n_threads=n_threads)
+        limits = TreeLimits(max_depth=_DEPTH)
+        self._grower = TreeGrower(binned, "squared_error", limits, n_threads=n_threads)
+
+    def learn(self, weights: RowWeights, round_: int) -> tuple[GrownTree, Floats]:
+        rows = self._training.rows
+        if self._training.n_draws is None:
+            tree = self._grower.on_values(rows.target[np.newaxis], weights.each, weights.copies)
+        else:
+            drawn = self._training.drawn(weights, round_)
+            tree = self._grower.on_values(rows.target[np.newaxis], None, drawn)
+        return tree, tree.value[tree.leaf_of_row, 0]
+
+
+class _ForeignLearner:
+    """Fits an estimator a round."""
+
+    def __init__(self, estimator: Any, training: Training, seed: int) -> None:
+        self._table = training.rows.table
+        self._learner = ForeignLearner(estimator, training, training.rows.target, seed)
+
+    def learn(self, weights: RowWeights, round_: int) -> tuple[Any, Floats]:
+        member = self._learner.fit(weights, round_)
+        return member, checked_answers(member, self._table, f"Member {round_ + 1}")
+
+
+class AdaBoostRegressor(RegressorMixin, AdaBoost):
+    """AdaBoost.R2: the weighted median of members that each learn what those before got wrong.
+
+    With its defaults it is scikit-learn's class of the same name, with trees of three questions
+    grown on shared bins.
+
+    Parameters
+    ----------
+    loss : {"linear", "square", "exponential"}, default="linear"
+        What an error counts, divided by the largest error of the round: itself, its square, or
+        1 - exp(-itself).
+    reweight : {"weighting", "resampling"}, default="resampling"
+        Members learn from weighted rows, or from rows drawn in proportion to their weights, which
+        is how R2 is told and works with an `estimator` that knows no weights.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        The trees as flat arrays (only with `estimator=None`); the answer is the median of theirs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald import AdaBoostRegressor
+    >>> x = np.linspace(0, 6, 400)[:, np.newaxis]
+    >>> model = AdaBoostRegressor(n_estimators=100, random_state=0).fit(x, np.sin(x[:, 0]))
+    >>> round(model.score(x, np.sin(x[:, 0])), 2)
+    0.98
+    """
+
+    _limits: ClassVar[Mapping[str, Limit]] = {
+        **LIMITS,
+        "loss": OneOf(("linear", "square", "exponential")),
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        loss: str = "linear",
+        reweight: str = "resampling",
+        store_weights: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.loss = loss
+        self.reweight = reweight
+        self.store_weights = store_weights
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # ---- fitting ----
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Fit the members.
+
+        Parameters
+        ----------
+        X : array or frame of numbers, shape (rows, columns)
+            NaN means missing, where the members can deal with it (weald's own can).
+        y : array of finite numbers, shape (rows,)
+            The target.
+        sample_weight : array, shape (rows,), or None
+            What the rows weigh before the first round; whole numbers count as repetitions.
+        """
+        with self._fitting():
+            y, sample_weight = read_once(y, sample_weight)
+            rows = number_rows(self, X, y, sample_weight).of_numbers(type(self).__name__)
+            if self.estimator is None:
+                rows = rows.with_moderate_target()
+            training = training_of(
+                rows,
+                sample_weight,
+                reweight=self.reweight,
+                random_state=self.random_state,
+                n_threads=self._n_threads,
+            )
+            weights = RowWeights(training.rows)
+            found = self._boost(self._learner(training), training.rows, weights)
+            self._keep(found, training.rows)
+            self._keep_weights(training, weights, found.weights)
+        return self
+
+    def _learner(self, training: Training) -> _TreeLearner | _ForeignLearner:
+        if self.estimator is None:
+            self.estimator_ = DecisionTreeRegressor(max_depth=_DEPTH, n_jobs=self.n_jobs)
+            return _TreeLearner(training, self._n_threads)
+        self.estimator_ = clone(self.estimator)
+        seed = training.seed if training.n_draws is not None else seed_of(self.random_state)
+        return _ForeignLearner(self.estimator_, training, seed)
+
+    def _boost(
+        self, learner: _TreeLearner | _ForeignLearner, rows: Rows, weights: RowWeights
+    ) -> Ensemble:
+        """The rounds: learn, judge, vote, reweight."""
+        found = Ensemble(keeps_weights=self.store_weights)
+        found.note(weights)
+        for round_ in range(self.n_estimators):
+            member, answers = learner.learn(weights, round_)
+            losses = self._losses(answers, rows.target)
+            error = weights.mean_of(losses)
+            is_last = error == 0.0 or error >= 0.5
+            if is_last and (error == 0.0 or not found.members):
+                # Perfect, or better than no answer at all.
+                found.add(member, 1.0, error)
+                found.note(weights)
+            if is_last:
+                break
+            log_odds = float(_native.log(np.array([(1.0 - error) / error]))[0])
+            vote = float(self.learning_rate) * log_odds
+            self._check_vote(vote, round_)
+            found.add(member, vote, error)
+            # Rows without loss times e/(1 - e), those of the largest loss times 1.
+            weights.multiply(_native.exp((losses - 1.0) * vote))
+            found.note(weights)
+        return found
+
+    def _losses(self, answers: Floats, target: Floats) -> Floats:
+        """What each row's error counts: from 0 to 1."""
+        distance = np.abs(answers - target)
+        largest = distance.max()
+        if largest <= _NOTHING * np.abs(target).max():
+            return np.zeros_like(distance)
+        losses: Floats = distance / largest
+        if self.loss == "square":
+            return losses * losses
+        return losses if self.loss == "linear" else 1.0 - _native.exp(-losses)
+
+    def _keep(self, found: Ensemble, rows: Rows) -> None:
+        self.estimator_weights_ = np.array(found.votes)
+        self.estimator_errors_ = np.array(found.errors)
+        self.__dict__.pop("forest_", None)
+        if self.estimator is not None:
+            self._members = found.members
+            return
+        self._members = None
+        builder = ForestBuilder(np.zeros(1), self._plan.n_columns)
+        for tree in found.members:
+            builder.add(tree, output=0)
+        forest = builder.build(rows.target_exponent, 0)
+        self.forest_ = replace(forest, tree_weight=self.estimator_weights_)
+
+    def _own_members(self) -> list[Any]:
+        return [self._own_member(i) for i in range(self.forest_.n_trees)]
+
+    def _own_member(self, i: int) -> DecisionTreeRegressor:
+        member = clone(self.estimator_)
+        keep_columns(self, member)
+        member.forest_ = _one_tree(self.forest_, i)
+        return member  # type: ignore[no-any-return]
+
+    # ---- predicting ----
+
+    def _answers(self, X: object) -> Iterator[Floats]:
+        """What each member answers, of the shape (rows, members), some rows at a time."""
+        if not hasattr(self, "forest_"):
+            table = self._checked_table(X)
+            answers = [
+                checked_answers(member, table, f"Member {i + 1}")
+                for i, member in enumerate(self.estimators_)
+            ]
+            yield np.stack(answers, axis=1).astype(np.float64)
+            return
+        n_threads, values = self._n_threads, self.forest_.value[:, 0]
+        for table in dense_blocks(table_for_predict(self, X)):
+            for begin in range(0, len(table), _ROWS):
+                part = table[begin : begin + _ROWS]
+                leaves = self.forest_.apply(part, n_threads=n_threads)
+                yield values[leaves + self.forest_.first_leaf[:-1]]
+
+    def _medians(self, answers: Floats, n_members: int) -> Floats:
+        first = np.ascontiguousarray(answers[:, :n_members])
+        return _native.weighted_medians(first, self.estimator_weights_[:n_members], self._n_threads)
+
+    def predict(self, X: object) -> Floats:
+        """The weighted median of what the members answer."""
+        check_is_fitted(self)
+        n_members = len(self.estimator_weights_)
+        return np.concatenate([self._medians(part, n_members) for part in self._answers(X)])
+
+    def staged_predict(self, X: object) -> Iterator[Floats]:
+        """Predictions after each member."""
+        check_is_fitted(self)
+        answers = np.concatenate(list(self._answers(X)))
+        for n_members in range(1, len(self.estimator_weights_) + 1):
+            yield self._medians(answers, n_members)
+
+    def staged_score(self, X: object, y: Any, sample_weight: object = None) -> Iterator[float]:
+        """R² after each member."""
+        from sklearn.metrics import r2_score
+
+        for values in self.staged_predict(X):
+            yield float(r2_score(y, values, sample_weight=sample_weight))
+
+
+def _one_tree(forest: Forest, i: int) -> Forest:
+    """One tree of a forest, by itself."""
+    nodes = slice(forest.first_node[i], forest.first_node[i + 1])
+    leaves = slice(forest.first_leaf[i], forest.first_leaf[i + 1])
+    return replace(
+        forest,
+        feature=forest.feature[nodes],
+        threshold=forest.threshold[nodes],
+        right=forest.right[nodes],
+        missing_left=forest.missing_left[nodes],
+        weight=forest.weight[nodes],
+        gain=forest.gain[nodes],
+        value=forest.value[leaves],
+        first_node=forest.first_node[i : i + 2] - forest.first_node[i],
+        first_leaf=forest.first_leaf[i : i + 2] - forest.first_leaf[i],
+        output=forest.output[i : i + 1],
+        tree_weight=np.ones(1),
+        **picked_sets(forest.category_set[nodes], forest.first_word, forest.words),
+    )

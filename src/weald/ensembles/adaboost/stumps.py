@@ -1,0 +1,208 @@
+"""Trees of one question: found natively, and joined into one forest."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from weald import _native
+from weald.data import Rows, as_one_array, class_rows, steady
+from weald.ensembles.adaboost.row_weights import RowWeights
+from weald.ensembles.base import Floats, TreeModel, keep_columns
+from weald.parameters import Jobs, Limit, OneOf
+from weald.trees import Forest
+
+CRITERIA = ("error", "gini", "entropy")
+
+# Classes that weigh the same up to this share of all weight are equal; the first one is answered.
+_NEAR = 2.0**-40
+
+
+@dataclass(frozen=True, eq=False)
+class FoundStump:
+    """One question and its two answers; `column` -1: no question, one answer."""
+
+    column: int
+    threshold: float
+    missing_left: bool
+    gain: float
+    left: Floats
+    right: Floats
+    answers: tuple[int, int]
+
+    @property
+    def sides(self) -> list[Floats]:
+        """What the classes weigh in each leaf."""
+        return [self.left] if self.column < 0 else [self.left, self.right]
+
+
+class StumpSearch:
+    """Finds stumps on one table; its columns are put in order once."""
+
+    def __init__(self, rows: Rows, n_classes: int, criterion: str, *, n_threads: int) -> None:
+        classes = rows.target.astype(np.int32)
+        # By default the core chooses the number of bins by the size of the table.
+        table = steady(as_one_array(rows.table))
+        self._stumps = _native.Stumps(table, classes, n_classes, 0, n_threads)
+        self._criterion = criterion
+        self._goes_right = np.empty(rows.n, dtype=np.uint8)
+        self._wrong = np.empty(rows.n, dtype=bool)
+
+    def find(self, mass: Floats) -> tuple[FoundStump, NDArray[np.bool_]]:
+        """The best stump for rows of these masses, and which rows it gets wrong."""
+        column, threshold, missing_left, gain, left, right = self._stumps.find(
+            mass, self._criterion, self._goes_right
+        )
+        least = _NEAR * float(left.sum() + right.sum())
+        answers = (_heaviest(left, least), _heaviest(right, least))
+        stump = FoundStump(column, threshold, missing_left, gain, left, right, answers)
+        self._stumps.mark_wrong(self._goes_right, *answers, self._wrong)
+        return stump, self._wrong
+
+
+def _heaviest(sums: Floats, least: float) -> int:
+    return int(np.argmax(sums >= sums.max() - least))
+
+
+def stump_forest(
+    stumps: Sequence[FoundStump], values: Sequence[Floats], votes: Floats, n_columns: int
+) -> Forest:
+    """Join stumps into one forest.
+
+    Parameters
+    ----------
+    values
+        For each stump an array of the shape (leaves, values): what its leaves answer.
+    votes
+        What the answers of each stump are multiplied by.
+    """
+    n_leaves = np.array([1 if stump.column < 0 else 2 for stump in stumps], dtype=np.int64)
+    nodes = [_nodes(stump) for stump in stumps]
+    feature, threshold, right, missing_left, weight, gain = (
+        np.concatenate(part) for part in zip(*nodes, strict=True)
+    )
+    value = np.concatenate(values)
+    n_outputs = value.shape[1]
+    return Forest(
+        feature=feature,
+        threshold=threshold,
+        right=right,
+        missing_left=missing_left,
+        weight=weight,
+        gain=gain,
+        value=value,
+        first_node=_ends(2 * n_leaves - 1),
+        first_leaf=_ends(n_leaves),
+        output=np.full(len(stumps), 0 if n_outputs == 1 else -1, dtype=np.int32),
+        tree_weight=votes,
+        base_score=np.zeros(n_outputs),
+        n_columns=n_columns,
+    )
+
+
+def _nodes(stump: FoundStump) -> tuple[NDArray[Any], ...]:
+    """The node arrays of a stump, as `Forest` keeps them."""
+    left, right = float(stump.left.sum()), float(stump.right.sum())
+    total = left + right
+    if stump.column < 0:
+        leaf = (-1,), (0.0,), (0,), (0,), (1.0,), (0.0,)
+        parts: tuple[tuple[float, ...], ...] = leaf
+    else:
+        parts = (
+            (stump.column, -1, -1),
+            (stump.threshold, 0.0, 0.0),
+            (2, 0, 1),
+            (stump.missing_left, 0, 0),
+            (1.0, left / total, right / total),
+            (stump.gain, 0.0, 0.0),
+        )
+    kinds = (np.int32, np.float64, np.int32, np.uint8, np.float64, np.float64)
+    return tuple(np.array(part, dtype=kind) for part, kind in zip(parts, kinds, strict=True))
+
+
+def _ends(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+class Stump(ClassifierMixin, TreeModel):
+    """A classification tree of one question; every distinct value of a column is a candidate.
+
+    Parameters
+    ----------
+    criterion : {"error", "gini", "entropy"}, default="gini"
+        What the question makes least: the weight of wrong rows, the impurity, or the entropy.
+    n_jobs : int or None, default=None
+        Threads; None means all usable cores. The stump is the same for any number.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels, sorted.
+
+    Examples
+    --------
+    >>> from weald.ensembles.adaboost.stumps import Stump
+    >>> print(Stump().fit([[1.0], [2.0], [3.0], [4.0]], ["a", "a", "b", "a"]).text())
+    column 0 <= 2.5 or missing?
+    ├─ yes: a (1)  (weight 0.5)
+    └─ no:  a (0.5)  (weight 0.5)
+    """
+
+    _limits: ClassVar[Mapping[str, Limit]] = {"criterion": OneOf(CRITERIA), "n_jobs": Jobs()}
+
+    def __init__(self, *, criterion: str = "gini", n_jobs: int | None = None) -> None:
+        self.criterion = criterion
+        self.n_jobs = n_jobs
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Find the question.
+
+        Parameters
+        ----------
+        X : array or frame of numbers, shape (rows, columns)
+            NaN means missing; infinities are ordered.
+        y : array, shape (rows,)
+            Class labels of any kind.
+        sample_weight : array, shape (rows,), or None
+            Whole numbers count as repetitions of the row.
+        """
+        with self._fitting():
+            rows, classes = class_rows(self, X, y, sample_weight)
+            rows = rows.of_numbers("a stump")
+            search = StumpSearch(rows, len(classes), self.criterion, n_threads=self._n_threads)
+            stump, _ = search.find(RowWeights(rows).mass)
+            self._keep(stump, classes)
+        return self
+
+    @classmethod
+    def of(cls, found: FoundStump, owner: TreeModel, classes: NDArray[Any], criterion: str) -> Self:
+        """The stump as an estimator that was fitted to the columns of `owner`."""
+        stump = cls(criterion=criterion, n_jobs=owner.n_jobs)
+        keep_columns(owner, stump)
+        stump._keep(found, classes)
+        return stump
+
+    def _keep(self, found: FoundStump, classes: NDArray[Any]) -> None:
+        self.classes_ = classes
+        shares = np.stack([side / side.sum() for side in found.sides])
+        # The class that is answered is the first of those that weigh the same up to rounding.
+        self._answers = np.array(found.answers[: len(shares)])
+        self.forest_ = stump_forest([found], [shares], np.ones(1), self._plan.n_columns)
+
+    def predict_proba(self, X: object) -> Floats:
+        """Shares of the classes on the side of each row."""
+        return self._scores(X)
+
+    def predict(self, X: object) -> NDArray[Any]:
+        """The class that weighs most on the side of each row; ties go to the first."""
+        return np.asarray(self.classes_[self._answers[self.apply(X)[:, 0]]])
+
+    def _leaf_text(self, value: Floats) -> str:
+        best = int(np.argmax(value))
+        return f"{self.classes_[best]!s} ({value[best]:.3g})"
+
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        return {**super()._learnt(), "classes": self.classes_, "answers": self._answers}

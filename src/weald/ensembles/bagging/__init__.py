@@ -1,0 +1,1 @@
+"""Bagging of anything, and the ways to make members differ."""

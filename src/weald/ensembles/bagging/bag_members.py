@@ -1,0 +1,242 @@
+"""Fitting the members of a bag: each on its own rows and columns, side by side."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from weald.ensembles.members.answers import Question
+from weald.ensembles.members.member_errors import member_error, portable
+from weald.ensembles.members.members import Indices, Job, Outcome, params_for, shared_out, take
+from weald.ensembles.members.samples import Sample
+
+Floats = NDArray[np.float64]
+
+
+class Noise(Protocol):
+    """Adds noise to a table and a target."""
+
+    def added(self, X: Any, y: NDArray[Any]) -> tuple[Any, NDArray[Any]]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class BagTask:
+    """One member: an estimator with its seeds set, the rows and columns it sees.
+
+    `rows` are rows of the sample, each once, `copies` how often each counts. `columns` is None for
+    all of them as they are. `asked` are rows to be answered after the fit. `weight` is what rows
+    weigh beside their copies; `noise` is added to what is learnt from.
+    """
+
+    name: str
+    estimator: Any
+    rows: Indices
+    copies: NDArray[np.int64]
+    columns: Indices | None = None
+    asked: Indices | None = None
+    weight: Floats | None = None
+    noise: Noise | None = None
+
+
+def take_columns(X: Any, columns: Indices | None) -> Any:
+    """Those columns of an array, a sparse matrix or a frame; one may be asked for twice."""
+    if columns is None:
+        return X
+    if hasattr(X, "tocsc"):
+        return X.tocsc()[:, columns]
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if hasattr(X, "iloc"):
+        cut = X.iloc[:, columns]
+        names = _told_apart(X.columns, columns)
+        return cut if names is None else cut.set_axis(names, axis=1)
+    if isinstance(frame, nw.DataFrame):
+        names = _told_apart(frame.columns, columns)
+        if names is None:
+            return frame[:, columns.tolist()].to_native()
+        series = [frame[:, int(i)].alias(name) for i, name in zip(columns, names, strict=True)]
+        return frame.select(*series).to_native()
+    return np.asarray(X)[:, columns]
+
+
+def _told_apart(names: Sequence[Any], columns: Indices) -> list[str] | None:
+    """Names for columns of which some are there twice: the second of "a" is "a (2)"."""
+    if len(np.unique(columns)) == len(columns):
+        return None
+    before = [int((columns[:i] == column).sum()) for i, column in enumerate(columns)]
+    return [
+        f"{names[column]} ({n + 1})" if n else str(names[column])
+        for column, n in zip(columns, before, strict=True)
+    ]
+
+
+def seeded_member(estimator: Any, seed: int, member: int) -> Any:
+    """A clone with random states of its own, in all its parts; given ones are replaced too."""
+    fresh = clone(estimator)
+    if not hasattr(fresh, "get_params"):
+        return fresh
+    names = sorted(
+        name for name in fresh.get_params(deep=True) if name.rpartition("__")[2] == "random_state"
+    )
+    states = np.random.SeedSequence((seed, member)).generate_state(len(names))
+    return fresh.set_params(**{name: int(state) for name, state in zip(names, states, strict=True)})
+
+
+def fit_bag(
+    owner: Any,
+    tasks: Sequence[BagTask],
+    sample: Sample,
+    question: Question,
+    params: Mapping[str, Any],
+) -> list[Outcome]:
+    """Fit all members; an error names those that failed and keeps the others."""
+    jobs = [Job(task.name, task.estimator) for task in tasks]
+    workers, inner = shared_out(jobs, owner.n_jobs)
+    shared = (sample.X, sample.y, question, params, inner, int(owner.verbose))
+    outcomes: list[Outcome]
+    if workers == 1:
+        outcomes = _fit_some(tasks, *shared)
+    else:
+        from sklearn.utils.parallel import Parallel, delayed
+
+        ours = inner is not None or _all_ours(jobs)
+        # Threads share the table; a process gets it once, with all its members.
+        n_parts = len(tasks) if ours else workers
+        ends = np.linspace(0, len(tasks), n_parts + 1).astype(int)
+        run = Parallel(n_jobs=workers, prefer="threads" if ours else None)
+        parts = run(
+            delayed(_fit_some)(tasks[begin:end], *shared) for begin, end in itertools.pairwise(ends)
+        )
+        outcomes = [outcome for part in parts for outcome in part]
+    _raise_failures(owner, tasks, outcomes)
+    return outcomes
+
+
+def _all_ours(jobs: Sequence[Job]) -> bool:
+    from weald.ensembles.base import TreeModel
+
+    return all(isinstance(job.estimator, TreeModel) for job in jobs)
+
+
+def _raise_failures(owner: Any, tasks: Sequence[BagTask], outcomes: Sequence[Outcome]) -> None:
+    failed: dict[str, tuple[str, BaseException]] = {}
+    fitted: dict[str, Any] = {}
+    for task, outcome in zip(tasks, outcomes, strict=True):
+        if outcome.error is not None:
+            failed[task.name] = (f"on its {len(task.rows)} different rows", outcome.error)
+        else:
+            fitted[task.name] = outcome.fitted
+    if failed:
+        raise member_error(owner, failed, fitted, kept_as="fitted on rows of their own")
+
+
+def _fit_some(tasks: Sequence[BagTask], X: Any, y: Any, *shared: Any) -> list[Outcome]:
+    return [_fit_one(task, X, y, *shared) for task in tasks]
+
+
+def _fit_one(
+    task: BagTask,
+    X: Any,
+    y: Any,
+    question: Question,
+    params: Mapping[str, Any],
+    inner: int | None,
+    verbose: int,
+) -> Outcome:
+    try:
+        member = task.estimator
+        if inner is not None:
+            member.set_params(n_jobs=inner)
+        rows, extra = _rows_and_weights(member, task)
+        passed = params_for(params, len(y), rows)
+        seen, target = take_columns(take(X, rows), task.columns), y[rows]
+        if task.noise is not None:
+            seen, target = task.noise.added(seen, target)
+        member.fit(seen, target, **passed, **extra)
+        if inner is not None:
+            member.set_params(n_jobs=None)
+        answers = None
+        if task.asked is not None:
+            answers = (
+                question(member, take_columns(take(X, task.asked), task.columns))
+                if len(task.asked)
+                else np.empty((0, 1))
+            )
+        if verbose:
+            print(f"{task.name}: fitted on {len(task.rows)} different rows")
+        return Outcome(member, answers)
+    except Exception as error:
+        return Outcome(error=portable(error))
+
+
+def _rows_and_weights(member: Any, task: BagTask) -> tuple[Indices, dict[str, Floats]]:
+    """The rows a member sees, and their weights if it takes any."""
+    if not has_fit_parameter(member, "sample_weight"):
+        if task.weight is not None:
+            raise TypeError(
+                f"{type(member).__name__} takes no sample_weight, which this way of making members "
+                "differ needs."
+            )
+        # Noise is drawn for each row once, so that repetitions stay equal.
+        return np.repeat(task.rows, task.copies), {}
+    # A weight is a repetition, at the price of one row.
+    weight = task.copies.astype(np.float64)
+    if task.weight is not None:
+        weight = weight * task.weight
+    return task.rows, {} if (weight == 1).all() else {"sample_weight": weight}
+
+
+def ask_members(
+    owner: Any,
+    members: Sequence[Any],
+    columns: Sequence[Indices | None],
+    question: Question,
+    X: Any,
+) -> Iterator[Floats]:
+    """What each member says of a table, one after another; an error names who gave no answer."""
+    from joblib import effective_n_jobs
+
+    workers = min(effective_n_jobs(owner.n_jobs), len(members))
+    ends = np.linspace(0, len(members), max(1, workers) + 1).astype(int)
+    if workers <= 1:
+        said: Any = (
+            _ask_some(members[k : k + 1], columns[k : k + 1], question, X)
+            for k in range(len(members))
+        )
+    else:
+        from sklearn.utils.parallel import Parallel, delayed
+
+        said = Parallel(n_jobs=workers)(
+            delayed(_ask_some)(members[a:b], columns[a:b], question, X)
+            for a, b in itertools.pairwise(ends)
+        )
+    number = 0
+    for part in said:
+        for outcome in part:
+            if outcome.error is not None:
+                where = ("when asked", outcome.error)
+                raise member_error(owner, {member_name(number): where}, {}) from outcome.error
+            number += 1
+            yield outcome.answers
+
+
+def _ask_some(
+    members: Sequence[Any], columns: Sequence[Indices | None], question: Question, X: Any
+) -> list[Outcome]:
+    outcomes = []
+    for member, own in zip(members, columns, strict=True):
+        try:
+            outcomes.append(Outcome(answers=question(member, take_columns(X, own))))
+        except Exception as error:
+            outcomes.append(Outcome(error=portable(error)))
+    return outcomes
+
+
+def member_name(number: int) -> str:
+    """How errors call a member of a bag."""
+    return f"estimators_[{number}]"

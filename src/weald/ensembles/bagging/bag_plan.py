@@ -1,0 +1,101 @@
+"""What each member of a bag is, sees and learns."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.ensembles.bagging.bag_members import BagTask, member_name, seeded_member
+from weald.ensembles.bagging.bag_rows import BagRows
+from weald.ensembles.bagging.diversifiers import Algorithms, Variation
+from weald.ensembles.bagging.diversifiers import Rows as DrawnRows
+from weald.ensembles.out_of_bag.in_bag import Draws
+from weald.resampling import draw_columns
+
+
+class MemberPlan:
+    """Parameters of a bag, read as a task for each member."""
+
+    estimator: Any
+    max_features: Any
+    bootstrap_features: bool
+    n_estimators: Any
+    oob_score: bool
+    weights: Any
+    diversifiers: Any
+
+    def _default_member(self) -> Any:
+        raise NotImplementedError
+
+    def _member(self) -> Any:
+        return self._default_member() if self.estimator is None else self.estimator
+
+    def _is_auto(self) -> bool:
+        return isinstance(self.n_estimators, str)
+
+    def _ways(self) -> list[Any]:
+        """The diversifiers."""
+        return [] if self.diversifiers is None else list(self.diversifiers)
+
+    def _kinds(self) -> list[Any]:
+        """The estimators that members are clones of."""
+        several = [way for way in self._ways() if isinstance(way, Algorithms)]
+        if several and self.estimator is not None:
+            raise ValueError(
+                f"The algorithms come from {several[0]!r}; leave estimator at None. Got "
+                f"estimator={self.estimator!r}."
+            )
+        return list(several[-1].estimators) if several else [self._member()]
+
+    def _rows_drawn(self, rows: BagRows, seed: int) -> Draws | None:
+        ways = self._ways()
+        if any(getattr(way, "sees_all_rows", False) for way in ways):
+            return None
+        own = [way for way in ways if isinstance(way, DrawnRows)]
+        return rows.draws(own[-1] if own else self, seed)
+
+    def _task(
+        self, number: int, rows: BagRows, draws: Draws | None, seed: int, n_classes: int
+    ) -> BagTask:
+        index, copies = rows.distinct.index, rows.distinct.copies
+        if draws is not None:
+            drawn = draws.drawn(number)
+        else:
+            drawn = np.ones(len(index), dtype=np.int64) if copies is None else copies
+        asks = self.oob_score or isinstance(self.weights, str) or self._is_auto()
+        varied = Variation(
+            number,
+            seed,
+            self._kinds()[0],
+            rows.distinct.hashes,
+            getattr(self, "n_features_in_", 0),
+            n_classes,
+            self._drawn_columns(number, seed),
+        )
+        for way in self._ways():
+            varied = way.vary(varied)
+        return BagTask(
+            name=member_name(number),
+            estimator=seeded_member(varied.estimator, seed, number),
+            rows=index[drawn > 0],
+            copies=drawn[drawn > 0],
+            columns=varied.columns,
+            asked=index[drawn == 0] if asks else None,
+            weight=None if varied.weight is None else varied.weight[drawn > 0],
+            noise=varied.noise,
+        )
+
+    def _drawn_columns(self, number: int, seed: int) -> NDArray[np.intp] | None:
+        n = getattr(self, "n_features_in_", None)
+        if n is None:  # no table with columns: a list of texts
+            return None
+        wanted = self.max_features
+        is_count = isinstance(wanted, (int, np.integer))
+        n_drawn = int(wanted) if is_count else max(1, int(wanted * n))
+        if n_drawn > n:
+            raise ValueError(
+                f"max_features must be <= n_features: max_features={wanted!r}, and X has {n}."
+            )
+        if n_drawn == n and not self.bootstrap_features:
+            return None
+        return draw_columns(n, n_drawn, replace=self.bootstrap_features, seed=seed, member=number)

@@ -1,0 +1,92 @@
+"""What members of a bag said of rows they did not see."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.ensembles.bagging.bag_members import BagTask
+from weald.ensembles.bagging.bag_rows import BagRows
+from weald.ensembles.members.members import Outcome
+from weald.ensembles.out_of_bag.enough import BATCH, Enough
+from weald.ensembles.out_of_bag.row_losses import row_losses
+from weald.ensembles.out_of_bag.tally import Record, Tally, recorded
+
+Floats = NDArray[np.float64]
+
+
+def record_of_members(
+    tasks: list[BagTask],
+    outcomes: list[Outcome],
+    rows: BagRows,
+    classes: NDArray[Any] | None,
+    weights: Floats,
+) -> Record:
+    """What the members said of the rows they did not see."""
+    place = np.full(rows.sample.n, -1, dtype=np.intp)
+    place[rows.distinct.index] = np.arange(len(rows.distinct.index))
+    width = None if classes is None else len(classes)
+    members = [
+        (place[task.asked], as_shares_of(outcome.answers, width))
+        for task, outcome in zip(tasks, outcomes, strict=True)
+    ]
+    return recorded(
+        [(slice(0, len(rows.distinct.index)), members)],
+        rows.target.astype(np.float64),
+        classes,
+        rows.weight,
+        n_members=len(tasks),
+        member_weights=weights,
+    )
+
+
+def as_shares_of(said: Floats, n_classes: int | None) -> Floats:
+    """Votes for class numbers as shares; shares and numbers as they are."""
+    if n_classes is None or said.shape[1] == n_classes != 1:
+        return said
+    return np.eye(n_classes)[said[:, 0].astype(np.intp)] if n_classes > 1 else np.ones_like(said)
+
+
+def judged(
+    tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, n_classes: int | None
+) -> list[tuple[NDArray[Any], Floats, Floats | None]]:
+    """For each member the targets, its answers and the weights of the rows it did not see."""
+    weight: Floats | None = None
+    if rows.weight is not None:
+        weight = np.zeros(rows.sample.n)
+        weight[rows.distinct.index] = rows.weight
+    return [
+        (
+            rows.sample.y[task.asked],
+            as_shares_of(outcome.answers, n_classes),
+            None if weight is None else weight[task.asked],
+        )
+        for task, outcome in zip(tasks, outcomes, strict=True)
+    ]
+
+
+Fitted = tuple[list[BagTask], list[Outcome]]
+
+
+def fitted_until_enough(
+    fitted: Callable[[range], Fitted], rows: BagRows, classes: NDArray[Any] | None
+) -> Fitted:
+    """Fit batches of members until the out-of-bag error says that more would not help."""
+    tasks: list[BagTask] = []
+    outcomes: list[Outcome] = []
+    enough, width = Enough(), 1 if classes is None else len(classes)
+    tally = Tally(rows.sample.n, width)
+    weight = np.zeros(rows.sample.n)
+    weight[rows.distinct.index] = 1.0 if rows.weight is None else rows.weight
+    while True:
+        more = fitted(range(len(tasks), len(tasks) + BATCH))
+        for task, outcome in zip(*more, strict=True):
+            n_classes = None if classes is None else width
+            tally.add(task.asked, as_shares_of(outcome.answers, n_classes))
+        tasks, outcomes = tasks + more[0], outcomes + more[1]
+        scored = np.flatnonzero(tally.n_out > 0)
+        target = rows.sample.y[scored]
+        losses = row_losses(None, target, tally.means[scored], classes)
+        if enough.says(len(tasks), losses, weight[scored] if len(scored) else None):
+            return tasks, outcomes

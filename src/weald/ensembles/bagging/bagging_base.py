@@ -1,0 +1,488 @@
+"""What both kinds of bagging share: drawing, fitting, asking, the ledger."""
+
+import copy
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MetaEstimatorMixin
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from weald.ensembles.bagging.bag_members import (
+    BagTask,
+    ask_members,
+    fit_bag,
+    member_name,
+)
+from weald.ensembles.bagging.bag_plan import MemberPlan
+from weald.ensembles.bagging.bag_record import fitted_until_enough, record_of_members
+from weald.ensembles.bagging.bag_rows import BagRows, samples_of
+from weald.ensembles.base import CheckedEstimator, keep_columns
+from weald.ensembles.members.answers import Question
+from weald.ensembles.members.members import Outcome, members_learnt
+from weald.ensembles.members.routing import router, routing_is_enabled
+from weald.ensembles.members.samples import Sample, as_table, check_columns
+from weald.ensembles.out_of_bag.bagged import Bagged
+from weald.ensembles.out_of_bag.in_bag import Draws, InBag
+from weald.ensembles.out_of_bag.oob_pruning import PrunedForest
+from weald.ensembles.out_of_bag.tally import Tally
+from weald.parameters import (
+    AnyOf,
+    Jobs,
+    Limit,
+    NoneOr,
+    NumbersOr,
+    ObjectWith,
+    OneOf,
+    Seed,
+    Share,
+    Verbosity,
+    Ways,
+    Whole,
+)
+from weald.persist import fingerprint
+from weald.resampling import seed_of
+from weald.threads import thread_count
+
+Floats = NDArray[np.float64]
+
+BAGGING_LIMITS: Mapping[str, Limit] = {
+    "estimator": NoneOr(ObjectWith(("fit", "predict", "get_params"))),
+    "n_estimators": AnyOf((Whole(1, 1_000_000), OneOf(("auto",)))),
+    "max_samples": NoneOr(AnyOf((Whole(1), Share(0.0, 1.0, open_below=True)))),
+    "max_features": AnyOf((Whole(1), Share(0.0, 1.0, open_below=True))),
+    "bootstrap": OneOf((True, False)),
+    "bootstrap_features": OneOf((True, False)),
+    "oob_score": OneOf((True, False)),
+    "warm_start": OneOf((True, False)),
+    "n_jobs": Jobs(),
+    "random_state": Seed(),
+    "verbose": Verbosity(),
+    "weights": NoneOr(NumbersOr(("oob",))),
+    "diversifiers": NoneOr(Ways()),
+}
+
+
+class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
+    """Members of one kind, each fitted on rows and columns of its own; their mean answers.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What is bagged: any estimator of scikit-learn's kind, whose clones are fitted, each with
+        random states of its own. None: a full decision tree of ours, grown in the core.
+    n_estimators : int or "auto", default=10
+        Number of members. "auto": batches of 50 until the out-of-bag error foreseen for infinitely
+        many members is within a tenth of a standard error of the present one, at most 1000.
+    max_samples : int, float or None, default=None
+        Rows a member draws: a number, or a share of the rows. None: as many as there are.
+        Whole-number sample weights count as repetitions.
+    max_features : int or float, default=1.0
+        Columns a member sees: a number, or a share of them (at least one).
+    bootstrap : bool, default=True
+        Whether rows are drawn with replacement.
+    bootstrap_features : bool, default=False
+        Whether columns are drawn with replacement.
+    oob_score : bool, default=False
+        Ask every member about the rows it did not see: for the score, the answers in `oob_`, and
+        all that rests on them (intervals, quantiles, sets).
+    warm_start : bool, default=False
+        Keep the members of the fit before and add those that `n_estimators` asks for beyond them.
+    n_jobs : int or None, default=None
+        Members of other makers: how many are fitted at a time, as in scikit-learn (None means one).
+        Ours are fitted by threads, None means all usable cores.
+    random_state : int, RandomState or None, default=None
+        Keys all draws; rows are drawn by what they hold, in whatever order they come.
+    verbose : int or bool, default=0
+        Print a line for each member.
+    weights : None, "oob" or list of numbers, default=None
+        How much each member's answer counts. "oob": learnt from the rows each did not see.
+    diversifiers : list or None, default=None
+        More ways to make members differ, such as noise, other algorithms, hyper-parameters or
+        representations: objects of `weald.ensembles.bagging.diversifiers`, applied in their order.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        What was bagged.
+    estimators_ : list of estimators
+        The fitted members.
+    estimators_samples_ : list of arrays
+        Numbers of the rows each member drew, as often as it did; drawn again when asked for.
+    estimators_features_ : list of arrays
+        Numbers of the columns each member saw.
+    weights_ : array
+        What the members' answers count.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of the columns, if all of them are text.
+    oob_score_ : float
+        With `oob_score`: accuracy or R² of the out-of-bag answers; rows count by their weights.
+    """
+
+    estimator: Any
+    n_estimators: Any
+    n_jobs: int | None
+    diversifiers: Any
+    weights_: Floats
+    _grove: Any  # a forest, where trees of ours are bagged; else there are members
+    _members: list[Any]
+    _columns_seen: list[NDArray[np.intp] | None]
+    _draws: list[tuple[int, Draws | None]]  # from which member on, which draws
+    _seed: int
+    _n_rows_seen: int
+    _engine: ClassVar[type]
+
+    # ---- fitting ----
+
+    def _is_grove(self, X: Any) -> bool:
+        """Whether the core can grow all members at once: full trees that see all columns."""
+        share = self.max_features
+        is_count = isinstance(share, (int, np.integer))
+        all_columns = not is_count and share == 1.0 and not self.bootstrap_features
+        all_rows = self.bootstrap or self.max_samples in (None, 1.0)
+        is_plain = self.estimator is None and self.weights is None and self.diversifiers is None
+        return is_plain and all_columns and all_rows
+
+    def _fit_grove(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Let the core grow the trees."""
+        self._check_oob(has_draws=bool(self.bootstrap))
+        grove = copy.copy(self._grove) if self._goes_on("_grove") else self._engine()
+        grove.set_params(
+            n_estimators=self.n_estimators,
+            bootstrap=bool(self.bootstrap),
+            max_samples=self.max_samples if self.bootstrap else None,
+            oob_score=bool(self.oob_score),
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            verbose=int(self.verbose),
+            warm_start=bool(self.warm_start),
+        )
+        grove.fit(X, y, sample_weight)
+        self._forget()
+        self._grove, self.estimator_ = grove, self._default_member()
+        keep_columns(grove, self)
+        self._record, self.weights_ = grove._record, np.ones(grove.forest_.n_trees)
+
+    def _goes_on(self, attribute: str) -> bool:
+        return bool(self.warm_start) and hasattr(self, attribute)
+
+    def _forget(self) -> None:
+        """Leave nothing of the fit before."""
+        for name in (
+            *("_grove", "_members", "_columns_seen", "_draws", "_seed", "_record", "_question"),
+            *("weights_", "oob_score_", "oob_decision_function_", "oob_prediction_"),
+            *("feature_names_in_", "n_features_in_", "_columns"),
+        ):
+            self.__dict__.pop(name, None)
+
+    def _check_oob(self, *, has_draws: bool) -> None:
+        if not (self.oob_score or isinstance(self.weights, str) or self._is_auto()):
+            return
+        if not has_draws:
+            raise ValueError(
+                "Out of bag estimation only available if bootstrap=True: without it every member "
+                "sees every row. Set bootstrap=True, or max_samples below the number of rows."
+            )
+        if self.warm_start:
+            raise ValueError(
+                "Out of bag estimate only available if warm_start=False: members of the fit "
+                "before are not asked again. Fit all members at once."
+            )
+
+    def _fit_members(
+        self, sample: Sample, question: Question, classes: NDArray[Any] | None, params: Any
+    ) -> None:
+        """Fit members of any kind, each on its own rows and columns."""
+        rows = BagRows.of(sample, n_threads=thread_count(self.n_jobs))
+        n_before = self._n_kept()
+        if n_before and n_before == self.n_estimators:
+            _warn_of_no_new()
+            return
+        seed = self._seed if n_before else seed_of(self.random_state)
+        draws = self._rows_drawn(rows, seed)
+        self._check_oob(has_draws=draws is not None)
+        n_classes = 0 if classes is None else len(classes)
+        passed = self._routed(params, sample)
+
+        def fitted(numbers: range) -> tuple[list[BagTask], list[Outcome]]:
+            made = [self._task(number, rows, draws, seed, n_classes) for number in numbers]
+            return made, fit_bag(self, made, sample, question, passed)
+
+        if self._is_auto():
+            tasks, outcomes = fitted_until_enough(fitted, rows, classes)
+        else:
+            tasks, outcomes = fitted(range(n_before, int(self.n_estimators)))
+        members = [outcome.fitted for outcome in outcomes]
+        columns = [task.columns for task in tasks]
+        if n_before:
+            members, columns = self._members + members, self._columns_seen + columns
+            ledger = [*self._draws, (n_before, draws)]
+        else:
+            ledger = [(0, draws)]
+            n_features = getattr(self, "n_features_in_", None)
+            names = getattr(self, "feature_names_in_", None)
+            self._forget()
+            if n_features is not None:
+                self.n_features_in_ = n_features
+            if names is not None:
+                self.feature_names_in_ = names
+        self.estimator_, self._members, self._columns_seen = self._member(), members, columns
+        self._draws, self._seed, self._question = ledger, seed, question
+        self._record = None
+        self._weigh(tasks, outcomes, rows, classes)
+        if self.oob_score:
+            self._record = record_of_members(tasks, outcomes, rows, classes, self.weights_)
+
+    def _n_kept(self) -> int:
+        if not self._goes_on("_members"):
+            return 0
+        n_before = len(self._members)
+        if self._is_auto():
+            raise ValueError(
+                "n_estimators='auto' fits a bag anew; warm_start=True adds to one. Give a number "
+                "of members, or set warm_start=False."
+            )
+        if self.n_estimators < n_before:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={n_before} when warm_start==True: members can only be added."
+            )
+        return n_before
+
+    def _routed(self, params: Mapping[str, Any], sample: Sample) -> Mapping[str, Any]:
+        """What was passed to fit beside rows, for the members: only with metadata routing."""
+        if not params:
+            return {}
+        if not routing_is_enabled():
+            raise TypeError(
+                f"fit of {type(self).__name__} got {', '.join(map(repr, params))}, which it can "
+                "pass on only with metadata routing: "
+                "sklearn.set_config(enable_metadata_routing=True)."
+            )
+        from sklearn.utils.metadata_routing import process_routing
+
+        cut = {name: sample.cut(value) for name, value in params.items()}
+        routed: Mapping[str, Any] = process_routing(self, "fit", **cut)["estimator"]["fit"]
+        return routed
+
+    def _warn_of_unscored(self) -> None:
+        # The core's trees have said so already.
+        n = self.oob_.unscored.size if hasattr(self, "_members") else 0
+        if n:
+            warnings.warn(
+                f"{n} inputs do not have OOB scores: every member saw them. This probably means "
+                "too few estimators were used to compute any reliable oob estimates.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _oob_error(self) -> float:
+        """The usual error of the out-of-bag answers; NaN where there are none."""
+        ledger = self.oob_
+        return float("nan") if np.isnan(ledger.record.answers[:, 0]).all() else ledger.error()
+
+    # ---- weights of members ----
+
+    def _weigh(
+        self, tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, classes: Any
+    ) -> None:
+        if self.weights is None:
+            self.weights_ = np.ones(len(self._members))
+            return
+        if isinstance(self.weights, str):
+            self.weights_ = self._learnt_weights(tasks, outcomes, rows, classes)
+            return
+        weights = np.asarray(self.weights, dtype=np.float64)
+        if len(weights) != len(self._members):
+            raise ValueError(
+                f"weights must hold a number for each of the {len(self._members)} members; got "
+                f"{len(weights)}."
+            )
+        self.weights_ = weights
+
+    def _learnt_weights(
+        self, tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, classes: Any
+    ) -> Floats:
+        raise NotImplementedError
+
+    # ---- answering ----
+
+    def _answers(self, X: Any, question: Question | None = None) -> Iterator[Floats]:
+        """What each member says, of the shape (rows, width), one after another."""
+        check_is_fitted(self)
+        X = as_table(X)
+        if getattr(X, "ndim", 2) != 2 and hasattr(self, "n_features_in_"):
+            raise ValueError(
+                f"Expected 2D array, got {X.ndim}D array instead: a table of "
+                f"{self.n_features_in_} columns. Reshape your data, one row to "
+                "X.reshape(1, -1)."
+            )
+        check_columns(self, X)
+        question = question or self._question
+        return ask_members(self, self._members, self._columns_seen, question, X)
+
+    def _member_answers(self, X: Any) -> Iterator[Floats]:
+        check_is_fitted(self)
+        if hasattr(self, "_grove"):
+            yield from self._grove._member_answers(X)
+        else:
+            yield np.stack([self._in_shares(said) for said in self._answers(X)])
+
+    def _combined_answers(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        if hasattr(self, "_grove"):
+            return np.asarray(self._grove._combined_answers(X))
+        total: Floats | None = None
+        weights = self.weights_
+        for weight, said in zip(weights, self._answers(X), strict=True):
+            part = weight * self._in_shares(said)
+            total = part if total is None else total + part
+        assert total is not None
+        return total / float(weights.sum())
+
+    def _with_spread(self, X: Any) -> tuple[Floats, Floats]:
+        check_is_fitted(self)
+        if hasattr(self, "_grove"):
+            return self._grove._with_spread(X)  # type: ignore[no-any-return]
+        if len(self._members) < 2:
+            raise ValueError("One member alone has no spread: return_std needs two or more.")
+        tally: Tally | None = None
+        for weight, said in zip(self.weights_, self._answers(X), strict=True):
+            shares = self._in_shares(said)
+            tally = Tally(*shares.shape) if tally is None else tally
+            tally.add(slice(None), shares, float(weight))
+        assert tally is not None
+        return tally.means, tally.spreads
+
+    def _in_shares(self, said: Floats) -> Floats:
+        """Votes as shares; numbers and shares as they are."""
+        return said
+
+    # ---- looking ----
+
+    def prune_oob(self, X: Any, y: Any) -> PrunedForest:
+        """Cut the default trees back where that lowers the error on rows they did not see (R7).
+
+        As `RandomForestRegressor.prune_oob`. Members of other kinds cannot be cut.
+
+        Parameters
+        ----------
+        X, y : table and array
+            The rows of the fit, in their order.
+
+        Returns
+        -------
+        PrunedForest
+            `model`, and errors and sizes before and after.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "_grove"):
+            raise ValueError(
+                "prune_oob cuts back weald's own trees; it needs estimator=None and a bag that "
+                f"draws no columns. The members are of the kind {type(self.estimator_).__name__}."
+            )
+        found: PrunedForest = self._grove.prune_oob(X, y)
+        smaller = copy.copy(self)
+        smaller._grove, smaller._record = found.model, None
+        for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
+            smaller.__dict__.pop(name, None)
+        return replace(found, model=smaller)
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The fitted members."""
+        self._check_fitted_for("estimators_")
+        views: list[Any] = self._grove.estimators_ if hasattr(self, "_grove") else self._members
+        return views
+
+    @property
+    def estimators_features_(self) -> list[NDArray[np.intp]]:
+        """Numbers of the columns that each member saw."""
+        self._check_fitted_for("estimators_features_")
+        every = np.arange(getattr(self, "n_features_in_", 0))
+        if hasattr(self, "_grove"):
+            return [every] * self._grove.forest_.n_trees
+        return [every if columns is None else columns for columns in self._columns_seen]
+
+    @property
+    def estimators_samples_(self) -> list[NDArray[np.intp]]:
+        """Numbers of the rows that each member drew, as often as it did."""
+        self._check_fitted_for("estimators_samples_")
+        n_members = len(self.estimators_features_)
+        parts = self._grove._ledger if hasattr(self, "_grove") else self._draws
+        rules = [[draws for first, draws in parts if first <= k][-1] for k in range(n_members)]
+        return [
+            np.arange(self._n_rows_seen) if draws is None else samples_of(draws, k)
+            for k, draws in enumerate(rules)
+        ]
+
+    def _check_fitted_for(self, name: str) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted.")
+
+    def _in_bag(self) -> InBag:
+        check_is_fitted(self)
+        if hasattr(self, "_grove"):
+            return self._grove._in_bag()  # type: ignore[no-any-return]
+        parts = [(first, draws) for first, draws in self._draws if draws is not None]
+        if len(parts) < len(self._draws):
+            raise AttributeError(
+                "There is no out-of-bag ledger: every member saw every row. Fit with "
+                "bootstrap=True, or with max_samples below the number of rows."
+            )
+        return InBag(tuple(parts), len(self._members))
+
+    def fingerprint(self) -> str:
+        """SHA-256 of what was learnt, where the members are weald's own.
+
+        Equal for any `n_jobs`, order of rows and machine. Members of other libraries keep no such
+        promise: with them this is a TypeError.
+        """
+        check_is_fitted(self)
+        return fingerprint(self._learnt())
+
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        if hasattr(self, "_grove"):
+            return {"trees": np.array([self._grove.fingerprint()])}
+        names = [member_name(k) for k in range(len(self._members))]
+        learnt = members_learnt("member", dict(zip(names, self._members, strict=True)))
+        for number, columns in enumerate(self._columns_seen):
+            if columns is not None:
+                learnt[f"columns {number}"] = columns.astype(np.int64)
+        return {**learnt, "weights": self.weights_}
+
+    def get_metadata_routing(self) -> Any:
+        """How metadata of fit is passed on: see scikit-learn's user guide of metadata routing."""
+        return router(self, [("estimator", self._member())])
+
+    def __len__(self) -> int:
+        return len(self.estimators_)
+
+    def __getitem__(self, number: int) -> Any:
+        return self.estimators_[number]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimators_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_grove") or hasattr(self, "_members")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._member()).input_tags
+        tags.input_tags.allow_nan, tags.input_tags.sparse = inner.allow_nan, inner.sparse
+        return tags
+
+
+def _warn_of_no_new() -> None:
+    warnings.warn(
+        "Warm-start fitting without increasing n_estimators does not fit new trees.",
+        UserWarning,
+        stacklevel=5,
+    )

@@ -1,0 +1,141 @@
+"""A scorer of scikit-learn, a user's or an estimator's own as the judge of a fit."""
+
+import copy
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.data import as_one_array
+from weald.ensembles.base import Floats
+from weald.ensembles.boosting.loop import Training
+from weald.losses import Loss
+from weald.trees import Forest
+
+_LN2 = 0.6931471805599453
+
+# More repetitions than this are too many to write out for a scorer that takes no weights.
+_MOST_REPEATED = 2**24
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The limit of a `scoring` parameter."""
+
+    @property
+    def expected(self) -> str:
+        return "'loss', the name of a scorer (sklearn.metrics.get_scorer_names()), a callable"
+
+    def admits(self, value: object) -> bool:
+        if isinstance(value, str):
+            from sklearn.metrics import get_scorer_names
+
+            return value == "loss" or value in get_scorer_names()
+        return callable(value) and not isinstance(value, type)
+
+
+class HeldOutScorer:
+    """Scores the held-out rows: the model as of a round answers for them what it is known to say.
+
+    The scorer is handed a copy of the estimator. Of the rows it judges, the scores are known and
+    no tree is asked again; of any other rows the trees so far are asked.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        training: Training,
+        loss: Loss,
+        forest: Callable[[], Forest],
+    ) -> None:
+        self._scoring = model.scoring
+        self._training = training
+        self._loss = loss
+        self._forest = forest
+        self._model = copy.copy(model)
+        self._model._fitted_loss, self._model.forest_ = loss, forest()
+        self._model._parts = []  # one booster, also where the model is to be several
+        assert training.held_out is not None
+        self._held = np.flatnonzero(training.held_out)
+        self._X, self._y = self._shown(model)
+        self._weights = self._weights_for(self._scorer())
+
+    def _shown(self, model: Any) -> tuple[Any, NDArray[Any]]:
+        """The rows as the user gave them, or, of rows held out by us, as numbers."""
+        validation, rows = self._training.validation, self._training.rows
+        if validation is not None:
+            return validation.X, validation.labels
+        X = as_one_array(rows.table[self._held])
+        target = rows.target[self._held]
+        if hasattr(model, "classes_"):
+            return X, model.classes_[target.astype(np.intp)]
+        return X, np.ldexp(target, rows.target_exponent)
+
+    def _scorer(self) -> Callable[..., Any]:
+        if self._scoring is None:
+            return type(self._model).score  # type: ignore[no-any-return]
+        from sklearn.metrics import get_scorer
+
+        scorer: Callable[..., Any] = get_scorer(self._scoring)
+        return scorer
+
+    def _weights_for(self, scorer: Callable[..., Any]) -> dict[str, Floats]:
+        """What rows count, if they count differently and the scorer can be told so."""
+        training = self._training
+        counts = training.held_copies[self._held]
+        if training.held_weight is not None:
+            weight = training.held_weight[self._held] * counts
+        elif (counts != 1).any():
+            weight = counts.astype(np.float64)
+        else:
+            return {}
+        if _takes_weights(scorer):
+            return {"sample_weight": weight}
+        if training.held_weight is not None or counts.sum() > _MOST_REPEATED:
+            raise ValueError(
+                f"scoring={self._scoring!r} has no parameter sample_weight, and the rows to judge "
+                "by have weights. Give it one: scoring(estimator, X, y, sample_weight=None)."
+            )
+        self._held = np.repeat(self._held, counts)
+        again = np.repeat(np.arange(len(counts)), counts)
+        self._X, self._y = as_one_array(training.rows.table[self._held]), self._y[again]
+        return {}
+
+    def __call__(self, scores: Floats) -> float:
+        """The scorer's number for the held-out rows at these scores."""
+        rows, known = self._training.rows, scores[:, self._held].T
+        if self._loss.is_of_logarithms:
+            known = known + rows.target_exponent * _LN2
+        else:
+            known = np.ldexp(known, rows.target_exponent)
+        model, forest = self._model, None
+        if callable(self._scoring):
+            forest = model.forest_ = self._forest()
+
+        def answers(X: Any) -> Floats:
+            if X is self._X:
+                return np.ascontiguousarray(known)
+            model.forest_ = self._forest() if forest is None else forest
+            return type(model)._scores(model, X)  # type: ignore[no-any-return]
+
+        model._scores = answers
+        found = self._scorer()(model, self._X, self._y, **self._weights)
+        value = float(found)
+        if not np.isfinite(value):
+            raise ValueError(
+                f"scoring={self._scoring!r} returned {found!r} for the rows that judge; early "
+                "stopping needs a finite number."
+            )
+        return value
+
+
+def _takes_weights(scorer: Callable[..., Any]) -> bool:
+    """Whether a scorer has a parameter for weights, or takes any."""
+    try:
+        parameters = inspect.signature(scorer).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(one.name == "sample_weight" or one.kind is one.VAR_KEYWORD for one in parameters)

@@ -1,0 +1,219 @@
+"""The trees of a round: how they are grown, and what their leaves answer."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.data import Rows
+from weald.ensembles.base import Floats
+from weald.ensembles.boosting.constraints import Directions, held_monotone
+from weald.ensembles.boosting.loop import Stage, refuse_runaway
+from weald.losses import BuiltinLoss, Loss, best_step
+from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, picked_sets
+
+_LN2 = 0.6931471805599453
+
+
+def refined_values(stage: Stage, leaf_of_row: NDArray[np.int32], n_leaves: int, k: int) -> Floats:
+    """The best constant of the residuals of score k in each leaf."""
+    assert isinstance(stage.loss, BuiltinLoss)
+    return stage.loss.of_score(k).leaf_constants(
+        stage.training.y,
+        stage.scores[k : k + 1],
+        stage.training.rows.weight,
+        stage.copies,
+        leaf_of_row,
+        n_leaves,
+    )
+
+
+def in_user_units(forest: Forest, rows: Rows, loss: Loss) -> Forest:
+    """Take back what extreme targets and weights were divided by."""
+    if rows.weight_exponent:
+        with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
+            forest = replace(forest, weight=np.ldexp(forest.weight, rows.weight_exponent))
+    return moved(forest, rows.target_exponent, loss)
+
+
+def moved(forest: Forest, exponent: int, loss: Loss) -> Forest:
+    """A forest for targets that are multiplied by two to an exponent."""
+    if exponent == 0:
+        return forest
+    if loss.is_of_logarithms:
+        # The logarithm of a product: only where scores start changes.
+        return replace(forest, base_score=forest.base_score + exponent * _LN2)
+    return replace(
+        forest,
+        value=np.ldexp(forest.value, exponent),
+        base_score=np.ldexp(forest.base_score, exponent),
+    )
+
+
+class NewtonTrees:
+    """A tree per score on gradients and hessians; its leaves hold Newton steps."""
+
+    weighs_gradients = True
+
+    def __init__(
+        self,
+        grower: TreeGrower,
+        forest: ForestBuilder,
+        learning_rate: float,
+        n_threads: int,
+        *,
+        first_member: int = 0,
+        directions: Directions | None = None,
+    ) -> None:
+        self._grower = grower
+        self._forest = forest
+        self._learning_rate = learning_rate
+        self._n_threads = n_threads
+        self._first_member = first_member  # names the draws of the first tree
+        self._directions = directions
+
+    def learn(self, stage: Stage) -> None:
+        trees = self._grower.on_each(
+            stage.gradient,
+            stage.hessian,
+            stage.copies,
+            member=self._first_member + stage.first_member,
+        )
+        for k, tree in enumerate(trees):
+            if stage.loss.refines_leaves:
+                values = refined_values(stage, tree.leaf_of_row, len(tree.value), k)
+                if self._directions is not None:
+                    values = held_monotone(
+                        tree.feature,
+                        tree.threshold,
+                        tree.right,
+                        tree.weight,
+                        values,
+                        self._directions,
+                    )
+            else:
+                values = stage.loss.capped(tree.value[:, 0], self._learning_rate)
+            tree = replace(tree, value=values[:, np.newaxis] * self._learning_rate)
+            refuse_runaway(tree.value, stage.number, self._learning_rate)
+            tree.add_to(stage.scores[k], n_threads=self._n_threads)
+            self._forest.add(tree, output=k)
+
+
+class DescentTrees:
+    """A tree per score on the negative gradient; then a step in its direction, or in each leaf."""
+
+    weighs_gradients = True
+
+    def __init__(
+        self,
+        grower: TreeGrower | None,
+        forest: ForestBuilder,
+        *,
+        step: str,
+        learning_rate: float,
+        prune: Callable[[GrownTree], GrownTree],
+        n_threads: int,
+    ) -> None:
+        self._grower = grower
+        self.forest = forest
+        self._step = step
+        self._learning_rate = learning_rate
+        self._prune = prune
+        self._n_threads = n_threads
+        self.step_sizes: list[float] = []
+
+    def learn(self, stage: Stage) -> None:
+        """Grow the trees of a round; all of them learn from the scores before it."""
+        assert self._grower is not None  # None: one class, nothing to grow
+        trees, directions = [], np.empty_like(stage.scores)
+        for k in range(stage.n_scores):
+            tree = self._prune(
+                self._grower.on_sums(
+                    stage.gradient[k : k + 1],
+                    stage.training.rows.weight,
+                    stage.copies,
+                    member=stage.first_member + k,
+                )
+            )
+            tree = replace(tree, value=self._leaf_values(stage, tree, k)[:, np.newaxis])
+            directions[k] = tree.value[tree.leaf_of_row, 0]
+            trees.append(tree)
+        size = self._learning_rate
+        if self._step == "line_search":
+            size *= searched_step(stage, directions)
+        for k, tree in enumerate(trees):
+            refuse_runaway(tree.value * size, stage.number, self._learning_rate)
+            self.forest.add(tree, output=k)
+            self.step_sizes.append(size)
+        # As the predictor does: first the product, then the sum.
+        stage.scores += directions * size
+
+    def _leaf_values(self, stage: Stage, tree: GrownTree, k: int) -> Floats:
+        loss = stage.loss
+        if self._step != "leaf":
+            return tree.value[:, 0]
+        if loss.refines_leaves:
+            return refined_values(stage, tree.leaf_of_row, len(tree.value), k)
+        if loss.hessian_is_one or stage.hessian is None:
+            return tree.value[:, 0]
+        steps = loss.leaf_steps(
+            stage.gradient[k],
+            stage.hessian[k],
+            stage.copies,
+            tree.leaf_of_row,
+            len(tree.value),
+            self._learning_rate,
+        )
+        # Friedman's factor for many classes, whose scores are one too many.
+        return steps * ((stage.n_scores - 1) / stage.n_scores) if stage.n_scores > 1 else steps
+
+
+def searched_step(stage: Stage, directions: Floats) -> float:
+    """The step along the directions at which the loss of the rows of a round is least."""
+    rows = stage.training.rows
+    return best_step(
+        stage.loss, stage.training.y, stage.scores, directions, rows.weight, stage.copies
+    )
+
+
+def trees_of(forest: Forest, exponent: int = 0, weight_exponent: int = 0) -> list[GrownTree]:
+    """A forest's trees in the units of a fit, as a builder takes them: to go on from there."""
+    trees = []
+    for t in range(forest.n_trees):
+        nodes = slice(forest.first_node[t], forest.first_node[t + 1])
+        leaves = slice(forest.first_leaf[t], forest.first_leaf[t + 1])
+        trees.append(
+            GrownTree(
+                feature=forest.feature[nodes],
+                threshold=forest.threshold[nodes],
+                right=forest.right[nodes],
+                missing_left=forest.missing_left[nodes],
+                weight=np.ldexp(forest.weight[nodes], -weight_exponent),
+                gain=forest.gain[nodes],
+                value=np.ldexp(forest.value[leaves], -exponent),
+                leaf_of_row=np.zeros(0, dtype=np.int32),
+                **picked_sets(forest.category_set[nodes], forest.first_word, forest.words),
+                saw_missing=forest.saw_missing,
+            )
+        )
+    return trees
+
+
+def single_tree(forest: Forest, t: int) -> Forest:
+    """One tree of a forest by itself, with the values of its leaves as they are."""
+    nodes = slice(forest.first_node[t], forest.first_node[t + 1])
+    leaves = slice(forest.first_leaf[t], forest.first_leaf[t + 1])
+    of_nodes = ("feature", "threshold", "right", "missing_left", "weight", "gain")
+    return Forest(
+        **{name: getattr(forest, name)[nodes].copy() for name in of_nodes},
+        value=forest.value[leaves].copy(),
+        first_node=np.array([0, nodes.stop - nodes.start], dtype=np.int64),
+        first_leaf=np.array([0, leaves.stop - leaves.start], dtype=np.int64),
+        output=np.array([-1], dtype=np.int32),
+        tree_weight=np.ones(1),
+        base_score=np.zeros(1),
+        n_columns=forest.n_columns,
+        **picked_sets(forest.category_set[nodes], forest.first_word, forest.words),
+        saw_missing=forest.saw_missing,
+    )

@@ -1,0 +1,1 @@
+"""Combining named members: votes and rules, blending, stacking."""

@@ -1,0 +1,161 @@
+"""Out-of-fold answers: what each member says of rows it has not seen."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from weald.ensembles.members.answers import Question
+from weald.ensembles.members.members import Indices, Job, Named, fit_members, members_learnt
+from weald.ensembles.members.samples import Sample
+from weald.persist import fingerprint
+
+Floats = NDArray[np.float64]
+Splits = list[tuple[Indices, Indices]]
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfFold:
+    """Answers of every member, NaN in rows that no fold tested; and the models.
+
+    `whole` are the members fitted on all rows (empty if none were asked for), `by_fold` the models
+    of each member, fold by fold.
+    """
+
+    answers: list[Floats]
+    covered: NDArray[np.bool_]
+    whole: list[Any]
+    by_fold: list[list[Any]]
+
+
+def splits_of(owner: Any, cv: Any, sample: Sample, params: Mapping[str, Any]) -> Splits:
+    """The rows to train on and to test on in each fold, as scikit-learn's `cv` means them.
+
+    Splits given as lists of row numbers count the rows passed to fit; those without weight are
+    left out of them.
+    """
+    from sklearn.model_selection import check_cv
+
+    splitter = check_cv(cv, sample.y, classifier=is_classifier(owner))
+    if hasattr(cv, "__iter__"):
+        given = [
+            (_kept(train, sample), _kept(test, sample)) for train, test in splitter.split(sample.X)
+        ]
+    else:
+        given = list(splitter.split(sample.X, sample.y, **params))
+    splits = [(train, test) for train, test in given if len(train) and len(test)]
+    if not splits:
+        raise ValueError(
+            f"{type(owner).__name__} found no fold with rows to train on and rows to test on."
+        )
+    return splits
+
+
+def _kept(rows: Any, sample: Sample) -> Indices:
+    index = np.asarray(rows)
+    index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.intp)
+    if index.size and not (index.min() >= 0 and index.max() < len(sample.place)):
+        raise ValueError(
+            f"A fold names row {index.max() if index.min() >= 0 else index.min()}; "
+            f"there are {len(sample.place)} rows, numbered from 0."
+        )
+    place = sample.place[index]
+    return place[place >= 0]
+
+
+def out_of_fold(
+    owner: Any,
+    members: Sequence[Named],
+    questions: Sequence[Question],
+    sample: Sample,
+    splits: Splits,
+    params: Mapping[str, Mapping[str, Any]],
+    *,
+    refit: bool,
+) -> OutOfFold:
+    """Fit every member on every fold (and, with `refit`, on all rows), and ask it the other rows.
+
+    A row that several folds test gets the mean of its answers, labels the most frequent one.
+    """
+    jobs: list[Job] = []
+    for (name, estimator), question in zip(members, questions, strict=True):
+        if refit:
+            jobs.append(Job(name, estimator))
+        for number, (train, test) in enumerate(splits, start=1):
+            where = f"in fold {number} of {len(splits)}"
+            jobs.append(Job(name, estimator, where, train, test, question))
+    outcomes = fit_members(
+        owner, jobs, sample.X, sample.y, params, n_jobs=owner.n_jobs, verbose=owner.verbose
+    )
+    size = len(splits) + int(refit)
+    answers, whole, by_fold = [], [], []
+    for number, question in enumerate(questions):
+        mine = outcomes[number * size : (number + 1) * size]
+        if refit:
+            whole.append(mine[0].fitted)
+        folds = mine[int(refit) :]
+        by_fold.append([outcome.fitted for outcome in folds])
+        said = [outcome.answers for outcome in folds]
+        answers.append(_gathered(said, splits, sample.n, question))
+    covered = np.zeros(sample.n, dtype=bool)
+    for _, test in splits:
+        covered[test] = True
+    return OutOfFold(answers, covered, whole, by_fold)
+
+
+def _gathered(said: list[Floats], splits: Splits, n: int, question: Question) -> Floats:
+    """Put the folds' answers into the places of their rows."""
+    if question.method == "predict" and question.classes is not None:
+        n_classes = len(question.classes)
+        votes = _sums([np.eye(n_classes)[part[:, 0].astype(int)] for part in said], splits, n)
+        labels = np.where(votes.any(axis=1), np.argmax(votes, axis=1), np.nan)
+        return np.asarray(labels[:, np.newaxis])
+    times = _sums([np.ones((len(part), 1)) for part in said], splits, n)
+    total = _sums(said, splits, n)
+    return np.divide(total, times, out=np.full_like(total, np.nan), where=times > 0)
+
+
+def _sums(parts: list[Floats], splits: Splits, n: int) -> Floats:
+    widths = {part.shape[1] for part in parts}
+    if len(widths) > 1:
+        raise ValueError(
+            f"A member gave answers of {sorted(widths)} columns in different folds; they cannot be "
+            "put together."
+        )
+    total = np.zeros((n, widths.pop()))
+    for part, (_, test) in zip(parts, splits, strict=True):
+        np.add.at(total, test, part)
+    return total
+
+
+class FoldModels:
+    """The fold models of one member, kept as they are: they answer together, by their mean.
+
+    Parameters
+    ----------
+    estimators_ : list of estimators
+        One fitted model per fold.
+    """
+
+    def __init__(self, estimators_: list[Any]) -> None:
+        self.estimators_ = estimators_
+
+    def __repr__(self) -> str:
+        return f"FoldModels({self.estimators_!r})"
+
+    def fingerprint(self) -> str:
+        """SHA-256 of what all of them have learnt."""
+        folds = {f"fold {number}": model for number, model in enumerate(self.estimators_)}
+        return fingerprint(members_learnt("fold model", folds))
+
+
+def together(question: Question, model: Any, X: Any) -> Floats:
+    """The answers of a model, or of the fold models of one: the mean, of labels the majority."""
+    if not isinstance(model, FoldModels):
+        return question(model, X)
+    said = [question(fold, X) for fold in model.estimators_]
+    everything = [(np.empty(0, dtype=np.intp), np.arange(len(said[0])))] * len(said)
+    return _gathered(said, everything, len(said[0]), question)

@@ -1,0 +1,372 @@
+"""What blending and stacking share: layers of members, and a final model on their answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from weald import aggregation
+from weald.ensembles.combining.combination import Combination, Floats, questions_of
+from weald.ensembles.combining.finals import (
+    final_learnt,
+    fit_final,
+    flat,
+    is_combiner,
+    new_final,
+    stacked,
+)
+from weald.ensembles.combining.out_of_fold import FoldModels, OutOfFold, Splits, out_of_fold
+from weald.ensembles.members.answers import Question
+from weald.ensembles.members.member_errors import member_error
+from weald.ensembles.members.members import Indices, Named, members_learnt, params_for, take
+from weald.ensembles.members.routing import Routed, routed_params, router
+from weald.ensembles.members.samples import Sample
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Fitted members that are asked together."""
+
+    models: Mapping[str, Any]
+    questions: Sequence[Question]
+
+
+@dataclass(eq=False)
+class Kept:
+    """All that the final model is fitted on, kept so that another one costs no member's fit.
+
+    `rows` are the rows with answers, among the `n_given` passed to fit. `X` is kept only for
+    passthrough, and not in a pickle. `settings` tells whether parameters have changed since.
+    """
+
+    answers: list[Floats]
+    rows: Indices
+    n_given: int
+    X: Any
+    y: NDArray[Any]
+    weight: Floats | None
+    params: Mapping[str, Any]
+    settings: str | None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "X": None}
+
+
+class Stacked(Combination):
+    """Members whose answers to rows they have not seen are what a final model learns from.
+
+    Parameters
+    ----------
+    final_estimator : estimator, "nonnegative", "greedy" or None, default=None
+        What combines the members' answers. "nonnegative": a linear model of numbers (a logistic
+        one of probabilities) without negative weights. "greedy": a mean of members chosen one
+        after another, with repetition (`weald.ensembles.GreedySelection`).
+    passthrough : bool, default=False
+        Whether later models see the columns of X beside the answers.
+    refit : bool, default=True
+        Fit the members again on all rows once their answers are known.
+    n_jobs : int or None, default=None
+        How many fits run at a time, as in scikit-learn: None means one (or what a joblib context
+        says), -1 all cores. Members of weald that may use all cores are fitted side by side.
+    verbose : int, default=0
+        If not 0, print a line for every fit.
+
+    Attributes
+    ----------
+    final_estimator_ : estimator
+        The fitted final model; those of weald have `weights_`, one per member.
+    stack_method_ : list of str
+        The method each member of the first layer is asked through.
+    """
+
+    final_estimator: Any
+    final_estimator_: Any
+    passthrough: bool
+    refit: bool
+    verbose: int
+
+    _layers: list[Layer]
+    _kept: Kept
+
+    # ---- for the methods to say ----
+
+    def _default_final(self) -> Any:
+        raise NotImplementedError
+
+    def _members_by_layer(self) -> list[list[Named]]:
+        return [self._checked_members()]
+
+    def _splits(self, sample: Sample, routed: Routed) -> Splits | None:
+        """The folds whose answers count; None: the members are fitted already."""
+        raise NotImplementedError
+
+    def _wanted(self) -> str:
+        return "predict"
+
+    def _models_of(self, found: OutOfFold) -> list[Any]:
+        return found.whole if self.refit else [FoldModels(models) for models in found.by_fold]
+
+    # ---- fitting ----
+
+    def _fit(self, sample: Sample, others: Mapping[str, Any], classes: NDArray[Any] | None) -> None:
+        by_layer = self._members_by_layer()
+        final = new_final(self, self.final_estimator, self._default_final())
+        routed = routed_params(
+            self,
+            [member for layer in by_layer for member in layer],
+            sample,
+            others,
+            final=None if is_combiner(final) else final,
+        )
+        splits = self._splits(sample, routed)
+        self._layers, rows, table = [], np.arange(sample.n), sample.X
+        answers: list[Floats] = []
+        for members in by_layer:
+            questions = questions_of(members, self._wanted(), classes)
+            here = Sample(table, sample.y[rows], None, None, rows)
+            params = {name: params_for(routed.members[name], sample.n, rows) for name, _ in members}
+            models, answers, covered = self._layer(
+                members, questions, here, _among(splits, rows, sample.n), params
+            )
+            names = [name for name, _ in members]
+            self._layers.append(Layer(dict(zip(names, models, strict=True)), questions))
+            rows, answers = rows[covered], [answer[covered] for answer in answers]
+            table = flat(answers, questions, self._passed(sample.X, rows))
+        self._keep_layers()
+        self._kept = Kept(
+            answers,
+            np.flatnonzero(sample.place >= 0)[rows],
+            len(sample.place),
+            self._passed(sample.X, rows),
+            sample.y[rows],
+            None if sample.weight is None else sample.weight[rows],
+            params_for(routed.final, sample.n, rows),
+            self._settings(),
+        )
+        self._fit_final(final)
+
+    def _layer(
+        self,
+        members: Sequence[Named],
+        questions: Sequence[Question],
+        sample: Sample,
+        splits: Splits | None,
+        params: Mapping[str, Mapping[str, Any]],
+    ) -> tuple[list[Any], list[Floats], NDArray[np.bool_]]:
+        """Fitted members, their answers to rows they have not seen, and which rows have some."""
+        if splits is None:
+            models = dict(members)
+            for model in models.values():
+                check_is_fitted(model)
+            answers = self._asked(models, questions, sample.X)
+            return list(models.values()), answers, np.ones(sample.n, dtype=bool)
+        found = out_of_fold(self, members, questions, sample, splits, params, refit=self.refit)
+        return self._models_of(found), found.answers, found.covered
+
+    def _fit_final(self, final: Any) -> None:
+        kept, questions = self._kept, self._layers[-1].questions
+        try:
+            self.final_estimator_ = fit_final(
+                final, kept.answers, questions, kept.X, kept.y, kept.weight, kept.params
+            )
+        except Exception as error:
+            fitted = {name: model for layer in self._layers for name, model in layer.models.items()}
+            raise member_error(self, {"final_estimator": ("to fit", error)}, fitted) from error
+
+    def refit_final(self, final_estimator: Any) -> Self:
+        """Fit another final model on the answers kept from the last fit: no member is fitted.
+
+        Parameters
+        ----------
+        final_estimator : estimator, "nonnegative", "greedy" or None
+            As the parameter of that name, which is set to it.
+
+        Raises
+        ------
+        ValueError
+            If a parameter that the kept answers depend on was changed since; then `fit` is needed.
+        """
+        check_is_fitted(self)
+        given, self.final_estimator = self.final_estimator, final_estimator
+        try:
+            with self._fitting():
+                self._check_kept()
+                self._fit_final(new_final(self, final_estimator, self._default_final()))
+        except BaseException:
+            self.final_estimator = given
+            raise
+        return self
+
+    def _check_kept(self) -> None:
+        if self._kept.settings is None or self._kept.settings != self._settings():
+            raise ValueError(
+                "Parameters of the ensemble or of its members were changed since the last fit (or "
+                "cannot be compared): the kept answers are not theirs. Call fit."
+            )
+        if self.passthrough and self._kept.X is None:
+            raise ValueError(
+                "With passthrough=True a pickled ensemble does not keep the table it was fitted "
+                "on. Call fit."
+            )
+
+    def _settings(self) -> str | None:
+        """A hash of all parameters that the answers of members depend on; None: there is none."""
+        params = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if name not in ("final_estimator", "n_jobs", "verbose")
+        }
+        try:
+            return _described(params)
+        except Exception:
+            return None
+
+    def _passed(self, X: Any, rows: Indices | None = None) -> Any:
+        """The columns of X that later models see beside the answers; None: none."""
+        if not self.passthrough:
+            return None
+        return X if rows is None else take(X, rows)
+
+    def _keep_layers(self) -> None:
+        first = self._layers[0]
+        self._keep_members(list(first.models), list(first.models.values()))
+        self.stack_method_ = [question.method for question in first.questions]
+
+    @property
+    def out_of_fold_(self) -> Floats:
+        """The answers that the final model was fitted on, of the shape (rows, columns).
+
+        Rows are those passed to `fit`; NaN stands in those that no member answered without having
+        seen them, and in those of weight zero.
+        """
+        check_is_fitted(self)
+        known = flat(self._kept.answers, self._layers[-1].questions, None)
+        every = np.full((self._kept.n_given, known.shape[1]), np.nan)
+        every[self._kept.rows] = known
+        return every
+
+    # ---- asking ----
+
+    def _last_answers(self, X: Any) -> tuple[list[Floats], Any]:
+        """The answers of the last layer, and the table for a final model."""
+        self._check_asked(X)
+        table, answers = X, []
+        for layer in self._layers:
+            answers = self._asked(layer.models, layer.questions, table)
+            table = flat(answers, layer.questions, self._passed(X))
+        return answers, table
+
+    def transform(self, X: Any) -> Any:
+        """What the final model sees: the answers of the last layer, and X if `passthrough`."""
+        return self._last_answers(X)[1]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns that `transform` gives.
+
+        Parameters
+        ----------
+        input_features : array of str or None, default=None
+            Names of the columns of X, for `passthrough`; None: those of the fit.
+        """
+        check_is_fitted(self)
+        start, names = type(self).__name__.lower(), []
+        layer, answers = self._layers[-1], self._kept.answers
+        for name, answer, question in zip(layer.models, answers, layer.questions, strict=True):
+            width = flat([answer[:1]], [question], None).shape[1]
+            numbers = [""] if width == 1 else range(width)
+            names += [f"{start}_{name}{number}" for number in numbers]
+        if self.passthrough:
+            names += self._input_names(input_features)
+        return np.asarray(names, dtype=object)
+
+    def _input_names(self, input_features: Any) -> list[str]:
+        known = getattr(self, "feature_names_in_", None)
+        if input_features is None:
+            return (
+                [f"x{i}" for i in range(self.n_features_in_)] if known is None else known.tolist()
+            )
+        given = list(input_features)
+        if known is not None and given != known.tolist():
+            raise ValueError("input_features is not equal to feature_names_in_")
+        if len(given) != self.n_features_in_:
+            raise ValueError(
+                f"input_features should have length equal to number of features "
+                f"({self.n_features_in_}), got {len(given)}"
+            )
+        return given
+
+    def disagreement(self, X: Any) -> Floats:
+        """How far the members of the last layer are apart: a standard deviation for each row.
+
+        Of numbers, the shape is (rows,); of probabilities, (rows, classes). Deviations are taken
+        from the answer of the whole ensemble.
+        """
+        answers, _ = self._last_answers(X)
+        every = stacked(answers, self._layers[-1].questions)
+        if is_classifier(self):
+            return aggregation.disagreement(every, self.predict_proba(X))
+        return aggregation.disagreement(every[:, :, 0], self.predict(X))
+
+    def _final_answers(self, X: Any, method: str, **params: Any) -> NDArray[Any]:
+        answers, table = self._last_answers(X)
+        final = self.final_estimator_
+        if is_combiner(final):
+            if params:
+                raise TypeError(
+                    f"{type(final).__name__} takes no {', '.join(params)}. For how much the "
+                    "members disagree, see the method disagreement."
+                )
+            return final.combine(stacked(answers, self._layers[-1].questions))  # type: ignore[no-any-return]
+        return np.asarray(getattr(final, method)(table, **params))
+
+    # ---- looking ----
+
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        learnt = final_learnt(self.final_estimator_)
+        for number, layer in enumerate(self._layers):
+            learnt |= members_learnt(f"layer {number} member", layer.models)
+        return learnt
+
+    def get_metadata_routing(self) -> Any:
+        """How metadata of fit is passed on: see scikit-learn's user guide of metadata routing."""
+        final = self.final_estimator
+        if final is None:
+            final = self._default_final()
+        final = None if isinstance(final, str) or is_combiner(final) else final
+        return router(self, self._all_named(), final=final, splitter=getattr(self, "cv", None))
+
+
+def _among(splits: Splits | None, rows: Indices, n: int) -> Splits | None:
+    """The splits of n rows, in the numbers that some of the rows have among themselves."""
+    if splits is None or len(rows) == n:
+        return splits
+    place = np.full(n, -1)
+    place[rows] = np.arange(len(rows))
+    renamed = [
+        tuple(part[part >= 0] for part in (place[train], place[test])) for train, test in splits
+    ]
+    kept = [(train, test) for train, test in renamed if len(train) and len(test)]
+    if not kept:
+        raise ValueError(
+            "No fold is left whose training rows have out-of-fold answers of the layer below: use "
+            "more folds or fewer layers."
+        )
+    return kept
+
+
+def _described(value: Any) -> str:
+    """Parameters as text, all the way down; what is not made of parameters by its hash."""
+    from joblib import hash as joblib_hash
+
+    # Part by part: a hash of the whole would also tell which parts are the same object.
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return f"{type(value).__qualname__}({_described(value.get_params(deep=False))})"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={_described(value[name])}" for name in sorted(value))
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_described, value))}]"
+    return str(joblib_hash(value))

@@ -1,0 +1,401 @@
+"""Voting: members are fitted on everything, a fixed rule combines what they say."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from weald import aggregation
+from weald.aggregation.ranks import RankTable
+from weald.ensembles.combining.combination import Floats
+from weald.ensembles.combining.nonnegative import NonNegativeSum, mixture_weights
+from weald.ensembles.combining.vote_weights import weights_of_votes
+from weald.ensembles.combining.voted import LIMITS, Voting
+from weald.ensembles.members.members import Named
+from weald.ensembles.members.samples import Sample, class_sample, number_sample
+from weald.parameters import Limit, NoneOr, OneOf
+
+
+def _soft_only(self: Any) -> bool:
+    if self.voting == "hard":
+        raise AttributeError("predict_proba is not available when voting='hard'")
+    return True
+
+
+class VotingClassifier(ClassifierMixin, Voting):
+    """A vote of classifiers: of the classes they name, or of their probabilities by a rule.
+
+    Parameters
+    ----------
+    voting : {"hard", "soft"}, default="hard"
+        "hard": every member names a class, the class of most votes wins, ties go to the first.
+        "soft": the members' probabilities are combined by `rule`, the most probable class wins.
+    flatten_transform : bool, default=True
+        Whether `transform` with soft voting gives an array of the shape (rows, members * classes)
+        or (members, rows, classes).
+    rule : str or None, default=None
+        How soft votes are combined: "mean" (None means it too), "product", "geometric_mean",
+        "minimum", "maximum", "median" or "rank_mean", each as in `weald.aggregation`. "rank_mean"
+        ranks every answer among the out-of-fold answers of its member: good for an order of rows,
+        no probability.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels, sorted.
+    le_ : LabelEncoder
+        Turns labels into the class numbers that members are fitted on.
+
+    Notes
+    -----
+    weights="oof" with hard voting are ln((1 - e) / e) of each member's out-of-fold error e (zero
+    from one half on; no error in n rows counts as half an error), with soft voting the
+    non-negative weights, summing to one, whose mean of out-of-fold probabilities has the least
+    log loss.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from weald import BoostedTreesClassifier, VotingClassifier
+    >>> from weald.datasets import load_pima
+    >>> pima = load_pima()
+    >>> members = [
+    ...     ("trees", BoostedTreesClassifier(n_estimators=20)),
+    ...     ("linear", LogisticRegression(max_iter=2000)),
+    ...     ("bayes", GaussianNB()),
+    ... ]
+    >>> vote = VotingClassifier(members, voting="soft", rule="geometric_mean", weights="oof")
+    >>> vote = vote.fit(pima.data[:500], pima.target[:500])
+    >>> round(vote.score(pima.data[500:], pima.target[500:]), 2)
+    0.81
+    """
+
+    classes_: NDArray[Any]
+
+    _limits: ClassVar[Mapping[str, Limit]] = {
+        **LIMITS,
+        "voting": OneOf(("hard", "soft")),
+        "flatten_transform": OneOf((True, False)),
+        "rule": NoneOr(
+            OneOf(
+                (
+                    "mean",
+                    "product",
+                    "geometric_mean",
+                    "minimum",
+                    "maximum",
+                    "median",
+                    "rank_mean",
+                )
+            )
+        ),
+    }
+
+    def __init__(
+        self,
+        estimators: Sequence[Named],
+        *,
+        voting: str = "hard",
+        weights: Any = None,
+        n_jobs: int | None = None,
+        flatten_transform: bool = True,
+        verbose: bool = False,
+        rule: str | None = None,
+        prefit: bool = False,
+        cv: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.voting = voting
+        self.weights = weights
+        self.n_jobs = n_jobs
+        self.flatten_transform = flatten_transform
+        self.verbose = verbose
+        self.rule = rule
+        self.prefit = prefit
+        self.cv = cv
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Fit the members on all rows, and learn what is learnt out of fold.
+
+        Parameters
+        ----------
+        X : table
+            Whatever the members take.
+        y : array, shape (rows,)
+            Class labels of any kind.
+        sample_weight : array, shape (rows,), or None
+            Weights of the rows, for all members (through pipelines to their last step). With
+            metadata routing enabled, for those that request them.
+        groups : array, shape (rows,), or None
+            Passed to the splitter `cv`.
+        **fit_params
+            With metadata routing enabled: passed to the members that request them.
+        """
+        with self._fitting():
+            self._check_rule(self._rule())
+            sample, labels = class_sample(self, X, y, sample_weight, groups)
+            self.classes_ = self._all_classes(labels)
+            if self.prefit:
+                sample.y[:] = np.searchsorted(self.classes_, labels)[sample.y]
+            from sklearn.preprocessing import LabelEncoder
+
+            self.le_ = LabelEncoder().fit(self.classes_)
+            names = self.classes_ if self.prefit else np.arange(len(self.classes_))
+            self._fit(sample, fit_params, names)
+        return self
+
+    def _all_classes(self, labels: NDArray[Any]) -> NDArray[Any]:
+        """The classes of the target; of fitted members, theirs too."""
+        if not self.prefit:
+            return labels
+        known = [np.asarray(m.classes_) for _, m in self._named() if hasattr(m, "classes_")]
+        return np.unique(np.concatenate([labels, *known]))
+
+    def _rule(self) -> str:
+        if self.voting == "hard":
+            if self.rule is not None:
+                raise ValueError(
+                    f"rule={self.rule!r} combines probabilities; it needs voting='soft'."
+                )
+            return "majority"
+        return self.rule or "mean"
+
+    def _method(self) -> str:
+        return "predict" if self.voting == "hard" else "predict_proba"
+
+    def _needs_out_of_fold(self) -> bool:
+        return super()._needs_out_of_fold() or self._rule() == "rank_mean"
+
+    def _learn(self, answers: Floats, sample: Sample) -> None:
+        if self._rule() == "rank_mean":
+            self._reference = [
+                [RankTable(column, sample.weight) for column in member.T] for member in answers
+            ]
+        if not isinstance(self.weights, str):
+            return
+        if self.voting == "hard":
+            votes = answers[:, :, 0].astype(np.int64)
+            self.weights_ = weights_of_votes(votes, sample.y, sample.weight)
+        else:
+            self.weights_ = mixture_weights(answers, sample.y, sample.weight)
+
+    def _proba(self, answers: Floats) -> Floats:
+        rule = self._rule()
+        if rule == "rank_mean":
+            ranked = [
+                np.stack([table(column) for table, column in zip(tables, said.T, strict=True)], 1)
+                for tables, said in zip(self._reference, answers, strict=True)
+            ]
+            return aggregation.shares(self._combined("mean", np.stack(ranked)))
+        combined = self._combined(rule, answers)
+        return combined if rule == "mean" else aggregation.shares(combined)
+
+    @available_if(_soft_only)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, *, return_std: bool = False) -> Any:
+        """Probabilities of the classes, in the order of `classes_`; only with voting="soft".
+
+        Parameters
+        ----------
+        X : table
+            Whatever the members take.
+        return_std : bool, default=False
+            Also give the standard deviation of the members' probabilities about the answer: how
+            much they disagree.
+        """
+        answers = self._answers(X)
+        combined = self._proba(answers)
+        if return_std:
+            return combined, aggregation.disagreement(answers, combined)
+        return combined
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of most votes, or the most probable one; ties go to the first."""
+        answers = self._answers(X)
+        if self.voting == "soft":
+            chosen = np.argmax(self._proba(answers), axis=1)
+        else:
+            votes = answers[:, :, 0].astype(np.int64)
+            shares = aggregation.vote_shares(votes, len(self.classes_), self.weights_)
+            chosen = np.argmax(shares, axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """What each member says: class numbers, or with soft voting probabilities.
+
+        Returns
+        -------
+        array
+            voting="hard": class numbers of the shape (rows, members). voting="soft": the shape
+            (rows, members * classes), or (members, rows, classes) without `flatten_transform`.
+        """
+        answers = self._answers(X)
+        if self.voting == "hard":
+            return answers[:, :, 0].T.astype(np.int64)
+        return np.hstack(list(answers)) if self.flatten_transform else answers
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns that `transform` gives.
+
+        Parameters
+        ----------
+        input_features : None
+            Not looked at.
+        """
+        check_is_fitted(self)
+        if self.voting == "soft" and not self.flatten_transform:
+            raise ValueError(
+                "get_feature_names_out is not supported when `voting='soft'` and "
+                "`flatten_transform=False`"
+            )
+        start = type(self).__name__.lower()
+        names = [f"{start}_{name}" for name in self._member_names()]
+        if self.voting == "soft":
+            names = [f"{name}{k}" for name in names for k in range(len(self.classes_))]
+        return np.asarray(names, dtype=object)
+
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        learnt = {**super()._learnt(), "rule": np.array([self._rule()]), "classes": self.classes_}
+        if self._rule() == "rank_mean":
+            tables = [table for member in self._reference for table in member]
+            learnt["reference scores"] = np.concatenate([table.scores for table in tables])
+            learnt["reference ranks"] = np.concatenate([table.below for table in tables])
+        return learnt
+
+
+class VotingRegressor(RegressorMixin, Voting):
+    """A mean, median, minimum or maximum of the numbers that regressors predict.
+
+    Parameters
+    ----------
+    rule : {"mean", "median", "minimum", "maximum"}, default="mean"
+        How the numbers are combined.
+
+    Notes
+    -----
+    weights="oof" are the non-negative weights of least squared out-of-fold error, divided by their
+    sum.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from weald import BoostedTreesRegressor, VotingRegressor
+    >>> x = np.linspace(0, 6, 300)[:, np.newaxis]
+    >>> members = [("trees", BoostedTreesRegressor()), ("line", LinearRegression())]
+    >>> vote = VotingRegressor(members).fit(x, np.sin(x[:, 0]))
+    >>> number, std = vote.predict([[1.5]], return_std=True)
+    >>> number.round(2).tolist(), std.round(2).tolist()
+    ([0.76], [0.34])
+    """
+
+    _limits: ClassVar[Mapping[str, Limit]] = {
+        **LIMITS,
+        "rule": OneOf(("mean", "median", "minimum", "maximum")),
+    }
+
+    rule: str
+
+    def __init__(
+        self,
+        estimators: Sequence[Named],
+        *,
+        weights: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        rule: str = "mean",
+        prefit: bool = False,
+        cv: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.weights = weights
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.rule = rule
+        self.prefit = prefit
+        self.cv = cv
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Fit the members on all rows, and learn what is learnt out of fold.
+
+        Parameters
+        ----------
+        X : table
+            Whatever the members take.
+        y : array of finite numbers, shape (rows,)
+            The target.
+        sample_weight : array, shape (rows,), or None
+            Weights of the rows, for all members (through pipelines to their last step). With
+            metadata routing enabled, for those that request them.
+        groups : array, shape (rows,), or None
+            Passed to the splitter `cv`.
+        **fit_params
+            With metadata routing enabled: passed to the members that request them.
+        """
+        with self._fitting():
+            self._check_rule(self.rule)
+            sample = number_sample(self, X, y, sample_weight, groups)
+            self._fit(sample, fit_params, None)
+        return self
+
+    def _learn(self, answers: Floats, sample: Sample) -> None:
+        weights = NonNegativeSum().fit(answers, sample.y, sample.weight).weights_
+        total = weights.sum()
+        self.weights_ = weights / total if total > 0 else np.ones(len(weights))
+
+    def predict(self, X: Any, *, return_std: bool = False) -> Any:
+        """Predict a number for each row.
+
+        Parameters
+        ----------
+        X : table
+            Whatever the members take.
+        return_std : bool, default=False
+            Also give the standard deviation of the members' numbers about the answer: how much
+            they disagree.
+        """
+        answers = self._answers(X)[:, :, 0]
+        combined = self._combined(self.rule, answers)
+        if return_std:
+            return combined, aggregation.disagreement(answers, combined)
+        return combined
+
+    def transform(self, X: Any) -> Floats:
+        """What each member predicts, of the shape (rows, members)."""
+        return np.asarray(self._answers(X)[:, :, 0].T)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns that `transform` gives.
+
+        Parameters
+        ----------
+        input_features : None
+            Not looked at.
+        """
+        check_is_fitted(self)
+        start = type(self).__name__.lower()
+        names = [f"{start}_{name}" for name in self._member_names()]
+        return np.asarray(names, dtype=object)
+
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        return {**super()._learnt(), "rule": np.array([self.rule])}

@@ -1,0 +1,1 @@
+"""Cloning an ensemble into one readable model."""

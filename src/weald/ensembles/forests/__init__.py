@@ -1,0 +1,1 @@
+"""Trees, and ensembles of trees that are grown apart from each other."""

@@ -1,0 +1,500 @@
+"""A single classification or regression tree (CART)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from weald.data import (
+    BinnedTable,
+    Rows,
+    SortedTable,
+    bin_rows,
+    class_rows,
+    number_rows,
+    numbers_only,
+    refuse_levels,
+)
+from weald.ensembles.base import Floats, TreeModel
+from weald.ensembles.class_weights import weights_of_classes, without_classes
+from weald.ensembles.drawn_columns import n_drawn
+from weald.ensembles.forests.forest_rows import (
+    CRITERIA,
+    count_of,
+    forest_rows,
+    n_counted,
+)
+from weald.parameters import (
+    AnyOf,
+    ClassWeight,
+    Columns,
+    Jobs,
+    Limit,
+    NoneOr,
+    OneOf,
+    OnlyNone,
+    Real,
+    Seed,
+    Share,
+    Whole,
+)
+from weald.resampling import distinct_rows, seed_of
+from weald.trees import (
+    Forest,
+    ForestBuilder,
+    ForestLimits,
+    GrownTree,
+    TreeGrower,
+    TreeLimits,
+    TreeView,
+    check_search,
+    decision_paths,
+    depths,
+    grow_members,
+    pruned_forest,
+    pruning_alphas,
+)
+
+_LIMITS: Mapping[str, Limit] = {
+    "max_depth": NoneOr(Whole(1)),
+    "max_leaf_nodes": NoneOr(Whole(2)),
+    "splitter": OneOf(("best", "random")),
+    "min_samples_split": AnyOf((Whole(2), Share(0.0, 1.0, open_below=True))),
+    "min_samples_leaf": AnyOf((Whole(1), Share(0.0, 1.0, open_below=True, open_above=True))),
+    "min_weight_fraction_leaf": Real(0.0, 0.5),
+    "min_impurity_decrease": Real(0.0),
+    "max_features": NoneOr(
+        AnyOf((Whole(1), Share(0.0, 1.0, open_below=True), OneOf(("sqrt", "log2", "third"))))
+    ),
+    "random_state": Seed(),
+    "ccp_alpha": Real(0.0),
+    "monotonic_cst": OnlyNone("constraints are not there yet"),
+    "growth": OneOf(("best_first", "depth_wise", "symmetric")),
+    "max_bins": NoneOr(Whole(2, 65535)),
+    "exact": OneOf((True, False)),
+    "categorical_features": Columns(),
+    "n_jobs": Jobs(),
+}
+
+
+class DecisionTree(TreeModel):
+    """One tree, grown until its leaves are pure unless a limit stops it.
+
+    Parameters
+    ----------
+    criterion : str
+        How a split is judged.
+    max_depth : int or None, default=None
+        Most questions between the root and a leaf.
+    max_leaf_nodes : int or None, default=None
+        Most leaves.
+    splitter : {"best", "random"}, default="best"
+        Look for the best cut of a column, or draw one between its least and largest value.
+    min_samples_split : int or float, default=2
+        Fewest rows a node must hold to be split; a float is a share of all rows.
+    min_samples_leaf : int or float, default=1
+        Fewest rows of a leaf, likewise. Rows count by their weights if these are whole numbers.
+    min_weight_fraction_leaf : float, default=0.0
+        Least weight of a leaf, as a share of the weight of all rows.
+    max_features : int, float, {"sqrt", "log2", "third"} or None, default=None
+        Columns a node looks at, drawn for each: a number, a share, or all.
+    random_state : int, RandomState or None, default=None
+        Keys the draws of `splitter` and `max_features`; without these nothing is drawn.
+    min_impurity_decrease : float, default=0.0
+        A split must lower the impurity of the tree by this much, in scikit-learn's units.
+    ccp_alpha : float, default=0.0
+        Subtrees whose splits lower the impurity by at most this much for each leaf they add are
+        taken back.
+    monotonic_cst : None, default=None
+        Only None: constraints are not there yet.
+    growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
+        Which leaves come first when `max_leaf_nodes` is given: those that gain most, or those
+        nearest to the root. Symmetric: all of a level by one test, where it leaves no child too
+        small; a level that would exceed `max_leaf_nodes` is not made.
+    max_bins : int or None, default=None
+        Most bins a column is cut into, up to 65535; None means 255. Up to so many distinct values
+        are all told apart. A column of more than 255 bins makes the fit slower, because rows are
+        then kept sorted instead of counted.
+    exact : bool, default=False
+        Look at every split between two values that are neighbours in a node, however many values
+        there are, instead of at bins; `max_bins` must then be None.
+    categorical_features : "from_dtype", list or None, default="from_dtype"
+        Which columns hold categories: those of text and of unordered categorical types, or those
+        listed by name, position or a mask, or none. Categories need bins: not `exact`, not
+        "symmetric" growth, and at most 255 `max_bins`.
+    n_jobs : int or None, default=None
+        Threads; None means all usable cores. The tree is the same for any number.
+
+    Attributes
+    ----------
+    max_features_ : int
+        Columns a node looks at.
+    n_outputs_ : int
+        Always 1.
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        splitter: str = "best",
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: float | str | None = None,
+        random_state: Any = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: None = None,
+        growth: str = "best_first",
+        max_bins: int | None = None,
+        exact: bool = False,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.splitter = splitter
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.growth = growth
+        self.max_bins = max_bins
+        self.exact = exact
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+
+    def _bin(self, rows: Rows) -> BinnedTable | SortedTable:
+        check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
+        if self.growth == "symmetric":
+            refuse_levels(rows.table, "growth='symmetric'")
+        return bin_rows(rows, max_bins=self.max_bins, exact=self.exact, n_threads=self._n_threads)
+
+    def _grower(
+        self, binned: BinnedTable | SortedTable, rows: Rows, weight: Floats | None
+    ) -> TreeGrower:
+        n_rows, total = _n_and_weight(rows, weight)
+        decrease, slack = self._decrease(rows), 1.0 - 1e-12  # what just reaches it is let through
+        limits = TreeLimits(
+            growth=self.growth,
+            max_leaf_nodes=self.max_leaf_nodes,
+            max_depth=self.max_depth,
+            min_samples_split=max(2, count_of(self.min_samples_split, n_rows)),
+            min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_rows)),
+            min_child_weight=float(self.min_weight_fraction_leaf) * total * slack,
+            min_gain=decrease * total * slack if decrease > 0.0 else -math.inf,
+        )
+        criterion = CRITERIA.get(self.criterion, self.criterion)
+        return TreeGrower(binned, criterion, limits, n_threads=self._n_threads)
+
+    def _decrease(self, rows: Rows) -> float:
+        # Targets of extreme size are kept divided; so is what is asked of them.
+        return float(np.ldexp(float(self.min_impurity_decrease), -2 * rows.target_exponent))
+
+    @property
+    def _draws(self) -> bool:
+        """Whether columns or cuts are drawn: then the engine of forests grows the tree."""
+        return self.splitter == "random" or self.max_features is not None
+
+    def _grow_drawn(
+        self, rows: Rows, n_classes: int = 0, class_weight: Floats | None = None
+    ) -> None:
+        if self.growth != "best_first" or self.exact or self.max_bins is not None:
+            raise ValueError(
+                "splitter='random' and max_features draw for every node, which growth, exact and "
+                "max_bins know nothing of. Leave these three at their defaults."
+            )
+        rows = replace(rows, table=numbers_only(rows.table, "a tree that draws"))
+        n_threads, random_cuts = self._n_threads, self.splitter == "random"
+        distinct = distinct_rows(rows, n_threads=n_threads)
+        n_rows = n_counted(distinct)
+        merged = forest_rows(rows, distinct, None, n_classes, class_weight, random_cuts, n_threads)
+        limits = ForestLimits(
+            criterion=CRITERIA.get(self.criterion, self.criterion),
+            max_features=n_drawn(self.max_features, self._plan.n_columns),
+            random_cuts=random_cuts,
+            min_impurity_decrease=self._decrease(rows),
+            min_weight_share=float(self.min_weight_fraction_leaf),
+            max_leaf_nodes=self.max_leaf_nodes,
+            max_depth=self.max_depth,
+            min_samples_split=max(2, count_of(self.min_samples_split, n_rows)),
+            min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_rows)),
+        )
+        seed = seed_of(self.random_state)
+        forest = grow_members(merged, limits, range(1), seed=seed, n_threads=n_threads)
+        self._keep_forest(forest.scaled(rows.target_exponent, rows.weight_exponent), rows)
+
+    def _keep(self, tree: GrownTree, rows: Rows) -> None:
+        forest = ForestBuilder(np.zeros(tree.value.shape[1]), self._plan.n_columns)
+        forest.add(tree, output=-1)
+        self._keep_forest(forest.build(rows.target_exponent, rows.weight_exponent), rows)
+
+    def _keep_forest(self, forest: Forest, rows: Rows) -> None:
+        alpha = float(np.ldexp(float(self.ccp_alpha), -2 * rows.target_exponent))
+        self.forest_ = pruned_forest(forest, alpha)
+        self.max_features_ = n_drawn(self.max_features, self._plan.n_columns)
+        self.n_outputs_ = 1
+
+    def cost_complexity_pruning_path(
+        self, X: object, y: object, sample_weight: object = None
+    ) -> Any:
+        """Tell which `ccp_alpha` prune the tree, and what impurity its leaves then have.
+
+        Returns
+        -------
+        Bunch
+            `ccp_alphas`, rising from 0, and `impurities`, those of all leaves together.
+        """
+        from sklearn.base import clone
+        from sklearn.utils import Bunch
+
+        full = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        tree = full.forest_
+        price, worth = pruning_alphas(tree), tree.gain / tree.weight[0]
+        steps = np.unique(price[np.isfinite(price)])
+        steps = np.append(0.0, steps[steps > 0.0])
+        # The root alone is as impure as it is without all that splits gain; pure leaves are not.
+        lost = np.array([worth[price <= alpha].sum() for alpha in steps])
+        return Bunch(ccp_alphas=steps, impurities=full._leaf_impurity(X, y, sample_weight) + lost)
+
+    def _leaf_impurity(self, X: object, y: object, sample_weight: object) -> float:
+        """The impurity of all leaves of the full tree together."""
+        raise NotImplementedError
+
+    @property
+    def tree_(self) -> TreeView:
+        """The tree under the names of scikit-learn's arrays; read-only."""
+        check_is_fitted(self)
+        return TreeView(self.forest_)
+
+    def decision_path(self, X: object) -> Any:
+        """Tell which nodes each row passes: a sparse matrix of the shape (rows, nodes)."""
+        return decision_paths(self.forest_, self.apply(X))[0]
+
+    def get_depth(self) -> int:
+        """Most questions between the root and a leaf."""
+        check_is_fitted(self)
+        return int(depths(self.forest_).max())
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self)
+        return len(self.forest_.value)
+
+
+class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
+    """A classification tree (CART).
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        How a split is judged; entropy is measured in bits, and log_loss is another name for it.
+    class_weight : dict, "balanced" or None, default=None
+        What the rows of each class weigh beside their own weights. Balanced: all classes weigh the
+        same together. It changes no count of rows.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels, sorted.
+    n_classes_ : int
+        How many there are.
+
+    Examples
+    --------
+    >>> from weald import DecisionTreeClassifier
+    >>> from weald.datasets import load_optdigits
+    >>> train, test = load_optdigits(part="train"), load_optdigits(part="test")
+    >>> tree = DecisionTreeClassifier(max_leaf_nodes=100).fit(train.data, train.target)
+    >>> round(tree.score(test.data, test.target), 2)
+    0.85
+    """
+
+    _limits: ClassVar[Mapping[str, Limit]] = {
+        "criterion": OneOf(("gini", "entropy", "log_loss")),
+        "class_weight": ClassWeight(("balanced",)),
+        **_LIMITS,
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        class_weight: Any = None,
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        splitter: str = "best",
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: float | str | None = None,
+        random_state: Any = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: None = None,
+        growth: str = "best_first",
+        max_bins: int | None = None,
+        exact: bool = False,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            criterion=criterion,
+            max_depth=max_depth,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            splitter=splitter,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            random_state=random_state,
+            min_impurity_decrease=min_impurity_decrease,
+            ccp_alpha=ccp_alpha,
+            monotonic_cst=monotonic_cst,
+            growth=growth,
+            max_bins=max_bins,
+            exact=exact,
+            categorical_features=categorical_features,
+            n_jobs=n_jobs,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array, frame or sparse table, shape (rows, columns)
+            Numbers, text, categories and dates; what is missing is learnt too.
+        y : array, shape (rows,)
+            Class labels of any kind.
+        sample_weight : array, shape (rows,), or None
+            Whole numbers count as repetitions of the row.
+        """
+        with self._fitting():
+            rows, self.classes_ = class_rows(self, X, y, sample_weight)
+            n_classes = self.n_classes_ = len(self.classes_)
+            of_class = weights_of_classes(self.class_weight, rows, self.classes_)
+            if of_class is not None:
+                rows = without_classes(rows, of_class)
+            if self._draws:
+                self._grow_drawn(rows, n_classes, of_class)
+                return self
+            weight, numbers = rows.weight, rows.target.astype(np.int32)
+            if of_class is not None:
+                weight = of_class[numbers] * (1.0 if weight is None else weight)
+            tree = self._grower(self._bin(rows), rows, weight).on_classes(
+                numbers, n_classes, weight, rows.copies
+            )
+            self._keep(tree, rows)
+        return self
+
+    def _leaf_impurity(self, X: object, y: object, sample_weight: object) -> float:
+        shares, weight = self.forest_.value, self.forest_.weight[self.forest_.feature < 0]
+        if self.criterion == "gini":
+            impurity = 1.0 - (shares**2).sum(axis=1)
+        else:
+            impurity = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+        return float((impurity * weight).sum() / weight.sum())
+
+    def predict_proba(self, X: object) -> Floats:
+        """Shares of the classes in the leaf of each row."""
+        return self._scores(X)
+
+    def predict_log_proba(self, X: object) -> Floats:
+        """Logarithms of the probabilities; -inf for those of 0."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def predict(self, X: object) -> NDArray[Any]:
+        """The most frequent class in the leaf of each row; ties go to the first."""
+        shares = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
+
+    def _leaf_text(self, value: Floats) -> str:
+        best = int(np.argmax(value))
+        return f"{self.classes_[best]!s} ({value[best]:.3g})"
+
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        return {**super()._learnt(), "classes": self.classes_}
+
+
+class DecisionTreeRegressor(RegressorMixin, DecisionTree):
+    """A regression tree (CART).
+
+    Parameters
+    ----------
+    criterion : {"squared_error", "friedman_mse"}, default="squared_error"
+        How a split is judged; both names mean the same splits.
+
+    Examples
+    --------
+    >>> from weald import DecisionTreeRegressor
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [1.0, 1.0, 5.0, 7.0]
+    >>> tree = DecisionTreeRegressor(max_depth=1).fit(X, y)
+    >>> print(tree.text())
+    column 0 <= 2.5?
+    ├─ yes: +1  (weight 2)
+    └─ no:  +6  (weight 2)
+    """
+
+    _limits: ClassVar[Mapping[str, Limit]] = {
+        "criterion": OneOf(("squared_error", "friedman_mse")),
+        **_LIMITS,
+    }
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array, frame or sparse table, shape (rows, columns)
+            Numbers, text, categories and dates; what is missing is learnt too.
+        y : array of finite numbers, shape (rows,)
+            The target.
+        sample_weight : array, shape (rows,), or None
+            Whole numbers count as repetitions of the row.
+        """
+        with self._fitting():
+            rows = number_rows(self, X, y, sample_weight).with_moderate_target()
+            if self._draws:
+                self._grow_drawn(rows)
+                return self
+            tree = self._grower(self._bin(rows), rows, rows.weight).on_values(
+                rows.target[np.newaxis], rows.weight, rows.copies
+            )
+            self._keep(tree, rows)
+        return self
+
+    def predict(self, X: object) -> Floats:
+        """The mean target in the leaf of each row."""
+        return self._scores(X)[:, 0]
+
+    def _leaf_impurity(self, X: object, y: object, sample_weight: object) -> float:
+        residual = (np.asarray(y, dtype=np.float64) - self.predict(X)) ** 2
+        return float(
+            np.average(
+                residual, weights=np.asarray(sample_weight) if sample_weight is not None else None
+            )
+        )
+
+
+def _n_and_weight(rows: Rows, weight: Floats | None) -> tuple[int, float]:
+    """How many rows there are, and what they weigh; sums are rounded once."""
+    n_rows = rows.n if rows.copies is None else int(rows.copies.sum())
+    if weight is None:
+        return n_rows, float(n_rows)
+    return n_rows, math.fsum(weight if rows.copies is None else weight * rows.copies)

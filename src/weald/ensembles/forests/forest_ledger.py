@@ -1,0 +1,172 @@
+"""The trees of a forest as members of a bag: what each says of rows it left out, and of others."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from weald.data import Rows, as_one_array, dense_blocks, table_for_predict
+from weald.ensembles.out_of_bag.bagged import Bagged
+from weald.ensembles.out_of_bag.enough import BATCH, Enough
+from weald.ensembles.out_of_bag.in_bag import Draws, InBag
+from weald.ensembles.out_of_bag.oob_pruning import PrunedForest, pruned_out_of_bag
+from weald.ensembles.out_of_bag.tally import Block, Record, recorded
+from weald.resampling import DistinctRows
+from weald.trees import Forest, ForestRows, OutOfBag, RotatedForest
+
+Floats = NDArray[np.float64]
+
+# Answers of all trees are made for so many numbers at a time.
+_AT_ONCE = 2**20
+
+
+class BaggedForest(Bagged):
+    """A forest as a bag of trees."""
+
+    forest_: Forest
+    _n_threads: int
+    _ledger: list[tuple[int, Any]]
+
+    def _combined_answers(self, X: object) -> Floats:
+        return self._scores(X)  # type: ignore[attr-defined, no-any-return]
+
+    def _member_answers(self, X: object) -> Iterator[Floats]:
+        check_is_fitted(self)
+        n_threads = self._n_threads
+        for table in dense_blocks(table_for_predict(self, X)):
+            forest = self._answering  # type: ignore[attr-defined]
+            yield from tree_answers(forest, table, n_threads=n_threads)
+
+    def prune_oob(self, X: object, y: object) -> PrunedForest:
+        """Cut trees back where that lowers the error on rows they did not see (R7).
+
+        One half of the rows, drawn by what they hold, steers the cuts, the other half judges them.
+        Single trees get better, a forest of them not always: compare the two errors before taking
+        the smaller forest. Needs a fit with oob_score=True.
+
+        Parameters
+        ----------
+        X, y : table and array
+            The rows of the fit, in their order.
+
+        Returns
+        -------
+        PrunedForest
+            `model`, and errors and sizes before and after.
+        """
+        return pruned_out_of_bag(self, X, y)
+
+    def _take(self, forest: Forest) -> None:
+        """Answer by other trees from now on."""
+        self.forest_ = forest
+
+    def _in_bag(self) -> InBag:
+        check_is_fitted(self)
+        parts = [(first, bags) for first, bags in self._ledger if bags is not None]
+        if len(parts) < len(self._ledger):
+            raise AttributeError(
+                "There is no out-of-bag ledger: with bootstrap=False every tree saw every row. "
+                "Fit with bootstrap=True."
+            )
+        return InBag(tuple(parts), self.forest_.n_trees)
+
+
+def tree_answers(
+    forest: Forest | RotatedForest, table: NDArray[Any], *, n_threads: int
+) -> Iterator[Floats]:
+    """What each tree says of a few rows at a time, of the shape (trees, rows, width)."""
+    trees = trees_of(forest)
+    first_leaf = trees.first_leaf[:-1, np.newaxis]
+    for rows in _slices(len(table), trees):
+        leaves = forest.apply(table[rows], n_threads=n_threads).T
+        yield trees.value[leaves + first_leaf]
+
+
+def trees_of(forest: Forest | RotatedForest) -> Forest:
+    """The trees themselves, whatever columns they ask."""
+    return forest if isinstance(forest, Forest) else forest.forest
+
+
+def record_of_forest(
+    forest: Forest | RotatedForest,
+    rows: Rows,
+    distinct: DistinctRows,
+    bags: Draws,
+    classes: NDArray[Any] | None,
+    *,
+    n_threads: int,
+    member_weights: Floats | None = None,
+) -> Record:
+    """Ask each tree about the rows it left out.
+
+    `rows` and `distinct` are those of the fit, with targets in the unit they are kept in.
+    """
+    target = np.ldexp(rows.target[distinct.index], rows.target_exponent)
+    weight = distinct.weight if distinct.weight is not None else distinct.copies
+    left_out = np.stack([bags.drawn(k) == 0 for k in range(forest.n_trees)])
+    table = as_one_array(rows.table)
+    return recorded(
+        _blocks(forest, table, distinct.index, left_out, n_threads),
+        target,
+        classes,
+        None if weight is None else weight.astype(np.float64),
+        n_members=forest.n_trees,
+        member_weights=member_weights,
+    )
+
+
+def _blocks(
+    forest: Forest | RotatedForest,
+    table: NDArray[Any],
+    index: NDArray[np.intp],
+    left_out: NDArray[np.bool_],
+    n_threads: int,
+) -> Iterator[Block]:
+    for rows in _slices(len(index), trees_of(forest)):
+        answers = next(tree_answers(forest, table[index[rows]], n_threads=n_threads))
+        yield rows, _of_members(answers, left_out[:, rows])
+
+
+def _of_members(
+    answers: Floats, left_out: NDArray[np.bool_]
+) -> Iterable[tuple[NDArray[np.intp], Floats]]:
+    for answer, is_out in zip(answers, left_out, strict=True):
+        some = np.flatnonzero(is_out)
+        yield some, answer[some]
+
+
+def _slices(n_rows: int, forest: Forest) -> Iterator[slice]:
+    step = max(1, _AT_ONCE // max(1, forest.n_trees * forest.value.shape[1]))
+    return (slice(begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step))
+
+
+def grown_until_enough(
+    grow: Callable[[range], Forest],
+    oob: OutOfBag | None,
+    rows: ForestRows,
+    distinct: DistinctRows,
+    bags: Draws | None,
+) -> Forest:
+    """Grow batches of trees until the out-of-bag error says that more would not help."""
+    if bags is None or oob is None:
+        raise ValueError(
+            "n_estimators='auto' goes by the rows that trees leave out: set bootstrap=True, or "
+            "give a number of trees."
+        )
+    enough, forest = Enough(), grow(range(BATCH))
+    weight = distinct.weight if distinct.weight is not None else distinct.copies
+    while True:
+        means = oob.means()
+        scored = oob.counts > 0
+        if rows.classes is not None:
+            wrong = np.argmax(means[scored], axis=1) != rows.classes[scored]
+            losses = wrong.astype(np.float64)
+        else:
+            assert rows.values is not None
+            losses = (means[scored, 0] - rows.values[scored]) ** 2
+        own = None if weight is None else weight[scored].astype(np.float64)
+        if enough.says(forest.n_trees, losses, own):
+            return forest
+        forest = forest.joined(grow(range(forest.n_trees, forest.n_trees + BATCH)))

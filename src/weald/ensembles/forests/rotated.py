@@ -1,0 +1,307 @@
+"""What rotation forests share: tables of any columns, growing, answering, reading."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from weald import _native
+from weald.data import Rows, as_one_array, dense_blocks, mass_of, table_for_predict
+from weald.ensembles.base import Floats, keep_columns
+from weald.ensembles.forests.forest import FOREST_LIMITS, ForestModel
+from weald.ensembles.forests.forest_ledger import record_of_forest
+from weald.ensembles.forests.forest_rows import count_of, n_counted
+from weald.ensembles.predictor import Predictor
+from weald.parameters import Columns, Limit, NoneOr, OneOf, Real, Whole
+from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
+from weald.trees import (
+    Forest,
+    ForestBuilder,
+    ForestLimits,
+    OutOfBag,
+    RotatedForest,
+    RotationRows,
+    Rotations,
+    RotationSample,
+    grow_rotated_members,
+    mean_shares,
+    node_columns,
+)
+
+_SUBSET_SIZE = 3
+
+_SHARED = (
+    "max_depth",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "max_leaf_nodes",
+    "bootstrap",
+    "max_samples",
+    "oob_score",
+    "n_jobs",
+    "random_state",
+    "verbose",
+)
+
+ROTATION_LIMITS: Mapping[str, Limit] = {
+    **{name: FOREST_LIMITS[name] for name in _SHARED},
+    "n_estimators": Whole(1, 1_000_000),
+    "subset_size": NoneOr(Whole(1)),
+    "n_subsets": NoneOr(Whole(1)),
+    "sample_fraction": Real(0.0, 1.0, open_below=True),
+    "replace": OneOf((True, False)),
+    "scale": NoneOr(OneOf(("range", "deviation"))),
+    "categorical_features": Columns(),
+}
+
+
+class RotationModel(ForestModel):
+    """Trees that each see the columns rotated their own way, by principal axes of small subsets.
+
+    For every tree the columns of numbers are parted into subsets at random. For every subset some
+    classes are left out at random (a regression has none), rows of the others are drawn, and the
+    principal axes of these rows in the subset's columns, all of them, are the directions in which
+    the tree may cut; they are ordered by falling variance and the largest entry of each is
+    positive. The covariance is centred, the rotated table is not. The tree is grown on all rows of
+    the rotated table (with `bootstrap` on those it drew, from which its axes come too).
+
+    Tables of any columns are taken. Columns of categories are not rotated: for each tree their
+    levels are ordered by the mean target, or by the share of a class drawn for the tree, and a
+    question parts that order in two sets. In a rotated column a missing value counts as the
+    column's mean, and the trees may also ask whether the value was there. Columns with infinities
+    or values beyond 2**500 keep their axis; columns of one value are left out.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    subset_size : int or None, default=None
+        Columns of a subset; the last has what is left over. None: 3, unless `n_subsets` is given.
+    n_subsets : int or None, default=None
+        Number of subsets instead, which differ by at most one column; giving both is an error.
+    sample_fraction : float, default=0.75
+        Rows drawn for the axes of a subset, as a share of those of its classes.
+    replace : bool, default=True
+        Draw these rows with replacement.
+    scale : {"range", "deviation"} or None, default=None
+        What columns are divided by before the axes are found: the difference of their largest and
+        least value, their standard deviation, or nothing.
+    bootstrap : bool, default=False
+        Let every tree draw as many rows as there are, with replacement; otherwise it sees all, and
+        there is nothing out of bag.
+    categorical_features : "from_dtype", list or None, default="from_dtype"
+        Which columns hold categories: those of text and of unordered categorical types, or those
+        listed by name, position or a mask, or none.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        The trees, on the columns that `rotations_` makes.
+    rotations_ : Rotations
+        How a row becomes the columns that each tree asks; `matrix(tree)` is a tree's rotation.
+    """
+
+    subset_size: int | None
+    n_subsets: int | None
+    sample_fraction: float
+    replace: bool
+    scale: str | None
+    categorical_features: Any
+    rotations_: Rotations
+    _rotated: RotatedForest
+
+    # ---- fitting ----
+
+    def _n_trees_kept(self) -> int:
+        return 0  # trees are always grown anew
+
+    def _tree_limits(self, n_drawn: int, rows: Rows) -> ForestLimits:
+        return ForestLimits(
+            criterion="entropy" if self.criterion == "log_loss" else self.criterion,
+            max_features=1,  # the core looks at all columns
+            min_weight_share=float(self.min_weight_fraction_leaf),
+            max_leaf_nodes=self.max_leaf_nodes,
+            max_depth=self.max_depth,
+            min_samples_split=max(2, count_of(self.min_samples_split, n_drawn)),
+            min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_drawn)),
+        )
+
+    def _grow(
+        self,
+        rows: Rows,
+        has_weight: NDArray[np.bool_],
+        n_classes: int = 0,
+        class_weight: Floats | None = None,
+    ) -> OutOfBag | None:
+        sample, n_threads = self._sample(), self._n_threads
+        distinct = distinct_rows(rows, n_threads=n_threads)
+        seed = seed_of(self.random_state)
+        place = np.full(len(has_weight), -1, dtype=np.intp)
+        place[has_weight] = distinct.set_of
+        bags = self._bags(rows, distinct, place, seed)
+        merged, is_missing = self._rotation_rows(rows, distinct, bags, n_classes, class_weight)
+        oob = None
+        if self.oob_score:
+            oob = OutOfBag(np.zeros((len(distinct.index), max(1, n_classes))))
+        n_drawn = n_counted(distinct) if bags is None else bags.n_draws
+        began = time.perf_counter()
+        trees, rotations = grow_rotated_members(
+            merged,
+            self._tree_limits(n_drawn, rows),
+            sample,
+            range(self.n_estimators),
+            seed=seed,
+            n_threads=n_threads,
+            out_of_bag=oob,
+            batch=max(1, self.n_estimators // 10) if self.verbose else None,
+            report=lambda n: self._report(n, time.perf_counter() - began),
+        )
+        builder = ForestBuilder(np.zeros(max(1, n_classes)), rotations.n_columns)
+        for tree in trees:
+            builder.add(tree, output=-1)
+        forest = builder.build(rows.target_exponent, rows.weight_exponent if bags is None else 0)
+        # A rotated column is never missing, a flag is there to ask.
+        news = [np.zeros(len(rotations.rotated)), is_missing[rotations.kept]]
+        news.append(np.ones(len(rotations.flagged)))
+        self.forest_ = replace(forest, saw_missing=np.concatenate(news).astype(np.uint8))
+        self.rotations_, self._rotated = rotations, RotatedForest(self.forest_, rotations)
+        self._seed, self._ledger, self.n_outputs_ = seed, [(0, bags)], 1
+        if bags is None:
+            self._has_weight = has_weight
+        self.__dict__.pop("_views", None)
+        self._record = None
+        if self.oob_score and bags is not None:
+            classes = getattr(self, "classes_", None)
+            self._record = record_of_forest(
+                self._rotated, rows, distinct, bags, classes, n_threads=n_threads
+            )
+        return oob
+
+    def _sample(self) -> RotationSample:
+        if self.subset_size is not None and self.n_subsets is not None:
+            raise ValueError(
+                f"Both subset_size={self.subset_size} and n_subsets={self.n_subsets} are given; "
+                "either says how many columns are rotated together. Leave one of them at None."
+            )
+        size = self.subset_size or (_SUBSET_SIZE if self.n_subsets is None else None)
+        return RotationSample(size, self.n_subsets, float(self.sample_fraction), bool(self.replace))
+
+    def _rotation_rows(
+        self,
+        rows: Rows,
+        distinct: DistinctRows,
+        bags: Bags | None,
+        n_classes: int,
+        class_weight: Floats | None,
+    ) -> tuple[RotationRows, NDArray[np.bool_]]:
+        """The different rows, made ready; and which columns have missing values."""
+        target = np.ascontiguousarray(rows.target[distinct.index])
+        weight = distinct.weight if bags is None else None
+        if class_weight is not None:
+            of_row = class_weight[target.astype(np.intp)]
+            weight = of_row if weight is None else weight * of_row
+        table, mass = as_one_array(rows.table), mass_of(distinct.copies, distinct.weight)
+        levels = [0 if one is None else len(one) for one in self._plan.levels]
+        ready = _native.RotationTable(
+            table,
+            distinct.index,
+            mass,
+            np.array(levels, dtype=np.int64),
+            self.scale or "none",
+            self._n_threads,
+        )
+        merged = RotationRows(
+            table=ready,
+            n_inputs=self._plan.n_columns,
+            values=None if n_classes else target,
+            classes=target.astype(np.int32) if n_classes else None,
+            n_classes=n_classes,
+            weight=weight,
+            mass=mass,
+            counts_copies=distinct.weight is None,
+            bootstrap=None if bags is None else bags.bootstrap,
+        )
+        return merged, np.asarray(np.isnan(table).any(axis=0))
+
+    # ---- answering ----
+
+    @property
+    def _answering(self) -> RotatedForest:
+        return self._rotated
+
+    def predictor(self) -> Predictor:
+        """Make a small copy of the model that only predicts, as `TreeModel.predictor` tells."""
+        check_is_fitted(self)
+        self._refuse_columns_of_a_plan()
+        return super().predictor()
+
+    def _deviations(self, X: object, means: Floats) -> Floats:
+        """How far the trees are apart: the standard deviation of their answers."""
+        if self.forest_.n_trees < 2:
+            raise ValueError(
+                "return_std=True needs two trees or more: one alone cannot disagree. "
+                f"Got n_estimators={self.n_estimators}."
+            )
+        squares, begin = [], 0
+        for part in dense_blocks(table_for_predict(self, X)):
+            centre = np.ascontiguousarray(means[begin : begin + len(part)])
+            squares.append(self._answering.spread(part, centre, n_threads=self._n_threads))
+            begin += len(part)
+        return np.asarray(np.sqrt(np.concatenate(squares) / (self.forest_.n_trees - 1)))
+
+    def _take(self, forest: Forest) -> None:
+        self.forest_ = replace(forest, saw_missing=self.forest_.saw_missing)
+        self._rotated = RotatedForest(self.forest_, self.rotations_)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of each column in what the splits of a tree gain, averaged over the trees.
+
+        What a split along a rotated axis gains is parted by the squares of the axis's entries.
+        """
+        check_is_fitted(self)
+        shares = mean_shares(self.rotations_.shares_of_inputs(self.forest_.gain_of_trees()))
+        return self._plan.sums_by_input(shares)
+
+    def _view(self, number: int) -> Any:
+        view = type(self)(**{**self.get_params(deep=False), "n_estimators": 1})
+        view.forest_, view.rotations_ = self.forest_.tree(number), self.rotations_.only(number)
+        view._rotated, view.n_outputs_ = RotatedForest(view.forest_, view.rotations_), 1
+        if hasattr(self, "classes_"):
+            view.classes_, view.n_classes_ = self.classes_, len(self.classes_)
+        keep_columns(self, view)
+        return view
+
+    # ---- reading ----
+
+    def _sums_of_columns(self, by: str) -> Floats:
+        trees = range(self.forest_.n_trees)
+        sums = np.stack([self.forest_.tree(number).sums_of_columns(by) for number in trees])
+        return self._plan.sums_by_input(self.rotations_.shares_of_inputs(sums).sum(axis=0))
+
+    def _node_columns(self) -> dict[str, Any]:
+        """The nodes of all trees; each tree has names of its own for the columns it made."""
+        numbers = [str(column) for column in range(self.forest_.n_columns)]
+        columns = node_columns(self.forest_, names=numbers, levels=self._levels_of_trees())
+        names = [self._names_of_tree(number) for number in range(self.forest_.n_trees)]
+        columns["feature"] = [
+            None if column is None else names[tree][int(column)]
+            for tree, column in zip(columns["tree"].tolist(), columns["feature"], strict=True)
+        ]
+        return columns
+
+    def _names_of_tree(self, tree: int) -> list[str]:
+        return self.rotations_.names(tree, self._plan.names(self._column_names()))
+
+    def _levels_of_trees(self) -> Sequence[Sequence[Any] | None]:
+        rotations, levels = self.rotations_, self._plan.levels
+        of_kept = [levels[column] for column in rotations.kept]
+        return [None] * len(rotations.rotated) + of_kept + [None] * len(rotations.flagged)
+
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        return {**super()._learnt(), **self.rotations_.learnt()}

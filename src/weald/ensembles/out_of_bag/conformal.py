@@ -1,0 +1,205 @@
+"""Conformal prediction from the ledger: residuals of rows not seen say how far answers are off."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.ensembles.exact_means import are_copies
+from weald.ensembles.out_of_bag.tally import Record
+from weald.parameters import Real
+
+Floats = NDArray[np.float64]
+
+# What is added to the members' spread, as multiples of its mean; infinitely much is no scaling.
+_CALM = (0.25, 1.0, 4.0, math.inf)
+
+_EPSILON = float(np.finfo(np.float64).eps)
+
+# By the width of these intervals one scale is chosen for all quantiles.
+_USUAL_COVERAGE = 0.9
+
+
+def checked_coverage(coverage: Any) -> float:
+    """A share of answers that are to hold."""
+    if not Real(0.0, 1.0, open_below=True, open_above=True).admits(coverage):
+        raise ValueError(
+            f"coverage must be a float in the range (0, 1), such as 0.9. Got {coverage!r} instead."
+        )
+    return float(coverage)
+
+
+def conformal_quantile(scores: Floats, weight: Floats | None, level: float, *, what: str) -> float:
+    """The ⌈(n + 1)·level⌉-th smallest score: a new one is at most so large with that probability.
+
+    Whole-number weights are repetitions; others count as shares of the number of rows.
+
+    >>> conformal_quantile(np.arange(1.0, 10.0), None, 0.8, what="coverage=0.8")
+    8.0
+    """
+    mass = np.ones(len(scores)) if weight is None else weight
+    if weight is not None and not are_copies(weight):
+        mass = mass * (len(mass) / mass.sum())
+    n = float(mass.sum())
+    # The product may exceed a whole number by its rounding only.
+    rank = (n + 1) * level * (1 - 4 * _EPSILON)
+    rank = math.ceil(rank) if float(n).is_integer() else rank
+    if not 0 < rank <= n:
+        least = math.ceil(max(1 / (1 - level), 1 / level)) - 1
+        raise ValueError(
+            f"{what} needs at least {least} rows with out-of-bag answers; there are {n:g}. Ask for "
+            "less, or fit on more rows."
+        )
+    order = np.argsort(scores, kind="stable")
+    ends = np.cumsum(mass[order])
+    place = min(int(np.searchsorted(ends, rank * (1 - 1e-12))), len(order) - 1)
+    return float(scores[order[place]])
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Residuals of the rows that can be judged, the spread of the answers to them, and weights."""
+
+    signed: Floats
+    spread: Floats
+    weight: Floats | None
+
+    @classmethod
+    def of(cls, record: Record) -> "Residuals":
+        scored = ~np.isnan(record.answers[:, 0])
+        weight = None if record.weight is None else record.weight[scored]
+        signed = record.target[scored] - record.answers[scored, 0]
+        spread = record.spreads[scored, 0]
+        signed = signed * _for_all_members(signed, spread, record.n_out[scored], record, weight)
+        return cls(signed, spread, weight)
+
+    def with_spread(self) -> "Residuals | None":
+        """Those rows that two members or more answered; None if the spread says nothing."""
+        known = np.isfinite(self.spread)
+        if known.mean() < 0.5 or not (self.spread[known] > 0).any():
+            return None
+        weight = None if self.weight is None else self.weight[known]
+        return Residuals(self.signed[known], self.spread[known], weight)
+
+
+def _for_all_members(
+    signed: Floats, spread: Floats, n_out: NDArray[np.int32], record: Record, weight: Floats | None
+) -> float:
+    """What out-of-bag residuals are too large by, because few members gave them.
+
+    The mean of m members has the variance σ²/m beyond that of infinitely many; new rows are
+    answered by all B members and not by the m that left a row out. So the squared residuals are too
+    large by σ²(1/m - 1/B), on average over the rows.
+    """
+    n_members = int(record.steps[-1])
+    known = np.isfinite(spread)
+    if not known.any():
+        return 1.0
+    own = None if weight is None else weight[known]
+    extra = spread[known] ** 2 * (1.0 / n_out[known] - 1.0 / n_members)
+    squares = float(np.average(signed[known] ** 2, weights=own))
+    if squares == 0:
+        return 1.0
+    return math.sqrt(max(0.5, 1.0 - float(np.average(extra, weights=own)) / squares))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a residual is divided by: the members' spread plus `calm`; infinite: nothing."""
+
+    calm: float
+
+    def __call__(self, spread: Floats) -> Floats:
+        return np.ones(len(spread)) if math.isinf(self.calm) else spread + self.calm
+
+
+def interval_scale(found: Residuals, coverage: float) -> tuple[Scale, float]:
+    """The scale that makes the intervals of the rows left out narrowest, and the factor to it.
+
+    Where members disagree more, answers are often worse, and intervals should be wider; how much of
+    that holds is for the rows to say.
+    """
+    what = f"coverage={coverage:g}"
+    plain = conformal_quantile(np.abs(found.signed), found.weight, coverage, what=what)
+    best, best_width = (Scale(math.inf), plain), plain
+    spread = found.with_spread()
+    if spread is None:
+        return best
+    middle = float(np.average(spread.spread, weights=spread.weight))
+    for calm in _CALM[:-1]:
+        scale = Scale(calm * middle)
+        divisor = scale(spread.spread)
+        factor = conformal_quantile(
+            np.abs(spread.signed) / divisor, spread.weight, coverage, what=what
+        )
+        width = factor * float(np.average(divisor, weights=spread.weight))
+        if width < best_width:
+            best, best_width = (scale, factor), width
+    return best
+
+
+def quantile_shifts(found: Residuals, levels: Floats) -> tuple[Scale, Floats]:
+    """Signed residuals at the levels, in units of one common scale: rising with the level."""
+    scale, _ = interval_scale(found, _USUAL_COVERAGE)
+    if not math.isinf(scale.calm):
+        found = found.with_spread() or found
+    residuals = found.signed / scale(found.spread)
+    for level in levels:
+        # As far out as this on one side must some row lie on either.
+        conformal_quantile(residuals, found.weight, max(level, 1 - level), what=_level(level))
+    shifts = [
+        conformal_quantile(residuals, found.weight, float(level), what=_level(level))
+        for level in levels
+    ]
+    return scale, np.array(shifts)
+
+
+def _level(level: float) -> str:
+    return f"The quantile {level:g}"
+
+
+def jackknife_bounds(
+    answers: Floats, left_out: NDArray[np.bool_], residuals: Floats, coverage: float
+) -> Floats:
+    """Jackknife+-after-bootstrap (Kim, Xu, Barber): lower and upper bounds of rows.
+
+    Each training row i is judged by the members that did not see it, and so is what they say of a
+    new row: the bounds are quantiles of mean of those members ∓ |residual i|.
+
+    Parameters
+    ----------
+    answers : array, shape (members, rows)
+        What each member says of the new rows.
+    left_out : array of bool, shape (members, training rows)
+        Who did not see which; at least one member for every row.
+    residuals : array, shape (training rows,)
+        Absolute out-of-bag residuals.
+    """
+    n = len(residuals)
+    rank = math.ceil((n + 1) * coverage * (1 - 4 * _EPSILON))
+    if rank > n:
+        least = math.ceil(1 / (1 - coverage)) - 1
+        raise ValueError(
+            f"coverage={coverage:g} needs at least {least} rows with out-of-bag answers; there are "
+            f"{n}. Ask for less, or fit on more rows."
+        )
+    share = left_out / left_out.sum(axis=0)
+    bounds = np.empty((answers.shape[1], 2))
+    step = max(1, 2**22 // n)
+    for begin in range(0, answers.shape[1], step):
+        rows = slice(begin, begin + step)
+        centres = answers[:, rows].T @ share
+        bounds[rows, 0] = np.partition(centres - residuals, n - rank, axis=1)[:, n - rank]
+        bounds[rows, 1] = np.partition(centres + residuals, rank - 1, axis=1)[:, rank - 1]
+    return bounds
+
+
+def set_threshold(record: Record, coverage: float) -> float:
+    """The least share that puts a class into the prediction set of a row."""
+    assert record.classes is not None
+    scored = ~np.isnan(record.answers[:, 0])
+    own = record.answers[scored, record.target[scored].astype(np.intp)]
+    weight = None if record.weight is None else record.weight[scored]
+    return 1.0 - conformal_quantile(1.0 - own, weight, coverage, what=f"coverage={coverage:g}")

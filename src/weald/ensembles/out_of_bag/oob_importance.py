@@ -1,0 +1,144 @@
+"""What a column is worth: how much worse out-of-bag answers get when its values are shuffled."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from weald import _native
+from weald.ensembles.exact_means import exact_means
+from weald.ensembles.out_of_bag.row_losses import RowLoss, names_of, row_losses
+from weald.parameters import Whole
+from weald.resampling import Purpose
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfBagImportance:
+    """How much the out-of-bag error grows when a column is shuffled; not impurity importance.
+
+    Attributes
+    ----------
+    loss : str
+        What the error is a mean of.
+    columns : list of str
+        Names of the columns.
+    importances_mean : float64 [columns]
+        Mean growth of the error over the repeats: about 0 for a column that says nothing, also if
+        trees have split on it often.
+    importances_std : float64 [columns]
+        Standard deviation over the repeats.
+    importances : float64 [columns, repeats]
+        Growth of the error in each.
+    standard_error : float64 [columns]
+        Standard error of the mean over the rows: how far it may be off because they are a sample.
+    """
+
+    loss: str
+    columns: list[str]
+    importances_mean: Floats
+    importances_std: Floats
+    importances: Floats = field(repr=False)
+    standard_error: Floats = field(repr=False)
+
+
+def left_out_answers(model: Any, X: Any) -> Floats:
+    """What the members that did not see a row of the fit say of a row that stands in its place."""
+    in_bag = model._in_bag()
+    left_out = np.stack([counts == 0 for counts in in_bag])
+    weights = getattr(model, "weights_", np.ones(len(left_out)))
+    parts, begin = [], 0
+    for answers in model._member_answers(X):
+        rows = slice(begin, begin + answers.shape[1])
+        share = left_out[:, rows] * weights[:, np.newaxis]
+        total = share.sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            parts.append(np.einsum("kr,krw->rw", share, answers) / total[:, np.newaxis])
+        begin = rows.stop
+    return np.concatenate(parts)
+
+
+def importance_by_shuffling(
+    model: Any, X: Any, y: Any, *, loss: RowLoss | None, n_repeats: int, random_state: int
+) -> OutOfBagImportance:
+    """Shuffle one column after another and compare the out-of-bag losses row by row."""
+    if not Whole(1).admits(n_repeats):
+        raise ValueError(f"n_repeats must be an int of at least 1. Got {n_repeats!r} instead.")
+    target, place = checked_rows_of_fit(model, X, y)
+    record = model.oob_.record
+    scored = np.flatnonzero((place >= 0) & ~np.isnan(record.answers[place, 0]))
+    weight = None if record.weight is None else _row_weights(record.weight, place)[scored]
+    classes = record.classes
+    before = row_losses(loss, target[scored], left_out_answers(model, X)[scored], classes)
+    n_columns, found, noise = model.n_features_in_, [], []
+    for column in range(n_columns):
+        gaps = np.zeros((n_repeats, len(scored)))
+        for repeat in range(n_repeats):
+            order = _shuffled(place, int(random_state), column * n_repeats + repeat)
+            said = left_out_answers(model, with_column_from(X, column, order))[scored]
+            gaps[repeat] = row_losses(loss, target[scored], said, classes) - before
+        found.append(exact_means(gaps, weight))
+        noise.append(gaps.mean(axis=0).std() / np.sqrt(len(scored)))
+    importances = np.array(found)
+    name = names_of(classes)[0] if loss is None else loss
+    return OutOfBagImportance(
+        loss=name if isinstance(name, str) else getattr(name, "__name__", "loss"),
+        columns=[str(one) for one in getattr(model, "feature_names_in_", range(n_columns))],
+        importances_mean=importances.mean(axis=1),
+        importances_std=importances.std(axis=1),
+        importances=importances,
+        standard_error=np.array(noise),
+    )
+
+
+def checked_rows_of_fit(model: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The target as the ledger keeps it, and the places of rows; an error if they are others."""
+    record, place = model.oob_.record, model.oob_.in_bag.last.place
+    target = np.asarray(y).ravel()
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    same = n_rows == len(place) == len(target)
+    if same and record.classes is not None:
+        number = np.minimum(np.searchsorted(record.classes, target), len(record.classes) - 1)
+        same = bool((record.classes[number] == target).all())
+        target = number
+    kept = place >= 0
+    if not same or not np.array_equal(record.target[place[kept]], target[kept]):
+        raise ValueError(
+            f"X and y must be the {len(place)} rows of the fit, in the same order: members are "
+            "asked about rows they did not see then."
+        )
+    return target, place
+
+
+def _row_weights(weight: Floats, place: NDArray[np.intp]) -> Floats:
+    """The weight of a set of equal rows, shared out evenly among them."""
+    sizes = np.bincount(place[place >= 0], minlength=len(weight))
+    return np.where(place >= 0, (weight / np.maximum(sizes, 1))[place], 0.0)
+
+
+def _shuffled(place: NDArray[np.intp], seed: int, number: int) -> NDArray[np.intp]:
+    """Rows of positive weight in a random order, the others where they are."""
+    order = np.arange(len(place))
+    rows = np.flatnonzero(place >= 0)
+    numbers = np.zeros((len(rows), 2), dtype=np.uint64)
+    numbers[:, 0] = rows
+    order[rows] = rows[np.argsort(_native.draw(numbers, seed, number, Purpose.SHUFFLE))]
+    return order
+
+
+def with_column_from(X: Any, column: int, order: NDArray[np.intp]) -> Any:
+    """The table with one column taken from other rows of itself."""
+    if hasattr(X, "tocsr"):
+        dense = X.toarray()
+        dense[:, column] = dense[order, column]
+        return dense
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        name = frame.columns[column]
+        return frame.with_columns(frame[name][order.tolist()].alias(name)).to_native()
+    table = np.array(X)
+    table[:, column] = table[order, column]
+    return table

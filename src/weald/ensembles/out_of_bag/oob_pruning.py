@@ -1,0 +1,126 @@
+"""Pruning the trees of a forest to lower the error on rows they did not see (R7)."""
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald import _native
+from weald.ensembles.out_of_bag.oob_importance import checked_rows_of_fit, left_out_answers
+from weald.ensembles.out_of_bag.row_losses import row_losses
+from weald.ensembles.pruning import cut
+from weald.resampling import Purpose, hash_any_rows
+from weald.trees import Forest, ForestBuilder, GrownTree
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PrunedForest:
+    """A forest cut back, and what that changed.
+
+    Errors are of rows that did not steer the cuts: mean squared errors, of classes Brier scores.
+
+    Attributes
+    ----------
+    model : estimator
+        The forest with its trees cut back; the one it comes from stays as it is.
+    error_before, error_after : float
+        Out-of-bag error of the forest, judged on the other half of the rows.
+    n_leaves_before, n_leaves_after : int
+        Leaves of all trees.
+    """
+
+    model: Any = field(repr=False)
+    error_before: float
+    error_after: float
+    n_leaves_before: int
+    n_leaves_after: int
+
+
+def pruned_out_of_bag(model: Any, X: Any, y: Any) -> PrunedForest:
+    """Cut back each tree where that lowers the error on steering rows that it did not see.
+
+    A node becomes a leaf, with the mean of the leaves below it, if the rows of one half that reach
+    it out of bag are answered better so. The halves are drawn by what the rows hold.
+    """
+    target, place = checked_rows_of_fit(model, X, y)
+    classes = model.oob_.record.classes
+    numbers = np.asarray(target, dtype=np.float64)
+    hashes = hash_any_rows(np.asarray(place)[:, np.newaxis].astype(float), numbers, n_threads=1)
+    steers = (_native.draw(hashes, 0, 0, Purpose.HALVES) >> np.uint64(63)).astype(bool)
+    judged = np.flatnonzero(~steers & (place >= 0))
+    wanted = numbers[:, np.newaxis] if classes is None else np.eye(len(classes))[target]
+    forest, in_bag = model.forest_, model._in_bag()
+    leaves = model.apply(X)
+    builder = ForestBuilder(forest.base_score, forest.n_columns)
+    for number in range(forest.n_trees):
+        rows = np.flatnonzero(steers & (place >= 0) & (in_bag[number] == 0))
+        tree = _grown(forest.tree(number))
+        builder.add(_cut_back(tree, leaves[rows, number], wanted[rows]), output=-1)
+    smaller = copy.copy(model)
+    smaller.__dict__.pop("_views", None)
+    smaller._take(builder.build())
+    # Its answers out of bag are others now; who saw what is the same.
+    smaller._record = None
+    for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
+        smaller.__dict__.pop(name, None)
+    loss = "squared_error" if classes is None else "brier"
+
+    def error(of: Any) -> float:
+        said = left_out_answers(of, X)[judged]
+        known = ~np.isnan(said[:, 0])
+        return float(row_losses(loss, target[judged][known], said[known], classes).mean())
+
+    return PrunedForest(
+        model=smaller,
+        error_before=error(model),
+        error_after=error(smaller),
+        n_leaves_before=len(forest.value),
+        n_leaves_after=len(smaller.forest_.value),
+    )
+
+
+def _grown(tree: Forest) -> GrownTree:
+    """One tree of a forest as if it had just been grown."""
+    names = ("feature", "threshold", "right", "missing_left", "weight", "gain", "value")
+    sets = ("category_set", "first_word", "words", "saw_missing")
+    arrays = {name: getattr(tree, name) for name in (*names, *sets)}
+    return GrownTree(leaf_of_row=np.zeros(0, dtype=np.int32), **arrays)
+
+
+def _cut_back(tree: GrownTree, leaf_of_row: NDArray[np.int32], wanted: Floats) -> GrownTree:
+    """Reduced-error pruning by rows that end in the given leaves and want the given answers."""
+    n_leaves, is_inner = len(tree.value), tree.feature >= 0
+    counts = np.bincount(leaf_of_row, minlength=n_leaves).astype(np.float64)
+    sums = np.stack([np.bincount(leaf_of_row, one, minlength=n_leaves) for one in wanted.T], axis=1)
+    squares = np.bincount(leaf_of_row, (wanted**2).sum(axis=1), minlength=n_leaves)
+    n, width = len(tree.feature), wanted.shape[1]
+    # Of each node: rows, sums and squares of what they want, weight and weighted answers below.
+    rows, total, square = np.zeros(n), np.zeros((n, width)), np.zeros(n)
+    mass, answer, best = tree.weight.copy(), np.zeros((n, width)), np.zeros(n)
+    inner_after = is_inner.copy()
+    for node in range(n - 1, -1, -1):
+        if is_inner[node]:
+            left, right = node + 1, int(tree.right[node])
+            rows[node] = rows[left] + rows[right]
+            total[node] = total[left] + total[right]
+            square[node] = square[left] + square[right]
+            below = mass[left] + mass[right]
+            share = mass[left] / below if below > 0 else 0.5
+            answer[node] = share * answer[left] + (1 - share) * answer[right]
+            best[node] = best[left] + best[right]
+        else:
+            leaf = int(tree.right[node])
+            rows[node], total[node], square[node] = counts[leaf], sums[leaf], squares[leaf]
+            answer[node] = tree.value[leaf]
+            best[node] = np.inf
+        own = answer[node]
+        as_leaf = square[node] - 2 * float(own @ total[node]) + rows[node] * float(own @ own)
+        # Rounding alone must not cut.
+        if is_inner[node] and as_leaf < best[node] * (1 - 1e-9) - 1e-12 * square[node]:
+            inner_after[node] = False
+        best[node] = min(best[node], as_leaf)
+    return cut(tree, inner_after)
