@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "forest_category_search.hpp"
+
 namespace weald {
 namespace {
 
@@ -154,6 +156,7 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
 
 template <class Scan>
 bool ForestEngine::try_column(Scan& scan, int column, const Rows& rows, const Draws& draws) {
+  if (table_->n_levels(column) > 0) return try_levels(scan, column, rows, draws);
   if (forest_.random_cuts)
     return table_->with_values(
         [&](const auto* values) { return try_drawn(scan, column, rows, values + column, draws); });
@@ -398,6 +401,7 @@ bool ForestEngine::settle(Judge&& judge) {
   split_.column = best_.column;
   split_.bin = best_.rank;
   split_.missing_left = best_.missing_left;
+  if (table_->any_levels()) split_.left_set = levels_.set_of(best_.column);
   if (best_.rank == all_values)
     split_.threshold = std::numeric_limits<double>::infinity();
   else
@@ -419,6 +423,7 @@ std::int64_t ForestEngine::send_rows(int node, bool) {
 }
 
 std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Split& split) {
+  if (!split.left_set.empty()) return send_levels(begin, end, split);
   const int column = split.column, rank = split.bin;
   if (forest_.random_cuts)
     return table_->with_values([&](const auto* values) {
@@ -476,6 +481,7 @@ void ForestEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row)
 
 void ForestEngine::send_unseen_rows(const Tree& tree, const std::vector<std::uint32_t>& limits,
                                     std::int32_t* leaf_of_row) const {
+  if (tree.first_word.size() > 1) return send_unseen_by_levels(tree, limits, leaf_of_row);
   const std::int64_t* const copies = sapling_.channels.target().copies;
   if (forest_.random_cuts)
     return table_->with_values([&](const auto* values) {

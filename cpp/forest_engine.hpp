@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "draws.hpp"
+#include "forest_categories.hpp"
 #include "forest_scan.hpp"
 #include "ranks.hpp"
 #include "small_sort.hpp"
@@ -124,6 +125,16 @@ class ForestEngine : public SplitEngine {
   Range range_of_large(int column, const Rows& rows, const T* values) const;
   template <class T>
   auto side_by_code(int column, double cut, bool missing_left, const T* values) const;
+  // Columns of levels: forest_categories.hpp.
+  template <class Scan>
+  bool try_levels(Scan& scan, int column, const Rows& rows, const Draws& draws);
+  template <class Scan>
+  void try_first_levels(Scan& scan, int column, int from, int end);
+  std::int64_t send_levels(std::int64_t begin, std::int64_t end, const Split& split);
+  void send_unseen_by_levels(const Tree& tree, const std::vector<std::uint32_t>& limits,
+                             std::int32_t* leaf_of_row) const;
+  bool goes_left(const Tree& tree, std::int32_t node, Row row,
+                 const std::vector<std::uint32_t>& limits) const;
   double draw_cut(int column, const Range& range, const Draws& draws) const;
   template <class Scan>
   void take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
@@ -151,6 +162,7 @@ class ForestEngine : public SplitEngine {
   std::vector<std::uint32_t> keys_, spare_;  // rank and payload of each row of a small node
   KeySorter sorter_;
   std::vector<double> values_;  // of a small node, for drawn cuts
+  NodeLevels levels_;
 };
 
 }  // namespace weald

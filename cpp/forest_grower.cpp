@@ -15,6 +15,7 @@ constexpr int nodes_a_look = 256;  // between two looks whether the user wants t
 ForestGrower::ForestGrower(std::shared_ptr<const RankedTable> table, const ForestParams& forest,
                            std::string_view criterion, const TreeParams& params)
     : n_rows_(table->n_rows()),
+      has_levels_(table->any_levels()),
       criterion_(criterion),
       params_(params),
       engine_(std::move(table), forest, criterion_, params.split, sapling_) {}
@@ -32,6 +33,9 @@ Tree ForestGrower::grow(const Target& target, std::int32_t* leaf_of_row) {
   for (auto* array : {&tree_.threshold, &tree_.weight, &tree_.gain, &tree_.value}) array->clear();
   for (auto* array : {&tree_.feature, &tree_.right}) array->clear();
   tree_.missing_left.clear();
+  tree_.category_set.clear();
+  tree_.first_word.assign(1, 0);
+  tree_.words.clear();
   tree_.n_outputs = channels.n_channels();
   exact_.clear();
   limits_.clear();
@@ -92,6 +96,7 @@ void ForestGrower::add_place(int feature, const Split* split) {
   tree_.feature.push_back(feature);
   tree_.threshold.push_back(split ? split->threshold : 0.0);
   tree_.missing_left.push_back(split && split->missing_left);
+  if (has_levels_) tree_.add_set(split ? split->left_set : LevelSet{});
   if (!counts_) exact_.resize(exact_.size() + n_exact_, 0);
 }
 

@@ -48,6 +48,7 @@ class ForestGrower {
   const Int128* exact(std::size_t place) const { return exact_.data() + place * n_exact_; }
 
   std::int64_t n_rows_;
+  bool has_levels_;  // some column asks for sets of levels
   std::string criterion_;
   TreeParams params_;
   Sapling sapling_;  // its rows and channels; nodes are kept here

@@ -16,7 +16,8 @@ namespace weald {
 // A scan starts with a tree and loads the rows of a node. Of row i of the node it knows by
 // `payload(i)`, 15 bits where a node is small. Column after column `nothing` is an empty left side,
 // `add` puts a row there and `add_bin` all rows of a bin that were `count`ed before; rows put there
-// by `add_if` are looked at after `finish`. `cell_width` is what a bin costs in rows. `beats` tells
+// by `add_if` are looked at after `finish`. `cell_width` is what a bin costs in rows; `bin_weight` and
+// `bin_sum` are what it holds, of one channel (of two classes always of the second). `beats` tells
 // whether the two sides reach more than a bar, which a side that is too small never does. Scores
 // are compared within a node only. `keep` remembers a left side, `write` gives its integer sums,
 // and no other split beats one that is perfect.
@@ -82,6 +83,8 @@ class PairCounts {
   }
   int cell_width() const { return 1; }
   bool is_empty(int bin) const { return cells_[bin] == 0; }
+  double bin_weight(int bin) const { return static_cast<double>(cells_[bin] >> 32); }
+  double bin_sum(int bin, int) const { return static_cast<double>(cells_[bin] & 0xffffffff); }
 
   Left nothing() const { return {}; }
   void add(Left& left, std::uint32_t payload) const { add_if(left, payload, true); }
@@ -167,6 +170,8 @@ class PairScan {
   int cell_width() const { return 1; }
   // Weights may be too small to be seen: rows are counted.
   bool is_empty(int bin) const { return cells_[bin].rows == 0; }
+  double bin_weight(int bin) const { return static_cast<double>(cells_[bin].w); }
+  double bin_sum(int bin, int) const { return static_cast<double>(cells_[bin].s); }
 
   Left nothing() const { return {}; }
   void add(Left& left, std::uint32_t i) const {
@@ -257,6 +262,8 @@ class ClassScan {
   }
   int cell_width() const { return n_classes_; }
   bool is_empty(int bin) const { return cell(bin)[0] == 0; }
+  double bin_weight(int bin) const { return cell(bin)[0]; }
+  double bin_sum(int bin, int channel) const { return cell(bin)[1 + channel]; }
 
   Left nothing() {
     std::fill(left_.begin(), left_.end(), 0);
@@ -359,6 +366,10 @@ class CellScan {
   }
   int cell_width() const { return static_cast<int>(size_); }
   bool is_empty(int bin) const { return cells_[bin * (size_ + 1) + size_] == 0; }
+  double bin_weight(int bin) const { return static_cast<double>(cells_[bin * (size_ + 1)]); }
+  double bin_sum(int bin, int channel) const {
+    return static_cast<double>(cells_[bin * (size_ + 1) + 1 + channel]);
+  }
 
   Left nothing() {
     std::fill(left_.begin(), left_.end(), 0);

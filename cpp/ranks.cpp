@@ -1,6 +1,8 @@
 #include "ranks.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <stdexcept>
 #include <type_traits>
 
 #include "binning.hpp"
@@ -178,6 +180,33 @@ RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
     ranker.sort({values.data(), n_rows, 1, 1, n_rows}, nullptr, n_rows, 0, mass);
     return ranker.write(ranks);
   });
+}
+
+void RankedTable::hold_levels(const std::vector<int>& n_levels) {
+  if (n_levels.size() != columns_.size())
+    throw std::invalid_argument("n_levels must have one entry per column");
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const std::vector<double>& low = columns_[c].low;
+    if (n_levels[c] < 0 || n_levels[c] > most_ranks)
+      throw std::invalid_argument("a column has at most 65535 levels");
+    bool is_whole = true;  // every level has rows, as is usual: ranks are right already
+    for (std::size_t rank = 1; n_levels[c] > 0 && rank < low.size(); ++rank) {
+      if (!(low[rank] >= 0.0 && low[rank] < n_levels[c]) || low[rank] != std::floor(low[rank]))
+        throw std::invalid_argument("a column of levels must hold their places or be missing");
+      is_whole = is_whole && low[rank] == static_cast<double>(rank - 1);
+    }
+    if (n_levels[c] == 0 || is_whole) continue;
+    const auto place = [&](std::size_t rank) { return rank ? static_cast<int>(low[rank]) + 1 : 0; };
+    Code* const codes = codes_.data() + c * static_cast<std::size_t>(n_rows_);
+    for (std::int64_t row = 0; row < n_rows_; ++row) {
+      if (n_levels[c] <= max_value_bins) codes[row] = static_cast<Code>(place(codes[row]));
+      if (keeps_values()) continue;
+      Rank& rank = ranks_[row * stride_ + static_cast<std::int64_t>(c)];
+      rank = static_cast<Rank>(place(rank));
+    }
+  }
+  if (std::any_of(n_levels.begin(), n_levels.end(), [](int n) { return n > 0; }))
+    n_levels_ = n_levels;
 }
 
 double RankedTable::threshold(int column, int rank, int next) const {

@@ -29,6 +29,10 @@ class RankedTable {
   RankedTable(std::int64_t n_rows, int n_columns, const std::function<void(int, double*)>& make,
               const std::int64_t* mass);
 
+  // Says which columns hold levels, and how many (0: none). Their values are the places of levels,
+  // 0, 1, ..., and from now on a level's rank and, of at most 255 levels, its bin is one more.
+  void hold_levels(const std::vector<int>& n_levels);
+
   std::int64_t n_rows() const { return n_rows_; }
   int n_columns() const { return static_cast<int>(columns_.size()); }
   // The ranks of row r are at ranks() + r * stride(); the bins of a column at codes_of(column).
@@ -68,6 +72,26 @@ class RankedTable {
   int bin_of(int column, int rank) const {
     return columns_[column].bin_of.empty() ? rank : columns_[column].bin_of[rank];
   }
+  bool any_levels() const { return !n_levels_.empty(); }
+  int n_levels(int column) const { return n_levels_.empty() ? 0 : n_levels_[column]; }
+  // Calls visit(level_of): level_of(row) is one more than the place of the row's level; 0: missing.
+  // Many rows are read column by column where that can be.
+  template <class Visit>
+  auto with_levels(int column, bool reads_many, Visit&& visit) const {
+    if (n_levels_[column] <= max_value_bins && (reads_many || keeps_values()))
+      return visit([codes = codes_of(column)](Row row) { return int{codes[row]}; });
+    if (!keeps_values())
+      return visit([ranks = ranks() + column, stride = stride_](Row row) {
+        return int{ranks[row * stride]};
+      });
+    return with_values([&](const auto* values) {
+      return visit([of_column = values + column, stride = stride_](Row row) {
+        const auto x = of_column[row * stride];
+        return x == x ? static_cast<int>(x) + 1 : 0;
+      });
+    });
+  }
+
   bool every_rank_is_a_bin(int column) const { return columns_[column].bin_of.empty(); }
 
  private:
@@ -91,7 +115,8 @@ class RankedTable {
   LargeVector<Rank> ranks_;    // row by row
   LargeVector<float> floats_;  // or one of these, as the table was
   LargeVector<double> doubles_;
-  LargeVector<Code> codes_;  // column by column
+  LargeVector<Code> codes_;    // column by column
+  std::vector<int> n_levels_;  // [columns]; empty: no column holds levels
 };
 
 }  // namespace weald

@@ -69,14 +69,7 @@ class Writer {
       const double gain = is_leaf ? 0.0 : score(node.left) + score(node.right) - score(i);
       tree.feature.push_back(is_leaf ? -1 : node.split.column);
       tree.code.push_back(is_leaf ? Code{0} : static_cast<Code>(node.split.bin));
-      const bool has_set = !is_leaf && !node.split.left_set.empty();
-      const auto n_sets = static_cast<std::int32_t>(tree.first_word.size()) - 1;
-      tree.category_set.push_back(has_set ? n_sets : -1);
-      if (has_set) {
-        const LevelSet& set = node.split.left_set;
-        tree.words.insert(tree.words.end(), set.begin(), set.end());
-        tree.first_word.push_back(static_cast<std::int64_t>(tree.words.size()));
-      }
+      tree.add_set(is_leaf ? LevelSet{} : node.split.left_set);
       tree.threshold.push_back(is_leaf ? 0.0 : node.split.threshold);
       tree.missing_left.push_back(!is_leaf && node.split.missing_left);
       tree.weight.push_back(weight);

@@ -27,6 +27,14 @@ struct Tree {
   std::vector<double> value;   // [leaves][outputs]
   int n_outputs = 1;
 
+  // What the next node asks: a set of levels, or none.
+  void add_set(const LevelSet& set) {
+    const auto n_sets = static_cast<std::int32_t>(first_word.size()) - 1;
+    category_set.push_back(set.empty() ? -1 : n_sets);
+    if (set.empty()) return;
+    words.insert(words.end(), set.begin(), set.end());
+    first_word.push_back(static_cast<std::int64_t>(words.size()));
+  }
   const std::uint64_t* words_of(std::int32_t set) const { return words.data() + first_word[set]; }
 };
 

@@ -37,15 +37,18 @@ class RankedTable {
  public:
   template <class T>
   RankedTable(AnyTable<T> table, Vector<std::int64_t> index,
-              std::optional<Vector<std::int64_t>> mass, int n_threads, bool keeps_values) {
+              std::optional<Vector<std::int64_t>> mass, int n_threads, bool keeps_values,
+              const std::vector<int>& n_levels) {
     const auto view = table_of(table);
     const auto n_rows = checked_index(index, view.n_rows, view.n_columns);
     const auto* const counts = data_or_null(mass, n_rows, "mass must have one entry per row");
     if (counts) checked_mass(counts, n_rows, std::int64_t{1} << 61);
     const int threads = checked_threads(n_threads);
     run([&] {
-      ranked = std::make_shared<const weald::RankedTable>(view, index.data(), n_rows, counts,
-                                                          threads, keeps_values);
+      const auto made = std::make_shared<weald::RankedTable>(view, index.data(), n_rows, counts,
+                                                             threads, keeps_values);
+      if (!n_levels.empty()) made->hold_levels(n_levels);
+      ranked = made;
     });
   }
 
@@ -124,7 +127,7 @@ weald::LargeVector<T> joined(const std::vector<weald::Tree>& trees,
   return all;
 }
 
-// The trees one after another, as `weald.trees.Forest` keeps them. They have no sets of levels.
+// The trees one after another, as `weald.trees.Forest` keeps them; sets only where there are any.
 struct Joined {
   Joined(std::vector<weald::Tree> trees, int n_threads)
       : n_outputs(static_cast<std::size_t>(trees[0].n_outputs)) {
@@ -140,6 +143,22 @@ struct Joined {
       first_leaf.push_back(first_leaf.back() +
                            static_cast<std::int64_t>(tree.value.size() / n_outputs));
     }
+    const auto asks_sets = [](const weald::Tree& tree) { return tree.first_word.size() > 1; };
+    if (std::any_of(trees.begin(), trees.end(), asks_sets)) join_sets(trees, n_threads);
+  }
+
+  // Sets are numbered through all trees.
+  void join_sets(const std::vector<weald::Tree>& trees, int n_threads) {
+    category_set = joined(trees, &weald::Tree::category_set, n_threads);
+    words = joined(trees, &weald::Tree::words, n_threads);
+    for (std::size_t t = 0; t < trees.size(); ++t) {
+      const auto n_sets = static_cast<std::int32_t>(first_word.size()) - 1;
+      for (std::int64_t node = first_node[t]; node < first_node[t + 1]; ++node)
+        if (category_set[node] >= 0) category_set[node] += n_sets;
+      const std::int64_t end = first_word.back();
+      for (std::size_t set = 1; set < trees[t].first_word.size(); ++set)
+        first_word.push_back(end + trees[t].first_word[set]);
+    }
   }
 
   nb::dict give_all() {
@@ -154,14 +173,19 @@ struct Joined {
     result["value"] = give(std::move(value), {n_leaves, n_outputs});
     result["first_node"] = give(std::move(first_node));
     result["first_leaf"] = give(std::move(first_leaf));
+    if (first_word.size() == 1) return result;
+    result["category_set"] = give(std::move(category_set));
+    result["first_word"] = give(std::move(first_word));
+    result["words"] = give(std::move(words));
     return result;
   }
 
   std::size_t n_outputs;
-  weald::LargeVector<std::int32_t> feature, right;
+  weald::LargeVector<std::int32_t> feature, right, category_set;
   weald::LargeVector<double> threshold, weight, gain, value;
   weald::LargeVector<std::uint8_t> missing_left;
-  std::vector<std::int64_t> first_node{0}, first_leaf{0};
+  weald::LargeVector<std::uint64_t> words;
+  std::vector<std::int64_t> first_node{0}, first_leaf{0}, first_word{0};
 };
 
 // What the members of a forest learn from, but for the copies of rows.
@@ -329,13 +353,14 @@ std::vector<nb::dict> grow_rotation_forest(
 
 void bind_forests(nb::module_& m) {
   using Mass = std::optional<Vector<std::int64_t>>;
+  using Levels = std::vector<int>;  // of each column, 0: none; empty: of none
   nb::class_<RankedTable>(m, "RankedTable")
-      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int, bool>(),
+      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int, bool, const Levels&>(),
            "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_threads"_a,
-           "keeps_values"_a = false)
-      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int, bool>(),
+           "keeps_values"_a = false, "n_levels"_a = Levels{})
+      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int, bool, const Levels&>(),
            "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_threads"_a,
-           "keeps_values"_a = false)
+           "keeps_values"_a = false, "n_levels"_a = Levels{})
       .def("n_ranks", &RankedTable::n_ranks);
   nb::class_<Bootstrap>(m, "Bootstrap")
       .def(nb::init<Mass, std::int64_t, std::int64_t, std::uint64_t>(), "mass"_a.none(), "n_rows"_a,

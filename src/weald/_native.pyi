@@ -87,6 +87,7 @@ class RankedTable:
         mass: NDArray[numpy.int64] | None,
         n_threads: int,
         keeps_values: bool = False,
+        n_levels: Sequence[int] = [],
     ) -> None: ...
     @overload
     def __init__(
@@ -96,6 +97,7 @@ class RankedTable:
         mass: NDArray[numpy.int64] | None,
         n_threads: int,
         keeps_values: bool = False,
+        n_levels: Sequence[int] = [],
     ) -> None: ...
     def n_ranks(self) -> list[int]: ...
 

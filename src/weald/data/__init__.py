@@ -7,7 +7,14 @@ from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights, extreme_exponent, rows_of_weight
 from weald.data.selection import column_position
-from weald.data.sources import ColumnTable, as_one_array, numbers_only, refuse_levels, steady
+from weald.data.sources import (
+    ColumnTable,
+    as_one_array,
+    levels_of,
+    numbers_only,
+    refuse_levels,
+    steady,
+)
 from weald.data.tables import (
     dense_blocks,
     is_plain_table,
@@ -45,6 +52,7 @@ __all__ = [
     "extreme_exponent",
     "finite_target",
     "is_plain_table",
+    "levels_of",
     "mass_of",
     "number_rows",
     "numbered_classes",

@@ -60,7 +60,9 @@ class ColumnPlan:
         ]
 
     def sums_by_input(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up what belongs to the same input column."""
+        """Add up what belongs to the same input column, along the last axis."""
+        if values.ndim > 1:
+            return np.stack([self.sums_by_input(one) for one in values])
         sums = np.bincount(self.owner, weights=values, minlength=len(self.columns))
         return sums.astype(np.float64)
 

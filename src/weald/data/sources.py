@@ -93,6 +93,13 @@ def as_one_array(table: AnyTable) -> Table:
     return whole
 
 
+def levels_of(table: AnyTable) -> list[int]:
+    """How many levels each column has, 0 for numbers; empty if no column has any."""
+    if isinstance(table, np.ndarray) or not table.n_levels.any():
+        return []
+    return [int(n) for n in table.n_levels]
+
+
 def refuse_levels(table: AnyTable, who: str) -> None:
     """Raise a TypeError if a column holds categories, which `who` cannot split."""
     if not isinstance(table, np.ndarray) and table.n_levels.any():

@@ -188,13 +188,6 @@ class Forest:
                 forest = replace(forest, weight=np.ldexp(self.weight, weight_exponent))
         return forest
 
-    def importance_of_columns(self) -> Floats:
-        """Share of each column in the gain of a tree's splits, as a mean over the trees.
-
-        A tree without splits counts as none; the shares sum to 1 unless there is no other.
-        """
-        return mean_shares(self.gain_of_trees())
-
     def gain_of_trees(self) -> Floats:
         """What the splits of each tree on each column gained."""
         inner = self.feature >= 0
@@ -255,6 +248,8 @@ class Forest:
 
 def mean_shares(gains: Floats) -> Floats:
     """Shares of the columns (second axis) in what each tree gained, as a mean over the trees.
+
+    A tree without splits counts as none; the shares sum to 1 unless there is no other.
 
     >>> mean_shares(np.array([[3.0, 1.0], [0.0, 0.0], [0.0, 2.0]])).tolist()
     [0.375, 0.625]

@@ -18,6 +18,7 @@ _FULL_TREES: dict[str, Any] = {
     "ccp_alpha": 0.0,
     "monotonic_cst": None,
     "feature_sampling": "node",
+    "categorical_features": "from_dtype",
 }
 
 

@@ -14,10 +14,11 @@ from weald.data import (
     BinnedTable,
     Rows,
     SortedTable,
+    as_one_array,
     bin_rows,
     class_rows,
+    levels_of,
     number_rows,
-    numbers_only,
     refuse_levels,
 )
 from weald.ensembles.base import Floats, TreeModel
@@ -217,11 +218,14 @@ class DecisionTree(TreeModel):
                 "splitter='random' and max_features draw for every node, which growth, exact and "
                 "max_bins know nothing of. Leave these three at their defaults."
             )
-        rows = replace(rows, table=numbers_only(rows.table, "a tree that draws"))
+        n_levels = levels_of(rows.table)
+        rows = replace(rows, table=as_one_array(rows.table))
         n_threads, random_cuts = self._n_threads, self.splitter == "random"
         distinct = distinct_rows(rows, n_threads=n_threads)
         n_rows = n_counted(distinct)
-        merged = forest_rows(rows, distinct, None, n_classes, class_weight, random_cuts, n_threads)
+        merged = forest_rows(
+            rows, distinct, None, n_classes, class_weight, random_cuts, n_threads, n_levels
+        )
         limits = ForestLimits(
             criterion=CRITERIA.get(self.criterion, self.criterion),
             max_features=n_drawn(self.max_features, self._plan.n_columns),

@@ -51,6 +51,7 @@ class ExtraTreesClassifier(ForestClassifier):
         max_samples: float | None = None,
         monotonic_cst: None = None,
         feature_sampling: str = "node",
+        categorical_features: Any = "from_dtype",
         voting: str = "soft",
     ) -> None:
         self._store(
@@ -74,6 +75,7 @@ class ExtraTreesClassifier(ForestClassifier):
             max_samples=max_samples,
             monotonic_cst=monotonic_cst,
             feature_sampling=feature_sampling,
+            categorical_features=categorical_features,
             voting=voting,
         )
 
@@ -122,6 +124,7 @@ class ExtraTreesRegressor(ForestRegressor):
         max_samples: float | None = None,
         monotonic_cst: None = None,
         feature_sampling: str = "node",
+        categorical_features: Any = "from_dtype",
     ) -> None:
         self._store(
             n_estimators=n_estimators,
@@ -143,4 +146,5 @@ class ExtraTreesRegressor(ForestRegressor):
             max_samples=max_samples,
             monotonic_cst=monotonic_cst,
             feature_sampling=feature_sampling,
+            categorical_features=categorical_features,
         )

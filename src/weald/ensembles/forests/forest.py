@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import Rows, as_one_array, mass_of, numbers_only
+from weald.data import ColumnPlan, Rows, as_one_array, levels_of, mass_of
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
 from weald.ensembles.forests.forest_ledger import BaggedForest, grown_until_enough, record_of_forest
@@ -26,6 +26,7 @@ from weald.ensembles.predictor import Predictor
 from weald.parameters import (
     AnyOf,
     CallableOr,
+    Columns,
     Jobs,
     Limit,
     NoneOr,
@@ -36,6 +37,7 @@ from weald.parameters import (
     Share,
     Whole,
 )
+from weald.persist import fingerprint
 from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
 from weald.trees import (
     Forest,
@@ -43,6 +45,7 @@ from weald.trees import (
     OutOfBag,
     decision_paths,
     grow_members,
+    mean_shares,
     pruned_forest,
 )
 
@@ -53,6 +56,7 @@ FOREST_LIMITS: Mapping[str, Limit] = {
     "min_samples_leaf": AnyOf((Whole(1), Share(0.0, 1.0, open_below=True, open_above=True))),
     "min_weight_fraction_leaf": Real(0.0, 0.5),
     "max_features": MAX_FEATURES,
+    "categorical_features": Columns(),
     "max_leaf_nodes": NoneOr(Whole(2)),
     "min_impurity_decrease": Real(0.0),
     "bootstrap": OneOf((True, False)),
@@ -111,6 +115,10 @@ class ForestModel(BaggedForest, TreeModel):
         Only None: constraints are not there yet.
     feature_sampling : {"node", "tree"}, default="node"
         Draw columns for every node, or once for every tree.
+    categorical_features : "from_dtype", list or None, default="from_dtype"
+        Which columns hold categories: those of text and of unordered categorical types, or those
+        listed by name, position or a mask, or none. A node parts their levels in two sets; levels
+        never seen go where missing values go.
 
     Attributes
     ----------
@@ -125,6 +133,7 @@ class ForestModel(BaggedForest, TreeModel):
     bootstrap: bool
     n_outputs_: int
     _seed: int
+    _grown_on: ColumnPlan  # the columns of the trees that a warm start keeps
     _ledger: list[tuple[int, Bags | None]]  # from which tree on, which bags
     _has_weight: NDArray[np.bool_]  # rows of the fit, where there are no bags
     _random_cuts: ClassVar[bool]
@@ -149,14 +158,15 @@ class ForestModel(BaggedForest, TreeModel):
         """
         n_threads = self._n_threads
         n_before = self._n_trees_kept()
-        rows = replace(rows, table=numbers_only(rows.table, type(self).__name__))
+        n_levels = levels_of(rows.table)
+        rows = replace(rows, table=as_one_array(rows.table))
         distinct = distinct_rows(rows, n_threads=n_threads)
         seed = self._seed if n_before else seed_of(self.random_state)
         place = np.full(len(has_weight), -1, dtype=np.intp)
         place[has_weight] = distinct.set_of
         bags = self._bags(rows, distinct, place, seed)
         merged = forest_rows(
-            rows, distinct, bags, n_classes, class_weight, self._random_cuts, n_threads
+            rows, distinct, bags, n_classes, class_weight, self._random_cuts, n_threads, n_levels
         )
         oob = None
         is_auto = isinstance(self.n_estimators, str)
@@ -189,6 +199,7 @@ class ForestModel(BaggedForest, TreeModel):
         self.forest_ = self.forest_.joined(forest) if n_before else forest
         ledger = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
         self._seed, self._ledger, self.n_outputs_ = seed, ledger, 1
+        self._grown_on = self._plan
         if bags is None:
             self._has_weight = has_weight
         self.__dict__.pop("_views", None)
@@ -225,6 +236,11 @@ class ForestModel(BaggedForest, TreeModel):
             raise ValueError(
                 f"The trees kept by warm_start=True were fitted on {self.forest_.n_columns} "
                 f"columns; got {self._plan.n_columns}."
+            )
+        if fingerprint(self._grown_on.learnt()) != fingerprint(self._plan.learnt()):
+            raise ValueError(
+                "The trees kept by warm_start=True were fitted on columns of other kinds or "
+                "categories, so that they would misread these. Set warm_start=False to begin anew."
             )
         return n_before
 
@@ -333,9 +349,12 @@ class ForestModel(BaggedForest, TreeModel):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Share of each column in what the splits of a tree gain, averaged over the trees."""
+        """Share of each column in what the splits of a tree gain, averaged over the trees.
+
+        What the parts of a date gained counts for its one column.
+        """
         check_is_fitted(self)
-        return self.forest_.importance_of_columns()
+        return mean_shares(self._plan.sums_by_input(self.forest_.gain_of_trees()))
 
     @property
     def estimators_(self) -> list[Any]:

@@ -60,7 +60,7 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
 
         Parameters
         ----------
-        X : array or frame of numbers, shape (rows, columns)
+        X : array, frame or sparse table, shape (rows, columns)
             NaN means missing; infinities are ordered.
         y : array, shape (rows,)
             Class labels of any kind.
@@ -127,7 +127,7 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
 
         Parameters
         ----------
-        X : array or frame of numbers, shape (rows, columns)
+        X : array, frame or sparse table, shape (rows, columns)
             As in `fit`.
         return_std : bool, default=False
             Also give the standard deviation of the trees' shares about their mean: how much the
@@ -187,7 +187,7 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
 
         Parameters
         ----------
-        X : array or frame of numbers, shape (rows, columns)
+        X : array, frame or sparse table, shape (rows, columns)
             NaN means missing; infinities are ordered.
         y : array of finite numbers, shape (rows,)
             The target.
@@ -230,7 +230,7 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
 
         Parameters
         ----------
-        X : array or frame of numbers, shape (rows, columns)
+        X : array, frame or sparse table, shape (rows, columns)
             As in `fit`.
         return_std : bool, default=False
             Also give the standard deviation of the trees' answers about their mean: how much the

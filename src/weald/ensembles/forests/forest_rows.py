@@ -35,8 +35,12 @@ def forest_rows(
     class_weight: Floats | None,
     random_cuts: bool,
     n_threads: int,
+    n_levels: list[int],
 ) -> ForestRows:
-    """The different rows, ranked; with bags the weights are in the draws."""
+    """The different rows, ranked; with bags the weights are in the draws.
+
+    `n_levels` tells which columns hold levels, and how many (`weald.data.levels_of`).
+    """
     target = np.ascontiguousarray(rows.target[distinct.index])
     weight = distinct.weight if bags is None else None
     if class_weight is not None:
@@ -48,6 +52,7 @@ def forest_rows(
         mass_of(distinct.copies, distinct.weight),
         n_threads,
         keeps_values=random_cuts,
+        n_levels=n_levels,
     )
     return ForestRows(
         ranks=ranks,

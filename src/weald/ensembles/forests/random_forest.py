@@ -50,6 +50,7 @@ class RandomForestClassifier(ForestClassifier):
         max_samples: float | None = None,
         monotonic_cst: None = None,
         feature_sampling: str = "node",
+        categorical_features: Any = "from_dtype",
         voting: str = "soft",
     ) -> None:
         self._store(
@@ -73,6 +74,7 @@ class RandomForestClassifier(ForestClassifier):
             max_samples=max_samples,
             monotonic_cst=monotonic_cst,
             feature_sampling=feature_sampling,
+            categorical_features=categorical_features,
             voting=voting,
         )
 
@@ -123,6 +125,7 @@ class RandomForestRegressor(ForestRegressor):
         max_samples: float | None = None,
         monotonic_cst: None = None,
         feature_sampling: str = "node",
+        categorical_features: Any = "from_dtype",
     ) -> None:
         self._store(
             n_estimators=n_estimators,
@@ -144,4 +147,5 @@ class RandomForestRegressor(ForestRegressor):
             max_samples=max_samples,
             monotonic_cst=monotonic_cst,
             feature_sampling=feature_sampling,
+            categorical_features=categorical_features,
         )
