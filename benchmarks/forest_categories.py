@@ -23,11 +23,30 @@ from sklearn.model_selection import train_test_split
 
 import weald
 
-TABLES = (
-    "adult ames bank_marketing car connect_4 covid_testing diamonds employee_salaries eucalyptus "
-    "gss_wages insteval kr_vs_kp lending_club midwest_survey minneapolis_stops mushroom nursery "
-    "open_payments primary_tumor soybean telco_churn tic_tac_toe"
-).split()
+TABLES = [
+    "adult",
+    "ames",
+    "bank_marketing",
+    "car",
+    "connect_4",
+    "covid_testing",
+    "diamonds",
+    "employee_salaries",
+    "eucalyptus",
+    "gss_wages",
+    "insteval",
+    "kr_vs_kp",
+    "lending_club",
+    "midwest_survey",
+    "minneapolis_stops",
+    "mushroom",
+    "nursery",
+    "open_payments",
+    "primary_tumor",
+    "soybean",
+    "telco_churn",
+    "tic_tac_toe",
+]
 
 
 def load(file: Path, cap: int) -> tuple[Any, np.ndarray, bool]:

@@ -12,18 +12,6 @@
 
 namespace weald {
 
-// What keeps a column of many levels from being learnt by heart; rows are counted in copies of mean
-// weight. Trees of a forest are grown to the end, so that a level is soon rare in a node: what few
-// levels need not be guarded against, many must.
-struct ForestLevelLimits {
-  int few = 4;              // of so many levels each is also tried against the rest, of many classes
-  int most_orders = 2;      // classes by whose share the levels are put in order
-  double rare_rows = 10.0;  // fewer rows of a level in a node: it is not told apart from the others
-  double free = 4.0;
-  double many = 32.0;       // a column of fewer levels needs proportionally fewer
-  double smooth_rows = 10.0;  // added to a level's rows, at the node's mean, when levels are ordered
-};
-
 // Levels are numbered from 1 as they come in the node, so that a node of few rows costs little
 // however many levels its column has; number 0 is for what is missing. `told` are those told apart,
 // in the order in which sets are tried: some of the first ones go left, the other ones right. All
@@ -60,9 +48,6 @@ class NodeLevels {
   int n_here() const { return static_cast<int>(level_of_.size()) - 1; }
   int n_of_column() const { return n_levels_; }
   std::int32_t number(std::int64_t i) const { return numbers_[i]; }
-
-  void tell_apart(int number) { told.push_back(number); }
-  void put_aside(int number) { others.push_back(number); }
 
   // Equal keys are ordered by level.
   template <class KeyOf>
@@ -104,7 +89,7 @@ class NodeLevels {
   };
   std::uint64_t bit(int number) const { return std::uint64_t{1} << level_of_[number] % 64; }
 
-  int n_levels_ = 0;  // of the column
+  int n_levels_ = 0;                     // of the column
   std::vector<std::int32_t> number_of_;  // [levels + 1], all 0 between two looks
   std::vector<std::int32_t> numbers_;    // of the node's rows
   std::vector<int> level_of_;            // of each number, its place

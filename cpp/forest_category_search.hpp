@@ -3,30 +3,31 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <vector>
 
 #include "forest_engine.hpp"
 
 namespace weald {
 
-inline ForestLevelLimits level_limits() {
-  static const ForestLevelLimits limits = [] {
-    ForestLevelLimits one;
-    if (const char* s = std::getenv("LV_FEW")) one.few = std::atoi(s);
-    if (const char* s = std::getenv("LV_ORD")) one.most_orders = std::atoi(s);
-    if (const char* s = std::getenv("LV_RARE")) one.rare_rows = std::atof(s);
-    if (const char* s = std::getenv("LV_FREE")) one.free = std::atof(s);
-    if (const char* s = std::getenv("LV_MANY")) one.many = std::atof(s);
-    if (const char* s = std::getenv("LV_SMOOTH")) one.smooth_rows = std::atof(s);
-    return one;
-  }();
-  return limits;
-}
+// What keeps many levels from being learnt by heart; rows are counted in copies of mean weight. The
+// trees of a forest are grown to the end, so that in the end every level is rare: columns of few
+// levels go unguarded.
+struct LevelGuards {
+  int few = 4;              // so many levels are, of many classes, also tried one against the rest
+  int most_orders = 2;      // classes by whose shares the levels are put in order
+  int free = 4;             // columns of so many levels need no guard
+  double many = 16.0;       // from so many on they need all of it, in between proportionally less
+  double rare_rows = 10;    // fewer rows of a level in a node: it is not told apart from the others
+  double smooth_rows = 10;  // rows of the node's mean that a level gets when levels are ordered
 
-// The channels by whose mean the levels are put in order. With the order of one sum, or of the share
-// of one of two classes, one of the sets of first levels is the best of all sets; of many classes
-// the heaviest few stand for all.
+  double share_of(int n_levels) const {
+    return std::clamp((n_levels - free) / (many - free), 0.0, 1.0);
+  }
+};
+
+// The channels by whose mean the levels are put in order. With the order of one sum, or of the
+// share of one of two classes, one of the sets of first levels is the best of all sets; of many
+// classes the heaviest few stand for all.
 template <class Scan>
 std::vector<int> orders_of_levels(const Scan& scan, const NodeLevels& levels, bool is_pair,
                                   int n_channels, int most) {
@@ -42,59 +43,64 @@ std::vector<int> orders_of_levels(const Scan& scan, const NodeLevels& levels, bo
   return channels;
 }
 
-// Levels told apart against each other; with drawn cuts some of them, in a drawn order, against the
-// other ones.
+// With drawn cuts some of the levels, in a drawn order, go left; else they are ordered by what they
+// teach, and the best of all sets of first levels counts.
 template <class Scan>
 bool ForestEngine::try_levels(Scan& scan, int column, const Rows& rows, const Draws& draws) {
   levels_.gather(*table_, column, rows.rows, rows.n, rows.n >= KeySorter::most_keys);
   const int n = levels_.n_here();
   if (n + static_cast<int>(levels_.others.size()) < 2) return true;
   scan.count(rows.n, n, [&](std::int64_t i) { return levels_.number(i); });
-  if (forest_.random_cuts) {
-    for (int number = 1; number <= n; ++number) levels_.tell_apart(number);
-    levels_.shuffle(draws, column);
-    const std::uint64_t cut = (std::uint64_t{1} << 40) + static_cast<std::uint64_t>(column);
-    const int end = n == 1 ? 1 : 1 + static_cast<int>(draws.below(cut, n - 1));
-    try_first_levels(scan, column, end, end);
+  const LevelGuards guards;
+  const std::int64_t one = 1;
+  const Channels& channels = sapling_.channels;
+  const double share = guards.share_of(levels_.n_of_column());
+  const double row = share * channels.mean_weight() / channels.weight_of(&one);
+  for (int number = 1; number <= n; ++number) {
+    const bool is_rare = scan.bin_weight(number) < guards.rare_rows * row;
+    (is_rare ? levels_.others : levels_.told).push_back(number);
+  }
+  const auto n_told = static_cast<int>(levels_.told.size());
+  if (n_told == 0) return true;  // below here they are no less rare
+  if (!forest_.random_cuts) {
+    try_ordered_levels(scan, column, guards.smooth_rows * row);
     return false;
   }
-  const ForestLevelLimits limits = level_limits();
-  const Channels& channels = sapling_.channels;
-  const std::int64_t one = 1;
-  const double row = channels.mean_weight() / channels.weight_of(&one);
-  const double share = std::clamp(
-      (levels_.n_of_column() - limits.free) / (limits.many - limits.free), 0.0, 1.0);
-  double weight = 0.0;
-  for (int number = 1; number <= n; ++number) {
-    const bool is_rare = scan.bin_weight(number) < share * limits.rare_rows * row;
-    is_rare ? levels_.put_aside(number) : levels_.tell_apart(number);
-    weight += scan.bin_weight(number);
-  }
-  if (levels_.told.empty()) return true;  // below here they are no less rare
-  const auto n_told = static_cast<int>(levels_.told.size());
-  const int n_channels = channels.n_channels();
-  const bool is_pair = n_channels == 1 || (channels.target().classes && n_channels == 2);
-  const double smooth = n_told <= limits.few ? 0.0 : share * limits.smooth_rows * row;
-  for (const int k :
-       orders_of_levels(scan, levels_, is_pair, n_channels, limits.most_orders)) {
-    double sum = 0.0;
-    for (int number = 1; number <= n; ++number) sum += scan.bin_sum(number, k);
-    const double mean = weight > 0.0 ? sum / weight : 0.0;
-    levels_.order_by([&](int number) {
-      const double of_level = scan.bin_weight(number) + smooth;
-      return of_level > 0.0 ? (scan.bin_sum(number, k) + smooth * mean) / of_level : 0.0;
-    });
-    try_first_levels(scan, column, 1, n_told);
-  }
-  for (int lone = 1; !is_pair && n_told <= limits.few && lone <= n; ++lone) {
-    levels_.order_by([=](int number) { return number == lone ? 0.0 : 1.0; });
-    try_first_levels(scan, column, 1, 1);
-  }
+  levels_.shuffle(draws, column);
+  const std::uint64_t cut = (std::uint64_t{1} << 40) + static_cast<std::uint64_t>(column);
+  const int end = n_told == 1 ? 1 : 1 + static_cast<int>(draws.below(cut, n_told - 1));
+  try_first_levels(scan, column, end, end);
   return false;
 }
 
-// Tries the first 1, 2, ... levels on the left, those from `from` to `end`; the others go right, then
-// left. Where all that are told apart are on the left only the first makes sense.
+template <class Scan>
+void ForestEngine::try_ordered_levels(Scan& scan, int column, double smooth) {
+  const LevelGuards guards;
+  const Target& target = sapling_.channels.target();
+  const int n = levels_.n_here(), n_channels = target.n_channels;
+  const auto n_told = static_cast<int>(levels_.told.size());
+  const bool is_pair = n_channels == 1 || (target.classes && n_channels == 2);
+  for (const int k : orders_of_levels(scan, levels_, is_pair, n_channels, guards.most_orders)) {
+    double sum = 0.0, weight = 0.0;
+    for (int number = 1; number <= n; ++number) {
+      sum += scan.bin_sum(number, k);
+      weight += scan.bin_weight(number);
+    }
+    const double added = weight > 0.0 ? smooth * (sum / weight) : 0.0;
+    levels_.order_by([&](int number) {
+      const double own = scan.bin_weight(number) + smooth;
+      return own > 0.0 ? (scan.bin_sum(number, k) + added) / own : 0.0;
+    });
+    try_first_levels(scan, column, 1, n_told);
+  }
+  for (int lone = 1; !is_pair && n_told <= guards.few && lone <= n; ++lone) {
+    levels_.order_by([=](int number) { return number == lone ? 0.0 : 1.0; });
+    try_first_levels(scan, column, 1, 1);
+  }
+}
+
+// Tries the first 1, 2, ... levels on the left, those from `from` to `end`; the others go right,
+// then left. Where all that are told apart are on the left only the first makes sense.
 template <class Scan>
 void ForestEngine::try_first_levels(Scan& scan, int column, int from, int end) {
   const bool has_others = !levels_.others.empty();

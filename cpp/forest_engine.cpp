@@ -1,12 +1,10 @@
-#include "forest_engine.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
-#include "forest_category_search.hpp"
+#include "forest_category_search.hpp"  // and with it forest_engine.hpp
 
 namespace weald {
 namespace {

@@ -129,6 +129,8 @@ class ForestEngine : public SplitEngine {
   template <class Scan>
   bool try_levels(Scan& scan, int column, const Rows& rows, const Draws& draws);
   template <class Scan>
+  void try_ordered_levels(Scan& scan, int column, double smooth);
+  template <class Scan>
   void try_first_levels(Scan& scan, int column, int from, int end);
   std::int64_t send_levels(std::int64_t begin, std::int64_t end, const Split& split);
   void send_unseen_by_levels(const Tree& tree, const std::vector<std::uint32_t>& limits,

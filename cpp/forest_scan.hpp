@@ -16,11 +16,11 @@ namespace weald {
 // A scan starts with a tree and loads the rows of a node. Of row i of the node it knows by
 // `payload(i)`, 15 bits where a node is small. Column after column `nothing` is an empty left side,
 // `add` puts a row there and `add_bin` all rows of a bin that were `count`ed before; rows put there
-// by `add_if` are looked at after `finish`. `cell_width` is what a bin costs in rows; `bin_weight` and
-// `bin_sum` are what it holds, of one channel (of two classes always of the second). `beats` tells
-// whether the two sides reach more than a bar, which a side that is too small never does. Scores
-// are compared within a node only. `keep` remembers a left side, `write` gives its integer sums,
-// and no other split beats one that is perfect.
+// by `add_if` are looked at after `finish`. `cell_width` is what a bin costs in rows; `bin_weight`
+// and `bin_sum` are what it holds, of one channel (of two classes always of the second). `beats`
+// tells whether the two sides reach more than a bar, which a side that is too small never does.
+// Scores are compared within a node only. `keep` remembers a left side, `write` gives its integer
+// sums, and no other split beats one that is perfect.
 constexpr double no_score = -std::numeric_limits<double>::infinity();
 
 // The least integer weight of a side, as a number that weights are compared with.

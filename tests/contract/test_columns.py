@@ -137,7 +137,8 @@ def test_ordered_categories_keep_their_order(estimator) -> None:
     model = small(estimator, max_leaf_nodes=2).fit(frame, y)
     by_rank = small(estimator, max_leaf_nodes=2).fit(rank[:, np.newaxis].astype(float), y)
     assert np.array_equal(model.forest_.threshold, by_rank.forest_.threshold)
-    assert model.forest_.threshold[0] == 1.5
+    if not getattr(estimator, "_random_cuts", False):
+        assert model.forest_.threshold[0] == 1.5
     # At predict the words are enough, in whatever order they are declared.
     assert np.array_equal(answers(model, frame.astype(str)), answers(model, frame))
     turned = frame.astype(pandas.CategoricalDtype(sizes[::-1], ordered=True))

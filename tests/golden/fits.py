@@ -225,6 +225,15 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
         table(), values()
     ),
     "extra trees of classes": lambda p: ExtraTreesClassifier(5, random_state=0, **p).fit(*pima()),
+    "random forest of sets": lambda p: RandomForestClassifier(4, random_state=2, **p).fit(
+        mixed(), labels(3), scrambled(N, 5) % 4
+    ),
+    "random forest of sets, few leaves": lambda p: RandomForestRegressor(
+        4, max_leaf_nodes=40, random_state=2, **p
+    ).fit(mixed(), values()),
+    "extra trees of sets": lambda p: ExtraTreesRegressor(4, random_state=2, **p).fit(
+        mixed(), values(), (1 + scrambled(N, 5)) / 3
+    ),
     "rotation forest of numbers": lambda p: RotationForestRegressor(5, random_state=0, **p).fit(
         table(), values()
     ),

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,10 +13,8 @@ from weald.data import (
     BinnedTable,
     Rows,
     SortedTable,
-    as_one_array,
     bin_rows,
     class_rows,
-    levels_of,
     number_rows,
     refuse_levels,
 )
@@ -29,6 +26,7 @@ from weald.ensembles.forests.forest_rows import (
     count_of,
     forest_rows,
     n_counted,
+    one_table,
 )
 from weald.parameters import (
     AnyOf,
@@ -218,14 +216,11 @@ class DecisionTree(TreeModel):
                 "splitter='random' and max_features draw for every node, which growth, exact and "
                 "max_bins know nothing of. Leave these three at their defaults."
             )
-        n_levels = levels_of(rows.table)
-        rows = replace(rows, table=as_one_array(rows.table))
+        rows, n_levels = one_table(rows)
         n_threads, random_cuts = self._n_threads, self.splitter == "random"
         distinct = distinct_rows(rows, n_threads=n_threads)
-        n_rows = n_counted(distinct)
-        merged = forest_rows(
-            rows, distinct, None, n_classes, class_weight, random_cuts, n_threads, n_levels
-        )
+        learnt = (n_classes, class_weight, random_cuts, n_threads, n_levels)
+        merged, n_rows = forest_rows(rows, distinct, None, *learnt), n_counted(distinct)
         limits = ForestLimits(
             criterion=CRITERIA.get(self.criterion, self.criterion),
             max_features=n_drawn(self.max_features, self._plan.n_columns),

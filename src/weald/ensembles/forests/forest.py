@@ -3,7 +3,6 @@
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import ColumnPlan, Rows, as_one_array, levels_of, mass_of
+from weald.data import ColumnPlan, Rows, as_one_array, mass_of
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
 from weald.ensembles.forests.forest_ledger import BaggedForest, grown_until_enough, record_of_forest
@@ -21,6 +20,7 @@ from weald.ensembles.forests.forest_rows import (
     count_of,
     forest_rows,
     n_counted,
+    one_table,
 )
 from weald.ensembles.predictor import Predictor
 from weald.parameters import (
@@ -158,8 +158,7 @@ class ForestModel(BaggedForest, TreeModel):
         """
         n_threads = self._n_threads
         n_before = self._n_trees_kept()
-        n_levels = levels_of(rows.table)
-        rows = replace(rows, table=as_one_array(rows.table))
+        rows, n_levels = one_table(rows)
         distinct = distinct_rows(rows, n_threads=n_threads)
         seed = self._seed if n_before else seed_of(self.random_state)
         place = np.full(len(has_weight), -1, dtype=np.intp)
@@ -198,8 +197,7 @@ class ForestModel(BaggedForest, TreeModel):
         forest = forest.scaled(rows.target_exponent, rows.weight_exponent if bags is None else 0)
         self.forest_ = self.forest_.joined(forest) if n_before else forest
         ledger = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
-        self._seed, self._ledger, self.n_outputs_ = seed, ledger, 1
-        self._grown_on = self._plan
+        self._seed, self._ledger, self.n_outputs_, self._grown_on = seed, ledger, 1, self._plan
         if bags is None:
             self._has_weight = has_weight
         self.__dict__.pop("_views", None)
@@ -345,6 +343,7 @@ class ForestModel(BaggedForest, TreeModel):
         """Make a small copy of the model that only predicts, as `TreeModel.predictor` tells."""
         check_is_fitted(self)
         self._check_n_jobs()
+        self._refuse_columns_of_a_plan()
         return mean_predictor_of(self, self._answering, n_jobs=self.n_jobs)
 
     @property

@@ -61,7 +61,7 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            NaN means missing; infinities are ordered.
+            Numbers, text, categories and dates; what is missing is learnt too.
         y : array, shape (rows,)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
@@ -188,7 +188,7 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            NaN means missing; infinities are ordered.
+            Numbers, text, categories and dates; what is missing is learnt too.
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None

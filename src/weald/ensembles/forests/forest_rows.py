@@ -1,12 +1,13 @@
 """Rows as the engine of forests takes them, and limits as it counts them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data import Rows, as_one_array, mass_of
+from weald.data import Rows, as_one_array, levels_of, mass_of
 from weald.resampling import Bags, DistinctRows
 from weald.trees import ForestRows
 
@@ -25,6 +26,11 @@ def count_of(limit: float, n_rows: int) -> int:
     """A count as it is, a share of the rows rounded up."""
     is_count = isinstance(limit, (int, np.integer))
     return int(limit) if is_count else math.ceil(float(limit) * n_rows)
+
+
+def one_table(rows: Rows) -> tuple[Rows, list[int]]:
+    """The rows with one array as their table, and how many levels its columns have."""
+    return replace(rows, table=as_one_array(rows.table)), levels_of(rows.table)
 
 
 def forest_rows(
