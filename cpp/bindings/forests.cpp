@@ -38,7 +38,7 @@ class RankedTable {
   template <class T>
   RankedTable(AnyTable<T> table, Vector<std::int64_t> index,
               std::optional<Vector<std::int64_t>> mass, int n_threads, bool keeps_values,
-              const std::vector<int>& n_levels) {
+              const std::vector<int>& n_levels, std::int64_t n_merged) {
     const auto view = table_of(table);
     const auto n_rows = checked_index(index, view.n_rows, view.n_columns);
     const auto* const counts = data_or_null(mass, n_rows, "mass must have one entry per row");
@@ -47,7 +47,7 @@ class RankedTable {
     run([&] {
       const auto made = std::make_shared<weald::RankedTable>(view, index.data(), n_rows, counts,
                                                              threads, keeps_values);
-      if (!n_levels.empty()) made->hold_levels(n_levels);
+      if (!n_levels.empty()) made->hold_levels(n_levels, n_merged);
       ranked = made;
     });
   }
@@ -355,12 +355,14 @@ void bind_forests(nb::module_& m) {
   using Mass = std::optional<Vector<std::int64_t>>;
   using Levels = std::vector<int>;  // of each column, 0: none; empty: of none
   nb::class_<RankedTable>(m, "RankedTable")
-      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int, bool, const Levels&>(),
+      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int, bool, const Levels&,
+                    std::int64_t>(),
            "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_threads"_a,
-           "keeps_values"_a = false, "n_levels"_a = Levels{})
-      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int, bool, const Levels&>(),
+           "keeps_values"_a = false, "n_levels"_a = Levels{}, "n_merged"_a = 0)
+      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int, bool, const Levels&,
+                    std::int64_t>(),
            "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_threads"_a,
-           "keeps_values"_a = false, "n_levels"_a = Levels{})
+           "keeps_values"_a = false, "n_levels"_a = Levels{}, "n_merged"_a = 0)
       .def("n_ranks", &RankedTable::n_ranks);
   nb::class_<Bootstrap>(m, "Bootstrap")
       .def(nb::init<Mass, std::int64_t, std::int64_t, std::uint64_t>(), "mass"_a.none(), "n_rows"_a,

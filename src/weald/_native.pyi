@@ -88,6 +88,7 @@ class RankedTable:
         n_threads: int,
         keeps_values: bool = False,
         n_levels: Sequence[int] = [],
+        n_merged: int = 0,
     ) -> None: ...
     @overload
     def __init__(
@@ -98,6 +99,7 @@ class RankedTable:
         n_threads: int,
         keeps_values: bool = False,
         n_levels: Sequence[int] = [],
+        n_merged: int = 0,
     ) -> None: ...
     def n_ranks(self) -> list[int]: ...
 

@@ -59,6 +59,7 @@ def forest_rows(
         n_threads,
         keeps_values=random_cuts,
         n_levels=n_levels,
+        n_merged=rows.n,
     )
     return ForestRows(
         ranks=ranks,
