@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import Rows, as_one_array, dense_blocks, table_for_predict
+from weald.ensembles.forests.forest_predictor import mean_answer
 from weald.ensembles.out_of_bag.bagged import Bagged
 from weald.ensembles.out_of_bag.enough import BATCH, Enough
 from weald.ensembles.out_of_bag.in_bag import Draws, InBag
@@ -38,6 +39,15 @@ class BaggedForest(Bagged):
         for table in dense_blocks(table_for_predict(self, X)):
             forest = self._answering  # type: ignore[attr-defined]
             yield from tree_answers(forest, table, n_threads=n_threads)
+
+    def _mean_of(self, answers: Floats) -> Floats:
+        # Added up as the predictor does.
+        forest = self._answering  # type: ignore[attr-defined]
+        trees = trees_of(forest)
+        total = np.repeat(trees.base_score[np.newaxis], answers.shape[1], axis=0)
+        for weight, answer in zip(trees.tree_weight, answers, strict=True):
+            total += weight * answer
+        return mean_answer(total, forest)
 
     def prune_oob(self, X: object, y: object) -> PrunedForest:
         """Cut trees back where that lowers the error on rows they did not see (R7).
