@@ -70,6 +70,10 @@ void ForestEngine::choose_scan() {
   const bool counts_itself = limits_.min_samples_leaf <= 1 || channels.count_index() == 0;
   if (criterion_ == Entropy::name)
     choose.operator()<CellScan<Entropy>>();
+  else if (LabelScan::fits(sapling_))
+    choose.operator()<LabelScan>();
+  else if (target.n_labels > 1)
+    choose.operator()<CellScan<Gini>>();
   else if (PairCounts::fits(sapling_))
     choose.operator()<PairCounts>();
   else if (target.n_channels == 2 && target.classes && counts_itself)

@@ -11,6 +11,7 @@
 
 #include "draws.hpp"
 #include "forest_scan.hpp"
+#include "label_scan.hpp"
 #include "ranks.hpp"
 #include "small_sort.hpp"
 #include "split_engine.hpp"
@@ -138,8 +139,8 @@ class ForestEngine : public SplitEngine {
   SplitLimits limits_;
   Sapling& sapling_;
 
-  std::variant<PairCounts, PairScan<false>, PairScan<true>, ClassScan, CellScan<Variance>,
-               CellScan<Gini>, CellScan<Entropy>>
+  std::variant<PairCounts, PairScan<false>, PairScan<true>, ClassScan, LabelScan,
+               CellScan<Variance>, CellScan<Gini>, CellScan<Entropy>>
       scan_;
   std::vector<Draws> draws_;  // of every node
   std::vector<Constants> constants_;
