@@ -16,6 +16,7 @@
 #include "small_sort.hpp"
 #include "split_engine.hpp"
 #include "splitting.hpp"
+#include "vector_scan.hpp"
 
 namespace weald {
 
@@ -139,7 +140,7 @@ class ForestEngine : public SplitEngine {
   SplitLimits limits_;
   Sapling& sapling_;
 
-  std::variant<PairCounts, PairScan<false>, PairScan<true>, ClassScan, LabelScan,
+  std::variant<PairCounts, PairScan<false>, PairScan<true>, ClassScan, LabelScan, VectorScan,
                CellScan<Variance>, CellScan<Gini>, CellScan<Entropy>>
       scan_;
   std::vector<Draws> draws_;  // of every node
