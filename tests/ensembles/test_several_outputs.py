@@ -210,7 +210,9 @@ def test_views_of_trees_have_the_shapes_of_scikit_learn() -> None:
 
 def test_text_labels_and_frames() -> None:
     X = table()
-    y = pd.DataFrame({"size": np.array(["big", "mid", "small"])[labels(X)[:, 0]], "n": labels(X)[:, 1]})
+    y = pd.DataFrame(
+        {"size": np.array(["big", "mid", "small"])[labels(X)[:, 0]], "n": labels(X)[:, 1]}
+    )
     for kind in CLASSIFIERS:
         model = small(kind).fit(X, y)
         assert [own.tolist() for own in model.classes_] == [["big", "mid", "small"], [0, 1]]
@@ -319,10 +321,14 @@ def test_balanced_bags_and_hard_votes() -> None:
         for shares in model.predict_proba(X):
             assert shares * 6 == pytest.approx(np.rint(shares * 6))
             assert shares.sum(axis=1) == pytest.approx(1)
-    rare = np.column_stack([np.arange(120) < 6, np.arange(120) % 2])
+    rare = np.column_stack([np.arange(120) < 12, np.arange(120) % 2]).astype(int)
     heavy = small(RandomForestClassifier, class_weight="balanced_subsample", max_depth=1)
     root = heavy.fit(X, rare).estimators_[0].tree_.value[0]
-    assert root[0] == pytest.approx([0.5, 0.5])
+    weight = drawn = heavy.in_bag_counts(0).astype(float)
+    for column in rare.T:
+        weight = weight / np.bincount(column, drawn)[column]
+    for k, column in enumerate(rare.T):
+        assert root[k] == pytest.approx(np.bincount(column, weight) / weight.sum())
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])

@@ -131,7 +131,9 @@ class ForestClassifier(BaggedClassifier, ClassAnswers, ClassifierMixin, ForestMo
             return float(self.oob_score(labels[kept][known], self._labels(parts)))
         if isinstance(parts, list):  # as scikit-learn's accuracy: all outputs must be right
             said = np.stack([np.argmax(one, axis=1) for one in parts], axis=1)
-            hits = (said + np.array((self._first_class or [0])[:-1]) == rows.target[known]).all(axis=1)
+            hits = (said + np.array((self._first_class or [0])[:-1]) == rows.target[known]).all(
+                axis=1
+            )
         else:
             hits = np.argmax(parts, axis=1) == rows.target[known].astype(np.intp)
         return float(np.average(hits, weights=_weights(rows, known)))
