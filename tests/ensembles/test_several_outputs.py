@@ -106,13 +106,13 @@ def best_decrease(X: np.ndarray, y: np.ndarray, weight: np.ndarray, criterion: s
 def test_the_first_split_is_the_best_by_the_formula(
     criterion: str, engine: str, weights: str
 ) -> None:
-    X = table(60)
+    X = table(40)
     is_class = criterion != "squared_error"
     y = labels(X) if is_class else numbers(X)
     weight = {
-        "none": np.ones(60),
-        "whole": 1.0 + np.arange(60) % 3,
-        "fractions": 0.3 + np.arange(60) % 3,
+        "none": np.ones(40),
+        "whole": 1.0 + np.arange(40) % 3,
+        "fractions": 0.3 + np.arange(40) % 3,
     }[weights]
     settings: dict[str, Any] = {"criterion": criterion, "max_depth": 1}
     if engine in ("bins", "exact"):
@@ -153,9 +153,11 @@ def test_the_same_output_twice_is_that_output(kind: type, settings: dict[str, An
 
 def test_an_output_of_tiny_numbers_beside_one_of_huge_ones_keeps_its_digits() -> None:
     X = np.arange(30.0)[:, np.newaxis]
-    y = np.column_stack([1e12 * (np.arange(30) % 7), 1e-9 * np.sqrt(np.arange(30) + 1)])
-    for kind in (DecisionTreeRegressor, ExtraTreesRegressor):
-        assert small(kind).fit(X, y).predict(X) == pytest.approx(y, rel=1e-14, abs=0)
+    y = np.column_stack([np.arange(30) % 7, np.sqrt(np.arange(30) + 1)])
+    for scales in ([1e12, 1e-9], [1e200, 1e-60], [0.0, 1e-250]):
+        for kind in (DecisionTreeRegressor, ExtraTreesRegressor):
+            said = small(kind).fit(X, y * scales).predict(X)
+            assert said == pytest.approx(y * scales, rel=1e-14, abs=0)
 
 
 # ---- shapes ----
@@ -455,5 +457,7 @@ def test_wrong_targets() -> None:
     for kind in REGRESSORS:
         with pytest.raises(ValueError, match="NaN"):
             small(kind).fit(X, np.where(numbers(X) == 5, np.nan, numbers(X)))
+        with pytest.raises(ValueError, match="differ in size by more than 2"):
+            small(kind).fit(X, numbers(X) * [1e200, 1e-200, 1.0])
         with pytest.raises(ValueError, match="too large"):
             small(kind).fit(X, np.where(numbers(X) == 5, 1e302, numbers(X)))

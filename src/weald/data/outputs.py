@@ -55,6 +55,7 @@ def vector_rows(estimator: object, X: object, y: object, sample_weight: object) 
     y, sample_weight = read_once(y, sample_weight)
     table, values = _table_and_target(estimator, X, y, sample_weight, y_numeric=True)
     target = np.column_stack([finite_target(column) for column in values.T])
+    _refuse_far_sizes(target)
     return Rows(table, target).weighted(sample_weight)
 
 
@@ -78,6 +79,22 @@ def _table_and_target(
     return table_for_fit(
         estimator, X, y, y_numeric=y_numeric, sample_weight=sample_weight, multi_output=True
     )
+
+
+# Outputs are kept in one unit; beyond this the smallest would vanish beside the largest.
+_FAR = 900
+
+
+def _refuse_far_sizes(target: NDArray[np.float64]) -> None:
+    largest = np.abs(target).max(axis=0)
+    exponents = np.frexp(largest)[1]
+    exponents = np.where(largest > 0, exponents, exponents.max())
+    if exponents.max() - exponents.min() > _FAR:
+        raise ValueError(
+            f"The outputs of y differ in size by more than 2**{_FAR}: output "
+            f"{exponents.argmax()} reaches {largest[exponents.argmax()]:g}, output "
+            f"{exponents.argmin()} only {largest[exponents.argmin()]:g}. Scale them."
+        )
 
 
 def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:
