@@ -70,16 +70,21 @@ void ForestEngine::choose_scan() {
   const bool counts_itself = limits_.min_samples_leaf <= 1 || channels.count_index() == 0;
   if (criterion_ == Entropy::name)
     choose.operator()<CellScan<Entropy>>();
+  else if (LabelScan::fits(sapling_))
+    choose.operator()<LabelScan>();
   else if (PairCounts::fits(sapling_))
     choose.operator()<PairCounts>();
   else if (target.n_channels == 2 && target.classes && counts_itself)
     choose.operator()<PairScan<true>>();
-  else if (target.classes && !target.weight && sapling_.totals_of(0)[0] < ClassScan::most_copies)
+  else if (target.classes && target.n_labels == 1 && !target.weight &&
+           sapling_.totals_of(0)[0] < ClassScan::most_copies)
     choose.operator()<ClassScan>();
   else if (target.classes)
     choose.operator()<CellScan<Gini>>();
   else if (target.n_channels == 1 && counts_itself)
     choose.operator()<PairScan<false>>();
+  else if (VectorScan::fits(sapling_))
+    choose.operator()<VectorScan>();
   else
     choose.operator()<CellScan<Variance>>();
 }

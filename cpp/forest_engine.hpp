@@ -11,10 +11,12 @@
 
 #include "draws.hpp"
 #include "forest_scan.hpp"
+#include "label_scan.hpp"
 #include "ranks.hpp"
 #include "small_sort.hpp"
 #include "split_engine.hpp"
 #include "splitting.hpp"
+#include "vector_scan.hpp"
 
 namespace weald {
 
@@ -138,8 +140,8 @@ class ForestEngine : public SplitEngine {
   SplitLimits limits_;
   Sapling& sapling_;
 
-  std::variant<PairCounts, PairScan<false>, PairScan<true>, ClassScan, CellScan<Variance>,
-               CellScan<Gini>, CellScan<Entropy>>
+  std::variant<PairCounts, PairScan<false>, PairScan<true>, ClassScan, LabelScan, VectorScan,
+               CellScan<Variance>, CellScan<Gini>, CellScan<Entropy>>
       scan_;
   std::vector<Draws> draws_;  // of every node
   std::vector<Constants> constants_;

@@ -83,8 +83,9 @@ bool ForestGrower::may_split(const Open& node, const std::int64_t* sums) const {
     if (copies < params_.min_samples_split || copies / 2 < least) return false;
   }
   if (!counts_) return !channels.is_pure(sapling_.rows.at(node.begin), n);
+  int waiting = channels.target().n_labels;  // outputs of which no class has all rows so far
   for (int k = 1; k <= channels.n_channels(); ++k)
-    if (sums[k] == sums[0]) return false;
+    if (sums[k] == sums[0] && --waiting == 0) return false;
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "channels.hpp"
+#include "labels.hpp"
 #include "sapling.hpp"
 #include "splitting.hpp"
 
@@ -46,7 +47,8 @@ class PairCounts {
   static bool fits(const Sapling& sapling) {
     const Channels& channels = sapling.channels;
     const Target& target = channels.target();
-    if (target.n_channels != 2 || !target.classes || target.weight) return false;
+    if (target.n_channels != 2 || !target.classes || target.n_labels > 1 || target.weight)
+      return false;
     if (sapling.totals_of(0)[0] >= most_copies) return false;
     if (!target.copies) return true;
     const Row* const rows = sapling.rows_of(0);
@@ -385,16 +387,8 @@ class CellScan {
 
  private:
   void add_row(Row row, std::int64_t* cell) const {
-    const Channels& channels = *channels_;
-    if (const std::int32_t* const classes = channels.target().classes) {
-      const std::int64_t* const copies = channels.target().copies;
-      const std::int64_t w = channels.values()[row];
-      cell[0] += w;
-      cell[1 + classes[row]] += w;
-      if (channels.count_index() > 0) cell[size_ - 1] += copies ? copies[row] : 1;
-      return;
-    }
-    const std::int64_t* const values = channels.values() + row * size_;
+    if (channels_->target().classes) return AddLabels(*channels_)(cell, row);
+    const std::int64_t* const values = channels_->values() + row * size_;
     for (std::int64_t c = 0; c < size_; ++c) cell[c] += values[c];
   }
 

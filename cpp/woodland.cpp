@@ -14,13 +14,16 @@ constexpr std::int64_t block = 4096;
 // Units of mass for each row up to which they are listed one by one.
 constexpr std::int64_t listed_mass = 8;
 
-void vote(Tree& tree) {
-  const int n = tree.n_outputs;
-  for (auto leaf = tree.value.begin(); leaf != tree.value.end(); leaf += n) {
-    const auto largest = std::max_element(leaf, leaf + n);  // the first of equal ones
-    const auto best = largest - leaf;
-    std::fill(leaf, leaf + n, 0.0);
-    leaf[best] = 1.0;
+// `first`: where the classes of each output begin.
+void vote(Tree& tree, std::vector<int> first) {
+  if (first.empty()) first = {0, tree.n_outputs};
+  for (auto leaf = tree.value.begin(); leaf != tree.value.end(); leaf += tree.n_outputs) {
+    for (std::size_t j = 0; j + 1 < first.size(); ++j) {
+      const auto begin = leaf + first[j], end = leaf + first[j + 1];
+      const auto best = std::max_element(begin, end);  // the first of equal ones
+      std::fill(begin, end, 0.0);
+      *best = 1.0;
+    }
   }
 }
 
@@ -118,17 +121,20 @@ Tree Woodland::grow_one(Worker& worker, Target target, std::uint64_t member) con
   std::int32_t* const leaf_of_row = worker.leaf_of_row.data();
   Tree tree = worker.quick ? worker.quick->grow(target, leaf_of_row)
                            : worker.grower->grow(target, leaf_of_row);
-  if (params_.hard_votes) vote(tree);
+  if (params_.hard_votes) vote(tree, params_.first_class);
   return tree;
 }
 
-// Every class that was drawn weighs the same in all: copies / (classes * copies of the class).
+// Every class that was drawn weighs the same in all: copies / (classes * copies of the class). Of
+// several outputs a row's factors are multiplied.
 void Woodland::balance(Worker& worker, Target& target) const {
   const std::int64_t n_rows = table_->n_rows();
   std::vector<std::int64_t> copies(static_cast<std::size_t>(target.n_channels), 0);
   std::int64_t total = 0;
+  const std::int64_t n_labels = target.n_labels;
   for (std::int64_t row = 0; row < n_rows; ++row) {
-    copies[target.classes[row]] += target.copies[row];
+    for (std::int64_t j = 0; j < n_labels; ++j)
+      copies[target.classes[row * n_labels + j]] += target.copies[row];
     total += target.copies[row];
   }
   std::vector<double> of_class;
@@ -136,8 +142,12 @@ void Woodland::balance(Worker& worker, Target& target) const {
     of_class.push_back(
         n == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(target.n_channels * n));
   worker.weight.resize(static_cast<std::size_t>(n_rows));
-  for (std::int64_t row = 0; row < n_rows; ++row)
-    worker.weight[row] = (target.weight ? target.weight[row] : 1.0) * of_class[target.classes[row]];
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    double weight = target.weight ? target.weight[row] : 1.0;
+    for (std::int64_t j = 0; j < n_labels; ++j)
+      weight *= of_class[target.classes[row * n_labels + j]];
+    worker.weight[row] = weight;
+  }
   target.weight = worker.weight.data();
 }
 

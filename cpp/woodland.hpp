@@ -35,6 +35,8 @@ class Bootstrap {
 struct WoodlandParams {
   bool balances_bags = false;  // classes weigh the same in every member
   bool hard_votes = false;     // a leaf answers 1 for its largest class
+  // Where the classes of each of several outputs begin, and the end of the last; empty: one output.
+  std::vector<int> first_class = {};
 };
 
 // Where answers for rows that members left out are added up: sums[row][output], counts[row].

@@ -104,6 +104,22 @@ const T* data_or_null(const std::optional<Vector<T>>& array, std::int64_t n, con
   return array->data();
 }
 
+// The classes of several outputs, (rows, outputs): those of output j lie in [first[j], first[j +
+// 1]).
+inline const std::int32_t* checked_labels(const Matrix<std::int32_t>& labels, std::int64_t n_rows,
+                                          const std::vector<int>& first) {
+  require(static_cast<std::int64_t>(labels.shape(0)) == n_rows && labels.shape(1) >= 1,
+          "labels must have the shape (rows, outputs)");
+  require(first.size() == labels.shape(1) + 1 && first[0] == 0,
+          "first_class must hold where the classes of every output begin, and their end");
+  const std::int32_t* label = labels.data();
+  for (std::int64_t row = 0; row < n_rows; ++row)
+    for (std::size_t j = 0; j + 1 < first.size(); ++j, ++label)
+      require(*label >= first[j] && *label < first[j + 1],
+              "labels must be classes of their output");
+  return labels.data();
+}
+
 // The cuts of a table's columns: at most `most_bins` - 1 each, in rising order.
 inline void check_cuts(const Vector<double>& cuts, const Vector<std::int64_t>& first,
                        std::int64_t n_columns, std::int64_t most_bins) {

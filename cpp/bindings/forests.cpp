@@ -186,6 +186,36 @@ weald::Target checked_target(const ForestParams& params, std::int64_t n_rows,
   return target;
 }
 
+// Several outputs: numbers of the shape (outputs, rows), or class numbers (rows, outputs); those of
+// output j lie in [first_class[j], first_class[j + 1]).
+struct SeveralOutputs {
+  std::optional<Matrix<double>> values;
+  std::optional<Matrix<std::int32_t>> labels;
+  std::vector<int> first_class;
+
+  weald::Target checked(const ForestParams& params, std::int64_t n_rows,
+                        const std::optional<Vector<double>>& weight) const {
+    weald::Target target;
+    target.weight = data_or_null(weight, n_rows, "weight must have one entry per row");
+    target.sums_per_weight = true;
+    require(values.has_value() != labels.has_value(), "give either values or labels");
+    if (values) {
+      require(static_cast<std::int64_t>(values->shape(1)) == n_rows && values->shape(0) >= 1,
+              "values must have the shape (outputs, rows)");
+      require(params.criterion != weald::Entropy::name, "entropy is of classes");
+      require(!params.members.balances_bags && !params.members.hard_votes,
+              "only classes can be balanced, or voted for");
+      target.sums = values->data();
+      target.n_channels = static_cast<int>(values->shape(0));
+      return target;
+    }
+    target.classes = checked_labels(*labels, n_rows, first_class);
+    target.n_labels = static_cast<int>(labels->shape(1));
+    target.n_channels = first_class.back();
+    return target;
+  }
+};
+
 using OutSums = std::optional<OutMatrix<double>>;
 using OutCounts = std::optional<OutVector<std::int32_t>>;
 
@@ -210,9 +240,15 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
                      std::optional<Vector<std::int32_t>> classes, int n_classes,
                      std::optional<Vector<std::int64_t>> copies, std::uint64_t first,
                      std::int64_t n_trees, std::optional<OutMatrix<double>> oob_sums,
-                     std::optional<OutVector<std::int32_t>> oob_counts) {
+                     std::optional<OutVector<std::int32_t>> oob_counts,
+                     const SeveralOutputs* several) {
   const std::int64_t n_rows = table.ranked->n_rows();
-  weald::Target target = checked_target(params, n_rows, weight, values, classes, n_classes);
+  require(!several || (!values && !classes), "give one output or several");
+  weald::Target target = several
+                             ? several->checked(params, n_rows, weight)
+                             : checked_target(params, n_rows, weight, values, classes, n_classes);
+  weald::WoodlandParams members = params.members;
+  if (several) members.first_class = several->first_class;
   target.copies = data_or_null(copies, n_rows, "copies must have one entry per row");
   if (target.copies) checked_mass(target.copies, n_rows, most_copies);
   require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
@@ -221,7 +257,7 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
   std::optional<Joined> forest;
   run([&] {
     weald::Woodland woodland(table.ranked, bootstrap ? bootstrap->drawer : nullptr, params.forest,
-                             params.members, params.criterion, params.tree);
+                             members, params.criterion, params.tree);
     forest.emplace(woodland.grow(target, first, n_trees, out_of_bag), params.tree.n_threads);
   });
   return forest->give_all();
@@ -348,9 +384,14 @@ void bind_forests(nb::module_& m) {
            "random_cuts"_a, "min_decrease"_a, "min_weight_share"_a, "max_leaf_nodes"_a,
            "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a, "balances_bags"_a,
            "hard_votes"_a, "n_threads"_a);
+  nb::class_<SeveralOutputs>(m, "SeveralOutputs")
+      .def(nb::init<std::optional<Matrix<double>>, std::optional<Matrix<std::int32_t>>,
+                    std::vector<int>>(),
+           nb::kw_only(), "values"_a.none(), "labels"_a.none(), "first_class"_a);
   m.def("grow_forest", &grow_forest, nb::kw_only(), "table"_a, "params"_a, "bootstrap"_a.none(),
         "weight"_a.none(), "values"_a.none(), "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
-        "first"_a, "n_trees"_a, "oob_sums"_a.noconvert().none(), "oob_counts"_a.noconvert().none());
+        "first"_a, "n_trees"_a, "oob_sums"_a.noconvert().none(), "oob_counts"_a.noconvert().none(),
+        "several"_a.none() = nb::none());
   nb::class_<RotationTable>(m, "RotationTable")
       .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, Vector<std::int64_t>,
                     const std::string&, int>(),

@@ -147,14 +147,20 @@ class Grower {
   nb::dict grow(std::optional<Vector<double>> weight, std::optional<Matrix<double>> sums,
                 bool sums_per_weight, std::optional<Vector<std::int32_t>> classes, int n_classes,
                 std::optional<Vector<std::int64_t>> copies, OutVector<std::int32_t> leaf_of_row,
-                std::uint64_t member) {
+                std::uint64_t member, std::optional<Matrix<std::int32_t>> labels,
+                const std::vector<int>& first_class) {
     weald::Target target;
     target.member = member;
     target.weight = data_or_null(weight, n_rows_, "weight must have one entry per row");
     target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     target.sums_per_weight = sums_per_weight;
-    require(sums.has_value() != classes.has_value(), "give either sums or classes");
-    if (sums) {
+    require(sums.has_value() + classes.has_value() + labels.has_value() == 1,
+            "give either sums, classes or labels");
+    if (labels) {
+      target.classes = checked_labels(*labels, n_rows_, first_class);
+      target.n_labels = static_cast<int>(labels->shape(1));
+      target.n_channels = first_class.back();
+    } else if (sums) {
       require(static_cast<std::int64_t>(sums->shape(1)) == n_rows_ && sums->shape(0) >= 1,
               "sums must have the shape (channels, rows)");
       target.sums = sums->data();
@@ -386,7 +392,8 @@ void bind_trees(nb::module_& m) {
       .def("saw_missing", &Grower::saw_missing)
       .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),
            "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
-           "leaf_of_row"_a.noconvert(), "member"_a = 0)
+           "leaf_of_row"_a.noconvert(), "member"_a = 0, "labels"_a.none() = nb::none(),
+           "first_class"_a = std::vector<int>())
       .def("grow_each", &Grower::grow_each, nb::kw_only(), "weight"_a.none(), "sums"_a,
            "copies"_a.none(), "leaf_of_row"_a.noconvert(), "member"_a = 0);
 

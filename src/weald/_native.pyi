@@ -125,6 +125,15 @@ class ForestParams:
         n_threads: int,
     ) -> None: ...
 
+class SeveralOutputs:
+    def __init__(
+        self,
+        *,
+        values: NDArray[numpy.float64] | None,
+        labels: NDArray[numpy.int32] | None,
+        first_class: Sequence[int],
+    ) -> None: ...
+
 def grow_forest(
     *,
     table: RankedTable,
@@ -139,6 +148,7 @@ def grow_forest(
     n_trees: int,
     oob_sums: NDArray[numpy.float64] | None,
     oob_counts: NDArray[numpy.int32] | None,
+    several: SeveralOutputs | None = None,
 ) -> dict[str, NDArray[Any]]: ...
 
 class RotationTable:
@@ -472,6 +482,8 @@ class Grower:
         copies: NDArray[numpy.int64] | None,
         leaf_of_row: NDArray[numpy.int32],
         member: int = 0,
+        labels: NDArray[numpy.int32] | None = None,
+        first_class: Sequence[int] = [],
     ) -> dict[str, NDArray[Any]]: ...
     def grow_each(
         self,

@@ -198,13 +198,18 @@ class ClassWeight:
     """Weights of classes by their labels, or one of a few words."""
 
     values: tuple[str, ...]
+    several: bool = False  # a list has one for each output
 
     @property
     def expected(self) -> str:
         words = ", ".join(repr(value) for value in self.values)
-        return f"a non-empty dict of labels and non-negative numbers, one of {words} or None"
+        lists = ", a list of these, one for each output," if self.several else ","
+        return f"a non-empty dict of labels and non-negative numbers{lists} one of {words} or None"
 
     def admits(self, value: object) -> bool:
+        if isinstance(value, list) and self.several:
+            one = ClassWeight(("balanced",))
+            return len(value) > 0 and all(one.admits(weights) for weights in value)
         if isinstance(value, Mapping):
             return len(value) > 0 and all(Real(0.0).admits(one) for one in value.values())
         return value is None or (isinstance(value, str) and value in self.values)

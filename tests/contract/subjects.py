@@ -89,6 +89,11 @@ def settings(estimator: type, **wanted: Any) -> dict[str, Any]:
     return {name: value for name, value in wanted.items() if has(estimator, name)}
 
 
+def takes_several_targets(estimator: type) -> bool:
+    """Whether y may have several columns."""
+    return bool(getattr(estimator, "_takes_several", False))
+
+
 def takes_members(estimator: type) -> bool:
     """Whether it combines named members."""
     return has(estimator, "estimators")

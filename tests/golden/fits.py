@@ -218,6 +218,21 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "random forest of classes": lambda p: RandomForestClassifier(5, random_state=0, **p).fit(
         *digits()
     ),
+    "random forest of several numbers": lambda p: RandomForestRegressor(5, random_state=0, **p).fit(
+        table(), np.column_stack([values(), values()[::-1]])
+    ),
+    "random forest of several classes, fractional weights": lambda p: RandomForestClassifier(
+        5, random_state=0, class_weight="balanced_subsample", **p
+    ).fit(table(), np.column_stack([labels(3), labels(2)]), (1 + scrambled(N, 5)) / 3),
+    "extra trees of several classes": lambda p: ExtraTreesClassifier(
+        3, criterion="entropy", max_leaf_nodes=40, random_state=0, **p
+    ).fit(table(), np.column_stack([labels(3), labels(2)])),
+    "tree of several numbers": lambda p: DecisionTreeRegressor(max_leaf_nodes=40, **p).fit(
+        table(), np.column_stack([values(), values()[::-1]])
+    ),
+    "tree of several classes, exact": lambda p: DecisionTreeClassifier(
+        max_leaf_nodes=40, exact=True, **p
+    ).fit(table(), np.column_stack([labels(3), labels(2)])),
     "random forest, entropy, balanced": lambda p: RandomForestClassifier(
         5, criterion="entropy", class_weight="balanced_subsample", random_state=1, **p
     ).fit(table(), labels(3), (1 + scrambled(N, 5)) / 3),

@@ -188,6 +188,10 @@ class Forest:
                 forest = replace(forest, weight=np.ldexp(self.weight, weight_exponent))
         return forest
 
+    def with_mean_gains(self, n_outputs: int) -> "Forest":
+        """The same trees; what splits gained in all outputs becomes the mean over them."""
+        return self if n_outputs == 1 else replace(self, gain=self.gain / n_outputs)
+
     def importance_of_columns(self) -> Floats:
         """Share of each column in the gain of a tree's splits, as a mean over the trees.
 

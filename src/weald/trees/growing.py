@@ -232,6 +232,28 @@ class TreeGrower:
             copies=copies,
         )
 
+    def on_labels(
+        self,
+        labels: NDArray[np.int32],
+        first_class: list[int],
+        weight: Floats | None,
+        copies: NDArray[np.int64] | None,
+    ) -> GrownTree:
+        """Grow on class numbers of the shape (rows, outputs); leaves hold shares of all classes.
+
+        Those of output j lie between `first_class` of j and of the next.
+        """
+        return self._grown(
+            weight=weight,
+            sums=None,
+            sums_per_weight=True,
+            classes=None,
+            n_classes=0,
+            copies=copies,
+            labels=labels,
+            first_class=first_class,
+        )
+
     def _grown(self, **target: Any) -> GrownTree:
         if self._leaf_of_row is None:
             self._leaf_of_row = np.empty(self._binned.n_rows, dtype=np.int32)

@@ -31,6 +31,7 @@ class TreeView:
 
     forest: Forest
     number: int = 0
+    widths: tuple[int, ...] | None = None  # numbers in the answer of each output; None: of one
 
     @cached_property
     def _tree(self) -> Forest:
@@ -54,7 +55,7 @@ class TreeView:
 
     @property
     def n_outputs(self) -> int:
-        return 1
+        return len(self.widths or (1,))
 
     @property
     def max_depth(self) -> int:
@@ -105,7 +106,18 @@ class TreeView:
             left_weight, right_weight = tree.weight[node + 1], tree.weight[right]
             total = left_weight + right_weight
             values[node] = (values[node + 1] * left_weight + values[right] * right_weight) / total
+        if self.n_outputs > 1:
+            values = _by_output(values[:, 0], self.widths or ())
         return _closed(values)
+
+
+def _by_output(values: Floats, widths: tuple[int, ...]) -> Floats:
+    """Answers of the shape (nodes, outputs, widest); what narrower outputs lack is 0."""
+    filled, begin = np.zeros((len(values), len(widths), max(widths))), 0
+    for k, width in enumerate(widths):
+        filled[:, k, :width] = values[:, begin : begin + width]
+        begin += width
+    return filled
 
 
 def _closed(array: NDArray[Any]) -> NDArray[Any]:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,13 +14,12 @@ from weald.data import (
     Rows,
     SortedTable,
     bin_rows,
-    class_rows,
-    number_rows,
     numbers_only,
+    read_once,
     refuse_levels,
 )
-from weald.ensembles.base import Floats, TreeModel
-from weald.ensembles.class_weights import weights_of_classes, without_classes
+from weald.ensembles.base import Floats
+from weald.ensembles.class_weights import weights_by_class, weights_of_classes, without_classes
 from weald.ensembles.drawn_columns import n_drawn
 from weald.ensembles.forests.forest_rows import (
     CRITERIA,
@@ -29,6 +27,7 @@ from weald.ensembles.forests.forest_rows import (
     forest_rows,
     n_counted,
 )
+from weald.ensembles.forests.outputs import Answers, ClassAnswers, NumberAnswers
 from weald.parameters import (
     AnyOf,
     ClassWeight,
@@ -82,7 +81,7 @@ _LIMITS: Mapping[str, Limit] = {
 }
 
 
-class DecisionTree(TreeModel):
+class DecisionTree(Answers):
     """One tree, grown until its leaves are pure unless a limit stops it.
 
     Parameters
@@ -134,9 +133,9 @@ class DecisionTree(TreeModel):
     ----------
     max_features_ : int
         Columns a node looks at.
-    n_outputs_ : int
-        Always 1.
     """
+
+    _takes_several: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -202,7 +201,9 @@ class DecisionTree(TreeModel):
 
     def _decrease(self, rows: Rows) -> float:
         # Targets of extreme size are kept divided; so is what is asked of them.
-        return float(np.ldexp(float(self.min_impurity_decrease), -2 * rows.target_exponent))
+        # The core adds up what several outputs gain; their mean is meant.
+        wanted = float(self.min_impurity_decrease) * rows.n_outputs
+        return float(np.ldexp(wanted, -2 * rows.target_exponent))
 
     @property
     def _draws(self) -> bool:
@@ -221,7 +222,10 @@ class DecisionTree(TreeModel):
         n_threads, random_cuts = self._n_threads, self.splitter == "random"
         distinct = distinct_rows(rows, n_threads=n_threads)
         n_rows = n_counted(distinct)
-        merged = forest_rows(rows, distinct, None, n_classes, class_weight, random_cuts, n_threads)
+        first = getattr(self, "_first_class", None)
+        merged = forest_rows(
+            rows, distinct, None, n_classes, class_weight, random_cuts, n_threads, first
+        )
         limits = ForestLimits(
             criterion=CRITERIA.get(self.criterion, self.criterion),
             max_features=n_drawn(self.max_features, self._plan.n_columns),
@@ -240,13 +244,18 @@ class DecisionTree(TreeModel):
     def _keep(self, tree: GrownTree, rows: Rows) -> None:
         forest = ForestBuilder(np.zeros(tree.value.shape[1]), self._plan.n_columns)
         forest.add(tree, output=-1)
-        self._keep_forest(forest.build(rows.target_exponent, rows.weight_exponent), rows)
+        built = forest.build(rows.target_exponent, rows.weight_exponent)
+        self._keep_forest(built.with_mean_gains(rows.n_outputs), rows)
 
     def _keep_forest(self, forest: Forest, rows: Rows) -> None:
         alpha = float(np.ldexp(float(self.ccp_alpha), -2 * rows.target_exponent))
         self.forest_ = pruned_forest(forest, alpha)
         self.max_features_ = n_drawn(self.max_features, self._plan.n_columns)
-        self.n_outputs_ = 1
+        self.n_outputs_ = rows.n_outputs
+
+    def _one_output(self, y: Any) -> Any:
+        # As scikit-learn's trees, and unlike its forests, without a warning.
+        return np.ravel(y) if len(np.shape(y)) == 2 and np.shape(y)[1] == 1 else y
 
     def cost_complexity_pruning_path(
         self, X: object, y: object, sample_weight: object = None
@@ -278,7 +287,7 @@ class DecisionTree(TreeModel):
     def tree_(self) -> TreeView:
         """The tree under the names of scikit-learn's arrays; read-only."""
         check_is_fitted(self)
-        return TreeView(self.forest_)
+        return TreeView(self.forest_, widths=self._widths)
 
     def decision_path(self, X: object) -> Any:
         """Tell which nodes each row passes: a sparse matrix of the shape (rows, nodes)."""
@@ -295,23 +304,17 @@ class DecisionTree(TreeModel):
         return len(self.forest_.value)
 
 
-class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
+class DecisionTreeClassifier(ClassAnswers, ClassifierMixin, DecisionTree):
     """A classification tree (CART).
 
     Parameters
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         How a split is judged; entropy is measured in bits, and log_loss is another name for it.
-    class_weight : dict, "balanced" or None, default=None
-        What the rows of each class weigh beside their own weights. Balanced: all classes weigh the
-        same together. It changes no count of rows.
-
-    Attributes
-    ----------
-    classes_ : array
-        The class labels, sorted.
-    n_classes_ : int
-        How many there are.
+    class_weight : dict, list of dicts, "balanced" or None, default=None
+        What the rows of each class weigh beside their own weights; of several outputs a list, and
+        the weights of a row's classes are multiplied. Balanced: all classes weigh the same
+        together. It changes no count of rows.
 
     Examples
     --------
@@ -325,7 +328,7 @@ class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
 
     _limits: ClassVar[Mapping[str, Limit]] = {
         "criterion": OneOf(("gini", "entropy", "log_loss")),
-        "class_weight": ClassWeight(("balanced",)),
+        "class_weight": ClassWeight(("balanced",), several=True),
         **_LIMITS,
     }
 
@@ -379,60 +382,43 @@ class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
         ----------
         X : array, frame or sparse table, shape (rows, columns)
             Numbers, text, categories and dates; what is missing is learnt too.
-        y : array, shape (rows,)
+        y : array, shape (rows,) or (rows, outputs)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
         """
         with self._fitting():
-            rows, self.classes_ = class_rows(self, X, y, sample_weight)
-            n_classes = self.n_classes_ = len(self.classes_)
+            y, sample_weight = read_once(y, sample_weight)
+            rows, classes = self._class_rows(X, y, sample_weight)
+            self._know(classes)
             of_class = weights_of_classes(self.class_weight, rows, self.classes_)
             if of_class is not None:
                 rows = without_classes(rows, of_class)
             if self._draws:
-                self._grow_drawn(rows, n_classes, of_class)
+                self._grow_drawn(rows, sum(self._widths), of_class)
                 return self
             weight, numbers = rows.weight, rows.target.astype(np.int32)
             if of_class is not None:
-                weight = of_class[numbers] * (1.0 if weight is None else weight)
-            tree = self._grower(self._bin(rows), rows, weight).on_classes(
-                numbers, n_classes, weight, rows.copies
-            )
+                weight = weights_by_class(numbers, of_class) * (1.0 if weight is None else weight)
+            grower = self._grower(self._bin(rows), rows, weight)
+            if self._first_class is None:
+                tree = grower.on_classes(numbers, self.n_classes_, weight, rows.copies)
+            else:
+                tree = grower.on_labels(numbers, self._first_class, weight, rows.copies)
             self._keep(tree, rows)
         return self
 
     def _leaf_impurity(self, X: object, y: object, sample_weight: object) -> float:
         shares, weight = self.forest_.value, self.forest_.weight[self.forest_.feature < 0]
         if self.criterion == "gini":
-            impurity = 1.0 - (shares**2).sum(axis=1)
+            impurity = 1.0 - (shares**2).sum(axis=1) / self.n_outputs_
         else:
-            impurity = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+            bits = shares * np.log2(np.where(shares > 0, shares, 1.0))
+            impurity = -bits.sum(axis=1) / self.n_outputs_
         return float((impurity * weight).sum() / weight.sum())
 
-    def predict_proba(self, X: object) -> Floats:
-        """Shares of the classes in the leaf of each row."""
-        return self._scores(X)
 
-    def predict_log_proba(self, X: object) -> Floats:
-        """Logarithms of the probabilities; -inf for those of 0."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
-
-    def predict(self, X: object) -> NDArray[Any]:
-        """The most frequent class in the leaf of each row; ties go to the first."""
-        shares = self.predict_proba(X)
-        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
-
-    def _leaf_text(self, value: Floats) -> str:
-        best = int(np.argmax(value))
-        return f"{self.classes_[best]!s} ({value[best]:.3g})"
-
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**super()._learnt(), "classes": self.classes_}
-
-
-class DecisionTreeRegressor(RegressorMixin, DecisionTree):
+class DecisionTreeRegressor(NumberAnswers, RegressorMixin, DecisionTree):
     """A regression tree (CART).
 
     Parameters
@@ -463,28 +449,28 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         ----------
         X : array, frame or sparse table, shape (rows, columns)
             Numbers, text, categories and dates; what is missing is learnt too.
-        y : array of finite numbers, shape (rows,)
+        y : array of finite numbers, shape (rows,) or (rows, outputs)
             The target.
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
         """
         with self._fitting():
-            rows = number_rows(self, X, y, sample_weight).with_moderate_target()
+            y, sample_weight = read_once(y, sample_weight)
+            rows = self._number_rows(X, y, sample_weight).with_moderate_target()
             if self._draws:
                 self._grow_drawn(rows)
                 return self
             tree = self._grower(self._bin(rows), rows, rows.weight).on_values(
-                rows.target[np.newaxis], rows.weight, rows.copies
+                np.ascontiguousarray(np.atleast_2d(rows.target.T)), rows.weight, rows.copies
             )
             self._keep(tree, rows)
         return self
 
-    def predict(self, X: object) -> Floats:
-        """The mean target in the leaf of each row."""
-        return self._scores(X)[:, 0]
-
     def _leaf_impurity(self, X: object, y: object, sample_weight: object) -> float:
-        residual = (np.asarray(y, dtype=np.float64) - self.predict(X)) ** 2
+        said = self.predict(X)
+        residual = (np.asarray(y, dtype=np.float64).reshape(said.shape) - said) ** 2
+        if residual.ndim == 2:
+            residual = residual.mean(axis=1)
         return float(
             np.average(
                 residual, weights=np.asarray(sample_weight) if sample_weight is not None else None

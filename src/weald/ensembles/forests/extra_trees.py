@@ -26,6 +26,7 @@ class ExtraTreesClassifier(ForestClassifier):
     0.97
     """
 
+    _takes_several: ClassVar[bool] = True
     _random_cuts: ClassVar[bool] = True
 
     def __init__(
@@ -98,6 +99,7 @@ class ExtraTreesRegressor(ForestRegressor):
     [1.0, 7.0]
     """
 
+    _takes_several: ClassVar[bool] = True
     _random_cuts: ClassVar[bool] = True
 
     def __init__(

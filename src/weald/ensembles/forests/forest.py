@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import Rows, as_one_array, mass_of, numbers_only
-from weald.ensembles.base import Floats, TreeModel
+from weald.ensembles.base import Floats
 from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
 from weald.ensembles.forests.forest_ledger import BaggedForest, grown_until_enough, record_of_forest
 from weald.ensembles.forests.forest_predictor import mean_answer, mean_predictor_of
@@ -22,6 +22,7 @@ from weald.ensembles.forests.forest_rows import (
     forest_rows,
     n_counted,
 )
+from weald.ensembles.forests.outputs import Answers
 from weald.ensembles.predictor import Predictor
 from weald.parameters import (
     AnyOf,
@@ -68,7 +69,7 @@ FOREST_LIMITS: Mapping[str, Limit] = {
 }
 
 
-class ForestModel(BaggedForest, TreeModel):
+class ForestModel(BaggedForest, Answers):
     """Trees grown independently of each other, whose answers are averaged.
 
     Parameters
@@ -114,8 +115,6 @@ class ForestModel(BaggedForest, TreeModel):
 
     Attributes
     ----------
-    n_outputs_ : int
-        Always 1.
     oob_score_ : float
         The score of the rows left out, with `oob_score`; rows count by their weights unless a
         callable is given.
@@ -123,7 +122,6 @@ class ForestModel(BaggedForest, TreeModel):
 
     criterion: str
     bootstrap: bool
-    n_outputs_: int
     _seed: int
     _ledger: list[tuple[int, Bags | None]]  # from which tree on, which bags
     _has_weight: NDArray[np.bool_]  # rows of the fit, where there are no bags
@@ -155,13 +153,14 @@ class ForestModel(BaggedForest, TreeModel):
         place = np.full(len(has_weight), -1, dtype=np.intp)
         place[has_weight] = distinct.set_of
         bags = self._bags(rows, distinct, place, seed)
+        first = getattr(self, "_first_class", None)
         merged = forest_rows(
-            rows, distinct, bags, n_classes, class_weight, self._random_cuts, n_threads
+            rows, distinct, bags, n_classes, class_weight, self._random_cuts, n_threads, first
         )
         oob = None
         is_auto = isinstance(self.n_estimators, str)
         if self.oob_score or is_auto:
-            oob = OutOfBag(np.zeros((len(distinct.index), max(1, n_classes))))
+            oob = OutOfBag(np.zeros((len(distinct.index), merged.width)))
         n_drawn = n_counted(distinct) if bags is None else bags.n_draws
         began = time.perf_counter()
         grow = partial(
@@ -188,12 +187,12 @@ class ForestModel(BaggedForest, TreeModel):
         forest = forest.scaled(rows.target_exponent, rows.weight_exponent if bags is None else 0)
         self.forest_ = self.forest_.joined(forest) if n_before else forest
         ledger = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
-        self._seed, self._ledger, self.n_outputs_ = seed, ledger, 1
+        self._seed, self._ledger, self.n_outputs_ = seed, ledger, rows.n_outputs
         if bags is None:
             self._has_weight = has_weight
         self.__dict__.pop("_views", None)
         self._record = None
-        if self.oob_score and bags is not None:
+        if self.oob_score and bags is not None and rows.n_outputs == 1:
             classes = getattr(self, "classes_", None)
             self._record = record_of_forest(
                 self.forest_, rows, distinct, bags, classes, n_threads=n_threads
@@ -272,12 +271,14 @@ class ForestModel(BaggedForest, TreeModel):
     def _tree_limits(self, n_drawn: int, rows: Rows) -> ForestLimits:
         # Targets of extreme size are kept divided; so is what is asked of them.
         unit = 2 * rows.target_exponent
+        # The core adds up what several outputs gain; their mean is meant.
+        wanted = float(self.min_impurity_decrease) * rows.n_outputs
         return ForestLimits(
             criterion=CRITERIA.get(self.criterion, self.criterion),
             max_features=self._n_columns_looked_at(),
             columns_of_tree=self.feature_sampling == "tree",
             random_cuts=self._random_cuts,
-            min_impurity_decrease=float(np.ldexp(float(self.min_impurity_decrease), -unit)),
+            min_impurity_decrease=float(np.ldexp(wanted, -unit)),
             min_weight_share=float(self.min_weight_fraction_leaf),
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,

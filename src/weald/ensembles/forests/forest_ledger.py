@@ -1,5 +1,6 @@
 """The trees of a forest as members of a bag: what each says of rows it left out, and of others."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -74,6 +75,12 @@ class BaggedForest(Bagged):
 
     def _in_bag(self) -> InBag:
         check_is_fitted(self)
+        if (n_outputs := getattr(self, "n_outputs_", 1)) > 1:
+            raise AttributeError(
+                "The out-of-bag ledger, and the intervals, sets, importances and errors made of "
+                f"it, know one output; this {type(self).__name__} was fitted on {n_outputs}. Fit a "
+                "model for each, or use oob_score_ and the answers beside it."
+            )
         parts = [(first, bags) for first, bags in self._ledger if bags is not None]
         if len(parts) < len(self._ledger):
             raise AttributeError(
@@ -170,13 +177,23 @@ def grown_until_enough(
     while True:
         means = oob.means()
         scored = oob.counts > 0
-        if rows.classes is not None:
-            wrong = np.argmax(means[scored], axis=1) != rows.classes[scored]
-            losses = wrong.astype(np.float64)
-        else:
-            assert rows.values is not None
-            losses = (means[scored, 0] - rows.values[scored]) ** 2
+        losses = _losses(means[scored], rows, scored)
         own = None if weight is None else weight[scored].astype(np.float64)
         if enough.says(forest.n_trees, losses, own):
             return forest
         forest = forest.joined(grow(range(forest.n_trees, forest.n_trees + BATCH)))
+
+
+def _losses(means: Floats, rows: ForestRows, scored: NDArray[np.bool_]) -> Floats:
+    """What out-of-bag answers of some rows miss: shares of wrong classes, or squared errors."""
+    if rows.values is not None:
+        values = rows.values[..., scored]
+        errors = (means.T - np.atleast_2d(values)) ** 2
+        return np.asarray(errors[0] if len(errors) == 1 else errors.mean(axis=0))
+    assert rows.classes is not None
+    classes = rows.classes[scored]
+    if rows.first_class is None:
+        return np.asarray(np.argmax(means, axis=1) != classes, dtype=np.float64)
+    ends = rows.first_class
+    said = [np.argmax(means[:, a:b], axis=1) + a for a, b in itertools.pairwise(ends)]
+    return np.asarray((np.stack(said, axis=1) != classes).mean(axis=1))

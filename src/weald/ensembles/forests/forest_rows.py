@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.data import Rows, as_one_array, mass_of
+from weald.ensembles.class_weights import weights_by_class
 from weald.resampling import Bags, DistinctRows
 from weald.trees import ForestRows
 
@@ -35,12 +36,16 @@ def forest_rows(
     class_weight: Floats | None,
     random_cuts: bool,
     n_threads: int,
+    first_class: list[int] | None = None,
 ) -> ForestRows:
-    """The different rows, ranked; with bags the weights are in the draws."""
+    """The different rows, ranked; with bags the weights are in the draws.
+
+    `first_class` tells where the classes of each of several outputs begin.
+    """
     target = np.ascontiguousarray(rows.target[distinct.index])
     weight = distinct.weight if bags is None else None
     if class_weight is not None:
-        of_row = class_weight[target.astype(np.intp)]
+        of_row = weights_by_class(target, class_weight)
         weight = of_row if weight is None else weight * of_row
     ranks = _native.RankedTable(
         as_one_array(rows.table),
@@ -51,11 +56,12 @@ def forest_rows(
     )
     return ForestRows(
         ranks=ranks,
-        values=None if n_classes else target,
+        values=None if n_classes else np.ascontiguousarray(target.T),
         classes=target.astype(np.int32) if n_classes else None,
         n_classes=n_classes,
         weight=weight,
         copies=distinct.copies if bags is None else None,
         bootstrap=None if bags is None else bags.bootstrap,
         n_columns=rows.table.shape[1],
+        first_class=first_class,
     )

@@ -25,6 +25,7 @@ class RandomForestClassifier(ForestClassifier):
     0.97
     """
 
+    _takes_several: ClassVar[bool] = True
     _random_cuts: ClassVar[bool] = False
 
     def __init__(
@@ -99,6 +100,7 @@ class RandomForestRegressor(ForestRegressor):
     True
     """
 
+    _takes_several: ClassVar[bool] = True
     _random_cuts: ClassVar[bool] = False
 
     def __init__(
