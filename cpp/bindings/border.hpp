@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -102,6 +103,13 @@ const T* data_or_null(const std::optional<Vector<T>>& array, std::int64_t n, con
   if (!array) return nullptr;
   require(static_cast<std::int64_t>(array->shape(0)) == n, what);
   return array->data();
+}
+
+// Are there numbers, and none below zero?
+template <class Array>
+bool is_not_negative(const std::optional<Array>& array) {
+  return array && std::all_of(array->data(), array->data() + array->size(),
+                              [](double one) { return one >= 0.0; });
 }
 
 // The cuts of a table's columns: at most `most_bins` - 1 each, in rising order.
