@@ -14,7 +14,8 @@ class ExtraTreesClassifier(ForestClassifier):
     Parameters
     ----------
     bootstrap : bool, default=False
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees all.
+        Let every tree draw as many rows as there are, with replacement; otherwise it sees
+        all, or `max_samples` of them.
 
     Examples
     --------
@@ -49,7 +50,7 @@ class ExtraTreesClassifier(ForestClassifier):
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         feature_sampling: str = "node",
         voting: str = "soft",
     ) -> None:
@@ -87,7 +88,8 @@ class ExtraTreesRegressor(ForestRegressor):
     Parameters
     ----------
     bootstrap : bool, default=False
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees all.
+        Let every tree draw as many rows as there are, with replacement; otherwise it sees
+        all, or `max_samples` of them.
 
     Examples
     --------
@@ -120,7 +122,7 @@ class ExtraTreesRegressor(ForestRegressor):
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         feature_sampling: str = "node",
     ) -> None:
         self._store(

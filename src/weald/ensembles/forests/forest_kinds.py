@@ -13,12 +13,14 @@ from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.class_weights import weights_of_classes, without_classes
 from weald.ensembles.forests.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.ensembles.forests.forest import FOREST_LIMITS, ForestModel
+from weald.ensembles.forests.forest_rows import OF_NUMBERS, check_target
+from weald.ensembles.forests.tree_tags import TreeTags
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.parameters import ClassWeight, Limit, OneOf
 from weald.trees import Forest
 
 
-class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
+class ForestClassifier(TreeTags, BaggedClassifier, ClassifierMixin, ForestModel):
     """A forest that answers the mean shares of the classes, or the votes of its trees.
 
     Parameters
@@ -91,7 +93,7 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
         return self
 
     def _votes(self) -> dict[str, bool]:
-        is_balanced = self.class_weight == "balanced_subsample" and self.bootstrap
+        is_balanced = self.class_weight == "balanced_subsample" and self._draws_rows
         # A tree that will be pruned votes afterwards.
         is_hard = self.voting == "hard" and self.ccp_alpha == 0.0
         return {"balances_bags": is_balanced, "hard_votes": is_hard}
@@ -106,7 +108,7 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
     def _weights_of_classes(self, rows: Rows) -> Floats | None:
         """What the rows of each class weigh; None: nothing else than the rows do."""
         wanted = self.class_weight
-        if wanted == "balanced_subsample" and self.bootstrap:
+        if wanted == "balanced_subsample" and self._draws_rows:
             return None
         return weights_of_classes(wanted, rows, self.classes_)
 
@@ -153,19 +155,22 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
         return {**super()._learnt(), "classes": self.classes_}
 
     def _view(self, number: int) -> DecisionTreeClassifier:
-        view = DecisionTreeClassifier(n_jobs=self.n_jobs)
+        view = DecisionTreeClassifier(criterion=self.criterion, n_jobs=self.n_jobs)
         view.forest_, view.classes_ = self.forest_.tree(number), self.classes_
         keep_columns(self, view)
         return view
 
 
-class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
+class ForestRegressor(TreeTags, BaggedRegressor, RegressorMixin, ForestModel):
     """A forest that answers the mean of its trees.
 
     Parameters
     ----------
-    criterion : {"squared_error", "friedman_mse"}, default="squared_error"
-        How a split is judged; both names mean the same splits.
+    criterion : {"squared_error", "absolute_error", "friedman_mse", "poisson"}, \
+            default="squared_error"
+        How a split is judged: by the squares of what is left, by its size (leaves then answer
+        medians; slower), or by the Poisson deviance of counts. Friedman's means the same splits as
+        the first.
     max_features : int, float, {"sqrt", "log2", "third"} or None, default="third"
         Columns a node looks at: a number, a share, the square root, binary logarithm or third of
         all, or all. More are drawn as long as none can be split.
@@ -178,7 +183,7 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
-        "criterion": OneOf(("squared_error", "friedman_mse")),
+        "criterion": OneOf(OF_NUMBERS),
         **FOREST_LIMITS,
     }
 
@@ -197,6 +202,7 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             rows = number_rows(self, X, y, sample_weight).with_moderate_target()
+            check_target(self.criterion, rows.target)
             if self._adds_nothing():
                 return self
             kept = _rows_of_weight(y, sample_weight)
@@ -242,7 +248,7 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
         return self._scores(X)[:, 0]
 
     def _view(self, number: int) -> DecisionTreeRegressor:
-        view = DecisionTreeRegressor(n_jobs=self.n_jobs)
+        view = DecisionTreeRegressor(criterion=self.criterion, n_jobs=self.n_jobs)
         view.forest_ = self.forest_.tree(number)
         keep_columns(self, view)
         return view
