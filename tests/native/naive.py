@@ -117,11 +117,14 @@ def newton_value(cell: Cell, penalty: Penalty) -> Fraction:
     return min(max(value, penalty.lower), penalty.upper)
 
 
-def directed_value(criterion: str, cell: Cell, penalty: Penalty) -> Fraction:
-    """What a direction is about: the only number, or the share of the second of two classes."""
+def directed_value(criterion: str, cell: Cell, penalty: Penalty) -> Fraction | float:
+    """What a direction is about: the only number, or the share of the second of two classes.
+
+    Newton's are held by bounds; others are compared with them, rounded as doubles are.
+    """
     if criterion == "newton":
         return newton_value(cell, penalty)
-    return Fraction(cell.sums[-1]) / cell.weight
+    return float(Fraction(cell.sums[-1]) / cell.weight)
 
 
 def score(criterion: str, cell: Cell, penalty: Penalty) -> Fraction | float:
@@ -257,7 +260,7 @@ class SplitTwin:
             for missing_left in (False, True) if missing.copies else (None,):
                 side = left + missing if missing_left else left
                 # Values parted from missing ones have no direction.
-                parts_missing = missing.copies > 0 and (side + missing).copies == total.copies
+                parts_missing = missing_left is False and (side + missing).copies == total.copies
                 if self.admits(column, side, total - side, is_free=parts_missing):
                     split = self.judged(column, code, missing_left, side, total - side)
                     if self.is_worth(split):
@@ -474,7 +477,7 @@ class TreeTwin:
             low, high = (node.left, node.right) if direction > 0 else (node.right, node.left)
             penalty = self.limits.penalty(node.bounds)
             values = [directed_value(self.criterion, c.cell, penalty) for c in (low, high)]
-            middle = sum(values) / 2
+            middle = values[0] / 2 + values[1] / 2
             low.bounds, high.bounds = (low.bounds[0], middle), (middle, high.bounds[1])
         return [node.left, node.right]
 
