@@ -69,14 +69,17 @@ class Channels {
   int packed_sum_exponent() const { return packed_sum_exponent_; }
   std::int64_t packed_most_weight() const { return packed_most_weight_; }
 
-  // W and S of the only channel in their own units, from a cell of either kind.
+  // The channel that a direction is about: the only number, or the second of two classes.
+  int directed() const { return n_channels() - 1; }
+
+  // W and S of a channel in their own units, from a cell of either kind; packed cells have one.
   double true_weight(const std::int64_t* cell) const {
     return is_packed_ ? static_cast<double>(packed_h(*cell)) * weight_step_ : weight_of(cell);
   }
-  double true_sum(const std::int64_t* cell) const {
+  double true_sum(const std::int64_t* cell, int channel = 0) const {
     if (is_packed_)
       return scale_by_power(static_cast<double>(packed_g(*cell)), packed_sum_exponent_);
-    return scale_by_power(sum_of(cell, 0), sum_exponent_);
+    return scale_by_power(sum_of(cell, channel), sum_exponent_);
   }
 
   // W of one copy in the mean, in the units of weight_of.

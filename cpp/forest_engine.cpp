@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 namespace weald {
@@ -60,17 +61,26 @@ void ForestEngine::start() {
   if (forest_.columns_of_tree) draw_columns_of_tree(draws_[0]);
 }
 
+// Those that serve any criterion, and columns that have directions.
+void ForestEngine::choose_general_scan() {
+  const bool is_of_sums = AllCriteria::with_name(criterion_, [&]<Criterion C>(C) {
+    if constexpr (!std::is_same_v<C, Newton>)
+      if (!std::holds_alternative<CellScan<C>>(scan_)) scan_.emplace<CellScan<C>>();
+  });
+  if (!is_of_sums && !std::holds_alternative<MedianScan>(scan_)) scan_.emplace<MedianScan>();
+}
+
 // The scan of the tree before is kept if it fits: it has its memory already.
 void ForestEngine::choose_scan() {
+  const bool is_of_squares = criterion_ == Variance::name || criterion_ == Gini::name;
+  if (!is_of_squares || limits_.is_directed()) return choose_general_scan();
   const Channels& channels = sapling_.channels;
   const Target& target = channels.target();
   const auto choose = [&]<class Scan>() {
     if (!std::holds_alternative<Scan>(scan_)) scan_.emplace<Scan>();
   };
   const bool counts_itself = limits_.min_samples_leaf <= 1 || channels.count_index() == 0;
-  if (criterion_ == Entropy::name)
-    choose.operator()<CellScan<Entropy>>();
-  else if (LabelScan::fits(sapling_))
+  if (LabelScan::fits(sapling_))
     choose.operator()<LabelScan>();
   else if (PairCounts::fits(sapling_))
     choose.operator()<PairCounts>();
@@ -109,7 +119,9 @@ void ForestEngine::search(const Siblings& siblings) {
 
 void ForestEngine::search_node(int node) {
   Node& one = sapling_.nodes[node];
-  if (!find(one.begin, one.end, sapling_.totals_of(node), draws_[node], constants_[node])) return;
+  if (!find(one.begin, one.end, sapling_.totals_of(node), draws_[node], constants_[node],
+            one.bounds))
+    return;
   one.split = split_;
   one.left_totals = best_left_;
 }
@@ -119,9 +131,14 @@ Draws ForestEngine::root_draws() const {
 }
 
 bool ForestEngine::find(std::int64_t begin, std::int64_t end, const std::int64_t* totals,
-                        const Draws& draws, Constants& known) {
+                        const Draws& draws, Constants& known, const Bounds& bounds) {
   const Rows rows{sapling_.rows.at(begin), end - begin};
-  return std::visit([&](auto& scan) { return find_by(scan, rows, totals, draws, known); }, scan_);
+  return std::visit(
+      [&](auto& scan) {
+        if constexpr (requires { scan.hold(bounds); }) scan.hold(bounds);
+        return find_by(scan, rows, totals, draws, known);
+      },
+      scan_);
 }
 
 // Columns are drawn one after another; more than max_features only as long as none can be cut.
@@ -129,6 +146,7 @@ template <class Scan>
 bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* totals,
                            const Draws& draws, Constants& known) {
   const auto look_at = [&](int column) {
+    if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
     if (!known.has(column) && try_column(scan, column, rows, draws)) known.add(column);
   };
   scan.load(rows.rows, rows.n, totals);
@@ -149,8 +167,13 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
   }
   if (best_.column < 0) return false;
   scan.write(best_left_);
+  if constexpr (std::is_same_v<Scan, MedianScan>) {
+    split_.middle = scan.kept_middle();
+    return settle(scan);
+  }
   const Channels& channels = sapling_.channels;
   if (criterion_ == Entropy::name) return settle(SplitJudge<Entropy>(channels, limits_, totals));
+  if (criterion_ == Poisson::name) return settle(SplitJudge<Poisson>(channels, limits_, totals));
   if (channels.cell_size() == 2) return settle(SplitJudge<Variance, 2>(channels, limits_, totals));
   if (channels.cell_size() == 3 && channels.n_channels() == 2)
     return settle(SplitJudge<Variance, 3>(channels, limits_, totals));
@@ -192,6 +215,18 @@ void ForestEngine::take(Scan& scan, const typename Scan::Left& left, int column,
   scan.keep(left);
 }
 
+template <class Scan>
+bool ForestEngine::parts_missing(Scan& scan, const typename Scan::Left& left, int column) const {
+  if constexpr (requires { scan.direct(0.0); }) {
+    scan.direct(0.0);
+    const bool beats = scan.beats(left, best_.bar);
+    scan.direct(limits_.direction_of(column));
+    return beats;
+  } else {
+    return scan.beats(left, best_.bar);
+  }
+}
+
 template <class Scan, class CodeOf>
 bool ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of) {
   scan.count(rows.n, table_->n_bins(column), code_of);
@@ -214,7 +249,7 @@ bool ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf cod
       scan.add_bin(left, bin);
       last = bin;
     }
-    if (has_missing && !missing_left && end > 0 && scan.beats(left, best_.bar))
+    if (has_missing && !missing_left && end > 0 && parts_missing(scan, left, column))
       take(scan, left, column, all_values, 0, false, true);
   }
   return is_exact && n_filled <= 1;
@@ -287,7 +322,7 @@ void ForestEngine::try_cuts(Scan& scan, int column, const std::uint32_t* missing
     }
     if (has_missing && !missing_left) {
       scan.add(left, sorted[n - 1] & payload_mask);
-      if (scan.beats(left, bar)) take(scan, left, column, all_values, 0, false, true);
+      if (parts_missing(scan, left, column)) take(scan, left, column, all_values, 0, false, true);
     }
   }
 }
@@ -386,7 +421,7 @@ bool ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const T* 
         scan.add_if(left, scan.payload(i), values_[i] <= cut);
     }
     scan.finish(left);
-    if (scan.beats(left, best_.bar))
+    if (is_constant ? parts_missing(scan, left, column) : scan.beats(left, best_.bar))
       take(scan, left, column, is_constant ? all_values : 0, 0, missing_left, has_missing, cut);
   }
   return false;
@@ -403,6 +438,7 @@ bool ForestEngine::settle(Judge&& judge) {
   split_.column = best_.column;
   split_.bin = best_.rank;
   split_.missing_left = best_.missing_left;
+  split_.parts_missing = best_.rank == all_values;
   if (best_.rank == all_values)
     split_.threshold = std::numeric_limits<double>::infinity();
   else
@@ -454,46 +490,6 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Spli
   const auto limit = static_cast<std::uint32_t>(rank) - offset;
   return sapling_.rows.split_by(begin, end, [=](Row row) {
     return static_cast<std::uint32_t>(ranks[row * stride]) - offset <= limit;
-  });
-}
-
-// Ranks are compared, not values: up to the last one that lies below the threshold, which a node's
-// own rows need not have.
-std::uint32_t ForestEngine::limit_of(const Split& split) const {
-  if (forest_.random_cuts || split.bin == all_values) return static_cast<std::uint32_t>(split.bin);
-  return static_cast<std::uint32_t>(table_->last_up_to(split.column, split.bin, split.threshold));
-}
-
-// The tree's nodes are those of the sapling in pre-order.
-void ForestEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const {
-  std::vector<std::uint32_t> limits;
-  std::vector<int> stack{0};
-  while (!stack.empty()) {
-    const Node& node = sapling_.nodes[stack.back()];
-    stack.pop_back();
-    limits.push_back(node.left < 0 ? 0 : limit_of(node.split));
-    if (node.left < 0) continue;
-    stack.push_back(node.right);
-    stack.push_back(node.left);
-  }
-  send_unseen_rows(tree, limits, leaf_of_row);
-}
-
-void ForestEngine::send_unseen_rows(const Tree& tree, const std::vector<std::uint32_t>& limits,
-                                    std::int32_t* leaf_of_row) const {
-  const std::int64_t* const copies = sapling_.channels.target().copies;
-  if (forest_.random_cuts)
-    return table_->with_values([&](const auto* values) {
-      walk_unseen_rows(
-          tree, copies, table_->n_rows(), 1, leaf_of_row, [&](Row row, std::int32_t node) {
-            const auto x = static_cast<double>(values[row * table_->stride() + tree.feature[node]]);
-            return x == x ? x <= tree.threshold[node] : tree.missing_left[node] != 0;
-          });
-    });
-  walk_unseen_rows(tree, copies, table_->n_rows(), 1, leaf_of_row, [&](Row row, std::int32_t node) {
-    const std::uint32_t offset = tree.missing_left[node] ? 0 : 1;
-    const std::uint32_t rank = table_->rank(row, tree.feature[node]);
-    return rank - offset <= limits[node] - offset;
   });
 }
 

@@ -12,6 +12,7 @@
 #include "draws.hpp"
 #include "forest_scan.hpp"
 #include "label_scan.hpp"
+#include "median_scan.hpp"
 #include "ranks.hpp"
 #include "small_sort.hpp"
 #include "split_engine.hpp"
@@ -61,9 +62,10 @@ class ForestEngine : public SplitEngine {
   // The same for whoever keeps nodes himself. `find` looks for the best split of the rows at
   // [begin, end), whose integer sums are `totals`, by the draws of the node; `found` then is what
   // it is and `left_sums` what it sends left; columns found constant are added to those known.
-  // `send` tells where the right rows begin.
+  // Children of a column that has a direction answer within the bounds. `send` tells where the
+  // right rows begin.
   bool find(std::int64_t begin, std::int64_t end, const std::int64_t* totals, const Draws& draws,
-            Constants& known);
+            Constants& known, const Bounds& bounds = {});
   const Split& found() const { return split_; }
   const std::vector<std::int64_t>& left_sums() const { return best_left_; }
   std::int64_t send(std::int64_t begin, std::int64_t end, const Split& split);
@@ -102,6 +104,7 @@ class ForestEngine : public SplitEngine {
   };
 
   void choose_scan();
+  void choose_general_scan();
   void search_node(int node);
   template <class Scan>
   bool find_by(Scan& scan, const Rows& rows, const std::int64_t* totals, const Draws& draws,
@@ -130,6 +133,9 @@ class ForestEngine : public SplitEngine {
   template <class Scan>
   void take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
             bool missing_left, bool has_missing, double threshold = 0.0);
+  // Whether to part all values, on the left, from missing ones: no direction is about that.
+  template <class Scan>
+  bool parts_missing(Scan& scan, const typename Scan::Left& left, int column) const;
   template <class Judge>
   bool settle(Judge&& judge);
   void draw_columns_of_tree(const Draws& draws);
@@ -141,7 +147,7 @@ class ForestEngine : public SplitEngine {
   Sapling& sapling_;
 
   std::variant<PairCounts, PairScan<false>, PairScan<true>, ClassScan, LabelScan, VectorScan,
-               CellScan<Variance>, CellScan<Gini>, CellScan<Entropy>>
+               CellScan<Variance>, CellScan<Gini>, CellScan<Entropy>, CellScan<Poisson>, MedianScan>
       scan_;
   std::vector<Draws> draws_;  // of every node
   std::vector<Constants> constants_;

@@ -345,8 +345,11 @@ class CellScan {
   void load(const Row* rows, std::int64_t, const std::int64_t* totals) {
     rows_ = rows;
     totals_ = totals;
-    judge_.emplace(*channels_, *limits_, totals_);
+    judge_.emplace(*channels_, *limits_, totals_, bounds_);
   }
+  // What the next node that is loaded must keep to, and the next column.
+  void hold(const Bounds& bounds) { bounds_ = bounds; }
+  void direct(double direction) { direction_ = direction; }
   std::uint32_t payload(std::int64_t i) const { return static_cast<std::uint32_t>(i); }
 
   // One integer more tells how many rows a bin has: weights may be too small to be seen.
@@ -375,7 +378,7 @@ class CellScan {
     for (std::int64_t c = 0; c < size_; ++c) left_[c] += cells_[bin * (size_ + 1) + c];
   }
   bool beats(const Left&, double bar) {
-    const auto judged = judge_->judge(left_.data());
+    const auto judged = judge_->judge(left_.data(), direction_);
     score_ = judged.children;
     return judged.is_admitted && score_ > bar;
   }
@@ -400,6 +403,8 @@ class CellScan {
   std::optional<SplitJudge<C>> judge_;
   std::vector<std::int64_t> left_, kept_, cells_;
   double score_ = 0.0;
+  Bounds bounds_;
+  double direction_ = 0.0;
 };
 
 }  // namespace weald

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "monotone.hpp"
 #include "parallel.hpp"
 
 namespace weald {
@@ -11,7 +12,7 @@ namespace weald {
 Grower::Grower(std::int64_t n_rows, int n_columns, std::string_view criterion,
                const TreeParams& params)
     : n_rows_(n_rows), criterion_(criterion), params_(params), choice_(params.columns, n_columns) {
-  if (!AllCriteria::with_name(criterion, [](auto) {}))
+  if (!AllCriteria::with_name(criterion, [](auto) {}) && criterion != MedianScan::name)
     throw std::invalid_argument("unknown criterion");
   if (params.growth == Growth::symmetric && params.columns.max_features > 0 &&
       params.columns.sampling == Sampling::node)
@@ -20,8 +21,8 @@ Grower::Grower(std::int64_t n_rows, int n_columns, std::string_view criterion,
     throw std::invalid_argument("a symmetric tree is not taken back node by node");
   std::vector<double>& direction = params_.split.direction;
   if (!direction.empty()) {
-    if (static_cast<int>(direction.size()) != n_columns || criterion != Newton::name)
-      throw std::invalid_argument("directions are for the newton criterion, one for each column");
+    if (static_cast<int>(direction.size()) != n_columns)
+      throw std::invalid_argument("directions are one for each column");
     direction.resize((direction.size() + lanes - 1) / lanes * lanes, 0.0);
   }
 }
@@ -67,11 +68,31 @@ Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
   engine_->start();
   is_symmetric ? run_level_by_level() : run_node_by_node();
   if (params_.prune_gain > 0.0) prune();
-  const Tree tree =
-      write_tree(sapling_, criterion_, params_.split.penalty, params_.n_threads, leaf_of_row);
+  const bool is_median = criterion_ == MedianScan::name;
+  Tree tree = write_tree(sapling_, is_median ? std::string_view(Variance::name) : criterion_,
+                         params_.split.penalty, params_.n_threads, leaf_of_row);
+  if (is_median) write_medians(tree);
   if (!sapling_.rows.holds_all_rows() && params_.sends_unseen_rows)
     engine_->send_unseen_rows(tree, leaf_of_row);
   return tree;
+}
+
+// Medians are no function of sums: leaves answer theirs, and gains are those that were found.
+void Grower::write_medians(Tree& tree) const {
+  std::vector<int> stack{0};
+  for (std::size_t place = 0; !stack.empty(); ++place) {
+    const Node& node = sapling_.nodes[stack.back()];
+    stack.pop_back();
+    if (node.left < 0) {
+      double& value = tree.value[tree.right[place]];
+      value = node.bounds.held(
+          median_of_rows(sapling_.channels, sapling_.rows.at(node.begin), node.n_rows()));
+      continue;
+    }
+    tree.gain[place] = std::max(0.0, scale_by_power(node.split.gain, sapling_.channels.unit()));
+    stack.push_back(node.right);
+    stack.push_back(node.left);
+  }
 }
 
 void Grower::run_node_by_node() {
@@ -149,22 +170,19 @@ void Grower::bound_children(int i) {
   if (direction == 0.0 || node.split.parts_missing) return;
   Penalty penalty = params_.split.penalty;
   penalty.bounds = node.bounds;
-  const auto value = [&](int child) {
-    const std::int64_t* const totals = sapling_.totals_of(child);
-    const Channels& channels = sapling_.channels;
-    return Newton::leaf_value(channels.true_sum(totals), channels.true_weight(totals), penalty);
-  };
-  const double middle = value(node.left) / 2 + value(node.right) / 2;
-  (direction > 0.0 ? left : right).bounds.upper = middle;
-  (direction > 0.0 ? right : left).bounds.lower = middle;
+  const std::int64_t *const l = sapling_.totals_of(node.left), *const r =
+                                                                   sapling_.totals_of(node.right);
+  const double middle = middle_of(criterion_, sapling_.channels, node.split, l, r, penalty);
+  part_bounds(direction, middle, left.bounds, right.bounds);
 }
 
 // Children come after their parent: from behind, all below a node is done when it is asked.
 void Grower::prune() {
   const Channels& channels = sapling_.channels;
-  bool is_quadratic = false;
-  AllCriteria::with_name(criterion_, [&]<Criterion C>(C) { is_quadratic = C::is_quadratic; });
-  const int unit = channels.is_packed() || !is_quadratic ? 0 : 2 * channels.unit();
+  int unit = 0;
+  if (!channels.is_packed())
+    AllCriteria::with_name(criterion_,
+                           [&]<Criterion C>(C) { unit = gain_exponent<C>(channels.unit()); });
   const auto is_leaf = [&](int i) { return sapling_.nodes[i].left < 0; };
   for (auto i = static_cast<int>(sapling_.nodes.size()); i-- > 0;) {
     Node& node = sapling_.nodes[i];

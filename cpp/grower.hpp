@@ -63,6 +63,7 @@ class Grower {
   ColumnLook columns_of(int node) const;
   void bound_children(int node);
   void prune();
+  void write_medians(Tree& tree) const;
   bool has_room_below(int node) const;
   bool may_split(int node) const;
   bool comes_before(int a, int b) const;

@@ -71,6 +71,7 @@ struct Bounds {
     return lower > -std::numeric_limits<double>::infinity() ||
            upper < std::numeric_limits<double>::infinity();
   }
+  WEALD_HOST_DEVICE bool admit(double value) const { return value >= lower && value <= upper; }
   WEALD_HOST_DEVICE double held(double value) const {
     const double raised = value < lower ? lower : value;
     return raised > upper ? upper : raised;

@@ -33,6 +33,7 @@ struct Split {
   double threshold = 0.0;
   LevelSet left_set = {};      // empty: the column has an order
   bool parts_missing = false;  // all values go left, what is missing right
+  double middle = 0.0;         // between what the sides answer, where sums do not tell it
 
   bool found() const { return column >= 0; }
 };
@@ -56,6 +57,7 @@ struct SplitLimits {
   // Of each column, up to a whole group of them: 1 rises, -1 falls, 0 is free; empty: all are.
   std::vector<double> direction;
 
+  bool is_directed() const { return !direction.empty(); }
   double direction_of(int column) const { return direction.empty() ? 0.0 : direction[column]; }
 
   // A tree that grows until its leaves are pure splits also where nothing is gained.
@@ -84,7 +86,7 @@ class SplitJudge {
       right_.resize(static_cast<std::size_t>(channels.cell_size()));
     }
     parent_score_ = score(totals);
-    gain_unit_ = 2 * (C::is_quadratic ? channels.unit() : 0);
+    gain_unit_ = gain_exponent<C>(channels.unit());
   }
 
   int cell_size() const { return Size > 0 ? Size : channels_.cell_size(); }
@@ -127,8 +129,7 @@ class SplitJudge {
   Judged judge(const std::int64_t* left, double direction = 0.0) {
     for (int c = 0; c < cell_size(); ++c) right_[c] = totals_[c] - left[c];
     if (!big_enough(left) || !big_enough(right_.data())) return {false};
-    if (direction != 0.0 && !(direction * (value(right_.data()) - value(left)) >= 0.0))
-      return {false};
+    if (direction != 0.0 && !keeps_order(left, right_.data(), direction)) return {false};
     any_admitted_ = true;
     const double children = score(left) + score(right_.data());
     return {true, children - parent_score_, children};
@@ -165,10 +166,20 @@ class SplitJudge {
   double score(const std::int64_t* cell) { return C::score(sums_of(cell), penalty_); }
   double value(const std::int64_t* cell) {
     const Sums sums = sums_of(cell);
-    return C::leaf_value(sums.sums[0], sums.weight, penalty_);
+    return C::leaf_value(sums.sums[n_channels() - 1], sums.weight, penalty_);
+  }
+  // Along a column of a direction both sides answer within the node's bounds, as newton's always
+  // do, and rise or fall as they must. Other splits are free: what their leaves answer is held.
+  bool keeps_order(const std::int64_t* left, const std::int64_t* right, double direction) {
+    const double l = value(left), r = value(right);
+    const Bounds& bounds = penalty_.bounds;
+    return bounds.admit(l) && bounds.admit(r) && direction * (r - l) >= 0.0;
   }
 
   bool big_enough(const std::int64_t* cell) const {
+    if constexpr (NeedsPositiveSums<C>)
+      for (int k = 0; k < n_channels(); ++k)
+        if (cell[1 + k] <= 0) return false;
     return cell[0] > 0 && (count_ < 0 || cell[count_] >= limits_.min_samples_leaf) &&
            channels_.weight_of(cell) >= limits_.min_child_weight;
   }

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <utility>
 
+#include "monotone.hpp"
+
 namespace weald {
 namespace {
 
@@ -80,11 +82,13 @@ class Writer {
       tree.threshold.push_back(is_leaf ? 0.0 : node.split.threshold);
       tree.missing_left.push_back(!is_leaf && node.split.missing_left);
       tree.weight.push_back(weight);
-      tree.gain.push_back(std::max(0.0, scale_by_power(gain, C::is_quadratic ? 2 * unit : 0)));
+      tree.gain.push_back(std::max(0.0, scale_by_power(gain, gain_exponent<C>(unit))));
       Penalty here = penalty;
       here.bounds = node.bounds;
       for (int k = 0; is_leaf && k < n_channels; ++k)
         tree.value.push_back(C::leaf_value(channels_.exact_sum(totals(i), k), weight, here));
+      if (is_leaf)
+        hold(tree.value.data() + tree.value.size() - n_channels, n_channels, node.bounds);
     }
     tree.right = std::move(order_.right);
     return tree;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "draws.hpp"
+#include "elementary.hpp"
 #include "parallel.hpp"
 
 namespace weald {
@@ -45,8 +46,44 @@ Bootstrap::Bootstrap(const std::int64_t* mass, std::int64_t n_rows, std::int64_t
   }
 }
 
+Bootstrap::Bootstrap(const Hash128* hashes, const std::int64_t* copies, const double* weight,
+                     std::int64_t n_rows, std::int64_t n_draws, std::uint64_t seed)
+    : n_rows_(n_rows), n_draws_(n_draws), total_(n_rows), seed_(seed) {
+  hashes_.assign(hashes, hashes + n_rows);
+  if (copies) copies_.assign(copies, copies + n_rows);
+  if (weight) weight_.assign(weight, weight + n_rows);
+}
+
+void Bootstrap::draw_without_replacement(std::uint64_t member, std::int64_t* copies) const {
+  struct Copy {
+    double late;  // with weights; else 0
+    std::uint64_t word;
+    Row row;
+    bool operator<(const Copy& other) const {
+      return late != other.late ? late < other.late : word < other.word;
+    }
+  };
+  const DrawKey key{seed_, member, static_cast<std::uint64_t>(Purpose::paste)};
+  std::vector<Copy> all;
+  for (std::int64_t row = 0; row < n_rows_; ++row) {
+    const std::int64_t n = copies_.empty() ? 1 : copies_[row];
+    for (std::int64_t k = 0; k < n; ++k) {
+      const auto number = static_cast<std::uint64_t>(k);
+      const std::uint64_t word = key({hashes_[row].low ^ number, hashes_[row].high ^ number});
+      // The smallest of -log(u) / w: heavy rows come first in proportion (Efraimidis).
+      const double unit = scale_by_power(static_cast<double>(word >> 11) + 0.5, -53);
+      const double late = weight_.empty() ? 0.0 : -elementary::log(unit) / weight_[row];
+      all.push_back({late, word, static_cast<Row>(row)});
+    }
+  }
+  const auto end = all.begin() + std::min(n_draws_, static_cast<std::int64_t>(all.size()));
+  if (end < all.end()) std::nth_element(all.begin(), end, all.end());
+  for (auto one = all.begin(); one < end; ++one) ++copies[one->row];
+}
+
 void Bootstrap::draw(std::uint64_t member, std::int64_t* copies) const {
   std::fill_n(copies, n_rows_, 0);
+  if (!hashes_.empty()) return draw_without_replacement(member, copies);
   const Draws draws(seed_, member, Purpose::bootstrap);
   const auto total = static_cast<std::uint64_t>(total_);
   for (std::int64_t i = 0; i < n_draws_; ++i) {

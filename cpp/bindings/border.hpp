@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -118,6 +119,13 @@ inline const std::int32_t* checked_labels(const Matrix<std::int32_t>& labels, st
       require(*label >= first[j] && *label < first[j + 1],
               "labels must be classes of their output");
   return labels.data();
+}
+
+// Are there numbers, and none below zero?
+template <class Array>
+bool is_not_negative(const std::optional<Array>& array) {
+  return array && std::all_of(array->data(), array->data() + array->size(),
+                              [](double one) { return one >= 0.0; });
 }
 
 // The cuts of a table's columns: at most `most_bins` - 1 each, in rising order.

@@ -72,6 +72,27 @@ class Bootstrap {
     run([&] { drawer = std::make_shared<const weald::Bootstrap>(masses, n_rows, n_draws, seed); });
   }
 
+  Bootstrap(Matrix<std::uint64_t> hashes, std::optional<Vector<std::int64_t>> copies,
+            std::optional<Vector<double>> weight, std::int64_t n_draws, std::uint64_t seed)
+      : n_rows_(static_cast<std::int64_t>(hashes.shape(0))) {
+    require(n_rows_ >= 1 && n_rows_ < std::numeric_limits<weald::Row>::max(),
+            "a table must have between 1 and 2^32 - 2 rows");
+    require(hashes.shape(1) == 2, "a hash is two words");
+    const auto* const counts = data_or_null(copies, n_rows_, "copies must have one entry per row");
+    const auto* const weights = data_or_null(weight, n_rows_, "weight must have one entry per row");
+    const std::int64_t total = counts ? checked_mass(counts, n_rows_, most_copies) : n_rows_;
+    for (std::int64_t row = 0; weights && row < n_rows_; ++row)
+      require(weights[row] > 0.0, "weights must be positive");
+    require(n_draws >= 1 && n_draws <= total, "n_draws must be in [1, number of copies]");
+    std::vector<weald::Hash128> all(static_cast<std::size_t>(n_rows_));
+    for (std::int64_t row = 0; row < n_rows_; ++row)
+      all[row] = {hashes.data()[2 * row], hashes.data()[2 * row + 1]};
+    run([&] {
+      drawer = std::make_shared<const weald::Bootstrap>(all.data(), counts, weights, n_rows_,
+                                                        n_draws, seed);
+    });
+  }
+
   auto draw(std::uint64_t member) const {
     std::vector<std::int64_t> copies(static_cast<std::size_t>(n_rows_));
     run([&] { drawer->draw(member, copies.data()); });
@@ -92,7 +113,9 @@ class ForestParams {
                std::int64_t max_leaf_nodes, std::int64_t max_depth, std::int64_t min_samples_split,
                std::int64_t min_samples_leaf, bool balances_bags, bool hard_votes, int n_threads)
       : criterion(std::move(of_criterion)) {
-    require(weald::AllCriteria::with_name(criterion, [](auto) {}), "unknown criterion");
+    require(weald::AllCriteria::with_name(criterion, [](auto) {}) ||
+                criterion == weald::MedianScan::name,
+            "unknown criterion");
     require(criterion != weald::Newton::name, "forests know no newton criterion");
     require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
     forest = {seed, max_features, columns_of_tree, random_cuts, min_decrease, min_weight_share};
@@ -103,6 +126,13 @@ class ForestParams {
     tree.split.min_gain = -std::numeric_limits<double>::infinity();
     tree.n_threads = checked_threads(n_threads);
     members = {balances_bags, hard_votes};
+  }
+
+  // Columns along which answers must rise (1) or fall (-1).
+  void keep_monotone(std::vector<double> direction) {
+    for (const double one : direction)
+      require(one == -1.0 || one == 0.0 || one == 1.0, "a direction is -1, 0 or 1");
+    tree.split.direction = std::move(direction);
   }
 
   std::string criterion;
@@ -176,6 +206,9 @@ weald::Target checked_target(const ForestParams& params, std::int64_t n_rows,
   require(values.has_value() != classes.has_value(), "give either values or classes");
   require(params.criterion != weald::Entropy::name || classes, "entropy is of classes");
   require(!params.members.balances_bags || classes, "only classes can be balanced");
+  require(params.criterion != weald::MedianScan::name || values, "medians are of values");
+  require(params.criterion != weald::Poisson::name || is_not_negative(values),
+          "the poisson criterion is of numbers that are not negative");
   if (classes) {
     target.classes = data_or_null(classes, n_rows, "classes must have one entry per row");
     target.n_channels = n_classes;
@@ -249,6 +282,11 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
                              : checked_target(params, n_rows, weight, values, classes, n_classes);
   weald::WoodlandParams members = params.members;
   if (several) members.first_class = several->first_class;
+  const std::vector<double>& direction = params.tree.split.direction;
+  require(direction.empty() ||
+              (!several && static_cast<int>(direction.size()) == table.ranked->n_columns() &&
+               target.n_channels == (classes ? 2 : 1)),
+          "directions are one for each column, of one number or of two classes");
   target.copies = data_or_null(copies, n_rows, "copies must have one entry per row");
   if (target.copies) checked_mass(target.copies, n_rows, most_copies);
   require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
@@ -341,6 +379,7 @@ std::vector<nb::dict> grow_rotation_forest(
   if (counts_copies) target.copies = masses;
   require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
   require(sample_fraction > 0.0 && sample_fraction <= 1.0, "sample_fraction must be in (0, 1]");
+  require(params.tree.split.direction.empty(), "rotated columns have no direction");
   weald::RotationParams rotation{params.forest.seed, sample_fraction, replace, {}};
   rotation.first_of_block = checked_blocks(first_of_block, table.ready->columns().n_rotated());
   const weald::OutOfBag out_of_bag =
@@ -376,6 +415,9 @@ void bind_forests(nb::module_& m) {
   nb::class_<Bootstrap>(m, "Bootstrap")
       .def(nb::init<Mass, std::int64_t, std::int64_t, std::uint64_t>(), "mass"_a.none(), "n_rows"_a,
            "n_draws"_a, "seed"_a)
+      .def(nb::init<Matrix<std::uint64_t>, Mass, std::optional<Vector<double>>, std::int64_t,
+                    std::uint64_t>(),
+           "hashes"_a, "copies"_a.none(), "weight"_a.none(), "n_draws"_a, "seed"_a)
       .def("draw", &Bootstrap::draw, "member"_a);
   nb::class_<ForestParams>(m, "ForestParams")
       .def(nb::init<std::string, std::uint64_t, int, bool, bool, double, double, std::int64_t,
@@ -383,7 +425,8 @@ void bind_forests(nb::module_& m) {
            nb::kw_only(), "criterion"_a, "seed"_a, "max_features"_a, "columns_of_tree"_a,
            "random_cuts"_a, "min_decrease"_a, "min_weight_share"_a, "max_leaf_nodes"_a,
            "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a, "balances_bags"_a,
-           "hard_votes"_a, "n_threads"_a);
+           "hard_votes"_a, "n_threads"_a)
+      .def("keep_monotone", &ForestParams::keep_monotone, "direction"_a);
   nb::class_<SeveralOutputs>(m, "SeveralOutputs")
       .def(nb::init<std::optional<Matrix<double>>, std::optional<Matrix<std::int32_t>>,
                     std::vector<int>>(),

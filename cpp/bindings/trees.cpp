@@ -175,8 +175,10 @@ class Grower {
     require(params_.criterion != weald::Newton::name || target.sums,
             "the newton criterion is of sums");
     require(params_.criterion != weald::Entropy::name || target.classes, "entropy is of classes");
-    require(target.n_channels == 1 || params_.params.split.direction.empty(),
-            "only one score can have directions");
+    require(params_.criterion != weald::Poisson::name || is_not_negative(sums),
+            "the poisson criterion is of numbers that are not negative");
+    require(params_.params.split.direction.empty() || target.n_channels == (classes ? 2 : 1),
+            "only one score, or the second of two classes, can have directions");
     check_copies(target.copies);
     require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
             "leaf_of_row must have one entry per row");

@@ -100,8 +100,18 @@ class RankedTable:
     def n_ranks(self) -> list[int]: ...
 
 class Bootstrap:
+    @overload
     def __init__(
         self, mass: NDArray[numpy.int64] | None, n_rows: int, n_draws: int, seed: int
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        hashes: NDArray[numpy.uint64],
+        copies: NDArray[numpy.int64] | None,
+        weight: NDArray[numpy.float64] | None,
+        n_draws: int,
+        seed: int,
     ) -> None: ...
     def draw(self, member: int) -> NDArray[numpy.int64]: ...
 
@@ -124,6 +134,7 @@ class ForestParams:
         hard_votes: bool,
         n_threads: int,
     ) -> None: ...
+    def keep_monotone(self, direction: Sequence[float]) -> None: ...
 
 class SeveralOutputs:
     def __init__(

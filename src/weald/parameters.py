@@ -152,34 +152,6 @@ class ObjectWith:
 
 
 @dataclass(frozen=True)
-class OnlyNone:
-    """None: the parameter is there for its name, and what else it could be is not yet."""
-
-    why: str
-
-    @property
-    def expected(self) -> str:
-        return f"None ({self.why})"
-
-    def admits(self, value: object) -> bool:
-        return value is None
-
-
-@dataclass(frozen=True)
-class OnlyZero:
-    """0: the parameter is there for its name, and what else it could be is not yet."""
-
-    why: str
-
-    @property
-    def expected(self) -> str:
-        return f"0.0 ({self.why})"
-
-    def admits(self, value: object) -> bool:
-        return Real(0.0, 0.0).admits(value)
-
-
-@dataclass(frozen=True)
 class CallableOr:
     """A function, or what another limit admits."""
 

@@ -54,6 +54,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "balanced classes": {"class_weight": "balanced"},
     "drawn columns of a member": {"bootstrap_features": True, "weights": "oob"},
     "without replacement": {"bootstrap_features": False, "bootstrap": False, "max_samples": 0.7},
+    "drawn once": {"bootstrap": False, "max_samples": 0.7},
+    "medians": {"criterion": "absolute_error"},
+    "counts": {"criterion": "poisson"},
+    "rising": {"monotonic_cst": {0: 1}, "min_impurity_decrease": 0.0},
     "bags": {"n_bags": 3},
     "bags that stop early": {"n_bags": 2, "early_stopping": True, "subsample": 0.7},
     "bags of drawn columns": {"n_bags": 2, "max_features": 0.5, "class_weight": "balanced"},
@@ -171,7 +175,14 @@ def admits(estimator: type, parameter: str, value: Any) -> bool:
 
 
 # A variant with one of these is for those who have it.
-OWN_PARAMETERS = ("growth", "bootstrap_features", "n_bags", "n_subsets")
+OWN_PARAMETERS = (
+    "growth",
+    "bootstrap_features",
+    "n_bags",
+    "n_subsets",
+    "monotonic_cst",
+    "min_impurity_decrease",
+)
 
 
 def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
@@ -235,10 +246,10 @@ def task(
 ) -> tuple[np.ndarray, np.ndarray]:
     """A table and a target of the kind that the variant's loss takes."""
     X = table(n, n_columns, seed, missing=missing)
-    if issubclass(estimator, ClassifierMixin) and variant == "exponential":
+    if issubclass(estimator, ClassifierMixin) and variant in ("exponential", "rising"):
         return X, target(estimator, X, n_classes=2, seed=seed)
     y = target(estimator, X, seed=seed)
-    if variant in ("poisson", "gamma", "tweedie"):
+    if variant in ("poisson", "gamma", "tweedie", "counts"):
         y = y - y.min() + 1
     return X, y
 

@@ -461,3 +461,13 @@ def test_wrong_targets() -> None:
             small(kind).fit(X, numbers(X) * [1e200, 1e-200, 1.0])
         with pytest.raises(ValueError, match="too large"):
             small(kind).fit(X, np.where(numbers(X) == 5, 1e302, numbers(X)))
+
+
+@pytest.mark.parametrize("model", [DecisionTreeRegressor(), RandomForestRegressor(3)])
+@pytest.mark.parametrize(
+    "setting", [{"criterion": "poisson"}, {"criterion": "absolute_error"}, {"monotonic_cst": [1, 0]}]
+)
+def test_what_is_of_one_output_refuses_several(model, setting) -> None:
+    X, y = np.arange(20.0).reshape(10, 2), np.ones((10, 2))
+    with pytest.raises(ValueError, match="one output|multiple outputs"):
+        clone(model).set_params(**setting).fit(X, y)

@@ -240,6 +240,15 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
         table(), values()
     ),
     "extra trees of classes": lambda p: ExtraTreesClassifier(5, random_state=0, **p).fit(*pima()),
+    "poisson tree that rises": lambda p: DecisionTreeRegressor(
+        criterion="poisson", monotonic_cst={0: 1, 3: -1}, min_samples_leaf=5, **p
+    ).fit(table(), np.abs(values())),
+    "forest of medians": lambda p: RandomForestRegressor(
+        3, criterion="absolute_error", min_samples_leaf=3, random_state=0, **p
+    ).fit(table(), values(), (1 + scrambled(N, 5)) / 3),
+    "forest of subsamples that falls": lambda p: RandomForestClassifier(
+        5, bootstrap=False, max_samples=0.6, monotonic_cst={1: -1}, random_state=2, **p
+    ).fit(*pima(), scrambled(768, 5) % 4),
     "rotation forest of numbers": lambda p: RotationForestRegressor(5, random_state=0, **p).fit(
         table(), values()
     ),

@@ -314,10 +314,6 @@ class ForestBuilder:
         self._trees.append(tree)
         self._outputs.append(output)
 
-    def cut_back(self, n_trees: int) -> None:
-        """Forget all trees after the first `n_trees`."""
-        del self._trees[n_trees:], self._outputs[n_trees:]
-
     def build(self, target_exponent: int = 0, weight_exponent: int = 0) -> Forest:
         """Join the trees; what they answer and weigh is multiplied by 2 to these exponents.
 

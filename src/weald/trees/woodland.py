@@ -20,7 +20,8 @@ class ForestLimits:
 
     `columns_of_tree` draws the columns once for each tree instead of for each node. `random_cuts`
     draws one cut for each column instead of looking for the best. `balances_bags` lets all classes
-    of a bag weigh the same; with `hard_votes` a leaf answers 1 for its largest class.
+    of a bag weigh the same; with `hard_votes` a leaf answers 1 for its largest class. `directions`
+    are 1 where a column's answers must rise, -1 where they must fall.
     """
 
     criterion: str
@@ -35,9 +36,10 @@ class ForestLimits:
     min_samples_leaf: int = 1
     balances_bags: bool = False
     hard_votes: bool = False
+    directions: tuple[int, ...] | None = None
 
     def native(self, seed: int, n_threads: int) -> "_native.ForestParams":
-        return _native.ForestParams(
+        params = _native.ForestParams(
             criterion=self.criterion,
             seed=seed,
             max_features=self.max_features,
@@ -53,6 +55,8 @@ class ForestLimits:
             hard_votes=self.hard_votes,
             n_threads=n_threads,
         )
+        params.keep_monotone(self.directions or ())
+        return params
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from weald.data import Rows
 from weald.ensembles.base import Floats
-from weald.ensembles.boosting.constraints import Directions, held_monotone
+from weald.ensembles.boosting.constraints import held_monotone
 from weald.ensembles.boosting.loop import Stage, refuse_runaway
+from weald.ensembles.directions import Directions
 from weald.losses import BuiltinLoss, Loss, best_step
 from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, picked_sets
 

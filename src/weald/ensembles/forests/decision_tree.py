@@ -13,6 +13,7 @@ from weald.data import (
     BinnedTable,
     Rows,
     SortedTable,
+    as_one_array,
     bin_rows,
     numbers_only,
     read_once,
@@ -20,23 +21,30 @@ from weald.data import (
 )
 from weald.ensembles.base import Floats
 from weald.ensembles.class_weights import weights_by_class, weights_of_classes, without_classes
+from weald.ensembles.directions import directions_of_model
 from weald.ensembles.drawn_columns import n_drawn
 from weald.ensembles.forests.forest_rows import (
     CRITERIA,
+    OF_NUMBERS,
+    check_outputs,
+    check_target,
     count_of,
     forest_rows,
+    gain_exponent,
     n_counted,
 )
 from weald.ensembles.forests.outputs import Answers, ClassAnswers, NumberAnswers
+from weald.ensembles.forests.tree_facts import leaf_facts, pruning_path
+from weald.ensembles.forests.tree_tags import TreeTags
 from weald.parameters import (
     AnyOf,
     ClassWeight,
+    ColumnDirections,
     Columns,
     Jobs,
     Limit,
     NoneOr,
     OneOf,
-    OnlyNone,
     Real,
     Seed,
     Share,
@@ -56,7 +64,7 @@ from weald.trees import (
     depths,
     grow_members,
     pruned_forest,
-    pruning_alphas,
+    with_medians,
 )
 
 _LIMITS: Mapping[str, Limit] = {
@@ -72,7 +80,7 @@ _LIMITS: Mapping[str, Limit] = {
     ),
     "random_state": Seed(),
     "ccp_alpha": Real(0.0),
-    "monotonic_cst": OnlyNone("constraints are not there yet"),
+    "monotonic_cst": NoneOr(ColumnDirections()),
     "growth": OneOf(("best_first", "depth_wise", "symmetric")),
     "max_bins": NoneOr(Whole(2, 65535)),
     "exact": OneOf((True, False)),
@@ -109,8 +117,10 @@ class DecisionTree(Answers):
     ccp_alpha : float, default=0.0
         Subtrees whose splits lower the impurity by at most this much for each leaf they add are
         taken back.
-    monotonic_cst : None, default=None
-        Only None: constraints are not there yet.
+    monotonic_cst : array, dict or None, default=None
+        For each column, or by name, 1 if answers must not fall along it, -1 if they must not rise,
+        0 if they may do both. For numbers and two classes (then of the second one). Missing values
+        are not compared.
     growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
         Which leaves come first when `max_leaf_nodes` is given: those that gain most, or those
         nearest to the root. Symmetric: all of a level by one test, where it leaves no child too
@@ -151,7 +161,7 @@ class DecisionTree(Answers):
         random_state: Any = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         growth: str = "best_first",
         max_bins: int | None = None,
         exact: bool = False,
@@ -195,6 +205,7 @@ class DecisionTree(Answers):
             min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_rows)),
             min_child_weight=float(self.min_weight_fraction_leaf) * total * slack,
             min_gain=decrease * total * slack if decrease > 0.0 else -math.inf,
+            directions=directions_of_model(self, len(getattr(self, "classes_", ()))),
         )
         criterion = CRITERIA.get(self.criterion, self.criterion)
         return TreeGrower(binned, criterion, limits, n_threads=self._n_threads)
@@ -203,22 +214,27 @@ class DecisionTree(Answers):
         # Targets of extreme size are kept divided; so is what is asked of them.
         # The core adds up what several outputs gain; their mean is meant.
         wanted = float(self.min_impurity_decrease) * rows.n_outputs
-        return float(np.ldexp(wanted, -2 * rows.target_exponent))
+        return float(np.ldexp(wanted, -gain_exponent(self.criterion, rows)))
 
     @property
     def _draws(self) -> bool:
-        """Whether columns or cuts are drawn: then the engine of forests grows the tree."""
+        """Whether columns or cuts are drawn."""
         return self.splitter == "random" or self.max_features is not None
+
+    @property
+    def _needs_forest_engine(self) -> bool:
+        return self._draws or self.criterion == "absolute_error"
 
     def _grow_drawn(
         self, rows: Rows, n_classes: int = 0, class_weight: Floats | None = None
     ) -> None:
         if self.growth != "best_first" or self.exact or self.max_bins is not None:
             raise ValueError(
-                "splitter='random' and max_features draw for every node, which growth, exact and "
-                "max_bins know nothing of. Leave these three at their defaults."
+                "splitter='random', max_features and criterion='absolute_error' know nothing of "
+                "growth, exact and max_bins. Leave these three at their defaults."
             )
-        rows = replace(rows, table=numbers_only(rows.table, "a tree that draws"))
+        who = "criterion='absolute_error'" if self.criterion == "absolute_error" else ""
+        rows = replace(rows, table=numbers_only(rows.table, who or "a tree that draws"))
         n_threads, random_cuts = self._n_threads, self.splitter == "random"
         distinct = distinct_rows(rows, n_threads=n_threads)
         n_rows = n_counted(distinct)
@@ -236,20 +252,29 @@ class DecisionTree(Answers):
             max_depth=self.max_depth,
             min_samples_split=max(2, count_of(self.min_samples_split, n_rows)),
             min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_rows)),
+            directions=directions_of_model(self, n_classes),
         )
-        seed = seed_of(self.random_state)
+        seed = seed_of(self.random_state) if self._draws else 0  # which column wins a tie
         forest = grow_members(merged, limits, range(1), seed=seed, n_threads=n_threads)
-        self._keep_forest(forest.scaled(rows.target_exponent, rows.weight_exponent), rows)
+        forest = forest.scaled(rows.target_exponent, rows.weight_exponent)
+        self._keep_forest(forest, rows, class_weight)
 
-    def _keep(self, tree: GrownTree, rows: Rows) -> None:
+    def _keep(self, tree: GrownTree, rows: Rows, class_weight: Floats | None = None) -> None:
         forest = ForestBuilder(np.zeros(tree.value.shape[1]), self._plan.n_columns)
         forest.add(tree, output=-1)
         built = forest.build(rows.target_exponent, rows.weight_exponent)
-        self._keep_forest(built.with_mean_gains(rows.n_outputs), rows)
+        self._keep_forest(built.with_mean_gains(rows.n_outputs), rows, class_weight)
 
-    def _keep_forest(self, forest: Forest, rows: Rows) -> None:
-        alpha = float(np.ldexp(float(self.ccp_alpha), -2 * rows.target_exponent))
-        self.forest_ = pruned_forest(forest, alpha)
+    def _keep_forest(self, forest: Forest, rows: Rows, class_weight: Floats | None) -> None:
+        alpha = float(np.ldexp(float(self.ccp_alpha), -gain_exponent(self.criterion, rows)))
+        forest = pruned_forest(forest, alpha)
+        # Means of leaves keep to a direction; medians of all their rows need not.
+        if alpha > 0.0 and self.criterion == "absolute_error" and self.monotonic_cst is None:
+            own = rows.weight if rows.weight is not None else rows.copies
+            target = np.ldexp(rows.target, rows.target_exponent)
+            forest = with_medians(forest, as_one_array(rows.table), target, lambda _: own)
+        self.forest_ = forest
+        self._facts = leaf_facts(self, rows, class_weight)
         self.max_features_ = n_drawn(self.max_features, self._plan.n_columns)
         self.n_outputs_ = rows.n_outputs
 
@@ -267,27 +292,14 @@ class DecisionTree(Answers):
         Bunch
             `ccp_alphas`, rising from 0, and `impurities`, those of all leaves together.
         """
-        from sklearn.base import clone
-        from sklearn.utils import Bunch
-
-        full = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
-        tree = full.forest_
-        price, worth = pruning_alphas(tree), tree.gain / tree.weight[0]
-        steps = np.unique(price[np.isfinite(price)])
-        steps = np.append(0.0, steps[steps > 0.0])
-        # The root alone is as impure as it is without all that splits gain; pure leaves are not.
-        lost = np.array([worth[price <= alpha].sum() for alpha in steps])
-        return Bunch(ccp_alphas=steps, impurities=full._leaf_impurity(X, y, sample_weight) + lost)
-
-    def _leaf_impurity(self, X: object, y: object, sample_weight: object) -> float:
-        """The impurity of all leaves of the full tree together."""
-        raise NotImplementedError
+        return pruning_path(self, X, y, sample_weight)
 
     @property
     def tree_(self) -> TreeView:
         """The tree under the names of scikit-learn's arrays; read-only."""
         check_is_fitted(self)
-        return TreeView(self.forest_, widths=self._widths)
+        facts = getattr(self, "_facts", None)
+        return TreeView(self.forest_, criterion=self.criterion, facts=facts, widths=self._widths)
 
     def decision_path(self, X: object) -> Any:
         """Tell which nodes each row passes: a sparse matrix of the shape (rows, nodes)."""
@@ -304,7 +316,7 @@ class DecisionTree(Answers):
         return len(self.forest_.value)
 
 
-class DecisionTreeClassifier(ClassAnswers, ClassifierMixin, DecisionTree):
+class DecisionTreeClassifier(TreeTags, ClassAnswers, ClassifierMixin, DecisionTree):
     """A classification tree (CART).
 
     Parameters
@@ -347,7 +359,7 @@ class DecisionTreeClassifier(ClassAnswers, ClassifierMixin, DecisionTree):
         random_state: Any = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         growth: str = "best_first",
         max_bins: int | None = None,
         exact: bool = False,
@@ -390,11 +402,12 @@ class DecisionTreeClassifier(ClassAnswers, ClassifierMixin, DecisionTree):
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             rows, classes = self._class_rows(X, y, sample_weight)
+            check_outputs(self, rows.n_outputs)
             self._know(classes)
             of_class = weights_of_classes(self.class_weight, rows, self.classes_)
             if of_class is not None:
                 rows = without_classes(rows, of_class)
-            if self._draws:
+            if self._needs_forest_engine:
                 self._grow_drawn(rows, sum(self._widths), of_class)
                 return self
             weight, numbers = rows.weight, rows.target.astype(np.int32)
@@ -405,26 +418,20 @@ class DecisionTreeClassifier(ClassAnswers, ClassifierMixin, DecisionTree):
                 tree = grower.on_classes(numbers, self.n_classes_, weight, rows.copies)
             else:
                 tree = grower.on_labels(numbers, self._first_class, weight, rows.copies)
-            self._keep(tree, rows)
+            self._keep(tree, rows, of_class)
         return self
 
-    def _leaf_impurity(self, X: object, y: object, sample_weight: object) -> float:
-        shares, weight = self.forest_.value, self.forest_.weight[self.forest_.feature < 0]
-        if self.criterion == "gini":
-            impurity = 1.0 - (shares**2).sum(axis=1) / self.n_outputs_
-        else:
-            bits = shares * np.log2(np.where(shares > 0, shares, 1.0))
-            impurity = -bits.sum(axis=1) / self.n_outputs_
-        return float((impurity * weight).sum() / weight.sum())
 
-
-class DecisionTreeRegressor(NumberAnswers, RegressorMixin, DecisionTree):
+class DecisionTreeRegressor(TreeTags, NumberAnswers, RegressorMixin, DecisionTree):
     """A regression tree (CART).
 
     Parameters
     ----------
-    criterion : {"squared_error", "friedman_mse"}, default="squared_error"
-        How a split is judged; both names mean the same splits.
+    criterion : {"squared_error", "absolute_error", "friedman_mse", "poisson"}, \
+            default="squared_error"
+        How a split is judged: by the squares of what is left, by its size (leaves then answer
+        medians; slower, and for numbers only), or by the Poisson deviance of counts. Friedman's
+        means the same splits as the first.
 
     Examples
     --------
@@ -438,7 +445,7 @@ class DecisionTreeRegressor(NumberAnswers, RegressorMixin, DecisionTree):
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
-        "criterion": OneOf(("squared_error", "friedman_mse")),
+        "criterion": OneOf(OF_NUMBERS),
         **_LIMITS,
     }
 
@@ -457,7 +464,9 @@ class DecisionTreeRegressor(NumberAnswers, RegressorMixin, DecisionTree):
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             rows = self._number_rows(X, y, sample_weight).with_moderate_target()
-            if self._draws:
+            check_outputs(self, rows.n_outputs)
+            check_target(self.criterion, rows.target)
+            if self._needs_forest_engine:
                 self._grow_drawn(rows)
                 return self
             tree = self._grower(self._bin(rows), rows, rows.weight).on_values(
@@ -465,17 +474,6 @@ class DecisionTreeRegressor(NumberAnswers, RegressorMixin, DecisionTree):
             )
             self._keep(tree, rows)
         return self
-
-    def _leaf_impurity(self, X: object, y: object, sample_weight: object) -> float:
-        said = self.predict(X)
-        residual = (np.asarray(y, dtype=np.float64).reshape(said.shape) - said) ** 2
-        if residual.ndim == 2:
-            residual = residual.mean(axis=1)
-        return float(
-            np.average(
-                residual, weights=np.asarray(sample_weight) if sample_weight is not None else None
-            )
-        )
 
 
 def _n_and_weight(rows: Rows, weight: Floats | None) -> tuple[int, float]:

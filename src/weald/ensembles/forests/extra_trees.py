@@ -14,7 +14,8 @@ class ExtraTreesClassifier(ForestClassifier):
     Parameters
     ----------
     bootstrap : bool, default=False
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees all.
+        Let every tree draw as many rows as there are, with replacement; otherwise it sees
+        all, or `max_samples` of them.
 
     Examples
     --------
@@ -50,7 +51,7 @@ class ExtraTreesClassifier(ForestClassifier):
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         feature_sampling: str = "node",
         voting: str = "soft",
     ) -> None:
@@ -88,7 +89,8 @@ class ExtraTreesRegressor(ForestRegressor):
     Parameters
     ----------
     bootstrap : bool, default=False
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees all.
+        Let every tree draw as many rows as there are, with replacement; otherwise it sees
+        all, or `max_samples` of them.
 
     Examples
     --------
@@ -122,7 +124,7 @@ class ExtraTreesRegressor(ForestRegressor):
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         feature_sampling: str = "node",
     ) -> None:
         self._store(

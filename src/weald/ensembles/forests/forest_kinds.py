@@ -13,18 +13,20 @@ from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.class_weights import weights_by_class, weights_of_classes, without_classes
 from weald.ensembles.forests.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.ensembles.forests.forest import FOREST_LIMITS, ForestModel
+from weald.ensembles.forests.forest_rows import OF_NUMBERS, check_outputs, check_target
 from weald.ensembles.forests.outputs import (
     ClassAnswers,
     NumberAnswers,
     same_classes,
     without_axis,
 )
+from weald.ensembles.forests.tree_tags import TreeTags
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.parameters import ClassWeight, Limit, OneOf
 from weald.trees import Forest
 
 
-class ForestClassifier(BaggedClassifier, ClassAnswers, ClassifierMixin, ForestModel):
+class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin, ForestModel):
     """A forest that answers the mean shares of the classes, or the votes of its trees.
 
     Parameters
@@ -74,6 +76,7 @@ class ForestClassifier(BaggedClassifier, ClassAnswers, ClassifierMixin, ForestMo
             y, sample_weight = read_once(y, sample_weight)
             before: Any = getattr(self, "classes_", None)
             rows, classes = self._class_rows(X, y, sample_weight)
+            check_outputs(self, rows.n_outputs)
             if self._n_trees_kept() and not same_classes(before, classes):
                 raise ValueError(
                     f"The trees kept by warm_start=True know the classes {before}; got {classes}."
@@ -96,7 +99,7 @@ class ForestClassifier(BaggedClassifier, ClassAnswers, ClassifierMixin, ForestMo
         return self
 
     def _votes(self) -> dict[str, bool]:
-        is_balanced = self.class_weight == "balanced_subsample" and self.bootstrap
+        is_balanced = self.class_weight == "balanced_subsample" and self._draws_rows
         # A tree that will be pruned votes afterwards.
         is_hard = self.voting == "hard" and self.ccp_alpha == 0.0
         return {"balances_bags": is_balanced, "hard_votes": is_hard}
@@ -115,7 +118,7 @@ class ForestClassifier(BaggedClassifier, ClassAnswers, ClassifierMixin, ForestMo
     def _weights_of_classes(self, rows: Rows) -> Floats | None:
         """What the rows of each class weigh; None: nothing else than the rows do."""
         wanted = self.class_weight
-        if wanted == "balanced_subsample" and self.bootstrap:
+        if wanted == "balanced_subsample" and self._draws_rows:
             return None
         return weights_of_classes(wanted, rows, self.classes_)
 
@@ -160,20 +163,23 @@ class ForestClassifier(BaggedClassifier, ClassAnswers, ClassifierMixin, ForestMo
         return self._parts(mean), self._parts(std)
 
     def _view(self, number: int) -> DecisionTreeClassifier:
-        view = DecisionTreeClassifier(n_jobs=self.n_jobs)
+        view = DecisionTreeClassifier(criterion=self.criterion, n_jobs=self.n_jobs)
         view.forest_, view.n_outputs_ = self.forest_.tree(number), self.n_outputs_
         view._know(self.classes_)
         keep_columns(self, view)
         return view
 
 
-class ForestRegressor(BaggedRegressor, NumberAnswers, RegressorMixin, ForestModel):
+class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, ForestModel):
     """A forest that answers the mean of its trees.
 
     Parameters
     ----------
-    criterion : {"squared_error", "friedman_mse"}, default="squared_error"
-        How a split is judged; both names mean the same splits.
+    criterion : {"squared_error", "absolute_error", "friedman_mse", "poisson"}, \
+            default="squared_error"
+        How a split is judged: by the squares of what is left, by its size (leaves then answer
+        medians; slower), or by the Poisson deviance of counts. Friedman's means the same splits as
+        the first.
     max_features : int, float, {"sqrt", "log2", "third"} or None, default="third"
         Columns a node looks at: a number, a share, the square root, binary logarithm or third of
         all, or all. More are drawn as long as none can be split.
@@ -186,7 +192,7 @@ class ForestRegressor(BaggedRegressor, NumberAnswers, RegressorMixin, ForestMode
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
-        "criterion": OneOf(("squared_error", "friedman_mse")),
+        "criterion": OneOf(OF_NUMBERS),
         **FOREST_LIMITS,
     }
 
@@ -205,6 +211,8 @@ class ForestRegressor(BaggedRegressor, NumberAnswers, RegressorMixin, ForestMode
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             rows = self._number_rows(X, y, sample_weight).with_moderate_target()
+            check_outputs(self, rows.n_outputs)
+            check_target(self.criterion, rows.target)
             if self._n_trees_kept() and self.n_outputs_ != rows.n_outputs:
                 raise ValueError(
                     f"The trees kept by warm_start=True answer {self.n_outputs_} outputs; y has "
@@ -255,7 +263,7 @@ class ForestRegressor(BaggedRegressor, NumberAnswers, RegressorMixin, ForestMode
         return without_axis(self._scores(X))
 
     def _view(self, number: int) -> DecisionTreeRegressor:
-        view = DecisionTreeRegressor(n_jobs=self.n_jobs)
+        view = DecisionTreeRegressor(criterion=self.criterion, n_jobs=self.n_jobs)
         view.forest_, view.n_outputs_ = self.forest_.tree(number), self.n_outputs_
         keep_columns(self, view)
         return view

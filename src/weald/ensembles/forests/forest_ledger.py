@@ -110,7 +110,7 @@ def record_of_forest(
     forest: Forest | RotatedForest,
     rows: Rows,
     distinct: DistinctRows,
-    bags: Draws,
+    bags: Draws | InBag,
     classes: NDArray[Any] | None,
     *,
     n_threads: int,
@@ -157,6 +157,48 @@ def _of_members(
 def _slices(n_rows: int, forest: Forest) -> Iterator[slice]:
     step = max(1, _AT_ONCE // max(1, forest.n_trees * forest.value.shape[1]))
     return (slice(begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step))
+
+
+def add_left_out(
+    oob: OutOfBag,
+    forest: Forest,
+    table: NDArray[Any],
+    distinct: DistinctRows,
+    bags: Draws | InBag,
+    *,
+    first: int = 0,
+    n_threads: int,
+) -> None:
+    """Add what trees answer for rows they did not draw, tree after tree; `first` is their first."""
+    for number in range(forest.n_trees):
+        out = np.flatnonzero(bags.drawn(first + number) == 0)
+        if len(out):
+            rows = np.ascontiguousarray(table[distinct.index[out]])
+            oob.sums[out] += forest.tree(number).predict(rows, n_threads=n_threads)
+            oob.counts[out] += 1
+
+
+def ledger_of_all(parts: list[tuple[int, Any]], n_trees: int) -> InBag:
+    """Who saw what, if trees of a fit before and those of this one were drawn from the same rows.
+
+    Raises
+    ------
+    ValueError
+        If they were not.
+    """
+    *before, (_, last) = parts
+    for _, bags in before:
+        if bags is None:
+            raise ValueError(
+                "oob_score cannot be estimated for trees kept by warm_start=True that saw every "
+                "row. Fit all trees at once, or without oob_score."
+            )
+        if bags.n != last.n or not np.array_equal(bags.place, last.place):
+            raise ValueError(
+                "oob_score with warm_start=True needs the rows of the fit before, in their order: "
+                "got others. Fit all trees at once, or without oob_score."
+            )
+    return InBag(tuple(parts), n_trees)
 
 
 def grown_until_enough(

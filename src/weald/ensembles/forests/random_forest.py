@@ -13,7 +13,8 @@ class RandomForestClassifier(ForestClassifier):
     Parameters
     ----------
     bootstrap : bool, default=True
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees all.
+        Let every tree draw as many rows as there are, with replacement; otherwise it sees
+        all, or `max_samples` of them.
 
     Examples
     --------
@@ -49,7 +50,7 @@ class RandomForestClassifier(ForestClassifier):
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         feature_sampling: str = "node",
         voting: str = "soft",
     ) -> None:
@@ -89,7 +90,8 @@ class RandomForestRegressor(ForestRegressor):
         Columns a node looks at: a number, a share, the square root, binary logarithm or third of
         all, or all. More are drawn as long as none can be split.
     bootstrap : bool, default=True
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees all.
+        Let every tree draw as many rows as there are, with replacement; otherwise it sees
+        all, or `max_samples` of them.
 
     Examples
     --------
@@ -123,7 +125,7 @@ class RandomForestRegressor(ForestRegressor):
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         feature_sampling: str = "node",
     ) -> None:
         self._store(

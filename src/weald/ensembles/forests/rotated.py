@@ -14,10 +14,10 @@ from weald.data import Rows, as_one_array, dense_blocks, mass_of, table_for_pred
 from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.forests.forest import FOREST_LIMITS, ForestModel
 from weald.ensembles.forests.forest_ledger import record_of_forest
-from weald.ensembles.forests.forest_rows import count_of, n_counted
+from weald.ensembles.forests.forest_rows import count_of, n_counted, place_of
 from weald.ensembles.predictor import Predictor
 from weald.parameters import Columns, Limit, NoneOr, OneOf, Real, Whole
-from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
+from weald.resampling import Bags, DistinctRows, Pastes, distinct_rows, seed_of
 from weald.trees import (
     Forest,
     ForestBuilder,
@@ -141,9 +141,7 @@ class RotationModel(ForestModel):
         sample, n_threads = self._sample(), self._n_threads
         distinct = distinct_rows(rows, n_threads=n_threads)
         seed = seed_of(self.random_state)
-        place = np.full(len(has_weight), -1, dtype=np.intp)
-        place[has_weight] = distinct.set_of
-        bags = self._bags(rows, distinct, place, seed)
+        bags = self._bags(rows, distinct, place_of(distinct, has_weight), seed)
         merged, is_missing = self._rotation_rows(rows, distinct, bags, n_classes, class_weight)
         oob = None
         if self.oob_score:
@@ -195,7 +193,7 @@ class RotationModel(ForestModel):
         self,
         rows: Rows,
         distinct: DistinctRows,
-        bags: Bags | None,
+        bags: Bags | Pastes | None,
         n_classes: int,
         class_weight: Floats | None,
     ) -> tuple[RotationRows, NDArray[np.bool_]]:
