@@ -57,8 +57,10 @@ class VectorScan {
     return {};
   }
   void add(Left&, std::uint32_t i) { add_to(left_.data(), rows_.data() + i * size_); }
-  void add_if(Left& left, std::uint32_t i, bool is_left) {
-    if (is_left) add(left, i);
+  void add_if(Left&, std::uint32_t i, bool is_left) {
+    const std::int64_t mask = -static_cast<std::int64_t>(is_left);
+    const std::int64_t* const sums = rows_.data() + i * size_;
+    for (std::int64_t c = 0; c < size_; ++c) left_[c] += sums[c] & mask;
   }
   void finish(Left&) const {}
   void add_bin(Left&, int bin) { add_to(left_.data(), cells_.data() + bin * (size_ + 1)); }

@@ -128,17 +128,18 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
         if not known.any():
             return float("nan")
         parts = self._parts(shares[known])
-        if callable(self.oob_score):
-            labels = np.asarray(y)
-            labels = labels if isinstance(parts, list) else labels.ravel()
-            return float(self.oob_score(labels[kept][known], self._labels(parts)))
-        if isinstance(parts, list):  # as scikit-learn's accuracy: all outputs must be right
-            said = np.stack([np.argmax(one, axis=1) for one in parts], axis=1)
-            hits = (said + np.array((self._first_class or [0])[:-1]) == rows.target[known]).all(
-                axis=1
-            )
+        numbers, said = rows.target[known].astype(np.intp), self._labels(parts)
+        if isinstance(parts, list):
+            # Rows that are sure of their classes: y itself may mix what one array cannot hold.
+            sure = np.zeros((len(numbers), shares.shape[1]))
+            np.put_along_axis(sure, numbers, 1.0, axis=1)
+            right = self._labels(self._parts(sure))
+            hits = (said == right).all(axis=1)  # as scikit-learn's accuracy: all outputs
         else:
-            hits = np.argmax(parts, axis=1) == rows.target[known].astype(np.intp)
+            right = np.asarray(y).ravel()[kept][known]
+            hits = np.argmax(parts, axis=1) == numbers
+        if callable(self.oob_score):
+            return float(self.oob_score(right, said))
         return float(np.average(hits, weights=_weights(rows, known)))
 
     def predict_proba(self, X: object, *, return_std: bool = False) -> Any:
