@@ -108,7 +108,8 @@ def test_every_array_of_a_tree() -> None:
     methods = {name for name in public if callable(getattr(other, name))}
     assert {name for name in public - methods if not hasattr(tree, name)} == set()
     for name in ("n_node_samples", "impurity", "weighted_n_node_samples", "n_classes"):
-        assert getattr(tree, name) == pytest.approx(getattr(other, name), rel=1e-9, abs=1e-9), name
+        theirs_of_it = pytest.approx(getattr(other, name), rel=1e-9, abs=1e-9)
+        assert getattr(tree, name) == theirs_of_it, name
     for name in ("max_depth", "n_leaves", "node_count", "max_n_classes", "n_outputs"):
         assert getattr(tree, name) == getattr(other, name), name
 
