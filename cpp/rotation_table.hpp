@@ -22,7 +22,8 @@ struct RotationColumns {
   int n_columns() const { return static_cast<int>(rotated.size() + kept.size() + flagged.size()); }
   // A rotated column's value: missing ones count as the mean, and no sum of products overflows.
   double ready(int i, double x) const {
-    return std::clamp((x != x ? centre[i] : x) * scale[i], -largest, largest);
+    // Not std::clamp, which compilers turn into branches.
+    return std::min(std::max((x != x ? centre[i] : x) * scale[i], -largest), largest);
   }
 
   static constexpr double largest = 0x1p500;

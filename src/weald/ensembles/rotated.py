@@ -169,7 +169,8 @@ class RotationModel(ForestModel):
         news = [np.zeros(len(rotations.rotated)), is_missing[rotations.kept]]
         news.append(np.ones(len(rotations.flagged)))
         self.forest_ = replace(forest, saw_missing=np.concatenate(news).astype(np.uint8))
-        self.rotations_, self._rotated = rotations, RotatedForest(self.forest_, rotations)
+        self.rotations_ = rotations
+        self._rotated = RotatedForest(self.forest_, rotations).prepared()
         self._seed, self._ledger, self.n_outputs_ = seed, [(0, bags)], 1
         if bags is None:
             self._has_weight = has_weight
