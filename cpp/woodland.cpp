@@ -60,6 +60,23 @@ void Bootstrap::draw(std::uint64_t member, std::int64_t* copies) const {
   }
 }
 
+void balance_classes(Target& target, std::int64_t n_rows, LargeVector<double>& weight) {
+  std::vector<std::int64_t> copies(static_cast<std::size_t>(target.n_channels), 0);
+  std::int64_t total = 0;
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    copies[target.classes[row]] += target.copies[row];
+    total += target.copies[row];
+  }
+  std::vector<double> of_class;
+  for (const std::int64_t n : copies)
+    of_class.push_back(
+        n == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(target.n_channels * n));
+  weight.resize(static_cast<std::size_t>(n_rows));
+  for (std::int64_t row = 0; row < n_rows; ++row)
+    weight[row] = (target.weight ? target.weight[row] : 1.0) * of_class[target.classes[row]];
+  target.weight = weight.data();
+}
+
 Woodland::Woodland(std::shared_ptr<const RankedTable> table,
                    std::shared_ptr<const Bootstrap> bootstrap, const ForestParams& forest,
                    const WoodlandParams& params, std::string criterion, const TreeParams& tree)
@@ -114,31 +131,12 @@ Tree Woodland::grow_one(Worker& worker, Target target, std::uint64_t member) con
     bootstrap_->draw(member, worker.copies.data());
     target.copies = worker.copies.data();
   }
-  if (params_.balances_bags && bootstrap_) balance(worker, target);
+  if (params_.balances_bags && bootstrap_) balance_classes(target, table_->n_rows(), worker.weight);
   std::int32_t* const leaf_of_row = worker.leaf_of_row.data();
   Tree tree = worker.quick ? worker.quick->grow(target, leaf_of_row)
                            : worker.grower->grow(target, leaf_of_row);
   if (params_.hard_votes) vote(tree);
   return tree;
-}
-
-// Every class that was drawn weighs the same in all: copies / (classes * copies of the class).
-void Woodland::balance(Worker& worker, Target& target) const {
-  const std::int64_t n_rows = table_->n_rows();
-  std::vector<std::int64_t> copies(static_cast<std::size_t>(target.n_channels), 0);
-  std::int64_t total = 0;
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    copies[target.classes[row]] += target.copies[row];
-    total += target.copies[row];
-  }
-  std::vector<double> of_class;
-  for (const std::int64_t n : copies)
-    of_class.push_back(
-        n == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(target.n_channels * n));
-  worker.weight.resize(static_cast<std::size_t>(n_rows));
-  for (std::int64_t row = 0; row < n_rows; ++row)
-    worker.weight[row] = (target.weight ? target.weight[row] : 1.0) * of_class[target.classes[row]];
-  target.weight = worker.weight.data();
 }
 
 // Every row that a member left out gets the answer of its tree.

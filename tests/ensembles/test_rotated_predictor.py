@@ -120,6 +120,4 @@ def test_leaves_of_several_classes_are_added_whole() -> None:
     sums = sum(model.forest_.tree(t).value[leaves[:, t]] for t in range(5))
     assert np.array_equal(model._rotated.predict(X, n_threads=1), sums)
     alone = RotatedForest(model.forest_.tree(0), model.rotations_.only(0))
-    assert np.array_equal(
-        alone.predict(X, n_threads=1), model.forest_.tree(0).value[leaves[:, 0]]
-    )
+    assert np.array_equal(alone.predict(X, n_threads=1), model.forest_.tree(0).value[leaves[:, 0]])

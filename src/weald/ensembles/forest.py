@@ -221,12 +221,16 @@ class ForestModel(BaggedForest, TreeModel):
                 "the fit before no longer know their rows. Fit all trees at once, or without "
                 "oob_score."
             )
+        self._check_columns_of_kept()
+        return n_before
+
+    def _check_columns_of_kept(self) -> None:
+        """Refuse to add trees that would see other columns."""
         if self.forest_.n_columns != self._plan.n_columns:
             raise ValueError(
                 f"The trees kept by warm_start=True were fitted on {self.forest_.n_columns} "
                 f"columns; got {self._plan.n_columns}."
             )
-        return n_before
 
     def _adds_nothing(self) -> bool:
         """Whether a warm start already has all its trees; says so."""

@@ -20,6 +20,7 @@ from weald.trees.rotations import (
     RotationRows,
     Rotations,
     RotationSample,
+    blocks_of,
     grow_rotated_members,
 )
 from weald.trees.text import tree_text
@@ -45,6 +46,7 @@ __all__ = [
     "TreeGrower",
     "TreeLimits",
     "TreeView",
+    "blocks_of",
     "check_search",
     "conditions_of_leaf",
     "decision_paths",

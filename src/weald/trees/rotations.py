@@ -85,6 +85,21 @@ class Rotations:
         at = slice(tree, tree + 1)
         return replace(self, order=self.order[at], loading=self.loading[at])
 
+    def joined(self, other: "Rotations") -> "Rotations":
+        """These rotations and then others of the same columns and blocks."""
+        return replace(
+            self,
+            order=np.concatenate([self.order, other.order]),
+            loading=np.concatenate([self.loading, other.loading]),
+        )
+
+    @property
+    def columns(
+        self,
+    ) -> tuple[NDArray[np.int32], Floats, Floats, NDArray[np.int32], NDArray[np.int32]]:
+        """How rows are made ready, as the core takes it."""
+        return self.rotated, self.centre, self.scale, self.kept, self.flagged
+
     def learnt(self) -> dict[str, NDArray[Any]]:
         """What can change an answer, for `weald.persist.fingerprint`."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "n_inputs"}
