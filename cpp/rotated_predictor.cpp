@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t few_rows = 8;          // of a table: they walk one by one
 constexpr int together = 8;                   // trees that a row walks down side by side
 constexpr std::int64_t most_ready = 1 << 16;  // values of rows that are made ready at once
-constexpr std::int64_t fewest_sifted = 64, most_sifted = 2048;  // rows
+constexpr std::int64_t fewest_sifted = 64, most_sifted = 8192;  // rows
 constexpr std::int64_t worth_a_thread = 4'000;                  // pairs of a row and a tree
 
 // Parts rows in those that go left, which come first, and the others. Both places are written to,
@@ -21,15 +21,15 @@ constexpr std::int64_t worth_a_thread = 4'000;                  // pairs of a ro
 template <class GoesLeft>
 std::int32_t part_rows(const std::int32_t* from, std::int32_t* to, std::int32_t begin,
                        std::int32_t end, GoesLeft&& goes_left) {
-  std::int32_t left = begin, right = end - 1;
-  for (std::int32_t i = begin; i < end; ++i) {
-    const std::int32_t row = from[i], is_left = goes_left(row);
-    to[left] = row;
-    to[right] = row;
+  std::int32_t *left = to + begin, *right = to + end - 1;
+  for (const std::int32_t *at = from + begin, *last = from + end; at != last; ++at) {
+    const std::int64_t is_left = goes_left(*at) ? 1 : 0;
+    *left = *at;
+    *right = *at;
     left += is_left;
-    right -= 1 - is_left;
+    right += is_left - 1;
   }
-  return left;
+  return static_cast<std::int32_t>(left - to);
 }
 
 }  // namespace
