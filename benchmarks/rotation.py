@@ -161,7 +161,9 @@ def _plain(row: dict[str, Figures]) -> dict[str, dict[str, float]]:
 def print_summary(results: dict[str, dict[str, Figures]], systems: list[str]) -> None:
     """Means over tables; ratios of times are geometric means against aeon's."""
     print(f"\nMeans of {len(results)} tables:\n")
-    print("| system | accuracy | log loss | best or equal | fit | fit CPU | predict | predict CPU |")
+    print(
+        "| system | accuracy | log loss | best or equal | fit | fit CPU | predict | predict CPU |"
+    )
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for system in systems:
         mine = [row[system] for row in results.values()]

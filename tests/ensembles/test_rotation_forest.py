@@ -456,7 +456,7 @@ def test_wrong_arguments_are_refused_at_the_border() -> None:
     ]:
         with pytest.raises(ValueError, match=words):
             _native.RotationTable(**{**right, **wrong})
-    ready = _native.RotationTable(X, index, None, levels, "none", 1)
+    ready = _native.RotationTable(X, index, None, levels, "none", None, 1)
     right = {
         "table": ready,
         "params": ForestLimits(criterion="gini", max_features=1).native(0, 1),
