@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t few_rows = 8;          // of a table: they walk one by one
 constexpr int together = 8;                   // trees that a row walks down side by side
 constexpr std::int64_t most_ready = 1 << 16;  // values of rows that are made ready at once
-constexpr std::int64_t fewest_sifted = 64, most_sifted = 8192;  // rows
+constexpr std::int64_t fewest_sifted = 32, most_sifted = 8192;  // rows
 constexpr std::int64_t worth_a_thread = 4'000;                  // pairs of a row and a tree
 
 // Parts rows in those that go left, which come first, and the others. Both places are written to,
@@ -146,7 +146,7 @@ std::int32_t RotatedPredictor::part(std::int64_t tree, const Waiting& rows, Bloc
     return part_by([&, x = values + column * n](std::int32_t row) {
       return goes_left(forest_.first_node[tree] + rows.node, x[row]);
     });
-  const Term* const term = terms_of(tree) + column * width_;
+  const Term* const term = terms_of(tree) + std::int64_t{column} * width_;
   double* const whole = block.components.data() + column * n;
   if (std::int64_t& asked = block.asked[column]; 2 * asked < n) {
     asked += rows.end - rows.begin;
@@ -209,7 +209,7 @@ void RotatedPredictor::walk(const Block& block, Visit&& visit) const {
         const std::int64_t here = forest_.first_node[first + i] + at[i];
         const Node node = nodes_[here];
         const std::int32_t column = node.feature >> 1;
-        const Term* const term = terms_of(first + i) + column * width_;
+        const Term* const term = terms_of(first + i) + std::int64_t{column} * width_;
         const double x = component(term, block.values.data(), 1);
         std::int32_t is_left = x <= node.threshold;
         if (column >= columns_.n_rotated() && node.right != at[i]) is_left = goes_left(here, x);
