@@ -73,14 +73,25 @@ class PairCounts {
   }
   std::uint32_t payload(std::int64_t i) const { return payload_[i]; }
 
+  // Of a few bins one is hit again and again, and every hit would wait for the last: rows take
+  // turns among several sets of cells.
   template <class CodeOf>
   void count(std::int64_t n, int n_bins, CodeOf code_of) {
-    cells_.assign(static_cast<std::size_t>(n_bins) + 1, 0);
+    constexpr int few_bins = 16, turns = 4;
+    const std::int64_t width = n_bins + 1;
+    const bool takes_turns = n_bins <= few_bins && n >= turns * width;
+    cells_.assign(static_cast<std::size_t>(takes_turns ? turns * width : width), 0);
     std::uint64_t* const cells = cells_.data();
-    for (std::int64_t i = 0; i < n; ++i) {
+    const auto add = [&](std::uint64_t* to, std::int64_t i) {
       const std::uint64_t row = payload_[i], w = row >> 1;
-      cells[code_of(i)] += w << 32 | (w & (0 - (row & 1)));
-    }
+      to[code_of(i)] += w << 32 | (w & (0 - (row & 1)));
+    };
+    std::int64_t i = 0;
+    for (; takes_turns && i + turns <= n; i += turns)
+      for (int turn = 0; turn < turns; ++turn) add(cells + turn * width, i + turn);
+    for (; i < n; ++i) add(cells, i);
+    for (std::int64_t cell = width; takes_turns && cell < turns * width; ++cell)
+      cells[cell % width] += cells[cell];
   }
   int cell_width() const { return 1; }
   bool is_empty(int bin) const { return cells_[bin] == 0; }

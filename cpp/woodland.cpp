@@ -100,6 +100,29 @@ void Bootstrap::draw(std::uint64_t member, std::int64_t* copies) const {
   }
 }
 
+void balance_classes(Target& target, std::int64_t n_rows, LargeVector<double>& weight) {
+  std::vector<std::int64_t> copies(static_cast<std::size_t>(target.n_channels), 0);
+  std::int64_t total = 0;
+  const std::int64_t n_labels = target.n_labels;
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    for (std::int64_t j = 0; j < n_labels; ++j)
+      copies[target.classes[row * n_labels + j]] += target.copies[row];
+    total += target.copies[row];
+  }
+  std::vector<double> of_class;
+  for (const std::int64_t n : copies)
+    of_class.push_back(
+        n == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(target.n_channels * n));
+  weight.resize(static_cast<std::size_t>(n_rows));
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    double of_row = target.weight ? target.weight[row] : 1.0;
+    for (std::int64_t j = 0; j < n_labels; ++j)
+      of_row *= of_class[target.classes[row * n_labels + j]];
+    weight[row] = of_row;
+  }
+  target.weight = weight.data();
+}
+
 Woodland::Woodland(std::shared_ptr<const RankedTable> table,
                    std::shared_ptr<const Bootstrap> bootstrap, const ForestParams& forest,
                    const WoodlandParams& params, std::string criterion, const TreeParams& tree)
@@ -154,38 +177,12 @@ Tree Woodland::grow_one(Worker& worker, Target target, std::uint64_t member) con
     bootstrap_->draw(member, worker.copies.data());
     target.copies = worker.copies.data();
   }
-  if (params_.balances_bags && bootstrap_) balance(worker, target);
+  if (params_.balances_bags && bootstrap_) balance_classes(target, table_->n_rows(), worker.weight);
   std::int32_t* const leaf_of_row = worker.leaf_of_row.data();
   Tree tree = worker.quick ? worker.quick->grow(target, leaf_of_row)
                            : worker.grower->grow(target, leaf_of_row);
   if (params_.hard_votes) vote(tree, params_.first_class);
   return tree;
-}
-
-// Every class that was drawn weighs the same in all: copies / (classes * copies of the class). Of
-// several outputs a row's factors are multiplied.
-void Woodland::balance(Worker& worker, Target& target) const {
-  const std::int64_t n_rows = table_->n_rows();
-  std::vector<std::int64_t> copies(static_cast<std::size_t>(target.n_channels), 0);
-  std::int64_t total = 0;
-  const std::int64_t n_labels = target.n_labels;
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    for (std::int64_t j = 0; j < n_labels; ++j)
-      copies[target.classes[row * n_labels + j]] += target.copies[row];
-    total += target.copies[row];
-  }
-  std::vector<double> of_class;
-  for (const std::int64_t n : copies)
-    of_class.push_back(
-        n == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(target.n_channels * n));
-  worker.weight.resize(static_cast<std::size_t>(n_rows));
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    double weight = target.weight ? target.weight[row] : 1.0;
-    for (std::int64_t j = 0; j < n_labels; ++j)
-      weight *= of_class[target.classes[row * n_labels + j]];
-    worker.weight[row] = weight;
-  }
-  target.weight = worker.weight.data();
 }
 
 // Every row that a member left out gets the answer of its tree.

@@ -57,6 +57,10 @@ struct OutOfBag {
   std::int32_t* counts = nullptr;
 };
 
+// Lets every class that was drawn weigh the same in all: copies / (classes * copies of the class);
+// of several outputs a row's factors are multiplied. The target's weights then lie in `weight`.
+void balance_classes(Target& target, std::int64_t n_rows, LargeVector<double>& weight);
+
 class Woodland {
  public:
   // `bootstrap` may be null: then all members see the copies of the target.
@@ -79,7 +83,6 @@ class Woodland {
   };
 
   Tree grow_one(Worker& worker, Target target, std::uint64_t member) const;
-  void balance(Worker& worker, Target& target) const;
   void answer(const std::vector<Tree>& trees, const OutOfBag& out_of_bag) const;
 
   std::shared_ptr<const RankedTable> table_;

@@ -1,5 +1,6 @@
 // Growing the members of a forest.
 #include "bindings/border.hpp"
+#include "bindings/rotation_columns.hpp"
 #include "criteria/criteria.hpp"
 #include "parallel.hpp"
 #include "rotated_woodland.hpp"
@@ -309,7 +310,7 @@ class RotationTable {
   template <class T>
   RotationTable(AnyTable<T> table, Vector<std::int64_t> index,
                 std::optional<Vector<std::int64_t>> mass, Vector<std::int64_t> n_levels,
-                const std::string& scale, int n_threads) {
+                const std::string& scale, std::optional<ColumnsOfRotations> known, int n_threads) {
     using weald::RotationScale;
     const auto view = table_of(table);
     const auto n_rows = checked_index(index, view.n_rows, view.n_columns);
@@ -324,10 +325,14 @@ class RotationTable {
                                        : RotationScale::deviation;
     const auto* const counts = data_or_null(mass, n_rows, "mass must have one entry per row");
     if (counts) checked_mass(counts, n_rows, std::int64_t{1} << 61);
+    std::optional<weald::RotationColumns> columns;
+    if (known) columns = checked_columns(view.n_columns, *known);
+    require(!columns || columns->n_columns() > 0, "a tree needs a column");
     const int threads = checked_threads(n_threads);
     run([&] {
       ready = std::make_shared<const weald::RotationTable>(view, index.data(), n_rows, counts,
-                                                           n_levels.data(), by, threads);
+                                                           n_levels.data(), by,
+                                                           columns ? &*columns : nullptr, threads);
     });
   }
 
@@ -387,8 +392,8 @@ std::vector<nb::dict> grow_rotation_forest(
   std::vector<weald::RotatedTree> trees;
   run([&] {
     weald::RotatedWoodland woodland(table.ready, bootstrap ? bootstrap->drawer : nullptr, rotation,
-                                    params.criterion, params.tree, params.forest, masses,
-                                    counts_copies);
+                                    params.members, params.criterion, params.tree, params.forest,
+                                    masses, counts_copies);
     trees = woodland.grow(target, first, n_trees, out_of_bag);
   });
   std::vector<nb::dict> results;
@@ -437,13 +442,13 @@ void bind_forests(nb::module_& m) {
         "several"_a.none() = nb::none());
   nb::class_<RotationTable>(m, "RotationTable")
       .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, Vector<std::int64_t>,
-                    const std::string&, int>(),
+                    const std::string&, std::optional<ColumnsOfRotations>, int>(),
            "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_levels"_a, "scale"_a,
-           "n_threads"_a)
+           "known"_a.none(), "n_threads"_a)
       .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, Vector<std::int64_t>,
-                    const std::string&, int>(),
+                    const std::string&, std::optional<ColumnsOfRotations>, int>(),
            "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_levels"_a, "scale"_a,
-           "n_threads"_a)
+           "known"_a.none(), "n_threads"_a)
       .def("columns", &RotationTable::columns);
   m.def("grow_rotation_forest", &grow_rotation_forest, nb::kw_only(), "table"_a, "params"_a,
         "bootstrap"_a.none(), "first_of_block"_a, "sample_fraction"_a, "replace"_a,

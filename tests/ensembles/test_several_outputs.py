@@ -466,7 +466,8 @@ def test_wrong_targets() -> None:
 
 @pytest.mark.parametrize("model", [DecisionTreeRegressor(), RandomForestRegressor(3)])
 @pytest.mark.parametrize(
-    "setting", [{"criterion": "poisson"}, {"criterion": "absolute_error"}, {"monotonic_cst": [1, 0]}]
+    "setting",
+    [{"criterion": "poisson"}, {"criterion": "absolute_error"}, {"monotonic_cst": [1, 0]}],
 )
 def test_what_is_of_one_output_refuses_several(model, setting) -> None:
     X, y = np.arange(20.0).reshape(10, 2), np.ones((10, 2))

@@ -22,6 +22,7 @@ from weald.trees.rotations import (
     RotationRows,
     Rotations,
     RotationSample,
+    blocks_of,
     grow_rotated_members,
 )
 from weald.trees.text import tree_text
@@ -48,6 +49,7 @@ __all__ = [
     "TreeGrower",
     "TreeLimits",
     "TreeView",
+    "blocks_of",
     "check_search",
     "class_impurity",
     "conditions_of_leaf",

@@ -266,12 +266,16 @@ class ForestModel(BaggedForest, Answers):
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={n_before} when warm_start=True: trees can only be added."
             )
+        self._check_columns_of_kept()
+        return n_before
+
+    def _check_columns_of_kept(self) -> None:
+        """Refuse to add trees that would see other columns."""
         if self.forest_.n_columns != self._plan.n_columns:
             raise ValueError(
                 f"The trees kept by warm_start=True were fitted on {self.forest_.n_columns} "
                 f"columns; got {self._plan.n_columns}."
             )
-        return n_before
 
     def _adds_nothing(self) -> bool:
         """Whether a warm start already has all its trees; says so."""
