@@ -23,7 +23,11 @@ from weald.ensembles.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_base import BoostedTrees
 from weald.ensembles.booster_predictor import log_shares
-from weald.ensembles.class_weights import weights_of_classes, without_classes
+from weald.ensembles.class_weights import (
+    judged_by_class,
+    weights_of_classes,
+    without_classes,
+)
 from weald.ensembles.course import Given
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
@@ -303,8 +307,8 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         the same.
     class_weight : dict, "balanced" or None, default=None
         What the rows of each class weigh beside their own weights; labels that a dict does not name
-        weigh 1. Balanced: all classes weigh the same together. It changes no count of rows, as of
-        `min_samples_leaf`, and no draw.
+        weigh 1. Balanced: all classes weigh the same together. Rows that judge, `X_val` too, weigh
+        by their class likewise. It changes no count of rows, as of `min_samples_leaf`, and no draw.
 
     Examples
     --------
@@ -436,6 +440,8 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
                 kept[kept] = weight[rows.target.astype(np.intp)] > 0
                 rows = without_classes(rows, weight)
             validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
+            if weight is not None:
+                validation = judged_by_class(validation, weight)
             if len(self.classes_) == 1:
                 self._keep_constant(rows, loss)
             else:
