@@ -70,6 +70,22 @@ def test_quantiles_cover_their_share() -> None:
         assert below == pytest.approx(level, abs=0.05)
 
 
+@pytest.mark.parametrize("share", [0.045, 0.06])
+def test_counts_that_start_at_their_quantile_are_told_apart(share: float) -> None:
+    """Rows that a tree has moved and rows that it has not pull alike: trees see only the counts."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 8, (4000, 3)).astype(float)
+    y = (rng.random(4000) < share * (0.5 + (X[:, 0] > 3))).astype(float)
+    model = BoostedTreesRegressor(loss="quantile", quantile=0.95, n_estimators=100).fit(X, y)
+    assert model.forest_.base_score[0] == float(share > 0.05)
+    forest = model.forest_
+    first, second = (slice(*forest.first_node[t : t + 2]) for t in range(2))
+    assert np.array_equal(forest.feature[first], forest.feature[second])
+    assert np.array_equal(forest.threshold[first], forest.threshold[second])
+    found, best = model.predict(X), (X[:, 0] > 3).astype(float)
+    assert mean_pinball_loss(y, found, alpha=0.95) < 1.02 * mean_pinball_loss(y, best, alpha=0.95)
+
+
 def test_huber_is_robust_where_the_squared_error_is_not() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((600, 2))

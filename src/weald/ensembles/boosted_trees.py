@@ -23,11 +23,7 @@ from weald.ensembles.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_base import BoostedTrees
 from weald.ensembles.booster_predictor import log_shares
-from weald.ensembles.class_weights import (
-    judged_by_class,
-    weights_of_classes,
-    without_classes,
-)
+from weald.ensembles.class_weights import judged_by_class, weights_of_classes, without_classes
 from weald.ensembles.course import Given
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
@@ -440,12 +436,10 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
                 kept[kept] = weight[rows.target.astype(np.intp)] > 0
                 rows = without_classes(rows, weight)
             validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
-            if weight is not None:
-                validation = judged_by_class(validation, weight)
             if len(self.classes_) == 1:
                 self._keep_constant(rows, loss)
             else:
-                given = Given(X, y, sample_weight, validation)
+                given = Given(X, y, sample_weight, judged_by_class(validation, weight))
                 self._boost(rows, loss, given, strata=True, kept=kept, class_weight=weight)
         return self
 

@@ -60,13 +60,15 @@ def weighed_by_class(rows: Rows, weight: Floats) -> Rows:
     )
 
 
-def judged_by_class(validation: ValidationRows | None, weight: Floats) -> ValidationRows | None:
+def judged_by_class(
+    validation: ValidationRows | None, weight: Floats | None
+) -> ValidationRows | None:
     """Rows to judge by that weigh by their classes as those learnt from do.
 
     A loss that weighs classes is not to be stopped by one that does not: the probabilities of what
     it learns are not those of unweighted rows. Rows of classes that weigh nothing do not judge.
     """
-    if validation is None or (weight == 1.0).all():
+    if validation is None or weight is None or (weight == 1.0).all():
         return validation
     of_row = np.ldexp(weight, -extreme_exponent(weight))[validation.target.astype(np.intp)]
     copies = validation.copies
