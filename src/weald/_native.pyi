@@ -215,6 +215,8 @@ def gradients(
     gradient: NDArray[numpy.float64],
     hessian: NDArray[numpy.float64],
     n_threads: int,
+    base: float = 0.0,
+    base_slope: float = 0.0,
 ) -> bool: ...
 def mean_loss(
     loss: str,

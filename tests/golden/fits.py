@@ -148,6 +148,9 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "huber": boosted("huber", huber_alpha=0.7),
     "quantile": boosted("quantile", quantile=0.3),
     "quantiles": boosted("quantile", quantile=[0.1, 0.3, 0.9]),
+    "quantiles of rare counts": lambda p: BoostedTreesRegressor(
+        loss="quantile", quantile=[0.05, 0.15], n_estimators=4, **p
+    ).fit(table(), np.floor(amounts() / 3), (1 + scrambled(N, 5)) / 3),
     "poisson": boosted("poisson"),
     "gamma": boosted("gamma", early_stopping=True),
     "tweedie": boosted("tweedie", tweedie_power=1.3),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.data import Rows, extreme_exponent
+from weald.data import Rows, ValidationRows, extreme_exponent
 from weald.ensembles.base import Floats
 
 
@@ -95,6 +95,29 @@ def weighed_by_class(rows: Rows, weight: Floats) -> Rows:
         weight=np.ldexp(product, -both),
         weight_exponent=rows.weight_exponent + own + both,
     )
+
+
+def judged_by_class(
+    validation: ValidationRows | None, weight: Floats | None
+) -> ValidationRows | None:
+    """Rows to judge by that weigh by their classes as those learnt from do.
+
+    A loss that weighs classes is not to be stopped by one that does not: the probabilities of what
+    it learns are not those of unweighted rows. Rows of classes that weigh nothing do not judge.
+    """
+    if validation is None or weight is None or (weight == 1.0).all():
+        return validation
+    of_row = np.ldexp(weight, -extreme_exponent(weight))[validation.target.astype(np.intp)]
+    copies = validation.copies
+    if not of_row.all():
+        copies = (of_row > 0) * (np.int64(1) if copies is None else copies)
+        if not copies.any():
+            raise ValueError(
+                "class_weight gives the weight 0 to every class of y_val, so that no row is left "
+                "to judge by. Give X_val rows of other classes, or leave it out."
+            )
+    product = of_row if validation.weight is None else of_row * validation.weight
+    return replace(validation, copies=copies, weight=np.ldexp(product, -extreme_exponent(product)))
 
 
 def _exact_totals(numbers: NDArray[np.intp], counts: NDArray[Any] | None, n_classes: int) -> Floats:
