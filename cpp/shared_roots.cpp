@@ -22,6 +22,9 @@ constexpr std::int64_t worth_a_thread = 20'000;
 // The cells of all trees may take this much; a wider table is counted tree by tree.
 constexpr std::int64_t most_bytes = std::int64_t{64} << 20;
 
+// With fewer rows to a bin, clearing the cells and handing them out costs more than it brings.
+constexpr std::int64_t rows_per_cell = 32;
+
 // Up to eight trees whose words are added as one vector, and the cells [column][bin][tree] of the
 // rows that one thread has counted.
 class RootCount {
@@ -39,6 +42,10 @@ class RootCount {
   }
 
   std::int64_t bytes() const { return first_.back() * 8; }
+  bool pays() const {
+    return bytes() <= most_bytes &&
+           n_rows_ * codes_.n_columns >= rows_per_cell * (first_.back() / width_);
+  }
 
   void run(int n_threads) {
     const std::int64_t work = n_rows_ * codes_.n_columns;
@@ -58,13 +65,15 @@ class RootCount {
     });
   }
 
-  // The histogram of one tree.
-  void write(std::size_t tree, const HistogramLayout& layout, std::int64_t* cells) const {
+  // The histograms of all trees.
+  void write(const HistogramLayout& layout, const std::vector<std::int64_t*>& cells) const {
     for (int column = 0; column < codes_.n_columns; ++column)
       for (int code = 0; code <= codes_.n_bins[column]; ++code) {
-        std::int64_t& sum = cells[layout.column_begin(column) + code * layout.stride_of(column)];
-        const std::size_t at = first_[column] + std::int64_t{code} * width_ + tree;
-        for (const auto& part : parts_) sum += part[at];
+        const std::int64_t to = layout.column_begin(column) + code * layout.stride_of(column);
+        for (const auto& part : parts_) {
+          const std::int64_t* const sums = part.data() + first_[column] + code * width_;
+          for (std::size_t tree = 0; tree < cells.size(); ++tree) cells[tree][to] += sums[tree];
+        }
       }
   }
 
@@ -128,12 +137,14 @@ void count_roots(const HistogramTable& table, const Row* rows, std::int64_t n_ro
     std::vector<const std::int64_t*> words;
     for (std::size_t k = first; k < last; ++k) words.push_back(packed[k]->channels.values());
     RootCount count(table.counted, rows, n_rows, std::move(words));
-    if (count.bytes() > most_bytes) return;
+    if (!count.pays()) return;
     count.run(n_threads);
+    std::vector<std::int64_t*> cells;
     for (std::size_t k = first; k < last; ++k) {
       packed[k]->root_cells.assign(static_cast<std::size_t>(layout.size()), 0);
-      count.write(k - first, layout, packed[k]->root_cells.data());
+      cells.push_back(packed[k]->root_cells.data());
     }
+    count.write(layout, cells);
   }
 }
 
