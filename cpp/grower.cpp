@@ -8,6 +8,12 @@
 #include "parallel.hpp"
 
 namespace weald {
+namespace {
+
+// So many rows give the threads of one tree enough to do.
+constexpr std::int64_t many_rows = 32'768;
+
+}  // namespace
 
 Grower::Grower(std::int64_t n_rows, int n_columns, std::string_view criterion,
                const TreeParams& params)
@@ -59,14 +65,39 @@ Grower::Grower(std::shared_ptr<const RankedTable> table, const ForestParams& for
 
 Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
   sapling_.rows.start(n_rows_, target.copies);
+  prepare(target, sapling_.channels);
+  sapling_.root_cells = nullptr;
+  return grow_prepared(leaf_of_row);
+}
+
+void Grower::prepare(const Target* targets, std::vector<Seedling>& seedlings) {
+  sapling_.rows.start(n_rows_, targets[0].copies);
+  const auto n_trees = static_cast<std::int64_t>(seedlings.size());
+  // Of many rows, the rows are shared out inside; of few, the trees.
+  parallel_for(n_trees, n_rows_ < many_rows ? params_.n_threads : 1,
+               [&](std::int64_t k, int) { prepare(targets[k], seedlings[k].channels); });
+}
+
+Tree Grower::grow(Seedling& seedling, std::int32_t* leaf_of_row) {
+  std::swap(sapling_.channels, seedling.channels);
+  sapling_.rows.start(n_rows_, sapling_.channels.target().copies);
+  sapling_.root_cells = seedling.root_cells.empty() ? nullptr : seedling.root_cells.data();
+  Tree tree = grow_prepared(leaf_of_row);
+  std::swap(sapling_.channels, seedling.channels);
+  return tree;
+}
+
+void Grower::prepare(const Target& target, Channels& channels) const {
   const bool needs_count = params_.split.min_samples_leaf > 1;
-  const bool is_symmetric = params_.growth == Growth::symmetric;
-  const Cells cells = criterion_ == Newton::name && !is_symmetric ? params_.cells : Cells::wide;
-  sapling_.channels.prepare(target, n_rows_, sapling_.rows.at(0), sapling_.rows.size(), needs_count,
-                            cells, params_.n_threads);
+  const bool may_pack = criterion_ == Newton::name && params_.growth != Growth::symmetric;
+  channels.prepare(target, n_rows_, sapling_.rows.at(0), sapling_.rows.size(), needs_count,
+                   may_pack ? params_.cells : Cells::wide, params_.n_threads);
+}
+
+Tree Grower::grow_prepared(std::int32_t* leaf_of_row) {
   sapling_.start();
   engine_->start();
-  is_symmetric ? run_level_by_level() : run_node_by_node();
+  params_.growth == Growth::symmetric ? run_level_by_level() : run_node_by_node();
   if (params_.prune_gain > 0.0) prune();
   const bool is_median = criterion_ == MedianScan::name;
   Tree tree = write_tree(sapling_, is_median ? std::string_view(Variance::name) : criterion_,

@@ -81,6 +81,7 @@ HistogramTable::HistogramTable(const Codes& of_codes, Categories of_categories, 
       counted(bundles.any() ? bundles.codes() : of_codes),
       counted_categories(bundles.any() ? bundles.categories(categories) : categories) {
   if (codes.n_rows * codes.n_columns <= columns_bytes) columns = columns_of(codes, n_threads);
+  if (!columns.empty()) codes.columns = columns.data();
 }
 
 HistogramEngine::HistogramEngine(std::shared_ptr<const HistogramTable> table,
@@ -149,13 +150,8 @@ bool HistogramEngine::is_left_lighter(int parent) const {
 
 Partition::Test HistogramEngine::test_of(const Split& split) {
   const Code offset = split.missing_left ? 0 : 1;
-  const int g = split.column / lanes;
-  Partition::Test test{codes_.group(g) + split.column % lanes, codes_.stride(g), offset,
-                       static_cast<Code>(split.bin - offset)};
-  if (const auto& columns = table_->columns; !columns.empty()) {
-    test.codes = columns.data() + split.column * codes_.n_rows;
-    test.stride = 1;
-  }
+  const auto [codes, stride] = codes_.column(split.column);
+  Partition::Test test{codes, stride, offset, static_cast<Code>(split.bin - offset)};
   if (split.left_set.empty()) return test;
   const int n_levels = column_layout_->levels_of(split.column);
   sides_.assign(static_cast<std::size_t>(n_levels) + 1, split.missing_left);
@@ -238,12 +234,19 @@ int HistogramEngine::fill_histogram(int node) {
   return slots[0];
 }
 
+int HistogramEngine::root_histogram(int root) {
+  if (!sapling_.root_cells) return fill_histogram(root);
+  const int slot = take_slot();
+  std::copy_n(sapling_.root_cells, layout_->size(), cells_of(slot));
+  return slot;
+}
+
 // Gives the two nodes their histograms: one was counted while rows were sent, the other is what
 // is left of the parent's, or counted now where that was not kept.
 HistogramEngine::Pair HistogramEngine::take_histograms(const Siblings& siblings) {
   slot_of_.resize(sapling_.nodes.size(), -1);
   if (siblings.parent < 0) {
-    if (siblings.wants_left) slot_of_[siblings.left] = fill_histogram(siblings.left);
+    if (siblings.wants_left) slot_of_[siblings.left] = root_histogram(siblings.left);
     return {siblings.left, -1, siblings.wants_left, false, false, siblings.left_columns};
   }
   Pair pair{siblings.left, siblings.right,        siblings.wants_left,   siblings.wants_right,

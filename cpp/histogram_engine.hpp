@@ -76,6 +76,7 @@ class HistogramEngine : public SplitEngine {
   int take_slot();
   void give_slot(int slot);
   int fill_histogram(int node);
+  int root_histogram(int root);
   void merge(const std::vector<int>& slots);
   int threads_for(std::int64_t n_rows) const;
 

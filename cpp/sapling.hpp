@@ -28,6 +28,8 @@ struct Sapling {
   std::vector<Node> nodes;           // the root first, children after their parent
   std::vector<std::int64_t> totals;  // [node][cell]
   std::int64_t n_leaves = 1;
+  // The root's histogram, where it was counted with those of other trees; null: it was not.
+  const std::int64_t* root_cells = nullptr;
 
   // A root that holds all rows of the partition.
   void start() {

@@ -29,7 +29,8 @@ struct Codes {
   const Code* data;
   std::int64_t n_rows;
   int n_columns;
-  const std::int32_t* n_bins;  // value bins of each column; codes are 1 .. n_bins
+  const std::int32_t* n_bins;     // value bins of each column; codes are 1 .. n_bins
+  const Code* columns = nullptr;  // the same codes column after column; null: not kept
 
   int n_groups() const { return (n_columns + lanes - 1) / lanes; }
   int lanes_of(int group) const {
@@ -45,6 +46,16 @@ struct Codes {
   Code at(Row row, int column) const {
     const int g = column / lanes;
     return group(g)[row * stride(g) + column % lanes];
+  }
+
+  // The codes of one column: row r at first[r * stride].
+  struct Column {
+    const Code* first;
+    std::int64_t stride;
+  };
+  Column column(int c) const {
+    if (columns) return {columns + c * n_rows, 1};
+    return {group(c / lanes) + c % lanes, stride(c / lanes)};
   }
 
   // Where a power of two is near, rows are spaced by it, so that none straddles two cache lines.

@@ -99,12 +99,27 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const LaneBests& bests
     count(0, 1, [&](Row row) { return codes[row]; });
     return counts;
   }
+  // Runs of one code: an addition to the counter that was just changed would wait for it, so there
+  // are four of each, taken in turn.
+  const auto count_column = [&](int lane) {
+    const auto [codes, stride] = codes_.column(column_of(part, lane));
+    constexpr std::int64_t many = 512;
+    if (copies || n_rows < many)
+      return count(lane, lanes, [&](Row row) { return codes[row * stride]; });
+    counts.has[lane] = true;
+    std::uint32_t counters[4][max_value_bins + 1] = {};
+    std::int64_t i = 0;
+    for (; i + 4 <= n_rows; i += 4)
+      for (int k = 0; k < 4; ++k) ++counters[k][codes[rows[i + k] * stride]];
+    for (; i < n_rows; ++i) ++counters[0][codes[rows[i] * stride]];
+    for (int code = 0; code <= layout_.bins_of(part); ++code)
+      for (const auto& one : counters) counts.cells[lane + code * lanes] += one[code];
+  };
   constexpr int few = 2;
   const double* const open = bests.undecided;
   if (std::count_if(open, open + lanes_of(part), [&](double s) { return s >= score; }) <= few) {
     for (int lane = 0; lane < lanes_of(part); ++lane)
-      if (open[lane] >= score)
-        count(lane, lanes, [&](Row row) { return codes_.at(row, column_of(part, lane)); });
+      if (open[lane] >= score) count_column(lane);
   } else {
     std::fill_n(counts.has, lanes, true);
     std::int64_t* const cells = counts.cells.data();

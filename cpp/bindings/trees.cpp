@@ -109,7 +109,7 @@ class Grower {
       const auto make = [this, table] {
         return std::make_unique<weald::Grower>(table, params_.criterion, params_.params);
       };
-      grove_ = std::make_unique<weald::Grove>(make, n_rows, static_cast<int>(n_columns),
+      grove_ = std::make_unique<weald::Grove>(make, table, n_rows, static_cast<int>(n_columns),
                                               params_.params.n_threads);
     });
   }
@@ -137,8 +137,8 @@ class Grower {
         return std::make_unique<weald::Grower>(view, where, params_.criterion, params_.params);
       };
       // One grower only: each would sort the table anew and keep its own order of it.
-      grove_ =
-          std::make_unique<weald::Grove>(make, view.n_rows, static_cast<int>(view.n_columns), 1);
+      grove_ = std::make_unique<weald::Grove>(make, nullptr, view.n_rows,
+                                              static_cast<int>(view.n_columns), 1);
     });
   }
 
