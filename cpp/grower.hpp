@@ -58,7 +58,9 @@ class Grower {
   Grower(std::int64_t n_rows, int n_columns, std::string_view criterion, const TreeParams& params);
   void run_node_by_node();
   void run_level_by_level();
-  void split(int node);
+  std::vector<int> batch();
+  void expand(const std::vector<int>& nodes);
+  void look_below(int node);
   void divide(int node, bool looks_on);
   ColumnLook columns_of(int node) const;
   void bound_children(int node);
@@ -67,9 +69,10 @@ class Grower {
   bool may_split(int node) const;
   bool comes_before(int a, int b) const;
   void push_if_split(int node);
-  int pop();
+  void pop();
 
   std::int64_t n_rows_;
+  int n_columns_;
   std::string_view criterion_;
   TreeParams params_;
   ColumnChoice choice_;

@@ -109,7 +109,17 @@ void HistogramEngine::start() {
   free_slots_.resize(pool_.size());
   std::iota(free_slots_.rbegin(), free_slots_.rend(), 0);
   slot_of_.clear();
-  sent_slot_ = -1;
+}
+
+// Side by side no slot is made, and no list of slots grows: there is one for the lighter child of
+// each node, and one to count the other child where its parent's histogram was not kept.
+void HistogramEngine::expect(const std::vector<int>& nodes) {
+  slot_of_.resize(sapling_.nodes.size(), -1);
+  if (nodes.size() < 2) return;
+  while (free_slots_.size() < 2 * nodes.size()) {
+    free_slots_.push_back(static_cast<int>(pool_.size()));
+    pool_.emplace_back(static_cast<std::size_t>(layout_->size()));
+  }
 }
 
 // ---- sending rows ----
@@ -121,11 +131,12 @@ std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
   const std::int64_t n_rows = parent.n_rows();
   const int n_threads =
       static_cast<int>(std::min<std::int64_t>(threads_for(n_rows), Partition::n_blocks(n_rows)));
+  std::vector<std::uint8_t> sides;  // of each code of the column, if it has sets
   std::vector<int> slots(looks_on ? static_cast<std::size_t>(n_threads) : 0);
   for (int& slot : slots) slot = take_slot();
   std::vector<char> is_clear(slots.size(), 0);
   const std::int64_t middle = sapling_.rows.split(
-      parent.begin, parent.end, test_of(parent.split), n_threads,
+      parent.begin, parent.end, test_of(parent.split, sides), n_threads,
       [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right,
           int worker) {
         if (!looks_on) return;
@@ -137,17 +148,18 @@ std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
   for (std::size_t part = 0; part < slots.size(); ++part)
     if (!is_clear[part]) std::fill_n(cells_of(slots[part]), layout_->size(), 0);
   merge(slots);
-  sent_slot_ = looks_on ? slots[0] : -1;
+  if (looks_on) slot_of_[parent.ahead + (count_left ? 0 : 1)] = slots[0];
   return middle;
 }
 
 bool HistogramEngine::is_left_lighter(int parent) const {
-  const std::int64_t total = sapling_.totals_of(parent)[0];
-  const std::int64_t left = sapling_.nodes[parent].left_totals[0];
-  return channels_.is_packed() ? packed_h(left) <= packed_h(total - left) : left <= total - left;
+  const int child = sapling_.nodes[parent].ahead;
+  const std::int64_t left = sapling_.totals_of(child)[0], right = sapling_.totals_of(child + 1)[0];
+  return channels_.is_packed() ? packed_h(left) <= packed_h(right) : left <= right;
 }
 
-Partition::Test HistogramEngine::test_of(const Split& split) {
+Partition::Test HistogramEngine::test_of(const Split& split,
+                                         std::vector<std::uint8_t>& sides) const {
   const Code offset = split.missing_left ? 0 : 1;
   const int g = split.column / lanes;
   Partition::Test test{codes_.group(g) + split.column % lanes, codes_.stride(g), offset,
@@ -158,10 +170,10 @@ Partition::Test HistogramEngine::test_of(const Split& split) {
   }
   if (split.left_set.empty()) return test;
   const int n_levels = column_layout_->levels_of(split.column);
-  sides_.assign(static_cast<std::size_t>(n_levels) + 1, split.missing_left);
+  sides.assign(static_cast<std::size_t>(n_levels) + 1, split.missing_left);
   for (int level = 0; level < n_levels; ++level)
-    sides_[level + 1] = in_set(split.left_set.data(), level);
-  test.goes_left = sides_.data();
+    sides[level + 1] = in_set(split.left_set.data(), level);
+  test.goes_left = sides.data();
   const int wide = categories_.wide_place(split.column);
   if (wide >= 0) test.wide_codes = categories_.wide[wide].codes;
   return test;
@@ -183,6 +195,7 @@ void HistogramEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_r
 // ---- histograms ----
 
 int HistogramEngine::take_slot() {
+  const std::scoped_lock hold(slots_lock_);
   if (free_slots_.empty()) {
     pool_.emplace_back(static_cast<std::size_t>(layout_->size()));
     return static_cast<int>(pool_.size()) - 1;
@@ -193,7 +206,14 @@ int HistogramEngine::take_slot() {
 }
 
 void HistogramEngine::give_slot(int slot) {
-  if (slot >= 0) free_slots_.push_back(slot);
+  if (slot < 0) return;
+  const std::scoped_lock hold(slots_lock_);
+  free_slots_.push_back(slot);
+}
+
+std::size_t HistogramEngine::slots_in_use() {
+  const std::scoped_lock hold(slots_lock_);
+  return pool_.size() - free_slots_.size();
 }
 
 // Adds the histograms of all slots to the first and gives the others back.
@@ -213,7 +233,7 @@ void HistogramEngine::merge(const std::vector<int>& slots) {
 
 int HistogramEngine::threads_for(std::int64_t n_rows) const {
   const std::int64_t work = n_rows * counted_.n_columns + column_layout_->size() / 2;
-  return work < worth_a_thread ? 1 : n_threads_;
+  return work < worth_a_thread || inside_a_loop() ? 1 : n_threads_;
 }
 
 // Counts a node's rows and returns the slot of the histogram.
@@ -241,25 +261,20 @@ int HistogramEngine::fill_histogram(int node) {
 // Gives the two nodes their histograms: one was counted while rows were sent, the other is what
 // is left of the parent's, or counted now where that was not kept.
 HistogramEngine::Pair HistogramEngine::take_histograms(const Siblings& siblings) {
-  slot_of_.resize(sapling_.nodes.size(), -1);
   if (siblings.parent < 0) {
+    slot_of_.assign(1, -1);
     if (siblings.wants_left) slot_of_[siblings.left] = fill_histogram(siblings.left);
     return {siblings.left, -1, siblings.wants_left, false, false, siblings.left_columns};
   }
   Pair pair{siblings.left, siblings.right,        siblings.wants_left,   siblings.wants_right,
             false,         siblings.left_columns, siblings.right_columns};
-  const auto left = sapling_.totals_of(siblings.left), right = sapling_.totals_of(siblings.right);
-  const auto weight = [&](const std::int64_t* totals) {
-    return channels_.is_packed() ? packed_h(totals[0]) : totals[0];
-  };
-  if (!(weight(left) <= weight(right))) {
+  if (!is_left_lighter(siblings.parent)) {
     std::swap(pair.counted, pair.rest);
     std::swap(pair.wants_counted, pair.wants_rest);
     std::swap(pair.counted_columns, pair.rest_columns);
   }
   const int parent_slot = std::exchange(slot_of_[siblings.parent], -1);
   pair.subtract = pair.wants_rest && parent_slot >= 0;
-  slot_of_[pair.counted] = std::exchange(sent_slot_, -1);
   if (pair.subtract)
     slot_of_[pair.rest] = parent_slot;
   else
@@ -458,7 +473,7 @@ void HistogramEngine::settle(int i, const Split& found) {
     for (int bin = 1; bin <= (has_set ? layout.levels_of(found.column) : found.bin); ++bin)
       if (!has_set || in_set(found.left_set.data(), bin - 1)) add(bin);
   }
-  const auto in_use = static_cast<std::int64_t>(pool_.size() - free_slots_.size());
+  const auto in_use = static_cast<std::int64_t>(slots_in_use());
   const bool too_many = in_use > 2 && in_use * layout_->size() * 8 > pool_bytes;
   if (found.found() && !too_many) return;
   give_slot(std::exchange(slot_of_[i], -1));

@@ -51,7 +51,8 @@ class Partition {
 
   // Moves the rows of [begin, end) that go left to the front and returns where the right ones
   // begin. Both keep their order. Meanwhile visit(left, n_left, right, n_right, worker) is called
-  // for every block of rows: what it reads of them is still near.
+  // for every block of rows: what it reads of them is still near. Several nodes may be split at
+  // once, each by a thread of its own.
   //
   //   rows_   [ a b c d | e f g h ]        blocks of rows, sent in parallel
   //   spare_  [ a c d b | f h g e ]        lefts from the front of a block, rights from its back
@@ -60,23 +61,23 @@ class Partition {
   std::int64_t split(std::int64_t begin, std::int64_t end, const Test& test, int n_threads,
                      Visit&& visit) {
     const std::int64_t n_blocks = (end - begin + block - 1) / block;
-    lefts_.assign(static_cast<std::size_t>(n_blocks) + 1, 0);
+    std::vector<std::int64_t> lefts(static_cast<std::size_t>(n_blocks) + 1, 0);
     parallel_for(n_blocks, n_threads, [&](std::int64_t b, int worker) {
       const std::int64_t from = begin + b * block, size = std::min(block, end - from);
       Row* const sent = spare_.data() + from;
       const std::int64_t n_left = send(test, rows_.data() + from, size, sent);
-      lefts_[b + 1] = n_left;
+      lefts[b + 1] = n_left;
       visit(sent, n_left, sent + n_left, size - n_left, worker);
     });
-    for (std::int64_t b = 0; b < n_blocks; ++b) lefts_[b + 1] += lefts_[b];
-    const std::int64_t middle = begin + lefts_[n_blocks];
+    for (std::int64_t b = 0; b < n_blocks; ++b) lefts[b + 1] += lefts[b];
+    const std::int64_t middle = begin + lefts[n_blocks];
     parallel_for(n_blocks, n_threads, [&](std::int64_t b, int) {
       const std::int64_t from = begin + b * block, size = std::min(block, end - from);
-      const std::int64_t n_left = lefts_[b + 1] - lefts_[b];
+      const std::int64_t n_left = lefts[b + 1] - lefts[b];
       const Row* const sent = spare_.data() + from;
-      std::copy(sent, sent + n_left, rows_.data() + begin + lefts_[b]);
+      std::copy(sent, sent + n_left, rows_.data() + begin + lefts[b]);
       std::reverse_copy(sent + n_left, sent + size,
-                        rows_.data() + middle + (b * block - lefts_[b]));
+                        rows_.data() + middle + (b * block - lefts[b]));
     });
     return middle;
   }
@@ -129,7 +130,6 @@ class Partition {
 
   std::int64_t n_rows_ = 0;  // of the table
   LargeVector<Row> rows_, spare_;
-  std::vector<std::int64_t> lefts_;
 };
 
 }  // namespace weald
