@@ -10,7 +10,7 @@ namespace weald {
 namespace {
 
 // Rows times columns of a node up to which one thread does it sooner than several together.
-constexpr std::int64_t small_node = 500'000;
+constexpr std::int64_t small_node = 80'000;
 
 // A table of fewer values is not worth a second thread.
 constexpr std::int64_t tiny_table = 10'000;
@@ -121,7 +121,7 @@ std::vector<int> Grower::batch() {
   std::int64_t most = 2 * params_.n_threads;
   if (params_.max_leaf_nodes > 0) {
     const std::int64_t left = params_.max_leaf_nodes - sapling_.n_leaves;
-    most = std::min(most, params_.growth == Growth::depth_wise ? left : (left + 1) / 2);
+    most = std::min(most, params_.growth == Growth::depth_wise ? left : (left + 3) / 4);
   }
   const auto end =
       nodes.begin() + std::min<std::int64_t>(most, static_cast<std::int64_t>(nodes.size()));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "category_search.hpp"
+#include "column_codes.hpp"
 #include "kernels/kernels.hpp"
 #include "level_search.hpp"
 #include "parallel.hpp"
@@ -23,54 +24,9 @@ constexpr std::int64_t worth_a_thread = 40'000;
 // Least rows of one thread where all rows of a node are counted.
 constexpr std::int64_t part_rows = 8'192;
 
-// Rows of one task where all rows are passed over.
-constexpr std::int64_t block = 32'768;
-
 // A second copy of the codes, column by column, may take this much: sending rows left and right
 // then reads a byte of each instead of a cache line.
 constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
-
-// Byte i of word k becomes byte k of word i: halves, then quarters, then neighbours change places.
-void turn_over(std::uint64_t (&words)[lanes]) {
-  const auto swap = [&](int distance, std::uint64_t mask) {
-    for (int i = 0; i < lanes; ++i) {
-      if (i & distance) continue;
-      std::uint64_t &a = words[i], &b = words[i + distance];
-      const std::uint64_t change = ((a >> (8 * distance)) ^ b) & mask;
-      b ^= change;
-      a ^= change << (8 * distance);
-    }
-  };
-  swap(4, 0x00000000ffffffff);
-  swap(2, 0x0000ffff0000ffff);
-  swap(1, 0x00ff00ff00ff00ff);
-}
-
-// Eight rows of a group are eight words of eight codes: turned over, they are eight codes of each
-// of its columns.
-LargeVector<Code> columns_of(const Codes& codes, int n_threads) {
-  const std::int64_t n_rows = codes.n_rows;
-  LargeVector<Code> columns(static_cast<std::size_t>(n_rows * codes.n_columns));
-  parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t task, int) {
-    const std::int64_t end = std::min((task + 1) * block, n_rows);
-    for (int g = 0; g < codes.n_groups(); ++g) {
-      const Code* const group = codes.group(g);
-      Code* const out = columns.data() + std::int64_t{g} * lanes * n_rows;
-      const std::int64_t stride = codes.stride(g);
-      const int n_lanes = codes.lanes_of(g);
-      for (std::int64_t row = task * block; row < end; row += lanes) {
-        std::uint64_t words[lanes] = {};
-        const std::int64_t size = std::min<std::int64_t>(lanes, end - row);
-        for (std::int64_t i = 0; i < size; ++i)
-          std::memcpy(&words[i], group + (row + i) * stride, sizeof *words);
-        turn_over(words);
-        for (int lane = 0; lane < n_lanes; ++lane)
-          std::memcpy(out + lane * n_rows + row, &words[lane], static_cast<std::size_t>(size));
-      }
-    }
-  });
-  return columns;
-}
 
 }  // namespace
 
@@ -80,7 +36,12 @@ HistogramTable::HistogramTable(const Codes& of_codes, Categories of_categories, 
       bundles(of_codes, categories, n_threads),
       counted(bundles.any() ? bundles.codes() : of_codes),
       counted_categories(bundles.any() ? bundles.categories(categories) : categories) {
-  if (codes.n_rows * codes.n_columns <= columns_bytes) columns = columns_of(codes, n_threads);
+  has_missing.assign(static_cast<std::size_t>(codes.n_columns), 1);
+  if (codes.n_rows * codes.n_columns > columns_bytes) return;
+  columns = columns_of(codes, n_threads);
+  for (int c = 0; c < codes.n_columns; ++c)
+    has_missing[c] = std::memchr(columns.data() + c * codes.n_rows, 0,
+                                 static_cast<std::size_t>(codes.n_rows)) != nullptr;
 }
 
 HistogramEngine::HistogramEngine(std::shared_ptr<const HistogramTable> table,
@@ -397,7 +358,8 @@ void HistogramEngine::search_wide(const Pair& pair) {
 
 PackedSearch HistogramEngine::packed_search(int node) const {
   return PackedSearch(codes_, categories_, *column_layout_, channels_, limits_,
-                      sapling_.totals_of(node)[0], sapling_.nodes[node].bounds);
+                      table_->has_missing.data(), sapling_.totals_of(node)[0],
+                      sapling_.nodes[node].bounds);
 }
 
 Split HistogramEngine::decided(int node, std::vector<LaneBests> found, ColumnLook columns) {
@@ -420,7 +382,31 @@ Split HistogramEngine::decided(int node, std::vector<LaneBests> found, ColumnLoo
   return best.split;
 }
 
+Split HistogramEngine::best_packed(int node, const ColumnLook& columns) {
+  const PackedSearch search = packed_search(node);
+  std::vector<LaneBests> found;
+  for (int part = 0; part < column_layout_->n_parts(); ++part)
+    found.push_back(search.look(part, columns_of_node(node), columns));
+  return decided(node, std::move(found), columns);
+}
+
+// Few bins are searched by one thread, and those of the other child by another one.
 void HistogramEngine::search_packed(const Pair& pair) {
+  if (threads_for(0) > 1) return search_packed_by_parts(pair);
+  if (pair.subtract && !bundles_.any())
+    for (int part = 0; part < layout_->n_parts(); ++part) subtract_part(part, pair);
+  Split found[2];
+  const std::int64_t n_rows = sapling_.nodes[pair.counted].n_rows();
+  const int n_threads = pair.wants_counted && pair.wants_rest ? threads_for(n_rows) : 1;
+  parallel_for(2, n_threads, [&](std::int64_t i, int) {
+    if (i == 0 && pair.wants_rest) found[0] = best_packed(pair.rest, pair.rest_columns);
+    if (i == 1 && pair.wants_counted) found[1] = best_packed(pair.counted, pair.counted_columns);
+  });
+  settle(pair.counted, found[1]);
+  if (pair.wants_rest) settle(pair.rest, found[0]);
+}
+
+void HistogramEngine::search_packed_by_parts(const Pair& pair) {
   const int n_parts = column_layout_->n_parts();
   std::vector<LaneBests> found_counted(static_cast<std::size_t>(n_parts));
   std::vector<LaneBests> found_rest(static_cast<std::size_t>(n_parts));

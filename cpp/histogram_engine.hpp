@@ -28,6 +28,7 @@ struct HistogramTable {
   Codes counted;  // what histograms count: the codes, or the bundles if there are any
   Categories counted_categories;
   LargeVector<Code> columns;  // the codes column by column, for sending rows; empty: too large
+  std::vector<std::uint8_t> has_missing;  // of each column; 1 also if that was not looked at
 };
 
 class HistogramEngine : public SplitEngine {
@@ -60,6 +61,8 @@ class HistogramEngine : public SplitEngine {
   template <Criterion C>
   void search_wide(const Pair& pair);
   void search_packed(const Pair& pair);
+  void search_packed_by_parts(const Pair& pair);
+  Split best_packed(int node, const ColumnLook& columns);
   PackedSearch packed_search(int node) const;
   template <Criterion C>
   Found best_of_part(int node, int part, const ColumnLook& columns);

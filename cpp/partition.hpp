@@ -37,7 +37,9 @@ class Partition {
   const Row* at(std::int64_t position) const { return rows_.data() + position; }
 
   // Into how many blocks `split` cuts so many rows: no more workers than that take part.
-  static std::int64_t n_blocks(std::int64_t n_rows) { return (n_rows + block - 1) / block; }
+  static std::int64_t n_blocks(std::int64_t n_rows) {
+    return (n_rows + block_of(n_rows) - 1) / block_of(n_rows);
+  }
 
   // How a row is sent: left if codes[row * stride] - offset <= limit, without sign; or, where a
   // column has sets, as `goes_left` says of its code, which may be one of the wide codes.
@@ -60,7 +62,7 @@ class Partition {
   template <class Visit>
   std::int64_t split(std::int64_t begin, std::int64_t end, const Test& test, int n_threads,
                      Visit&& visit) {
-    const std::int64_t n_blocks = (end - begin + block - 1) / block;
+    const std::int64_t n_blocks = Partition::n_blocks(end - begin), block = block_of(end - begin);
     std::vector<std::int64_t> lefts(static_cast<std::size_t>(n_blocks) + 1, 0);
     parallel_for(n_blocks, n_threads, [&](std::int64_t b, int worker) {
       const std::int64_t from = begin + b * block, size = std::min(block, end - from);
@@ -71,13 +73,12 @@ class Partition {
     });
     for (std::int64_t b = 0; b < n_blocks; ++b) lefts[b + 1] += lefts[b];
     const std::int64_t middle = begin + lefts[n_blocks];
-    parallel_for(n_blocks, n_threads, [&](std::int64_t b, int) {
+    parallel_for(n_blocks, end - begin < few_rows ? 1 : n_threads, [&](std::int64_t b, int) {
       const std::int64_t from = begin + b * block, size = std::min(block, end - from);
       const std::int64_t n_left = lefts[b + 1] - lefts[b];
       const Row* const sent = spare_.data() + from;
       std::copy(sent, sent + n_left, rows_.data() + begin + lefts[b]);
-      std::reverse_copy(sent + n_left, sent + size,
-                        rows_.data() + middle + (b * block - lefts[b]));
+      std::reverse_copy(sent + n_left, sent + size, rows_.data() + middle + (b * block - lefts[b]));
     });
     return middle;
   }
@@ -99,7 +100,10 @@ class Partition {
   }
 
  private:
-  static constexpr std::int64_t block = 8192;
+  // Of few rows the threads get more even shares in short blocks; and these few are copied back
+  // before a second thread has come.
+  static constexpr std::int64_t few_rows = 16'384;
+  static std::int64_t block_of(std::int64_t n_rows) { return n_rows < 8 * few_rows ? 2048 : 8192; }
 
   static std::int64_t send(const Test& test, const Row* rows, std::int64_t n, Row* sent) {
     if (!test.goes_left)
