@@ -68,7 +68,9 @@ class Grower {
   Tree grow_prepared(std::int32_t* leaf_of_row);
   void run_node_by_node();
   void run_level_by_level();
-  void split(int node);
+  std::vector<int> batch();
+  void expand(const std::vector<int>& nodes);
+  void look_below(int node);
   void divide(int node, bool looks_on);
   ColumnLook columns_of(int node) const;
   void bound_children(int node);
@@ -78,9 +80,10 @@ class Grower {
   bool may_split(int node) const;
   bool comes_before(int a, int b) const;
   void push_if_split(int node);
-  int pop();
+  void pop();
 
   std::int64_t n_rows_;
+  int n_columns_;
   std::string_view criterion_;
   TreeParams params_;
   ColumnChoice choice_;

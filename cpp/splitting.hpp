@@ -239,14 +239,15 @@ class SplitSearch {
 class PackedSearch {
  public:
   PackedSearch(const Codes& codes, const Categories& categories, const HistogramLayout& layout,
-               const Channels& channels, const SplitLimits& limits, std::int64_t total,
-               const Bounds& bounds);
+               const Channels& channels, const SplitLimits& limits, const std::uint8_t* has_missing,
+               std::int64_t total, const Bounds& bounds);
 
   // The best cuts of those of a part's columns that are looked at, given the node's cells.
   LaneBests look(int part, const std::int64_t* cells, const ColumnLook& columns) const;
 
   // Joins the groups' cuts. Where one that is not proven to leave enough rows on both sides might
-  // win, the rows in the bins of such columns are counted to decide it.
+  // win, its rows are counted until both sides have enough; where they have not, all rows in the
+  // bins of such columns are counted to decide it.
   struct Decided {
     Split split;
     bool any_admitted = false;
@@ -255,6 +256,18 @@ class PackedSearch {
                  const ColumnLook& columns, const Row* rows, std::int64_t n_rows) const;
 
  private:
+  // A cut of a column: the one to take, if it leaves enough rows on both sides.
+  struct Choice {
+    int part = -1, lane = 0, column = 0;
+    double score = -std::numeric_limits<double>::infinity();
+    std::int64_t place = 0;
+    bool is_sure = false;
+
+    bool comes_before(const Choice& other) const {
+      if (score != other.score) return score > other.score;
+      return column != other.column ? column < other.column : place < other.place;
+    }
+  };
   // Copies in the cells of a part, of those of its columns that were counted.
   struct Copies {
     std::vector<std::int64_t> cells;
@@ -270,6 +283,13 @@ class PackedSearch {
                  const std::int64_t* counts) const;
   CategoryBest look_at_levels(int part, int lane, const std::int64_t* cells,
                               const std::int64_t* counts) const;
+  Choice first_choice(const std::vector<LaneBests>& bests) const;
+  bool is_told_by_sums(const Choice& cut, const std::int64_t* cells) const;
+  bool leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const;
+  std::vector<Copies> count_open(std::vector<LaneBests>& bests, double score,
+                                 const std::int64_t* cells, const ColumnLook& columns,
+                                 const Row* rows, std::int64_t n_rows) const;
+  Decided judged(double score, Split best) const;
   Copies count_copies(int part, const LaneBests& bests, double score, const Row* rows,
                       std::int64_t n_rows) const;
   void take(int part, const LaneBests& bests, const std::int64_t* cells, const Copies& copies,
@@ -282,6 +302,7 @@ class PackedSearch {
   const HistogramLayout& layout_;
   const Channels& channels_;
   const SplitLimits& limits_;
+  const std::uint8_t* has_missing_;  // of each column of the table; 1 also if that is not known
   PackedNode node_;
 };
 

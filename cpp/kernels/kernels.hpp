@@ -52,6 +52,7 @@ struct LaneBests {
   alignas(64) double score[lanes];
   alignas(64) std::int64_t place[lanes];  // 2 * bin + missing_left
   alignas(64) double undecided[lanes];
+  alignas(64) std::int64_t undecided_place[lanes];
 
   static LaneBests empty() {
     LaneBests bests;

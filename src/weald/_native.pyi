@@ -466,6 +466,8 @@ class Grower:
         is_category: NDArray[numpy.uint8] | None,
         wide_columns: Sequence[int],
         wide_codes: Sequence[NDArray[numpy.uint16]],
+        cuts: NDArray[numpy.float64],
+        first: NDArray[numpy.int64],
     ) -> None: ...
     @overload
     def __init__(

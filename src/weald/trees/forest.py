@@ -341,8 +341,8 @@ class ForestBuilder:
             n_columns=self._n_columns,
             category_set=_joined(
                 [
-                    np.where(tree.category_set < 0, -1, tree.category_set + first).astype(np.int32)
-                    for tree, first in zip(trees, first_set, strict=False)
+                    _moved_on(tree.category_set, first) if first else tree.category_set
+                    for tree, first in zip(trees, first_set.tolist(), strict=False)
                 ],
                 np.int32,
             ),
@@ -350,7 +350,8 @@ class ForestBuilder:
                 _joined(
                     [
                         tree.first_word[:-1] + first
-                        for tree, first in zip(trees, first_word, strict=False)
+                        for tree, first in zip(trees, first_word.tolist(), strict=False)
+                        if len(tree.first_word) > 1
                     ],
                     np.int64,
                 ),
@@ -359,6 +360,11 @@ class ForestBuilder:
             words=_joined([tree.words for tree in trees], np.uint64),
             saw_missing=trees[0].saw_missing if trees else None,
         )
+
+
+def _moved_on(category_set: NDArray[np.int32], first: int) -> NDArray[np.int32]:
+    """The numbers of a tree's sets, where others come before them; -1 stays."""
+    return np.where(category_set < 0, np.int32(-1), category_set + np.int32(first))
 
 
 def _joined(arrays: list[Any], dtype: Any) -> NDArray[Any]:

@@ -95,7 +95,7 @@ class NewtonTrees:
                     )
             else:
                 values = stage.loss.capped(tree.value[:, 0], self._learning_rate)
-            tree = replace(tree, value=values[:, np.newaxis] * self._learning_rate)
+            tree = tree.answering(values[:, np.newaxis] * self._learning_rate)
             refuse_runaway(tree.value, stage.number, self._learning_rate)
             tree.add_to(stage.scores[k], n_threads=self._n_threads)
             self._forest.add(tree, output=k)
