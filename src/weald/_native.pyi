@@ -171,6 +171,14 @@ class RotationTable:
         mass: NDArray[numpy.int64] | None,
         n_levels: NDArray[numpy.int64],
         scale: str,
+        known: tuple[
+            NDArray[numpy.int32],
+            NDArray[numpy.float64],
+            NDArray[numpy.float64],
+            NDArray[numpy.int32],
+            NDArray[numpy.int32],
+        ]
+        | None,
         n_threads: int,
     ) -> None: ...
     @overload
@@ -181,6 +189,14 @@ class RotationTable:
         mass: NDArray[numpy.int64] | None,
         n_levels: NDArray[numpy.int64],
         scale: str,
+        known: tuple[
+            NDArray[numpy.int32],
+            NDArray[numpy.float64],
+            NDArray[numpy.float64],
+            NDArray[numpy.int32],
+            NDArray[numpy.int32],
+        ]
+        | None,
         n_threads: int,
     ) -> None: ...
     def columns(self) -> dict[str, NDArray[Any]]: ...
