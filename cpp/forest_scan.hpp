@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "channels.hpp"
+#include "drawn_values.hpp"
 #include "sapling.hpp"
 #include "splitting.hpp"
 
@@ -15,8 +17,8 @@ namespace weald {
 
 // A scan starts with a tree and loads the rows of a node. Of row i of the node it knows by
 // `payload(i)`, 15 bits where a node is small. Column after column `nothing` is an empty left side,
-// `add` puts a row there and `add_bin` all rows of a bin that were `count`ed before; rows put there
-// by `add_if` are looked at after `finish`. `cell_width` is what a bin costs in rows. `beats` tells
+// `add` puts a row there and `add_bin` all rows of a bin that were `count`ed before; `add_up_to` puts
+// there the rows whose value is at most a cut or, on request, missing; `expect_cuts` is told before. `cell_width` is what a bin costs in rows. `beats` tells
 // whether the two sides reach more than a bar, which a side that is too small never does. Scores
 // are compared within a node only. `keep` remembers a left side, `write` gives its integer sums,
 // and no other split beats one that is perfect.
@@ -65,9 +67,12 @@ class PairCounts {
   }
   void load(const Row* rows, std::int64_t n, const std::int64_t* totals) {
     total_ = {totals[0], totals[2]};
-    if (static_cast<std::int64_t>(payload_.size()) < n)
-      payload_.resize(static_cast<std::size_t>(n));
+    if (static_cast<std::int64_t>(payload_.size()) < padded(n))
+      payload_.resize(static_cast<std::size_t>(padded(n)));
     for (std::int64_t i = 0; i < n; ++i) payload_[i] = of_row_[rows[i]];
+  }
+  void expect_cuts(std::int64_t n) {
+    std::fill(payload_.begin() + n, payload_.begin() + padded(n), std::uint16_t{0});
   }
   std::uint32_t payload(std::int64_t i) const { return payload_[i]; }
 
@@ -84,13 +89,31 @@ class PairCounts {
   bool is_empty(int bin) const { return cells_[bin] == 0; }
 
   Left nothing() const { return {}; }
-  void add(Left& left, std::uint32_t payload) const { add_if(left, payload, true); }
-  void add_if(Left& left, std::uint32_t payload, bool is_left) const {
-    const std::int64_t w = (payload >> 1) & (0U - static_cast<std::uint32_t>(is_left));
+  void add(Left& left, std::uint32_t payload) const {
+    const std::int64_t w = payload >> 1;
     left.w += w;
     left.s += w & -static_cast<std::int64_t>(payload & 1);
   }
-  void finish(Left&) const {}
+  template <class T>
+  void add_up_to(Left& left, const T* x, std::int64_t n, T cut, bool missing_too) const {
+    using L = Lanes<T>;
+    using Words = typename L::Words;
+    constexpr std::int64_t block = std::int64_t{1} << 15;  // their copies fit 31 bits
+    for (std::int64_t begin = 0; begin < n; begin += block) {
+      Words w{}, s{};
+      for (std::int64_t i = begin; i < std::min(n, begin + block); i += L::n) {
+        const auto row = __builtin_convertvector(
+            L::template load<typename L::Halves>(payload_.data() + i), Words);
+        const Words of_row = (row >> 1) & L::sides(x + i, cut, missing_too);
+        w += of_row;
+        s += of_row & -(row & 1);
+      }
+      for (int i = 0; i < L::n; ++i) {
+        left.w += w[i];
+        left.s += s[i];
+      }
+    }
+  }
   void add_bin(Left& left, int bin) const {
     left.w += static_cast<std::int64_t>(cells_[bin] >> 32);
     left.s += static_cast<std::int64_t>(cells_[bin] & 0xffffffff);
@@ -173,12 +196,18 @@ class PairScan {
     left.w += pairs_[i].w;
     left.s += pairs_[i].s;
   }
-  void add_if(Left& left, std::uint32_t i, bool is_left) const {
-    const std::int64_t mask = -static_cast<std::int64_t>(is_left);
-    left.w += pairs_[i].w & mask;
-    left.s += pairs_[i].s & mask;
+  void expect_cuts(std::int64_t) {}
+  template <class T>
+  void add_up_to(Left& left, const T* x, std::int64_t n, T cut, bool missing_too) const {
+    std::int64_t w = 0, s = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t mask = -std::int64_t{(x[i] <= cut) | (missing_too & (x[i] != x[i]))};
+      w += pairs_[i].w & mask;
+      s += pairs_[i].s & mask;
+    }
+    left.w += w;
+    left.s += s;
   }
-  void finish(Left&) const {}
   void add_bin(Left& left, int bin) const {
     left.w += cells_[bin].w;
     left.s += cells_[bin].s;
@@ -265,15 +294,43 @@ class ClassScan {
     return {};
   }
   void add(Left&, std::uint32_t i) { put(rows_[i].k, rows_[i].w); }
-  void add_if(Left&, std::uint32_t i, bool is_left) {
-    const std::int64_t w = rows_[i].w & -static_cast<std::int32_t>(is_left);
-    left_[rows_[i].k] += w;
-    weight_ += w;
+  // Counts of several classes share a word, with as many bits each as the node's copies need: a
+  // row adds one word, or a few of which all but one are zero.
+  void expect_cuts(std::int64_t n) {
+    bits_ = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(totals_[0])));
+    const int in_word = 64 / bits_;
+    n_words_ = (n_classes_ + in_word - 1) / in_word;
+    if (n_words_ > most_words) return;
+    if (static_cast<std::int64_t>(words_.size()) < n_words_ * n)
+      words_.resize(static_cast<std::size_t>(n_words_ * n));
+    if (n_words_ > 1) std::fill_n(words_.begin(), n_words_ * n, 0);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const int word = n_words_ > 1 ? rows_[i].k / in_word : 0;
+      words_[word * n + i] = static_cast<std::uint64_t>(rows_[i].w)
+                             << bits_ * (rows_[i].k - word * in_word);
+    }
   }
-  void finish(Left&) {
-    left_squares_ = right_squares_ = 0;
+  template <class T>
+  void add_up_to(Left&, const T* x, std::int64_t n, T cut, bool missing_too) {
+    const auto goes = [=](T one) {
+      return -std::int64_t{(one <= cut) | (missing_too & (one != one))};
+    };
+    if (n_words_ > most_words) {
+      for (std::int64_t i = 0; i < n; ++i) left_[rows_[i].k] += rows_[i].w & goes(x[i]);
+    } else {
+      const std::uint64_t mask = (std::uint64_t{1} << bits_) - 1;
+      for (int word = 0, k = 0; word < n_words_; ++word) {
+        const std::uint64_t* const words = words_.data() + word * n;
+        std::uint64_t sum = 0;
+        for (std::int64_t i = 0; i < n; ++i) sum += words[i] & goes(x[i]);
+        for (int shift = 0; shift + bits_ <= 64 && k < n_classes_; shift += bits_, ++k)
+          left_[k] += sum >> shift & mask;
+      }
+    }
+    weight_ = left_squares_ = right_squares_ = 0;
     for (int k = 0; k < n_classes_; ++k) {
       const std::int64_t left = left_[k], right = totals_[1 + k] - left;
+      weight_ += left;
       left_squares_ += left * left;
       right_squares_ += right * right;
     }
@@ -324,6 +381,9 @@ class ClassScan {
   double least_ = 1.0;
   std::vector<One> rows_;
   std::vector<std::int32_t> cells_;  // [bin] copies, and those of each class
+  static constexpr int most_words = 4;
+  int bits_ = 0, n_words_ = 0;
+  std::vector<std::uint64_t> words_;  // [word][row], for drawn cuts
   std::vector<std::int64_t> left_, kept_;
   std::int64_t squares_ = 0, weight_ = 0, left_squares_ = 0, right_squares_ = 0;
 };
@@ -365,10 +425,12 @@ class CellScan {
     return {};
   }
   void add(Left&, std::uint32_t i) { add_row(rows_[i], left_.data()); }
-  void add_if(Left& left, std::uint32_t i, bool is_left) {
-    if (is_left) add(left, i);
+  void expect_cuts(std::int64_t) {}
+  template <class T>
+  void add_up_to(Left& left, const T* x, std::int64_t n, T cut, bool missing_too) {
+    for (std::int64_t i = 0; i < n; ++i)
+      if (x[i] <= cut || (missing_too && x[i] != x[i])) add(left, static_cast<std::uint32_t>(i));
   }
-  void finish(Left&) const {}
   void add_bin(Left&, int bin) {
     for (std::int64_t c = 0; c < size_; ++c) left_[c] += cells_[bin * (size_ + 1) + c];
   }

@@ -33,6 +33,18 @@ std::vector<std::int64_t> groups_by_mass(const std::vector<std::int64_t>& masses
   return last;
 }
 
+// Whether every value is a float, or missing: half the memory holds them, and half is read. Tables
+// of measurements end this soon.
+template <class T>
+bool are_floats(const Table<T>& table) {
+  if (std::is_same_v<T, float>) return true;
+  for (std::int64_t row = 0; row < table.n_rows; ++row)
+    for (std::int64_t c = 0; c < table.n_columns; ++c)
+      if (const T x = table.at(row, c); x == x && static_cast<T>(static_cast<float>(x)) != x)
+        return false;
+  return true;
+}
+
 }  // namespace
 
 template <class T>
@@ -107,10 +119,10 @@ RankedTable::RankedTable(std::int64_t n_rows, std::int64_t n_columns)
       columns_(static_cast<std::size_t>(n_columns)) {}
 
 template <class RankColumn>
-void RankedTable::rank_columns(int n_threads, bool keeps_values, RankColumn&& rank_column) {
+void RankedTable::rank_columns(int n_threads, RankColumn&& rank_column) {
   constexpr std::int64_t group = 32, block = 1024;  // columns and rows that are turned at a time
   const auto n_columns = static_cast<std::int64_t>(columns_.size());
-  if (!keeps_values) ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_));
+  ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_));
   codes_.resize(static_cast<std::size_t>(n_rows_ * n_columns));
   LargeVector<Rank> turned(static_cast<std::size_t>(std::min(group, n_columns) * n_rows_));
   for (std::int64_t first = 0; first < n_columns; first += group) {
@@ -124,7 +136,6 @@ void RankedTable::rank_columns(int n_threads, bool keeps_values, RankColumn&& ra
       for (std::int64_t row = 0; row < n_rows_; ++row)
         codes[row] = bin_of ? bin_of[ranks[row]] : static_cast<Code>(ranks[row]);
     });
-    if (keeps_values) continue;
     parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
       const std::int64_t end = std::min(n_rows_, (b + 1) * block);
       for (std::int64_t row = b * block; row < end; ++row)
@@ -139,13 +150,12 @@ RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::
                          const std::int64_t* mass, int n_threads, bool keeps_values)
     : RankedTable(n_rows, table.n_columns) {
   if (keeps_values) {
-    if constexpr (std::is_same_v<T, float>)
-      copy_rows(table, index, floats_, n_threads);
-    else
-      copy_rows(table, index, doubles_, n_threads);
+    are_floats(table) ? copy_rows(table, index, floats_, n_threads)
+                      : copy_rows(table, index, doubles_, n_threads);
+    return;
   }
   std::vector<Ranker<T>> rankers(static_cast<std::size_t>(n_threads));
-  rank_columns(n_threads, keeps_values, [&](std::int64_t column, int worker, Rank* ranks) {
+  rank_columns(n_threads, [&](std::int64_t column, int worker, Rank* ranks) {
     rankers[worker].sort(table, index, n_rows_, column, mass);
     return rankers[worker].write(ranks);
   });
@@ -155,17 +165,29 @@ template RankedTable::RankedTable(const Table<float>&, const std::int64_t*, std:
 template RankedTable::RankedTable(const Table<double>&, const std::int64_t*, std::int64_t,
                                   const std::int64_t*, int, bool);
 
-template <class T>
+// A zero loses its sign: the least of equal values must have the same bits in any order of rows.
+template <class T, class Kept>
 void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index,
-                            LargeVector<T>& values, int n_threads) const {
+                            LargeVector<Kept>& values, int n_threads) {
   constexpr std::int64_t block = 1024;
+  const std::int64_t n_columns = table.n_columns;
   values.resize(static_cast<std::size_t>(n_rows_ * stride_));
-  parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
+  std::vector<std::vector<std::uint8_t>> missing(
+      static_cast<std::size_t>(n_threads),
+      std::vector<std::uint8_t>(static_cast<std::size_t>(n_columns), 0));
+  parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int worker) {
     const std::int64_t end = std::min(n_rows_, (b + 1) * block);
+    std::uint8_t* const misses = missing[worker].data();
     for (std::int64_t row = b * block; row < end; ++row)
-      for (std::int64_t c = 0; c < table.n_columns; ++c)
-        values[row * stride_ + c] = table.at(index ? index[row] : row, c);
+      for (std::int64_t c = 0; c < n_columns; ++c) {
+        const auto x = static_cast<Kept>(table.at(index ? index[row] : row, c));
+        values[row * stride_ + c] = x + Kept{0};
+        misses[c] |= x != x;
+      }
   });
+  has_missing_.assign(static_cast<std::size_t>(n_columns), 0);
+  for (const auto& misses : missing)
+    for (std::int64_t c = 0; c < n_columns; ++c) has_missing_[c] |= misses[c];
 }
 
 RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
@@ -173,7 +195,7 @@ RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
     : RankedTable(n_rows, n_columns) {
   Ranker<double> ranker;
   std::vector<double> values(static_cast<std::size_t>(n_rows));
-  rank_columns(1, false, [&](std::int64_t column, int, Rank* ranks) {
+  rank_columns(1, [&](std::int64_t column, int, Rank* ranks) {
     make(static_cast<int>(column), values.data());
     ranker.sort({values.data(), n_rows, 1, 1, n_rows}, nullptr, n_rows, 0, mass);
     return ranker.write(ranks);
@@ -194,18 +216,6 @@ int RankedTable::last_up_to(int column, int rank, double threshold) const {
   }
   const auto end = low.begin() + std::min(n, rank + step);
   return static_cast<int>(std::upper_bound(low.begin() + rank, end, threshold) - low.begin()) - 1;
-}
-
-int RankedTable::bin_around(int column, double threshold) const {
-  int first = 1, last = n_bins(column);
-  while (first < last) {
-    const int middle = (first + last) / 2;
-    if (high(column, last_rank(column, middle)) > threshold)
-      last = middle;
-    else
-      first = middle + 1;
-  }
-  return first;
 }
 
 }  // namespace weald
