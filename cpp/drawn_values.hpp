@@ -6,32 +6,37 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "memory.hpp"
 #include "shared.hpp"
 
 namespace weald {
 
-// As many values as are compared at once, and whole numbers beside them.
+// As many values as are compared at once on any machine, and whole numbers as wide.
 template <class T>
 struct Lanes {
-  static constexpr int n = 32 / static_cast<int>(sizeof(T));
-  typedef T Values __attribute__((vector_size(32)));
-  typedef std::int32_t Words __attribute__((vector_size(4 * n)));
-  typedef std::uint16_t Halves __attribute__((vector_size(2 * n)));
+  static constexpr int n = 16 / static_cast<int>(sizeof(T));
+  using Whole = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  typedef T Values __attribute__((vector_size(16)));
+  typedef Whole Wholes __attribute__((vector_size(16)));
 
-  template <class Vector, class Item>
-  static Vector load(const Item* items) {
-    Vector vector;
-    std::memcpy(&vector, items, sizeof vector);
-    return vector;
+  static Values load(const T* x) {
+    Values values;
+    std::memcpy(&values, x, sizeof values);
+    return values;
   }
-  // All bits of those that are at most `cut` or, on request, missing; none of the others.
-  static Words sides(const T* x, T cut, bool missing_too) {
-    const Values some = load<Values>(x);
-    if (missing_too) return __builtin_convertvector((some <= cut) | (some != some), Words);
-    return __builtin_convertvector(some <= cut, Words);
+  // One lane of a mask on both halves of a vector.
+  static auto all_of(Wholes mask, int lane) {
+    typedef std::int64_t Pair __attribute__((vector_size(16)));
+    const Whole one = mask[lane];
+    if constexpr (n == 4)
+      return reinterpret_cast<Pair>(Wholes{one, one, one, one});
+    else
+      return Pair{one, one};
   }
+  static Values less(Values a, Values b) { return a < b ? a : b; }
+  static Values more(Values a, Values b) { return a > b ? a : b; }
 };
 
 // Passes over values go on to whole vectors: what lies behind the last row must be there.
@@ -75,21 +80,25 @@ class DrawnValues {
   }
   const T* slot(int s) const { return values_.data() + s * pitch_; }
 
-  // Of a column without missing values.
+  // Of a column without missing values. Four vectors side by side: none waits for the last.
   Range range(int s) const {
     using L = Lanes<T>;
-    using Values = typename L::Values;
+    constexpr int abreast = 4;
     const T* const x = slot(s);
-    Values least = L::template load<Values>(x), most = least;
-    for (std::int64_t i = L::n; i < pitch_; i += L::n) {
-      const Values some = L::template load<Values>(x + i);
-      least = some < least ? some : least;
-      most = some > most ? some : most;
-    }
-    Range range{least[0], most[0]};
+    typename L::Values least[abreast], most[abreast];
+    for (int v = 0; v < abreast; ++v) least[v] = most[v] = L::load(x + v * L::n);
+    for (std::int64_t i = abreast * L::n; i < pitch_; i += abreast * L::n)
+      for (int v = 0; v < abreast; ++v) {
+        const typename L::Values some = L::load(x + i + v * L::n);
+        least[v] = L::less(some, least[v]);
+        most[v] = L::more(some, most[v]);
+      }
+    const auto low = L::less(L::less(least[0], least[1]), L::less(least[2], least[3]));
+    const auto high = L::more(L::more(most[0], most[1]), L::more(most[2], most[3]));
+    Range range{low[0], high[0]};
     for (int i = 1; i < L::n; ++i) {
-      range.least = std::min(range.least, least[i]);
-      range.most = std::max(range.most, most[i]);
+      range.least = low[i] < range.least ? low[i] : range.least;
+      range.most = high[i] > range.most ? high[i] : range.most;
     }
     return range;
   }

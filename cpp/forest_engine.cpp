@@ -157,8 +157,7 @@ void ForestEngine::put_columns_back() {
 
 // Columns are drawn one after another; more than max_features only as long as none can be cut.
 template <class Scan>
-void ForestEngine::try_columns(Scan& scan, const Rows& rows, const Draws& draws,
-                               Constants& known) {
+void ForestEngine::try_columns(Scan& scan, const Rows& rows, const Draws& draws, Constants& known) {
   const int n = forest_.columns_of_tree ? forest_.max_features : static_cast<int>(order_.size());
   for (int j = 0; j < n && (j < forest_.max_features || best_.column < 0); ++j) {
     const int column = draw_column(j, draws);
@@ -342,8 +341,8 @@ template <class Scan, class T>
 bool ForestEngine::try_drawn_cut(Scan& scan, const DrawnValues<T>& drawn, int slot, int column,
                                  std::int64_t n, const Draws& draws) {
   std::int64_t n_present = n;
-  const auto range = table_->has_missing(column) ? drawn.range_of_present(slot, n_present)
-                                                 : drawn.range(slot);
+  const auto range =
+      table_->has_missing(column) ? drawn.range_of_present(slot, n_present) : drawn.range(slot);
   const bool has_missing = n_present < n, is_constant = !(range.least < range.most);
   if (n_present == 0 || (is_constant && !has_missing)) return true;
   const double cut = is_constant ? std::numeric_limits<double>::infinity()
@@ -420,8 +419,7 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Spli
 // Most often the node's values are still there.
 template <class T>
 std::int64_t ForestEngine::send_by_value(const DrawnValues<T>& drawn, const T* values,
-                                         std::int64_t begin, std::int64_t end,
-                                         const Split& split) {
+                                         std::int64_t begin, std::int64_t end, const Split& split) {
   const T cut = at_most<T>(split.threshold);
   const auto goes_left = [=, missing_left = split.missing_left](T x) {
     return (x <= cut) | (missing_left & (x != x));
@@ -432,10 +430,10 @@ std::int64_t ForestEngine::send_by_value(const DrawnValues<T>& drawn, const T* v
         begin, end,
         [=, x = drawn.slot(best_slot_)](std::int64_t i, Row) { return goes_left(x[i]); });
   }
-  return sapling_.rows.split_by(
-      begin, end, [=, x = values + split.column, stride = table_->stride()](Row row) {
-        return goes_left(x[row * stride]);
-      });
+  return sapling_.rows.split_by(begin, end,
+                                [=, x = values + split.column, stride = table_->stride()](Row row) {
+                                  return goes_left(x[row * stride]);
+                                });
 }
 
 // Ranks are compared, not values: up to the last one that lies below the threshold, which a node's

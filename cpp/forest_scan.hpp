@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -17,11 +18,12 @@ namespace weald {
 
 // A scan starts with a tree and loads the rows of a node. Of row i of the node it knows by
 // `payload(i)`, 15 bits where a node is small. Column after column `nothing` is an empty left side,
-// `add` puts a row there and `add_bin` all rows of a bin that were `count`ed before; `add_up_to` puts
-// there the rows whose value is at most a cut or, on request, missing; `expect_cuts` is told before. `cell_width` is what a bin costs in rows. `beats` tells
-// whether the two sides reach more than a bar, which a side that is too small never does. Scores
-// are compared within a node only. `keep` remembers a left side, `write` gives its integer sums,
-// and no other split beats one that is perfect.
+// `add` puts a row there and `add_bin` all rows of a bin that were `count`ed before; `add_up_to`
+// puts there the rows whose value is at most a cut or, on request, missing; `expect_cuts` is told
+// before. `cell_width` is what a bin costs in rows. `beats` tells whether the two sides reach more
+// than a bar, which a side that is too small never does. Scores are compared within a node only.
+// `keep` remembers a left side, `write` gives its integer sums, and no other split beats one that
+// is perfect.
 constexpr double no_score = -std::numeric_limits<double>::infinity();
 
 // The least integer weight of a side, as a number that weights are compared with.
@@ -72,16 +74,16 @@ class PairCounts {
     for (std::int64_t i = 0; i < n; ++i) payload_[i] = of_row_[rows[i]];
   }
   void expect_cuts(std::int64_t n) {
-    std::fill(payload_.begin() + n, payload_.begin() + padded(n), std::uint16_t{0});
+    std::fill(payload_.begin() + n, payload_.begin() + padded(n), 0);
   }
-  std::uint32_t payload(std::int64_t i) const { return payload_[i]; }
+  std::uint32_t payload(std::int64_t i) const { return static_cast<std::uint32_t>(payload_[i]); }
 
   template <class CodeOf>
   void count(std::int64_t n, int n_bins, CodeOf code_of) {
     cells_.assign(static_cast<std::size_t>(n_bins) + 1, 0);
     std::uint64_t* const cells = cells_.data();
     for (std::int64_t i = 0; i < n; ++i) {
-      const std::uint64_t row = payload_[i], w = row >> 1;
+      const std::uint64_t row = payload(i), w = row >> 1;
       cells[code_of(i)] += w << 32 | (w & (0 - (row & 1)));
     }
   }
@@ -97,20 +99,23 @@ class PairCounts {
   template <class T>
   void add_up_to(Left& left, const T* x, std::int64_t n, T cut, bool missing_too) const {
     using L = Lanes<T>;
-    using Words = typename L::Words;
+    using Wholes = typename L::Wholes;
     constexpr std::int64_t block = std::int64_t{1} << 15;  // their copies fit 31 bits
     for (std::int64_t begin = 0; begin < n; begin += block) {
-      Words w{}, s{};
-      for (std::int64_t i = begin; i < std::min(n, begin + block); i += L::n) {
-        const auto row = __builtin_convertvector(
-            L::template load<typename L::Halves>(payload_.data() + i), Words);
-        const Words of_row = (row >> 1) & L::sides(x + i, cut, missing_too);
+      const std::int64_t end = std::min(n, begin + block);
+      Wholes w{}, s{};
+      for (std::int64_t i = begin; i < end; i += L::n) {
+        const typename L::Values some = L::load(x + i);
+        Wholes mask = some <= cut, row;
+        if (missing_too) mask |= some != some;
+        for (int lane = 0; lane < L::n; ++lane) row[lane] = payload_[i + lane];
+        const Wholes of_row = (row >> 1) & mask;
         w += of_row;
         s += of_row & -(row & 1);
       }
-      for (int i = 0; i < L::n; ++i) {
-        left.w += w[i];
-        left.s += s[i];
+      for (int lane = 0; lane < L::n; ++lane) {
+        left.w += w[lane];
+        left.s += s[lane];
       }
     }
   }
@@ -141,8 +146,9 @@ class PairCounts {
  private:
   Left total_, kept_;
   std::int64_t least_ = 1;
-  std::vector<std::uint16_t> of_row_, payload_;  // copies and class of rows; of those of the node
-  std::vector<std::uint64_t> cells_;             // [bin] copies, and those of the second class
+  std::vector<std::uint16_t> of_row_;  // copies and class of rows
+  std::vector<std::int32_t> payload_;  // of those of the node
+  std::vector<std::uint64_t> cells_;   // [bin] copies, and those of the second class
 };
 
 // One sum beside the weight: squared error; or Gini of two classes, which is twice the squared
@@ -161,7 +167,8 @@ class PairScan {
     total_ = totals[0];
     total_w_ = static_cast<double>(totals[0]);
     total_s_ = static_cast<double>(totals[TwoClasses ? 2 : 1]);
-    if (static_cast<std::int64_t>(pairs_.size()) < n) pairs_.resize(static_cast<std::size_t>(n));
+    if (static_cast<std::int64_t>(pairs_.size()) < padded(n))
+      pairs_.resize(static_cast<std::size_t>(padded(n)));
     const std::int64_t* const values = channels.values();
     if constexpr (TwoClasses) {
       const std::int32_t* const classes = channels.target().classes;
@@ -196,17 +203,26 @@ class PairScan {
     left.w += pairs_[i].w;
     left.s += pairs_[i].s;
   }
-  void expect_cuts(std::int64_t) {}
+  void expect_cuts(std::int64_t n) {
+    std::fill(pairs_.begin() + n, pairs_.begin() + padded(n), PairLeft{});
+  }
   template <class T>
   void add_up_to(Left& left, const T* x, std::int64_t n, T cut, bool missing_too) const {
-    std::int64_t w = 0, s = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t mask = -std::int64_t{(x[i] <= cut) | (missing_too & (x[i] != x[i]))};
-      w += pairs_[i].w & mask;
-      s += pairs_[i].s & mask;
+    using L = Lanes<T>;
+    using Pair = Lanes<double>::Wholes;
+    Pair sums{};
+    for (std::int64_t i = 0; i < n; i += L::n) {
+      const typename L::Values some = L::load(x + i);
+      typename L::Wholes mask = some <= cut;
+      if (missing_too) mask |= some != some;
+      for (int lane = 0; lane < L::n; ++lane) {
+        Pair pair;
+        std::memcpy(&pair, &pairs_[i + lane], sizeof pair);
+        sums += pair & L::all_of(mask, lane);
+      }
     }
-    left.w += w;
-    left.s += s;
+    left.w += sums[0];
+    left.s += sums[1];
   }
   void add_bin(Left& left, int bin) const {
     left.w += cells_[bin].w;

@@ -96,7 +96,7 @@ class RankedTable {
   LargeVector<float> floats_;  // or one of these
   LargeVector<double> doubles_;
   std::vector<std::uint8_t> has_missing_;  // beside them
-  LargeVector<Code> codes_;  // column by column
+  LargeVector<Code> codes_;                // column by column
 };
 
 }  // namespace weald
