@@ -12,17 +12,9 @@
 namespace weald {
 namespace {
 
-constexpr int together = 16;     // rows that walk side by side
-constexpr int steps_a_look = 4;  // between two looks whether all have arrived
-constexpr int column_shift = 4;  // columns of a block lie `together` values apart
-constexpr std::uint32_t missing_left = 1;
+constexpr int together = 16;                      // rows that walk side by side
+constexpr int steps_a_look = 4;                   // between two looks whether all have arrived
 constexpr std::int64_t block_bytes = 384 * 1024;  // of rows: with a tree they fill a second cache
-
-static_assert(1 << column_shift == together);
-
-int bits_of_column(std::int64_t n_columns) {
-  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n_columns - 1)));
-}
 
 // Marks: NaNs that carry a number, of which the highest bit says that it is a class.
 template <class T>
@@ -32,28 +24,40 @@ struct Mark {
   static constexpr Bits class_bit = Bits{1} << (sizeof(T) == 4 ? 21 : 31);
 };
 
+template <class T>
+bool any_missing(const Table<T>& table) {
+  for (std::int64_t row = 0; row < table.n_rows; ++row) {
+    bool misses = false;
+    for (std::int64_t c = 0; c < table.n_columns; ++c) {
+      const T x = table.at(row, c);
+      misses |= x != x;
+    }
+    if (misses) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-template <class T>
-bool BatchWalk<T>::fits(const Forest& forest, std::int64_t n_columns) {
-  if (forest.n_sets > 0) return false;
-  const std::int64_t most = std::int64_t{1}
-                            << std::max(0, 32 - column_shift - bits_of_column(n_columns));
+template <class T, class Index>
+bool BatchWalk<T, Index>::fits(const Forest& forest, std::int64_t n_columns) {
+  constexpr auto most = static_cast<std::int64_t>(std::numeric_limits<Index>::max());
+  if (forest.n_sets > 0 || n_columns > most / together) return false;
   for (std::int64_t t = 0; t < forest.n_trees; ++t) {
-    const std::int64_t n_nodes = forest.first_node[t + 1] - forest.first_node[t];
-    if (n_nodes + 1 >= most || n_nodes >= static_cast<std::int64_t>(Mark<T>::class_bit))
+    if (forest.first_node[t + 1] - forest.first_node[t] >= most) return false;
+    if (forest.first_leaf[t + 1] - forest.first_leaf[t] >= std::int64_t{Mark<T>::class_bit})
       return false;
   }
   return true;
 }
 
-template <class T>
-BatchWalk<T>::BatchWalk(const Forest& forest, const double* values, std::int64_t n_columns,
-                        int n_threads)
+template <class T, class Index>
+BatchWalk<T, Index>::BatchWalk(const Forest& forest, const double* values, const Table<T>& table,
+                               int n_threads)
     : forest_(forest),
       values_(values),
-      n_columns_(n_columns),
-      shift_(column_shift + bits_of_column(n_columns)),
+      table_(table),
+      has_missing_(any_missing(table)),
       // Zeros need not be added, except to a zero that has a sign.
       marks_purity_(forest.n_values > 1 &&
                     std::none_of(forest.base_score, forest.base_score + forest.n_outputs,
@@ -64,33 +68,32 @@ BatchWalk<T>::BatchWalk(const Forest& forest, const double* values, std::int64_t
 
 // Places of a tree: 0 is free, the root is 1, then pairs of siblings, a parent's before those of
 // its children.
-template <class T>
-void BatchWalk<T>::lay_out(std::int64_t tree) {
+template <class T, class Index>
+void BatchWalk<T, Index>::lay_out(std::int64_t tree) {
   const std::int64_t first = forest_.first_node[tree];
   const auto n = static_cast<std::int32_t>(forest_.first_node[tree + 1] - first);
   Node* const nodes = nodes_.data() + first + tree;
-  std::vector<std::uint32_t> place(static_cast<std::size_t>(n));
+  std::vector<Index> place(static_cast<std::size_t>(n));
   place[0] = 1;
-  std::uint32_t next = 2;
+  Index next = 2;
   for (std::int32_t i = 0; i < n; ++i) {
     const std::int32_t column = forest_.feature[first + i], right = forest_.right[first + i];
     Node& node = nodes[place[i]];
     if (column < 0) {
-      node = {mark(tree, right), (place[i] - 1) << shift_};
+      node = {mark(tree, right), static_cast<Index>(place[i] - 1), 0};
       continue;
     }
-    node = {at_most<T>(forest_.threshold[first + i]),
-            next << shift_ | static_cast<std::uint32_t>(column) << column_shift |
-                (forest_.missing_left[first + i] ? missing_left : 0)};
-    place[i + 1] = next;
-    place[right] = next + 1;
-    next += 2;
+    const bool missing_left = has_missing_ && forest_.missing_left[first + i];
+    node = {at_most<T>(forest_.threshold[first + i]), next,
+            static_cast<Index>(column * together + missing_left)};
+    place[i + 1] = next++;
+    place[right] = next++;
   }
 }
 
 // What a leaf says: its only class, if it has the tree's whole weight, or its number.
-template <class T>
-T BatchWalk<T>::mark(std::int64_t tree, std::int32_t leaf) const {
+template <class T, class Index>
+T BatchWalk<T, Index>::mark(std::int64_t tree, std::int32_t leaf) const {
   using M = Mark<T>;
   using Bits = typename M::Bits;
   const int n = forest_.n_values;
@@ -104,58 +107,52 @@ T BatchWalk<T>::mark(std::int64_t tree, std::int32_t leaf) const {
   return std::bit_cast<T>(M::nan | static_cast<Bits>(leaf));
 }
 
-template <class T>
-void BatchWalk<T>::add(const Table<T>& table, double* scores, int n_threads) const {
-  const std::int64_t fitting =
-      block_bytes / (n_columns_ * static_cast<std::int64_t>(sizeof(T))) / together * together;
-  const std::int64_t share = (table.n_rows / n_threads / together + 1) * together;
-  const std::int64_t size = std::min(share, std::max<std::int64_t>(fitting, 4 * together));
-  const std::int64_t n_blocks = (table.n_rows + size - 1) / size;
+template <class T, class Index>
+void BatchWalk<T, Index>::add(double* scores, int n_threads) const {
+  const std::int64_t n_rows = table_.n_rows, n_columns = table_.n_columns;
+  const std::int64_t row_bytes = n_columns * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t fitting = std::max<std::int64_t>(block_bytes / row_bytes / together, 4);
+  const std::int64_t share = n_rows / n_threads / together + 1;
+  const std::int64_t size = std::min(share, fitting) * together;
   std::vector<LargeVector<T>> blocks(static_cast<std::size_t>(n_threads));
-  parallel_for(n_blocks, n_threads, [&](std::int64_t b, int worker) {
-    const std::int64_t begin = b * size, n = std::min(size, table.n_rows - begin);
+  parallel_for((n_rows + size - 1) / size, n_threads, [&](std::int64_t b, int worker) {
+    const std::int64_t begin = b * size, n = std::min(size, n_rows - begin);
     LargeVector<T>& block = blocks[worker];
-    block.resize(static_cast<std::size_t>(size * n_columns_));
-    const bool has_missing = fill(table, begin, n, block.data());
+    block.resize(static_cast<std::size_t>(size * n_columns));
+    fill(begin, n, block.data());
     double* const own = scores + begin * forest_.n_outputs;
     for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree)
-      has_missing ? walk<true>(tree, block.data(), n, own)
-                  : walk<false>(tree, block.data(), n, own);
+      has_missing_ ? walk<true>(tree, block.data(), n, own)
+                   : walk<false>(tree, block.data(), n, own);
   });
 }
 
-// block[group of rows][column][row]; tells whether any value is missing.
-template <class T>
-bool BatchWalk<T>::fill(const Table<T>& table, std::int64_t begin, std::int64_t n, T* block) const {
-  bool has_missing = false;
-  for (std::int64_t i = 0; i < n; ++i) {
-    T* const to = block + i / together * together * n_columns_ + i % together;
-    for (std::int64_t c = 0; c < n_columns_; ++c) {
-      const T x = table.at(begin + i, c);
-      to[c * together] = x;
-      has_missing |= x != x;
-    }
+// block[group of rows][column][row]; past the last row there is any number.
+template <class T, class Index>
+void BatchWalk<T, Index>::fill(std::int64_t begin, std::int64_t n, T* block) const {
+  const std::int64_t n_columns = table_.n_columns;
+  for (std::int64_t i = 0; i < n || i % together != 0; ++i) {
+    T* const to = block + i / together * together * n_columns + i % together;
+    for (std::int64_t c = 0; c < n_columns; ++c)
+      to[c * together] = i < n ? table_.at(begin + i, c) : T{0};
   }
-  for (std::int64_t i = n; i % together != 0; ++i)  // of rows that are none: any number
-    for (std::int64_t c = 0; c < n_columns_; ++c)
-      block[i / together * together * n_columns_ + c * together + i % together] = T{0};
-  return has_missing;
 }
 
-template <class T>
+template <class T, class Index>
 template <bool has_missing>
-void BatchWalk<T>::walk(std::int64_t tree, const T* block, std::int64_t n, double* scores) const {
+void BatchWalk<T, Index>::walk(std::int64_t tree, const T* block, std::int64_t n,
+                               double* scores) const {
   const Node* const nodes = nodes_.data() + forest_.first_node[tree] + tree;
-  const std::uint32_t of_column = ((1U << shift_) - 1) & ~((1U << column_shift) - 1);
-  const auto next = [=, shift = shift_](std::uint32_t at, const T* x) {
+  const auto next = [=](std::uint32_t at, const T* x) {
     const Node& node = nodes[at];
-    const T value = x[node.way & of_column];
+    const std::size_t column = node.column;
+    const T value = has_missing ? x[column & ~std::size_t{1}] : x[column];
     bool goes_left = value <= node.threshold;
-    if (has_missing) goes_left |= (value != value) & ((node.way & missing_left) != 0);
-    return (node.way >> shift) + !goes_left;
+    if (has_missing) goes_left |= (value != value) & ((column & 1) != 0);
+    return std::uint32_t{node.left} + !goes_left;
   };
   for (std::int64_t first = 0; first < n; first += together) {
-    const T* const x = block + first * n_columns_;
+    const T* const x = block + first * table_.n_columns;
     std::uint32_t at[together];
     std::fill_n(at, together, 1U);
     for (std::uint32_t moved = 1; moved != 0;) {
@@ -174,8 +171,8 @@ void BatchWalk<T>::walk(std::int64_t tree, const T* block, std::int64_t n, doubl
   }
 }
 
-template <class T>
-void BatchWalk<T>::answer(std::int64_t tree, const Node& leaf, double* score) const {
+template <class T, class Index>
+void BatchWalk<T, Index>::answer(std::int64_t tree, const Node& leaf, double* score) const {
   using M = Mark<T>;
   const auto number = std::bit_cast<typename M::Bits>(leaf.threshold) & (2 * M::class_bit - 1);
   if (number & M::class_bit) {
@@ -189,7 +186,23 @@ void BatchWalk<T>::answer(std::int64_t tree, const Node& leaf, double* score) co
   for (int k = 0; k < n; ++k) score[k] += value[k];
 }
 
-template class BatchWalk<float>;
-template class BatchWalk<double>;
+template <class T>
+bool fits_batch(const Forest& forest, std::int64_t n_columns) {
+  return BatchWalk<T, std::uint32_t>::fits(forest, n_columns);
+}
+
+template <class T>
+void walk_batch(const Forest& forest, const double* values, const Table<T>& table, double* scores,
+                int n_threads) {
+  if (BatchWalk<T, std::uint16_t>::fits(forest, table.n_columns))
+    BatchWalk<T, std::uint16_t>(forest, values, table, n_threads).add(scores, n_threads);
+  else
+    BatchWalk<T, std::uint32_t>(forest, values, table, n_threads).add(scores, n_threads);
+}
+
+template bool fits_batch<float>(const Forest&, std::int64_t);
+template bool fits_batch<double>(const Forest&, std::int64_t);
+template void walk_batch(const Forest&, const double*, const Table<float>&, double*, int);
+template void walk_batch(const Forest&, const double*, const Table<double>&, double*, int);
 
 }  // namespace weald

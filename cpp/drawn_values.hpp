@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "memory.hpp"
 #include "shared.hpp"
@@ -71,12 +72,12 @@ class DrawnValues {
   // `table` holds row r from table + r * stride on. Columns come into the slots from `slot` on.
   void gather(const T* table, std::int64_t stride, const Row* rows, const int* columns,
               int n_columns, int slot) {
-    for (; n_columns >= 4; n_columns -= 4, columns += 4, slot += 4)
-      gather_some<4>(table, stride, rows, columns, values_.data() + slot * pitch_);
-    T* const rest = values_.data() + slot * pitch_;
-    if (n_columns == 3) gather_some<3>(table, stride, rows, columns, rest);
-    if (n_columns == 2) gather_some<2>(table, stride, rows, columns, rest);
-    if (n_columns == 1) gather_some<1>(table, stride, rows, columns, rest);
+    const auto some = [&]<int n>() {
+      if (n == n_columns) gather_some<n>(table, stride, rows, columns, slot);
+    };
+    [&]<int... n>(std::integer_sequence<int, n...>) {
+      (some.template operator()<n + 1>(), ...);
+    }(std::make_integer_sequence<int, most_slots>());
   }
   const T* slot(int s) const { return values_.data() + s * pitch_; }
 
@@ -117,7 +118,8 @@ class DrawnValues {
  private:
   template <int n_columns>
   void gather_some(const T* table, std::int64_t stride, const Row* rows, const int* columns,
-                   T* to) const {
+                   int slot) {
+    T* const to = values_.data() + slot * pitch_;
     const T* from[n_columns];
     for (int c = 0; c < n_columns; ++c) from[c] = table + columns[c];
     for (std::int64_t i = 0; i < n_; ++i) {

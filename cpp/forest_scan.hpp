@@ -343,13 +343,16 @@ class ClassScan {
           left_[k] += sum >> shift & mask;
       }
     }
-    weight_ = left_squares_ = right_squares_ = 0;
+    std::int64_t weight = 0, left_squares = 0, right_squares = 0;
     for (int k = 0; k < n_classes_; ++k) {
       const std::int64_t left = left_[k], right = totals_[1 + k] - left;
-      weight_ += left;
-      left_squares_ += left * left;
-      right_squares_ += right * right;
+      weight += left;
+      left_squares += left * left;
+      right_squares += right * right;
     }
+    weight_ = weight;
+    left_squares_ = left_squares;
+    right_squares_ = right_squares;
   }
   void add_bin(Left&, int bin) {
     const std::int32_t* const counts = cell(bin) + 1;

@@ -185,15 +185,14 @@ void Predictor::predict(const Table<T>& table, double* scores, int n_threads, En
 }
 
 bool Predictor::has_batch() const {
-  return BatchWalk<float>::fits(forest_, n_columns_) &&
-         BatchWalk<double>::fits(forest_, n_columns_);
+  return fits_batch<float>(forest_, n_columns_) && fits_batch<double>(forest_, n_columns_);
 }
 
 // Laying out a tree takes as long as some walks down it.
 template <class T>
 bool Predictor::pays_as_batch(const Table<T>& table) const {
   return table.n_rows >= batch_rows && 4 * table.n_rows * forest_.n_trees >= forest_.n_nodes &&
-         BatchWalk<T>::fits(forest_, n_columns_);
+         fits_batch<T>(forest_, n_columns_);
 }
 
 template <class T>
@@ -201,7 +200,7 @@ void Predictor::predict_batch(const Table<T>& table, double* scores, int n_threa
   const int n_outputs = forest_.n_outputs;
   for (std::int64_t row = 0; row < table.n_rows; ++row)
     std::copy(forest_.base_score, forest_.base_score + n_outputs, scores + row * n_outputs);
-  BatchWalk<T>(forest_, values_.data(), n_columns_, n_threads).add(table, scores, n_threads);
+  walk_batch(forest_, values_.data(), table, scores, n_threads);
 }
 
 template <class T>

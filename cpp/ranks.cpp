@@ -10,6 +10,8 @@
 namespace weald {
 namespace {
 
+constexpr std::int64_t column_group = 8;  // columns that are ranked side by side
+
 // Parts a row of masses into at most `most` groups of about equal mass, greedily from below: the
 // last index of each group.
 std::vector<std::int64_t> groups_by_mass(const std::vector<std::int64_t>& masses, int most) {
@@ -56,12 +58,10 @@ struct RankedTable::Ranker {
   std::vector<Item> items, spare;
   std::vector<std::int64_t> first, mass;  // of each distinct value: its first item, and its mass
 
-  void sort(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
-            std::int64_t column, const std::int64_t* row_mass) {
+  void sort(const T* values, std::int64_t n_rows, const std::int64_t* row_mass) {
     items.clear();
     for (std::int64_t row = 0; row < n_rows; ++row)
-      if (const T x = table.at(index ? index[row] : row, column); x == x)
-        items.push_back({key_of(x), static_cast<Row>(row)});
+      if (const T x = values[row]; x == x) items.push_back({key_of(x), static_cast<Row>(row)});
     radix_sort(items, spare);
     first.clear();
     mass.clear();
@@ -118,15 +118,16 @@ RankedTable::RankedTable(std::int64_t n_rows, std::int64_t n_columns)
       stride_(n_columns >= tile ? n_columns : Codes::tile_width(n_columns, 0)),
       columns_(static_cast<std::size_t>(n_columns)) {}
 
-template <class RankColumn>
-void RankedTable::rank_columns(int n_threads, RankColumn&& rank_column) {
-  constexpr std::int64_t group = 32, block = 1024;  // columns and rows that are turned at a time
+template <class Fetch, class RankColumn>
+void RankedTable::rank_columns(int n_threads, Fetch&& fetch, RankColumn&& rank_column) {
+  constexpr std::int64_t group = column_group, block = 1024;  // turned at a time
   const auto n_columns = static_cast<std::int64_t>(columns_.size());
   ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_));
   codes_.resize(static_cast<std::size_t>(n_rows_ * n_columns));
   LargeVector<Rank> turned(static_cast<std::size_t>(std::min(group, n_columns) * n_rows_));
   for (std::int64_t first = 0; first < n_columns; first += group) {
     const std::int64_t width = std::min(group, n_columns - first);
+    fetch(first, width);
     parallel_for(width, n_threads, [&](std::int64_t c, int worker) {
       Rank* const ranks = turned.data() + c * n_rows_;
       std::fill_n(ranks, n_rows_, Rank{0});
@@ -155,8 +156,21 @@ RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::
     return;
   }
   std::vector<Ranker<T>> rankers(static_cast<std::size_t>(n_threads));
-  rank_columns(n_threads, [&](std::int64_t column, int worker, Rank* ranks) {
-    rankers[worker].sort(table, index, n_rows_, column, mass);
+  // Rows lie far apart: a few columns of each are fetched together.
+  LargeVector<T> fetched(
+      static_cast<std::size_t>(std::min<std::int64_t>(column_group, table.n_columns) * n_rows_));
+  const auto fetch = [&](std::int64_t first, std::int64_t width) {
+    constexpr std::int64_t block = 1024;
+    parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
+      const std::int64_t end = std::min(n_rows_, (b + 1) * block);
+      for (std::int64_t row = b * block; row < end; ++row)
+        for (std::int64_t c = 0; c < width; ++c)
+          fetched[c * n_rows_ + row] = table.at(index ? index[row] : row, first + c);
+    });
+  };
+  rank_columns(n_threads, fetch, [&](std::int64_t column, int worker, Rank* ranks) {
+    const T* const values = fetched.data() + column % column_group * n_rows_;
+    rankers[worker].sort(values, n_rows_, mass);
     return rankers[worker].write(ranks);
   });
 }
@@ -195,9 +209,10 @@ RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
     : RankedTable(n_rows, n_columns) {
   Ranker<double> ranker;
   std::vector<double> values(static_cast<std::size_t>(n_rows));
-  rank_columns(1, [&](std::int64_t column, int, Rank* ranks) {
+  const auto nothing = [](std::int64_t, std::int64_t) {};
+  rank_columns(1, nothing, [&](std::int64_t column, int, Rank* ranks) {
     make(static_cast<int>(column), values.data());
-    ranker.sort({values.data(), n_rows, 1, 1, n_rows}, nullptr, n_rows, 0, mass);
+    ranker.sort(values.data(), n_rows, mass);
     return ranker.write(ranks);
   });
 }

@@ -83,9 +83,10 @@ class RankedTable {
   template <class T>
   struct Ranker;
   RankedTable(std::int64_t n_rows, std::int64_t n_columns);
-  // rank_column(column, worker, ranks) writes the ranks of all rows.
-  template <class RankColumn>
-  void rank_columns(int n_threads, RankColumn&& rank_column);
+  // rank_column(column, worker, ranks) writes the ranks of all rows; fetch(first, n) says that the
+  // next n columns are about to be ranked.
+  template <class Fetch, class RankColumn>
+  void rank_columns(int n_threads, Fetch&& fetch, RankColumn&& rank_column);
   template <class T, class Kept>
   void copy_rows(const Table<T>& table, const std::int64_t* index, LargeVector<Kept>& values,
                  int n_threads);

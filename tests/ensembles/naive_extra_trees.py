@@ -26,20 +26,22 @@ class NaiveExtraTree:
     copies: np.ndarray
     max_features: int
     is_classifier: bool
+    max_depth: int
     feature: list[int] = field(default_factory=list)
     threshold: list[float] = field(default_factory=list)
     missing_left: list[bool] = field(default_factory=list)
 
-    def grow(self, rows: np.ndarray, key: int) -> None:
-        split = None if len(set(self.target[rows])) == 1 else self.best(rows, key)
+    def grow(self, rows: np.ndarray, key: int, depth: int = 0) -> None:
+        is_done = depth == self.max_depth or len(set(self.target[rows])) == 1
+        split = None if is_done else self.best(rows, key)
         column, cut, missing_left = split or (-1, 0.0, False)
         self.feature.append(column)
         self.threshold.append(cut)
         self.missing_left.append(missing_left)
         if split:
             is_left = self.sides(rows, column, cut, missing_left)
-            self.grow(rows[is_left], key_of_child(key, "L"))
-            self.grow(rows[~is_left], key_of_child(key, "R"))
+            self.grow(rows[is_left], key_of_child(key, "L"), depth + 1)
+            self.grow(rows[~is_left], key_of_child(key, "R"), depth + 1)
 
     def best(self, rows: np.ndarray, key: int) -> tuple[int, float, bool] | None:
         best, bar = None, None
@@ -91,7 +93,8 @@ def naive_extra_tree(
     member: int,
     *,
     is_classifier: bool,
+    max_depth: int,
 ) -> NaiveExtraTree:
-    tree = NaiveExtraTree(X.astype(float), target, copies, max_features, is_classifier)
+    tree = NaiveExtraTree(X.astype(float), target, copies, max_features, is_classifier, max_depth)
     tree.grow(np.flatnonzero(copies), key_of_tree(seed, member))
     return tree

@@ -67,7 +67,7 @@ def hard_table(rng: np.random.Generator, n: int, *, missing: bool) -> np.ndarray
     return X
 
 
-@pytest.mark.parametrize("n", [2, 17, 400, 4500])  # from some size on fewer columns are kept
+@pytest.mark.parametrize("n", [2, 17, 200, 4500])  # from some size on fewer columns are kept
 @pytest.mark.parametrize("kind", ["two", "seven", "forty", "numbers"])
 @pytest.mark.parametrize("form", ["doubles", "floats", "gaps"])
 def test_trees_are_those_of_naive_code(n: int, kind: str, form: str) -> None:
@@ -84,10 +84,15 @@ def test_trees_are_those_of_naive_code(n: int, kind: str, form: str) -> None:
     copies = rng.integers(0, 3, n) if kind == "seven" and n > 2 else np.ones(n, dtype=int)
     y[copies == 0] = y[copies > 0][0]
     make = ExtraTreesClassifier if n_classes else ExtraTreesRegressor
-    model = make(2, max_features=6, random_state=3, n_jobs=1).fit(X, y, sample_weight=copies)
+    max_depth = 4 if n > 4000 else 50
+    model = make(2, max_features=6, max_depth=max_depth, random_state=3)
+    model.fit(X, y, sample_weight=copies)
     y = np.unique(y, return_inverse=True)[1] if n_classes else y
     for member in range(2):
-        twin = naive_extra_tree(X, y, copies, 6, model._seed, member, is_classifier=n_classes > 0)
+        twin = naive_extra_tree(
+            X, y, copies, 6, model._seed, member,
+            is_classifier=n_classes > 0, max_depth=max_depth,
+        )  # fmt: skip
         nodes = slice(*model.forest_.first_node[member : member + 2])
         assert model.forest_.feature[nodes].tolist() == twin.feature
         assert model.forest_.threshold[nodes].tolist() == twin.threshold
