@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "drawn_values.hpp"
 #include "draws.hpp"
 #include "forest_scan.hpp"
 #include "label_scan.hpp"
@@ -47,7 +48,7 @@ class Constants {
 };
 
 // Nodes of many rows count them in bins; small ones sort their rows by rank, so that every two
-// neighbouring values can be cut apart.
+// neighbouring values can be cut apart. Drawn cuts need neither.
 class ForestEngine : public SplitEngine {
  public:
   ForestEngine(std::shared_ptr<const RankedTable> table, const ForestParams& forest,
@@ -97,21 +98,17 @@ class ForestEngine : public SplitEngine {
     std::int64_t n_present;
   };
 
-  // Or which values.
-  struct Range {
-    double least, most;
-    std::int64_t n_present;
-  };
-
   void choose_scan();
   void choose_general_scan();
   void search_node(int node);
+  template <class Scan>
+  void try_columns(Scan& scan, const Rows& rows, const Draws& draws, Constants& known);
   template <class Scan>
   bool find_by(Scan& scan, const Rows& rows, const std::int64_t* totals, const Draws& draws,
                Constants& known);
   // These tell whether the column has but one value.
   template <class Scan>
-  bool try_column(Scan& scan, int column, const Rows& rows, const Draws& draws);
+  bool try_column(Scan& scan, int column, const Rows& rows);
   template <class Scan, class CodeOf>
   bool try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of);
   template <class Scan>
@@ -122,14 +119,18 @@ class ForestEngine : public SplitEngine {
   template <class Scan>
   Span gather(const Scan& scan, int column, const Rows& rows);
   template <class Scan, class T>
-  bool try_drawn(Scan& scan, int column, const Rows& rows, const T* values, const Draws& draws);
+  void try_drawn_cuts(Scan& scan, DrawnValues<T>& drawn, const T* values, const Rows& rows,
+                      const Draws& draws, Constants& known);
+  template <class Scan, class T>
+  bool try_drawn_cut(Scan& scan, const DrawnValues<T>& drawn, int slot, int column, std::int64_t n,
+                     const Draws& draws);
   template <class T>
-  Range range_of(int column, const Rows& rows, const T* values);
-  template <class T>
-  Range range_of_large(int column, const Rows& rows, const T* values) const;
-  template <class T>
-  auto side_by_code(int column, double cut, bool missing_left, const T* values) const;
-  double draw_cut(int column, const Range& range, const Draws& draws) const;
+  std::int64_t send_by_value(const DrawnValues<T>& drawn, const T* values, std::int64_t begin,
+                             std::int64_t end, const Split& split);
+  static double draw_cut(int column, double low, double high, const Draws& draws);
+  // The columns of a node one after another: the j-th is swapped to place j, and back in the end.
+  int draw_column(int j, const Draws& draws);
+  void put_columns_back();
   template <class Scan>
   void take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
             bool missing_left, bool has_missing, double threshold = 0.0);
@@ -158,7 +159,10 @@ class ForestEngine : public SplitEngine {
   std::vector<std::int64_t> best_left_;
   std::vector<std::uint32_t> keys_, spare_;  // rank and payload of each row of a small node
   KeySorter sorter_;
-  std::vector<double> values_;  // of a small node, for drawn cuts
+  DrawnValues<float> drawn_floats_;  // for drawn cuts: one of these
+  DrawnValues<double> drawn_doubles_;
+  const Row* drawn_rows_ = nullptr;  // of the node whose values they hold,
+  int best_slot_ = -1;               // those of its best cut here, if they are still there
 };
 
 }  // namespace weald

@@ -81,6 +81,13 @@ class LabelScan {
       right_squares_ += right * right;
     }
   }
+  void expect_cuts(std::int64_t) {}
+  template <class T>
+  void add_up_to(Left& left, const T* x, std::int64_t n, T cut, bool missing_too) {
+    for (std::int64_t i = 0; i < n; ++i)
+      add_if(left, static_cast<std::uint32_t>(i), (x[i] <= cut) | (missing_too & (x[i] != x[i])));
+    finish(left);
+  }
   void add_bin(Left&, int bin) {
     const std::int32_t* const counts = cell(bin);
     weight_ += counts[0];

@@ -55,7 +55,12 @@ class MedianScan {
   void add_if(Left&, std::uint32_t i, bool is_left) {
     if (is_left) put(i);
   }
-  void finish(Left&) const {}
+  void expect_cuts(std::int64_t) {}
+  template <class T>
+  void add_up_to(Left& left, const T* x, std::int64_t n, T cut, bool missing_too) {
+    for (std::int64_t i = 0; i < n; ++i)
+      add_if(left, static_cast<std::uint32_t>(i), (x[i] <= cut) | (missing_too & (x[i] != x[i])));
+  }
   void add_bin(Left&, int bin) {
     for (std::int64_t k = first_of_bin_[bin]; k < first_of_bin_[bin + 1]; ++k) put(in_bins_[k]);
   }

@@ -86,10 +86,15 @@ class Partition {
   // The same in the calling thread, by any test of a row.
   template <class GoesLeft>
   std::int64_t split_by(std::int64_t begin, std::int64_t end, GoesLeft&& goes_left) {
+    return split_by_place(begin, end, [&](std::int64_t, Row row) { return goes_left(row); });
+  }
+  // Or of its place in the range, which counts from 0.
+  template <class GoesLeft>
+  std::int64_t split_by_place(std::int64_t begin, std::int64_t end, GoesLeft&& goes_left) {
     std::int64_t n_left = 0, n_right = 0;
     for (std::int64_t i = begin; i < end; ++i) {
       const Row row = rows_[i];
-      const bool is_left = goes_left(row);
+      const bool is_left = goes_left(i - begin, row);
       rows_[begin + n_left] = row;
       spare_[begin + n_right] = row;
       n_left += is_left;

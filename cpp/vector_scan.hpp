@@ -62,7 +62,12 @@ class VectorScan {
     const std::int64_t* const sums = rows_.data() + i * size_;
     for (std::int64_t c = 0; c < size_; ++c) left_[c] += sums[c] & mask;
   }
-  void finish(Left&) const {}
+  void expect_cuts(std::int64_t) {}
+  template <class T>
+  void add_up_to(Left& left, const T* x, std::int64_t n, T cut, bool missing_too) {
+    for (std::int64_t i = 0; i < n; ++i)
+      add_if(left, static_cast<std::uint32_t>(i), (x[i] <= cut) | (missing_too & (x[i] != x[i])));
+  }
   void add_bin(Left&, int bin) { add_to(left_.data(), cells_.data() + bin * (size_ + 1)); }
 
   bool beats(const Left&, double bar) const {

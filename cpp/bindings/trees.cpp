@@ -311,11 +311,14 @@ class Predictor {
   template <class T>
   auto predict(AnyTable<T> table, int n_threads, const std::string& engine) const {
     using Engine = weald::Predictor::Engine;
-    require(engine == "automatic" || engine == "walk" || engine == "masks", "unknown engine");
+    require(engine == "automatic" || engine == "walk" || engine == "masks" || engine == "batch",
+            "unknown engine");
     require(engine != "masks" || predictor_->has_masks(), "these trees are too large for masks");
+    require(engine != "batch" || predictor_->has_batch(), "these trees do not fit a batch");
     const Engine chosen = engine == "automatic" ? Engine::automatic
                           : engine == "walk"    ? Engine::walk
-                                                : Engine::masks;
+                          : engine == "masks"   ? Engine::masks
+                                                : Engine::batch;
     const auto view = checked(table);
     const auto n_outputs = static_cast<std::size_t>(forest_.n_outputs);
     std::vector<double> scores(static_cast<std::size_t>(view.n_rows) * n_outputs);
