@@ -103,7 +103,24 @@ void Bundles::gather(const Codes& codes, int n_threads) {
       out[row * stride] = bundle.joint.empty() ? codes.at(static_cast<Row>(row), bundle.columns[0])
                                                : bundle.joint[row];
     bundle.joint = {};
+    if (!bundle.held.empty()) find_usual(bundle);
   });
+}
+
+void Bundles::find_usual(Bundle& bundle) {
+  const std::size_t width = bundle.columns.size();
+  bundle.usual.resize(width);
+  bundle.others.resize(width);
+  for (std::size_t i = 0; i < width; ++i) {
+    const auto held = [&](int state) { return bundle.held[state * width + i]; };
+    std::vector<int> n_states(max_value_bins + 1, 0);
+    for (int state = 0; state < bundle.n_states; ++state) ++n_states[held(state)];
+    const auto most = std::max_element(n_states.begin(), n_states.end());
+    bundle.usual[i] = static_cast<Code>(most - n_states.begin());
+    for (int state = 0; state < bundle.n_states; ++state)
+      if (held(state) != bundle.usual[i])
+        bundle.others[i].push_back({static_cast<std::int16_t>(state), held(state)});
+  }
 }
 
 Categories Bundles::categories(const Categories& of_columns) const {
@@ -121,25 +138,58 @@ void Bundles::expand(const HistogramLayout& from, const std::int64_t* counted,
   const int cell_size = from.cell_size();
   for (std::size_t b = 0; b < bundles_.size(); ++b) {
     const Bundle& bundle = bundles_[b];
-    const std::size_t width = bundle.columns.size();
     const auto place = static_cast<int>(b);
+    if (place % lanes == 0 && keeps_group(place / lanes, from, to)) {
+      const int group = place / lanes;
+      std::copy(counted + from.part_begin(group), counted + from.part_end(group),
+                cells + to.part_begin(group));
+      b += lanes - 1;
+      continue;
+    }
     const std::int64_t* const joint = counted + from.column_begin(place);
     const std::int64_t step = from.stride_of(place);
-    for (std::size_t i = 0; i < width; ++i) {
-      std::int64_t* const column = cells + to.column_begin(bundle.columns[i]);
-      const std::int64_t stride = to.stride_of(bundle.columns[i]);
-      const auto cell = [&](int code) { return column + code * stride; };
-      if (bundle.held.empty()) {
-        for (int code = 0; code <= from.levels_of(place); ++code)
-          std::copy_n(joint + code * step, cell_size, cell(code));
-        continue;
-      }
-      for (int code = 0; code <= to.bins_of(bundle.columns[i] / lanes); ++code)
-        std::fill_n(cell(code), cell_size, 0);
-      for (int state = 0; state < bundle.n_states; ++state) {
-        const std::int64_t* const sum = joint + state * step;
-        std::int64_t* const into = cell(bundle.held[state * width + i]);
-        for (int c = 0; c < cell_size; ++c) into[c] += sum[c];
+    if (!bundle.held.empty()) {
+      add_up(bundle, joint, step, to, cells);
+      continue;
+    }
+    std::int64_t* const column = cells + to.column_begin(bundle.columns[0]);
+    const std::int64_t stride = to.stride_of(bundle.columns[0]);
+    for (int code = 0; code <= from.levels_of(place); ++code)
+      std::copy_n(joint + code * step, cell_size, column + code * stride);
+  }
+}
+
+// Are the eight columns of a counted group those of a group of the table, and nothing else?
+bool Bundles::keeps_group(int group, const HistogramLayout& from, const HistogramLayout& to) const {
+  const int first = group * lanes;
+  if (first + lanes > static_cast<int>(bundles_.size())) return false;
+  for (int place = first; place < first + lanes; ++place)
+    if (!bundles_[place].held.empty() || bundles_[place].columns[0] != place || from.is_wide(place))
+      return false;
+  return from.bins_of(group) == to.bins_of(group);
+}
+
+// A column's usual code has all that its other codes do not have: of columns that say which of
+// forty soils a field has, each differs from its usual code in one state of forty.
+void Bundles::add_up(const Bundle& bundle, const std::int64_t* joint, std::int64_t step,
+                     const HistogramLayout& to, std::int64_t* cells) {
+  const int cell_size = to.cell_size();
+  std::vector<std::int64_t> total(static_cast<std::size_t>(cell_size), 0);
+  for (int state = 0; state < bundle.n_states; ++state)
+    for (int c = 0; c < cell_size; ++c) total[c] += joint[state * step + c];
+  for (std::size_t i = 0; i < bundle.columns.size(); ++i) {
+    const int column = bundle.columns[i];
+    const std::int64_t stride = to.stride_of(column);
+    const auto cell = [&](int code) { return cells + to.column_begin(column) + code * stride; };
+    for (int code = 0; code <= to.levels_of(column); ++code) std::fill_n(cell(code), cell_size, 0);
+    std::int64_t* const usual = cell(bundle.usual[i]);
+    std::copy_n(total.data(), cell_size, usual);
+    for (const auto [state, code] : bundle.others[i]) {
+      const std::int64_t* const sum = joint + state * step;
+      std::int64_t* const into = cell(code);
+      for (int c = 0; c < cell_size; ++c) {
+        into[c] += sum[c];
+        usual[c] -= sum[c];
       }
     }
   }

@@ -41,10 +41,21 @@ class Bundles {
     std::vector<Code> held;  // [state][column]: the codes a joint code stands for
     int n_states = 1;
     LargeVector<Code> joint;  // the joint code of every row, while bundles are looked for
+    // Of each column, the code that most states hold, and the states that hold another one.
+    struct Other {
+      std::int16_t state;
+      Code code;
+    };
+    std::vector<Code> usual = {};
+    std::vector<std::vector<Other>> others = {};
   };
   bool pays(const Codes& codes) const;
   bool try_to_add(Bundle& bundle, const Codes& codes, int column) const;
   void gather(const Codes& codes, int n_threads);
+  static void find_usual(Bundle& bundle);
+  bool keeps_group(int group, const HistogramLayout& from, const HistogramLayout& to) const;
+  static void add_up(const Bundle& bundle, const std::int64_t* joint, std::int64_t step,
+                     const HistogramLayout& to, std::int64_t* cells);
 
   std::int64_t n_rows_;
   std::vector<Bundle> bundles_;  // in the order of the counted columns; a single column is one too

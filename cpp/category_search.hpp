@@ -38,7 +38,7 @@ class WideLevels {
         sums_(static_cast<std::size_t>(channels.n_channels())),
         right_(static_cast<std::size_t>(channels.cell_size())) {
     parent_score_ = score(totals, penalty_);
-    gain_unit_ = 2 * (C::is_quadratic ? channels.unit() : 0);
+    gain_unit_ = gain_exponent<C>(channels.unit());
   }
 
   int cell_size() const { return channels_.cell_size(); }
@@ -83,6 +83,9 @@ class WideLevels {
     return C::score({channels_.weight_of(cell), sums_.data(), channels_.n_channels()}, penalty);
   }
   bool big_enough(const std::int64_t* cell) const {
+    if constexpr (NeedsPositiveSums<C>)
+      for (int k = 0; k < channels_.n_channels(); ++k)
+        if (cell[1 + k] <= 0) return false;
     const int count = channels_.count_index();
     return cell[0] > 0 && (count < 0 || cell[count] >= limits_.min_samples_leaf) &&
            channels_.weight_of(cell) >= limits_.min_child_weight;

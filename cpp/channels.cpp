@@ -58,9 +58,8 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
   weight_exponent_ = counts_copies ? 0 : exponent_above(all.weight);
   sum_exponent_ = target.classes ? 0 : exponent_above(all.sum);
   exact_weight_fixed_ = FixedPoint(weight_exponent_, counts_copies ? 0 : exact_bits);
-  exact_sum_fixed_ = FixedPoint(sum_exponent_, exact_bits);
   weight_shift_ = exact_weight_fixed_.shift;
-  sum_shift_ = target.classes ? weight_shift_ : exact_sum_fixed_.shift;
+  if (!target.classes) exact_ = exact_scales(rows, n_seen);
   const bool must = cells == Cells::packed;
   std::optional<Rounding> rounding;
   if (may_pack)
@@ -89,6 +88,21 @@ Extremes Channels::extremes(const Row* rows, std::int64_t n, int n_threads) cons
       },
       [&](const Extremes& part) { all.take(part); });
   return all;
+}
+
+// Several targets are each summed in a unit of their own: a small one must not drown beside a large
+// one. Gradients share theirs.
+std::vector<FixedPoint> Channels::exact_scales(const Row* rows, std::int64_t n) const {
+  const auto n_channels = static_cast<std::size_t>(target_.n_channels);
+  std::vector<FixedPoint> scales(n_channels, FixedPoint(sum_exponent_, exact_bits));
+  if (n_channels == 1 || !target_.sums_per_weight) return scales;
+  for (int k = 0; k < target_.n_channels; ++k) {
+    double largest = 0.0;
+    for (std::int64_t i = 0; i < n; ++i)
+      largest = Extremes::larger(largest, sum_of_row(k, rows[i]));
+    scales[k] = FixedPoint(exponent_above(largest), exact_bits);
+  }
+  return scales;
 }
 
 // As Packing does it, for rows of several copies: their words are multiplied.
@@ -155,7 +169,8 @@ void Channels::prepare_wide(const Extremes& all, const Row* rows, std::int64_t n
     if (own_count) part[1 + n_channels] += copies;
     if (target_.classes) {
       values_[row] = weight;
-      part[1 + target_.classes[row]] += weight;
+      const std::int32_t* const classes = target_.classes + row * std::int64_t{target_.n_labels};
+      for (int j = 0; j < target_.n_labels; ++j) part[1 + classes[j]] += weight;
       return;
     }
     std::int64_t* const value = values_.data() + static_cast<std::int64_t>(row) * cell_size_;
@@ -186,11 +201,12 @@ inline void Channels::add_exact_row(Row row, Int128* totals) const {
                             : copies;
   totals[0] += weight;
   if (target_.classes) {
-    totals[1 + target_.classes[row]] += weight;
+    const std::int32_t* const classes = target_.classes + row * std::int64_t{target_.n_labels};
+    for (int j = 0; j < target_.n_labels; ++j) totals[1 + classes[j]] += weight;
     return;
   }
   for (int k = 0; k < target_.n_channels; ++k)
-    totals[1 + k] += static_cast<Int128>(exact_sum_fixed_(sum_of_row(k, row))) * copies;
+    totals[1 + k] += static_cast<Int128>(exact_[k](sum_of_row(k, row))) * copies;
 }
 
 void Channels::add_exact(const Row* rows, std::int64_t n, Int128* totals) const {
@@ -200,10 +216,11 @@ void Channels::add_exact(const Row* rows, std::int64_t n, Int128* totals) const 
 void Channels::add_exact(std::int64_t begin, std::int64_t end, const std::int32_t* leaf_of_row,
                          Int128* totals) const {
   if (is_plain() && !target_.copies) {
+    const FixedPoint sum = exact_[0];
     for (std::int64_t row = begin; row < end; ++row) {
       Int128* const leaf = totals + leaf_of_row[row] * std::int64_t{2};
       leaf[0] += target_.weight ? exact_weight_fixed_(target_.weight[row]) : 1;
-      leaf[1] += exact_sum_fixed_(target_.sums[row]);
+      leaf[1] += sum(target_.sums[row]);
     }
     return;
   }
@@ -215,7 +232,9 @@ void Channels::add_exact(std::int64_t begin, std::int64_t end, const std::int32_
 bool Channels::is_pure(const Row* rows, std::int64_t n) const {
   for (std::int64_t i = 1; i < n; ++i) {
     if (target_.classes) {
-      if (target_.classes[rows[i]] != target_.classes[rows[0]]) return false;
+      const std::int64_t n_labels = target_.n_labels;
+      const std::int32_t* const first = target_.classes + rows[0] * n_labels;
+      if (!std::equal(first, first + n_labels, target_.classes + rows[i] * n_labels)) return false;
       continue;
     }
     for (int k = 0; k < target_.n_channels; ++k) {

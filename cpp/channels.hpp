@@ -18,7 +18,8 @@ struct Target {
   const double* weight = nullptr;         // null: 1 each, so that W counts copies
   const double* sums = nullptr;           // [n_channels][n_rows]; null when `classes` is given
   bool sums_per_weight = false;           // a row adds weight * sums: its target, not its gradient
-  const std::int32_t* classes = nullptr;  // one-hot channels: the class of each row
+  const std::int32_t* classes = nullptr;  // one-hot channels: [n_rows][n_labels] of each row
+  int n_labels = 1;                       // classes a row has: one of each of so many outputs
   const std::int64_t* copies = nullptr;   // null: 1 each; 0: the row is not seen
   int n_channels = 1;
   std::uint64_t member = 0;  // names the draws of this tree, where an engine makes any
@@ -68,14 +69,17 @@ class Channels {
   int packed_sum_exponent() const { return packed_sum_exponent_; }
   std::int64_t packed_most_weight() const { return packed_most_weight_; }
 
-  // W and S of the only channel in their own units, from a cell of either kind.
+  // The channel that a direction is about: the only number, or the second of two classes.
+  int directed() const { return n_channels() - 1; }
+
+  // W and S of a channel in their own units, from a cell of either kind; packed cells have one.
   double true_weight(const std::int64_t* cell) const {
     return is_packed_ ? static_cast<double>(packed_h(*cell)) * weight_step_ : weight_of(cell);
   }
-  double true_sum(const std::int64_t* cell) const {
+  double true_sum(const std::int64_t* cell, int channel = 0) const {
     if (is_packed_)
       return scale_by_power(static_cast<double>(packed_g(*cell)), packed_sum_exponent_);
-    return scale_by_power(sum_of(cell, 0), sum_exponent_);
+    return scale_by_power(sum_of(cell, channel), sum_exponent_);
   }
 
   // W of one copy in the mean, in the units of weight_of.
@@ -95,7 +99,7 @@ class Channels {
                  Int128* totals) const;
   double exact_weight(const Int128* totals) const { return to_double(totals[0], weight_shift_); }
   double exact_sum(const Int128* totals, int channel) const {
-    return to_double(totals[1 + channel], sum_shift_);
+    return to_double(totals[1 + channel], target_.classes ? weight_shift_ : exact_[channel].shift);
   }
 
   // Are all rows the same to the criterion, so that no split can help?
@@ -112,6 +116,7 @@ class Channels {
   void use_packed(const Rounding& rounding, const Extremes& all);
   void prepare_wide(const Extremes& all, const Row* rows, std::int64_t n, bool needs_count,
                     int n_threads);
+  std::vector<FixedPoint> exact_scales(const Row* rows, std::int64_t n) const;
   void add_exact_row(Row row, Int128* totals) const;
   double sum_of_row(int channel, Row row) const {
     const double sum = target_.sums[channel * n_rows_ + row];
@@ -129,8 +134,9 @@ class Channels {
   int weight_exponent_ = 0, sum_exponent_ = 0, packed_sum_exponent_ = 0;
   std::int64_t packed_most_weight_ = 1;
   double weight_step_ = 1.0, sum_step_ = 1.0;
-  int weight_shift_ = 0, sum_shift_ = 0;
-  FixedPoint exact_weight_fixed_, exact_sum_fixed_;
+  int weight_shift_ = 0;
+  FixedPoint exact_weight_fixed_;
+  std::vector<FixedPoint> exact_;  // [channel]
   Packing packing_;
   LargeVector<std::int64_t> values_;
   std::vector<std::int64_t> totals_;

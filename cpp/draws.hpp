@@ -8,7 +8,7 @@
 namespace weald {
 
 // What a member draws; each purpose has its own random numbers (weald.resampling.Purpose).
-enum class Purpose : std::uint64_t { bootstrap = 3, columns = 4, rotation = 5 };
+enum class Purpose : std::uint64_t { bootstrap = 3, columns = 4, rotation = 5, paste = 20 };
 
 class Draws {
  public:

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "forest_category_search.hpp"  // and with it forest_engine.hpp
@@ -34,8 +35,7 @@ ForestEngine::ForestEngine(std::shared_ptr<const RankedTable> table, const Fores
       sapling_(sapling),
       order_(static_cast<std::size_t>(table_->n_columns())),
       keys_(large_node + KeySorter::slack),
-      spare_(large_node + KeySorter::slack),
-      values_(large_node) {
+      spare_(large_node + KeySorter::slack) {
   if (forest.random_cuts != table_->keeps_values())
     throw std::invalid_argument("drawn cuts need a table of values, others one of ranks");
   if (forest.max_features < 1 || forest.max_features > table_->n_columns())
@@ -50,6 +50,7 @@ void ForestEngine::start() {
   limits_.min_gain = forest_.min_decrease > 0.0 ? forest_.min_decrease * weight * (1.0 - 1e-12)
                                                 : -std::numeric_limits<double>::infinity();
   limits_.min_child_weight = forest_.min_weight_share * weight * (1.0 - 1e-12);
+  drawn_rows_ = nullptr;
   choose_scan();
   std::visit([&](auto& scan) { scan.start(channels, limits_, table_->n_rows()); }, scan_);
 
@@ -60,26 +61,40 @@ void ForestEngine::start() {
   if (forest_.columns_of_tree) draw_columns_of_tree(draws_[0]);
 }
 
+// Those that serve any criterion, and columns that have directions.
+void ForestEngine::choose_general_scan() {
+  const bool is_of_sums = AllCriteria::with_name(criterion_, [&]<Criterion C>(C) {
+    if constexpr (!std::is_same_v<C, Newton>)
+      if (!std::holds_alternative<CellScan<C>>(scan_)) scan_.emplace<CellScan<C>>();
+  });
+  if (!is_of_sums && !std::holds_alternative<MedianScan>(scan_)) scan_.emplace<MedianScan>();
+}
+
 // The scan of the tree before is kept if it fits: it has its memory already.
 void ForestEngine::choose_scan() {
+  const bool is_of_squares = criterion_ == Variance::name || criterion_ == Gini::name;
+  if (!is_of_squares || limits_.is_directed()) return choose_general_scan();
   const Channels& channels = sapling_.channels;
   const Target& target = channels.target();
   const auto choose = [&]<class Scan>() {
     if (!std::holds_alternative<Scan>(scan_)) scan_.emplace<Scan>();
   };
   const bool counts_itself = limits_.min_samples_leaf <= 1 || channels.count_index() == 0;
-  if (criterion_ == Entropy::name)
-    choose.operator()<CellScan<Entropy>>();
+  if (LabelScan::fits(sapling_))
+    choose.operator()<LabelScan>();
   else if (PairCounts::fits(sapling_))
     choose.operator()<PairCounts>();
   else if (target.n_channels == 2 && target.classes && counts_itself)
     choose.operator()<PairScan<true>>();
-  else if (target.classes && !target.weight && sapling_.totals_of(0)[0] < ClassScan::most_copies)
+  else if (target.classes && target.n_labels == 1 && !target.weight &&
+           sapling_.totals_of(0)[0] < ClassScan::most_copies)
     choose.operator()<ClassScan>();
   else if (target.classes)
     choose.operator()<CellScan<Gini>>();
   else if (target.n_channels == 1 && counts_itself)
     choose.operator()<PairScan<false>>();
+  else if (VectorScan::fits(sapling_))
+    choose.operator()<VectorScan>();
   else
     choose.operator()<CellScan<Variance>>();
 }
@@ -104,7 +119,9 @@ void ForestEngine::search(const Siblings& siblings) {
 
 void ForestEngine::search_node(int node) {
   Node& one = sapling_.nodes[node];
-  if (!find(one.begin, one.end, sapling_.totals_of(node), draws_[node], constants_[node])) return;
+  if (!find(one.begin, one.end, sapling_.totals_of(node), draws_[node], constants_[node],
+            one.bounds))
+    return;
   one.split = split_;
   one.left_totals = best_left_;
 }
@@ -114,50 +131,73 @@ Draws ForestEngine::root_draws() const {
 }
 
 bool ForestEngine::find(std::int64_t begin, std::int64_t end, const std::int64_t* totals,
-                        const Draws& draws, Constants& known) {
+                        const Draws& draws, Constants& known, const Bounds& bounds) {
   const Rows rows{sapling_.rows.at(begin), end - begin};
-  return std::visit([&](auto& scan) { return find_by(scan, rows, totals, draws, known); }, scan_);
+  return std::visit(
+      [&](auto& scan) {
+        if constexpr (requires { scan.hold(bounds); }) scan.hold(bounds);
+        return find_by(scan, rows, totals, draws, known);
+      },
+      scan_);
 }
 
-// Columns are drawn one after another; more than max_features only as long as none can be cut.
 template <class Scan>
 bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* totals,
                            const Draws& draws, Constants& known) {
-  const auto look_at = [&](int column) {
-    if (!known.has(column) && try_column(scan, column, rows, draws)) known.add(column);
-  };
   scan.load(rows.rows, rows.n, totals);
   best_ = {};
-  const auto n = static_cast<int>(order_.size());
-  if (forest_.columns_of_tree) {
-    for (int j = 0; j < forest_.max_features && !best_.is_perfect; ++j) look_at(order_[j]);
-  } else {
-    swaps_.clear();
-    for (int j = 0; j < n && (j < forest_.max_features || best_.column < 0); ++j) {
-      const int k = j + static_cast<int>(draws.below(j, n - j));
-      std::swap(order_[j], order_[k]);
-      swaps_.push_back(k);
-      look_at(order_[j]);
-      if (best_.is_perfect) break;
-    }
-    for (int j = static_cast<int>(swaps_.size()); j-- > 0;) std::swap(order_[j], order_[swaps_[j]]);
-  }
+  if (forest_.random_cuts && table_->holds_floats())
+    try_drawn_cuts(scan, drawn_floats_, table_->floats(), rows, draws, known);
+  else if (forest_.random_cuts)
+    try_drawn_cuts(scan, drawn_doubles_, table_->doubles(), rows, draws, known);
+  else
+    try_columns(scan, rows, draws, known);
   if (best_.column < 0) return false;
   scan.write(best_left_);
+  if constexpr (std::is_same_v<Scan, MedianScan>) {
+    split_.middle = scan.kept_middle();
+    return settle(scan);
+  }
   const Channels& channels = sapling_.channels;
   if (criterion_ == Entropy::name) return settle(SplitJudge<Entropy>(channels, limits_, totals));
+  if (criterion_ == Poisson::name) return settle(SplitJudge<Poisson>(channels, limits_, totals));
   if (channels.cell_size() == 2) return settle(SplitJudge<Variance, 2>(channels, limits_, totals));
   if (channels.cell_size() == 3 && channels.n_channels() == 2)
     return settle(SplitJudge<Variance, 3>(channels, limits_, totals));
   return settle(SplitJudge<Variance>(channels, limits_, totals));
 }
 
+int ForestEngine::draw_column(int j, const Draws& draws) {
+  if (!forest_.columns_of_tree) {
+    const int n = static_cast<int>(order_.size());
+    const int k = j + static_cast<int>(draws.below(j, n - j));
+    std::swap(order_[j], order_[k]);
+    swaps_.push_back(k);
+  }
+  return order_[j];
+}
+
+void ForestEngine::put_columns_back() {
+  for (int j = static_cast<int>(swaps_.size()); j-- > 0;) std::swap(order_[j], order_[swaps_[j]]);
+  swaps_.clear();
+}
+
+// Columns are drawn one after another; more than max_features only as long as none can be cut.
+template <class Scan>
+void ForestEngine::try_columns(Scan& scan, const Rows& rows, const Draws& draws, Constants& known) {
+  const int n = forest_.columns_of_tree ? forest_.max_features : static_cast<int>(order_.size());
+  for (int j = 0; j < n && (j < forest_.max_features || best_.column < 0); ++j) {
+    const int column = draw_column(j, draws);
+    if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
+    if (!known.has(column) && try_column(scan, column, rows, draws)) known.add(column);
+    if (best_.is_perfect) break;
+  }
+  put_columns_back();
+}
+
 template <class Scan>
 bool ForestEngine::try_column(Scan& scan, int column, const Rows& rows, const Draws& draws) {
   if (table_->n_levels(column) > 0) return try_levels(scan, column, rows, draws);
-  if (forest_.random_cuts)
-    return table_->with_values(
-        [&](const auto* values) { return try_drawn(scan, column, rows, values + column, draws); });
   if (rows.n >= large_node) {
     const Code* const codes = table_->codes_of(column);
     return try_bins(scan, column, rows, [=](std::int64_t i) { return codes[rows.rows[i]]; });
@@ -188,6 +228,18 @@ void ForestEngine::take(Scan& scan, const typename Scan::Left& left, int column,
   scan.keep(left);
 }
 
+template <class Scan>
+bool ForestEngine::parts_missing(Scan& scan, const typename Scan::Left& left, int column) const {
+  if constexpr (requires { scan.direct(0.0); }) {
+    scan.direct(0.0);
+    const bool beats = scan.beats(left, best_.bar);
+    scan.direct(limits_.direction_of(column));
+    return beats;
+  } else {
+    return scan.beats(left, best_.bar);
+  }
+}
+
 template <class Scan, class CodeOf>
 bool ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of) {
   scan.count(rows.n, table_->n_bins(column), code_of);
@@ -210,7 +262,7 @@ bool ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf cod
       scan.add_bin(left, bin);
       last = bin;
     }
-    if (has_missing && !missing_left && end > 0 && scan.beats(left, best_.bar))
+    if (has_missing && !missing_left && end > 0 && parts_missing(scan, left, column))
       take(scan, left, column, all_values, 0, false, true);
   }
   return is_exact && n_filled <= 1;
@@ -283,107 +335,74 @@ void ForestEngine::try_cuts(Scan& scan, int column, const std::uint32_t* missing
     }
     if (has_missing && !missing_left) {
       scan.add(left, sorted[n - 1] & payload_mask);
-      if (scan.beats(left, bar)) take(scan, left, column, all_values, 0, false, true);
+      if (parts_missing(scan, left, column)) take(scan, left, column, all_values, 0, false, true);
     }
   }
 }
 
 // ---- drawn cuts ----
 
-template <class T>
-ForestEngine::Range ForestEngine::range_of(int column, const Rows& rows, const T* values) {
-  if (rows.n >= large_node) return range_of_large(column, rows, values);
-  const std::int64_t stride = table_->stride();
-  Range range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 0};
-  for (std::int64_t i = 0; i < rows.n; ++i) {
-    const auto x = static_cast<double>(values[rows.rows[i] * stride]);
-    values_[i] = x;
-    range.n_present += x == x;
-    range.least = x < range.least ? x : range.least;
-    range.most = x > range.most ? x : range.most;
+// As above, but the values of several columns are fetched at once; a small node may be done after
+// the first of them.
+template <class Scan, class T>
+void ForestEngine::try_drawn_cuts(Scan& scan, DrawnValues<T>& drawn, const T* values,
+                                  const Rows& rows, const Draws& draws, Constants& known) {
+  constexpr std::int64_t few = 12;
+  const int n = forest_.columns_of_tree ? forest_.max_features : static_cast<int>(order_.size());
+  const int n_slots = drawn.start(rows.n);
+  scan.expect_cuts(rows.n);
+  drawn_rows_ = rows.rows;
+  best_slot_ = -1;
+  std::array<int, DrawnValues<T>::most_slots> columns;
+  for (int j = 0, slot = 0; j < n && (j < forest_.max_features || best_.column < 0);) {
+    if (slot == n_slots) slot = 0;
+    const int most = rows.n < few ? 1 : n_slots - slot;
+    int n_drawn = 0, of_levels = -1;
+    const int end = std::max(j + 1, forest_.max_features);
+    for (; j < end && n_drawn < most && of_levels < 0; ++j) {
+      const int column = draw_column(j, draws);
+      if (known.has(column)) continue;
+      (table_->n_levels(column) > 0 ? of_levels : columns[n_drawn++]) = column;
+    }
+    if (best_slot_ >= slot && best_slot_ < slot + n_drawn) best_slot_ = -1;
+    drawn.gather(values, table_->stride(), rows.rows, columns.data(), n_drawn, slot);
+    for (int c = 0; c < n_drawn && !best_.is_perfect; ++c, ++slot)
+      if (try_drawn_cut(scan, drawn, slot, columns[c], rows.n, draws)) known.add(columns[c]);
+    if (of_levels >= 0 && !best_.is_perfect && try_levels(scan, of_levels, rows, draws))
+      known.add(of_levels);
+    if (best_.is_perfect) break;
   }
-  return range;
-}
-
-// Of a large node only the rows of the outermost bins are asked for their values.
-template <class T>
-ForestEngine::Range ForestEngine::range_of_large(int column, const Rows& rows,
-                                                 const T* values) const {
-  const Code* const codes = table_->codes_of(column);
-  std::uint32_t least = max_value_bins + 1, most = 0;
-  std::int64_t n_missing = 0;
-  for (std::int64_t i = 0; i < rows.n; ++i) {
-    const std::uint32_t code = codes[rows.rows[i]];
-    n_missing += code == 0;
-    most = std::max(most, code);
-    least = std::min(least, code - 1);  // a missing one becomes the largest
-  }
-  ++least;
-  Range range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
-              rows.n - n_missing};
-  if (most > 0 && table_->every_rank_is_a_bin(column))
-    return {table_->low(column, static_cast<int>(least)),
-            table_->low(column, static_cast<int>(most)), range.n_present};
-  for (std::int64_t i = 0; most > 0 && i < rows.n; ++i) {
-    const std::uint32_t code = codes[rows.rows[i]];
-    if (code != least && code != most) continue;
-    const auto x = static_cast<double>(values[rows.rows[i] * table_->stride()]);
-    range.least = std::min(range.least, x);
-    range.most = std::max(range.most, x);
-  }
-  return range;
+  put_columns_back();
 }
 
 // A cut uniform between the least and the largest value present.
-double ForestEngine::draw_cut(int column, const Range& range, const Draws& draws) const {
-  const double low = range.least, high = range.most;
+double ForestEngine::draw_cut(int column, double low, double high, const Draws& draws) {
   const double u = draws.unit((std::uint64_t{1} << 40) + static_cast<std::uint64_t>(column));
   // Halves first: the difference of two floats may be infinite.
   const double drawn = 2.0 * (low / 2 + u * (high / 2 - low / 2));
   return std::isfinite(drawn) && drawn >= low && drawn < high ? drawn : low;
 }
 
-// The side of a row by its bin; only in the bin that the cut goes through values are compared.
-template <class T>
-auto ForestEngine::side_by_code(int column, double cut, bool missing_left, const T* values) const {
-  const int bin = table_->bin_around(column, cut);
-  const bool is_exact = table_->every_rank_is_a_bin(column);
-  // Of the bin itself: 1 or 0 if all of it goes one way.
-  const int of_bin = is_exact ? table_->low(column, bin) <= cut : -1;
-  return [=, codes = table_->codes_of(column), stride = table_->stride()](Row row) {
-    const int code = codes[row];
-    if (code == bin)
-      return of_bin >= 0 ? of_bin > 0 : static_cast<double>(values[row * stride]) <= cut;
-    return code == 0 ? missing_left : code < bin;
-  };
-}
-
 // One cut; missing values are tried on both sides of it.
 template <class Scan, class T>
-bool ForestEngine::try_drawn(Scan& scan, int column, const Rows& rows, const T* values,
-                             const Draws& draws) {
-  const Range range = range_of(column, rows, values);
-  const bool has_missing = range.n_present < rows.n, is_constant = !(range.least < range.most);
-  if (range.n_present == 0 || (is_constant && !has_missing)) return true;
-  const double cut =
-      is_constant ? std::numeric_limits<double>::infinity() : draw_cut(column, range, draws);
+bool ForestEngine::try_drawn_cut(Scan& scan, const DrawnValues<T>& drawn, int slot, int column,
+                                 std::int64_t n, const Draws& draws) {
+  if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
+  std::int64_t n_present = n;
+  const auto range =
+      table_->has_missing(column) ? drawn.range_of_present(slot, n_present) : drawn.range(slot);
+  const bool has_missing = n_present < n, is_constant = !(range.least < range.most);
+  if (n_present == 0 || (is_constant && !has_missing)) return true;
+  const double cut = is_constant ? std::numeric_limits<double>::infinity()
+                                 : draw_cut(column, static_cast<double>(range.least),
+                                            static_cast<double>(range.most), draws);
   for (const bool missing_left : {false, true}) {
     if (missing_left && (!has_missing || is_constant)) break;
     auto left = scan.nothing();
-    if (rows.n >= large_node) {
-      const auto goes_left = side_by_code(column, cut, missing_left, values);
-      for (std::int64_t i = 0; i < rows.n; ++i)
-        scan.add_if(left, scan.payload(i), goes_left(rows.rows[i]));
-    } else if (missing_left) {
-      for (std::int64_t i = 0; i < rows.n; ++i)
-        scan.add_if(left, scan.payload(i), !(values_[i] > cut));
-    } else {
-      for (std::int64_t i = 0; i < rows.n; ++i)
-        scan.add_if(left, scan.payload(i), values_[i] <= cut);
-    }
-    scan.finish(left);
-    if (scan.beats(left, best_.bar))
-      take(scan, left, column, is_constant ? all_values : 0, 0, missing_left, has_missing, cut);
+    scan.add_up_to(left, drawn.slot(slot), n, at_most<T>(cut), missing_left);
+    if (!(is_constant ? parts_missing(scan, left, column) : scan.beats(left, best_.bar))) continue;
+    take(scan, left, column, is_constant ? all_values : 0, 0, missing_left, has_missing, cut);
+    best_slot_ = slot;
   }
   return false;
 }
@@ -400,6 +419,7 @@ bool ForestEngine::settle(Judge&& judge) {
   split_.bin = best_.rank;
   split_.missing_left = best_.missing_left;
   if (table_->any_levels()) split_.left_set = levels_.set_of(best_.column);
+  split_.parts_missing = best_.rank == all_values && split_.left_set.empty();
   if (best_.rank == all_values)
     split_.threshold = std::numeric_limits<double>::infinity();
   else
@@ -424,17 +444,9 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Spli
   if (!split.left_set.empty()) return send_levels(begin, end, split);
   const int column = split.column, rank = split.bin;
   if (forest_.random_cuts)
-    return table_->with_values([&](const auto* values) {
-      const auto* const of_column = values + column;
-      if (end - begin >= large_node)
-        return sapling_.rows.split_by(
-            begin, end, side_by_code(column, split.threshold, split.missing_left, of_column));
-      return sapling_.rows.split_by(begin, end,
-                                    [=, stride = table_->stride(), cut = split.threshold](Row row) {
-                                      const auto x = static_cast<double>(of_column[row * stride]);
-                                      return x <= cut || (split.missing_left && x != x);
-                                    });
-    });
+    return table_->holds_floats()
+               ? send_by_value(drawn_floats_, table_->floats(), begin, end, split)
+               : send_by_value(drawn_doubles_, table_->doubles(), begin, end, split);
   const Rank* const ranks = table_->ranks() + column;
   const std::int64_t stride = table_->stride();
   // Without sign: a missing value is rank 0, and far to the right if it does not go left.
@@ -455,45 +467,24 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Spli
   });
 }
 
-// Ranks are compared, not values: up to the last one that lies below the threshold, which a node's
-// own rows need not have.
-std::uint32_t ForestEngine::limit_of(const Split& split) const {
-  if (forest_.random_cuts || split.bin == all_values) return static_cast<std::uint32_t>(split.bin);
-  return static_cast<std::uint32_t>(table_->last_up_to(split.column, split.bin, split.threshold));
-}
-
-// The tree's nodes are those of the sapling in pre-order.
-void ForestEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const {
-  std::vector<std::uint32_t> limits;
-  std::vector<int> stack{0};
-  while (!stack.empty()) {
-    const Node& node = sapling_.nodes[stack.back()];
-    stack.pop_back();
-    limits.push_back(node.left < 0 ? 0 : limit_of(node.split));
-    if (node.left < 0) continue;
-    stack.push_back(node.right);
-    stack.push_back(node.left);
+// Most often the node's values are still there.
+template <class T>
+std::int64_t ForestEngine::send_by_value(const DrawnValues<T>& drawn, const T* values,
+                                         std::int64_t begin, std::int64_t end, const Split& split) {
+  const T cut = at_most<T>(split.threshold);
+  const auto goes_left = [=, missing_left = split.missing_left](T x) {
+    return (x <= cut) | (missing_left & (x != x));
+  };
+  if (drawn_rows_ == sapling_.rows.at(begin) && best_slot_ >= 0) {
+    drawn_rows_ = nullptr;
+    return sapling_.rows.split_by_place(
+        begin, end,
+        [=, x = drawn.slot(best_slot_)](std::int64_t i, Row) { return goes_left(x[i]); });
   }
-  send_unseen_rows(tree, limits, leaf_of_row);
-}
-
-void ForestEngine::send_unseen_rows(const Tree& tree, const std::vector<std::uint32_t>& limits,
-                                    std::int32_t* leaf_of_row) const {
-  if (tree.first_word.size() > 1) return send_unseen_by_levels(tree, limits, leaf_of_row);
-  const std::int64_t* const copies = sapling_.channels.target().copies;
-  if (forest_.random_cuts)
-    return table_->with_values([&](const auto* values) {
-      walk_unseen_rows(
-          tree, copies, table_->n_rows(), 1, leaf_of_row, [&](Row row, std::int32_t node) {
-            const auto x = static_cast<double>(values[row * table_->stride() + tree.feature[node]]);
-            return x == x ? x <= tree.threshold[node] : tree.missing_left[node] != 0;
-          });
-    });
-  walk_unseen_rows(tree, copies, table_->n_rows(), 1, leaf_of_row, [&](Row row, std::int32_t node) {
-    const std::uint32_t offset = tree.missing_left[node] ? 0 : 1;
-    const std::uint32_t rank = table_->rank(row, tree.feature[node]);
-    return rank - offset <= limits[node] - offset;
-  });
+  return sapling_.rows.split_by(begin, end,
+                                [=, x = values + split.column, stride = table_->stride()](Row row) {
+                                  return goes_left(x[row * stride]);
+                                });
 }
 
 }  // namespace weald

@@ -9,13 +9,17 @@
 #include <variant>
 #include <vector>
 
+#include "drawn_values.hpp"
 #include "draws.hpp"
 #include "forest_categories.hpp"
 #include "forest_scan.hpp"
+#include "label_scan.hpp"
+#include "median_scan.hpp"
 #include "ranks.hpp"
 #include "small_sort.hpp"
 #include "split_engine.hpp"
 #include "splitting.hpp"
+#include "vector_scan.hpp"
 
 namespace weald {
 
@@ -45,7 +49,7 @@ class Constants {
 };
 
 // Nodes of many rows count them in bins; small ones sort their rows by rank, so that every two
-// neighbouring values can be cut apart.
+// neighbouring values can be cut apart. Drawn cuts need neither.
 class ForestEngine : public SplitEngine {
  public:
   ForestEngine(std::shared_ptr<const RankedTable> table, const ForestParams& forest,
@@ -60,9 +64,10 @@ class ForestEngine : public SplitEngine {
   // The same for whoever keeps nodes himself. `find` looks for the best split of the rows at
   // [begin, end), whose integer sums are `totals`, by the draws of the node; `found` then is what
   // it is and `left_sums` what it sends left; columns found constant are added to those known.
-  // `send` tells where the right rows begin.
+  // Children of a column that has a direction answer within the bounds. `send` tells where the
+  // right rows begin.
   bool find(std::int64_t begin, std::int64_t end, const std::int64_t* totals, const Draws& draws,
-            Constants& known);
+            Constants& known, const Bounds& bounds = {});
   const Split& found() const { return split_; }
   const std::vector<std::int64_t>& left_sums() const { return best_left_; }
   std::int64_t send(std::int64_t begin, std::int64_t end, const Split& split);
@@ -94,14 +99,11 @@ class ForestEngine : public SplitEngine {
     std::int64_t n_present;
   };
 
-  // Or which values.
-  struct Range {
-    double least, most;
-    std::int64_t n_present;
-  };
-
   void choose_scan();
+  void choose_general_scan();
   void search_node(int node);
+  template <class Scan>
+  void try_columns(Scan& scan, const Rows& rows, const Draws& draws, Constants& known);
   template <class Scan>
   bool find_by(Scan& scan, const Rows& rows, const std::int64_t* totals, const Draws& draws,
                Constants& known);
@@ -118,13 +120,14 @@ class ForestEngine : public SplitEngine {
   template <class Scan>
   Span gather(const Scan& scan, int column, const Rows& rows);
   template <class Scan, class T>
-  bool try_drawn(Scan& scan, int column, const Rows& rows, const T* values, const Draws& draws);
+  void try_drawn_cuts(Scan& scan, DrawnValues<T>& drawn, const T* values, const Rows& rows,
+                      const Draws& draws, Constants& known);
+  template <class Scan, class T>
+  bool try_drawn_cut(Scan& scan, const DrawnValues<T>& drawn, int slot, int column, std::int64_t n,
+                     const Draws& draws);
   template <class T>
-  Range range_of(int column, const Rows& rows, const T* values);
-  template <class T>
-  Range range_of_large(int column, const Rows& rows, const T* values) const;
-  template <class T>
-  auto side_by_code(int column, double cut, bool missing_left, const T* values) const;
+  std::int64_t send_by_value(const DrawnValues<T>& drawn, const T* values, std::int64_t begin,
+                             std::int64_t end, const Split& split);
   // Columns of levels: forest_categories.hpp.
   template <class Scan>
   bool try_levels(Scan& scan, int column, const Rows& rows, const Draws& draws);
@@ -137,10 +140,16 @@ class ForestEngine : public SplitEngine {
                              std::int32_t* leaf_of_row) const;
   bool goes_left(const Tree& tree, std::int32_t node, Row row,
                  const std::vector<std::uint32_t>& limits) const;
-  double draw_cut(int column, const Range& range, const Draws& draws) const;
+  static double draw_cut(int column, double low, double high, const Draws& draws);
+  // The columns of a node one after another: the j-th is swapped to place j, and back in the end.
+  int draw_column(int j, const Draws& draws);
+  void put_columns_back();
   template <class Scan>
   void take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
             bool missing_left, bool has_missing, double threshold = 0.0);
+  // Whether to part all values, on the left, from missing ones: no direction is about that.
+  template <class Scan>
+  bool parts_missing(Scan& scan, const typename Scan::Left& left, int column) const;
   template <class Judge>
   bool settle(Judge&& judge);
   void draw_columns_of_tree(const Draws& draws);
@@ -151,8 +160,8 @@ class ForestEngine : public SplitEngine {
   SplitLimits limits_;
   Sapling& sapling_;
 
-  std::variant<PairCounts, PairScan<false>, PairScan<true>, ClassScan, CellScan<Variance>,
-               CellScan<Gini>, CellScan<Entropy>>
+  std::variant<PairCounts, PairScan<false>, PairScan<true>, ClassScan, LabelScan, VectorScan,
+               CellScan<Variance>, CellScan<Gini>, CellScan<Entropy>, CellScan<Poisson>, MedianScan>
       scan_;
   std::vector<Draws> draws_;  // of every node
   std::vector<Constants> constants_;
@@ -163,7 +172,10 @@ class ForestEngine : public SplitEngine {
   std::vector<std::int64_t> best_left_;
   std::vector<std::uint32_t> keys_, spare_;  // rank and payload of each row of a small node
   KeySorter sorter_;
-  std::vector<double> values_;  // of a small node, for drawn cuts
+  DrawnValues<float> drawn_floats_;  // for drawn cuts: one of these
+  DrawnValues<double> drawn_doubles_;
+  const Row* drawn_rows_ = nullptr;  // of the node whose values they hold,
+  int best_slot_ = -1;               // those of its best cut here, if they are still there
   NodeLevels levels_;
 };
 

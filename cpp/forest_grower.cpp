@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "monotone.hpp"
 #include "parallel.hpp"
 
 namespace weald {
@@ -39,9 +40,18 @@ Tree ForestGrower::grow(const Target& target, std::int32_t* leaf_of_row) {
   tree_.n_outputs = channels.n_channels();
   exact_.clear();
   limits_.clear();
+  bounds_.clear();
+  medians_.clear();
+  gains_.clear();
   sums_.assign(channels.totals(), channels.totals() + cell_size_);
   grow_below({0, sapling_.rows.size(), engine_.root_draws(), {}, 0, -1});
-  if (!counts_) AllCriteria::with_name(criterion_, [&]<Criterion C>(C) { weigh_exactly<C>(); });
+  if (criterion_ == MedianScan::name) {
+    weigh_exactly<Variance>();
+    tree_.value = medians_;
+    tree_.gain = gains_;
+  } else if (!counts_) {
+    AllCriteria::with_name(criterion_, [&]<Criterion C>(C) { weigh_exactly<C>(); });
+  }
   if (params_.sends_unseen_rows && !sapling_.rows.holds_all_rows())
     engine_.send_unseen_rows(tree_, limits_, leaf_of_row);
   return tree_;
@@ -59,7 +69,7 @@ void ForestGrower::grow_below(Open root) {
     const auto place = static_cast<std::int32_t>(tree_.feature.size());
     if (node.parent >= 0) tree_.right[node.parent] = place;
     if (!may_split(node, sums.data()) ||
-        !engine_.find(node.begin, node.end, sums.data(), node.draws, node.constants)) {
+        !engine_.find(node.begin, node.end, sums.data(), node.draws, node.constants, node.bounds)) {
       write_leaf(node, sums.data());
       continue;
     }
@@ -72,7 +82,21 @@ void ForestGrower::grow_below(Open root) {
         {middle, node.end, node.draws.child(true), node.constants, node.depth + 1, place});
     open_.push_back(
         {node.begin, middle, node.draws.child(false), node.constants, node.depth + 1, -1});
+    if (params_.split.is_directed())
+      bound_children(node.bounds, left.data(), sums_.data() + sums_.size() - 2 * cell_size_);
   }
+}
+
+// The two that were opened last: the left one is on top.
+void ForestGrower::bound_children(const Bounds& bounds, const std::int64_t* left,
+                                  const std::int64_t* right) {
+  Bounds &of_left = open_[open_.size() - 1].bounds, &of_right = open_[open_.size() - 2].bounds;
+  of_left = of_right = bounds;
+  const double direction = params_.split.direction_of(engine_.found().column);
+  if (direction == 0.0 || engine_.found().parts_missing) return;
+  const double middle =
+      middle_of(criterion_, sapling_.channels, engine_.found(), left, right, Penalty{});
+  part_bounds(direction, middle, of_left, of_right);
 }
 
 bool ForestGrower::may_split(const Open& node, const std::int64_t* sums) const {
@@ -87,8 +111,9 @@ bool ForestGrower::may_split(const Open& node, const std::int64_t* sums) const {
     if (copies < params_.min_samples_split || copies / 2 < least) return false;
   }
   if (!counts_) return !channels.is_pure(sapling_.rows.at(node.begin), n);
+  int waiting = channels.target().n_labels;  // outputs of which no class has all rows so far
   for (int k = 1; k <= channels.n_channels(); ++k)
-    if (sums[k] == sums[0]) return false;
+    if (sums[k] == sums[0] && --waiting == 0) return false;
   return true;
 }
 
@@ -98,6 +123,9 @@ void ForestGrower::add_place(int feature, const Split* split) {
   tree_.missing_left.push_back(split && split->missing_left);
   if (has_levels_) tree_.add_set(split ? split->left_set : LevelSet{});
   if (!counts_) exact_.resize(exact_.size() + n_exact_, 0);
+  if (criterion_ == MedianScan::name)
+    gains_.push_back(split ? std::max(0.0, scale_by_power(split->gain, sapling_.channels.unit()))
+                           : 0.0);
 }
 
 void ForestGrower::write_split(const Split& split, const std::int64_t* sums) {
@@ -105,9 +133,8 @@ void ForestGrower::write_split(const Split& split, const std::int64_t* sums) {
   tree_.right.push_back(-1);
   if (params_.sends_unseen_rows) limits_.push_back(engine_.limit_of(split));
   if (!counts_) return;
-  const int exponent = criterion_ == Entropy::name ? 0 : 2 * sapling_.channels.unit();
   tree_.weight.push_back(static_cast<double>(sums[0]));
-  tree_.gain.push_back(std::max(0.0, scale_by_power(split.gain, exponent)));
+  tree_.gain.push_back(std::max(0.0, split.gain));  // sums of classes have no unit
 }
 
 void ForestGrower::write_leaf(const Open& node, const std::int64_t* sums) {
@@ -115,14 +142,19 @@ void ForestGrower::write_leaf(const Open& node, const std::int64_t* sums) {
   const int n_outputs = tree_.n_outputs;
   tree_.right.push_back(static_cast<std::int32_t>(tree_.value.size()) / n_outputs);
   if (params_.sends_unseen_rows) limits_.push_back(0);
+  if (params_.split.is_directed()) bounds_.push_back(node.bounds);
   if (counts_) {
     const auto weight = static_cast<double>(sums[0]);
     tree_.weight.push_back(weight);
     tree_.gain.push_back(0.0);
     for (int k = 0; k < n_outputs; ++k)
       tree_.value.push_back(static_cast<double>(sums[1 + k]) / weight);
+    hold(tree_.value.data() + tree_.value.size() - n_outputs, n_outputs, node.bounds);
     return;
   }
+  if (criterion_ == MedianScan::name)
+    medians_.push_back(node.bounds.held(
+        median_of_rows(sapling_.channels, sapling_.rows.at(node.begin), node.end - node.begin)));
   Int128* const totals = exact_.data() + exact_.size() - n_exact_;
   sapling_.channels.add_exact(sapling_.rows.at(node.begin), node.end - node.begin, totals);
   tree_.value.resize(tree_.value.size() + static_cast<std::size_t>(n_outputs));
@@ -150,9 +182,11 @@ void ForestGrower::weigh_exactly() {
       sums[k] = scale_by_power(sum, -unit);
       if (is_leaf) tree_.value[right * sums.size() + k] = C::leaf_value(sum, weight, penalty);
     }
+    if (is_leaf && !bounds_.empty())
+      hold(tree_.value.data() + right * sums.size(), n_channels, bounds_[right]);
     scores[i] = C::score({weight, sums.data(), n_channels}, penalty);
     const double gain = is_leaf ? 0.0 : scores[i + 1] + scores[right] - scores[i];
-    tree_.gain[i] = std::max(0.0, scale_by_power(gain, C::is_quadratic ? 2 * unit : 0));
+    tree_.gain[i] = std::max(0.0, scale_by_power(gain, gain_exponent<C>(unit)));
   }
 }
 

@@ -36,12 +36,14 @@ class ForestGrower {
     Draws draws;
     Constants constants;
     std::int32_t depth, parent;  // parent: the place it is the right child of; -1: it is a left one
+    Bounds bounds = {};          // of the answers of its leaves, where columns have directions
   };
 
   void grow_below(Open node);
   bool may_split(const Open& node, const std::int64_t* sums) const;
   void write_split(const Split& split, const std::int64_t* sums);
   void write_leaf(const Open& node, const std::int64_t* sums);
+  void bound_children(const Bounds& bounds, const std::int64_t* left, const std::int64_t* right);
   void add_place(int feature, const Split* split);
   template <Criterion C>
   void weigh_exactly();
@@ -59,8 +61,10 @@ class ForestGrower {
   std::vector<Open> open_;
   std::vector<std::int64_t> sums_;  // of the open nodes
   Tree tree_;
-  std::vector<std::uint32_t> limits_;  // the last rank that goes left, where unseen rows want it
-  std::vector<Int128> exact_;          // [place][W, S of each channel], where counts are not enough
+  std::vector<std::uint32_t> limits_;    // the last rank that goes left, where unseen rows want it
+  std::vector<double> medians_, gains_;  // of leaves and of nodes, for absolute error
+  std::vector<Bounds> bounds_;           // of the leaves, where columns have directions
+  std::vector<Int128> exact_;  // [place][W, S of each channel], where counts are not enough
 };
 
 }  // namespace weald

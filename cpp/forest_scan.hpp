@@ -2,12 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "channels.hpp"
+#include "drawn_values.hpp"
+#include "labels.hpp"
 #include "sapling.hpp"
 #include "splitting.hpp"
 
@@ -15,12 +19,13 @@ namespace weald {
 
 // A scan starts with a tree and loads the rows of a node. Of row i of the node it knows by
 // `payload(i)`, 15 bits where a node is small. Column after column `nothing` is an empty left side,
-// `add` puts a row there and `add_bin` all rows of a bin that were `count`ed before; rows put there
-// by `add_if` are looked at after `finish`. `cell_width` is what a bin costs in rows; `bin_weight`
-// and `bin_sum` are what it holds, of one channel (of two classes always of the second). `beats`
-// tells whether the two sides reach more than a bar, which a side that is too small never does.
-// Scores are compared within a node only. `keep` remembers a left side, `write` gives its integer
-// sums, and no other split beats one that is perfect.
+// `add` puts a row there and `add_bin` all rows of a bin that were `count`ed before; `add_up_to`
+// puts there the rows whose value is at most a cut or, on request, missing; `expect_cuts` is told
+// before. `cell_width` is what a bin costs in rows; `bin_weight` and `bin_sum` are what it holds,
+// of one channel (of two classes always of the second). `beats` tells whether the two sides reach
+// more than a bar, which a side that is too small never does. Scores are compared within a node
+// only. `keep` remembers a left side, `write` gives its integer sums, and no other split beats one
+// that is perfect.
 constexpr double no_score = -std::numeric_limits<double>::infinity();
 
 // The least integer weight of a side, as a number that weights are compared with.
@@ -47,7 +52,8 @@ class PairCounts {
   static bool fits(const Sapling& sapling) {
     const Channels& channels = sapling.channels;
     const Target& target = channels.target();
-    if (target.n_channels != 2 || !target.classes || target.weight) return false;
+    if (target.n_channels != 2 || !target.classes || target.n_labels > 1 || target.weight)
+      return false;
     if (sapling.totals_of(0)[0] >= most_copies) return false;
     if (!target.copies) return true;
     const Row* const rows = sapling.rows_of(0);
@@ -66,20 +72,34 @@ class PairCounts {
   }
   void load(const Row* rows, std::int64_t n, const std::int64_t* totals) {
     total_ = {totals[0], totals[2]};
-    if (static_cast<std::int64_t>(payload_.size()) < n)
-      payload_.resize(static_cast<std::size_t>(n));
+    if (static_cast<std::int64_t>(payload_.size()) < padded(n))
+      payload_.resize(static_cast<std::size_t>(padded(n)));
     for (std::int64_t i = 0; i < n; ++i) payload_[i] = of_row_[rows[i]];
   }
-  std::uint32_t payload(std::int64_t i) const { return payload_[i]; }
+  void expect_cuts(std::int64_t n) {
+    std::fill(payload_.begin() + n, payload_.begin() + padded(n), 0);
+  }
+  std::uint32_t payload(std::int64_t i) const { return static_cast<std::uint32_t>(payload_[i]); }
 
+  // Of a few bins one is hit again and again, and every hit would wait for the last: rows take
+  // turns among several sets of cells.
   template <class CodeOf>
   void count(std::int64_t n, int n_bins, CodeOf code_of) {
-    cells_.assign(static_cast<std::size_t>(n_bins) + 1, 0);
+    constexpr int few_bins = 16, turns = 4;
+    const std::int64_t width = n_bins + 1;
+    const bool takes_turns = n_bins <= few_bins && n >= turns * width;
+    cells_.assign(static_cast<std::size_t>(takes_turns ? turns * width : width), 0);
     std::uint64_t* const cells = cells_.data();
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::uint64_t row = payload_[i], w = row >> 1;
-      cells[code_of(i)] += w << 32 | (w & (0 - (row & 1)));
-    }
+    const auto add = [&](std::uint64_t* to, std::int64_t i) {
+      const std::uint64_t row = payload(i), w = row >> 1;
+      to[code_of(i)] += w << 32 | (w & (0 - (row & 1)));
+    };
+    std::int64_t i = 0;
+    for (; takes_turns && i + turns <= n; i += turns)
+      for (int turn = 0; turn < turns; ++turn) add(cells + turn * width, i + turn);
+    for (; i < n; ++i) add(cells, i);
+    for (std::int64_t cell = width; takes_turns && cell < turns * width; ++cell)
+      cells[cell % width] += cells[cell];
   }
   int cell_width() const { return 1; }
   bool is_empty(int bin) const { return cells_[bin] == 0; }
@@ -87,13 +107,34 @@ class PairCounts {
   double bin_sum(int bin, int) const { return static_cast<double>(cells_[bin] & 0xffffffff); }
 
   Left nothing() const { return {}; }
-  void add(Left& left, std::uint32_t payload) const { add_if(left, payload, true); }
-  void add_if(Left& left, std::uint32_t payload, bool is_left) const {
-    const std::int64_t w = (payload >> 1) & (0U - static_cast<std::uint32_t>(is_left));
+  void add(Left& left, std::uint32_t payload) const {
+    const std::int64_t w = payload >> 1;
     left.w += w;
     left.s += w & -static_cast<std::int64_t>(payload & 1);
   }
-  void finish(Left&) const {}
+  template <class T>
+  void add_up_to(Left& left, const T* x, std::int64_t n, T cut, bool missing_too) const {
+    using L = Lanes<T>;
+    using Wholes = typename L::Wholes;
+    constexpr std::int64_t block = std::int64_t{1} << 15;  // their copies fit 31 bits
+    for (std::int64_t begin = 0; begin < n; begin += block) {
+      const std::int64_t end = std::min(n, begin + block);
+      Wholes w{}, s{};
+      for (std::int64_t i = begin; i < end; i += L::n) {
+        const typename L::Values some = L::load(x + i);
+        Wholes mask = some <= cut, row;
+        if (missing_too) mask |= some != some;
+        for (int lane = 0; lane < L::n; ++lane) row[lane] = payload_[i + lane];
+        const Wholes of_row = (row >> 1) & mask;
+        w += of_row;
+        s += of_row & -(row & 1);
+      }
+      for (int lane = 0; lane < L::n; ++lane) {
+        left.w += w[lane];
+        left.s += s[lane];
+      }
+    }
+  }
   void add_bin(Left& left, int bin) const {
     left.w += static_cast<std::int64_t>(cells_[bin] >> 32);
     left.s += static_cast<std::int64_t>(cells_[bin] & 0xffffffff);
@@ -121,8 +162,9 @@ class PairCounts {
  private:
   Left total_, kept_;
   std::int64_t least_ = 1;
-  std::vector<std::uint16_t> of_row_, payload_;  // copies and class of rows; of those of the node
-  std::vector<std::uint64_t> cells_;             // [bin] copies, and those of the second class
+  std::vector<std::uint16_t> of_row_;  // copies and class of rows
+  std::vector<std::int32_t> payload_;  // of those of the node
+  std::vector<std::uint64_t> cells_;   // [bin] copies, and those of the second class
 };
 
 // One sum beside the weight: squared error; or Gini of two classes, which is twice the squared
@@ -141,7 +183,8 @@ class PairScan {
     total_ = totals[0];
     total_w_ = static_cast<double>(totals[0]);
     total_s_ = static_cast<double>(totals[TwoClasses ? 2 : 1]);
-    if (static_cast<std::int64_t>(pairs_.size()) < n) pairs_.resize(static_cast<std::size_t>(n));
+    if (static_cast<std::int64_t>(pairs_.size()) < padded(n))
+      pairs_.resize(static_cast<std::size_t>(padded(n)));
     const std::int64_t* const values = channels.values();
     if constexpr (TwoClasses) {
       const std::int32_t* const classes = channels.target().classes;
@@ -178,12 +221,27 @@ class PairScan {
     left.w += pairs_[i].w;
     left.s += pairs_[i].s;
   }
-  void add_if(Left& left, std::uint32_t i, bool is_left) const {
-    const std::int64_t mask = -static_cast<std::int64_t>(is_left);
-    left.w += pairs_[i].w & mask;
-    left.s += pairs_[i].s & mask;
+  void expect_cuts(std::int64_t n) {
+    std::fill(pairs_.begin() + n, pairs_.begin() + padded(n), PairLeft{});
   }
-  void finish(Left&) const {}
+  template <class T>
+  void add_up_to(Left& left, const T* x, std::int64_t n, T cut, bool missing_too) const {
+    using L = Lanes<T>;
+    using Pair = Lanes<double>::Wholes;
+    Pair sums{};
+    for (std::int64_t i = 0; i < n; i += L::n) {
+      const typename L::Values some = L::load(x + i);
+      typename L::Wholes mask = some <= cut;
+      if (missing_too) mask |= some != some;
+      for (int lane = 0; lane < L::n; ++lane) {
+        Pair pair;
+        std::memcpy(&pair, &pairs_[i + lane], sizeof pair);
+        sums += pair & L::all_of(mask, lane);
+      }
+    }
+    left.w += sums[0];
+    left.s += sums[1];
+  }
   void add_bin(Left& left, int bin) const {
     left.w += cells_[bin].w;
     left.s += cells_[bin].s;
@@ -272,18 +330,49 @@ class ClassScan {
     return {};
   }
   void add(Left&, std::uint32_t i) { put(rows_[i].k, rows_[i].w); }
-  void add_if(Left&, std::uint32_t i, bool is_left) {
-    const std::int64_t w = rows_[i].w & -static_cast<std::int32_t>(is_left);
-    left_[rows_[i].k] += w;
-    weight_ += w;
+  // Counts of several classes share a word, with as many bits each as the node's copies need: a
+  // row adds one word, or a few of which all but one are zero.
+  void expect_cuts(std::int64_t n) {
+    bits_ = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(totals_[0])));
+    const int in_word = 64 / bits_;
+    n_words_ = (n_classes_ + in_word - 1) / in_word;
+    if (n_words_ > most_words) return;
+    if (static_cast<std::int64_t>(words_.size()) < n_words_ * n)
+      words_.resize(static_cast<std::size_t>(n_words_ * n));
+    if (n_words_ > 1) std::fill_n(words_.begin(), n_words_ * n, 0);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const int word = n_words_ > 1 ? rows_[i].k / in_word : 0;
+      words_[word * n + i] = static_cast<std::uint64_t>(rows_[i].w)
+                             << bits_ * (rows_[i].k - word * in_word);
+    }
   }
-  void finish(Left&) {
-    left_squares_ = right_squares_ = 0;
+  template <class T>
+  void add_up_to(Left&, const T* x, std::int64_t n, T cut, bool missing_too) {
+    const auto goes = [=](T one) {
+      return -std::int64_t{(one <= cut) | (missing_too & (one != one))};
+    };
+    if (n_words_ > most_words) {
+      for (std::int64_t i = 0; i < n; ++i) left_[rows_[i].k] += rows_[i].w & goes(x[i]);
+    } else {
+      const std::uint64_t mask = (std::uint64_t{1} << bits_) - 1;
+      for (int word = 0, k = 0; word < n_words_; ++word) {
+        const std::uint64_t* const words = words_.data() + word * n;
+        std::uint64_t sum = 0;
+        for (std::int64_t i = 0; i < n; ++i) sum += words[i] & goes(x[i]);
+        for (int shift = 0; shift + bits_ <= 64 && k < n_classes_; shift += bits_, ++k)
+          left_[k] += sum >> shift & mask;
+      }
+    }
+    std::int64_t weight = 0, left_squares = 0, right_squares = 0;
     for (int k = 0; k < n_classes_; ++k) {
       const std::int64_t left = left_[k], right = totals_[1 + k] - left;
-      left_squares_ += left * left;
-      right_squares_ += right * right;
+      weight += left;
+      left_squares += left * left;
+      right_squares += right * right;
     }
+    weight_ = weight;
+    left_squares_ = left_squares;
+    right_squares_ = right_squares;
   }
   void add_bin(Left&, int bin) {
     const std::int32_t* const counts = cell(bin) + 1;
@@ -331,6 +420,9 @@ class ClassScan {
   double least_ = 1.0;
   std::vector<One> rows_;
   std::vector<std::int32_t> cells_;  // [bin] copies, and those of each class
+  static constexpr int most_words = 4;
+  int bits_ = 0, n_words_ = 0;
+  std::vector<std::uint64_t> words_;  // [word][row], for drawn cuts
   std::vector<std::int64_t> left_, kept_;
   std::int64_t squares_ = 0, weight_ = 0, left_squares_ = 0, right_squares_ = 0;
 };
@@ -350,8 +442,11 @@ class CellScan {
   void load(const Row* rows, std::int64_t, const std::int64_t* totals) {
     rows_ = rows;
     totals_ = totals;
-    judge_.emplace(*channels_, *limits_, totals_);
+    judge_.emplace(*channels_, *limits_, totals_, bounds_);
   }
+  // What the next node that is loaded must keep to, and the next column.
+  void hold(const Bounds& bounds) { bounds_ = bounds; }
+  void direct(double direction) { direction_ = direction; }
   std::uint32_t payload(std::int64_t i) const { return static_cast<std::uint32_t>(i); }
 
   // One integer more tells how many rows a bin has: weights may be too small to be seen.
@@ -376,15 +471,17 @@ class CellScan {
     return {};
   }
   void add(Left&, std::uint32_t i) { add_row(rows_[i], left_.data()); }
-  void add_if(Left& left, std::uint32_t i, bool is_left) {
-    if (is_left) add(left, i);
+  void expect_cuts(std::int64_t) {}
+  template <class T>
+  void add_up_to(Left& left, const T* x, std::int64_t n, T cut, bool missing_too) {
+    for (std::int64_t i = 0; i < n; ++i)
+      if (x[i] <= cut || (missing_too && x[i] != x[i])) add(left, static_cast<std::uint32_t>(i));
   }
-  void finish(Left&) const {}
   void add_bin(Left&, int bin) {
     for (std::int64_t c = 0; c < size_; ++c) left_[c] += cells_[bin * (size_ + 1) + c];
   }
   bool beats(const Left&, double bar) {
-    const auto judged = judge_->judge(left_.data());
+    const auto judged = judge_->judge(left_.data(), direction_);
     score_ = judged.children;
     return judged.is_admitted && score_ > bar;
   }
@@ -396,16 +493,8 @@ class CellScan {
 
  private:
   void add_row(Row row, std::int64_t* cell) const {
-    const Channels& channels = *channels_;
-    if (const std::int32_t* const classes = channels.target().classes) {
-      const std::int64_t* const copies = channels.target().copies;
-      const std::int64_t w = channels.values()[row];
-      cell[0] += w;
-      cell[1 + classes[row]] += w;
-      if (channels.count_index() > 0) cell[size_ - 1] += copies ? copies[row] : 1;
-      return;
-    }
-    const std::int64_t* const values = channels.values() + row * size_;
+    if (channels_->target().classes) return AddLabels(*channels_)(cell, row);
+    const std::int64_t* const values = channels_->values() + row * size_;
     for (std::int64_t c = 0; c < size_; ++c) cell[c] += values[c];
   }
 
@@ -417,6 +506,8 @@ class CellScan {
   std::optional<SplitJudge<C>> judge_;
   std::vector<std::int64_t> left_, kept_, cells_;
   double score_ = 0.0;
+  Bounds bounds_;
+  double direction_ = 0.0;
 };
 
 }  // namespace weald

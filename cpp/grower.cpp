@@ -4,14 +4,30 @@
 #include <stdexcept>
 #include <utility>
 
+#include "monotone.hpp"
 #include "parallel.hpp"
 
 namespace weald {
+namespace {
+
+// So many rows give the threads of one tree enough to do.
+constexpr std::int64_t many_rows = 32'768;
+// Rows times columns of a node up to which one thread does it sooner than several together.
+constexpr std::int64_t small_node = 80'000;
+
+// A table of fewer values is not worth a second thread.
+constexpr std::int64_t tiny_table = 10'000;
+
+}  // namespace
 
 Grower::Grower(std::int64_t n_rows, int n_columns, std::string_view criterion,
                const TreeParams& params)
-    : n_rows_(n_rows), criterion_(criterion), params_(params), choice_(params.columns, n_columns) {
-  if (!AllCriteria::with_name(criterion, [](auto) {}))
+    : n_rows_(n_rows),
+      n_columns_(n_columns),
+      criterion_(criterion),
+      params_(params),
+      choice_(params.columns, n_columns) {
+  if (!AllCriteria::with_name(criterion, [](auto) {}) && criterion != MedianScan::name)
     throw std::invalid_argument("unknown criterion");
   if (params.growth == Growth::symmetric && params.columns.max_features > 0 &&
       params.columns.sampling == Sampling::node)
@@ -20,8 +36,8 @@ Grower::Grower(std::int64_t n_rows, int n_columns, std::string_view criterion,
     throw std::invalid_argument("a symmetric tree is not taken back node by node");
   std::vector<double>& direction = params_.split.direction;
   if (!direction.empty()) {
-    if (static_cast<int>(direction.size()) != n_columns || criterion != Newton::name)
-      throw std::invalid_argument("directions are for the newton criterion, one for each column");
+    if (static_cast<int>(direction.size()) != n_columns)
+      throw std::invalid_argument("directions are one for each column");
     direction.resize((direction.size() + lanes - 1) / lanes * lanes, 0.0);
   }
 }
@@ -58,20 +74,65 @@ Grower::Grower(std::shared_ptr<const RankedTable> table, const ForestParams& for
 
 Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
   sapling_.rows.start(n_rows_, target.copies);
+  prepare(target, sapling_.channels);
+  sapling_.root_cells = nullptr;
+  return grow_prepared(leaf_of_row);
+}
+
+void Grower::prepare(const Target* targets, std::vector<Seedling>& seedlings) {
+  sapling_.rows.start(n_rows_, targets[0].copies);
+  const auto n_trees = static_cast<std::int64_t>(seedlings.size());
+  // Of many rows, the rows are shared out inside; of few, the trees.
+  parallel_for(n_trees, n_rows_ < many_rows ? params_.n_threads : 1,
+               [&](std::int64_t k, int) { prepare(targets[k], seedlings[k].channels); });
+}
+
+Tree Grower::grow(Seedling& seedling, std::int32_t* leaf_of_row) {
+  std::swap(sapling_.channels, seedling.channels);
+  sapling_.rows.start(n_rows_, sapling_.channels.target().copies);
+  sapling_.root_cells = seedling.root_cells.empty() ? nullptr : seedling.root_cells.data();
+  Tree tree = grow_prepared(leaf_of_row);
+  std::swap(sapling_.channels, seedling.channels);
+  return tree;
+}
+
+void Grower::prepare(const Target& target, Channels& channels) const {
   const bool needs_count = params_.split.min_samples_leaf > 1;
-  const bool is_symmetric = params_.growth == Growth::symmetric;
-  const Cells cells = criterion_ == Newton::name && !is_symmetric ? params_.cells : Cells::wide;
-  sapling_.channels.prepare(target, n_rows_, sapling_.rows.at(0), sapling_.rows.size(), needs_count,
-                            cells, params_.n_threads);
+  const bool may_pack = criterion_ == Newton::name && params_.growth != Growth::symmetric;
+  channels.prepare(target, n_rows_, sapling_.rows.at(0), sapling_.rows.size(), needs_count,
+                   may_pack ? params_.cells : Cells::wide, params_.n_threads);
+}
+
+Tree Grower::grow_prepared(std::int32_t* leaf_of_row) {
   sapling_.start();
   engine_->start();
-  is_symmetric ? run_level_by_level() : run_node_by_node();
+  params_.growth == Growth::symmetric ? run_level_by_level() : run_node_by_node();
   if (params_.prune_gain > 0.0) prune();
-  const Tree tree =
-      write_tree(sapling_, criterion_, params_.split.penalty, params_.n_threads, leaf_of_row);
+  const bool is_median = criterion_ == MedianScan::name;
+  Tree tree = write_tree(sapling_, is_median ? std::string_view(Variance::name) : criterion_,
+                         params_.split.penalty, params_.n_threads, leaf_of_row);
+  if (is_median) write_medians(tree);
   if (!sapling_.rows.holds_all_rows() && params_.sends_unseen_rows)
     engine_->send_unseen_rows(tree, leaf_of_row);
   return tree;
+}
+
+// Medians are no function of sums: leaves answer theirs, and gains are those that were found.
+void Grower::write_medians(Tree& tree) const {
+  std::vector<int> stack{0};
+  for (std::size_t place = 0; !stack.empty(); ++place) {
+    const Node& node = sapling_.nodes[stack.back()];
+    stack.pop_back();
+    if (node.left < 0) {
+      double& value = tree.value[tree.right[place]];
+      value = node.bounds.held(
+          median_of_rows(sapling_.channels, sapling_.rows.at(node.begin), node.n_rows()));
+      continue;
+    }
+    tree.gain[place] = std::max(0.0, scale_by_power(node.split.gain, sapling_.channels.unit()));
+    stack.push_back(node.right);
+    stack.push_back(node.left);
+  }
 }
 
 void Grower::run_node_by_node() {
@@ -83,8 +144,68 @@ void Grower::run_node_by_node() {
   while (!frontier_.empty() &&
          (params_.max_leaf_nodes == 0 || sapling_.n_leaves < params_.max_leaf_nodes)) {
     if (interrupted()) throw Interrupted{};
-    split(pop());
+    const int node = frontier_.front();
+    if (sapling_.nodes[node].ahead < 0) expand(batch());
+    pop();
+    sapling_.join(node);
+    push_if_split(sapling_.nodes[node].left);
+    push_if_split(sapling_.nodes[node].right);
   }
+}
+
+// The node whose turn it is and, if these are too small to feed all threads, others whose turn will
+// come, most likely: their children wait for it. If it never comes, they were made in vain.
+std::vector<int> Grower::batch() {
+  const int top = frontier_.front();
+  const auto is_small = [&](int i) {
+    return sapling_.nodes[i].n_rows() * n_columns_ <= small_node;
+  };
+  if (params_.n_threads < 2 || n_rows_ * n_columns_ < tiny_table || inside_a_loop() ||
+      !engine_->works_side_by_side() || !is_small(top))
+    return {top};
+  std::vector<int> nodes;
+  for (const int node : frontier_)
+    if (sapling_.nodes[node].ahead < 0 && is_small(node)) nodes.push_back(node);
+  std::int64_t most = 2 * params_.n_threads;
+  if (params_.max_leaf_nodes > 0) {
+    const std::int64_t left = params_.max_leaf_nodes - sapling_.n_leaves;
+    most = std::min(most, params_.growth == Growth::depth_wise ? left : (left + 3) / 4);
+  }
+  const auto end =
+      nodes.begin() + std::min<std::int64_t>(most, static_cast<std::int64_t>(nodes.size()));
+  std::partial_sort(nodes.begin(), end, nodes.end(),
+                    [this](int a, int b) { return comes_before(a, b); });
+  nodes.erase(end, nodes.end());
+  return nodes;
+}
+
+// Makes the children of some nodes and finds their best splits, a thread for each node if there are
+// several.
+void Grower::expand(const std::vector<int>& nodes) {
+  for (const int node : nodes) {
+    sapling_.make_children(node);
+    for (const bool is_right : {false, true})
+      if (!choice_.is_free())
+        paths_.push_back(choice_.child(paths_[node], sapling_.nodes[node].split.column, is_right));
+  }
+  engine_->expect(nodes);
+  if (nodes.size() == 1) return look_below(nodes[0]);
+  // The largest first: no thread is left with it at the end.
+  std::vector<int> order = nodes;
+  std::sort(order.begin(), order.end(), [this](int a, int b) {
+    const std::int64_t x = sapling_.nodes[a].n_rows(), y = sapling_.nodes[b].n_rows();
+    return x != y ? x > y : a < b;
+  });
+  parallel_for(static_cast<std::int64_t>(order.size()), params_.n_threads,
+               [&](std::int64_t i, int) { look_below(order[i]); });
+}
+
+void Grower::look_below(int node) {
+  const bool looks_on = has_room_below(node);
+  divide(node, looks_on);
+  const int left = sapling_.nodes[node].ahead, right = left + 1;
+  engine_->search({node, left, right, looks_on && may_split(left), looks_on && may_split(right),
+                   columns_of(left), columns_of(right)});
 }
 
 // A level is made if all of it keeps the limit on leaves. A node that does not take the level's
@@ -107,7 +228,10 @@ void Grower::run_level_by_level() {
         next.push_back(level[i]);
         continue;
       }
+      sapling_.make_children(level[i]);
+      engine_->expect({level[i]});
       divide(level[i], false);
+      sapling_.join(level[i]);
       next.push_back(sapling_.nodes[level[i]].left);
       next.push_back(sapling_.nodes[level[i]].right);
       ++s;
@@ -117,25 +241,13 @@ void Grower::run_level_by_level() {
   }
 }
 
-void Grower::split(int node) {
-  const bool looks_on = has_room_below(node);
-  divide(node, looks_on);
-  const int left = sapling_.nodes[node].left, right = sapling_.nodes[node].right;
-  for (const bool is_right : {false, true})
-    if (!choice_.is_free())
-      paths_.push_back(choice_.child(paths_[node], sapling_.nodes[node].split.column, is_right));
-  engine_->search({node, left, right, looks_on && may_split(left), looks_on && may_split(right),
-                   columns_of(left), columns_of(right)});
-  push_if_split(left);
-  push_if_split(right);
-}
-
 ColumnLook Grower::columns_of(int node) const {
   return choice_.is_free() ? ColumnLook{} : choice_.look(paths_[node]);
 }
 
+// Sends the rows of a node to its children.
 void Grower::divide(int node, bool looks_on) {
-  sapling_.divide(node, engine_->send_rows(node, looks_on));
+  sapling_.part_rows(node, engine_->send_rows(node, looks_on));
   if (!params_.split.direction.empty()) bound_children(node);
 }
 
@@ -143,28 +255,25 @@ void Grower::divide(int node, bool looks_on) {
 // parted by the middle of its two values, unless one side holds no value at all.
 void Grower::bound_children(int i) {
   const Node& node = sapling_.nodes[i];
-  Node &left = sapling_.nodes[node.left], &right = sapling_.nodes[node.right];
+  Node &left = sapling_.nodes[node.ahead], &right = sapling_.nodes[node.ahead + 1];
   left.bounds = right.bounds = node.bounds;
   const double direction = params_.split.direction_of(node.split.column);
   if (direction == 0.0 || node.split.parts_missing) return;
   Penalty penalty = params_.split.penalty;
   penalty.bounds = node.bounds;
-  const auto value = [&](int child) {
-    const std::int64_t* const totals = sapling_.totals_of(child);
-    const Channels& channels = sapling_.channels;
-    return Newton::leaf_value(channels.true_sum(totals), channels.true_weight(totals), penalty);
-  };
-  const double middle = value(node.left) / 2 + value(node.right) / 2;
-  (direction > 0.0 ? left : right).bounds.upper = middle;
-  (direction > 0.0 ? right : left).bounds.lower = middle;
+  const std::int64_t* const l = sapling_.totals_of(node.ahead);
+  const std::int64_t* const r = sapling_.totals_of(node.ahead + 1);
+  const double middle = middle_of(criterion_, sapling_.channels, node.split, l, r, penalty);
+  part_bounds(direction, middle, left.bounds, right.bounds);
 }
 
 // Children come after their parent: from behind, all below a node is done when it is asked.
 void Grower::prune() {
   const Channels& channels = sapling_.channels;
-  bool is_quadratic = false;
-  AllCriteria::with_name(criterion_, [&]<Criterion C>(C) { is_quadratic = C::is_quadratic; });
-  const int unit = channels.is_packed() || !is_quadratic ? 0 : 2 * channels.unit();
+  int unit = 0;
+  if (!channels.is_packed())
+    AllCriteria::with_name(criterion_,
+                           [&]<Criterion C>(C) { unit = gain_exponent<C>(channels.unit()); });
   const auto is_leaf = [&](int i) { return sapling_.nodes[i].left < 0; };
   for (auto i = static_cast<int>(sapling_.nodes.size()); i-- > 0;) {
     Node& node = sapling_.nodes[i];
@@ -197,11 +306,11 @@ bool Grower::may_split(int i) const {
 
 bool Grower::comes_before(int a, int b) const {
   // Without a limit on leaves the order changes no tree: depth first keeps few histograms alive.
-  if (params_.max_leaf_nodes == 0) return a > b;
   const Node &x = sapling_.nodes[a], &y = sapling_.nodes[b];
+  if (params_.max_leaf_nodes == 0) return x.turn > y.turn;
   if (params_.growth == Growth::depth_wise && x.depth != y.depth) return x.depth < y.depth;
   if (x.split.gain != y.split.gain) return x.split.gain > y.split.gain;
-  return a < b;
+  return x.turn < y.turn;
 }
 
 void Grower::push_if_split(int node) {
@@ -211,12 +320,10 @@ void Grower::push_if_split(int node) {
                  [this](int a, int b) { return comes_before(b, a); });
 }
 
-int Grower::pop() {
+void Grower::pop() {
   std::pop_heap(frontier_.begin(), frontier_.end(),
                 [this](int a, int b) { return comes_before(b, a); });
-  const int node = frontier_.back();
   frontier_.pop_back();
-  return node;
 }
 
 }  // namespace weald

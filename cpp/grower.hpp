@@ -12,6 +12,7 @@
 #include "histogram_engine.hpp"
 #include "sapling.hpp"
 #include "shared.hpp"
+#include "shared_roots.hpp"
 #include "sorted_engine.hpp"
 #include "split_engine.hpp"
 #include "splitting.hpp"
@@ -54,22 +55,35 @@ class Grower {
   // falls into.
   Tree grow(const Target& target, std::int32_t* leaf_of_row);
 
+  // The same in two steps: first what several trees on the same copies of rows start from, then,
+  // by this grower or another one on the table, a tree.
+  void prepare(const Target* targets, std::vector<Seedling>& seedlings);
+  Tree grow(Seedling& seedling, std::int32_t* leaf_of_row);
+  // The rows of the trees last prepared or grown.
+  const Partition& rows() const { return sapling_.rows; }
+
  private:
   Grower(std::int64_t n_rows, int n_columns, std::string_view criterion, const TreeParams& params);
+  void prepare(const Target& target, Channels& channels) const;
+  Tree grow_prepared(std::int32_t* leaf_of_row);
   void run_node_by_node();
   void run_level_by_level();
-  void split(int node);
+  std::vector<int> batch();
+  void expand(const std::vector<int>& nodes);
+  void look_below(int node);
   void divide(int node, bool looks_on);
   ColumnLook columns_of(int node) const;
   void bound_children(int node);
   void prune();
+  void write_medians(Tree& tree) const;
   bool has_room_below(int node) const;
   bool may_split(int node) const;
   bool comes_before(int a, int b) const;
   void push_if_split(int node);
-  int pop();
+  void pop();
 
   std::int64_t n_rows_;
+  int n_columns_;
   std::string_view criterion_;
   TreeParams params_;
   ColumnChoice choice_;

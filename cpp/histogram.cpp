@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/kernels.hpp"
+#include "labels.hpp"
 
 namespace weald {
 namespace {
@@ -58,12 +59,22 @@ void add_classes(const Codes& codes, int group, const Channels& channels, const 
            });
 }
 
+// Several outputs: a row touches the sum of a class of each.
+void add_labels(const Codes& codes, int group, const Channels& channels, const Row* rows,
+                std::int64_t begin, std::int64_t n, std::int64_t* cells) {
+  add_wide(codes, group, channels.cell_size(), rows, begin, n, cells,
+           [add = AddLabels(channels)](std::int64_t* cell, std::int64_t row) {
+             add(cell, static_cast<Row>(row));
+           });
+}
+
 // A column of wide codes; its cells lie bin after bin.
 void add_wide_column(const WideColumn& wide, const Channels& channels, const Row* rows,
                      std::int64_t begin, std::int64_t n, std::int64_t* cells) {
   const std::int64_t* const values = channels.values();
   const Target& target = channels.target();
-  const int size = channels.cell_size(), count = channels.count_index();
+  const AddLabels add(channels);
+  const int size = channels.cell_size();
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t row = rows ? static_cast<std::int64_t>(rows[i]) : begin + i;
     std::int64_t* const cell = cells + std::int64_t{wide.codes[row]} * size;
@@ -71,9 +82,7 @@ void add_wide_column(const WideColumn& wide, const Channels& channels, const Row
       for (int c = 0; c < size; ++c) cell[c] += values[row * size + c];
       continue;
     }
-    cell[0] += values[row];
-    cell[1 + target.classes[row]] += values[row];
-    if (count > 0) cell[count] += target.copies ? target.copies[row] : 1;
+    add(cell, static_cast<Row>(row));
   }
 }
 
@@ -105,7 +114,9 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
     kernels().add_packed(codes, first, last, channels.values(), rows, begin, n, group_cells);
     return;
   }
-  const auto add = channels.target().classes   ? add_classes
+  const Target& target = channels.target();
+  const auto add = target.n_labels > 1         ? add_labels
+                   : target.classes            ? add_classes
                    : channels.cell_size() == 2 ? add_fixed<2>
                    : channels.cell_size() == 3 ? add_fixed<3>
                                                : add_any;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "category_search.hpp"
+#include "column_codes.hpp"
 #include "kernels/kernels.hpp"
 #include "level_search.hpp"
 #include "parallel.hpp"
@@ -23,54 +24,9 @@ constexpr std::int64_t worth_a_thread = 40'000;
 // Least rows of one thread where all rows of a node are counted.
 constexpr std::int64_t part_rows = 8'192;
 
-// Rows of one task where all rows are passed over.
-constexpr std::int64_t block = 32'768;
-
 // A second copy of the codes, column by column, may take this much: sending rows left and right
 // then reads a byte of each instead of a cache line.
 constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
-
-// Byte i of word k becomes byte k of word i: halves, then quarters, then neighbours change places.
-void turn_over(std::uint64_t (&words)[lanes]) {
-  const auto swap = [&](int distance, std::uint64_t mask) {
-    for (int i = 0; i < lanes; ++i) {
-      if (i & distance) continue;
-      std::uint64_t &a = words[i], &b = words[i + distance];
-      const std::uint64_t change = ((a >> (8 * distance)) ^ b) & mask;
-      b ^= change;
-      a ^= change << (8 * distance);
-    }
-  };
-  swap(4, 0x00000000ffffffff);
-  swap(2, 0x0000ffff0000ffff);
-  swap(1, 0x00ff00ff00ff00ff);
-}
-
-// Eight rows of a group are eight words of eight codes: turned over, they are eight codes of each
-// of its columns.
-LargeVector<Code> columns_of(const Codes& codes, int n_threads) {
-  const std::int64_t n_rows = codes.n_rows;
-  LargeVector<Code> columns(static_cast<std::size_t>(n_rows * codes.n_columns));
-  parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t task, int) {
-    const std::int64_t end = std::min((task + 1) * block, n_rows);
-    for (int g = 0; g < codes.n_groups(); ++g) {
-      const Code* const group = codes.group(g);
-      Code* const out = columns.data() + std::int64_t{g} * lanes * n_rows;
-      const std::int64_t stride = codes.stride(g);
-      const int n_lanes = codes.lanes_of(g);
-      for (std::int64_t row = task * block; row < end; row += lanes) {
-        std::uint64_t words[lanes] = {};
-        const std::int64_t size = std::min<std::int64_t>(lanes, end - row);
-        for (std::int64_t i = 0; i < size; ++i)
-          std::memcpy(&words[i], group + (row + i) * stride, sizeof *words);
-        turn_over(words);
-        for (int lane = 0; lane < n_lanes; ++lane)
-          std::memcpy(out + lane * n_rows + row, &words[lane], static_cast<std::size_t>(size));
-      }
-    }
-  });
-  return columns;
-}
 
 }  // namespace
 
@@ -80,7 +36,13 @@ HistogramTable::HistogramTable(const Codes& of_codes, Categories of_categories, 
       bundles(of_codes, categories, n_threads),
       counted(bundles.any() ? bundles.codes() : of_codes),
       counted_categories(bundles.any() ? bundles.categories(categories) : categories) {
-  if (codes.n_rows * codes.n_columns <= columns_bytes) columns = columns_of(codes, n_threads);
+  has_missing.assign(static_cast<std::size_t>(codes.n_columns), 1);
+  if (codes.n_rows * codes.n_columns > columns_bytes) return;
+  columns = columns_of(codes, n_threads);
+  codes.columns = columns.data();
+  for (int c = 0; c < codes.n_columns; ++c)
+    has_missing[c] = std::memchr(columns.data() + c * codes.n_rows, 0,
+                                 static_cast<std::size_t>(codes.n_rows)) != nullptr;
 }
 
 HistogramEngine::HistogramEngine(std::shared_ptr<const HistogramTable> table,
@@ -109,7 +71,17 @@ void HistogramEngine::start() {
   free_slots_.resize(pool_.size());
   std::iota(free_slots_.rbegin(), free_slots_.rend(), 0);
   slot_of_.clear();
-  sent_slot_ = -1;
+}
+
+// Side by side no slot is made, and no list of slots grows: there is one for the lighter child of
+// each node, and one to count the other child where its parent's histogram was not kept.
+void HistogramEngine::expect(const std::vector<int>& nodes) {
+  slot_of_.resize(sapling_.nodes.size(), -1);
+  if (nodes.size() < 2) return;
+  while (free_slots_.size() < 2 * nodes.size()) {
+    free_slots_.push_back(static_cast<int>(pool_.size()));
+    pool_.emplace_back(static_cast<std::size_t>(layout_->size()));
+  }
 }
 
 // ---- sending rows ----
@@ -121,11 +93,12 @@ std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
   const std::int64_t n_rows = parent.n_rows();
   const int n_threads =
       static_cast<int>(std::min<std::int64_t>(threads_for(n_rows), Partition::n_blocks(n_rows)));
+  std::vector<std::uint8_t> sides;  // of each code of the column, if it has sets
   std::vector<int> slots(looks_on ? static_cast<std::size_t>(n_threads) : 0);
   for (int& slot : slots) slot = take_slot();
   std::vector<char> is_clear(slots.size(), 0);
   const std::int64_t middle = sapling_.rows.split(
-      parent.begin, parent.end, test_of(parent.split), n_threads,
+      parent.begin, parent.end, test_of(parent.split, sides), n_threads,
       [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right,
           int worker) {
         if (!looks_on) return;
@@ -137,31 +110,27 @@ std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
   for (std::size_t part = 0; part < slots.size(); ++part)
     if (!is_clear[part]) std::fill_n(cells_of(slots[part]), layout_->size(), 0);
   merge(slots);
-  sent_slot_ = looks_on ? slots[0] : -1;
+  if (looks_on) slot_of_[parent.ahead + (count_left ? 0 : 1)] = slots[0];
   return middle;
 }
 
 bool HistogramEngine::is_left_lighter(int parent) const {
-  const std::int64_t total = sapling_.totals_of(parent)[0];
-  const std::int64_t left = sapling_.nodes[parent].left_totals[0];
-  return channels_.is_packed() ? packed_h(left) <= packed_h(total - left) : left <= total - left;
+  const int child = sapling_.nodes[parent].ahead;
+  const std::int64_t left = sapling_.totals_of(child)[0], right = sapling_.totals_of(child + 1)[0];
+  return channels_.is_packed() ? packed_h(left) <= packed_h(right) : left <= right;
 }
 
-Partition::Test HistogramEngine::test_of(const Split& split) {
+Partition::Test HistogramEngine::test_of(const Split& split,
+                                         std::vector<std::uint8_t>& sides) const {
   const Code offset = split.missing_left ? 0 : 1;
-  const int g = split.column / lanes;
-  Partition::Test test{codes_.group(g) + split.column % lanes, codes_.stride(g), offset,
-                       static_cast<Code>(split.bin - offset)};
-  if (const auto& columns = table_->columns; !columns.empty()) {
-    test.codes = columns.data() + split.column * codes_.n_rows;
-    test.stride = 1;
-  }
+  const auto [codes, stride] = codes_.column(split.column);
+  Partition::Test test{codes, stride, offset, static_cast<Code>(split.bin - offset)};
   if (split.left_set.empty()) return test;
   const int n_levels = column_layout_->levels_of(split.column);
-  sides_.assign(static_cast<std::size_t>(n_levels) + 1, split.missing_left);
+  sides.assign(static_cast<std::size_t>(n_levels) + 1, split.missing_left);
   for (int level = 0; level < n_levels; ++level)
-    sides_[level + 1] = in_set(split.left_set.data(), level);
-  test.goes_left = sides_.data();
+    sides[level + 1] = in_set(split.left_set.data(), level);
+  test.goes_left = sides.data();
   const int wide = categories_.wide_place(split.column);
   if (wide >= 0) test.wide_codes = categories_.wide[wide].codes;
   return test;
@@ -183,6 +152,7 @@ void HistogramEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_r
 // ---- histograms ----
 
 int HistogramEngine::take_slot() {
+  const std::scoped_lock hold(slots_lock_);
   if (free_slots_.empty()) {
     pool_.emplace_back(static_cast<std::size_t>(layout_->size()));
     return static_cast<int>(pool_.size()) - 1;
@@ -193,7 +163,14 @@ int HistogramEngine::take_slot() {
 }
 
 void HistogramEngine::give_slot(int slot) {
-  if (slot >= 0) free_slots_.push_back(slot);
+  if (slot < 0) return;
+  const std::scoped_lock hold(slots_lock_);
+  free_slots_.push_back(slot);
+}
+
+std::size_t HistogramEngine::slots_in_use() {
+  const std::scoped_lock hold(slots_lock_);
+  return pool_.size() - free_slots_.size();
 }
 
 // Adds the histograms of all slots to the first and gives the others back.
@@ -213,7 +190,7 @@ void HistogramEngine::merge(const std::vector<int>& slots) {
 
 int HistogramEngine::threads_for(std::int64_t n_rows) const {
   const std::int64_t work = n_rows * counted_.n_columns + column_layout_->size() / 2;
-  return work < worth_a_thread ? 1 : n_threads_;
+  return work < worth_a_thread || inside_a_loop() ? 1 : n_threads_;
 }
 
 // Counts a node's rows and returns the slot of the histogram.
@@ -238,28 +215,30 @@ int HistogramEngine::fill_histogram(int node) {
   return slots[0];
 }
 
+int HistogramEngine::root_histogram(int root) {
+  if (!sapling_.root_cells) return fill_histogram(root);
+  const int slot = take_slot();
+  std::copy_n(sapling_.root_cells, layout_->size(), cells_of(slot));
+  return slot;
+}
+
 // Gives the two nodes their histograms: one was counted while rows were sent, the other is what
 // is left of the parent's, or counted now where that was not kept.
 HistogramEngine::Pair HistogramEngine::take_histograms(const Siblings& siblings) {
-  slot_of_.resize(sapling_.nodes.size(), -1);
   if (siblings.parent < 0) {
-    if (siblings.wants_left) slot_of_[siblings.left] = fill_histogram(siblings.left);
+    slot_of_.assign(1, -1);
+    if (siblings.wants_left) slot_of_[siblings.left] = root_histogram(siblings.left);
     return {siblings.left, -1, siblings.wants_left, false, false, siblings.left_columns};
   }
   Pair pair{siblings.left, siblings.right,        siblings.wants_left,   siblings.wants_right,
             false,         siblings.left_columns, siblings.right_columns};
-  const auto left = sapling_.totals_of(siblings.left), right = sapling_.totals_of(siblings.right);
-  const auto weight = [&](const std::int64_t* totals) {
-    return channels_.is_packed() ? packed_h(totals[0]) : totals[0];
-  };
-  if (!(weight(left) <= weight(right))) {
+  if (!is_left_lighter(siblings.parent)) {
     std::swap(pair.counted, pair.rest);
     std::swap(pair.wants_counted, pair.wants_rest);
     std::swap(pair.counted_columns, pair.rest_columns);
   }
   const int parent_slot = std::exchange(slot_of_[siblings.parent], -1);
   pair.subtract = pair.wants_rest && parent_slot >= 0;
-  slot_of_[pair.counted] = std::exchange(sent_slot_, -1);
   if (pair.subtract)
     slot_of_[pair.rest] = parent_slot;
   else
@@ -382,7 +361,8 @@ void HistogramEngine::search_wide(const Pair& pair) {
 
 PackedSearch HistogramEngine::packed_search(int node) const {
   return PackedSearch(codes_, categories_, *column_layout_, channels_, limits_,
-                      sapling_.totals_of(node)[0], sapling_.nodes[node].bounds);
+                      table_->has_missing.data(), sapling_.totals_of(node)[0],
+                      sapling_.nodes[node].bounds);
 }
 
 Split HistogramEngine::decided(int node, std::vector<LaneBests> found, ColumnLook columns) {
@@ -405,7 +385,31 @@ Split HistogramEngine::decided(int node, std::vector<LaneBests> found, ColumnLoo
   return best.split;
 }
 
+Split HistogramEngine::best_packed(int node, const ColumnLook& columns) {
+  const PackedSearch search = packed_search(node);
+  std::vector<LaneBests> found;
+  for (int part = 0; part < column_layout_->n_parts(); ++part)
+    found.push_back(search.look(part, columns_of_node(node), columns));
+  return decided(node, std::move(found), columns);
+}
+
+// Few bins are searched by one thread, and those of the other child by another one.
 void HistogramEngine::search_packed(const Pair& pair) {
+  if (threads_for(0) > 1) return search_packed_by_parts(pair);
+  if (pair.subtract && !bundles_.any())
+    for (int part = 0; part < layout_->n_parts(); ++part) subtract_part(part, pair);
+  Split found[2];
+  const std::int64_t n_rows = sapling_.nodes[pair.counted].n_rows();
+  const int n_threads = pair.wants_counted && pair.wants_rest ? threads_for(n_rows) : 1;
+  parallel_for(2, n_threads, [&](std::int64_t i, int) {
+    if (i == 0 && pair.wants_rest) found[0] = best_packed(pair.rest, pair.rest_columns);
+    if (i == 1 && pair.wants_counted) found[1] = best_packed(pair.counted, pair.counted_columns);
+  });
+  settle(pair.counted, found[1]);
+  if (pair.wants_rest) settle(pair.rest, found[0]);
+}
+
+void HistogramEngine::search_packed_by_parts(const Pair& pair) {
   const int n_parts = column_layout_->n_parts();
   std::vector<LaneBests> found_counted(static_cast<std::size_t>(n_parts));
   std::vector<LaneBests> found_rest(static_cast<std::size_t>(n_parts));
@@ -458,7 +462,7 @@ void HistogramEngine::settle(int i, const Split& found) {
     for (int bin = 1; bin <= (has_set ? layout.levels_of(found.column) : found.bin); ++bin)
       if (!has_set || in_set(found.left_set.data(), bin - 1)) add(bin);
   }
-  const auto in_use = static_cast<std::int64_t>(pool_.size() - free_slots_.size());
+  const auto in_use = static_cast<std::int64_t>(slots_in_use());
   const bool too_many = in_use > 2 && in_use * layout_->size() * 8 > pool_bytes;
   if (found.found() && !too_many) return;
   give_slot(std::exchange(slot_of_[i], -1));

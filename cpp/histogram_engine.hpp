@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,7 @@ struct HistogramTable {
   Codes counted;  // what histograms count: the codes, or the bundles if there are any
   Categories counted_categories;
   LargeVector<Code> columns;  // the codes column by column, for sending rows; empty: too large
+  std::vector<std::uint8_t> has_missing;  // of each column; 1 also if that was not looked at
 };
 
 class HistogramEngine : public SplitEngine {
@@ -35,6 +37,8 @@ class HistogramEngine : public SplitEngine {
                   const SplitLimits& limits, int n_threads, Sapling& sapling);
 
   void start() override;
+  bool works_side_by_side() const override { return !bundles_.any(); }
+  void expect(const std::vector<int>& nodes) override;
   std::int64_t send_rows(int node, bool looks_on) override;
   void search(const Siblings& siblings) override;
   std::vector<int> search_level(const std::vector<int>& nodes, ColumnLook columns) override;
@@ -57,6 +61,8 @@ class HistogramEngine : public SplitEngine {
   template <Criterion C>
   void search_wide(const Pair& pair);
   void search_packed(const Pair& pair);
+  void search_packed_by_parts(const Pair& pair);
+  Split best_packed(int node, const ColumnLook& columns);
   PackedSearch packed_search(int node) const;
   template <Criterion C>
   Found best_of_part(int node, int part, const ColumnLook& columns);
@@ -69,13 +75,15 @@ class HistogramEngine : public SplitEngine {
   void settle(int node, const Split& found);
 
   bool is_left_lighter(int parent) const;
-  Partition::Test test_of(const Split& split);
+  Partition::Test test_of(const Split& split, std::vector<std::uint8_t>& sides) const;
   std::int64_t* cells_of_node(int node) { return cells_of(slot_of_[node]); }
   const std::int64_t* columns_of_node(int node);
   std::int64_t* cells_of(int slot) { return pool_[slot].data(); }
   int take_slot();
   void give_slot(int slot);
+  std::size_t slots_in_use();
   int fill_histogram(int node);
+  int root_histogram(int root);
   void merge(const std::vector<int>& slots);
   int threads_for(std::int64_t n_rows) const;
 
@@ -93,14 +101,13 @@ class HistogramEngine : public SplitEngine {
 
   std::vector<std::vector<std::int64_t>> pool_, level_cells_;
   std::vector<int> free_slots_;
+  std::mutex slots_lock_;     // of the two above, while nodes are worked on side by side
   std::vector<int> slot_of_;  // of each node's histogram in the pool; -1: not kept
   struct Expanded {
     int node = -1;
     std::vector<std::int64_t> cells;
   };
-  Expanded expanded_[2];             // with bundles: the columns' cells of the nodes being searched
-  std::vector<std::uint8_t> sides_;  // of each code of the column that sends rows, if it has sets
-  int sent_slot_ = -1;               // of the histogram counted while rows were sent; -1: none
+  Expanded expanded_[2];  // with bundles: the columns' cells of the nodes being searched
 };
 
 }  // namespace weald

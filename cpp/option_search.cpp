@@ -121,7 +121,9 @@ Stump OptionSearch::stump_of(const Split& split, GoesLeft&& goes_left) {
   sapling_.nodes[0].split = split;
   // Integer sums of the children are for a search among them, of which there is none here.
   sapling_.nodes[0].left_totals.assign(static_cast<std::size_t>(sapling_.channels.cell_size()), 0);
-  sapling_.divide(0, middle);
+  sapling_.make_children(0);
+  sapling_.part_rows(0, middle);
+  sapling_.join(0);
   Stump stump;
   stump.side.assign(static_cast<std::size_t>(codes_.n_rows), -1);
   stump.tree = write_tree(sapling_, criterion_, limits_.penalty, n_threads_, stump.side.data());

@@ -9,7 +9,7 @@
 namespace weald {
 namespace {
 
-constexpr std::int64_t task_rows = 16384, near_rows = 1024;
+constexpr std::int64_t task_rows = 8192, near_rows = 1024;
 
 int bits_of(std::int64_t x) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x)));

@@ -358,6 +358,8 @@ bool interrupted() {
   return t_scope != nullptr && t_scope->poll();
 }
 
+bool inside_a_loop() { return t_job != nullptr; }
+
 void parallel_for(std::int64_t n_tasks, int n_threads, FunctionRef task) {
   n_threads = static_cast<int>(std::min<std::int64_t>({n_tasks, n_threads, kMaxThreads}));
   Pool* pool = n_threads > 1 && t_job == nullptr ? the_pool() : nullptr;

@@ -48,6 +48,10 @@ class InterruptScope {
 // 30 ns: a long serial loop asks every few hundred rows.
 bool interrupted();
 
+// Whether the calling thread runs a task of a loop, so that a loop of its own would run in it
+// alone.
+bool inside_a_loop();
+
 // A reference to a callable (std::int64_t index, int worker) that outlives it; nothing is copied.
 class FunctionRef {
  public:

@@ -37,7 +37,9 @@ class Partition {
   const Row* at(std::int64_t position) const { return rows_.data() + position; }
 
   // Into how many blocks `split` cuts so many rows: no more workers than that take part.
-  static std::int64_t n_blocks(std::int64_t n_rows) { return (n_rows + block - 1) / block; }
+  static std::int64_t n_blocks(std::int64_t n_rows) {
+    return (n_rows + block_of(n_rows) - 1) / block_of(n_rows);
+  }
 
   // How a row is sent: left if codes[row * stride] - offset <= limit, without sign; or, where a
   // column has sets, as `goes_left` says of its code, which may be one of the wide codes.
@@ -51,7 +53,8 @@ class Partition {
 
   // Moves the rows of [begin, end) that go left to the front and returns where the right ones
   // begin. Both keep their order. Meanwhile visit(left, n_left, right, n_right, worker) is called
-  // for every block of rows: what it reads of them is still near.
+  // for every block of rows: what it reads of them is still near. Several nodes may be split at
+  // once, each by a thread of its own.
   //
   //   rows_   [ a b c d | e f g h ]        blocks of rows, sent in parallel
   //   spare_  [ a c d b | f h g e ]        lefts from the front of a block, rights from its back
@@ -59,24 +62,23 @@ class Partition {
   template <class Visit>
   std::int64_t split(std::int64_t begin, std::int64_t end, const Test& test, int n_threads,
                      Visit&& visit) {
-    const std::int64_t n_blocks = (end - begin + block - 1) / block;
-    lefts_.assign(static_cast<std::size_t>(n_blocks) + 1, 0);
+    const std::int64_t n_blocks = Partition::n_blocks(end - begin), block = block_of(end - begin);
+    std::vector<std::int64_t> lefts(static_cast<std::size_t>(n_blocks) + 1, 0);
     parallel_for(n_blocks, n_threads, [&](std::int64_t b, int worker) {
       const std::int64_t from = begin + b * block, size = std::min(block, end - from);
       Row* const sent = spare_.data() + from;
       const std::int64_t n_left = send(test, rows_.data() + from, size, sent);
-      lefts_[b + 1] = n_left;
+      lefts[b + 1] = n_left;
       visit(sent, n_left, sent + n_left, size - n_left, worker);
     });
-    for (std::int64_t b = 0; b < n_blocks; ++b) lefts_[b + 1] += lefts_[b];
-    const std::int64_t middle = begin + lefts_[n_blocks];
-    parallel_for(n_blocks, n_threads, [&](std::int64_t b, int) {
+    for (std::int64_t b = 0; b < n_blocks; ++b) lefts[b + 1] += lefts[b];
+    const std::int64_t middle = begin + lefts[n_blocks];
+    parallel_for(n_blocks, end - begin < few_rows ? 1 : n_threads, [&](std::int64_t b, int) {
       const std::int64_t from = begin + b * block, size = std::min(block, end - from);
-      const std::int64_t n_left = lefts_[b + 1] - lefts_[b];
+      const std::int64_t n_left = lefts[b + 1] - lefts[b];
       const Row* const sent = spare_.data() + from;
-      std::copy(sent, sent + n_left, rows_.data() + begin + lefts_[b]);
-      std::reverse_copy(sent + n_left, sent + size,
-                        rows_.data() + middle + (b * block - lefts_[b]));
+      std::copy(sent, sent + n_left, rows_.data() + begin + lefts[b]);
+      std::reverse_copy(sent + n_left, sent + size, rows_.data() + middle + (b * block - lefts[b]));
     });
     return middle;
   }
@@ -84,10 +86,15 @@ class Partition {
   // The same in the calling thread, by any test of a row.
   template <class GoesLeft>
   std::int64_t split_by(std::int64_t begin, std::int64_t end, GoesLeft&& goes_left) {
+    return split_by_place(begin, end, [&](std::int64_t, Row row) { return goes_left(row); });
+  }
+  // Or of its place in the range, which counts from 0.
+  template <class GoesLeft>
+  std::int64_t split_by_place(std::int64_t begin, std::int64_t end, GoesLeft&& goes_left) {
     std::int64_t n_left = 0, n_right = 0;
     for (std::int64_t i = begin; i < end; ++i) {
       const Row row = rows_[i];
-      const bool is_left = goes_left(row);
+      const bool is_left = goes_left(i - begin, row);
       rows_[begin + n_left] = row;
       spare_[begin + n_right] = row;
       n_left += is_left;
@@ -98,7 +105,10 @@ class Partition {
   }
 
  private:
-  static constexpr std::int64_t block = 8192;
+  // Of few rows the threads get more even shares in short blocks; and these few are copied back
+  // before a second thread has come.
+  static constexpr std::int64_t few_rows = 16'384;
+  static std::int64_t block_of(std::int64_t n_rows) { return n_rows < 8 * few_rows ? 2048 : 8192; }
 
   static std::int64_t send(const Test& test, const Row* rows, std::int64_t n, Row* sent) {
     if (!test.goes_left)
@@ -129,7 +139,6 @@ class Partition {
 
   std::int64_t n_rows_ = 0;  // of the table
   LargeVector<Row> rows_, spare_;
-  std::vector<std::int64_t> lefts_;
 };
 
 }  // namespace weald

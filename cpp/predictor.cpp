@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "batch_walk.hpp"
 #include "parallel.hpp"
 
 namespace weald {
@@ -13,6 +14,7 @@ namespace {
 constexpr std::int64_t row_block = 256;
 constexpr std::int64_t worth_a_thread = 4'000;  // pairs of a row and a tree
 constexpr int together = 8;                     // rows that walk side by side
+constexpr std::int64_t batch_rows = 256;        // worth laying trees out for
 
 constexpr std::uint64_t nan_bits = 0x7ff8000000000000;
 
@@ -63,7 +65,8 @@ std::int32_t next_node(const Forest& forest, const Node& node, std::int32_t at, 
 
 }  // namespace
 
-Predictor::Predictor(const Forest& forest, std::int64_t n_columns) : forest_(forest) {
+Predictor::Predictor(const Forest& forest, std::int64_t n_columns)
+    : forest_(forest), n_columns_(n_columns) {
   nodes_.resize(static_cast<std::size_t>(forest.n_nodes));
   for (std::int64_t t = 0; t < forest.n_trees; ++t) {
     for (std::int64_t i = forest.first_node[t]; i < forest.first_node[t + 1]; ++i) {
@@ -166,6 +169,8 @@ void Predictor::predict(const Table<T>& table, double* scores, int n_threads, En
                             forest_.n_nodes >= 4 * static_cast<std::int64_t>(thresholds_.size());
   const bool masks =
       has_masks_ && (engine == Engine::masks || (engine == Engine::automatic && pays_to_code));
+  if (engine == Engine::batch || (engine == Engine::automatic && !masks && pays_as_batch(table)))
+    return predict_batch(table, scores, n_threads);
   std::vector<PaddedCuts<T>> cuts;
   for (std::size_t i = 0; masks && i < thresholds_.size(); ++i)
     cuts.emplace_back(thresholds_[i].data(), static_cast<std::int64_t>(thresholds_[i].size()));
@@ -177,6 +182,25 @@ void Predictor::predict(const Table<T>& table, double* scores, int n_threads, En
     masks ? predict_masks(table, cuts, begin, end, scores)
           : predict_walk(table, begin, end, scores);
   });
+}
+
+bool Predictor::has_batch() const {
+  return fits_batch<float>(forest_, n_columns_) && fits_batch<double>(forest_, n_columns_);
+}
+
+// Laying out a tree takes as long as some walks down it.
+template <class T>
+bool Predictor::pays_as_batch(const Table<T>& table) const {
+  return table.n_rows >= batch_rows && 4 * table.n_rows * forest_.n_trees >= forest_.n_nodes &&
+         fits_batch<T>(forest_, n_columns_);
+}
+
+template <class T>
+void Predictor::predict_batch(const Table<T>& table, double* scores, int n_threads) const {
+  const int n_outputs = forest_.n_outputs;
+  for (std::int64_t row = 0; row < table.n_rows; ++row)
+    std::copy(forest_.base_score, forest_.base_score + n_outputs, scores + row * n_outputs);
+  walk_batch(forest_, values_.data(), table, scores, n_threads);
 }
 
 template <class T>

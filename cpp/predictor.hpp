@@ -11,10 +11,11 @@
 namespace weald {
 
 // A forest made ready for answering: 16 bytes a node, and, where all trees are shallow, the same
-// over codes. Both give the same bits; `Engine` lets tests choose.
+// over codes. Large batches walk down large trees another way (batch_walk.hpp). All give the same
+// bits; `Engine` lets tests choose.
 class Predictor {
  public:
-  enum class Engine { automatic, walk, masks };
+  enum class Engine { automatic, walk, masks, batch };
 
   // The forest must be sound (forest.hpp) and outlive the predictor.
   Predictor(const Forest& forest, std::int64_t n_columns);
@@ -29,6 +30,8 @@ class Predictor {
   void apply(const Table<T>& table, std::int32_t* leaves, int n_threads) const;
 
   bool has_masks() const { return has_masks_; }
+  // Whether tables of floats, and of doubles, can be walked as a batch.
+  bool has_batch() const;
 
  private:
   // A leaf sends every row to itself: its threshold is a NaN, which carries the leaf's number. That
@@ -41,6 +44,10 @@ class Predictor {
 
   void prepare_masks(std::int64_t n_columns);
   bool prepare_sets(const std::vector<std::uint8_t>& has_threshold);
+  template <class T>
+  bool pays_as_batch(const Table<T>& table) const;
+  template <class T>
+  void predict_batch(const Table<T>& table, double* scores, int n_threads) const;
   template <class T>
   void predict_walk(const Table<T>& table, std::int64_t begin, std::int64_t end,
                     double* scores) const;
@@ -55,6 +62,7 @@ class Predictor {
   void walk_any(const Table<T>& table, std::int64_t begin, std::int64_t end, Visit&& visit) const;
 
   Forest forest_;
+  std::int64_t n_columns_;
   std::vector<WalkNode> nodes_;
   std::vector<double> values_;  // times the weights of their trees
 

@@ -12,6 +12,8 @@
 namespace weald {
 namespace {
 
+constexpr std::int64_t column_group = 8;  // columns that are ranked side by side
+
 // Parts a row of masses into at most `most` groups of about equal mass, greedily from below: the
 // last index of each group.
 std::vector<std::int64_t> groups_by_mass(const std::vector<std::int64_t>& masses, int most) {
@@ -35,6 +37,18 @@ std::vector<std::int64_t> groups_by_mass(const std::vector<std::int64_t>& masses
   return last;
 }
 
+// Whether every value is a float, or missing: half the memory holds them, and half is read. Tables
+// of measurements end this soon.
+template <class T>
+bool are_floats(const Table<T>& table) {
+  if (std::is_same_v<T, float>) return true;
+  for (std::int64_t row = 0; row < table.n_rows; ++row)
+    for (std::int64_t c = 0; c < table.n_columns; ++c)
+      if (const T x = table.at(row, c); x == x && static_cast<T>(static_cast<float>(x)) != x)
+        return false;
+  return true;
+}
+
 }  // namespace
 
 template <class T>
@@ -46,12 +60,10 @@ struct RankedTable::Ranker {
   std::vector<Item> items, spare;
   std::vector<std::int64_t> first, mass;  // of each distinct value: its first item, and its mass
 
-  void sort(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
-            std::int64_t column, const std::int64_t* row_mass) {
+  void sort(const T* values, std::int64_t n_rows, const std::int64_t* row_mass) {
     items.clear();
     for (std::int64_t row = 0; row < n_rows; ++row)
-      if (const T x = table.at(index ? index[row] : row, column); x == x)
-        items.push_back({key_of(x), static_cast<Row>(row)});
+      if (const T x = values[row]; x == x) items.push_back({key_of(x), static_cast<Row>(row)});
     radix_sort(items, spare);
     first.clear();
     mass.clear();
@@ -108,15 +120,16 @@ RankedTable::RankedTable(std::int64_t n_rows, std::int64_t n_columns)
       stride_(n_columns >= tile ? n_columns : Codes::tile_width(n_columns, 0)),
       columns_(static_cast<std::size_t>(n_columns)) {}
 
-template <class RankColumn>
-void RankedTable::rank_columns(int n_threads, bool keeps_values, RankColumn&& rank_column) {
-  constexpr std::int64_t group = 32, block = 1024;  // columns and rows that are turned at a time
+template <class Fetch, class RankColumn>
+void RankedTable::rank_columns(int n_threads, Fetch&& fetch, RankColumn&& rank_column) {
+  constexpr std::int64_t group = column_group, block = 1024;  // turned at a time
   const auto n_columns = static_cast<std::int64_t>(columns_.size());
-  if (!keeps_values) ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_));
+  ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_));
   codes_.resize(static_cast<std::size_t>(n_rows_ * n_columns));
   LargeVector<Rank> turned(static_cast<std::size_t>(std::min(group, n_columns) * n_rows_));
   for (std::int64_t first = 0; first < n_columns; first += group) {
     const std::int64_t width = std::min(group, n_columns - first);
+    fetch(first, width);
     parallel_for(width, n_threads, [&](std::int64_t c, int worker) {
       Rank* const ranks = turned.data() + c * n_rows_;
       std::fill_n(ranks, n_rows_, Rank{0});
@@ -126,7 +139,6 @@ void RankedTable::rank_columns(int n_threads, bool keeps_values, RankColumn&& ra
       for (std::int64_t row = 0; row < n_rows_; ++row)
         codes[row] = bin_of ? bin_of[ranks[row]] : static_cast<Code>(ranks[row]);
     });
-    if (keeps_values) continue;
     parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
       const std::int64_t end = std::min(n_rows_, (b + 1) * block);
       for (std::int64_t row = b * block; row < end; ++row)
@@ -141,14 +153,26 @@ RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::
                          const std::int64_t* mass, int n_threads, bool keeps_values)
     : RankedTable(n_rows, table.n_columns) {
   if (keeps_values) {
-    if constexpr (std::is_same_v<T, float>)
-      copy_rows(table, index, floats_, n_threads);
-    else
-      copy_rows(table, index, doubles_, n_threads);
+    are_floats(table) ? copy_rows(table, index, floats_, n_threads)
+                      : copy_rows(table, index, doubles_, n_threads);
+    return;
   }
   std::vector<Ranker<T>> rankers(static_cast<std::size_t>(n_threads));
-  rank_columns(n_threads, keeps_values, [&](std::int64_t column, int worker, Rank* ranks) {
-    rankers[worker].sort(table, index, n_rows_, column, mass);
+  // Rows lie far apart: a few columns of each are fetched together.
+  LargeVector<T> fetched(
+      static_cast<std::size_t>(std::min<std::int64_t>(column_group, table.n_columns) * n_rows_));
+  const auto fetch = [&](std::int64_t first, std::int64_t width) {
+    constexpr std::int64_t block = 1024;
+    parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
+      const std::int64_t end = std::min(n_rows_, (b + 1) * block);
+      for (std::int64_t row = b * block; row < end; ++row)
+        for (std::int64_t c = 0; c < width; ++c)
+          fetched[c * n_rows_ + row] = table.at(index ? index[row] : row, first + c);
+    });
+  };
+  rank_columns(n_threads, fetch, [&](std::int64_t column, int worker, Rank* ranks) {
+    const T* const values = fetched.data() + column % column_group * n_rows_;
+    rankers[worker].sort(values, n_rows_, mass);
     return rankers[worker].write(ranks);
   });
 }
@@ -157,17 +181,29 @@ template RankedTable::RankedTable(const Table<float>&, const std::int64_t*, std:
 template RankedTable::RankedTable(const Table<double>&, const std::int64_t*, std::int64_t,
                                   const std::int64_t*, int, bool);
 
-template <class T>
+// A zero loses its sign: the least of equal values must have the same bits in any order of rows.
+template <class T, class Kept>
 void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index,
-                            LargeVector<T>& values, int n_threads) const {
+                            LargeVector<Kept>& values, int n_threads) {
   constexpr std::int64_t block = 1024;
+  const std::int64_t n_columns = table.n_columns;
   values.resize(static_cast<std::size_t>(n_rows_ * stride_));
-  parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
+  std::vector<std::vector<std::uint8_t>> missing(
+      static_cast<std::size_t>(n_threads),
+      std::vector<std::uint8_t>(static_cast<std::size_t>(n_columns), 0));
+  parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int worker) {
     const std::int64_t end = std::min(n_rows_, (b + 1) * block);
+    std::uint8_t* const misses = missing[worker].data();
     for (std::int64_t row = b * block; row < end; ++row)
-      for (std::int64_t c = 0; c < table.n_columns; ++c)
-        values[row * stride_ + c] = table.at(index ? index[row] : row, c);
+      for (std::int64_t c = 0; c < n_columns; ++c) {
+        const auto x = static_cast<Kept>(table.at(index ? index[row] : row, c));
+        values[row * stride_ + c] = x + Kept{0};
+        misses[c] |= x != x;
+      }
   });
+  has_missing_.assign(static_cast<std::size_t>(n_columns), 0);
+  for (const auto& misses : missing)
+    for (std::int64_t c = 0; c < n_columns; ++c) has_missing_[c] |= misses[c];
 }
 
 RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
@@ -175,9 +211,10 @@ RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
     : RankedTable(n_rows, n_columns) {
   Ranker<double> ranker;
   std::vector<double> values(static_cast<std::size_t>(n_rows));
-  rank_columns(1, false, [&](std::int64_t column, int, Rank* ranks) {
+  const auto nothing = [](std::int64_t, std::int64_t) {};
+  rank_columns(1, nothing, [&](std::int64_t column, int, Rank* ranks) {
     make(static_cast<int>(column), values.data());
-    ranker.sort({values.data(), n_rows, 1, 1, n_rows}, nullptr, n_rows, 0, mass);
+    ranker.sort(values.data(), n_rows, mass);
     return ranker.write(ranks);
   });
 }
@@ -197,12 +234,19 @@ void RankedTable::hold_levels(const std::vector<int>& n_levels, std::int64_t n_m
         throw std::invalid_argument("a column of levels must hold their places or be missing");
       is_whole = is_whole && low[rank] == static_cast<double>(rank - 1);
     }
-    if (n_levels[c] == 0 || is_whole) continue;
+    if (n_levels[c] > 0 && keeps_values())
+      with_values([&](const auto* values) {
+        for (std::int64_t row = 0; row < n_rows_; ++row)
+          if (const auto x =
+                  static_cast<double>(values[row * stride_ + static_cast<std::int64_t>(c)]);
+              x == x && (!(x >= 0.0 && x < n_levels[c]) || x != std::floor(x)))
+            throw std::invalid_argument("a column of levels must hold their places or be missing");
+      });
+    if (n_levels[c] == 0 || is_whole || keeps_values()) continue;
     const auto place = [&](std::size_t rank) { return rank ? static_cast<int>(low[rank]) + 1 : 0; };
     Code* const codes = codes_.data() + c * static_cast<std::size_t>(n_rows_);
     for (std::int64_t row = 0; row < n_rows_; ++row) {
       if (n_levels[c] <= max_value_bins) codes[row] = static_cast<Code>(place(codes[row]));
-      if (keeps_values()) continue;
       Rank& rank = ranks_[row * stride_ + static_cast<std::int64_t>(c)];
       rank = static_cast<Rank>(place(rank));
     }
@@ -225,18 +269,6 @@ int RankedTable::last_up_to(int column, int rank, double threshold) const {
   }
   const auto end = low.begin() + std::min(n, rank + step);
   return static_cast<int>(std::upper_bound(low.begin() + rank, end, threshold) - low.begin()) - 1;
-}
-
-int RankedTable::bin_around(int column, double threshold) const {
-  int first = 1, last = n_bins(column);
-  while (first < last) {
-    const int middle = (first + last) / 2;
-    if (high(column, last_rank(column, middle)) > threshold)
-      last = middle;
-    else
-      first = middle + 1;
-  }
-  return first;
 }
 
 }  // namespace weald

@@ -21,7 +21,8 @@ constexpr int most_ranks = 65535;
 class RankedTable {
  public:
   // Row i is row index[i] of the table (null: row i); `mass` counts each (null: 1 each). With
-  // `keeps_values` the values themselves lie row by row, for cuts drawn between them, and no ranks.
+  // `keeps_values` the values themselves lie row by row, for cuts drawn between them, and there are
+  // neither ranks nor bins.
   template <class T>
   RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
               const std::int64_t* mass, int n_threads, bool keeps_values = false);
@@ -39,11 +40,16 @@ class RankedTable {
   // The ranks of row r are at ranks() + r * stride(); the bins of a column at codes_of(column).
   const Rank* ranks() const { return ranks_.data(); }
   bool keeps_values() const { return ranks_.empty(); }
-  // Calls visit(values) with the values of row r at values + r * stride().
+  // Calls visit(values) with the values of row r at values + r * stride(); as floats, if all are.
   template <class Visit>
   auto with_values(Visit&& visit) const {
     return floats_.empty() ? visit(doubles_.data()) : visit(floats_.data());
   }
+  bool holds_floats() const { return doubles_.empty(); }
+  const float* floats() const { return floats_.data(); }
+  const double* doubles() const { return doubles_.data(); }
+  // Of a table of values: whether any of the column's is missing.
+  bool has_missing(int column) const { return has_missing_[column] != 0; }
   std::int64_t stride() const { return stride_; }
   Rank rank(Row row, int column) const { return ranks_[row * stride_ + column]; }
   const Code* codes_of(int column) const { return codes_.data() + column * n_rows_; }
@@ -59,8 +65,6 @@ class RankedTable {
   double threshold(int column, int rank, int next) const;
   // The last rank, from `rank` on, that begins at most at the threshold.
   int last_up_to(int column, int rank, double threshold) const;
-  // The first bin that ends above the threshold: those before it lie up to it, those after above.
-  int bin_around(int column, double threshold) const;
 
   // Bins of ranks, and the last rank of each; of at most 255 ranks every one is a bin.
   int n_bins(int column) const {
@@ -80,7 +84,7 @@ class RankedTable {
   // Many rows are read column by column where that can be.
   template <class Visit>
   auto with_levels(int column, bool reads_many, Visit&& visit) const {
-    if (n_levels_[column] <= max_value_bins && (reads_many || keeps_values()))
+    if (n_levels_[column] <= max_value_bins && reads_many && !keeps_values())
       return visit([codes = codes_of(column)](Row row) { return int{codes[row]}; });
     if (!keeps_values())
       return visit([ranks = ranks() + column, stride = stride_](Row row) {
@@ -105,20 +109,22 @@ class RankedTable {
   template <class T>
   struct Ranker;
   RankedTable(std::int64_t n_rows, std::int64_t n_columns);
-  // rank_column(column, worker, ranks) writes the ranks of all rows.
-  template <class RankColumn>
-  void rank_columns(int n_threads, bool keeps_values, RankColumn&& rank_column);
-  template <class T>
-  void copy_rows(const Table<T>& table, const std::int64_t* index, LargeVector<T>& values,
-                 int n_threads) const;
+  // rank_column(column, worker, ranks) writes the ranks of all rows; fetch(first, n) says that the
+  // next n columns are about to be ranked.
+  template <class Fetch, class RankColumn>
+  void rank_columns(int n_threads, Fetch&& fetch, RankColumn&& rank_column);
+  template <class T, class Kept>
+  void copy_rows(const Table<T>& table, const std::int64_t* index, LargeVector<Kept>& values,
+                 int n_threads);
 
   std::int64_t n_rows_, stride_;
   std::vector<Column> columns_;
   LargeVector<Rank> ranks_;    // row by row
-  LargeVector<float> floats_;  // or one of these, as the table was
+  LargeVector<float> floats_;  // or one of these
   LargeVector<double> doubles_;
-  LargeVector<Code> codes_;    // column by column
-  std::vector<int> n_levels_;  // [columns]; empty: no column holds levels
+  std::vector<std::uint8_t> has_missing_;  // beside them
+  LargeVector<Code> codes_;                // column by column
+  std::vector<int> n_levels_;              // [columns]; empty: no column holds levels
   std::int64_t n_merged_ = 0;
 };
 

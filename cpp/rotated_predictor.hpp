@@ -17,9 +17,10 @@ struct RotationsView {
   const double* loading;      // [trees][loadings of all blocks]
 };
 
-// Rows are made ready once for all trees. Of a table of few columns a block of rows is rotated for
-// every tree, column by column, before its rows walk; of many columns every node on a row's way
-// asks for the one component it needs, a few products. Both give the same bits.
+// A block of rows is made ready once for all trees and sifted through one tree after another: every
+// node parts the list of its rows in two. A component is worked out for the rows that ask for it,
+// and for the whole block once so many have asked that this is cheaper. A few rows walk one by one,
+// down several trees side by side. All ways give the same bits.
 class RotatedPredictor {
  public:
   // The forest must be sound, with -1 as the output of every tree, and outlive the predictor.
@@ -49,31 +50,48 @@ class RotatedPredictor {
     double loading;
     std::int32_t slot;
   };
-
-  // Rows [begin, end) made ready: value `slot` of row i is at i * row_stride + slot * slot_stride.
-  struct ReadyRows {
-    std::int64_t begin, end, row_stride, slot_stride;
-    const double* values;
+  // Rows that are at a node: places begin .. end of one of two lists.
+  struct Waiting {
+    std::int32_t node, begin, end, list;
+  };
+  // The rows from `first` on, and what a thread needs to sift them.
+  struct Block {
+    std::int64_t first = 0;
+    std::int32_t n = 0;
+    std::vector<double> values;          // [slots][n]
+    std::vector<double> components;      // [columns][n], where whole
+    std::vector<std::int64_t> asked;     // [columns] rows of the tree that asked
+    std::vector<std::int32_t> lists[2];  // rows of the block, node by node
+    std::vector<Waiting> waiting;
   };
 
   template <class T, class Visit>
-  void walk_all(const Table<T>& table, int n_threads, Visit&& visit) const;
+  void visit_leaves(const Table<T>& table, int n_threads, Visit&& visit) const;
   template <class T>
-  void make_ready(const Table<T>& table, const ReadyRows& rows, double* values) const;
-  void rotate(std::int64_t tree, const ReadyRows& rows, double* components) const;
-  template <int width>
-  double component(const Term* terms, std::int32_t column, const double* row) const;
-  template <bool has_sets, class Component, class Visit>
-  void walk(std::int64_t tree, const ReadyRows& rows, Component&& component, Visit&& visit) const;
+  void make_ready(const Table<T>& table, Block& block) const;
+  void rotate(const Term* term, const Block& block, double* out) const;
+  double component(const Term* term, const double* row, std::int64_t stride) const;
+  bool goes_left(std::int64_t node, double x) const;
+  std::int32_t part(std::int64_t tree, const Waiting& rows, Block& block) const;
   template <class Visit>
-  void walk_tree(std::int64_t tree, const ReadyRows& rows, double* components, Visit&& visit) const;
+  void sift(std::int64_t tree, Block& block, Visit&& visit) const;
+  template <class Visit>
+  void walk(const Block& block, Visit&& visit) const;
+
+  const Term* terms_of(std::int64_t tree) const {
+    return terms_.data() + tree * columns_.n_columns() * width_;
+  }
+
+  std::int32_t leaf_at(std::int64_t tree, std::int32_t node) const {
+    return forest_.right[forest_.first_node[tree] + node];
+  }
 
   Forest forest_;
   RotationColumns columns_;
   int n_slots_, width_;
-  bool rotates_first_;
   std::vector<Node> nodes_;
-  std::vector<Term> terms_;  // [trees][columns][width]
+  std::vector<Term> terms_;         // [trees][columns][width]
+  std::vector<std::int32_t> only_;  // [leaves] the one output that is not 0; -1: several
 };
 
 }  // namespace weald

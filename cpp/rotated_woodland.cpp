@@ -43,12 +43,14 @@ void name_levels(Tree& tree, int column, const std::vector<double>& places) {
 
 RotatedWoodland::RotatedWoodland(std::shared_ptr<const RotationTable> table,
                                  std::shared_ptr<const Bootstrap> bootstrap,
-                                 const RotationParams& rotation, std::string criterion,
-                                 const TreeParams& tree, const ForestParams& forest,
-                                 const std::int64_t* mass, bool counts_copies)
+                                 const RotationParams& rotation, const WoodlandParams& params,
+                                 std::string criterion, const TreeParams& tree,
+                                 const ForestParams& forest, const std::int64_t* mass,
+                                 bool counts_copies)
     : table_(std::move(table)),
       bootstrap_(std::move(bootstrap)),
       rotation_(rotation),
+      params_(params),
       criterion_(std::move(criterion)),
       tree_(tree),
       forest_(forest),
@@ -100,6 +102,7 @@ RotatedTree RotatedWoodland::grow_one(Worker& worker, Target target, std::uint64
     mass = target.copies = worker.copies.data();
     own = std::make_unique<RowsByClass>(target.classes, target.classes ? target.n_channels : 1,
                                         mass, true, n_rows);
+    if (params_.balances_bags) balance_classes(target, n_rows, worker.weight);
   }
   RotatedTree grown;
   grown.rotation = draw_rotation(*table_, own ? *own : *rows_, rotation_, member, worker.scratch);

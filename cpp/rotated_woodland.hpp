@@ -21,8 +21,8 @@ class RotatedWoodland {
   // `mass` and `counts_copies` say how rows are drawn where no bootstrap decides it.
   RotatedWoodland(std::shared_ptr<const RotationTable> table,
                   std::shared_ptr<const Bootstrap> bootstrap, const RotationParams& rotation,
-                  std::string criterion, const TreeParams& tree, const ForestParams& forest,
-                  const std::int64_t* mass, bool counts_copies);
+                  const WoodlandParams& params, std::string criterion, const TreeParams& tree,
+                  const ForestParams& forest, const std::int64_t* mass, bool counts_copies);
 
   // Grows the members first .. first + n_trees - 1, one a thread. Rotations know the classes of the
   // target, if it has any.
@@ -33,6 +33,7 @@ class RotatedWoodland {
   // What a thread works with.
   struct Worker {
     LargeVector<std::int64_t> copies;
+    LargeVector<double> weight;
     LargeVector<std::int32_t> leaf_of_row;
     RotationScratch scratch;
   };
@@ -48,6 +49,7 @@ class RotatedWoodland {
   std::shared_ptr<const RotationTable> table_;
   std::shared_ptr<const Bootstrap> bootstrap_;
   RotationParams rotation_;
+  WoodlandParams params_;
   std::string criterion_;
   TreeParams tree_;
   ForestParams forest_;

@@ -67,25 +67,20 @@ Summary summarise(std::int64_t n_rows, const std::int64_t* mass, RotationScale s
 
 }  // namespace
 
-template <class T>
-RotationTable::RotationTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
-                             const std::int64_t* mass, const std::int64_t* n_levels,
-                             RotationScale scale, int n_threads)
-    : n_rows_(n_rows) {
-  const auto at = [&](std::int64_t row, std::int64_t column) {
-    return static_cast<double>(table.at(index[row], column));
-  };
-  std::vector<Summary> summaries(static_cast<std::size_t>(table.n_columns));
-  parallel_for(table.n_columns, n_threads, [&](std::int64_t c, int) {
-    summaries[c] = summarise(n_rows, mass, scale, [&](std::int64_t row) { return at(row, c); });
+template <class At>
+void RotationTable::find_columns(std::int64_t n_columns, const std::int64_t* mass,
+                                 const std::int64_t* n_levels, RotationScale scale, int n_threads,
+                                 At&& at) {
+  std::vector<Summary> summaries(static_cast<std::size_t>(n_columns));
+  parallel_for(n_columns, n_threads, [&](std::int64_t c, int) {
+    summaries[c] = summarise(n_rows_, mass, scale, [&](std::int64_t row) { return at(row, c); });
   });
-  for (std::int64_t c = 0; c < table.n_columns; ++c) {
+  for (std::int64_t c = 0; c < n_columns; ++c) {
     const Summary& one = summaries[c];
     const auto column = static_cast<std::int32_t>(c);
     if (!one.has_values()) continue;
     if (n_levels[c] > 0 || (one.is_extreme && one.varies())) {
       columns_.kept.push_back(column);
-      n_levels_.push_back(n_levels[c]);
       continue;
     }
     if (one.has_missing) columns_.flagged.push_back(column);
@@ -94,10 +89,22 @@ RotationTable::RotationTable(const Table<T>& table, const std::int64_t* index, s
     columns_.centre.push_back(one.centre);
     columns_.scale.push_back(one.scale);
   }
-  if (columns_.n_columns() == 0) {  // a tree needs a column to find nothing in
-    columns_.kept.push_back(0);
-    n_levels_.push_back(n_levels[0]);
-  }
+  if (columns_.n_columns() == 0) columns_.kept.push_back(0);  // to find nothing in
+}
+
+template <class T>
+RotationTable::RotationTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
+                             const std::int64_t* mass, const std::int64_t* n_levels,
+                             RotationScale scale, const RotationColumns* known, int n_threads)
+    : n_rows_(n_rows) {
+  const auto at = [&](std::int64_t row, std::int64_t column) {
+    return static_cast<double>(table.at(index[row], column));
+  };
+  if (known)
+    columns_ = *known;
+  else
+    find_columns(table.n_columns, mass, n_levels, scale, n_threads, at);
+  for (const std::int32_t column : columns_.kept) n_levels_.push_back(n_levels[column]);
   const int n_rotated = columns_.n_rotated();
   const auto n_kept = static_cast<int>(columns_.kept.size());
   values_.resize(static_cast<std::size_t>(n_rows * columns_.n_columns()));
@@ -115,8 +122,10 @@ RotationTable::RotationTable(const Table<T>& table, const std::int64_t* index, s
   });
 }
 template RotationTable::RotationTable(const Table<float>&, const std::int64_t*, std::int64_t,
-                                      const std::int64_t*, const std::int64_t*, RotationScale, int);
+                                      const std::int64_t*, const std::int64_t*, RotationScale,
+                                      const RotationColumns*, int);
 template RotationTable::RotationTable(const Table<double>&, const std::int64_t*, std::int64_t,
-                                      const std::int64_t*, const std::int64_t*, RotationScale, int);
+                                      const std::int64_t*, const std::int64_t*, RotationScale,
+                                      const RotationColumns*, int);
 
 }  // namespace weald

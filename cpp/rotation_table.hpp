@@ -22,7 +22,8 @@ struct RotationColumns {
   int n_columns() const { return static_cast<int>(rotated.size() + kept.size() + flagged.size()); }
   // A rotated column's value: missing ones count as the mean, and no sum of products overflows.
   double ready(int i, double x) const {
-    return std::clamp((x != x ? centre[i] : x) * scale[i], -largest, largest);
+    // Not std::clamp, which compilers turn into branches.
+    return std::min(std::max((x != x ? centre[i] : x) * scale[i], -largest), largest);
   }
 
   static constexpr double largest = 0x1p500;
@@ -38,11 +39,11 @@ class RotationTable {
  public:
   // Row i is row index[i] of the table; `mass` counts each (null: 1 each). Columns with levels
   // (n_levels > 0) are kept, as are those of infinite or extreme values; a column of one value that
-  // is never missing is left out.
+  // is never missing is left out. With `known` columns the table is read as these have it.
   template <class T>
   RotationTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
                 const std::int64_t* mass, const std::int64_t* n_levels, RotationScale scale,
-                int n_threads);
+                const RotationColumns* known, int n_threads);
 
   std::int64_t n_rows() const { return n_rows_; }
   const RotationColumns& columns() const { return columns_; }
@@ -51,6 +52,10 @@ class RotationTable {
   std::int64_t n_levels(int kept) const { return n_levels_[kept]; }
 
  private:
+  template <class At>
+  void find_columns(std::int64_t n_columns, const std::int64_t* mass, const std::int64_t* n_levels,
+                    RotationScale scale, int n_threads, At&& at);
+
   std::int64_t n_rows_;
   RotationColumns columns_;
   std::vector<std::int64_t> n_levels_;

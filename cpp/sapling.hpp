@@ -14,7 +14,9 @@ namespace weald {
 struct Node {
   std::int64_t begin, end;  // its rows in the partition
   int depth;
+  int turn;                                    // when it came to the tree, counted from the root
   int left = -1, right = -1;                   // numbers of its children; -1: it is a leaf
+  int ahead = -1;                              // of children made before they are asked for
   Split split{};                               // the best one, if there is any
   Bounds bounds{};                             // of the values of its leaves
   std::vector<std::int64_t> left_totals = {};  // the integer sums of the split's left side
@@ -25,9 +27,11 @@ struct Node {
 struct Sapling {
   Channels channels;
   Partition rows;
-  std::vector<Node> nodes;           // the root first, children after their parent
+  std::vector<Node> nodes;           // the root first, children after their parent; see `ahead`
   std::vector<std::int64_t> totals;  // [node][cell]
   std::int64_t n_leaves = 1;
+  // The root's histogram, where it was counted with those of other trees; null: it was not.
+  const std::int64_t* root_cells = nullptr;
 
   // A root that holds all rows of the partition.
   void start() {
@@ -37,17 +41,31 @@ struct Sapling {
     add(0, rows.size(), 0, channels.totals());
   }
 
-  // Makes a node's children: its rows from `middle` on are those of the right one.
-  void divide(int node, std::int64_t middle) {
+  // Makes a node's children, with their sums. Their rows are told when these were sent, and they
+  // are none of the tree's nodes before `join`.
+  void make_children(int node) {
     const std::vector<std::int64_t> left = std::move(nodes[node].left_totals);
     std::vector<std::int64_t> right(totals_of(node), totals_of(node) + channels.cell_size());
     for (std::size_t c = 0; c < right.size(); ++c) right[c] -= left[c];
     const std::int64_t begin = nodes[node].begin, end = nodes[node].end;
     const int depth = nodes[node].depth + 1;
-    const int first = add(begin, middle, depth, left.data());
-    const int second = add(middle, end, depth, right.data());
-    nodes[node].left = first;
-    nodes[node].right = second;
+    nodes[node].ahead = add(begin, end, depth, left.data());
+    add(begin, end, depth, right.data());
+  }
+
+  // The rows of a node from `middle` on are those of its right child.
+  void part_rows(int node, std::int64_t middle) {
+    const int left = nodes[node].ahead;
+    nodes[left].end = nodes[left + 1].begin = middle;
+  }
+
+  // The children that were made become the node's.
+  void join(int i) {
+    Node& node = nodes[i];
+    node.left = node.ahead;
+    node.right = node.ahead + 1;
+    nodes[node.left].turn = static_cast<int>(2 * n_leaves - 1);
+    nodes[node.right].turn = static_cast<int>(2 * n_leaves);
     ++n_leaves;
   }
 
@@ -62,7 +80,7 @@ struct Sapling {
 
  private:
   int add(std::int64_t begin, std::int64_t end, int depth, const std::int64_t* sums) {
-    nodes.push_back({begin, end, depth});
+    nodes.push_back({begin, end, depth, 0});
     totals.insert(totals.end(), sums, sums + channels.cell_size());
     return static_cast<int>(nodes.size()) - 1;
   }

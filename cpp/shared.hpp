@@ -29,7 +29,8 @@ struct Codes {
   const Code* data;
   std::int64_t n_rows;
   int n_columns;
-  const std::int32_t* n_bins;  // value bins of each column; codes are 1 .. n_bins
+  const std::int32_t* n_bins;     // value bins of each column; codes are 1 .. n_bins
+  const Code* columns = nullptr;  // the same codes column after column; null: not kept
 
   int n_groups() const { return (n_columns + lanes - 1) / lanes; }
   int lanes_of(int group) const {
@@ -45,6 +46,16 @@ struct Codes {
   Code at(Row row, int column) const {
     const int g = column / lanes;
     return group(g)[row * stride(g) + column % lanes];
+  }
+
+  // The codes of one column: row r at first[r * stride].
+  struct Column {
+    const Code* first;
+    std::int64_t stride;
+  };
+  Column column(int c) const {
+    if (columns) return {columns + c * n_rows, 1};
+    return {group(c / lanes) + c % lanes, stride(c / lanes)};
   }
 
   // Where a power of two is near, rows are spaced by it, so that none straddles two cache lines.
@@ -71,6 +82,7 @@ struct Bounds {
     return lower > -std::numeric_limits<double>::infinity() ||
            upper < std::numeric_limits<double>::infinity();
   }
+  WEALD_HOST_DEVICE bool admit(double value) const { return value >= lower && value <= upper; }
   WEALD_HOST_DEVICE double held(double value) const {
     const double raised = value < lower ? lower : value;
     return raised > upper ? upper : raised;

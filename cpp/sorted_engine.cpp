@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "binning.hpp"
+#include "labels.hpp"
 #include "parallel.hpp"
 #include "sorted_keys.hpp"
 
@@ -198,7 +199,9 @@ std::vector<int> SortedEngine<T>::search_level(const std::vector<int>&, ColumnLo
 template <class T>
 template <Criterion C>
 void SortedEngine<T>::search_by(const Siblings& siblings) {
-  if (channels_.target().classes)
+  if (channels_.target().n_labels > 1)
+    search_with<SortedSearch<C, 0, AddLabels>>(siblings);
+  else if (channels_.target().classes)
     search_with<SortedSearch<C, 0, AddClasses>>(siblings);
   else if (channels_.cell_size() == 2)
     search_with<SortedSearch<C, 2, AddSums<2>>>(siblings);
@@ -286,7 +289,7 @@ void SortedEngine<T>::settle(int i, const Split& found) {
     for (std::int64_t at = found.missing_left ? 0 : first; at < found.bin; ++at)
       add(node.left_totals.data(), row_of(places[at]));
   };
-  channels_.target().classes ? sum(AddClasses(channels_)) : sum(AddSums<0>(channels_));
+  channels_.target().classes ? sum(AddLabels(channels_)) : sum(AddSums<0>(channels_));
 }
 
 // The value that stands for a cut before a place: all rows before it have it or less.

@@ -25,6 +25,13 @@ class SplitEngine {
   // Begins a tree: the sapling's channels are prepared and its root holds all rows.
   virtual void start() = 0;
 
+  // Whether rows of several nodes may be sent, and their children's splits searched, side by side.
+  virtual bool works_side_by_side() const { return false; }
+
+  // Says which nodes' rows are sent next, when their children have been made: one, or several side
+  // by side.
+  virtual void expect(const std::vector<int>& /*nodes*/) {}
+
   // Sends the rows of a node left and right, as its split says, and returns where the right ones
   // begin. `looks_on`: a split of its children may be wanted next.
   virtual std::int64_t send_rows(int node, bool looks_on) = 0;

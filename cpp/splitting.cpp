@@ -13,12 +13,14 @@ constexpr double none = -std::numeric_limits<double>::infinity();
 
 PackedSearch::PackedSearch(const Codes& codes, const Categories& categories,
                            const HistogramLayout& layout, const Channels& channels,
-                           const SplitLimits& limits, std::int64_t total, const Bounds& bounds)
+                           const SplitLimits& limits, const std::uint8_t* has_missing,
+                           std::int64_t total, const Bounds& bounds)
     : codes_(codes),
       categories_(categories),
       layout_(layout),
       channels_(channels),
-      limits_(limits) {
+      limits_(limits),
+      has_missing_(has_missing) {
   const double step = channels.packed_weight_step();
   const auto min_count = static_cast<double>(limits.min_samples_leaf);
   node_.total = total;
@@ -89,22 +91,40 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const LaneBests& bests
   Copies counts;
   counts.cells.resize(static_cast<std::size_t>(layout_.part_end(part) - layout_.part_begin(part)));
   const std::int64_t* const copies = channels_.target().copies;
-  const auto count = [&](int lane, std::int64_t stride, auto code_of) {
+  // Rows lie `step` codes apart, the cells of a lane's bins `stride`.
+  const auto count = [&](int lane, std::int64_t stride, const auto* codes, std::int64_t step) {
     counts.has[lane] = true;
-    for (std::int64_t i = 0; i < n_rows; ++i)
-      counts.cells[lane + code_of(rows[i]) * stride] += copies ? copies[rows[i]] : 1;
+    std::int64_t* const to = counts.cells.data() + lane;
+    if (copies)
+      for (std::int64_t i = 0; i < n_rows; ++i)
+        to[codes[rows[i] * step] * stride] += copies[rows[i]];
+    else
+      for (std::int64_t i = 0; i < n_rows; ++i) to[codes[rows[i] * step] * stride] += 1;
   };
   if (part >= codes_.n_groups()) {
-    const std::uint16_t* const codes = categories_.wide[part - codes_.n_groups()].codes;
-    count(0, 1, [&](Row row) { return codes[row]; });
+    count(0, 1, categories_.wide[part - codes_.n_groups()].codes, 1);
     return counts;
   }
+  // Runs of one code: an addition to the counter that was just changed would wait for it, so there
+  // are four of each, taken in turn.
+  const auto count_column = [&](int lane) {
+    const auto [codes, stride] = codes_.column(column_of(part, lane));
+    constexpr std::int64_t many = 512;
+    if (copies || n_rows < many) return count(lane, lanes, codes, stride);
+    counts.has[lane] = true;
+    std::uint32_t counters[4][max_value_bins + 1] = {};
+    std::int64_t i = 0;
+    for (; i + 4 <= n_rows; i += 4)
+      for (int k = 0; k < 4; ++k) ++counters[k][codes[rows[i + k] * stride]];
+    for (; i < n_rows; ++i) ++counters[0][codes[rows[i] * stride]];
+    for (int code = 0; code <= layout_.bins_of(part); ++code)
+      for (const auto& one : counters) counts.cells[lane + code * lanes] += one[code];
+  };
   constexpr int few = 2;
   const double* const open = bests.undecided;
   if (std::count_if(open, open + lanes_of(part), [&](double s) { return s >= score; }) <= few) {
     for (int lane = 0; lane < lanes_of(part); ++lane)
-      if (open[lane] >= score)
-        count(lane, lanes, [&](Row row) { return codes_.at(row, column_of(part, lane)); });
+      if (open[lane] >= score) count_column(lane);
   } else {
     std::fill_n(counts.has, lanes, true);
     std::int64_t* const cells = counts.cells.data();
@@ -116,16 +136,92 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const LaneBests& bests
 PackedSearch::Decided PackedSearch::decide(const std::vector<LaneBests>& bests,
                                            const std::int64_t* cells, const ColumnLook& columns,
                                            const Row* rows, std::int64_t n_rows) const {
-  const int n_parts = static_cast<int>(bests.size());
-  double score = none;
-  for (int part = 0; part < n_parts; ++part)
-    for (int lane = 0; lane < lanes_of(part); ++lane)
-      score = std::max(score, bests[part].score[lane]);
-
-  // Parts in which a cut that is not proven might win, with the copies in their cells.
+  double score = none, open = none;
+  for (int part = 0; part < static_cast<int>(bests.size()); ++part) {
+    const LaneBests& here = bests[part];
+    score = std::max(score, *std::max_element(here.score, here.score + lanes_of(part)));
+    open = std::max(open, *std::max_element(here.undecided, here.undecided + lanes_of(part)));
+  }
   std::vector<LaneBests> exact = bests;
-  std::vector<Copies> counts(exact.size());
-  for (int part = 0; part < n_parts; ++part) {
+  std::vector<Copies> counts(bests.size());
+  if (open != none && open >= score) {
+    const Choice first = first_choice(bests);
+    if (is_told_by_sums(first, cells) && (first.is_sure || leaves_enough(first, rows, n_rows))) {
+      Split best;
+      best.column = first.column;
+      place(first.lane, first.place, cells, nullptr, best);
+      return judged(first.score, best);
+    }
+    counts = count_open(exact, score, cells, columns, rows, n_rows);
+  }
+  Split best;
+  score = none;
+  for (int part = 0; part < static_cast<int>(bests.size()); ++part)
+    take(part, exact[part], cells, counts[part], score, best);
+  return best.found() ? judged(score, best) : Decided{};
+}
+
+// What would be taken if all cuts that are not proven were allowed. Of a column of categories only
+// scores are known, so that what is not proven stands before what is.
+PackedSearch::Choice PackedSearch::first_choice(const std::vector<LaneBests>& bests) const {
+  Choice first;
+  for (int part = 0; part < static_cast<int>(bests.size()); ++part) {
+    const LaneBests& here = bests[part];
+    for (int lane = 0; lane < lanes_of(part); ++lane) {
+      const int column = column_of(part, lane);
+      const bool has_sets = categories_.holds(column);
+      const Choice both[] = {
+          {part, lane, column, here.score[lane], has_sets ? 1 : here.place[lane], true},
+          {part, lane, column, here.undecided[lane], has_sets ? 0 : here.undecided_place[lane],
+           false}};
+      for (const Choice& one : both)
+        if (one.score != none && (first.part < 0 || one.comes_before(first))) first = one;
+    }
+  }
+  return first;
+}
+
+// Do the sums alone say whether rows are missing, and whether values go right? A row whose g and h
+// round to zero is not seen in them: see `place`.
+bool PackedSearch::is_told_by_sums(const Choice& cut, const std::int64_t* cells) const {
+  if (categories_.holds(cut.column)) return false;
+  const std::int64_t* const column = cells + layout_.column_begin(cut.column);
+  if (column[0] == 0) return has_missing_[cut.column] == 0;
+  std::int64_t right = 0;
+  for (auto bin = static_cast<int>(cut.place / 2) + 1; bin <= codes_.n_bins[cut.column]; ++bin)
+    right |= column[bin * layout_.stride_of(cut.column)];
+  return right != 0;
+}
+
+// Counts copies on both sides of a cut until there are enough.
+bool PackedSearch::leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const {
+  const std::int64_t* const copies = channels_.target().copies;
+  const Code* const codes = codes_.group(cut.part) + cut.lane;
+  const std::int64_t stride = codes_.stride(cut.part);
+  const Code offset = cut.place % 2 != 0 ? 0 : 1, limit = static_cast<Code>(cut.place / 2 - offset);
+  constexpr std::int64_t at_once = 64;
+  std::int64_t left = 0, all = 0;
+  for (std::int64_t i = 0; i < n_rows;) {
+    for (const std::int64_t end = std::min(i + at_once, n_rows); i < end; ++i) {
+      const std::int64_t here = copies ? copies[rows[i]] : 1;
+      const bool goes_left = static_cast<Code>(codes[rows[i] * stride] - offset) <= limit;
+      left += goes_left ? here : 0;
+      all += here;
+    }
+    if (std::min(left, all - left) >= limits_.min_samples_leaf) return true;
+  }
+  return false;
+}
+
+// Counts the copies of the parts in which a cut that is not proven might win, and gives their
+// columns the best cuts that are allowed.
+std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<LaneBests>& bests,
+                                                           double score, const std::int64_t* cells,
+                                                           const ColumnLook& columns,
+                                                           const Row* rows,
+                                                           std::int64_t n_rows) const {
+  std::vector<Copies> counts(bests.size());
+  for (int part = 0; part < static_cast<int>(bests.size()); ++part) {
     const double* const open = bests[part].undecided;
     const double most = *std::max_element(open, open + lanes_of(part));
     if (most == none || most < score) continue;
@@ -133,17 +229,16 @@ PackedSearch::Decided PackedSearch::decide(const std::vector<LaneBests>& bests,
     const LaneBests counted = look(part, cells, columns, counts[part].cells.data());
     for (int lane = 0; lane < lanes_of(part); ++lane) {
       if (!counts[part].has[lane]) continue;
-      exact[part].score[lane] = counted.score[lane];
-      exact[part].place[lane] = counted.place[lane];
+      bests[part].score[lane] = counted.score[lane];
+      bests[part].place[lane] = counted.place[lane];
       score = std::max(score, counted.score[lane]);
     }
   }
-  Split best;
-  score = none;
-  for (int part = 0; part < n_parts; ++part)
-    take(part, exact[part], cells, counts[part], score, best);
-  if (!best.found()) return {};
+  return counts;
+}
 
+// The best split, with its gain, if that is worth it.
+PackedSearch::Decided PackedSearch::judged(double score, Split best) const {
   const double parent = node_.score(static_cast<double>(packed_g(node_.total)),
                                     static_cast<double>(packed_h(node_.total)) + node_.l2);
   const double gain = 0.5 * (score - parent);
@@ -152,7 +247,7 @@ PackedSearch::Decided PackedSearch::decide(const std::vector<LaneBests>& bests,
       scale_by_power(gain, 2 * channels_.packed_sum_exponent()) / channels_.packed_weight_step();
   const bool worth =
       limits_.takes_any_gain() || (gain > 0.5e-13 * score && best.gain > limits_.min_gain);
-  return {worth ? best : Split{}, true};
+  return {worth ? std::move(best) : Split{}, true};
 }
 
 // Ties go to the lowest column.

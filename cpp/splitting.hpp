@@ -33,6 +33,7 @@ struct Split {
   double threshold = 0.0;
   LevelSet left_set = {};      // empty: the column has an order
   bool parts_missing = false;  // all values go left, what is missing right
+  double middle = 0.0;         // between what the sides answer, where sums do not tell it
 
   bool found() const { return column >= 0; }
 };
@@ -56,6 +57,7 @@ struct SplitLimits {
   // Of each column, up to a whole group of them: 1 rises, -1 falls, 0 is free; empty: all are.
   std::vector<double> direction;
 
+  bool is_directed() const { return !direction.empty(); }
   double direction_of(int column) const { return direction.empty() ? 0.0 : direction[column]; }
 
   // A tree that grows until its leaves are pure splits also where nothing is gained.
@@ -84,7 +86,7 @@ class SplitJudge {
       right_.resize(static_cast<std::size_t>(channels.cell_size()));
     }
     parent_score_ = score(totals);
-    gain_unit_ = 2 * (C::is_quadratic ? channels.unit() : 0);
+    gain_unit_ = gain_exponent<C>(channels.unit());
   }
 
   int cell_size() const { return Size > 0 ? Size : channels_.cell_size(); }
@@ -127,8 +129,7 @@ class SplitJudge {
   Judged judge(const std::int64_t* left, double direction = 0.0) {
     for (int c = 0; c < cell_size(); ++c) right_[c] = totals_[c] - left[c];
     if (!big_enough(left) || !big_enough(right_.data())) return {false};
-    if (direction != 0.0 && !(direction * (value(right_.data()) - value(left)) >= 0.0))
-      return {false};
+    if (direction != 0.0 && !keeps_order(left, right_.data(), direction)) return {false};
     any_admitted_ = true;
     const double children = score(left) + score(right_.data());
     return {true, children - parent_score_, children};
@@ -165,10 +166,20 @@ class SplitJudge {
   double score(const std::int64_t* cell) { return C::score(sums_of(cell), penalty_); }
   double value(const std::int64_t* cell) {
     const Sums sums = sums_of(cell);
-    return C::leaf_value(sums.sums[0], sums.weight, penalty_);
+    return C::leaf_value(sums.sums[n_channels() - 1], sums.weight, penalty_);
+  }
+  // Along a column of a direction both sides answer within the node's bounds, as newton's always
+  // do, and rise or fall as they must. Other splits are free: what their leaves answer is held.
+  bool keeps_order(const std::int64_t* left, const std::int64_t* right, double direction) {
+    const double l = value(left), r = value(right);
+    const Bounds& bounds = penalty_.bounds;
+    return bounds.admit(l) && bounds.admit(r) && direction * (r - l) >= 0.0;
   }
 
   bool big_enough(const std::int64_t* cell) const {
+    if constexpr (NeedsPositiveSums<C>)
+      for (int k = 0; k < n_channels(); ++k)
+        if (cell[1 + k] <= 0) return false;
     return cell[0] > 0 && (count_ < 0 || cell[count_] >= limits_.min_samples_leaf) &&
            channels_.weight_of(cell) >= limits_.min_child_weight;
   }
@@ -228,14 +239,15 @@ class SplitSearch {
 class PackedSearch {
  public:
   PackedSearch(const Codes& codes, const Categories& categories, const HistogramLayout& layout,
-               const Channels& channels, const SplitLimits& limits, std::int64_t total,
-               const Bounds& bounds);
+               const Channels& channels, const SplitLimits& limits, const std::uint8_t* has_missing,
+               std::int64_t total, const Bounds& bounds);
 
   // The best cuts of those of a part's columns that are looked at, given the node's cells.
   LaneBests look(int part, const std::int64_t* cells, const ColumnLook& columns) const;
 
   // Joins the groups' cuts. Where one that is not proven to leave enough rows on both sides might
-  // win, the rows in the bins of such columns are counted to decide it.
+  // win, its rows are counted until both sides have enough; where they have not, all rows in the
+  // bins of such columns are counted to decide it.
   struct Decided {
     Split split;
     bool any_admitted = false;
@@ -244,6 +256,18 @@ class PackedSearch {
                  const ColumnLook& columns, const Row* rows, std::int64_t n_rows) const;
 
  private:
+  // A cut of a column: the one to take, if it leaves enough rows on both sides.
+  struct Choice {
+    int part = -1, lane = 0, column = 0;
+    double score = -std::numeric_limits<double>::infinity();
+    std::int64_t place = 0;
+    bool is_sure = false;
+
+    bool comes_before(const Choice& other) const {
+      if (score != other.score) return score > other.score;
+      return column != other.column ? column < other.column : place < other.place;
+    }
+  };
   // Copies in the cells of a part, of those of its columns that were counted.
   struct Copies {
     std::vector<std::int64_t> cells;
@@ -259,6 +283,13 @@ class PackedSearch {
                  const std::int64_t* counts) const;
   CategoryBest look_at_levels(int part, int lane, const std::int64_t* cells,
                               const std::int64_t* counts) const;
+  Choice first_choice(const std::vector<LaneBests>& bests) const;
+  bool is_told_by_sums(const Choice& cut, const std::int64_t* cells) const;
+  bool leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const;
+  std::vector<Copies> count_open(std::vector<LaneBests>& bests, double score,
+                                 const std::int64_t* cells, const ColumnLook& columns,
+                                 const Row* rows, std::int64_t n_rows) const;
+  Decided judged(double score, Split best) const;
   Copies count_copies(int part, const LaneBests& bests, double score, const Row* rows,
                       std::int64_t n_rows) const;
   void take(int part, const LaneBests& bests, const std::int64_t* cells, const Copies& copies,
@@ -271,6 +302,7 @@ class PackedSearch {
   const HistogramLayout& layout_;
   const Channels& channels_;
   const SplitLimits& limits_;
+  const std::uint8_t* has_missing_;  // of each column of the table; 1 also if that is not known
   PackedNode node_;
 };
 

@@ -4,11 +4,16 @@
 #include <mutex>
 #include <utility>
 
+#include "monotone.hpp"
+
 namespace weald {
 namespace {
 
 // Rows of one task where all rows are passed over.
-constexpr std::int64_t block = 32'768;
+constexpr std::int64_t block = 8'192;
+
+// So many sums of leaves are soon added to those of other blocks.
+constexpr std::int64_t few_sums = 512;
 
 // Which node stands where, in pre-order.
 struct Order {
@@ -73,11 +78,13 @@ class Writer {
       tree.threshold.push_back(is_leaf ? 0.0 : node.split.threshold);
       tree.missing_left.push_back(!is_leaf && node.split.missing_left);
       tree.weight.push_back(weight);
-      tree.gain.push_back(std::max(0.0, scale_by_power(gain, C::is_quadratic ? 2 * unit : 0)));
+      tree.gain.push_back(std::max(0.0, scale_by_power(gain, gain_exponent<C>(unit))));
       Penalty here = penalty;
       here.bounds = node.bounds;
       for (int k = 0; is_leaf && k < n_channels; ++k)
         tree.value.push_back(C::leaf_value(channels_.exact_sum(totals(i), k), weight, here));
+      if (is_leaf)
+        hold(tree.value.data() + tree.value.size() - n_channels, n_channels, node.bounds);
     }
     tree.right = std::move(order_.right);
     return tree;
@@ -87,7 +94,7 @@ class Writer {
   const Int128* totals(int node) const { return exact_.data() + node * n_totals_; }
 
   void write_leaves() const {
-    const int n_threads = sapling_.rows.size() < block ? 1 : n_threads_;
+    const int n_threads = sapling_.rows.size() < 2 * block ? 1 : n_threads_;
     parallel_for(n_nodes(), n_threads, [&](std::int64_t i, int) {
       const Node& node = sapling_.nodes[i];
       if (order_.leaf[i] < 0) return;
@@ -99,7 +106,7 @@ class Writer {
   // W and S of every node from the doubles of its rows, not from the histograms.
   void sum_exactly() {
     exact_.assign(sapling_.nodes.size() * n_totals_, 0);
-    const bool few_leaves = sapling_.n_leaves * static_cast<std::int64_t>(n_totals_) * 64 < block;
+    const bool few_leaves = sapling_.n_leaves * static_cast<std::int64_t>(n_totals_) < few_sums;
     few_leaves&& sapling_.rows.holds_all_rows() ? sum_in_order_of_rows() : sum_leaf_by_leaf();
     for (std::size_t i = sapling_.nodes.size(); i-- > 0;) {  // children come after their parent
       const Node& node = sapling_.nodes[i];

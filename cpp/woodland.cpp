@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "draws.hpp"
+#include "elementary.hpp"
 #include "parallel.hpp"
 
 namespace weald {
@@ -14,13 +15,16 @@ constexpr std::int64_t block = 4096;
 // Units of mass for each row up to which they are listed one by one.
 constexpr std::int64_t listed_mass = 8;
 
-void vote(Tree& tree) {
-  const int n = tree.n_outputs;
-  for (auto leaf = tree.value.begin(); leaf != tree.value.end(); leaf += n) {
-    const auto largest = std::max_element(leaf, leaf + n);  // the first of equal ones
-    const auto best = largest - leaf;
-    std::fill(leaf, leaf + n, 0.0);
-    leaf[best] = 1.0;
+// `first`: where the classes of each output begin.
+void vote(Tree& tree, std::vector<int> first) {
+  if (first.empty()) first = {0, tree.n_outputs};
+  for (auto leaf = tree.value.begin(); leaf != tree.value.end(); leaf += tree.n_outputs) {
+    for (std::size_t j = 0; j + 1 < first.size(); ++j) {
+      const auto begin = leaf + first[j], end = leaf + first[j + 1];
+      const auto best = std::max_element(begin, end);  // the first of equal ones
+      std::fill(begin, end, 0.0);
+      *best = 1.0;
+    }
   }
 }
 
@@ -42,8 +46,44 @@ Bootstrap::Bootstrap(const std::int64_t* mass, std::int64_t n_rows, std::int64_t
   }
 }
 
+Bootstrap::Bootstrap(const Hash128* hashes, const std::int64_t* copies, const double* weight,
+                     std::int64_t n_rows, std::int64_t n_draws, std::uint64_t seed)
+    : n_rows_(n_rows), n_draws_(n_draws), total_(n_rows), seed_(seed) {
+  hashes_.assign(hashes, hashes + n_rows);
+  if (copies) copies_.assign(copies, copies + n_rows);
+  if (weight) weight_.assign(weight, weight + n_rows);
+}
+
+void Bootstrap::draw_without_replacement(std::uint64_t member, std::int64_t* copies) const {
+  struct Copy {
+    double late;  // with weights; else 0
+    std::uint64_t word;
+    Row row;
+    bool operator<(const Copy& other) const {
+      return late != other.late ? late < other.late : word < other.word;
+    }
+  };
+  const DrawKey key{seed_, member, static_cast<std::uint64_t>(Purpose::paste)};
+  std::vector<Copy> all;
+  for (std::int64_t row = 0; row < n_rows_; ++row) {
+    const std::int64_t n = copies_.empty() ? 1 : copies_[row];
+    for (std::int64_t k = 0; k < n; ++k) {
+      const auto number = static_cast<std::uint64_t>(k);
+      const std::uint64_t word = key({hashes_[row].low ^ number, hashes_[row].high ^ number});
+      // The smallest of -log(u) / w: heavy rows come first in proportion (Efraimidis).
+      const double unit = scale_by_power(static_cast<double>(word >> 11) + 0.5, -53);
+      const double late = weight_.empty() ? 0.0 : -elementary::log(unit) / weight_[row];
+      all.push_back({late, word, static_cast<Row>(row)});
+    }
+  }
+  const auto end = all.begin() + std::min(n_draws_, static_cast<std::int64_t>(all.size()));
+  if (end < all.end()) std::nth_element(all.begin(), end, all.end());
+  for (auto one = all.begin(); one < end; ++one) ++copies[one->row];
+}
+
 void Bootstrap::draw(std::uint64_t member, std::int64_t* copies) const {
   std::fill_n(copies, n_rows_, 0);
+  if (!hashes_.empty()) return draw_without_replacement(member, copies);
   const Draws draws(seed_, member, Purpose::bootstrap);
   const auto total = static_cast<std::uint64_t>(total_);
   for (std::int64_t i = 0; i < n_draws_; ++i) {
@@ -58,6 +98,29 @@ void Bootstrap::draw(std::uint64_t member, std::int64_t* copies) const {
       ++copies[unit];
     }
   }
+}
+
+void balance_classes(Target& target, std::int64_t n_rows, LargeVector<double>& weight) {
+  std::vector<std::int64_t> copies(static_cast<std::size_t>(target.n_channels), 0);
+  std::int64_t total = 0;
+  const std::int64_t n_labels = target.n_labels;
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    for (std::int64_t j = 0; j < n_labels; ++j)
+      copies[target.classes[row * n_labels + j]] += target.copies[row];
+    total += target.copies[row];
+  }
+  std::vector<double> of_class;
+  for (const std::int64_t n : copies)
+    of_class.push_back(
+        n == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(target.n_channels * n));
+  weight.resize(static_cast<std::size_t>(n_rows));
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    double of_row = target.weight ? target.weight[row] : 1.0;
+    for (std::int64_t j = 0; j < n_labels; ++j)
+      of_row *= of_class[target.classes[row * n_labels + j]];
+    weight[row] = of_row;
+  }
+  target.weight = weight.data();
 }
 
 Woodland::Woodland(std::shared_ptr<const RankedTable> table,
@@ -114,31 +177,12 @@ Tree Woodland::grow_one(Worker& worker, Target target, std::uint64_t member) con
     bootstrap_->draw(member, worker.copies.data());
     target.copies = worker.copies.data();
   }
-  if (params_.balances_bags && bootstrap_) balance(worker, target);
+  if (params_.balances_bags && bootstrap_) balance_classes(target, table_->n_rows(), worker.weight);
   std::int32_t* const leaf_of_row = worker.leaf_of_row.data();
   Tree tree = worker.quick ? worker.quick->grow(target, leaf_of_row)
                            : worker.grower->grow(target, leaf_of_row);
-  if (params_.hard_votes) vote(tree);
+  if (params_.hard_votes) vote(tree, params_.first_class);
   return tree;
-}
-
-// Every class that was drawn weighs the same in all: copies / (classes * copies of the class).
-void Woodland::balance(Worker& worker, Target& target) const {
-  const std::int64_t n_rows = table_->n_rows();
-  std::vector<std::int64_t> copies(static_cast<std::size_t>(target.n_channels), 0);
-  std::int64_t total = 0;
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    copies[target.classes[row]] += target.copies[row];
-    total += target.copies[row];
-  }
-  std::vector<double> of_class;
-  for (const std::int64_t n : copies)
-    of_class.push_back(
-        n == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(target.n_channels * n));
-  worker.weight.resize(static_cast<std::size_t>(n_rows));
-  for (std::int64_t row = 0; row < n_rows; ++row)
-    worker.weight[row] = (target.weight ? target.weight[row] : 1.0) * of_class[target.classes[row]];
-  target.weight = worker.weight.data();
 }
 
 // Every row that a member left out gets the answer of its tree.

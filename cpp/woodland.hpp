@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "channels.hpp"
+#include "content.hpp"
 #include "forest_engine.hpp"
 #include "forest_grower.hpp"
 #include "grower.hpp"
@@ -23,18 +24,31 @@ class Bootstrap {
   Bootstrap(const std::int64_t* mass, std::int64_t n_rows, std::int64_t n_draws,
             std::uint64_t seed);
 
+  // Without replacement: every copy of a row (null: one each) gets a random number by what the row
+  // holds, and a member sees those of the `n_draws` smallest. By `weight` (null: all alike), where
+  // rows have one, heavy ones come early.
+  Bootstrap(const Hash128* hashes, const std::int64_t* copies, const double* weight,
+            std::int64_t n_rows, std::int64_t n_draws, std::uint64_t seed);
+
   void draw(std::uint64_t member, std::int64_t* copies) const;
 
  private:
+  void draw_without_replacement(std::uint64_t member, std::int64_t* copies) const;
+
   std::int64_t n_rows_, n_draws_, total_;
   std::uint64_t seed_;
   std::vector<Row> row_of_;           // of every unit of mass, where these are few
   std::vector<std::int64_t> end_of_;  // mass up to the end of each row, else
+  std::vector<Hash128> hashes_;       // what rows hold, if they are not put back
+  std::vector<std::int64_t> copies_;
+  std::vector<double> weight_;
 };
 
 struct WoodlandParams {
   bool balances_bags = false;  // classes weigh the same in every member
   bool hard_votes = false;     // a leaf answers 1 for its largest class
+  // Where the classes of each of several outputs begin, and the end of the last; empty: one output.
+  std::vector<int> first_class = {};
 };
 
 // Where answers for rows that members left out are added up: sums[row][output], counts[row].
@@ -42,6 +56,10 @@ struct OutOfBag {
   double* sums = nullptr;  // null: not wanted
   std::int32_t* counts = nullptr;
 };
+
+// Lets every class that was drawn weigh the same in all: copies / (classes * copies of the class);
+// of several outputs a row's factors are multiplied. The target's weights then lie in `weight`.
+void balance_classes(Target& target, std::int64_t n_rows, LargeVector<double>& weight);
 
 class Woodland {
  public:
@@ -65,7 +83,6 @@ class Woodland {
   };
 
   Tree grow_one(Worker& worker, Target target, std::uint64_t member) const;
-  void balance(Worker& worker, Target& target) const;
   void answer(const std::vector<Tree>& trees, const OutOfBag& out_of_bag) const;
 
   std::shared_ptr<const RankedTable> table_;

@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -102,6 +103,29 @@ const T* data_or_null(const std::optional<Vector<T>>& array, std::int64_t n, con
   if (!array) return nullptr;
   require(static_cast<std::int64_t>(array->shape(0)) == n, what);
   return array->data();
+}
+
+// The classes of several outputs, (rows, outputs): those of output j lie in [first[j], first[j +
+// 1]).
+inline const std::int32_t* checked_labels(const Matrix<std::int32_t>& labels, std::int64_t n_rows,
+                                          const std::vector<int>& first) {
+  require(static_cast<std::int64_t>(labels.shape(0)) == n_rows && labels.shape(1) >= 1,
+          "labels must have the shape (rows, outputs)");
+  require(first.size() == labels.shape(1) + 1 && first[0] == 0,
+          "first_class must hold where the classes of every output begin, and their end");
+  const std::int32_t* label = labels.data();
+  for (std::int64_t row = 0; row < n_rows; ++row)
+    for (std::size_t j = 0; j + 1 < first.size(); ++j, ++label)
+      require(*label >= first[j] && *label < first[j + 1],
+              "labels must be classes of their output");
+  return labels.data();
+}
+
+// Are there numbers, and none below zero?
+template <class Array>
+bool is_not_negative(const std::optional<Array>& array) {
+  return array && std::all_of(array->data(), array->data() + array->size(),
+                              [](double one) { return one >= 0.0; });
 }
 
 // The cuts of a table's columns: at most `most_bins` - 1 each, in rising order.

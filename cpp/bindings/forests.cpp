@@ -1,5 +1,6 @@
 // Growing the members of a forest.
 #include "bindings/border.hpp"
+#include "bindings/rotation_columns.hpp"
 #include "criteria/criteria.hpp"
 #include "parallel.hpp"
 #include "rotated_woodland.hpp"
@@ -75,6 +76,27 @@ class Bootstrap {
     run([&] { drawer = std::make_shared<const weald::Bootstrap>(masses, n_rows, n_draws, seed); });
   }
 
+  Bootstrap(Matrix<std::uint64_t> hashes, std::optional<Vector<std::int64_t>> copies,
+            std::optional<Vector<double>> weight, std::int64_t n_draws, std::uint64_t seed)
+      : n_rows_(static_cast<std::int64_t>(hashes.shape(0))) {
+    require(n_rows_ >= 1 && n_rows_ < std::numeric_limits<weald::Row>::max(),
+            "a table must have between 1 and 2^32 - 2 rows");
+    require(hashes.shape(1) == 2, "a hash is two words");
+    const auto* const counts = data_or_null(copies, n_rows_, "copies must have one entry per row");
+    const auto* const weights = data_or_null(weight, n_rows_, "weight must have one entry per row");
+    const std::int64_t total = counts ? checked_mass(counts, n_rows_, most_copies) : n_rows_;
+    for (std::int64_t row = 0; weights && row < n_rows_; ++row)
+      require(weights[row] > 0.0, "weights must be positive");
+    require(n_draws >= 1 && n_draws <= total, "n_draws must be in [1, number of copies]");
+    std::vector<weald::Hash128> all(static_cast<std::size_t>(n_rows_));
+    for (std::int64_t row = 0; row < n_rows_; ++row)
+      all[row] = {hashes.data()[2 * row], hashes.data()[2 * row + 1]};
+    run([&] {
+      drawer = std::make_shared<const weald::Bootstrap>(all.data(), counts, weights, n_rows_,
+                                                        n_draws, seed);
+    });
+  }
+
   auto draw(std::uint64_t member) const {
     std::vector<std::int64_t> copies(static_cast<std::size_t>(n_rows_));
     run([&] { drawer->draw(member, copies.data()); });
@@ -95,7 +117,9 @@ class ForestParams {
                std::int64_t max_leaf_nodes, std::int64_t max_depth, std::int64_t min_samples_split,
                std::int64_t min_samples_leaf, bool balances_bags, bool hard_votes, int n_threads)
       : criterion(std::move(of_criterion)) {
-    require(weald::AllCriteria::with_name(criterion, [](auto) {}), "unknown criterion");
+    require(weald::AllCriteria::with_name(criterion, [](auto) {}) ||
+                criterion == weald::MedianScan::name,
+            "unknown criterion");
     require(criterion != weald::Newton::name, "forests know no newton criterion");
     require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
     forest = {seed, max_features, columns_of_tree, random_cuts, min_decrease, min_weight_share};
@@ -106,6 +130,13 @@ class ForestParams {
     tree.split.min_gain = -std::numeric_limits<double>::infinity();
     tree.n_threads = checked_threads(n_threads);
     members = {balances_bags, hard_votes};
+  }
+
+  // Columns along which answers must rise (1) or fall (-1).
+  void keep_monotone(std::vector<double> direction) {
+    for (const double one : direction)
+      require(one == -1.0 || one == 0.0 || one == 1.0, "a direction is -1, 0 or 1");
+    tree.split.direction = std::move(direction);
   }
 
   std::string criterion;
@@ -200,6 +231,9 @@ weald::Target checked_target(const ForestParams& params, std::int64_t n_rows,
   require(values.has_value() != classes.has_value(), "give either values or classes");
   require(params.criterion != weald::Entropy::name || classes, "entropy is of classes");
   require(!params.members.balances_bags || classes, "only classes can be balanced");
+  require(params.criterion != weald::MedianScan::name || values, "medians are of values");
+  require(params.criterion != weald::Poisson::name || is_not_negative(values),
+          "the poisson criterion is of numbers that are not negative");
   if (classes) {
     target.classes = data_or_null(classes, n_rows, "classes must have one entry per row");
     target.n_channels = n_classes;
@@ -209,6 +243,36 @@ weald::Target checked_target(const ForestParams& params, std::int64_t n_rows,
   }
   return target;
 }
+
+// Several outputs: numbers of the shape (outputs, rows), or class numbers (rows, outputs); those of
+// output j lie in [first_class[j], first_class[j + 1]).
+struct SeveralOutputs {
+  std::optional<Matrix<double>> values;
+  std::optional<Matrix<std::int32_t>> labels;
+  std::vector<int> first_class;
+
+  weald::Target checked(const ForestParams& params, std::int64_t n_rows,
+                        const std::optional<Vector<double>>& weight) const {
+    weald::Target target;
+    target.weight = data_or_null(weight, n_rows, "weight must have one entry per row");
+    target.sums_per_weight = true;
+    require(values.has_value() != labels.has_value(), "give either values or labels");
+    if (values) {
+      require(static_cast<std::int64_t>(values->shape(1)) == n_rows && values->shape(0) >= 1,
+              "values must have the shape (outputs, rows)");
+      require(params.criterion != weald::Entropy::name, "entropy is of classes");
+      require(!params.members.balances_bags && !params.members.hard_votes,
+              "only classes can be balanced, or voted for");
+      target.sums = values->data();
+      target.n_channels = static_cast<int>(values->shape(0));
+      return target;
+    }
+    target.classes = checked_labels(*labels, n_rows, first_class);
+    target.n_labels = static_cast<int>(labels->shape(1));
+    target.n_channels = first_class.back();
+    return target;
+  }
+};
 
 using OutSums = std::optional<OutMatrix<double>>;
 using OutCounts = std::optional<OutVector<std::int32_t>>;
@@ -234,9 +298,20 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
                      std::optional<Vector<std::int32_t>> classes, int n_classes,
                      std::optional<Vector<std::int64_t>> copies, std::uint64_t first,
                      std::int64_t n_trees, std::optional<OutMatrix<double>> oob_sums,
-                     std::optional<OutVector<std::int32_t>> oob_counts) {
+                     std::optional<OutVector<std::int32_t>> oob_counts,
+                     const SeveralOutputs* several) {
   const std::int64_t n_rows = table.ranked->n_rows();
-  weald::Target target = checked_target(params, n_rows, weight, values, classes, n_classes);
+  require(!several || (!values && !classes), "give one output or several");
+  weald::Target target = several
+                             ? several->checked(params, n_rows, weight)
+                             : checked_target(params, n_rows, weight, values, classes, n_classes);
+  weald::WoodlandParams members = params.members;
+  if (several) members.first_class = several->first_class;
+  const std::vector<double>& direction = params.tree.split.direction;
+  require(direction.empty() ||
+              (!several && static_cast<int>(direction.size()) == table.ranked->n_columns() &&
+               target.n_channels == (classes ? 2 : 1)),
+          "directions are one for each column, of one number or of two classes");
   target.copies = data_or_null(copies, n_rows, "copies must have one entry per row");
   if (target.copies) checked_mass(target.copies, n_rows, most_copies);
   require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
@@ -245,7 +320,7 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
   std::optional<Joined> forest;
   run([&] {
     weald::Woodland woodland(table.ranked, bootstrap ? bootstrap->drawer : nullptr, params.forest,
-                             params.members, params.criterion, params.tree);
+                             members, params.criterion, params.tree);
     forest.emplace(woodland.grow(target, first, n_trees, out_of_bag), params.tree.n_threads);
   });
   return forest->give_all();
@@ -259,7 +334,7 @@ class RotationTable {
   template <class T>
   RotationTable(AnyTable<T> table, Vector<std::int64_t> index,
                 std::optional<Vector<std::int64_t>> mass, Vector<std::int64_t> n_levels,
-                const std::string& scale, int n_threads) {
+                const std::string& scale, std::optional<ColumnsOfRotations> known, int n_threads) {
     using weald::RotationScale;
     const auto view = table_of(table);
     const auto n_rows = checked_index(index, view.n_rows, view.n_columns);
@@ -274,10 +349,14 @@ class RotationTable {
                                        : RotationScale::deviation;
     const auto* const counts = data_or_null(mass, n_rows, "mass must have one entry per row");
     if (counts) checked_mass(counts, n_rows, std::int64_t{1} << 61);
+    std::optional<weald::RotationColumns> columns;
+    if (known) columns = checked_columns(view.n_columns, *known);
+    require(!columns || columns->n_columns() > 0, "a tree needs a column");
     const int threads = checked_threads(n_threads);
     run([&] {
       ready = std::make_shared<const weald::RotationTable>(view, index.data(), n_rows, counts,
-                                                           n_levels.data(), by, threads);
+                                                           n_levels.data(), by,
+                                                           columns ? &*columns : nullptr, threads);
     });
   }
 
@@ -329,6 +408,7 @@ std::vector<nb::dict> grow_rotation_forest(
   if (counts_copies) target.copies = masses;
   require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
   require(sample_fraction > 0.0 && sample_fraction <= 1.0, "sample_fraction must be in (0, 1]");
+  require(params.tree.split.direction.empty(), "rotated columns have no direction");
   weald::RotationParams rotation{params.forest.seed, sample_fraction, replace, {}};
   rotation.first_of_block = checked_blocks(first_of_block, table.ready->columns().n_rotated());
   const weald::OutOfBag out_of_bag =
@@ -336,8 +416,8 @@ std::vector<nb::dict> grow_rotation_forest(
   std::vector<weald::RotatedTree> trees;
   run([&] {
     weald::RotatedWoodland woodland(table.ready, bootstrap ? bootstrap->drawer : nullptr, rotation,
-                                    params.criterion, params.tree, params.forest, masses,
-                                    counts_copies);
+                                    params.members, params.criterion, params.tree, params.forest,
+                                    masses, counts_copies);
     trees = woodland.grow(target, first, n_trees, out_of_bag);
   });
   std::vector<nb::dict> results;
@@ -367,6 +447,9 @@ void bind_forests(nb::module_& m) {
   nb::class_<Bootstrap>(m, "Bootstrap")
       .def(nb::init<Mass, std::int64_t, std::int64_t, std::uint64_t>(), "mass"_a.none(), "n_rows"_a,
            "n_draws"_a, "seed"_a)
+      .def(nb::init<Matrix<std::uint64_t>, Mass, std::optional<Vector<double>>, std::int64_t,
+                    std::uint64_t>(),
+           "hashes"_a, "copies"_a.none(), "weight"_a.none(), "n_draws"_a, "seed"_a)
       .def("draw", &Bootstrap::draw, "member"_a);
   nb::class_<ForestParams>(m, "ForestParams")
       .def(nb::init<std::string, std::uint64_t, int, bool, bool, double, double, std::int64_t,
@@ -374,19 +457,25 @@ void bind_forests(nb::module_& m) {
            nb::kw_only(), "criterion"_a, "seed"_a, "max_features"_a, "columns_of_tree"_a,
            "random_cuts"_a, "min_decrease"_a, "min_weight_share"_a, "max_leaf_nodes"_a,
            "max_depth"_a, "min_samples_split"_a, "min_samples_leaf"_a, "balances_bags"_a,
-           "hard_votes"_a, "n_threads"_a);
+           "hard_votes"_a, "n_threads"_a)
+      .def("keep_monotone", &ForestParams::keep_monotone, "direction"_a);
+  nb::class_<SeveralOutputs>(m, "SeveralOutputs")
+      .def(nb::init<std::optional<Matrix<double>>, std::optional<Matrix<std::int32_t>>,
+                    std::vector<int>>(),
+           nb::kw_only(), "values"_a.none(), "labels"_a.none(), "first_class"_a);
   m.def("grow_forest", &grow_forest, nb::kw_only(), "table"_a, "params"_a, "bootstrap"_a.none(),
         "weight"_a.none(), "values"_a.none(), "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
-        "first"_a, "n_trees"_a, "oob_sums"_a.noconvert().none(), "oob_counts"_a.noconvert().none());
+        "first"_a, "n_trees"_a, "oob_sums"_a.noconvert().none(), "oob_counts"_a.noconvert().none(),
+        "several"_a.none() = nb::none());
   nb::class_<RotationTable>(m, "RotationTable")
       .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, Vector<std::int64_t>,
-                    const std::string&, int>(),
+                    const std::string&, std::optional<ColumnsOfRotations>, int>(),
            "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_levels"_a, "scale"_a,
-           "n_threads"_a)
+           "known"_a.none(), "n_threads"_a)
       .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, Vector<std::int64_t>,
-                    const std::string&, int>(),
+                    const std::string&, std::optional<ColumnsOfRotations>, int>(),
            "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_levels"_a, "scale"_a,
-           "n_threads"_a)
+           "known"_a.none(), "n_threads"_a)
       .def("columns", &RotationTable::columns);
   m.def("grow_rotation_forest", &grow_rotation_forest, nb::kw_only(), "table"_a, "params"_a,
         "bootstrap"_a.none(), "first_of_block"_a, "sample_fraction"_a, "replace"_a,

@@ -86,8 +86,10 @@ weald::Leaves checked_leaves(const Vector<std::int32_t>& leaf_of_row, std::int64
 
 bool gradients(const std::string& loss, double parameter, Vector<double> y, Matrix<double> scores,
                std::optional<Vector<double>> weight, OutMatrix<double> gradient,
-               OutMatrix<double> hessian, int n_threads) {
-  const auto rows = scored(loss, parameter, y, scores, weight, std::nullopt);
+               OutMatrix<double> hessian, int n_threads, double base, double base_slope) {
+  auto rows = scored(loss, parameter, y, scores, weight, std::nullopt);
+  rows.base = base;
+  rows.base_slope = base_slope;
   for (const auto* out : {&gradient, &hessian})
     require(out->shape(0) == scores.shape(0) && out->shape(1) == scores.shape(1),
             "gradient and hessian must have the shape of scores");
@@ -276,7 +278,8 @@ void bind_losses(nb::module_& m) {
   m.def("losses", &loss_names);
   m.def("loss_facts", &loss_facts, "loss"_a);
   m.def("gradients", &gradients, "loss"_a, "parameter"_a, "y"_a, "scores"_a, "weight"_a.none(),
-        "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
+        "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a, "base"_a = 0.0,
+        "base_slope"_a = 0.0);
   m.def("mean_loss", &mean_loss, "loss"_a, "parameter"_a, "y"_a, "scores"_a, "weight"_a.none(),
         "copies"_a.none(), "n_threads"_a);
   m.def("base_scores", &base_scores, "loss"_a, "parameter"_a, "y"_a, "n_scores"_a,

@@ -3,6 +3,7 @@
 
 #include "bindings/border.hpp"
 #include "bindings/forest_arrays.hpp"
+#include "bindings/rotation_columns.hpp"
 #include "jacobi.hpp"
 #include "rotated_predictor.hpp"
 
@@ -16,6 +17,23 @@ std::vector<std::int64_t> checked_blocks(const Vector<std::int64_t>& first_of_bl
           "blocks must begin at 0 and end with the rotated columns");
   for (std::size_t b = 1; b < n; ++b) require(first[b - 1] < first[b], "no block may be empty");
   return {first, first + n};
+}
+
+weald::RotationColumns checked_columns(std::int64_t n_inputs, const ColumnsOfRotations& given) {
+  const auto& [rotated, centre, scale, kept, flagged] = given;
+  const auto inputs = [&](const Vector<std::int32_t>& columns) {
+    const std::int32_t* const begin = columns.data();
+    for (std::size_t i = 0; i < columns.shape(0); ++i)
+      require(begin[i] >= 0 && begin[i] < n_inputs, "a column that is not there");
+    return std::vector<std::int32_t>(begin, begin + columns.shape(0));
+  };
+  const auto numbers = [](const Vector<double>& values) {
+    return std::vector<double>(values.data(), values.data() + values.shape(0));
+  };
+  const std::size_t n = rotated.shape(0);
+  require(centre.shape(0) == n && scale.shape(0) == n,
+          "the arrays of rotated columns differ in length");
+  return {inputs(rotated), inputs(kept), inputs(flagged), numbers(centre), numbers(scale)};
 }
 
 namespace {
@@ -41,11 +59,9 @@ class RotatedPredictor {
     const weald::Forest& forest = held_.forest();
     for (std::int64_t t = 0; t < forest.n_trees; ++t)
       require(forest.output[t] == -1, "a rotated tree answers all outputs");
-    weald::RotationColumns columns{inputs(rotated), inputs(kept), inputs(flagged), numbers(centre),
-                                   numbers(scale)};
+    const weald::RotationColumns columns =
+        checked_columns(n_inputs, {rotated, centre, scale, kept, flagged});
     const std::size_t n = columns.rotated.size();
-    require(columns.centre.size() == n && columns.scale.size() == n,
-            "the arrays of rotated columns differ in length");
     require(columns.n_columns() == n_columns, "the trees are of other columns");
     const std::vector<std::int64_t> first =
         checked_blocks(first_of_block, static_cast<std::int64_t>(n));
@@ -90,15 +106,6 @@ class RotatedPredictor {
   }
 
  private:
-  std::vector<std::int32_t> inputs(const Vector<std::int32_t>& columns) const {
-    const std::int32_t* const begin = columns.data();
-    for (std::size_t i = 0; i < columns.shape(0); ++i)
-      require(begin[i] >= 0 && begin[i] < n_inputs_, "a column that is not there");
-    return {begin, begin + columns.shape(0)};
-  }
-  static std::vector<double> numbers(const Vector<double>& values) {
-    return {values.data(), values.data() + values.shape(0)};
-  }
   std::size_t n_outputs_of() const { return static_cast<std::size_t>(held_.forest().n_outputs); }
 
   template <class T>

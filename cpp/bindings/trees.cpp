@@ -84,8 +84,9 @@ class Grower {
  public:
   Grower(Vector<weald::Code> codes, std::int64_t n_rows, Vector<std::int32_t> n_bins,
          const TreeParams& params, std::optional<Vector<std::uint8_t>> is_category,
-         std::vector<std::int32_t> wide_columns, std::vector<Vector<std::uint16_t>> wide_codes)
-      : params_(params), n_rows_(n_rows) {
+         std::vector<std::int32_t> wide_columns, std::vector<Vector<std::uint16_t>> wide_codes,
+         Vector<double> cuts, Vector<std::int64_t> first)
+      : params_(params), n_rows_(n_rows), has_codes_(true) {
     const auto n_columns = static_cast<std::int64_t>(n_bins.shape(0));
     require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
             "a table must have between 1 and 2^32 - 2 rows");
@@ -94,6 +95,7 @@ class Grower {
             "codes must have one byte for every row and column, and seven more");
     const weald::Codes view{codes.data(), n_rows, static_cast<int>(n_columns), n_bins.data()};
     saw_missing_ = check_codes(view, params_.params.n_threads);
+    check_bins(view, cuts, first);
     require(!is_category || params_.params.growth != weald::Growth::symmetric,
             "symmetric trees have no sets of levels");
     weald::Categories categories = checked_categories(view, is_category, wide_columns, wide_codes);
@@ -103,13 +105,15 @@ class Grower {
     held_.codes = std::move(codes);
     held_.n_bins = std::move(n_bins);
     held_.wide_codes = std::move(wide_codes);
+    held_.cuts = std::move(cuts);
+    held_.first = std::move(first);
     run([&] {
       const auto table = std::make_shared<const weald::HistogramTable>(view, std::move(categories),
                                                                        params_.params.n_threads);
       const auto make = [this, table] {
         return std::make_unique<weald::Grower>(table, params_.criterion, params_.params);
       };
-      grove_ = std::make_unique<weald::Grove>(make, n_rows, static_cast<int>(n_columns),
+      grove_ = std::make_unique<weald::Grove>(make, table, n_rows, static_cast<int>(n_columns),
                                               params_.params.n_threads);
     });
   }
@@ -137,8 +141,8 @@ class Grower {
         return std::make_unique<weald::Grower>(view, where, params_.criterion, params_.params);
       };
       // One grower only: each would sort the table anew and keep its own order of it.
-      grove_ =
-          std::make_unique<weald::Grove>(make, view.n_rows, static_cast<int>(view.n_columns), 1);
+      grove_ = std::make_unique<weald::Grove>(make, nullptr, view.n_rows,
+                                              static_cast<int>(view.n_columns), 1);
     });
   }
 
@@ -147,14 +151,20 @@ class Grower {
   nb::dict grow(std::optional<Vector<double>> weight, std::optional<Matrix<double>> sums,
                 bool sums_per_weight, std::optional<Vector<std::int32_t>> classes, int n_classes,
                 std::optional<Vector<std::int64_t>> copies, OutVector<std::int32_t> leaf_of_row,
-                std::uint64_t member) {
+                std::uint64_t member, std::optional<Matrix<std::int32_t>> labels,
+                const std::vector<int>& first_class) {
     weald::Target target;
     target.member = member;
     target.weight = data_or_null(weight, n_rows_, "weight must have one entry per row");
     target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     target.sums_per_weight = sums_per_weight;
-    require(sums.has_value() != classes.has_value(), "give either sums or classes");
-    if (sums) {
+    require(sums.has_value() + classes.has_value() + labels.has_value() == 1,
+            "give either sums, classes or labels");
+    if (labels) {
+      target.classes = checked_labels(*labels, n_rows_, first_class);
+      target.n_labels = static_cast<int>(labels->shape(1));
+      target.n_channels = first_class.back();
+    } else if (sums) {
       require(static_cast<std::int64_t>(sums->shape(1)) == n_rows_ && sums->shape(0) >= 1,
               "sums must have the shape (channels, rows)");
       target.sums = sums->data();
@@ -169,8 +179,10 @@ class Grower {
     require(params_.criterion != weald::Newton::name || target.sums,
             "the newton criterion is of sums");
     require(params_.criterion != weald::Entropy::name || target.classes, "entropy is of classes");
-    require(target.n_channels == 1 || params_.params.split.direction.empty(),
-            "only one score can have directions");
+    require(params_.criterion != weald::Poisson::name || is_not_negative(sums),
+            "the poisson criterion is of numbers that are not negative");
+    require(params_.params.split.direction.empty() || target.n_channels == (classes ? 2 : 1),
+            "only one score, or the second of two classes, can have directions");
     check_copies(target.copies);
     require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
             "leaf_of_row must have one entry per row");
@@ -214,17 +226,41 @@ class Grower {
     require(n_copies <= most_copies, "too many copies in all");
   }
 
+  static void check_bins(const weald::Codes& codes, const Vector<double>& cuts,
+                         const Vector<std::int64_t>& first) {
+    const std::int64_t* const begin = first.data();
+    require(static_cast<std::int64_t>(first.shape(0)) == codes.n_columns + 1 && begin[0] == 0 &&
+                begin[codes.n_columns] == static_cast<std::int64_t>(cuts.shape(0)),
+            "first must hold the begin of every column's cuts and their end");
+    for (int column = 0; column < codes.n_columns; ++column)
+      require(begin[column + 1] - begin[column] == codes.n_bins[column] - 1,
+              "a column has one cut less than bins");
+  }
+
+  // The core knows codes only: the bin that a split ends with stands for a value. After the last
+  // one every value goes left, and only missing ones right.
+  void find_thresholds(weald::Tree& tree) const {
+    const std::int64_t* const first = held_.first->data();
+    for (std::size_t i = 0; i < tree.feature.size(); ++i) {
+      const std::int32_t column = tree.feature[i];
+      if (column < 0 || tree.category_set[i] >= 0) continue;
+      const std::int64_t position = first[column] + tree.code[i] - 1;
+      tree.threshold[i] = position == first[column + 1] ? std::numeric_limits<double>::infinity()
+                                                        : held_.cuts->data()[position];
+    }
+  }
+
   std::vector<nb::dict> grown(const std::vector<weald::Target>& targets,
                               const std::vector<std::int32_t*>& leaf_of_row) {
     std::vector<weald::Tree> trees;
     run([&] { trees = grove_->grow(targets, leaf_of_row); });
     std::vector<nb::dict> results;
     for (weald::Tree& tree : trees) {
+      if (has_codes_) find_thresholds(tree);
       const std::size_t n_outputs = static_cast<std::size_t>(tree.n_outputs);
       const std::size_t n_leaves = tree.value.size() / n_outputs;
       nb::dict result;
       result["feature"] = give(std::move(tree.feature));
-      result["code"] = give(std::move(tree.code));
       result["category_set"] = give(std::move(tree.category_set));
       result["first_word"] = give(std::move(tree.first_word));
       result["words"] = give(std::move(tree.words));
@@ -241,6 +277,7 @@ class Grower {
 
   TreeParams params_;
   std::int64_t n_rows_ = 0;
+  bool has_codes_ = false;
   std::vector<std::uint8_t> saw_missing_;
   struct {
     Vector<weald::Code> codes;
@@ -274,11 +311,14 @@ class Predictor {
   template <class T>
   auto predict(AnyTable<T> table, int n_threads, const std::string& engine) const {
     using Engine = weald::Predictor::Engine;
-    require(engine == "automatic" || engine == "walk" || engine == "masks", "unknown engine");
+    require(engine == "automatic" || engine == "walk" || engine == "masks" || engine == "batch",
+            "unknown engine");
     require(engine != "masks" || predictor_->has_masks(), "these trees are too large for masks");
+    require(engine != "batch" || predictor_->has_batch(), "these trees do not fit a batch");
     const Engine chosen = engine == "automatic" ? Engine::automatic
                           : engine == "walk"    ? Engine::walk
-                                                : Engine::masks;
+                          : engine == "masks"   ? Engine::masks
+                                                : Engine::batch;
     const auto view = checked(table);
     const auto n_outputs = static_cast<std::size_t>(forest_.n_outputs);
     std::vector<double> scores(static_cast<std::size_t>(view.n_rows) * n_outputs);
@@ -374,9 +414,9 @@ void bind_trees(nb::module_& m) {
   nb::class_<Grower>(m, "Grower")
       .def(nb::init<Vector<weald::Code>, std::int64_t, Vector<std::int32_t>, const TreeParams&,
                     std::optional<Vector<std::uint8_t>>, std::vector<std::int32_t>,
-                    std::vector<Vector<std::uint16_t>>>(),
+                    std::vector<Vector<std::uint16_t>>, Vector<double>, Vector<std::int64_t>>(),
            "codes"_a, "n_rows"_a, "n_bins"_a, "params"_a, "is_category"_a.none(), "wide_columns"_a,
-           "wide_codes"_a)
+           "wide_codes"_a, "cuts"_a, "first"_a)
       .def(nb::init<AnyTable<float>, std::optional<Vector<double>>,
                     std::optional<Vector<std::int64_t>>, const TreeParams&>(),
            "table"_a.noconvert(), "cuts"_a.none(), "first"_a.none(), "params"_a)
@@ -386,7 +426,8 @@ void bind_trees(nb::module_& m) {
       .def("saw_missing", &Grower::saw_missing)
       .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),
            "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
-           "leaf_of_row"_a.noconvert(), "member"_a = 0)
+           "leaf_of_row"_a.noconvert(), "member"_a = 0, "labels"_a.none() = nb::none(),
+           "first_class"_a = std::vector<int>())
       .def("grow_each", &Grower::grow_each, nb::kw_only(), "weight"_a.none(), "sums"_a,
            "copies"_a.none(), "leaf_of_row"_a.noconvert(), "member"_a = 0);
 

@@ -6,14 +6,15 @@
 #include "criteria/entropy.hpp"
 #include "criteria/gini.hpp"
 #include "criteria/newton.hpp"
+#include "criteria/poisson.hpp"
 #include "criteria/variance.hpp"
 #include "named_list.hpp"
 #include "shared.hpp"
 
 namespace weald {
 
-// gain(split) = score(left) + score(right) - score(parent). A quadratic criterion lets its channels
-// be measured in any unit (a gain scales by its square); one that is not takes class weights only.
+// gain(split) = score(left) + score(right) - score(parent). Channels may be measured in any unit: a
+// gain scales by it, that of a quadratic criterion by its square.
 template <class C>
 concept Criterion = requires(const Sums& node, const Penalty& penalty, double x) {
   { C::name } -> std::convertible_to<std::string_view>;
@@ -30,9 +31,19 @@ concept Quotient = Criterion<C> && requires(const Sums& node, const Penalty& pen
   { C::denominator(node, penalty) } -> std::same_as<double>;
 };
 
+// A criterion that admits no child whose sum in some channel is 0.
+template <class C>
+concept NeedsPositiveSums = Criterion<C> && requires { requires C::needs_positive_sums; };
+
+// Where sums are in units of 2^unit, gains are in units of 2 to this power.
+template <Criterion C>
+constexpr int gain_exponent(int unit) {
+  return C::is_quadratic ? 2 * unit : unit;
+}
+
 template <Criterion... All>
 using CriterionList = NamedList<All...>;
 
-using AllCriteria = CriterionList<Newton, Variance, Gini, Entropy>;
+using AllCriteria = CriterionList<Newton, Variance, Gini, Entropy, Poisson>;
 
 }  // namespace weald

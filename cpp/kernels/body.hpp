@@ -251,6 +251,41 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
   }
 }
 
+// Adds `width` integers as vectors.
+template <int width>
+[[gnu::always_inline]] inline void add_words(std::int64_t* cells, const std::int64_t* words) {
+  typedef std::int64_t Four __attribute__((vector_size(32)));
+  const auto add = [&]<class Vector>(Vector sum, int at) {
+    Vector more;
+    std::memcpy(&sum, cells + at, sizeof sum);
+    std::memcpy(&more, words + at, sizeof more);
+    sum += more;
+    std::memcpy(cells + at, &sum, sizeof sum);
+  };
+  if constexpr (width < vector_lanes)
+    add(Four{}, 0);
+  else
+    for (int at = 0; at < width; at += vector_lanes) add(Integers{}, at);
+}
+
+// Two columns at a time: an addition to the cell that the row before has just changed waits for it,
+// and the other column's is done meanwhile.
+template <int width>
+void add_shared_of(const Code* codes, std::int64_t stride, const Row* rows, std::int64_t n,
+                   const std::int64_t* words, std::int64_t* cells, std::int64_t* next_cells) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Code* const code = codes + (rows ? std::int64_t{rows[i]} : i) * stride;
+    add_words<width>(cells + code[0] * width, words + i * width);
+    if (next_cells) add_words<width>(next_cells + code[1] * width, words + i * width);
+  }
+}
+
+void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::int64_t n, int width,
+                const std::int64_t* words, std::int64_t* cells, std::int64_t* next_cells) {
+  const auto add = width == 4 ? add_shared_of<4> : add_shared_of<most_shared>;
+  add(codes, stride, rows, n, words, cells, next_cells);
+}
+
 #include "kernels/search.hpp"
 
 void subtract(std::int64_t* into, const std::int64_t* from, std::int64_t n) {
@@ -385,8 +420,8 @@ void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const 
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {WEALD_KERNELS_NAME, add_trees,     encode<float>, encode<double>,
-                       gradients,          largest,       coarse_sums,   pack_words,
-                       add_packed,         search_packed, subtract,      partition};
+const Kernels table = {
+    WEALD_KERNELS_NAME, add_trees,  encode<float>, encode<double>, gradients, largest,  coarse_sums,
+    pack_words,         add_packed, add_shared,    search_packed,  subtract,  partition};
 
 }  // namespace weald::WEALD_KERNELS

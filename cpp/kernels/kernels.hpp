@@ -52,6 +52,7 @@ struct LaneBests {
   alignas(64) double score[lanes];
   alignas(64) std::int64_t place[lanes];  // 2 * bin + missing_left
   alignas(64) double undecided[lanes];
+  alignas(64) std::int64_t undecided_place[lanes];
 
   static LaneBests empty() {
     LaneBests bests;
@@ -108,6 +109,9 @@ struct MaskTree {
   const CodeSet* sets;
 };
 
+// Trees whose root histograms are counted at once.
+constexpr int most_shared = 8;
+
 struct Kernels {
   const char* name;
 
@@ -142,6 +146,13 @@ struct Kernels {
   void (*add_packed)(const Codes& codes, int first, int last, const std::int64_t* words,
                      const Row* rows, std::int64_t begin, std::int64_t n,
                      std::int64_t* const* group_cells);
+
+  // Adds the words of each row, one of each of 4 or 8 trees (`width`), to the cells [bin][tree] of
+  // a column and, unless null, of the next one: words[i] belongs to the row whose codes begin at
+  // codes[(rows ? rows[i] : i) * stride].
+  void (*add_shared)(const Code* codes, std::int64_t stride, const Row* rows, std::int64_t n,
+                     int width, const std::int64_t* words, std::int64_t* cells,
+                     std::int64_t* next_cells);
 
   // `counts` null: a child holds enough copies if its h proves it, else the cut is undecided.
   // Otherwise cells of copies, laid out like `cells`, decide; a column may have none.

@@ -97,7 +97,7 @@ void search_lanes(const std::int64_t* cells, const std::int64_t* counts, const d
   bool has_missing = false;
   for (int lane = 0; lane < vector_lanes; ++lane) has_missing |= missing[lane] != 0;
   Doubles best = none - Doubles{}, best_undecided = best;
-  Integers place = zero, left = zero, count = zero;
+  Integers place = zero, undecided_place = zero, left = zero, count = zero;
   const auto note = [&](const Cut& cut, std::int64_t here) {
     const Integers better = cut.allowed & (cut.score > best);
     best = better ? cut.score : best;
@@ -105,6 +105,7 @@ void search_lanes(const std::int64_t* cells, const std::int64_t* counts, const d
     if (!counted) {
       const Integers more = cut.undecided & (cut.score > best_undecided);
       best_undecided = more ? cut.score : best_undecided;
+      undecided_place = more ? zero + here : undecided_place;
     }
   };
   for (int bin = 1; bin <= n_bins; ++bin) {
@@ -124,6 +125,7 @@ void search_lanes(const std::int64_t* cells, const std::int64_t* counts, const d
   std::memcpy(bests.score + first, &best, sizeof best);
   std::memcpy(bests.place + first, &place, sizeof place);
   std::memcpy(bests.undecided + first, &best_undecided, sizeof best_undecided);
+  std::memcpy(bests.undecided_place + first, &undecided_place, sizeof undecided_place);
 }
 
 template <bool counted, Form form>

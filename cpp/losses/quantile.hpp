@@ -1,20 +1,16 @@
 // The pinball loss: a quantile, whose level is the parameter.
 #pragma once
-#include "losses/row_wise.hpp"
+#include "losses/kinked.hpp"
 
 namespace weald {
-struct Quantile : RowWise<Quantile> {
+struct Quantile : Kinked<Quantile> {
   static constexpr const char* name = "quantile";
-  static constexpr Hessian hessian = Hessian::none;
   static constexpr bool has_parameter = true;
-  static constexpr BestConstant best_constant = BestConstant::quantile;
   WEALD_HOST_DEVICE static bool admits(double level) { return level >= 0.0 && level <= 1.0; }
   WEALD_HOST_DEVICE static double level(double parameter) { return parameter; }
+  WEALD_HOST_DEVICE static double above(double level) { return 1.0 - level; }
+  WEALD_HOST_DEVICE static double below(double level) { return level; }
 
-  WEALD_HOST_DEVICE static Derivatives derivatives(double y, double score, double level) {
-    const double above = score > y ? 1.0 - level : 0.0, below = score < y ? level : 0.0;
-    return {above - below, 1.0};
-  }
   // Scores of several levels, the least level first, are put in order: the predictions never cross,
   // and the sum of their losses is not larger than that of the scores as they are.
   static constexpr bool has_many_predictions = true;
@@ -24,9 +20,6 @@ struct Quantile : RowWise<Quantile> {
       for (; at > 0 && score[k] < prediction[at - 1]; --at) prediction[at] = prediction[at - 1];
       prediction[at] = score[k];
     }
-  }
-  WEALD_HOST_DEVICE static double loss(double y, double score, double level) {
-    return score > y ? (1.0 - level) * (score - y) : level * (y - score);
   }
 };
 }  // namespace weald

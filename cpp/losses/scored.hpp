@@ -14,7 +14,9 @@ struct Scored {
   const std::int64_t* copies;  // null: 1 each
   std::int64_t n_rows;
   int n_scores;
-  double parameter = 0.0;  // of the losses that have one: a level, a width, a power
+  double parameter = 0.0;   // of the losses that have one: a level, a width, a power
+  double base = 0.0;        // of a kinked loss: where scores start, and the gradient of rows whose
+  double base_slope = 0.0;  // target and score both are that
 };
 
 struct Range {

@@ -104,8 +104,18 @@ class RankedTable:
     def n_ranks(self) -> list[int]: ...
 
 class Bootstrap:
+    @overload
     def __init__(
         self, mass: NDArray[numpy.int64] | None, n_rows: int, n_draws: int, seed: int
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        hashes: NDArray[numpy.uint64],
+        copies: NDArray[numpy.int64] | None,
+        weight: NDArray[numpy.float64] | None,
+        n_draws: int,
+        seed: int,
     ) -> None: ...
     def draw(self, member: int) -> NDArray[numpy.int64]: ...
 
@@ -128,6 +138,16 @@ class ForestParams:
         hard_votes: bool,
         n_threads: int,
     ) -> None: ...
+    def keep_monotone(self, direction: Sequence[float]) -> None: ...
+
+class SeveralOutputs:
+    def __init__(
+        self,
+        *,
+        values: NDArray[numpy.float64] | None,
+        labels: NDArray[numpy.int32] | None,
+        first_class: Sequence[int],
+    ) -> None: ...
 
 def grow_forest(
     *,
@@ -143,6 +163,7 @@ def grow_forest(
     n_trees: int,
     oob_sums: NDArray[numpy.float64] | None,
     oob_counts: NDArray[numpy.int32] | None,
+    several: SeveralOutputs | None = None,
 ) -> dict[str, NDArray[Any]]: ...
 
 class RotationTable:
@@ -154,6 +175,14 @@ class RotationTable:
         mass: NDArray[numpy.int64] | None,
         n_levels: NDArray[numpy.int64],
         scale: str,
+        known: tuple[
+            NDArray[numpy.int32],
+            NDArray[numpy.float64],
+            NDArray[numpy.float64],
+            NDArray[numpy.int32],
+            NDArray[numpy.int32],
+        ]
+        | None,
         n_threads: int,
     ) -> None: ...
     @overload
@@ -164,6 +193,14 @@ class RotationTable:
         mass: NDArray[numpy.int64] | None,
         n_levels: NDArray[numpy.int64],
         scale: str,
+        known: tuple[
+            NDArray[numpy.int32],
+            NDArray[numpy.float64],
+            NDArray[numpy.float64],
+            NDArray[numpy.int32],
+            NDArray[numpy.int32],
+        ]
+        | None,
         n_threads: int,
     ) -> None: ...
     def columns(self) -> dict[str, NDArray[Any]]: ...
@@ -198,6 +235,8 @@ def gradients(
     gradient: NDArray[numpy.float64],
     hessian: NDArray[numpy.float64],
     n_threads: int,
+    base: float = 0.0,
+    base_slope: float = 0.0,
 ) -> bool: ...
 def mean_loss(
     loss: str,
@@ -447,6 +486,8 @@ class Grower:
         is_category: NDArray[numpy.uint8] | None,
         wide_columns: Sequence[int],
         wide_codes: Sequence[NDArray[numpy.uint16]],
+        cuts: NDArray[numpy.float64],
+        first: NDArray[numpy.int64],
     ) -> None: ...
     @overload
     def __init__(
@@ -476,6 +517,8 @@ class Grower:
         copies: NDArray[numpy.int64] | None,
         leaf_of_row: NDArray[numpy.int32],
         member: int = 0,
+        labels: NDArray[numpy.int32] | None = None,
+        first_class: Sequence[int] = [],
     ) -> dict[str, NDArray[Any]]: ...
     def grow_each(
         self,

@@ -152,34 +152,6 @@ class ObjectWith:
 
 
 @dataclass(frozen=True)
-class OnlyNone:
-    """None: the parameter is there for its name, and what else it could be is not yet."""
-
-    why: str
-
-    @property
-    def expected(self) -> str:
-        return f"None ({self.why})"
-
-    def admits(self, value: object) -> bool:
-        return value is None
-
-
-@dataclass(frozen=True)
-class OnlyZero:
-    """0: the parameter is there for its name, and what else it could be is not yet."""
-
-    why: str
-
-    @property
-    def expected(self) -> str:
-        return f"0.0 ({self.why})"
-
-    def admits(self, value: object) -> bool:
-        return Real(0.0, 0.0).admits(value)
-
-
-@dataclass(frozen=True)
 class CallableOr:
     """A function, or what another limit admits."""
 
@@ -198,13 +170,18 @@ class ClassWeight:
     """Weights of classes by their labels, or one of a few words."""
 
     values: tuple[str, ...]
+    several: bool = False  # a list has one for each output
 
     @property
     def expected(self) -> str:
         words = ", ".join(repr(value) for value in self.values)
-        return f"a non-empty dict of labels and non-negative numbers, one of {words} or None"
+        lists = ", a list of these, one for each output," if self.several else ","
+        return f"a non-empty dict of labels and non-negative numbers{lists} one of {words} or None"
 
     def admits(self, value: object) -> bool:
+        if isinstance(value, list) and self.several:
+            one = ClassWeight(("balanced",))
+            return len(value) > 0 and all(one.admits(weights) for weights in value)
         if isinstance(value, Mapping):
             return len(value) > 0 and all(Real(0.0).admits(one) for one in value.values())
         return value is None or (isinstance(value, str) and value in self.values)

@@ -54,6 +54,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "balanced classes": {"class_weight": "balanced"},
     "drawn columns of a member": {"bootstrap_features": True, "weights": "oob"},
     "without replacement": {"bootstrap_features": False, "bootstrap": False, "max_samples": 0.7},
+    "drawn once": {"bootstrap": False, "max_samples": 0.7},
+    "medians": {"criterion": "absolute_error"},
+    "counts": {"criterion": "poisson"},
+    "rising": {"monotonic_cst": {0: 1}, "min_impurity_decrease": 0.0},
     "bags": {"n_bags": 3},
     "bags that stop early": {"n_bags": 2, "early_stopping": True, "subsample": 0.7},
     "bags of drawn columns": {"n_bags": 2, "max_features": 0.5, "class_weight": "balanced"},
@@ -87,6 +91,11 @@ def has(estimator: type, parameter: str) -> bool:
 def settings(estimator: type, **wanted: Any) -> dict[str, Any]:
     """Those of the wanted parameters that the estimator has."""
     return {name: value for name, value in wanted.items() if has(estimator, name)}
+
+
+def takes_several_targets(estimator: type) -> bool:
+    """Whether y may have several columns."""
+    return bool(getattr(estimator, "_takes_several", False))
 
 
 def takes_members(estimator: type) -> bool:
@@ -166,7 +175,14 @@ def admits(estimator: type, parameter: str, value: Any) -> bool:
 
 
 # A variant with one of these is for those who have it.
-OWN_PARAMETERS = ("growth", "bootstrap_features", "n_bags", "n_subsets")
+OWN_PARAMETERS = (
+    "growth",
+    "bootstrap_features",
+    "n_bags",
+    "n_subsets",
+    "monotonic_cst",
+    "min_impurity_decrease",
+)
 
 
 def variants_of(estimator: type) -> dict[str, dict[str, Any]]:
@@ -230,10 +246,10 @@ def task(
 ) -> tuple[np.ndarray, np.ndarray]:
     """A table and a target of the kind that the variant's loss takes."""
     X = table(n, n_columns, seed, missing=missing)
-    if issubclass(estimator, ClassifierMixin) and variant == "exponential":
+    if issubclass(estimator, ClassifierMixin) and variant in ("exponential", "rising"):
         return X, target(estimator, X, n_classes=2, seed=seed)
     y = target(estimator, X, seed=seed)
-    if variant in ("poisson", "gamma", "tweedie"):
+    if variant in ("poisson", "gamma", "tweedie", "counts"):
         y = y - y.min() + 1
     return X, y
 

@@ -1,6 +1,7 @@
 """Bad and extreme input to every estimator: a clear error, or a defined and finite answer."""
 
 import re
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from contract.subjects import (
     quick,
     settings,
     table,
+    takes_several_targets,
     target,
     task,
 )
@@ -62,6 +64,8 @@ BAD_TABLES = {
 @pytest.mark.parametrize("case", BAD_TABLES)
 def test_bad_tables_and_targets(estimator, case: str) -> None:
     X, y, fragment = BAD_TABLES[case]
+    if case == "two targets" and takes_several_targets(estimator):
+        y, fragment = np.stack([y, y], axis=2), "dim 3"
     model = quick(estimator)
     with pytest.raises((ValueError, TypeError), match=re.escape(fragment)):
         model.fit(X, y)
@@ -107,7 +111,10 @@ def test_a_target_of_none(estimator, target_of_none) -> None:
 @every_estimator
 def test_target_as_a_column_is_flattened_with_a_warning(estimator) -> None:
     X, y = task(estimator)
-    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+    # Single trees take it silently, as scikit-learn's do.
+    is_tree = issubclass(estimator, (weald.DecisionTreeClassifier, weald.DecisionTreeRegressor))
+    warns = pytest.warns(DataConversionWarning, match="A column-vector y was passed")
+    with nullcontext() if is_tree else warns:
         model = quick(estimator).fit(X, y[:, np.newaxis])
     assert model.fingerprint() == quick(estimator).fit(X, y).fingerprint()
 
@@ -344,7 +351,6 @@ def test_labels_of_many_kinds(estimator) -> None:
         (np.array([None, "a"] * 5, dtype=object), "contains NaN: the label of row 0 is missing"),
         (np.array(["a", None] * 5, dtype=object), "contains NaN: the label of row 1 is missing"),
         (np.array([NAN, "a"] * 5, dtype=object), "contains NaN"),
-        (np.eye(10, 2), "y should be a 1d array"),
     ],
 )
 def test_bad_labels(estimator, y, fragment: str) -> None:

@@ -17,6 +17,7 @@ from contract.subjects import (
     quick,
     settings,
     table,
+    takes_several_targets,
     task,
 )
 
@@ -31,6 +32,7 @@ FAILING: dict[str, tuple[Any, dict[str, Any]]] = {
     "no weights": (lambda y: (OTHER, y, np.zeros(len(y))), {}),
     "target of NaN": (lambda y: (OTHER, np.full(len(y), np.nan)), {}),
     "two targets": (lambda y: (OTHER, np.stack([y, y], axis=1)), {}),
+    "a cube of targets": (lambda y: (OTHER, np.stack([[y, y], [y, y]]).T), {}),
     "other lengths": (lambda y: (OTHER, y[:-1]), {}),
     "masked": (lambda y: (np.ma.masked_array(OTHER), y), {}),
     "wrong parameter": (lambda y: (OTHER, y), {"max_bins": 1}),
@@ -41,6 +43,7 @@ CASES = [
     for estimator in EVERY_ESTIMATOR
     for case, (_, wanted) in FAILING.items()
     if len(settings(estimator, **wanted)) == len(wanted)
+    if case != "two targets" or not takes_several_targets(estimator)
     # The scores of log loss do not run away.
     if case != "runaway scores"
     or estimator

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import log_loss
 from sklearn.utils.class_weight import compute_sample_weight
 
 from weald import BoostedTreesClassifier
@@ -78,6 +79,42 @@ def test_a_class_that_weighs_nothing_is_not_learnt_but_known() -> None:
     assert model.predict_proba(X)[:, 2].max() < 1e-9
     rest = quick().fit(X, y, (y != "rarest").astype(float))
     assert rest.fingerprint() == model.fingerprint()
+
+
+@pytest.mark.parametrize("scoring", ["loss", "accuracy", None])
+def test_rows_to_judge_by_weigh_by_their_class_too(scoring) -> None:
+    """The naive twin: weights of the rows of `X_val`, as scikit-learn gives them by their class."""
+    X, y = data(900)
+    learnt, judging = slice(0, 600), slice(600, 900)
+    weight = {"often": 0.25, "rare": 1.5, "rarest": 3.5}
+    by_row = compute_sample_weight(weight, y)
+    own = {"scoring": scoring, "early_stopping": True, "n_estimators": 40, "n_iter_no_change": 3}
+    ours = quick(class_weight=weight, **own)
+    ours.fit(X[learnt], y[learnt], X_val=X[judging], y_val=y[judging])
+    twin = quick(**own).fit(X[learnt], y[learnt], by_row[learnt], X[judging], y[judging])
+    assert ours.validation_score_.tolist() != twin.validation_score_.tolist()
+    twin.fit(X[learnt], y[learnt], by_row[learnt], X[judging], y[judging], by_row[judging])
+    assert ours.fingerprint() == twin.fingerprint()
+    assert ours.validation_score_ == pytest.approx(twin.validation_score_, rel=1e-12)
+    shares = ours.predict_proba(X[judging])
+    loss = log_loss(y[judging], shares, sample_weight=by_row[judging])
+    assert ours.validation_loss_[ours.n_estimators_] == pytest.approx(loss, rel=1e-9)
+
+
+def test_classes_that_weigh_nothing_do_not_judge() -> None:
+    X, y = data(600)
+    common = y != "rarest"
+    learnt, judging = slice(0, 400), slice(400, 600)
+    model = quick(class_weight={"rarest": 0.0})
+    model.fit(X[learnt], y[learnt], X_val=X[judging], y_val=y[judging])
+    weight = common[judging].astype(float)
+    twin = quick().fit(
+        X[learnt], y[learnt], common[learnt].astype(float), X[judging], y[judging], weight
+    )
+    assert np.array_equal(model.validation_loss_, twin.validation_loss_)
+    rare = ~common
+    with pytest.raises(ValueError, match="the weight 0 to every class of y_val"):
+        model.fit(X[learnt], y[learnt], X_val=X[rare], y_val=y[rare])
 
 
 def test_extreme_weights() -> None:

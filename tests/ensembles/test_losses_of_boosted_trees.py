@@ -70,6 +70,42 @@ def test_quantiles_cover_their_share() -> None:
         assert below == pytest.approx(level, abs=0.05)
 
 
+@pytest.mark.parametrize("share", [0.045, 0.06])
+def test_counts_that_start_at_their_quantile_are_told_apart(share: float) -> None:
+    """Rows that a tree has moved and rows that it has not pull alike: trees see only the counts."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 8, (4000, 3)).astype(float)
+    y = (rng.random(4000) < share * (0.5 + (X[:, 0] > 3))).astype(float)
+    model = BoostedTreesRegressor(loss="quantile", quantile=0.95, n_estimators=100).fit(X, y)
+    assert model.forest_.base_score[0] == float(share > 0.05)
+    forest = model.forest_
+    first, second = (slice(*forest.first_node[t : t + 2]) for t in range(2))
+    assert np.array_equal(forest.feature[first], forest.feature[second])
+    assert np.array_equal(forest.threshold[first], forest.threshold[second])
+    found, best = model.predict(X), (X[:, 0] > 3).astype(float)
+    assert mean_pinball_loss(y, found, alpha=0.95) < 1.02 * mean_pinball_loss(y, best, alpha=0.95)
+
+
+@pytest.mark.parametrize("more", [{}, {"subsample": 0.6, "early_stopping": True}, {"n_bags": 2}])
+def test_rare_counts_give_the_same_bits(more: dict) -> None:
+    rng = np.random.default_rng(3)
+    X, copies = rng.integers(0, 8, (600, 3)).astype(float), rng.integers(0, 4, 600)
+    y, order = rng.poisson(0.03 * (1 + X[:, 0])).astype(float), rng.permutation(600)
+    settings = {"loss": "quantile", "quantile": [0.5, 0.9, 0.99], "random_state": 0, **more}
+
+    def fitted(X: np.ndarray, y: np.ndarray, weight=None, **own) -> str:
+        model = BoostedTreesRegressor(**settings, **{"n_estimators": 12, **own})
+        return model.fit(X, y, weight).fingerprint()
+
+    expected = fitted(X, y, copies)
+    assert fitted(X[order], y[order], copies[order], n_jobs=3) == expected
+    assert fitted(np.repeat(X, copies, axis=0), np.repeat(y, copies)) == expected
+    if not more:
+        model = BoostedTreesRegressor(n_estimators=5, warm_start=True, **settings)
+        again = model.fit(X, y, copies).set_params(n_estimators=12).fit(X, y, copies)
+        assert again.fingerprint() == expected
+
+
 def test_huber_is_robust_where_the_squared_error_is_not() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((600, 2))

@@ -262,9 +262,9 @@ def test_what_cannot_go_together_is_refused() -> None:
     X, y = two_classes(30)
     for settings, match in [
         ({"bootstrap": False, "oob_score": True}, "bootstrap=True"),
-        ({"bootstrap": False, "max_samples": 10}, "max_samples"),
+        ({"bootstrap": False, "max_samples": 31}, "max_samples"),
         ({"ccp_alpha": -0.1}, "ccp_alpha"),
-        ({"monotonic_cst": [1] * 6}, "not there yet"),
+        ({"monotonic_cst": [1] * 5}, "5 entries, but X has 6"),
     ]:
         with pytest.raises(ValueError, match=match):
             RandomForestClassifier(**settings).fit(X, y)

@@ -441,18 +441,22 @@ def test_wrong_arguments_are_refused_at_the_border() -> None:
     X, y = table(20)
     index, levels = np.arange(20), np.zeros(8, dtype=np.int64)
     right: dict = {"table": X, "index": index, "mass": None, "n_levels": levels}
-    right |= {"scale": "none", "n_threads": 1}
+    right |= {"scale": "none", "known": None, "n_threads": 1}
+    one, number = np.zeros(1, dtype=np.int32), np.zeros(1)
     for wrong, words in [
         ({"index": np.arange(1, 21)}, "index must name rows"),
         ({"mass": np.ones(3, dtype=np.int64)}, "one entry per row"),
         ({"n_levels": levels[1:]}, "one entry per column"),
         ({"n_levels": levels - 1}, "at most 65535 levels"),
         ({"scale": "size"}, "unknown scale"),
+        ({"known": (one + 8, number, number, one, one)}, "a column that is not there"),
+        ({"known": (one, number, number[1:], one, one)}, "differ in length"),
+        ({"known": (one[1:], number[1:], number[1:], one[1:], one[1:])}, "needs a column"),
         ({"n_threads": 0}, "n_threads"),
     ]:
         with pytest.raises(ValueError, match=words):
             _native.RotationTable(**{**right, **wrong})
-    ready = _native.RotationTable(X, index, None, levels, "none", 1)
+    ready = _native.RotationTable(X, index, None, levels, "none", None, 1)
     right = {
         "table": ready,
         "params": ForestLimits(criterion="gini", max_features=1).native(0, 1),

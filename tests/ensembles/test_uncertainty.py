@@ -10,9 +10,11 @@ from sklearn.naive_bayes import GaussianNB
 from weald import (
     BaggingClassifier,
     BaggingRegressor,
+    BoostedTreesRegressor,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    RotationForestRegressor,
 )
 from weald.ensembles.out_of_bag.conformal import conformal_quantile, jackknife_bounds
 
@@ -58,6 +60,22 @@ def test_spread_of_shares(model) -> None:
     mean, std = model.predict_proba(NEW, return_std=True)
     assert mean == pytest.approx(model.predict_proba(NEW), abs=1e-12)
     assert std == pytest.approx(said.std(axis=0, ddof=1), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestRegressor(7, random_state=0),
+        ExtraTreesRegressor(7, random_state=0),
+        BaggingRegressor(n_estimators=7, random_state=0),
+        RotationForestRegressor(7, bootstrap=True, random_state=0),
+        BoostedTreesRegressor(n_estimators=5, n_bags=3, random_state=0),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_the_mean_beside_the_spread_is_the_answer_to_the_bit(model) -> None:
+    model.fit(X, Y)
+    assert np.array_equal(model.predict(NEW, return_std=True)[0], model.predict(NEW))
 
 
 def test_one_member_has_no_spread() -> None:

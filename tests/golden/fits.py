@@ -148,6 +148,9 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "huber": boosted("huber", huber_alpha=0.7),
     "quantile": boosted("quantile", quantile=0.3),
     "quantiles": boosted("quantile", quantile=[0.1, 0.3, 0.9]),
+    "quantiles of rare counts": lambda p: BoostedTreesRegressor(
+        loss="quantile", quantile=[0.05, 0.15], n_estimators=4, **p
+    ).fit(table(), np.floor(amounts() / 3), (1 + scrambled(N, 5)) / 3),
     "poisson": boosted("poisson"),
     "gamma": boosted("gamma", early_stopping=True),
     "tweedie": boosted("tweedie", tweedie_power=1.3),
@@ -218,6 +221,21 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "random forest of classes": lambda p: RandomForestClassifier(5, random_state=0, **p).fit(
         *digits()
     ),
+    "random forest of several numbers": lambda p: RandomForestRegressor(5, random_state=0, **p).fit(
+        table(), np.column_stack([values(), values()[::-1]])
+    ),
+    "random forest of several classes, fractional weights": lambda p: RandomForestClassifier(
+        5, random_state=0, class_weight="balanced_subsample", **p
+    ).fit(table(), np.column_stack([labels(3), labels(2)]), (1 + scrambled(N, 5)) / 3),
+    "extra trees of several classes": lambda p: ExtraTreesClassifier(
+        3, criterion="entropy", max_leaf_nodes=40, random_state=0, **p
+    ).fit(table(), np.column_stack([labels(3), labels(2)])),
+    "tree of several numbers": lambda p: DecisionTreeRegressor(max_leaf_nodes=40, **p).fit(
+        table(), np.column_stack([values(), values()[::-1]])
+    ),
+    "tree of several classes, exact": lambda p: DecisionTreeClassifier(
+        max_leaf_nodes=40, exact=True, **p
+    ).fit(table(), np.column_stack([labels(3), labels(2)])),
     "random forest, entropy, balanced": lambda p: RandomForestClassifier(
         5, criterion="entropy", class_weight="balanced_subsample", random_state=1, **p
     ).fit(table(), labels(3), (1 + scrambled(N, 5)) / 3),
@@ -234,6 +252,15 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "extra trees of sets": lambda p: ExtraTreesRegressor(4, random_state=2, **p).fit(
         mixed(), values(), (1 + scrambled(N, 5)) / 3
     ),
+    "poisson tree that rises": lambda p: DecisionTreeRegressor(
+        criterion="poisson", monotonic_cst={0: 1, 3: -1}, min_samples_leaf=5, **p
+    ).fit(table(), np.abs(values())),
+    "forest of medians": lambda p: RandomForestRegressor(
+        3, criterion="absolute_error", min_samples_leaf=3, random_state=0, **p
+    ).fit(table(), values(), (1 + scrambled(N, 5)) / 3),
+    "forest of subsamples that falls": lambda p: RandomForestClassifier(
+        5, bootstrap=False, max_samples=0.6, monotonic_cst={1: -1}, random_state=2, **p
+    ).fit(*pima(), scrambled(768, 5) % 4),
     "rotation forest of numbers": lambda p: RotationForestRegressor(5, random_state=0, **p).fit(
         table(), values()
     ),

@@ -83,11 +83,14 @@ def learn(
             gradient = np.stack([random_target(rng, n) for _ in range(n_scores)])
         tree = grower.on_sums(gradient, weight, copies)
         return tree, naive.lesson_from_sums(gradient, weight, copies)
-    if criterion == "squared_error":
-        values = np.stack([random_target(rng, n) for _ in range(rng.integers(1, 4))])
+    if criterion in ("squared_error", "poisson"):
+        n_values = 1 if has_directions else rng.integers(1, 4)
+        values = np.stack([random_target(rng, n) for _ in range(n_values)])
+        if criterion == "poisson":
+            values = np.abs(values)
         tree = grower.on_values(values, weight, copies)
         return tree, naive.lesson_from_values(values, weight, copies)
-    n_classes = int(rng.choice([2, 3, 30]))
+    n_classes = 2 if has_directions else int(rng.choice([2, 3, 30]))
     classes = rng.integers(0, n_classes, n).astype(np.int32)
     tree = grower.on_classes(classes, n_classes, weight, copies)
     return tree, naive.lesson_from_classes(classes, n_classes, weight, copies)

@@ -117,6 +117,16 @@ def newton_value(cell: Cell, penalty: Penalty) -> Fraction:
     return min(max(value, penalty.lower), penalty.upper)
 
 
+def directed_value(criterion: str, cell: Cell, penalty: Penalty) -> Fraction | float:
+    """What a direction is about: the only number, or the share of the second of two classes.
+
+    Newton's are held by bounds; others are compared with them, rounded as doubles are.
+    """
+    if criterion == "newton":
+        return newton_value(cell, penalty)
+    return float(Fraction(cell.sums[-1]) / cell.weight)
+
+
 def score(criterion: str, cell: Cell, penalty: Penalty) -> Fraction | float:
     if criterion == "newton":
         if len(cell.sums) > 1:  # several scores have no bounds
@@ -129,6 +139,8 @@ def score(criterion: str, cell: Cell, penalty: Penalty) -> Fraction | float:
         return Fraction(sum(s**2 for s in cell.sums)) / cell.weight
     if criterion == "entropy":
         return math.fsum(float(s) * math.log2(s / cell.weight) for s in cell.sums if s > 0)
+    if criterion == "poisson":
+        return math.fsum(float(s) * math.log(s / cell.weight) for s in cell.sums if s > 0)
     raise ValueError(f"no twin for the criterion {criterion!r}: write one")
 
 
@@ -143,8 +155,16 @@ def unsure_of_score(
         w = abs(float(newton_value(cell, penalty)))
         parts = abs(float(cell.sums[0])) * w + curvature * w * w + float(penalty.l1) * w
         return parts * NEAR + 2 * w * sums + sums**2 / curvature + w * w * weight
-    if criterion == "entropy":
+    if criterion in ("entropy", "poisson"):
+        # Large terms of either sign may cancel.
+        logs = [math.log(s / cell.weight) for s in cell.sums if s > 0]
         moved = len(cell.sums) * 64 * sums
+        if criterion == "poisson":
+            parts = [abs(float(s)) for s in cell.sums if s > 0]
+            most = [abs(log) + 40.0 for log in logs]
+            return moved + sum(a * b for a, b in zip(parts, most, strict=True)) * (
+                NEAR + weight / curvature
+            )
     else:
         moved = sum(2 * abs(float(s)) * sums + sums**2 for s in cell.sums) / curvature
     return exact * (NEAR + weight / curvature) + moved
@@ -156,7 +176,13 @@ def leaf_values(criterion: str, cell: Cell, penalty: Penalty) -> list[float]:
             each = (Cell(cell.weight, (s,), cell.copies) for s in cell.sums)
             return [float(newton_value(one, penalty)) for one in each]
         return [float(newton_value(cell, penalty))]
-    return [float(Fraction(s) / cell.weight) for s in cell.sums]
+    values = [float(Fraction(s) / cell.weight) for s in cell.sums]
+    if penalty.lower > -math.inf or penalty.upper < math.inf:
+        directed = directed_value(criterion, cell, penalty)
+        values[-1] = float(min(max(directed, penalty.lower), penalty.upper))
+        if len(values) == 2:
+            values[0] = 1.0 - values[-1]
+    return values
 
 
 @dataclass(frozen=True)
@@ -234,7 +260,7 @@ class SplitTwin:
             for missing_left in (False, True) if missing.copies else (None,):
                 side = left + missing if missing_left else left
                 # Values parted from missing ones have no direction.
-                parts_missing = missing.copies > 0 and (side + missing).copies == total.copies
+                parts_missing = missing_left is False and (side + missing).copies == total.copies
                 if self.admits(column, side, total - side, is_free=parts_missing):
                     split = self.judged(column, code, missing_left, side, total - side)
                     if self.is_worth(split):
@@ -246,8 +272,10 @@ class SplitTwin:
             return False
         directions = self.limits.directions
         if directions is not None and directions[column] and not is_free:
-            rise = newton_value(right, self.penalty) - newton_value(left, self.penalty)
-            if rise * directions[column] < 0:
+            values = [directed_value(self.criterion, c, self.penalty) for c in (left, right)]
+            if not all(self.penalty.lower <= value <= self.penalty.upper for value in values):
+                return False
+            if (values[1] - values[0]) * directions[column] < 0:
                 return False
         self.any_admitted = True
         return True
@@ -255,6 +283,8 @@ class SplitTwin:
     def is_admitted(self, side: Cell) -> bool:
         limits = self.limits
         enough = side.copies >= max(1, limits.min_samples_leaf)
+        if self.criterion == "poisson" and min(side.sums) <= 0:
+            return False
         return enough and side.weight > 0 and side.weight >= exactly(limits.min_child_weight)
 
     def judged(self, column, code, missing_left, left: Cell, right: Cell) -> Split:
@@ -446,7 +476,8 @@ class TreeTwin:
         if direction and not parts_missing:
             low, high = (node.left, node.right) if direction > 0 else (node.right, node.left)
             penalty = self.limits.penalty(node.bounds)
-            middle = (newton_value(low.cell, penalty) + newton_value(high.cell, penalty)) / 2
+            values = [directed_value(self.criterion, c.cell, penalty) for c in (low, high)]
+            middle = values[0] / 2 + values[1] / 2
             low.bounds, high.bounds = (low.bounds[0], middle), (middle, high.bounds[1])
         return [node.left, node.right]
 

@@ -163,8 +163,19 @@ def test_limits_that_make_no_sense_are_refused(what: str) -> None:
         grower_on(np.arange(30.0).reshape(10, 3), limits)
 
 
-def test_directions_are_for_newton_s_trees_and_for_values() -> None:
+def test_directions_are_of_numbers_and_of_two_classes() -> None:
     rows = Rows(np.arange(30.0).reshape(10, 3), np.zeros(10))
     binned = bin_rows(rows, max_bins=8, n_threads=1)
-    with pytest.raises(ValueError, match="newton criterion"):
-        TreeGrower(binned, "gini", TreeLimits(directions=(1, 0, 0)), n_threads=1)
+    grower = TreeGrower(binned, "gini", TreeLimits(directions=(1, 0, 0)), n_threads=1)
+    classes = np.arange(10, dtype=np.int32) % 3
+    with pytest.raises(ValueError, match="second of two classes"):
+        grower.on_classes(classes, 3, None, None)
+    assert len(grower.on_classes(classes % 2, 2, None, None).value) > 1
+
+
+def test_counts_are_not_negative() -> None:
+    rows = Rows(np.arange(30.0).reshape(10, 3), np.zeros(10))
+    binned = bin_rows(rows, max_bins=8, n_threads=1)
+    grower = TreeGrower(binned, "poisson", TreeLimits(), n_threads=1)
+    with pytest.raises(ValueError, match="not negative"):
+        grower.on_values(np.arange(-1.0, 9.0)[np.newaxis], None, None)

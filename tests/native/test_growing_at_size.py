@@ -21,7 +21,8 @@ def grow(criterion: str, table, limits: TreeLimits, n_threads: int, copies=None)
     target = table[:, 0] * table[:, -1] + (table[:, 1] > 0)
     if criterion == "newton":
         return grower.on_sums(target[np.newaxis], None, copies)
-    if criterion == "squared_error":
+    if criterion in ("squared_error", "poisson"):
+        target = np.abs(target) if criterion == "poisson" else target
         return grower.on_values(target[np.newaxis], None, copies)
     classes = np.digitize(target, [-0.5, 0.5, 1.0]).astype(np.int32)
     return grower.on_classes(classes, 4, None, copies)

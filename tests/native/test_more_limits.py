@@ -5,12 +5,13 @@ import pytest
 from native import test_categories, test_sorted_engine, test_symmetric, test_tree_twin
 
 # What only the newton criterion knows.
-OF_NEWTON = ("directions", "l1", "all")
+OF_NEWTON = ("l1", "all")
 KINDS = [
     (kind, criterion)
-    for kind in ("columns", "groups", "prune", *OF_NEWTON)
+    for kind in ("columns", "groups", "prune", "directions", *OF_NEWTON)
     for criterion in (("newton",) if kind in OF_NEWTON else ("newton", "gini"))
 ]
+KINDS += [("directions", criterion) for criterion in ("squared_error", "entropy", "poisson")]
 every_kind = pytest.mark.parametrize(("kind", "criterion"), KINDS)
 
 

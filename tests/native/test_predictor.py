@@ -1,12 +1,18 @@
-"""Both prediction engines against a walk written in Python, bit for bit."""
+"""All prediction engines against a walk written in Python, bit for bit."""
 
 import numpy as np
 import pytest
 
-from weald import BoostedTreesClassifier, BoostedTreesRegressor, DecisionTreeClassifier
+from weald import (
+    BoostedTreesClassifier,
+    BoostedTreesRegressor,
+    DecisionTreeClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+)
 from weald.trees import Forest
 
-ENGINES = ("walk", "masks", "automatic")
+ENGINES = ("walk", "masks", "batch", "automatic")
 
 
 def walked(forest: Forest, table: np.ndarray) -> np.ndarray:
@@ -91,3 +97,39 @@ def test_a_forest_without_trees() -> None:
             model.forest_._predictor.predict(np.zeros((100, 2)), 1, engine).tolist()
             == [[0.0]] * 100
         )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 15, 16, 300])
+def test_a_batch_walks_large_trees(dtype: type, n: int) -> None:
+    """Pure leaves and others, one number or several; rows with gaps and rows without."""
+    rng = np.random.default_rng(n)
+    X = hard_table(rng, 900, 6, dtype)
+    rest = np.nan_to_num(X[:, 0].astype(float), posinf=2, neginf=-2) + rng.standard_normal(900)
+    for model in (
+        RandomForestClassifier(4, random_state=0).fit(X, rest > 0),
+        RandomForestClassifier(4, random_state=0).fit(X, np.digitize(rest, [-1, 0, 1])),
+        ExtraTreesRegressor(4, min_samples_leaf=2, random_state=0).fit(X, rest),
+    ):
+        table = hard_table(rng, n, 6, dtype)
+        for rows in (table, np.where(np.isnan(table), dtype(0.5), table), table[:, ::-1]):
+            expected = walked(model.forest_, rows)
+            for engine in ("batch", "automatic"):
+                for n_threads in (1, 2):
+                    scores = model.forest_._predictor.predict(rows, n_threads, engine)
+                    assert np.array_equal(scores, expected)
+
+
+def test_thresholds_that_no_float_has() -> None:
+    """Floats are compared with the next float below a threshold: none changes its side."""
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 4, (400, 2)) + 1e-9 * rng.standard_normal((400, 2))
+    X[:8, 0] = [1e300, -1e300, np.inf, -np.inf, 1e39, -1e39, 3.4028235e38, -3.4028235e38]
+    y = rng.integers(0, 2, 400)
+    model = DecisionTreeClassifier().fit(X, y)
+    with np.errstate(over="ignore"):  # 1e300 becomes infinite
+        near = X.astype(np.float32)
+        tables = [near, np.nextafter(near, np.float32(-9)), np.nextafter(near, np.float32(9))]
+    for rows in tables:
+        expected = walked(model.forest_, rows)
+        assert np.array_equal(model.forest_._predictor.predict(rows, 1, "batch"), expected)

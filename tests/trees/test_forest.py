@@ -108,20 +108,6 @@ def test_parts_of_a_forest() -> None:
         assert children == list(range(1, end - begin))
 
 
-def test_trees_can_be_cut_off_the_end() -> None:
-    builder = ForestBuilder(np.zeros(1), N_COLUMNS)
-    for seed in range(4):
-        builder.add(grown(seed), output=0)
-    builder.cut_back(2)
-    assert len(builder) == 2
-    kept = builder.build()
-    expected = ForestBuilder(np.zeros(1), N_COLUMNS)
-    for seed in range(2):
-        expected.add(grown(seed), output=0)
-    for field in fields(Forest):
-        assert np.array_equal(getattr(kept, field.name), getattr(expected.build(), field.name))
-
-
 def test_gain_of_columns() -> None:
     forest = forest_of([0, 0, 0], 1)
     expected = [forest.gain[forest.feature == column].sum() for column in range(N_COLUMNS)]

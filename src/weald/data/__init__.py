@@ -3,6 +3,7 @@
 from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
 from weald.data.containers import sound_sparse
 from weald.data.memory import refuse_beyond_memory
+from weald.data.outputs import first_classes, has_several, label_rows, vector_rows
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.rows import Rows, checked_weights, extreme_exponent, rows_of_weight
@@ -51,7 +52,10 @@ __all__ = [
     "dense_blocks",
     "extreme_exponent",
     "finite_target",
+    "first_classes",
+    "has_several",
     "is_plain_table",
+    "label_rows",
     "levels_of",
     "mass_of",
     "number_rows",
@@ -71,4 +75,5 @@ __all__ = [
     "table_for_predict",
     "validation_classes",
     "validation_numbers",
+    "vector_rows",
 ]

@@ -26,6 +26,8 @@ class Rows:
 
     Weights and targets of extreme size are kept divided by a power of two, 2**weight_exponent and
     2**target_exponent, so that no product of sums leaves the range of floats.
+
+    The target has the shape (rows,) or, of several outputs, (rows, outputs).
     """
 
     table: AnyTable
@@ -38,6 +40,10 @@ class Rows:
     @property
     def n(self) -> int:
         return int(self.table.shape[0])
+
+    @property
+    def n_outputs(self) -> int:
+        return 1 if self.target.ndim == 1 else int(self.target.shape[1])
 
     def take(self, index: NDArray[np.intp]) -> "Rows":
         """Those rows, in that order."""
@@ -77,6 +83,11 @@ class Rows:
 
     def hashes(self, n_threads: int) -> NDArray[np.uint64]:
         """What each row holds, as two words: equal for equal rows, whatever they lie in."""
+        if self.n_outputs > 1:
+            first, others = np.split(self.target, [1], axis=1)
+            hashes = replace(self, target=np.ascontiguousarray(first[:, 0])).hashes(n_threads)
+            _native.hash_more(np.ascontiguousarray(others), hashes, n_threads)
+            return hashes
         if isinstance(self.table, np.ndarray):
             return _native.hash_rows(self.table, self.target, n_threads)
         nothing = np.empty((self.n, 0))

@@ -39,9 +39,16 @@ _DENSE_VALUES = 2**22
 
 
 def table_for_fit(
-    estimator: Any, X: Any, y: object, *, y_numeric: bool, sample_weight: object = None
+    estimator: Any,
+    X: Any,
+    y: object,
+    *,
+    y_numeric: bool,
+    sample_weight: object = None,
+    multi_output: bool = False,
 ) -> tuple[AnyTable, Any]:
     """Check X and y together, and remember the columns on the estimator."""
+    of_y = {"y_numeric": y_numeric, "multi_output": multi_output}
     X = _read_once(X)
     choice = getattr(estimator, "categorical_features", "from_dtype")
     names = None
@@ -49,11 +56,11 @@ def table_for_fit(
         names = frame_names(X)
         # Of a table of the same shape scikit-learn checks all but the values.
         stand_in = np.broadcast_to(np.float64(0), _shape(X))
-        _, target = validate_data(estimator, stand_in, y, y_numeric=y_numeric, **_RULES)
+        _, target = validate_data(estimator, stand_in, y, **of_y, **_RULES)
         remember_names(estimator, names)
     else:
         rules = {**_RULES, "accept_sparse": ["csc", "csr"]}
-        X, target = validate_data(estimator, X, y, y_numeric=y_numeric, **rules)
+        X, target = validate_data(estimator, X, y, **of_y, **rules)
         if choice is None or isinstance(choice, str):
             estimator._columns = ColumnPlan.of_numbers(X.shape[1])
             return _array_or_sparse(X), target

@@ -8,19 +8,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.data import Rows, extreme_exponent
+from weald.data import Rows, ValidationRows, extreme_exponent
 from weald.ensembles.base import Floats
 
 
 def weights_of_classes(
-    wanted: Mapping[Any, float] | str | None, rows: Rows, classes: NDArray[Any]
+    wanted: Any, rows: Rows, classes: NDArray[Any] | list[NDArray[Any]]
 ) -> Floats | None:
     """A weight for each class, as scikit-learn means `class_weight`; None: nothing is weighed.
 
-    Balanced: every class that has rows weighs the same together, and all weigh what they did.
+    Balanced: every class that has rows weighs the same together, and all weigh what they did. Of
+    several outputs the weights of all classes come one after another.
     """
     if wanted is None:
         return None
+    if isinstance(classes, list):
+        return _weights_of_outputs(wanted, rows, classes)
+    if isinstance(wanted, list):
+        if len(wanted) > 1:
+            raise ValueError(
+                f"class_weight has {len(wanted)} entries, one for each output; y has one output. "
+                "Give a dict, or 'balanced'."
+            )
+        return weights_of_classes(wanted[0], rows, classes)
     if isinstance(wanted, str):
         counts = rows.weight if rows.weight is not None else rows.copies
         totals = _exact_totals(rows.target.astype(np.intp), counts, len(classes))
@@ -37,9 +47,36 @@ def weights_of_classes(
     return np.array([float(wanted.get(label, 1.0)) for label in labels])
 
 
+def _weights_of_outputs(wanted: Any, rows: Rows, classes: list[NDArray[Any]]) -> Floats:
+    if isinstance(wanted, Mapping) or (isinstance(wanted, list) and len(wanted) != len(classes)):
+        got = "a dict" if isinstance(wanted, Mapping) else f"a list of {len(wanted)}"
+        raise ValueError(
+            "For multi-output, class_weight should be a list of dicts, one for each of the "
+            f"{len(classes)} outputs, or the string 'balanced'; got {got}."
+        )
+    words = wanted if isinstance(wanted, list) else [wanted] * len(classes)
+    weights, first = [], 0
+    for k, (word, own) in enumerate(zip(words, classes, strict=True)):
+        of_output = replace(rows, target=rows.target[:, k] - first)
+        weight = weights_of_classes(word, of_output, own)
+        weights.append(np.ones(len(own)) if weight is None else weight)
+        first += len(own)
+    return np.concatenate(weights)
+
+
+def weights_by_class(target: NDArray[Any], weight: Floats) -> Floats:
+    """What rows weigh by their classes; the weights of several outputs are multiplied.
+
+    >>> weights_by_class(np.array([[0, 2], [1, 3]]), np.array([1.0, 2.0, 3.0, 4.0])).tolist()
+    [3.0, 8.0]
+    """
+    of_row = weight[target.astype(np.intp)]
+    return of_row if of_row.ndim == 1 else np.asarray(of_row.prod(axis=1))
+
+
 def without_classes(rows: Rows, weight: Floats) -> Rows:
     """Rows without those of classes that weigh nothing."""
-    kept = weight[rows.target.astype(np.intp)] > 0
+    kept = weights_by_class(rows.target, weight) > 0
     if not kept.any():
         raise ValueError("class_weight gives every class of the rows the weight 0.")
     return rows if kept.all() else rows.take(np.flatnonzero(kept))
@@ -58,6 +95,29 @@ def weighed_by_class(rows: Rows, weight: Floats) -> Rows:
         weight=np.ldexp(product, -both),
         weight_exponent=rows.weight_exponent + own + both,
     )
+
+
+def judged_by_class(
+    validation: ValidationRows | None, weight: Floats | None
+) -> ValidationRows | None:
+    """Rows to judge by that weigh by their classes as those learnt from do.
+
+    A loss that weighs classes is not to be stopped by one that does not: the probabilities of what
+    it learns are not those of unweighted rows. Rows of classes that weigh nothing do not judge.
+    """
+    if validation is None or weight is None or (weight == 1.0).all():
+        return validation
+    of_row = np.ldexp(weight, -extreme_exponent(weight))[validation.target.astype(np.intp)]
+    copies = validation.copies
+    if not of_row.all():
+        copies = (of_row > 0) * (np.int64(1) if copies is None else copies)
+        if not copies.any():
+            raise ValueError(
+                "class_weight gives the weight 0 to every class of y_val, so that no row is left "
+                "to judge by. Give X_val rows of other classes, or leave it out."
+            )
+    product = of_row if validation.weight is None else of_row * validation.weight
+    return replace(validation, copies=copies, weight=np.ldexp(product, -extreme_exponent(product)))
 
 
 def _exact_totals(numbers: NDArray[np.intp], counts: NDArray[Any] | None, n_classes: int) -> Floats:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.ensembles.side_by_side import labels_of_outputs, shares_of_outputs
 from weald.threads import thread_count
 from weald.trees import Forest, RotatedForest
 
@@ -27,23 +28,23 @@ class Predictor:
         The trees.
     loss : str
         The loss whose formula turns scores into predictions; empty if scores are predictions.
-    classes : array or None
-        The class labels, sorted.
+    classes : array, tuple of arrays or None
+        The class labels, sorted; of several outputs those of each.
     n_jobs : int or None
         Threads for a batch, as in the model.
     """
 
     forest: Forest | RotatedForest
     loss: str
-    classes: NDArray[Any] | None
+    classes: NDArray[Any] | tuple[NDArray[Any], ...] | None
     n_jobs: int | None
     _n_threads: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.classes is not None:
-            classes = self.classes.copy()
-            classes.setflags(write=False)
-            object.__setattr__(self, "classes", classes)
+        if isinstance(self.classes, tuple):
+            object.__setattr__(self, "classes", tuple(map(_closed_copy, self.classes)))
+        elif self.classes is not None:
+            object.__setattr__(self, "classes", _closed_copy(self.classes))
         object.__setattr__(self, "_n_threads", thread_count(self.n_jobs))
         # The core reads the trees now: the first request should not wait for it.
         self._answer(np.zeros(self.forest.n_columns))
@@ -137,6 +138,21 @@ class ClassPredictor(Predictor):
 
 
 @dataclass(frozen=True, eq=False)
+class LabelPredictor(Predictor):
+    """Answers classes of several outputs and their probabilities."""
+
+    classes: tuple[NDArray[Any], ...]
+
+    def predict(self, X: NDArray[Any]) -> Any:
+        """Answer as the model's `predict`."""
+        return labels_of_outputs(self.predict_proba(X), self.classes)
+
+    def predict_proba(self, X: NDArray[Any]) -> list[Floats]:
+        """Answer as the model's `predict_proba`."""
+        return shares_of_outputs(self._answer(X, self.loss), self.classes)
+
+
+@dataclass(frozen=True, eq=False)
 class ScorePredictor(ClassPredictor):
     """Answers classes, their probabilities and the scores behind them."""
 
@@ -150,7 +166,15 @@ def predictor_of(model: object, forest: Forest, *, loss: str, n_jobs: int | None
     """The kind of predictor that has the methods of a fitted model."""
     classes = getattr(model, "classes_", None)
     if classes is None:
-        several = getattr(model, "_answers_levels", False)
+        several = getattr(model, "_answers_levels", False) or getattr(model, "n_outputs_", 1) > 1
         return (LevelsPredictor if several else NumberPredictor)(forest, loss, None, n_jobs)
+    if isinstance(classes, list):
+        return LabelPredictor(forest, loss, tuple(classes), n_jobs)
     kind = ScorePredictor if hasattr(model, "decision_function") else ClassPredictor
     return kind(forest, loss, classes, n_jobs)
+
+
+def _closed_copy(classes: NDArray[Any]) -> NDArray[Any]:
+    copy = classes.copy()
+    copy.setflags(write=False)
+    return copy

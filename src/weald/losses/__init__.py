@@ -8,6 +8,7 @@ from weald.losses.choosing import (
     refuse_targets,
     takes_positive_only,
 )
+from weald.losses.kinks import leaning
 from weald.losses.quantiles import QuantileLosses, pinball_saved, quantile_losses
 from weald.losses.roots import best_step
 from weald.losses.units import scaled, units_of
@@ -21,6 +22,7 @@ __all__ = [
     "UserLoss",
     "best_step",
     "class_loss",
+    "leaning",
     "pinball_saved",
     "quantile_losses",
     "refuse_targets",

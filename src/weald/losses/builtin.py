@@ -1,5 +1,6 @@
 """A built-in loss: the core's formulas behind the few verbs boosting needs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Self
@@ -33,6 +34,9 @@ class BuiltinLoss:
         The level of "quantile", the power of "tweedie", the width of "huber".
     level : float or None
         Of "huber": the share of rows whose residuals lie within the width, which `at` chooses.
+    base, base_slope : float
+        Of "quantile" and "absolute_error": where scores start, and the gradient of rows whose
+        target and score both are that.
     """
 
     name: str
@@ -40,6 +44,8 @@ class BuiltinLoss:
     n_threads: int
     parameter: float = 0.0
     level: float | None = None
+    base: float = 0.0
+    base_slope: float = 0.0
 
     @property
     def refines_leaves(self) -> bool:
@@ -65,6 +71,17 @@ class BuiltinLoss:
     def of_exponents(self) -> bool:
         """Whether predictions are functions of e to the score."""
         return self.targets != "numbers"
+
+    @property
+    def slopes(self) -> tuple[float, float] | None:
+        """Of a loss with a kink at the target: its slopes above and, less the sign, below it."""
+        levels = {"quantile": (1.0 - self.parameter, self.parameter), "absolute_error": (1.0, 1.0)}
+        return levels.get(self.name)
+
+    def of_each(self, losses: Sequence["BuiltinLoss"]) -> "BuiltinLoss":
+        """The loss whose scores have these, as `of_score` gives them."""
+        (one,) = losses
+        return one
 
     def of_score(self, k: int) -> "BuiltinLoss":
         """The loss of one score by itself, where scores have losses of their own."""
@@ -94,7 +111,16 @@ class BuiltinLoss:
     ) -> bool:
         """Write both derivatives; False if the hessian is 1 everywhere and was left unwritten."""
         return _native.gradients(
-            self.name, self.parameter, y, scores, weight, gradient, hessian, self.n_threads
+            self.name,
+            self.parameter,
+            y,
+            scores,
+            weight,
+            gradient,
+            hessian,
+            self.n_threads,
+            self.base,
+            self.base_slope,
         )
 
     def mean(self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies) -> float:

@@ -1,7 +1,7 @@
 """Several quantiles at once that never cross."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,20 @@ class QuantileLosses(BuiltinLoss):
     ----------
     levels : tuple of float
         Strictly increasing.
+    each : tuple of BuiltinLoss
+        The loss of each level, if more is known of it than the level.
     """
 
     levels: tuple[float, ...] = ()
+    each: tuple[BuiltinLoss, ...] = ()
 
     def of_score(self, k: int) -> BuiltinLoss:
+        if self.each:
+            return self.each[k]
         return BuiltinLoss("quantile", 1, self.n_threads, self.levels[k])
+
+    def of_each(self, losses: Sequence[BuiltinLoss]) -> BuiltinLoss:
+        return replace(self, each=tuple(losses))
 
     def base_scores(self, y: Floats, weight: Floats | None, copies: Copies) -> Floats:
         return np.concatenate([one.base_scores(y, weight, copies) for one in self._each])

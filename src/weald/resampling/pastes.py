@@ -1,6 +1,7 @@
 """Samples without replacement that are not kept but drawn again when asked for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,6 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.resampling.content import Hashes
-from weald.resampling.draws import Purpose
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,22 +56,23 @@ class Pastes:
 
     def drawn(self, member: int) -> NDArray[np.int64]:
         """How often a member drew each of the different rows."""
-        row, hashes = np.arange(self.n), self.hashes
-        if self.copies is not None:
-            row = np.repeat(row, self.copies)
-            number = np.arange(len(row)) - np.repeat(
-                np.cumsum(self.copies) - self.copies, self.copies
-            )
-            hashes = hashes[row] ^ np.stack([number, number], axis=1).astype(np.uint64)
-        words = _native.draw(hashes, self.seed, member, Purpose.PASTE)
-        keys: NDArray[Any] = words
-        if self.weight is not None:
-            # The smallest of -log(u) / w: heavy rows come first in proportion (Efraimidis).
-            unit = np.ldexp((words >> np.uint64(11)).astype(np.float64) + 0.5, -53)
-            keys = -_native.log(unit) / self.weight[row]
-        first = np.argsort(keys, kind="stable")[: self.n_draws]
-        return np.bincount(row[first], minlength=self.n).astype(np.int64)
+        return self._drawer.draw(member)
 
     def counts(self, member: int) -> NDArray[np.int64]:
         """How often a member drew each row of the fit; equal rows have their common count."""
         return np.append(self.drawn(member), 0)[self.place]
+
+    @property
+    def bootstrap(self) -> "_native.Bootstrap":
+        """The core's drawer."""
+        return self._drawer
+
+    @cached_property
+    def _drawer(self) -> "_native.Bootstrap":
+        hashes = np.ascontiguousarray(self.hashes)
+        there = self.n if self.copies is None else int(self.copies.sum())
+        n_draws = min(self.n_draws, there)  # equal rows of any weight are one
+        return _native.Bootstrap(hashes, self.copies, self.weight, n_draws, self.seed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}

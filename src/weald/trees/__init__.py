@@ -1,10 +1,12 @@
 """Trees: how they are grown, and the one model they become."""
 
 from weald.trees.conditions import conditions_of_leaf
-from weald.trees.cost_complexity import pruned_forest, pruning_alphas
+from weald.trees.cost_complexity import pruned_forest, pruned_newton_tree, pruning_alphas
+from weald.trees.cutting import cut
 from weald.trees.forest import Forest, ForestBuilder, mean_shares, picked_sets
 from weald.trees.frame import made_frame, node_columns
 from weald.trees.growing import GrownTree, TreeGrower, TreeLimits, check_search
+from weald.trees.medians import weighted_median, with_medians
 from weald.trees.option_forest import (
     Branch,
     OptionForest,
@@ -20,10 +22,11 @@ from weald.trees.rotations import (
     RotationRows,
     Rotations,
     RotationSample,
+    blocks_of,
     grow_rotated_members,
 )
 from weald.trees.text import tree_text
-from weald.trees.view import TreeView, decision_paths, depths
+from weald.trees.view import LeafFacts, TreeView, class_impurity, decision_paths, depths
 from weald.trees.woodland import ForestLimits, ForestRows, OutOfBag, grow_members
 
 __all__ = [
@@ -33,6 +36,7 @@ __all__ = [
     "ForestLimits",
     "ForestRows",
     "GrownTree",
+    "LeafFacts",
     "OptionForest",
     "OptionGrower",
     "OptionLimits",
@@ -45,8 +49,11 @@ __all__ = [
     "TreeGrower",
     "TreeLimits",
     "TreeView",
+    "blocks_of",
     "check_search",
+    "class_impurity",
     "conditions_of_leaf",
+    "cut",
     "decision_paths",
     "depths",
     "grow_members",
@@ -60,7 +67,10 @@ __all__ = [
     "options_at",
     "picked_sets",
     "pruned_forest",
+    "pruned_newton_tree",
     "pruning_alphas",
     "tree_text",
     "way_to",
+    "weighted_median",
+    "with_medians",
 ]

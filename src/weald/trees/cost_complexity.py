@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.trees.cutting import cut
 from weald.trees.forest import Forest, picked_sets
+from weald.trees.growing import GrownTree
 
 Floats = NDArray[np.float64]
 
 
-def pruning_alphas(tree: Forest) -> Floats:
+def pruning_alphas(tree: Forest | GrownTree) -> Floats:
     """For each inner node the price of a leaf at which its split is taken back; inf for leaves.
 
     The price of a subtree is what its splits gain, as a share of the tree's weight, for each leaf
@@ -92,6 +94,14 @@ def pruned(tree: Forest, alpha: float) -> Forest:
     )
 
 
+def pruned_newton_tree(tree: GrownTree, alpha: float) -> GrownTree:
+    """The same for a tree of newton's criterion, whose gains are half a decrease of squares."""
+    if alpha <= 0.0 or len(tree.feature) == 1:
+        return tree
+    gone = 2.0 * pruning_alphas(tree) <= alpha
+    return cut(tree, (tree.feature >= 0) & ~gone)
+
+
 def pruned_forest(forest: Forest, alpha: float) -> Forest:
     """Every tree of a forest, pruned."""
     if alpha <= 0.0:
@@ -112,7 +122,8 @@ def _means(tree: Forest) -> Floats:
             continue
         left_weight, right_weight = tree.weight[node + 1], tree.weight[right]
         total = left_weight + right_weight
-        means[node] = means[node + 1] * (left_weight / total) + means[right] * (
-            right_weight / total
-        )
+        a, b = means[node + 1], means[right]
+        mean = a * (left_weight / total) + b * (right_weight / total)
+        # Rounding leads no mean out of its leaves' range: what rose or fell still does.
+        means[node] = np.clip(mean, np.minimum(a, b), np.maximum(a, b))
     return means

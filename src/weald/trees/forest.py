@@ -188,6 +188,10 @@ class Forest:
                 forest = replace(forest, weight=np.ldexp(self.weight, weight_exponent))
         return forest
 
+    def with_mean_gains(self, n_outputs: int) -> "Forest":
+        """The same trees; what splits gained in all outputs becomes the mean over them."""
+        return self if n_outputs == 1 else replace(self, gain=self.gain / n_outputs)
+
     def gain_of_trees(self) -> Floats:
         """What the splits of each tree on each column gained."""
         inner = self.feature >= 0
@@ -305,10 +309,6 @@ class ForestBuilder:
         self._trees.append(tree)
         self._outputs.append(output)
 
-    def cut_back(self, n_trees: int) -> None:
-        """Forget all trees after the first `n_trees`."""
-        del self._trees[n_trees:], self._outputs[n_trees:]
-
     def build(self, target_exponent: int = 0, weight_exponent: int = 0) -> Forest:
         """Join the trees; what they answer and weigh is multiplied by 2 to these exponents.
 
@@ -336,8 +336,8 @@ class ForestBuilder:
             n_columns=self._n_columns,
             category_set=_joined(
                 [
-                    np.where(tree.category_set < 0, -1, tree.category_set + first).astype(np.int32)
-                    for tree, first in zip(trees, first_set, strict=False)
+                    _moved_on(tree.category_set, first) if first else tree.category_set
+                    for tree, first in zip(trees, first_set.tolist(), strict=False)
                 ],
                 np.int32,
             ),
@@ -345,7 +345,8 @@ class ForestBuilder:
                 _joined(
                     [
                         tree.first_word[:-1] + first
-                        for tree, first in zip(trees, first_word, strict=False)
+                        for tree, first in zip(trees, first_word.tolist(), strict=False)
+                        if len(tree.first_word) > 1
                     ],
                     np.int64,
                 ),
@@ -354,6 +355,11 @@ class ForestBuilder:
             words=_joined([tree.words for tree in trees], np.uint64),
             saw_missing=trees[0].saw_missing if trees else None,
         )
+
+
+def _moved_on(category_set: NDArray[np.int32], first: int) -> NDArray[np.int32]:
+    """The numbers of a tree's sets, where others come before them; -1 stays."""
+    return np.where(category_set < 0, np.int32(-1), category_set + np.int32(first))
 
 
 def _joined(arrays: list[Any], dtype: Any) -> NDArray[Any]:

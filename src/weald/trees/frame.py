@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.trees.forest import Forest
+from weald.trees.view import depths
 
 LIBRARIES = ("pandas", "polars")
 
@@ -37,7 +38,7 @@ def node_columns(
     return {
         "tree": tree,
         "node": node,
-        "depth": _depths(forest, is_leaf, tree),
+        "depth": depths(forest),
         "output": forest.output.astype(np.int64)[tree],
         "tree_weight": forest.tree_weight[tree],
         "left": np.where(is_leaf, -1, node + 1),
@@ -74,18 +75,6 @@ def made_frame(columns: dict[str, Any], library: str | None) -> Any:
         )
     module = importlib.import_module(found[0])
     return module.DataFrame(columns)
-
-
-def _depths(
-    forest: Forest, is_leaf: NDArray[np.bool_], tree: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    depth = np.zeros(len(tree), dtype=np.int64)
-    inner = np.flatnonzero(~is_leaf)
-    right = forest.first_node[:-1][tree[inner]] + forest.right[inner]
-    # Parents come before their children.
-    for at, other in zip(inner.tolist(), right.tolist(), strict=True):
-        depth[at + 1] = depth[other] = depth[at] + 1
-    return depth
 
 
 def _levels_left(

@@ -100,7 +100,7 @@ def check_search(*, growth: str, max_bins: int | None, exact: bool) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class GrownTree:
     """The arrays of one tree, as `Forest` keeps them, and the leaf of every training row.
 
@@ -119,6 +119,23 @@ class GrownTree:
     value: Floats
     leaf_of_row: NDArray[np.int32]
     saw_missing: NDArray[np.uint8] | None = None
+
+    def answering(self, value: Floats) -> "GrownTree":
+        """The same tree with other values in its leaves; a round has many, so field by field."""
+        return GrownTree(
+            self.feature,
+            self.threshold,
+            self.right,
+            self.missing_left,
+            self.category_set,
+            self.first_word,
+            self.words,
+            self.weight,
+            self.gain,
+            value,
+            self.leaf_of_row,
+            self.saw_missing,
+        )
 
     def add_to(self, scores: Floats, *, n_threads: int) -> None:
         """Add the tree's answers to the scores of the training rows, in place."""
@@ -143,6 +160,7 @@ class TreeGrower:
         params = limits.as_params(criterion, n_threads)
         if isinstance(binned, SortedTable):
             self._grower = _native.Grower(binned.table, binned.cuts, binned.first, params)
+            self._saw_missing = binned.saw_missing
         else:
             self._grower = _native.Grower(
                 binned.codes,
@@ -152,7 +170,10 @@ class TreeGrower:
                 binned.is_category,
                 list(binned.wide),
                 list(binned.wide.values()),
+                binned.cuts,
+                binned.first,
             )
+            self._saw_missing = self._grower.saw_missing()
 
     def on_sums(
         self,
@@ -232,6 +253,28 @@ class TreeGrower:
             copies=copies,
         )
 
+    def on_labels(
+        self,
+        labels: NDArray[np.int32],
+        first_class: list[int],
+        weight: Floats | None,
+        copies: NDArray[np.int64] | None,
+    ) -> GrownTree:
+        """Grow on class numbers of the shape (rows, outputs); leaves hold shares of all classes.
+
+        Those of output j lie between `first_class` of j and of the next.
+        """
+        return self._grown(
+            weight=weight,
+            sums=None,
+            sums_per_weight=True,
+            classes=None,
+            n_classes=0,
+            copies=copies,
+            labels=labels,
+            first_class=first_class,
+        )
+
     def _grown(self, **target: Any) -> GrownTree:
         if self._leaf_of_row is None:
             self._leaf_of_row = np.empty(self._binned.n_rows, dtype=np.int32)
@@ -239,15 +282,7 @@ class TreeGrower:
         return self._finished(arrays, self._leaf_of_row)
 
     def _finished(self, arrays: dict[str, Any], leaf_of_row: NDArray[np.int32]) -> GrownTree:
-        code = arrays.pop("code")
-        if isinstance(self._binned, SortedTable):
-            saw_missing = self._binned.saw_missing
-        else:
-            saw_missing = self._grower.saw_missing()
-            # The core knows codes only: the bin a split ends with stands for a value.
-            cut = np.flatnonzero((arrays["feature"] >= 0) & (arrays["category_set"] < 0))
-            arrays["threshold"][cut] = self._binned.threshold(arrays["feature"][cut], code[cut])
-        return GrownTree(leaf_of_row=leaf_of_row, saw_missing=saw_missing, **arrays)
+        return GrownTree(leaf_of_row=leaf_of_row, saw_missing=self._saw_missing, **arrays)
 
 
 # Limits beyond any number of rows are no limits; the core takes 64-bit numbers and 0 for "none".

@@ -85,6 +85,21 @@ class Rotations:
         at = slice(tree, tree + 1)
         return replace(self, order=self.order[at], loading=self.loading[at])
 
+    def joined(self, other: "Rotations") -> "Rotations":
+        """These rotations and then others of the same columns and blocks."""
+        return replace(
+            self,
+            order=np.concatenate([self.order, other.order]),
+            loading=np.concatenate([self.loading, other.loading]),
+        )
+
+    @property
+    def columns(
+        self,
+    ) -> tuple[NDArray[np.int32], Floats, Floats, NDArray[np.int32], NDArray[np.int32]]:
+        """How rows are made ready, as the core takes it."""
+        return self.rotated, self.centre, self.scale, self.kept, self.flagged
+
     def learnt(self) -> dict[str, NDArray[Any]]:
         """What can change an answer, for `weald.persist.fingerprint`."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "n_inputs"}
@@ -153,6 +168,11 @@ class RotatedForest:
     @property
     def value_range(self) -> tuple[float, float]:
         return self.forest.value_range
+
+    def prepared(self) -> "RotatedForest":
+        """Itself, with what its answers need: the first answer is as quick as the next."""
+        assert self._predictor
+        return self
 
     def predict(self, table: NDArray[Any], *, n_threads: int) -> Floats:
         """Sums over the trees, of the shape (rows, outputs)."""

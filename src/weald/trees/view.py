@@ -14,12 +14,32 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
+class LeafFacts:
+    """What a tree's own arrays do not tell of its leaves.
+
+    Attributes
+    ----------
+    impurity : float64 [leaves] or None
+        How much what rows want differs from what their leaf answers; None: shares tell it.
+    samples : int64 [leaves]
+        Rows that reach each leaf.
+    exponent : int
+        Impurities, as gains, are divided by 2 to this power.
+    """
+
+    impurity: Floats | None
+    samples: Ints
+    exponent: int
+
+
+@dataclass(frozen=True, eq=False)
 class TreeView:
     """The arrays of scikit-learn's ``tree_``, made of one tree of a `Forest` when asked for.
 
     Nodes are numbered as there: a node, then what lies left of it, then what lies right. `value`
-    holds shares of classes or means, `n_node_samples` and `weighted_n_node_samples` are both the
-    weight of the rows drawn. There is no `impurity`: forests keep what splits gained (`gain`).
+    holds shares of classes or means (of the leaves' medians, by absolute error);
+    `weighted_n_node_samples` is the weight of the rows drawn, and so is `n_node_samples` of a tree
+    of a forest. Beside scikit-learn's names there is what splits gained (`gain`).
 
     Examples
     --------
@@ -31,6 +51,9 @@ class TreeView:
 
     forest: Forest
     number: int = 0
+    widths: tuple[int, ...] | None = None  # numbers in the answer of each output; None: of one
+    criterion: str = "gini"
+    facts: LeafFacts | None = None
 
     @cached_property
     def _tree(self) -> Forest:
@@ -54,7 +77,7 @@ class TreeView:
 
     @property
     def n_outputs(self) -> int:
-        return 1
+        return len(self.widths or (1,))
 
     @property
     def max_depth(self) -> int:
@@ -86,7 +109,46 @@ class TreeView:
 
     @property
     def n_node_samples(self) -> Ints:
-        return _closed(np.rint(self._tree.weight).astype(np.int64))
+        if self.facts is None:
+            return _closed(np.rint(self._tree.weight).astype(np.int64))
+        return _closed(self._from_leaves(self.facts.samples, np.zeros(self.node_count, np.int64)))
+
+    @property
+    def n_classes(self) -> Ints:
+        return _closed(np.array([self._tree.value.shape[1]], dtype=np.int64))
+
+    @property
+    def max_n_classes(self) -> int:
+        return int(self._tree.value.shape[1])
+
+    @property
+    def impurity(self) -> Floats:
+        """How mixed the rows of each node are, by the criterion."""
+        tree, facts = self._tree, self.facts
+        if facts is not None and facts.impurity is not None:
+            own = facts.impurity * tree.weight[self._is_leaf]
+            whole = self._from_leaves(own, tree.gain) / tree.weight
+            return _closed(np.ldexp(whole, facts.exponent))
+        if self.criterion in ("squared_error", "friedman_mse", "absolute_error", "poisson"):
+            raise AttributeError(
+                "The trees of a forest of numbers keep no impurity, only what splits gained: read "
+                "`gain`. A DecisionTreeRegressor keeps it."
+            )
+        widths = self.widths or (tree.value.shape[1],)
+        each = [
+            class_impurity(self.criterion, self.value[:, k, :width])
+            for k, width in enumerate(widths)
+        ]
+        return _closed(np.mean(each, axis=0))
+
+    def _from_leaves(self, of_leaf: NDArray[Any], of_node: NDArray[Any]) -> NDArray[Any]:
+        """Sums of what the leaves below each node have and of what the nodes themselves have."""
+        tree = self._tree
+        sums = np.where(self._is_leaf, 0, of_node).astype(of_leaf.dtype)
+        sums[self._is_leaf] = of_leaf
+        for node in np.flatnonzero(~self._is_leaf)[::-1]:
+            sums[node] += sums[node + 1] + sums[tree.right[node]]
+        return sums
 
     @property
     def gain(self) -> Floats:
@@ -105,7 +167,18 @@ class TreeView:
             left_weight, right_weight = tree.weight[node + 1], tree.weight[right]
             total = left_weight + right_weight
             values[node] = (values[node + 1] * left_weight + values[right] * right_weight) / total
+        if self.n_outputs > 1:
+            values = _by_output(values[:, 0], self.widths or ())
         return _closed(values)
+
+
+def _by_output(values: Floats, widths: tuple[int, ...]) -> Floats:
+    """Answers of the shape (nodes, outputs, widest); what narrower outputs lack is 0."""
+    filled, begin = np.zeros((len(values), len(widths), max(widths))), 0
+    for k, width in enumerate(widths):
+        filled[:, k, :width] = values[:, begin : begin + width]
+        begin += width
+    return filled
 
 
 def _closed(array: NDArray[Any]) -> NDArray[Any]:
@@ -113,11 +186,27 @@ def _closed(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def depths(tree: Forest) -> Ints:
-    """How many questions lead to each node of a tree."""
-    depth = np.zeros(len(tree.feature), dtype=np.int64)
-    for node in np.flatnonzero(tree.feature >= 0):
-        depth[node + 1] = depth[tree.right[node]] = depth[node] + 1
+def class_impurity(criterion: str, sums: Floats) -> Floats:
+    """How mixed classes are, by their weights in each node.
+
+    >>> class_impurity("gini", np.array([[3.0, 3.0], [2.0, 0.0]])).tolist()
+    [0.5, 0.0]
+    """
+    shares = sums / sums.sum(axis=1, keepdims=True)
+    if criterion == "gini":
+        return np.asarray(1.0 - (shares**2).sum(axis=1))
+    logs = np.log2(np.where(shares > 0, shares, 1.0))
+    return np.asarray(0.0 - (shares * logs).sum(axis=1))
+
+
+def depths(forest: Forest) -> Ints:
+    """How many questions lead to each node of each tree."""
+    depth = np.zeros(len(forest.feature), dtype=np.int64)
+    inner = np.flatnonzero(forest.feature >= 0)
+    begin = np.repeat(forest.first_node[:-1], np.diff(forest.first_node))
+    # Parents come before their children.
+    for node, right in zip(inner.tolist(), (begin + forest.right)[inner].tolist(), strict=True):
+        depth[node + 1] = depth[right] = depth[node] + 1
     return depth
 
 

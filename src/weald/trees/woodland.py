@@ -20,7 +20,8 @@ class ForestLimits:
 
     `columns_of_tree` draws the columns once for each tree instead of for each node. `random_cuts`
     draws one cut for each column instead of looking for the best. `balances_bags` lets all classes
-    of a bag weigh the same; with `hard_votes` a leaf answers 1 for its largest class.
+    of a bag weigh the same; with `hard_votes` a leaf answers 1 for its largest class. `directions`
+    are 1 where a column's answers must rise, -1 where they must fall.
     """
 
     criterion: str
@@ -35,9 +36,10 @@ class ForestLimits:
     min_samples_leaf: int = 1
     balances_bags: bool = False
     hard_votes: bool = False
+    directions: tuple[int, ...] | None = None
 
     def native(self, seed: int, n_threads: int) -> "_native.ForestParams":
-        return _native.ForestParams(
+        params = _native.ForestParams(
             criterion=self.criterion,
             seed=seed,
             max_features=self.max_features,
@@ -53,6 +55,8 @@ class ForestLimits:
             hard_votes=self.hard_votes,
             n_threads=n_threads,
         )
+        params.keep_monotone(self.directions or ())
+        return params
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +67,12 @@ class ForestRows:
     ----------
     ranks : RankedTable
         The table.
-    values : float64 [rows] or None
+    values : float64 [rows] or [outputs, rows] or None
         The target of a regression.
-    classes : int32 [rows] or None
-        Class numbers; either they or `values`.
+    classes : int32 [rows] or [rows, outputs] or None
+        Class numbers; either they or `values`. Those of several outputs differ.
     n_classes : int
-        How many classes there are.
+        How many classes there are, of all outputs together.
     weight : float64 [rows] or None
         What a copy of each row weighs.
     copies : int64 [rows] or None
@@ -77,6 +81,8 @@ class ForestRows:
         Who draws the copies of each member.
     n_columns : int
         How many columns the table has.
+    first_class : list or None
+        Where the classes of each of several outputs begin, and the end of the last.
     """
 
     ranks: "_native.RankedTable"
@@ -87,6 +93,30 @@ class ForestRows:
     copies: NDArray[np.int64] | None
     bootstrap: "_native.Bootstrap | None"
     n_columns: int
+    first_class: list[int] | None = None
+
+    @property
+    def n_outputs(self) -> int:
+        if self.values is None:
+            return 1 if self.first_class is None else len(self.first_class) - 1
+        return self.width
+
+    @property
+    def width(self) -> int:
+        """How many numbers a leaf answers."""
+        if self.values is None:
+            return self.n_classes
+        return 1 if self.values.ndim == 1 else len(self.values)
+
+    def native_target(self) -> dict[str, Any]:
+        """What the members learn, as the core takes it."""
+        target = self.classes if self.values is None else self.values
+        if target is None or target.ndim == 1:
+            return {"values": self.values, "classes": self.classes, "n_classes": self.n_classes}
+        several = _native.SeveralOutputs(
+            values=self.values, labels=self.classes, first_class=self.first_class or []
+        )
+        return {"values": None, "classes": None, "n_classes": 0, "several": several}
 
 
 @dataclass(eq=False)
@@ -131,9 +161,7 @@ def grow_members(
             params=params,
             bootstrap=rows.bootstrap,
             weight=rows.weight,
-            values=rows.values,
-            classes=rows.classes,
-            n_classes=rows.n_classes,
+            **rows.native_target(),
             copies=rows.copies,
             first=begin,
             n_trees=n_trees,
@@ -144,9 +172,10 @@ def grow_members(
             **arrays,
             output=np.full(n_trees, -1, dtype=np.int32),
             tree_weight=np.ones(n_trees),
-            base_score=np.zeros(max(1, rows.n_classes)),
+            base_score=np.zeros(rows.width),
             n_columns=rows.n_columns,
         )
+        grown = grown.with_mean_gains(rows.n_outputs)
         forest = grown if forest is None else forest.joined(grown)
         report(forest.n_trees)
     assert forest is not None

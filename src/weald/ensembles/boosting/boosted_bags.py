@@ -88,12 +88,15 @@ class BaggedBoosters(Bagged):
                 rows = table[begin : begin + _AT_ONCE]
                 yield np.stack([self._answers_of(part, rows) for part in self._parts])
 
+    def _mean_of(self, answers: Floats) -> Floats:
+        return mean_of(answers)
+
     def _combined_answers(self, X: object) -> Floats:
         self._check_bags()
         return self._mean_answers(X)
 
     def _mean_answers(self, X: object) -> Floats:
-        return np.concatenate([mean_of(answers) for answers in self._member_answers(X)])
+        return np.concatenate([self._mean_of(answers) for answers in self._member_answers(X)])
 
     def _staged_means(self, X: object) -> Iterator[Floats]:
         """Mean answers after each round; a booster that has ended answers as it did then."""

@@ -27,7 +27,7 @@ from weald.ensembles.boosting.booster_draws import BoosterBags
 from weald.ensembles.boosting.booster_predictor import bag_predictor_of
 from weald.ensembles.boosting.callbacks import TakesCallbacks
 from weald.ensembles.boosting.checkpoint import Checkpoint
-from weald.ensembles.boosting.constraints import directions_of, groups_of
+from weald.ensembles.boosting.constraints import groups_of
 from weald.ensembles.boosting.course import Company, Given
 from weald.ensembles.boosting.grown import CURVES, Grown
 from weald.ensembles.boosting.loop import Training, prepare
@@ -35,6 +35,7 @@ from weald.ensembles.boosting.scoring import HeldOutScorer
 from weald.ensembles.boosting.time_limit import TimeLimit
 from weald.ensembles.boosting.tree_learners import in_user_units
 from weald.ensembles.class_weights import weighed_by_class
+from weald.ensembles.directions import directions_of
 from weald.ensembles.drawn_columns import n_drawn
 from weald.ensembles.predictor import Predictor
 from weald.ensembles.staging import staged_scores

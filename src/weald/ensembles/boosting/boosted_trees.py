@@ -23,7 +23,7 @@ from weald.ensembles.base import Floats
 from weald.ensembles.boosting.boosted_base import BoostedTrees
 from weald.ensembles.boosting.booster_predictor import log_shares
 from weald.ensembles.boosting.course import Given
-from weald.ensembles.class_weights import weights_of_classes, without_classes
+from weald.ensembles.class_weights import judged_by_class, weights_of_classes, without_classes
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
@@ -303,8 +303,8 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         the same.
     class_weight : dict, "balanced" or None, default=None
         What the rows of each class weigh beside their own weights; labels that a dict does not name
-        weigh 1. Balanced: all classes weigh the same together. It changes no count of rows, as of
-        `min_samples_leaf`, and no draw.
+        weigh 1. Balanced: all classes weigh the same together. Rows that judge, `X_val` too, weigh
+        by their class likewise. It changes no count of rows, as of `min_samples_leaf`, and no draw.
 
     Examples
     --------
@@ -439,7 +439,7 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             if len(self.classes_) == 1:
                 self._keep_constant(rows, loss)
             else:
-                given = Given(X, y, sample_weight, validation)
+                given = Given(X, y, sample_weight, judged_by_class(validation, weight))
                 self._boost(rows, loss, given, strata=True, kept=kept, class_weight=weight)
         return self
 

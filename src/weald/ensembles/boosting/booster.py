@@ -14,7 +14,7 @@ from weald.ensembles.boosting.leaf_refit import refit_leaves
 from weald.ensembles.boosting.loop import Learner, Training
 from weald.ensembles.boosting.tree_learners import NewtonTrees, in_user_units
 from weald.ensembles.boosting.vector_trees import VectorTrees
-from weald.losses import Loss
+from weald.losses import Loss, leaning
 from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits
 
 # The draws of columns are named by booster and tree: no booster has so many trees.
@@ -101,6 +101,7 @@ class Recipe:
             earlier.add_to(forest)
             scores = earlier.scores(rows, self.n_threads)
             judging.go_on_from(earlier.curves)
+        loss = leaning(loss, training.y, base, rows.weight, training.seen_copies)
         course = Course(self.company, training, loss, judging, forest)
         course.run(self._learner(forest, number), scores)
         return self._finished(course, training, judging)

@@ -1,6 +1,5 @@
-"""What a user asks of columns: that answers rise or fall along them, and which may meet."""
+"""Which columns may meet on a path, and leaf values held to columns along which answers rise."""
 
-from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
@@ -8,42 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.data import ColumnPlan, column_position
-from weald.data.columns import Category, Moment
 from weald.ensembles.base import Floats
+from weald.ensembles.directions import Directions
 
-Directions = tuple[int, ...]
 Groups = tuple[tuple[int, ...], ...]
-
-
-def directions_of(wanted: Any, plan: ColumnPlan, names: list[str] | None) -> Directions | None:
-    """Turn `monotonic_cst` into a direction for each of the plan's columns; None: all are free.
-
-    >>> directions_of({"b": -1}, ColumnPlan.of_numbers(3), ["a", "b", "c"])
-    (0, -1, 0)
-    """
-    if wanted is None:
-        return None
-    n = len(plan.columns)
-    marks = np.zeros(n, dtype=np.int64)
-    if isinstance(wanted, Mapping):
-        for entry, direction in wanted.items():
-            marks[column_position(entry, names, n, "monotonic_cst")] = int(direction)
-    else:
-        if len(wanted) != n:
-            raise ValueError(
-                f"monotonic_cst has {len(wanted)} entries, but X has {n} columns. Give -1, 0 or 1 "
-                "for each column, or a dict of column names."
-            )
-        marks[:] = [int(direction) for direction in wanted]
-    for i in np.flatnonzero(marks).tolist():
-        if isinstance(plan.columns[i], (Category, Moment)):
-            what = "dates" if isinstance(plan.columns[i], Moment) else "categories"
-            raise ValueError(
-                f"monotonic_cst asks a direction of {_label(i, names)}, which holds {what}; only "
-                "numbers and ordered categories have one. Set it to 0, or turn the column into "
-                "numbers."
-            )
-    return tuple(marks[plan.owner].tolist()) if marks.any() else None
 
 
 def groups_of(wanted: Any, plan: ColumnPlan, names: list[str] | None) -> Groups | None:
@@ -72,10 +39,6 @@ def groups_of(wanted: Any, plan: ColumnPlan, names: list[str] | None) -> Groups 
     for column, owner in enumerate(plan.owner.tolist()):
         parts[owner].append(column)
     return tuple(tuple(sorted(c for i in group for c in parts[i])) for group in inputs)
-
-
-def _label(i: int, names: list[str] | None) -> str:
-    return f"column {i}" if names is None else f"column {names[i]!r}"
 
 
 def held_monotone(

@@ -24,10 +24,10 @@ from weald.ensembles.boosting.tree_learners import (
     single_tree,
     trees_of,
 )
-from weald.ensembles.boosting.warm import check_warm_start
 from weald.ensembles.drawn_columns import n_drawn
 from weald.ensembles.forests.decision_tree import DecisionTreeRegressor
 from weald.ensembles.staging import moves
+from weald.ensembles.warm import check_warm_start
 from weald.losses import Loss
 from weald.resampling import seed_of
 from weald.trees import ForestBuilder

@@ -12,7 +12,6 @@ from weald.data import bin_rows
 from weald.ensembles.boosting.loop import Training
 from weald.ensembles.boosting.tree_learners import DescentTrees
 from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
-from weald.ensembles.pruning import pruned
 from weald.ensembles.scored import ScoredModel
 from weald.losses import Loss
 from weald.parameters import (
@@ -27,7 +26,7 @@ from weald.parameters import (
     Seed,
     Whole,
 )
-from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
+from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search, pruned_newton_tree
 
 # What only our own trees understand; other members have parameters of their own.
 _OF_TREES = (
@@ -276,7 +275,7 @@ class GradientParameters(ScoredModel):
             forest,
             step=self._step_for(loss),
             learning_rate=float(self.learning_rate),
-            prune=partial(pruned, alpha=float(np.ldexp(float(self.ccp_alpha), -unit))),
+            prune=partial(pruned_newton_tree, alpha=float(np.ldexp(float(self.ccp_alpha), -unit))),
             n_threads=n_threads,
         )
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from weald.data import ColumnPlan, Rows
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting.tree_learners import moved, trees_of
-from weald.ensembles.boosting.warm import check_warm_start
 from weald.ensembles.staging import dense_pieces
+from weald.ensembles.warm import check_warm_start
 from weald.losses import Loss
 from weald.trees import Forest, ForestBuilder
 

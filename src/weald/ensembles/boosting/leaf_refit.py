@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.ensembles.base import Floats
-from weald.ensembles.boosting.constraints import Directions, held_monotone
+from weald.ensembles.boosting.constraints import held_monotone
 from weald.ensembles.boosting.loop import Stage, Training, Watchers, boost, refuse_runaway
 from weald.ensembles.boosting.tree_learners import refined_values
+from weald.ensembles.directions import Directions
 from weald.ensembles.staging import KNOWN_LEAVES, dense_pieces
 from weald.losses import Loss
 from weald.trees import Forest, TreeLimits

@@ -283,7 +283,7 @@ def boost(
 
 def refuse_runaway(values: Floats, round_: int, learning_rate: float) -> None:
     """Scores that run away end in an error, not in a model of NaN."""
-    if not np.abs(values).max() < RUNAWAY:
+    if not np.maximum.reduce(np.abs(values), axis=None) < RUNAWAY:
         raise ValueError(
             f"The scores left the range of floats in round {round_ + 1}: "
             f"learning_rate={learning_rate} is too large for this target. "

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from weald.data import Rows
 from weald.ensembles.base import Floats
-from weald.ensembles.boosting.constraints import Directions, held_monotone
+from weald.ensembles.boosting.constraints import held_monotone
 from weald.ensembles.boosting.loop import Stage, refuse_runaway
+from weald.ensembles.directions import Directions
 from weald.losses import BuiltinLoss, Loss, best_step
 from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, picked_sets
 
@@ -94,7 +95,7 @@ class NewtonTrees:
                     )
             else:
                 values = stage.loss.capped(tree.value[:, 0], self._learning_rate)
-            tree = replace(tree, value=values[:, np.newaxis] * self._learning_rate)
+            tree = tree.answering(values[:, np.newaxis] * self._learning_rate)
             refuse_runaway(tree.value, stage.number, self._learning_rate)
             tree.add_to(stage.scores[k], n_threads=self._n_threads)
             self._forest.add(tree, output=k)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +18,12 @@ Floats = NDArray[np.float64]
 WORDS = ("nonnegative", "greedy")
 
 
-class Combiner(Protocol):
-    """A final model that knows which answer is whose.
-
-    Arrays of the shape (members, rows, columns) go in, and one of the shape (rows, columns) comes
-    out.
-    """
-
-    weights_: Floats
-
-    def fit(self, answers: Floats, y: Any, weight: Floats | None) -> Any: ...
-
-    def combine(self, answers: Floats) -> Floats: ...
-
-
 def is_combiner(final: object) -> bool:
-    """Tell combiners from scikit-learn's estimators."""
+    """Tell combiners from scikit-learn's estimators.
+
+    A combiner knows which answer is whose: it takes arrays of the shape (members, rows, columns)
+    in `fit` and `combine`, which gives one of the shape (rows, columns), and has `weights_`.
+    """
     return hasattr(final, "combine")
 
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,30 +12,38 @@ from weald.data import (
     BinnedTable,
     Rows,
     SortedTable,
+    as_one_array,
     bin_rows,
-    class_rows,
-    number_rows,
+    read_once,
     refuse_levels,
 )
-from weald.ensembles.base import Floats, TreeModel
-from weald.ensembles.class_weights import weights_of_classes, without_classes
+from weald.ensembles.base import Floats
+from weald.ensembles.class_weights import weights_by_class, weights_of_classes, without_classes
+from weald.ensembles.directions import directions_of_model
 from weald.ensembles.drawn_columns import n_drawn
 from weald.ensembles.forests.forest_rows import (
     CRITERIA,
+    OF_NUMBERS,
+    check_outputs,
+    check_target,
     count_of,
     forest_rows,
+    gain_exponent,
     n_counted,
     one_table,
 )
+from weald.ensembles.forests.outputs import Answers, ClassAnswers, NumberAnswers
+from weald.ensembles.forests.tree_facts import leaf_facts, pruning_path
+from weald.ensembles.forests.tree_tags import TreeTags
 from weald.parameters import (
     AnyOf,
     ClassWeight,
+    ColumnDirections,
     Columns,
     Jobs,
     Limit,
     NoneOr,
     OneOf,
-    OnlyNone,
     Real,
     Seed,
     Share,
@@ -56,7 +63,7 @@ from weald.trees import (
     depths,
     grow_members,
     pruned_forest,
-    pruning_alphas,
+    with_medians,
 )
 
 _LIMITS: Mapping[str, Limit] = {
@@ -72,7 +79,7 @@ _LIMITS: Mapping[str, Limit] = {
     ),
     "random_state": Seed(),
     "ccp_alpha": Real(0.0),
-    "monotonic_cst": OnlyNone("constraints are not there yet"),
+    "monotonic_cst": NoneOr(ColumnDirections()),
     "growth": OneOf(("best_first", "depth_wise", "symmetric")),
     "max_bins": NoneOr(Whole(2, 65535)),
     "exact": OneOf((True, False)),
@@ -81,7 +88,7 @@ _LIMITS: Mapping[str, Limit] = {
 }
 
 
-class DecisionTree(TreeModel):
+class DecisionTree(Answers):
     """One tree, grown until its leaves are pure unless a limit stops it.
 
     Parameters
@@ -109,8 +116,10 @@ class DecisionTree(TreeModel):
     ccp_alpha : float, default=0.0
         Subtrees whose splits lower the impurity by at most this much for each leaf they add are
         taken back.
-    monotonic_cst : None, default=None
-        Only None: constraints are not there yet.
+    monotonic_cst : array, dict or None, default=None
+        For each column, or by name, 1 if answers must not fall along it, -1 if they must not rise,
+        0 if they may do both. For numbers and two classes (then of the second one). Missing values
+        are not compared.
     growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
         Which leaves come first when `max_leaf_nodes` is given: those that gain most, or those
         nearest to the root. Symmetric: all of a level by one test, where it leaves no child too
@@ -133,9 +142,9 @@ class DecisionTree(TreeModel):
     ----------
     max_features_ : int
         Columns a node looks at.
-    n_outputs_ : int
-        Always 1.
     """
+
+    _takes_several: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -151,7 +160,7 @@ class DecisionTree(TreeModel):
         random_state: Any = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         growth: str = "best_first",
         max_bins: int | None = None,
         exact: bool = False,
@@ -195,32 +204,42 @@ class DecisionTree(TreeModel):
             min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_rows)),
             min_child_weight=float(self.min_weight_fraction_leaf) * total * slack,
             min_gain=decrease * total * slack if decrease > 0.0 else -math.inf,
+            directions=directions_of_model(self, len(getattr(self, "classes_", ()))),
         )
         criterion = CRITERIA.get(self.criterion, self.criterion)
         return TreeGrower(binned, criterion, limits, n_threads=self._n_threads)
 
     def _decrease(self, rows: Rows) -> float:
         # Targets of extreme size are kept divided; so is what is asked of them.
-        return float(np.ldexp(float(self.min_impurity_decrease), -2 * rows.target_exponent))
+        # The core adds up what several outputs gain; their mean is meant.
+        wanted = float(self.min_impurity_decrease) * rows.n_outputs
+        return float(np.ldexp(wanted, -gain_exponent(self.criterion, rows)))
 
     @property
     def _draws(self) -> bool:
-        """Whether columns or cuts are drawn: then the engine of forests grows the tree."""
+        """Whether columns or cuts are drawn."""
         return self.splitter == "random" or self.max_features is not None
+
+    @property
+    def _needs_forest_engine(self) -> bool:
+        return self._draws or self.criterion == "absolute_error"
 
     def _grow_drawn(
         self, rows: Rows, n_classes: int = 0, class_weight: Floats | None = None
     ) -> None:
         if self.growth != "best_first" or self.exact or self.max_bins is not None:
             raise ValueError(
-                "splitter='random' and max_features draw for every node, which growth, exact and "
-                "max_bins know nothing of. Leave these three at their defaults."
+                "splitter='random', max_features and criterion='absolute_error' know nothing of "
+                "growth, exact and max_bins. Leave these three at their defaults."
             )
+        if self.criterion == "absolute_error":
+            refuse_levels(rows.table, "criterion='absolute_error'")
         rows, n_levels = one_table(rows)
         n_threads, random_cuts = self._n_threads, self.splitter == "random"
         distinct = distinct_rows(rows, n_threads=n_threads)
-        learnt = (n_classes, class_weight, random_cuts, n_threads, n_levels)
-        merged, n_rows = forest_rows(rows, distinct, None, *learnt), n_counted(distinct)
+        n_rows, first = n_counted(distinct), getattr(self, "_first_class", None)
+        learnt = (n_classes, class_weight, random_cuts, n_threads, n_levels, first)
+        merged = forest_rows(rows, distinct, None, *learnt)
         limits = ForestLimits(
             criterion=CRITERIA.get(self.criterion, self.criterion),
             max_features=n_drawn(self.max_features, self._plan.n_columns),
@@ -231,21 +250,35 @@ class DecisionTree(TreeModel):
             max_depth=self.max_depth,
             min_samples_split=max(2, count_of(self.min_samples_split, n_rows)),
             min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_rows)),
+            directions=directions_of_model(self, n_classes),
         )
-        seed = seed_of(self.random_state)
+        seed = seed_of(self.random_state) if self._draws else 0  # which column wins a tie
         forest = grow_members(merged, limits, range(1), seed=seed, n_threads=n_threads)
-        self._keep_forest(forest.scaled(rows.target_exponent, rows.weight_exponent), rows)
+        forest = forest.scaled(rows.target_exponent, rows.weight_exponent)
+        self._keep_forest(forest, rows, class_weight)
 
-    def _keep(self, tree: GrownTree, rows: Rows) -> None:
+    def _keep(self, tree: GrownTree, rows: Rows, class_weight: Floats | None = None) -> None:
         forest = ForestBuilder(np.zeros(tree.value.shape[1]), self._plan.n_columns)
         forest.add(tree, output=-1)
-        self._keep_forest(forest.build(rows.target_exponent, rows.weight_exponent), rows)
+        built = forest.build(rows.target_exponent, rows.weight_exponent)
+        self._keep_forest(built.with_mean_gains(rows.n_outputs), rows, class_weight)
 
-    def _keep_forest(self, forest: Forest, rows: Rows) -> None:
-        alpha = float(np.ldexp(float(self.ccp_alpha), -2 * rows.target_exponent))
-        self.forest_ = pruned_forest(forest, alpha)
+    def _keep_forest(self, forest: Forest, rows: Rows, class_weight: Floats | None) -> None:
+        alpha = float(np.ldexp(float(self.ccp_alpha), -gain_exponent(self.criterion, rows)))
+        forest = pruned_forest(forest, alpha)
+        # Means of leaves keep to a direction; medians of all their rows need not.
+        if alpha > 0.0 and self.criterion == "absolute_error" and self.monotonic_cst is None:
+            own = rows.weight if rows.weight is not None else rows.copies
+            target = np.ldexp(rows.target, rows.target_exponent)
+            forest = with_medians(forest, as_one_array(rows.table), target, lambda _: own)
+        self.forest_ = forest
+        self._facts = leaf_facts(self, rows, class_weight)
         self.max_features_ = n_drawn(self.max_features, self._plan.n_columns)
-        self.n_outputs_ = 1
+        self.n_outputs_ = rows.n_outputs
+
+    def _one_output(self, y: Any) -> Any:
+        # As scikit-learn's trees, and unlike its forests, without a warning.
+        return np.ravel(y) if len(np.shape(y)) == 2 and np.shape(y)[1] == 1 else y
 
     def cost_complexity_pruning_path(
         self, X: object, y: object, sample_weight: object = None
@@ -257,27 +290,14 @@ class DecisionTree(TreeModel):
         Bunch
             `ccp_alphas`, rising from 0, and `impurities`, those of all leaves together.
         """
-        from sklearn.base import clone
-        from sklearn.utils import Bunch
-
-        full = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
-        tree = full.forest_
-        price, worth = pruning_alphas(tree), tree.gain / tree.weight[0]
-        steps = np.unique(price[np.isfinite(price)])
-        steps = np.append(0.0, steps[steps > 0.0])
-        # The root alone is as impure as it is without all that splits gain; pure leaves are not.
-        lost = np.array([worth[price <= alpha].sum() for alpha in steps])
-        return Bunch(ccp_alphas=steps, impurities=full._leaf_impurity(X, y, sample_weight) + lost)
-
-    def _leaf_impurity(self, X: object, y: object, sample_weight: object) -> float:
-        """The impurity of all leaves of the full tree together."""
-        raise NotImplementedError
+        return pruning_path(self, X, y, sample_weight)
 
     @property
     def tree_(self) -> TreeView:
         """The tree under the names of scikit-learn's arrays; read-only."""
         check_is_fitted(self)
-        return TreeView(self.forest_)
+        facts = getattr(self, "_facts", None)
+        return TreeView(self.forest_, criterion=self.criterion, facts=facts, widths=self._widths)
 
     def decision_path(self, X: object) -> Any:
         """Tell which nodes each row passes: a sparse matrix of the shape (rows, nodes)."""
@@ -294,23 +314,17 @@ class DecisionTree(TreeModel):
         return len(self.forest_.value)
 
 
-class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
+class DecisionTreeClassifier(TreeTags, ClassAnswers, ClassifierMixin, DecisionTree):
     """A classification tree (CART).
 
     Parameters
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         How a split is judged; entropy is measured in bits, and log_loss is another name for it.
-    class_weight : dict, "balanced" or None, default=None
-        What the rows of each class weigh beside their own weights. Balanced: all classes weigh the
-        same together. It changes no count of rows.
-
-    Attributes
-    ----------
-    classes_ : array
-        The class labels, sorted.
-    n_classes_ : int
-        How many there are.
+    class_weight : dict, list of dicts, "balanced" or None, default=None
+        What the rows of each class weigh beside their own weights; of several outputs a list, and
+        the weights of a row's classes are multiplied. Balanced: all classes weigh the same
+        together. It changes no count of rows.
 
     Examples
     --------
@@ -324,7 +338,7 @@ class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
 
     _limits: ClassVar[Mapping[str, Limit]] = {
         "criterion": OneOf(("gini", "entropy", "log_loss")),
-        "class_weight": ClassWeight(("balanced",)),
+        "class_weight": ClassWeight(("balanced",), several=True),
         **_LIMITS,
     }
 
@@ -343,7 +357,7 @@ class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
         random_state: Any = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         growth: str = "best_first",
         max_bins: int | None = None,
         exact: bool = False,
@@ -378,66 +392,44 @@ class DecisionTreeClassifier(ClassifierMixin, DecisionTree):
         ----------
         X : array, frame or sparse table, shape (rows, columns)
             Numbers, text, categories and dates; what is missing is learnt too.
-        y : array, shape (rows,)
+        y : array, shape (rows,) or (rows, outputs)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
         """
         with self._fitting():
-            rows, self.classes_ = class_rows(self, X, y, sample_weight)
-            n_classes = self.n_classes_ = len(self.classes_)
+            y, sample_weight = read_once(y, sample_weight)
+            rows, classes = self._class_rows(X, y, sample_weight)
+            check_outputs(self, rows.n_outputs)
+            self._know(classes)
             of_class = weights_of_classes(self.class_weight, rows, self.classes_)
             if of_class is not None:
                 rows = without_classes(rows, of_class)
-            if self._draws:
-                self._grow_drawn(rows, n_classes, of_class)
+            if self._needs_forest_engine:
+                self._grow_drawn(rows, sum(self._widths), of_class)
                 return self
             weight, numbers = rows.weight, rows.target.astype(np.int32)
             if of_class is not None:
-                weight = of_class[numbers] * (1.0 if weight is None else weight)
-            tree = self._grower(self._bin(rows), rows, weight).on_classes(
-                numbers, n_classes, weight, rows.copies
-            )
-            self._keep(tree, rows)
+                weight = weights_by_class(numbers, of_class) * (1.0 if weight is None else weight)
+            grower = self._grower(self._bin(rows), rows, weight)
+            if self._first_class is None:
+                tree = grower.on_classes(numbers, self.n_classes_, weight, rows.copies)
+            else:
+                tree = grower.on_labels(numbers, self._first_class, weight, rows.copies)
+            self._keep(tree, rows, of_class)
         return self
 
-    def _leaf_impurity(self, X: object, y: object, sample_weight: object) -> float:
-        shares, weight = self.forest_.value, self.forest_.weight[self.forest_.feature < 0]
-        if self.criterion == "gini":
-            impurity = 1.0 - (shares**2).sum(axis=1)
-        else:
-            impurity = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
-        return float((impurity * weight).sum() / weight.sum())
 
-    def predict_proba(self, X: object) -> Floats:
-        """Shares of the classes in the leaf of each row."""
-        return self._scores(X)
-
-    def predict_log_proba(self, X: object) -> Floats:
-        """Logarithms of the probabilities; -inf for those of 0."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
-
-    def predict(self, X: object) -> NDArray[Any]:
-        """The most frequent class in the leaf of each row; ties go to the first."""
-        shares = self.predict_proba(X)
-        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
-
-    def _leaf_text(self, value: Floats) -> str:
-        best = int(np.argmax(value))
-        return f"{self.classes_[best]!s} ({value[best]:.3g})"
-
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**super()._learnt(), "classes": self.classes_}
-
-
-class DecisionTreeRegressor(RegressorMixin, DecisionTree):
+class DecisionTreeRegressor(TreeTags, NumberAnswers, RegressorMixin, DecisionTree):
     """A regression tree (CART).
 
     Parameters
     ----------
-    criterion : {"squared_error", "friedman_mse"}, default="squared_error"
-        How a split is judged; both names mean the same splits.
+    criterion : {"squared_error", "absolute_error", "friedman_mse", "poisson"}, \
+            default="squared_error"
+        How a split is judged: by the squares of what is left, by its size (leaves then answer
+        medians; slower, and for numbers only), or by the Poisson deviance of counts. Friedman's
+        means the same splits as the first.
 
     Examples
     --------
@@ -451,7 +443,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
-        "criterion": OneOf(("squared_error", "friedman_mse")),
+        "criterion": OneOf(OF_NUMBERS),
         **_LIMITS,
     }
 
@@ -462,33 +454,24 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         ----------
         X : array, frame or sparse table, shape (rows, columns)
             Numbers, text, categories and dates; what is missing is learnt too.
-        y : array of finite numbers, shape (rows,)
+        y : array of finite numbers, shape (rows,) or (rows, outputs)
             The target.
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row.
         """
         with self._fitting():
-            rows = number_rows(self, X, y, sample_weight).with_moderate_target()
-            if self._draws:
+            y, sample_weight = read_once(y, sample_weight)
+            rows = self._number_rows(X, y, sample_weight).with_moderate_target()
+            check_outputs(self, rows.n_outputs)
+            check_target(self.criterion, rows.target)
+            if self._needs_forest_engine:
                 self._grow_drawn(rows)
                 return self
             tree = self._grower(self._bin(rows), rows, rows.weight).on_values(
-                rows.target[np.newaxis], rows.weight, rows.copies
+                np.ascontiguousarray(np.atleast_2d(rows.target.T)), rows.weight, rows.copies
             )
             self._keep(tree, rows)
         return self
-
-    def predict(self, X: object) -> Floats:
-        """The mean target in the leaf of each row."""
-        return self._scores(X)[:, 0]
-
-    def _leaf_impurity(self, X: object, y: object, sample_weight: object) -> float:
-        residual = (np.asarray(y, dtype=np.float64) - self.predict(X)) ** 2
-        return float(
-            np.average(
-                residual, weights=np.asarray(sample_weight) if sample_weight is not None else None
-            )
-        )
 
 
 def _n_and_weight(rows: Rows, weight: Floats | None) -> tuple[int, float]:

@@ -14,7 +14,8 @@ class ExtraTreesClassifier(ForestClassifier):
     Parameters
     ----------
     bootstrap : bool, default=False
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees all.
+        Let every tree draw as many rows as there are, with replacement; otherwise it sees
+        all, or `max_samples` of them.
 
     Examples
     --------
@@ -26,6 +27,7 @@ class ExtraTreesClassifier(ForestClassifier):
     0.97
     """
 
+    _takes_several: ClassVar[bool] = True
     _random_cuts: ClassVar[bool] = True
 
     def __init__(
@@ -49,7 +51,7 @@ class ExtraTreesClassifier(ForestClassifier):
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         feature_sampling: str = "node",
         categorical_features: Any = "from_dtype",
         voting: str = "soft",
@@ -89,7 +91,8 @@ class ExtraTreesRegressor(ForestRegressor):
     Parameters
     ----------
     bootstrap : bool, default=False
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees all.
+        Let every tree draw as many rows as there are, with replacement; otherwise it sees
+        all, or `max_samples` of them.
 
     Examples
     --------
@@ -100,6 +103,7 @@ class ExtraTreesRegressor(ForestRegressor):
     [1.0, 7.0]
     """
 
+    _takes_several: ClassVar[bool] = True
     _random_cuts: ClassVar[bool] = True
 
     def __init__(
@@ -122,7 +126,7 @@ class ExtraTreesRegressor(ForestRegressor):
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         feature_sampling: str = "node",
         categorical_features: Any = "from_dtype",
     ) -> None:

@@ -10,35 +10,47 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import ColumnPlan, Rows, as_one_array, mass_of
-from weald.ensembles.base import Floats, TreeModel
+from weald.data import ColumnPlan, Rows, as_one_array, mass_of, refuse_levels
+from weald.ensembles.base import Floats
+from weald.ensembles.directions import directions_of_model
 from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
-from weald.ensembles.forests.forest_ledger import BaggedForest, grown_until_enough, record_of_forest
+from weald.ensembles.forests.forest_ledger import (
+    BaggedForest,
+    add_left_out,
+    grown_until_enough,
+    ledger_of_all,
+    record_of_forest,
+)
 from weald.ensembles.forests.forest_predictor import mean_answer, mean_predictor_of
 from weald.ensembles.forests.forest_rows import (
     CRITERIA,
     count_of,
     forest_rows,
+    gain_exponent,
     n_counted,
     one_table,
+    place_of,
 )
+from weald.ensembles.forests.outputs import Answers
+from weald.ensembles.out_of_bag.in_bag import Draws, InBag
+from weald.ensembles.out_of_bag.tally import Record
 from weald.ensembles.predictor import Predictor
 from weald.parameters import (
     AnyOf,
     CallableOr,
+    ColumnDirections,
     Columns,
     Jobs,
     Limit,
     NoneOr,
     OneOf,
-    OnlyNone,
     Real,
     Seed,
     Share,
     Whole,
 )
 from weald.persist import fingerprint
-from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
+from weald.resampling import Bags, DistinctRows, Pastes, distinct_rows, seed_of
 from weald.trees import (
     Forest,
     ForestLimits,
@@ -47,6 +59,7 @@ from weald.trees import (
     grow_members,
     mean_shares,
     pruned_forest,
+    with_medians,
 )
 
 FOREST_LIMITS: Mapping[str, Limit] = {
@@ -67,12 +80,12 @@ FOREST_LIMITS: Mapping[str, Limit] = {
     "warm_start": OneOf((True, False)),
     "ccp_alpha": Real(0.0),
     "max_samples": NoneOr(AnyOf((Whole(1), Share(0.0, open_below=True)))),
-    "monotonic_cst": OnlyNone("constraints are not there yet"),
+    "monotonic_cst": NoneOr(ColumnDirections()),
     "feature_sampling": OneOf(("node", "tree")),
 }
 
 
-class ForestModel(BaggedForest, TreeModel):
+class ForestModel(BaggedForest, Answers):
     """Trees grown independently of each other, whose answers are averaged.
 
     Parameters
@@ -96,7 +109,7 @@ class ForestModel(BaggedForest, TreeModel):
         A split must lower the impurity of the tree by this much, in scikit-learn's units.
     oob_score : bool or callable, default=False
         Estimate the score from the rows that trees did not draw: accuracy or R², or what the
-        callable makes of ``(y_true, y_pred)``. Needs `bootstrap`.
+        callable makes of ``(y_true, y_pred)``. Needs `bootstrap` or `max_samples`.
     n_jobs : int or None, default=None
         Threads; None means all usable cores. The model is the same for any number.
     random_state : int, RandomState or None, default=None
@@ -109,10 +122,13 @@ class ForestModel(BaggedForest, TreeModel):
         Every tree is pruned: subtrees whose splits lower its impurity by at most this much for
         each leaf they add are taken back.
     max_samples : int, float or None, default=None
-        Rows a tree draws: a number, or a share of the weight of all rows; both may exceed the
-        number of rows. None: as many rows as there are. Needs `bootstrap`.
-    monotonic_cst : None, default=None
-        Only None: constraints are not there yet.
+        Rows a tree draws: a number, or a share of the weight of all rows; with `bootstrap` both
+        may exceed the number of rows. None: as many rows as there are. Without `bootstrap` rows
+        are drawn without replacement.
+    monotonic_cst : array, dict or None, default=None
+        For each column, or by name, 1 if answers must not fall along it, -1 if they must not rise,
+        0 if they may do both. For numbers and two classes (then of the second one). Missing values
+        are not compared.
     feature_sampling : {"node", "tree"}, default="node"
         Draw columns for every node, or once for every tree.
     categorical_features : "from_dtype", list or None, default="from_dtype"
@@ -122,8 +138,6 @@ class ForestModel(BaggedForest, TreeModel):
 
     Attributes
     ----------
-    n_outputs_ : int
-        Always 1.
     oob_score_ : float
         The score of the rows left out, with `oob_score`; rows count by their weights unless a
         callable is given.
@@ -131,10 +145,9 @@ class ForestModel(BaggedForest, TreeModel):
 
     criterion: str
     bootstrap: bool
-    n_outputs_: int
     _seed: int
     _grown_on: ColumnPlan  # the columns of the trees that a warm start keeps
-    _ledger: list[tuple[int, Bags | None]]  # from which tree on, which bags
+    _ledger: list[tuple[int, Bags | Pastes | None]]  # from which tree on, which bags
     _has_weight: NDArray[np.bool_]  # rows of the fit, where there are no bags
     _random_cuts: ClassVar[bool]
 
@@ -158,28 +171,41 @@ class ForestModel(BaggedForest, TreeModel):
         """
         n_threads = self._n_threads
         n_before = self._n_trees_kept()
+        if self.criterion == "absolute_error":
+            refuse_levels(rows.table, "criterion='absolute_error'")
         rows, n_levels = one_table(rows)
         distinct = distinct_rows(rows, n_threads=n_threads)
         seed = self._seed if n_before else seed_of(self.random_state)
-        place = np.full(len(has_weight), -1, dtype=np.intp)
-        place[has_weight] = distinct.set_of
-        bags = self._bags(rows, distinct, place, seed)
+        bags = self._bags(rows, distinct, place_of(distinct, has_weight), seed)
         merged = forest_rows(
-            rows, distinct, bags, n_classes, class_weight, self._random_cuts, n_threads, n_levels
+            rows,
+            distinct,
+            bags,
+            n_classes,
+            class_weight,
+            self._random_cuts,
+            n_threads,
+            n_levels,
+            getattr(self, "_first_class", None),
         )
-        oob = None
         is_auto = isinstance(self.n_estimators, str)
+        parts = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
+        seen: Draws | InBag | None = bags
+        oob = None
         if self.oob_score or is_auto:
-            oob = OutOfBag(np.zeros((len(distinct.index), max(1, n_classes))))
+            oob = OutOfBag(np.zeros((len(distinct.index), merged.width)))
+        if n_before and oob is not None:
+            seen = self._answer_before(oob, parts, rows, distinct)
         n_drawn = n_counted(distinct) if bags is None else bags.n_draws
         began = time.perf_counter()
+        is_pruned = self.ccp_alpha > 0.0
         grow = partial(
             grow_members,
             merged,
             self._tree_limits(n_drawn, rows),
             seed=seed,
             n_threads=n_threads,
-            out_of_bag=oob,
+            out_of_bag=oob if is_auto or not is_pruned else None,
         )
         if is_auto:
             forest = grown_until_enough(grow, oob, merged, distinct, bags)
@@ -189,25 +215,60 @@ class ForestModel(BaggedForest, TreeModel):
                 batch=max(1, self.n_estimators // 10) if self.verbose else None,
                 report=lambda n: self._report(n_before + n, time.perf_counter() - began),
             )
-        if self.ccp_alpha > 0.0:
-            unit = 2 * rows.target_exponent
-            forest = self._pruned(forest, float(np.ldexp(float(self.ccp_alpha), -unit)))
-            if oob is not None and bags is not None:
-                _answer_left_out(forest, as_one_array(rows.table), distinct, bags, oob, n_threads)
+        if is_pruned:
+            forest = self._prune(forest, n_before, rows, distinct, bags)
+        if is_pruned and oob is not None and bags is not None:
+            oob = OutOfBag(np.zeros_like(oob.sums)) if is_auto else oob  # pruned answers only
+            table = as_one_array(rows.table)
+            add_left_out(oob, forest, table, distinct, bags, first=n_before, n_threads=n_threads)
         forest = forest.scaled(rows.target_exponent, rows.weight_exponent if bags is None else 0)
         self.forest_ = self.forest_.joined(forest) if n_before else forest
-        ledger = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
-        self._seed, self._ledger, self.n_outputs_, self._grown_on = seed, ledger, 1, self._plan
+        self._seed, self._ledger, self.n_outputs_ = seed, parts, rows.n_outputs
+        self._grown_on = self._plan
         if bags is None:
             self._has_weight = has_weight
         self.__dict__.pop("_views", None)
         self._record = None
-        if self.oob_score and bags is not None:
-            classes = getattr(self, "classes_", None)
-            self._record = record_of_forest(
-                self.forest_, rows, distinct, bags, classes, n_threads=n_threads
-            )
+        if self.oob_score and seen is not None and rows.n_outputs == 1:
+            self._record = self._recorded(rows, distinct, seen)
         return oob if self.oob_score else None
+
+    def _recorded(self, rows: Rows, distinct: DistinctRows, seen: Draws | InBag) -> Record:
+        classes = getattr(self, "classes_", None)
+        return record_of_forest(
+            self.forest_, rows, distinct, seen, classes, n_threads=self._n_threads
+        )
+
+    def _answer_before(
+        self, oob: OutOfBag, parts: list[Any], rows: Rows, distinct: DistinctRows
+    ) -> InBag:
+        """Let the trees kept by a warm start answer the rows that they had left out."""
+        seen, table = ledger_of_all(parts, int(self.n_estimators)), as_one_array(rows.table)
+        kept = self.forest_.scaled(-rows.target_exponent, 0)
+        add_left_out(oob, kept, table, distinct, seen, n_threads=self._n_threads)
+        return seen
+
+    def _prune(
+        self,
+        forest: Forest,
+        first: int,
+        rows: Rows,
+        distinct: DistinctRows,
+        bags: Bags | Pastes | None,
+    ) -> Forest:
+        """The trees, the first of which is member `first`, without splits that are not worth it."""
+        unit = gain_exponent(self.criterion, rows)
+        forest = self._pruned(forest, float(np.ldexp(float(self.ccp_alpha), -unit)))
+        # Means of leaves keep to a direction; medians of all their rows need not.
+        if self.criterion != "absolute_error" or self.monotonic_cst is not None:
+            return forest
+        own = distinct.weight if distinct.weight is not None else distinct.copies
+        return with_medians(
+            forest,
+            as_one_array(rows.table)[distinct.index],
+            rows.target[distinct.index],
+            lambda tree: own if bags is None else bags.drawn(first + tree),
+        )
 
     def _n_trees_kept(self) -> int:
         """How many trees of the fit before stay."""
@@ -224,12 +285,11 @@ class ForestModel(BaggedForest, TreeModel):
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={n_before} when warm_start=True: trees can only be added."
             )
-        if self.oob_score:
-            raise ValueError(
-                "oob_score cannot be estimated for trees added with warm_start=True: the trees of "
-                "the fit before no longer know their rows. Fit all trees at once, or without "
-                "oob_score."
-            )
+        self._check_columns_of_kept()
+        return n_before
+
+    def _check_columns_of_kept(self) -> None:
+        """Refuse to add trees that would see other columns."""
         if self.forest_.n_columns != self._plan.n_columns:
             raise ValueError(
                 f"The trees kept by warm_start=True were fitted on {self.forest_.n_columns} "
@@ -240,7 +300,6 @@ class ForestModel(BaggedForest, TreeModel):
                 "The trees kept by warm_start=True were fitted on columns of other kinds or "
                 "categories, so that they would misread these. Set warm_start=False to begin anew."
             )
-        return n_before
 
     def _adds_nothing(self) -> bool:
         """Whether a warm start already has all its trees; says so."""
@@ -255,48 +314,56 @@ class ForestModel(BaggedForest, TreeModel):
 
     def _bags(
         self, rows: Rows, distinct: DistinctRows, place: NDArray[np.intp], seed: int
-    ) -> Bags | None:
+    ) -> Bags | Pastes | None:
         """How members draw their rows; None: they see all."""
-        if not self.bootstrap:
+        if not self._draws_rows:
             if self.oob_score:
                 raise ValueError(
-                    "Out of bag estimation only available if bootstrap=True: without it every "
-                    "tree sees every row. Set bootstrap=True or oob_score=False."
-                )
-            if self.max_samples is not None:
-                raise ValueError(
-                    f"`max_samples` cannot be set if `bootstrap=False`. Got "
-                    f"max_samples={self.max_samples!r}: set bootstrap=True, or leave it at None."
+                    "Out of bag estimation only available if bootstrap=True or max_samples is "
+                    "given: without them every tree sees every row. Set one of them, or "
+                    "oob_score=False."
                 )
             return None
         # Whole-number weights are repetitions; with others as many draws as there are rows.
-        n_rows = rows.n if distinct.weight is not None else n_counted(distinct)
+        is_weighted = distinct.weight is not None and self.bootstrap
+        n_rows = rows.n if is_weighted else n_counted(distinct)
         n_draws, wanted = n_rows, self.max_samples
         if wanted is not None:
             is_count = isinstance(wanted, (int, np.integer))
             n_draws = int(wanted) if is_count else max(1, round(n_rows * float(wanted)))
-        return Bags(
-            seed=seed,
-            n_draws=n_draws,
-            mass=mass_of(distinct.copies, distinct.weight),
-            place=place,
-            n=len(distinct.index),
-        )
+        if self.bootstrap:
+            mass = mass_of(distinct.copies, distinct.weight)
+            return Bags(seed, n_draws, mass, place, len(distinct.index))
+        if n_draws > n_rows or (n_draws == n_rows and self.oob_score):
+            raise ValueError(
+                f"max_samples={wanted!r} asks for {n_draws} of {n_rows} rows without replacement"
+                f"{', which leaves none out of bag' if n_draws == n_rows else ''}. Ask for fewer, "
+                "or set bootstrap=True."
+            )
+        return Pastes(seed, n_draws, distinct.hashes, distinct.copies, distinct.weight, place)
+
+    @property
+    def _draws_rows(self) -> bool:
+        """Whether every tree sees rows of its own, with or without replacement."""
+        return self.bootstrap or self.max_samples is not None
 
     def _tree_limits(self, n_drawn: int, rows: Rows) -> ForestLimits:
         # Targets of extreme size are kept divided; so is what is asked of them.
-        unit = 2 * rows.target_exponent
+        unit = gain_exponent(self.criterion, rows)
+        # The core adds up what several outputs gain; their mean is meant.
+        wanted = float(self.min_impurity_decrease) * rows.n_outputs
         return ForestLimits(
             criterion=CRITERIA.get(self.criterion, self.criterion),
             max_features=self._n_columns_looked_at(),
             columns_of_tree=self.feature_sampling == "tree",
             random_cuts=self._random_cuts,
-            min_impurity_decrease=float(np.ldexp(float(self.min_impurity_decrease), -unit)),
+            min_impurity_decrease=float(np.ldexp(wanted, -unit)),
             min_weight_share=float(self.min_weight_fraction_leaf),
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
             min_samples_split=max(2, count_of(self.min_samples_split, n_drawn)),
             min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_drawn)),
+            directions=directions_of_model(self, len(getattr(self, "classes_", ()))),
             **self._votes(),
         )
 
@@ -413,26 +480,8 @@ class ForestModel(BaggedForest, TreeModel):
             raise ValueError(f"There is no tree {member}: there are {self.forest_.n_trees}.")
         bags = [bags for first, bags in self._ledger if first <= member][-1]
         if bags is None:
-            raise ValueError("bootstrap=False: every tree saw every row.")
+            raise ValueError("bootstrap=False without max_samples: every tree saw every row.")
         return bags.counts(member)
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_views"}
-
-
-def _answer_left_out(
-    forest: Forest,
-    table: NDArray[Any],
-    distinct: DistinctRows,
-    bags: Bags,
-    oob: OutOfBag,
-    n_threads: int,
-) -> None:
-    """Sum up anew what pruned trees answer for the rows they did not draw."""
-    oob.sums[:], oob.counts[:] = 0.0, 0
-    for member in range(forest.n_trees):
-        out = np.flatnonzero(bags.drawn(member) == 0)
-        if len(out):
-            rows = np.ascontiguousarray(table[distinct.index[out]])
-            oob.sums[out] += forest.tree(member).predict(rows, n_threads=n_threads)
-            oob.counts[out] += 1

@@ -8,17 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from weald.data import Rows, class_rows, number_rows, read_once
+from weald.data import Rows, read_once, rows_of_weight
 from weald.ensembles.base import Floats, keep_columns
-from weald.ensembles.class_weights import weights_of_classes, without_classes
+from weald.ensembles.class_weights import weights_by_class, weights_of_classes, without_classes
 from weald.ensembles.forests.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.ensembles.forests.forest import FOREST_LIMITS, ForestModel
+from weald.ensembles.forests.forest_rows import OF_NUMBERS, check_outputs, check_target
+from weald.ensembles.forests.outputs import (
+    ClassAnswers,
+    NumberAnswers,
+    same_classes,
+    without_axis,
+)
+from weald.ensembles.forests.tree_tags import TreeTags
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.parameters import ClassWeight, Limit, OneOf
 from weald.trees import Forest
 
 
-class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
+class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin, ForestModel):
     """A forest that answers the mean shares of the classes, or the votes of its trees.
 
     Parameters
@@ -28,27 +36,24 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
     max_features : int, float, {"sqrt", "log2", "third"} or None, default="sqrt"
         Columns a node looks at: a number, a share, the square root, binary logarithm or third of
         all, or all. More are drawn as long as none can be split.
-    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
-        What the rows of each class weigh beside their own weights. Balanced: all classes weigh the
-        same together, in the table or in the rows each tree draws. It changes no count of rows and
-        no draw.
+    class_weight : dict, list of dicts, "balanced", "balanced_subsample" or None, default=None
+        What the rows of each class weigh beside their own weights; of several outputs a list, and
+        the weights of a row's classes are multiplied. Balanced: all classes weigh the same
+        together, in the table or in the rows each tree draws. It changes no count of rows and no
+        draw.
     voting : {"soft", "hard"}, default="soft"
         Average the shares of the classes in the leaves, or count the trees' votes.
 
     Attributes
     ----------
-    classes_ : array
-        The class labels, sorted.
-    n_classes_ : int
-        How many there are.
-    oob_decision_function_ : array, shape (rows, classes)
+    oob_decision_function_ : array, shape (rows, classes) or (rows, classes, outputs)
         With `oob_score`: mean shares by the trees that did not see the row; NaN where all saw it,
-        and for rows of weight zero.
+        and for rows of weight zero. Outputs of fewer classes than others have 0 for the rest.
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
         "criterion": OneOf(("gini", "entropy", "log_loss")),
-        "class_weight": ClassWeight(("balanced", "balanced_subsample")),
+        "class_weight": ClassWeight(("balanced", "balanced_subsample"), several=True),
         "voting": OneOf(("soft", "hard")),
         **FOREST_LIMITS,
     }
@@ -62,7 +67,7 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
         ----------
         X : array, frame or sparse table, shape (rows, columns)
             Numbers, text, categories and dates; what is missing is learnt too.
-        y : array, shape (rows,)
+        y : array, shape (rows,) or (rows, outputs)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row; others say how often it is drawn.
@@ -70,28 +75,31 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             before: Any = getattr(self, "classes_", None)
-            rows, classes = class_rows(self, X, y, sample_weight)
-            if self._n_trees_kept() and not np.array_equal(before, classes):
+            rows, classes = self._class_rows(X, y, sample_weight)
+            check_outputs(self, rows.n_outputs)
+            if self._n_trees_kept() and not same_classes(before, classes):
                 raise ValueError(
                     f"The trees kept by warm_start=True know the classes {before}; got {classes}."
                 )
             if self._adds_nothing():
                 return self
-            self.classes_, self.n_classes_ = classes, len(classes)
+            self._know(classes)
+            kept = rows_of_weight(y, sample_weight)
             weight = self._weights_of_classes(rows)
             if weight is not None:
+                kept[kept] = weights_by_class(rows.target, weight) > 0
                 rows = without_classes(rows, weight)
-            kept = _rows_of_weight(y, sample_weight, classes, weight)
-            oob = self._grow(rows, kept, len(classes), weight)
+            oob = self._grow(rows, kept, sum(self._widths), weight)
             for name in ("oob_score_", "oob_decision_function_"):
                 self.__dict__.pop(name, None)
             if oob is not None:
-                self.oob_decision_function_ = shares = self._out_of_bag(oob)
+                shares = self._out_of_bag(oob)
+                self.oob_decision_function_ = _side_by_side(self._parts(shares))
                 self.oob_score_ = self._judge(shares[kept], rows, y, kept)
         return self
 
     def _votes(self) -> dict[str, bool]:
-        is_balanced = self.class_weight == "balanced_subsample" and self.bootstrap
+        is_balanced = self.class_weight == "balanced_subsample" and self._draws_rows
         # A tree that will be pruned votes afterwards.
         is_hard = self.voting == "hard" and self.ccp_alpha == 0.0
         return {"balances_bags": is_balanced, "hard_votes": is_hard}
@@ -100,13 +108,17 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
         forest = super()._pruned(forest, alpha)
         if self.voting == "soft":
             return forest
-        best = np.argmax(forest.value, axis=1)
-        return replace(forest, value=np.eye(forest.value.shape[1])[best])
+        parts = self._parts(forest.value)
+        votes = [
+            np.eye(shares.shape[1])[np.argmax(shares, axis=1)]
+            for shares in (parts if isinstance(parts, list) else [parts])
+        ]
+        return replace(forest, value=np.concatenate(votes, axis=1))
 
     def _weights_of_classes(self, rows: Rows) -> Floats | None:
         """What the rows of each class weigh; None: nothing else than the rows do."""
         wanted = self.class_weight
-        if wanted == "balanced_subsample" and self.bootstrap:
+        if wanted == "balanced_subsample" and self._draws_rows:
             return None
         return weights_of_classes(wanted, rows, self.classes_)
 
@@ -115,11 +127,19 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
         known = ~np.isnan(shares[:, 0])
         if not known.any():
             return float("nan")
-        numbers = np.argmax(shares[known], axis=1)
+        parts = self._parts(shares[known])
+        numbers, said = rows.target[known].astype(np.intp), self._labels(parts)
+        if isinstance(parts, list):
+            # Rows that are sure of their classes: y itself may mix what one array cannot hold.
+            sure = np.zeros((len(numbers), shares.shape[1]))
+            np.put_along_axis(sure, numbers, 1.0, axis=1)
+            right = self._labels(self._parts(sure))
+            hits = (said == right).all(axis=1)  # as scikit-learn's accuracy: all outputs
+        else:
+            right = np.asarray(y).ravel()[kept][known]
+            hits = np.argmax(parts, axis=1) == numbers
         if callable(self.oob_score):
-            said = self.classes_[numbers]
-            return float(self.oob_score(np.asarray(y).ravel()[kept][known], said))
-        hits = numbers == rows.target[known].astype(np.intp)
+            return float(self.oob_score(right, said))
         return float(np.average(hits, weights=_weights(rows, known)))
 
     def predict_proba(self, X: object, *, return_std: bool = False) -> Any:
@@ -132,53 +152,48 @@ class ForestClassifier(BaggedClassifier, ClassifierMixin, ForestModel):
         return_std : bool, default=False
             Also give the standard deviation of the trees' shares about their mean: how much the
             trees disagree, of the shape (rows, classes).
+
+        Returns
+        -------
+        array, shape (rows, classes)
+            Of several outputs a list of such arrays; with `return_std` two of them.
         """
-        return self._with_spread(X) if return_std else self._scores(X)
-
-    def predict_log_proba(self, X: object) -> Floats:
-        """Logarithms of the probabilities; -inf for those of 0."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
-
-    def predict(self, X: object) -> NDArray[Any]:
-        """The class of largest probability; ties go to the first."""
-        shares = self.predict_proba(X)
-        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
-
-    def _leaf_text(self, value: Floats) -> str:
-        best = int(np.argmax(value))
-        return f"{self.classes_[best]!s} ({value[best]:.3g})"
-
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**super()._learnt(), "classes": self.classes_}
+        if not return_std:
+            return self._parts(self._scores(X))
+        mean, std = self._with_spread(X)
+        return self._parts(mean), self._parts(std)
 
     def _view(self, number: int) -> DecisionTreeClassifier:
-        view = DecisionTreeClassifier(n_jobs=self.n_jobs)
-        view.forest_, view.classes_ = self.forest_.tree(number), self.classes_
+        view = DecisionTreeClassifier(criterion=self.criterion, n_jobs=self.n_jobs)
+        view.forest_, view.n_outputs_ = self.forest_.tree(number), self.n_outputs_
+        view._know(self.classes_)
         keep_columns(self, view)
         return view
 
 
-class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
+class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, ForestModel):
     """A forest that answers the mean of its trees.
 
     Parameters
     ----------
-    criterion : {"squared_error", "friedman_mse"}, default="squared_error"
-        How a split is judged; both names mean the same splits.
+    criterion : {"squared_error", "absolute_error", "friedman_mse", "poisson"}, \
+            default="squared_error"
+        How a split is judged: by the squares of what is left, by its size (leaves then answer
+        medians; slower), or by the Poisson deviance of counts. Friedman's means the same splits as
+        the first.
     max_features : int, float, {"sqrt", "log2", "third"} or None, default="third"
         Columns a node looks at: a number, a share, the square root, binary logarithm or third of
         all, or all. More are drawn as long as none can be split.
 
     Attributes
     ----------
-    oob_prediction_ : array, shape (rows,)
+    oob_prediction_ : array, shape (rows,) or (rows, outputs)
         With `oob_score`: mean answers of the trees that did not see the row; NaN where all saw it,
         and for rows of weight zero.
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
-        "criterion": OneOf(("squared_error", "friedman_mse")),
+        "criterion": OneOf(OF_NUMBERS),
         **FOREST_LIMITS,
     }
 
@@ -189,23 +204,30 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
         ----------
         X : array, frame or sparse table, shape (rows, columns)
             Numbers, text, categories and dates; what is missing is learnt too.
-        y : array of finite numbers, shape (rows,)
+        y : array of finite numbers, shape (rows,) or (rows, outputs)
             The target.
         sample_weight : array, shape (rows,), or None
             Whole numbers count as repetitions of the row; others say how often it is drawn.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
-            rows = number_rows(self, X, y, sample_weight).with_moderate_target()
+            rows = self._number_rows(X, y, sample_weight).with_moderate_target()
+            check_outputs(self, rows.n_outputs)
+            check_target(self.criterion, rows.target)
+            if self._n_trees_kept() and self.n_outputs_ != rows.n_outputs:
+                raise ValueError(
+                    f"The trees kept by warm_start=True answer {self.n_outputs_} outputs; y has "
+                    f"{rows.n_outputs}."
+                )
             if self._adds_nothing():
                 return self
-            kept = _rows_of_weight(y, sample_weight)
+            kept = rows_of_weight(y, sample_weight)
             oob = self._grow(rows, kept)
             for name in ("oob_score_", "oob_prediction_"):
                 self.__dict__.pop(name, None)
             if oob is not None:
                 oob.sums = np.ldexp(oob.sums, rows.target_exponent)
-                means = self._out_of_bag(oob)[:, 0]
+                means = without_axis(self._out_of_bag(oob))
                 self.oob_prediction_ = means
                 self.oob_score_ = self._judge(means[kept], rows)
         return self
@@ -217,7 +239,7 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
         """The score of the rows that some tree did not see."""
         from sklearn.metrics import r2_score
 
-        known = ~np.isnan(means)
+        known = ~np.isnan(means if means.ndim == 1 else means[:, 0])
         if known.sum() < 2:
             return float("nan")
         target = np.ldexp(rows.target[known], rows.target_exponent)
@@ -238,12 +260,12 @@ class ForestRegressor(BaggedRegressor, RegressorMixin, ForestModel):
         """
         if return_std:
             mean, std = self._with_spread(X)
-            return mean[:, 0], std[:, 0]
-        return self._scores(X)[:, 0]
+            return without_axis(mean), without_axis(std)
+        return without_axis(self._scores(X))
 
     def _view(self, number: int) -> DecisionTreeRegressor:
-        view = DecisionTreeRegressor(n_jobs=self.n_jobs)
-        view.forest_ = self.forest_.tree(number)
+        view = DecisionTreeRegressor(criterion=self.criterion, n_jobs=self.n_jobs)
+        view.forest_, view.n_outputs_ = self.forest_.tree(number), self.n_outputs_
         keep_columns(self, view)
         return view
 
@@ -253,17 +275,10 @@ def _weights(rows: Rows, known: NDArray[np.bool_]) -> NDArray[Any] | None:
     return None if weight is None else weight[known]
 
 
-def _rows_of_weight(
-    y: Any,
-    sample_weight: Any,
-    classes: NDArray[Any] | None = None,
-    class_weight: Floats | None = None,
-) -> NDArray[np.bool_]:
-    """Which of the rows passed to fit have a weight."""
-    labels = np.asarray(y).ravel()
-    kept = np.ones(len(labels), dtype=bool)
-    if sample_weight is not None:
-        kept &= np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), kept.shape) > 0
-    if classes is not None and class_weight is not None:
-        kept &= class_weight[np.searchsorted(classes, labels)] > 0
-    return kept
+def _side_by_side(parts: Any) -> Floats:
+    """Shares of several outputs as scikit-learn lays them: (rows, classes, outputs)."""
+    if not isinstance(parts, list):
+        return np.asarray(parts)
+    most = max(part.shape[1] for part in parts)
+    filled = [np.pad(part, ((0, 0), (0, most - part.shape[1]))) for part in parts]
+    return np.stack(filled, axis=2)

@@ -1,5 +1,6 @@
 """The trees of a forest as members of a bag: what each says of rows it left out, and of others."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import Rows, as_one_array, dense_blocks, table_for_predict
+from weald.ensembles.forests.forest_predictor import mean_answer
 from weald.ensembles.out_of_bag.bagged import Bagged
 from weald.ensembles.out_of_bag.enough import BATCH, Enough
 from weald.ensembles.out_of_bag.in_bag import Draws, InBag
@@ -39,6 +41,15 @@ class BaggedForest(Bagged):
             forest = self._answering  # type: ignore[attr-defined]
             yield from tree_answers(forest, table, n_threads=n_threads)
 
+    def _mean_of(self, answers: Floats) -> Floats:
+        # Added up as the predictor does.
+        forest = self._answering  # type: ignore[attr-defined]
+        trees = trees_of(forest)
+        total = np.repeat(trees.base_score[np.newaxis], answers.shape[1], axis=0)
+        for weight, answer in zip(trees.tree_weight, answers, strict=True):
+            total += weight * answer
+        return mean_answer(total, forest)
+
     def prune_oob(self, X: object, y: object) -> PrunedForest:
         """Cut trees back where that lowers the error on rows they did not see (R7).
 
@@ -64,6 +75,12 @@ class BaggedForest(Bagged):
 
     def _in_bag(self) -> InBag:
         check_is_fitted(self)
+        if (n_outputs := getattr(self, "n_outputs_", 1)) > 1:
+            raise AttributeError(
+                "The out-of-bag ledger, and the intervals, sets, importances and errors made of "
+                f"it, know one output; this {type(self).__name__} was fitted on {n_outputs}. Fit a "
+                "model for each, or use oob_score_ and the answers beside it."
+            )
         parts = [(first, bags) for first, bags in self._ledger if bags is not None]
         if len(parts) < len(self._ledger):
             raise AttributeError(
@@ -93,7 +110,7 @@ def record_of_forest(
     forest: Forest | RotatedForest,
     rows: Rows,
     distinct: DistinctRows,
-    bags: Draws,
+    bags: Draws | InBag,
     classes: NDArray[Any] | None,
     *,
     n_threads: int,
@@ -142,6 +159,48 @@ def _slices(n_rows: int, forest: Forest) -> Iterator[slice]:
     return (slice(begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step))
 
 
+def add_left_out(
+    oob: OutOfBag,
+    forest: Forest,
+    table: NDArray[Any],
+    distinct: DistinctRows,
+    bags: Draws | InBag,
+    *,
+    first: int = 0,
+    n_threads: int,
+) -> None:
+    """Add what trees answer for rows they did not draw, tree after tree; `first` is their first."""
+    for number in range(forest.n_trees):
+        out = np.flatnonzero(bags.drawn(first + number) == 0)
+        if len(out):
+            rows = np.ascontiguousarray(table[distinct.index[out]])
+            oob.sums[out] += forest.tree(number).predict(rows, n_threads=n_threads)
+            oob.counts[out] += 1
+
+
+def ledger_of_all(parts: list[tuple[int, Any]], n_trees: int) -> InBag:
+    """Who saw what, if trees of a fit before and those of this one were drawn from the same rows.
+
+    Raises
+    ------
+    ValueError
+        If they were not.
+    """
+    *before, (_, last) = parts
+    for _, bags in before:
+        if bags is None:
+            raise ValueError(
+                "oob_score cannot be estimated for trees kept by warm_start=True that saw every "
+                "row. Fit all trees at once, or without oob_score."
+            )
+        if bags.n != last.n or not np.array_equal(bags.place, last.place):
+            raise ValueError(
+                "oob_score with warm_start=True needs the rows of the fit before, in their order: "
+                "got others. Fit all trees at once, or without oob_score."
+            )
+    return InBag(tuple(parts), n_trees)
+
+
 def grown_until_enough(
     grow: Callable[[range], Forest],
     oob: OutOfBag | None,
@@ -160,13 +219,23 @@ def grown_until_enough(
     while True:
         means = oob.means()
         scored = oob.counts > 0
-        if rows.classes is not None:
-            wrong = np.argmax(means[scored], axis=1) != rows.classes[scored]
-            losses = wrong.astype(np.float64)
-        else:
-            assert rows.values is not None
-            losses = (means[scored, 0] - rows.values[scored]) ** 2
+        losses = _losses(means[scored], rows, scored)
         own = None if weight is None else weight[scored].astype(np.float64)
         if enough.says(forest.n_trees, losses, own):
             return forest
         forest = forest.joined(grow(range(forest.n_trees, forest.n_trees + BATCH)))
+
+
+def _losses(means: Floats, rows: ForestRows, scored: NDArray[np.bool_]) -> Floats:
+    """What out-of-bag answers of some rows miss: shares of wrong classes, or squared errors."""
+    if rows.values is not None:
+        values = rows.values[..., scored]
+        errors = (means.T - np.atleast_2d(values)) ** 2
+        return np.asarray(errors[0] if len(errors) == 1 else errors.mean(axis=0))
+    assert rows.classes is not None
+    classes = rows.classes[scored]
+    if rows.first_class is None:
+        return np.asarray(np.argmax(means, axis=1) != classes, dtype=np.float64)
+    ends = rows.first_class
+    said = [np.argmax(means[:, a:b], axis=1) + a for a, b in itertools.pairwise(ends)]
+    return np.asarray((np.stack(said, axis=1) != classes).mean(axis=1))

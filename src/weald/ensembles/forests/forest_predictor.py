@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.ensembles.predictor import ClassPredictor, NumberPredictor, Predictor
+from weald.ensembles.predictor import (
+    ClassPredictor,
+    LabelPredictor,
+    LevelsPredictor,
+    NumberPredictor,
+    Predictor,
+)
 from weald.trees import Forest, RotatedForest
 
 Floats = NDArray[np.float64]
@@ -28,6 +34,22 @@ class MeanClassPredictor(ClassPredictor):
         return mean_answer(super()._answer(X, loss), self.forest)
 
 
+@dataclass(frozen=True, eq=False)
+class MeanVectorPredictor(LevelsPredictor):
+    """Answers mean numbers of several outputs."""
+
+    def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
+        return mean_answer(super()._answer(X, loss), self.forest)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanLabelPredictor(LabelPredictor):
+    """Answers classes of several outputs and their mean probabilities."""
+
+    def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
+        return mean_answer(super()._answer(X, loss), self.forest)
+
+
 def mean_answer(sums: Floats, forest: Forest | RotatedForest) -> Floats:
     """Sums over the trees as means, in place; rounding leads no mean out of the leaves' range."""
     sums /= forest.n_trees
@@ -40,5 +62,8 @@ def mean_predictor_of(
     """The kind of predictor that has the methods of a fitted forest."""
     classes = getattr(model, "classes_", None)
     if classes is None:
-        return MeanNumberPredictor(forest, "", None, n_jobs)
+        several = getattr(model, "n_outputs_", 1) > 1
+        return (MeanVectorPredictor if several else MeanNumberPredictor)(forest, "", None, n_jobs)
+    if isinstance(classes, list):
+        return MeanLabelPredictor(forest, "", tuple(classes), n_jobs)
     return MeanClassPredictor(forest, "", classes, n_jobs)

@@ -2,24 +2,78 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
 from weald.data import Rows, as_one_array, levels_of, mass_of
-from weald.resampling import Bags, DistinctRows
+from weald.ensembles.class_weights import weights_by_class
+from weald.resampling import Bags, DistinctRows, Pastes
 from weald.trees import ForestRows
 
 Floats = NDArray[np.float64]
 
 # Other names that scikit-learn has for the same thing.
 CRITERIA = {"log_loss": "entropy", "friedman_mse": "squared_error"}
+OF_NUMBERS = ("squared_error", "absolute_error", "friedman_mse", "poisson")
+
+
+def gain_exponent(criterion: str, rows: Rows) -> int:
+    """By which power of two gains are divided where a target of extreme size is."""
+    is_linear = criterion in ("absolute_error", "poisson")
+    return rows.target_exponent if is_linear else 2 * rows.target_exponent
+
+
+def check_outputs(model: Any, n_outputs: int) -> None:
+    """Refuse several outputs where a setting is of one."""
+    if n_outputs == 1:
+        return
+    if getattr(model, "monotonic_cst", None) is not None:
+        raise ValueError(
+            "Monotonicity constraints are not supported with multiple outputs: y has "
+            f"{n_outputs} columns. Leave monotonic_cst at None, or fit each column alone."
+        )
+    if model.criterion in ("absolute_error", "poisson"):
+        raise ValueError(
+            f"criterion={model.criterion!r} judges one output; y has {n_outputs} columns. Use "
+            "'squared_error', or fit each column alone."
+        )
+
+
+def check_target(criterion: str, target: Floats) -> None:
+    """Refuse targets that a criterion cannot judge.
+
+    >>> check_target("poisson", np.array([1.0, -2.0]))
+    Traceback (most recent call last):
+        ...
+    ValueError: criterion='poisson' is of counts: some values of y are negative, ...
+    """
+    if criterion != "poisson":
+        return
+    if (target < 0).any():
+        raise ValueError(
+            f"criterion='poisson' is of counts: some values of y are negative, the first of them "
+            f"{target[target < 0][0]:g}. Choose another criterion."
+        )
+    if not (target > 0).any():
+        raise ValueError(
+            "criterion='poisson' is of counts: the sum of y is not positive. Choose another "
+            "criterion."
+        )
 
 
 def n_counted(distinct: DistinctRows) -> int:
     """How many rows there are, repetitions counted."""
     return len(distinct.index) if distinct.copies is None else int(distinct.copies.sum())
+
+
+def place_of(distinct: DistinctRows, has_weight: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Which of the different rows each row passed to fit is; -1: it has no weight."""
+    place = np.full(len(has_weight), -1, dtype=np.intp)
+    place[has_weight] = distinct.set_of
+    return place
 
 
 def count_of(limit: float, n_rows: int) -> int:
@@ -36,21 +90,23 @@ def one_table(rows: Rows) -> tuple[Rows, list[int]]:
 def forest_rows(
     rows: Rows,
     distinct: DistinctRows,
-    bags: Bags | None,
+    bags: Bags | Pastes | None,
     n_classes: int,
     class_weight: Floats | None,
     random_cuts: bool,
     n_threads: int,
     n_levels: list[int],
+    first_class: list[int] | None = None,
 ) -> ForestRows:
     """The different rows, ranked; with bags the weights are in the draws.
 
-    `n_levels` tells which columns hold levels, and how many (`weald.data.levels_of`).
+    `n_levels` tells which columns hold levels, and how many (`weald.data.levels_of`); `first_class`
+    where the classes of each of several outputs begin.
     """
     target = np.ascontiguousarray(rows.target[distinct.index])
     weight = distinct.weight if bags is None else None
     if class_weight is not None:
-        of_row = class_weight[target.astype(np.intp)]
+        of_row = weights_by_class(target, class_weight)
         weight = of_row if weight is None else weight * of_row
     ranks = _native.RankedTable(
         as_one_array(rows.table),
@@ -63,11 +119,12 @@ def forest_rows(
     )
     return ForestRows(
         ranks=ranks,
-        values=None if n_classes else target,
+        values=None if n_classes else np.ascontiguousarray(target.T),
         classes=target.astype(np.int32) if n_classes else None,
         n_classes=n_classes,
         weight=weight,
         copies=distinct.copies if bags is None else None,
         bootstrap=None if bags is None else bags.bootstrap,
         n_columns=rows.table.shape[1],
+        first_class=first_class,
     )

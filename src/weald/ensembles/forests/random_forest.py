@@ -13,7 +13,8 @@ class RandomForestClassifier(ForestClassifier):
     Parameters
     ----------
     bootstrap : bool, default=True
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees all.
+        Let every tree draw as many rows as there are, with replacement; otherwise it sees
+        all, or `max_samples` of them.
 
     Examples
     --------
@@ -25,6 +26,7 @@ class RandomForestClassifier(ForestClassifier):
     0.97
     """
 
+    _takes_several: ClassVar[bool] = True
     _random_cuts: ClassVar[bool] = False
 
     def __init__(
@@ -48,7 +50,7 @@ class RandomForestClassifier(ForestClassifier):
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         feature_sampling: str = "node",
         categorical_features: Any = "from_dtype",
         voting: str = "soft",
@@ -90,7 +92,8 @@ class RandomForestRegressor(ForestRegressor):
         Columns a node looks at: a number, a share, the square root, binary logarithm or third of
         all, or all. More are drawn as long as none can be split.
     bootstrap : bool, default=True
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees all.
+        Let every tree draw as many rows as there are, with replacement; otherwise it sees
+        all, or `max_samples` of them.
 
     Examples
     --------
@@ -101,6 +104,7 @@ class RandomForestRegressor(ForestRegressor):
     True
     """
 
+    _takes_several: ClassVar[bool] = True
     _random_cuts: ClassVar[bool] = False
 
     def __init__(
@@ -123,7 +127,7 @@ class RandomForestRegressor(ForestRegressor):
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
         max_samples: float | None = None,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         feature_sampling: str = "node",
         categorical_features: Any = "from_dtype",
     ) -> None:

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
-from weald.data import Rows, as_one_array, dense_blocks, mass_of, table_for_predict
+from weald.data import ColumnPlan, Rows, as_one_array, dense_blocks, mass_of, table_for_predict
 from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.forests.forest import FOREST_LIMITS, ForestModel
 from weald.ensembles.forests.forest_ledger import record_of_forest
-from weald.ensembles.forests.forest_rows import count_of, n_counted
+from weald.ensembles.forests.forest_rows import count_of, n_counted, place_of
 from weald.ensembles.predictor import Predictor
+from weald.ensembles.warm import check_warm_start
 from weald.parameters import Columns, Limit, NoneOr, OneOf, Real, Whole
-from weald.resampling import Bags, DistinctRows, distinct_rows, seed_of
+from weald.resampling import Bags, DistinctRows, Pastes, distinct_rows, seed_of
 from weald.trees import (
     Forest,
     ForestBuilder,
@@ -27,6 +28,7 @@ from weald.trees import (
     RotationRows,
     Rotations,
     RotationSample,
+    blocks_of,
     grow_rotated_members,
     mean_shares,
     node_columns,
@@ -46,6 +48,7 @@ _SHARED = (
     "n_jobs",
     "random_state",
     "verbose",
+    "warm_start",
 )
 
 ROTATION_LIMITS: Mapping[str, Limit] = {
@@ -94,6 +97,9 @@ class RotationModel(ForestModel):
     bootstrap : bool, default=False
         Let every tree draw as many rows as there are, with replacement; otherwise it sees all, and
         there is nothing out of bag.
+    warm_start : bool, default=False
+        Keep the trees of the last fit and add those that are missing. Columns and subsets must be
+        as they were; what stands for missing values and the scale stay those of the first fit.
     categorical_features : "from_dtype", list or None, default="from_dtype"
         Which columns hold categories: those of text and of unordered categorical types, or those
         listed by name, position or a mask, or none.
@@ -114,11 +120,31 @@ class RotationModel(ForestModel):
     categorical_features: Any
     rotations_: Rotations
     _rotated: RotatedForest
+    _kept: tuple[ColumnPlan, str | None]  # what a warm start must find again
 
     # ---- fitting ----
 
-    def _n_trees_kept(self) -> int:
-        return 0  # trees are always grown anew
+    def _check_columns_of_kept(self) -> None:
+        if self.oob_score:
+            raise ValueError(
+                "oob_score cannot be estimated for trees added with warm_start=True: the rotations "
+                "of the fit before no longer know their rows. Fit all trees at once, or without "
+                "oob_score."
+            )
+        plan, scale = self._kept
+        check_warm_start(
+            n_estimators=self.n_estimators,
+            rounds=0,  # the number of trees is checked already
+            is_alike=True,
+            plans=(plan, self._plan),
+        )
+        sample, rotations = self._sample(), self.rotations_
+        blocks = blocks_of(len(rotations.rotated), sample.subset_size, sample.n_subsets)
+        if self.scale != scale or not np.array_equal(blocks, rotations.first_of_block):
+            raise ValueError(
+                "The trees kept by warm_start=True have other subsets of columns or another "
+                "scale. Set subset_size, n_subsets and scale as they were, or warm_start=False."
+            )
 
     def _tree_limits(self, n_drawn: int, rows: Rows) -> ForestLimits:
         return ForestLimits(
@@ -129,6 +155,7 @@ class RotationModel(ForestModel):
             max_depth=self.max_depth,
             min_samples_split=max(2, count_of(self.min_samples_split, n_drawn)),
             min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_drawn)),
+            **self._votes(),
         )
 
     def _grow(
@@ -139,12 +166,12 @@ class RotationModel(ForestModel):
         class_weight: Floats | None = None,
     ) -> OutOfBag | None:
         sample, n_threads = self._sample(), self._n_threads
+        n_before = self._n_trees_kept()
         distinct = distinct_rows(rows, n_threads=n_threads)
-        seed = seed_of(self.random_state)
-        place = np.full(len(has_weight), -1, dtype=np.intp)
-        place[has_weight] = distinct.set_of
-        bags = self._bags(rows, distinct, place, seed)
-        merged, is_missing = self._rotation_rows(rows, distinct, bags, n_classes, class_weight)
+        seed = self._seed if n_before else seed_of(self.random_state)
+        bags = self._bags(rows, distinct, place_of(distinct, has_weight), seed)
+        before = self.rotations_ if n_before else None
+        merged = self._rotation_rows(rows, distinct, bags, n_classes, class_weight, before)
         oob = None
         if self.oob_score:
             oob = OutOfBag(np.zeros((len(distinct.index), max(1, n_classes))))
@@ -154,23 +181,27 @@ class RotationModel(ForestModel):
             merged,
             self._tree_limits(n_drawn, rows),
             sample,
-            range(self.n_estimators),
+            range(n_before, self.n_estimators),
             seed=seed,
             n_threads=n_threads,
             out_of_bag=oob,
             batch=max(1, self.n_estimators // 10) if self.verbose else None,
-            report=lambda n: self._report(n, time.perf_counter() - began),
+            report=lambda n: self._report(n_before + n, time.perf_counter() - began),
         )
         builder = ForestBuilder(np.zeros(max(1, n_classes)), rotations.n_columns)
         for tree in trees:
             builder.add(tree, output=-1)
         forest = builder.build(rows.target_exponent, rows.weight_exponent if bags is None else 0)
-        # A rotated column is never missing, a flag is there to ask.
-        news = [np.zeros(len(rotations.rotated)), is_missing[rotations.kept]]
-        news.append(np.ones(len(rotations.flagged)))
-        self.forest_ = replace(forest, saw_missing=np.concatenate(news).astype(np.uint8))
-        self.rotations_, self._rotated = rotations, RotatedForest(self.forest_, rotations)
-        self._seed, self._ledger, self.n_outputs_ = seed, [(0, bags)], 1
+        saw_missing = _saw_missing(as_one_array(rows.table), rotations)
+        if before is not None:
+            assert self.forest_.saw_missing is not None
+            saw_missing = np.maximum(saw_missing, self.forest_.saw_missing)
+            forest, rotations = self.forest_.joined(forest), before.joined(rotations)
+        self.forest_, self.rotations_ = replace(forest, saw_missing=saw_missing), rotations
+        self._rotated = RotatedForest(self.forest_, rotations).prepared()
+        self._kept = (self._plan, self.scale)
+        ledger = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
+        self._seed, self._ledger, self.n_outputs_ = seed, ledger, 1
         if bags is None:
             self._has_weight = has_weight
         self.__dict__.pop("_views", None)
@@ -195,11 +226,12 @@ class RotationModel(ForestModel):
         self,
         rows: Rows,
         distinct: DistinctRows,
-        bags: Bags | None,
+        bags: Bags | Pastes | None,
         n_classes: int,
         class_weight: Floats | None,
-    ) -> tuple[RotationRows, NDArray[np.bool_]]:
-        """The different rows, made ready; and which columns have missing values."""
+        before: Rotations | None,
+    ) -> RotationRows:
+        """The different rows, made ready, as they were for the trees before."""
         target = np.ascontiguousarray(rows.target[distinct.index])
         weight = distinct.weight if bags is None else None
         if class_weight is not None:
@@ -213,9 +245,10 @@ class RotationModel(ForestModel):
             mass,
             np.array(levels, dtype=np.int64),
             self.scale or "none",
+            None if before is None else before.columns,
             self._n_threads,
         )
-        merged = RotationRows(
+        return RotationRows(
             table=ready,
             n_inputs=self._plan.n_columns,
             values=None if n_classes else target,
@@ -226,7 +259,6 @@ class RotationModel(ForestModel):
             counts_copies=distinct.weight is None,
             bootstrap=None if bags is None else bags.bootstrap,
         )
-        return merged, np.asarray(np.isnan(table).any(axis=0))
 
     # ---- answering ----
 
@@ -305,3 +337,10 @@ class RotationModel(ForestModel):
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
         return {**super()._learnt(), **self.rotations_.learnt()}
+
+
+def _saw_missing(table: NDArray[Any], rotations: Rotations) -> NDArray[np.uint8]:
+    """Of a tree's columns: a rotated one is never missing, a flag is there to ask."""
+    kept = [bool(np.isnan(table[:, column]).any()) for column in rotations.kept]
+    flags = [False] * len(rotations.rotated) + kept + [True] * len(rotations.flagged)
+    return np.array(flags, dtype=np.uint8)

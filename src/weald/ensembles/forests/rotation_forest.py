@@ -13,9 +13,10 @@ class RotationForestClassifier(RotationModel, ForestClassifier):
 
     Parameters
     ----------
-    class_weight : dict, "balanced" or None, default=None
+    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         What the rows of each class weigh in the trees beside their own weights. Balanced: all
-        classes weigh the same together. It changes no count of rows and no draw.
+        classes weigh the same together, in the table or, with `bootstrap`, in the rows each tree
+        draws. It changes no count of rows and no draw.
 
     Examples
     --------
@@ -29,7 +30,7 @@ class RotationForestClassifier(RotationModel, ForestClassifier):
 
     _limits: ClassVar[Mapping[str, Limit]] = {
         "criterion": OneOf(("gini", "entropy", "log_loss")),
-        "class_weight": ClassWeight(("balanced",)),
+        "class_weight": ClassWeight(("balanced", "balanced_subsample")),
         **ROTATION_LIMITS,
     }
     voting = "soft"  # not a parameter
@@ -57,6 +58,7 @@ class RotationForestClassifier(RotationModel, ForestClassifier):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self._store(
             n_estimators=n_estimators,
@@ -79,6 +81,7 @@ class RotationForestClassifier(RotationModel, ForestClassifier):
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
+            warm_start=warm_start,
         )
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
@@ -149,6 +152,7 @@ class RotationForestRegressor(RotationModel, ForestRegressor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self._store(
             n_estimators=n_estimators,
@@ -170,6 +174,7 @@ class RotationForestRegressor(RotationModel, ForestRegressor):
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
+            warm_start=warm_start,
         )
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:

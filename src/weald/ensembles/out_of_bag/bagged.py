@@ -44,6 +44,10 @@ class Bagged:
         """What the ensemble answers, of the shape (rows, width)."""
         raise NotImplementedError
 
+    def _mean_of(self, answers: Floats) -> Floats:
+        """What the ensemble answers where its members answer this, to the bit."""
+        raise NotImplementedError
+
     def _in_bag(self) -> InBag:
         """Who saw what; an AttributeError says why there is no such record."""
         raise NotImplementedError
@@ -123,21 +127,23 @@ class Bagged:
         return clone(self).set_params(**whole).fit(X, y)
 
     def _with_spread(self, X: Any) -> tuple[Floats, Floats]:
-        """The combined answers, and the standard deviation of the members about them."""
-        combined = self._combined_answers(X)
-        spreads, begin = np.empty_like(combined), 0
+        """The combined answers, and the standard deviation of the members about them.
+
+        Members are asked once: both come from the same answers, a few rows at a time.
+        """
+        parts = []
         for answers in self._member_answers(X):
             if len(answers) < 2:
                 raise ValueError(
                     "One member alone has no spread: return_std needs two members or more."
                 )
-            rows = slice(begin, begin + answers.shape[1])
-            squares = np.zeros_like(combined[rows])
+            mean = self._mean_of(answers)
+            squares = np.zeros_like(mean)
             for answer in answers:
-                squares += (answer - combined[rows]) ** 2
-            spreads[rows] = np.sqrt(squares / (len(answers) - 1))
-            begin = rows.stop
-        return combined, spreads
+                squares += (answer - mean) ** 2
+            parts.append((mean, np.sqrt(squares / (len(answers) - 1))))
+        means, spreads = zip(*parts, strict=True)
+        return np.concatenate(means), np.concatenate(spreads)
 
 
 class BaggedRegressor(Bagged):

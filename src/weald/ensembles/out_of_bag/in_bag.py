@@ -65,9 +65,13 @@ class InBag:
         """The rule of the last fit."""
         return self.parts[-1][1]
 
+    def drawn(self, member: int) -> NDArray[np.int64]:
+        """How often a member drew each of the different rows, in the order of their content."""
+        return self._rule(member).drawn(member)
+
     def left_out(self, member: int) -> NDArray[np.bool_]:
         """Which of the different rows, in the order of their content, a member did not see."""
-        return np.equal(self._rule(member).drawn(member), 0)
+        return np.equal(self.drawn(member), 0)
 
     def _rule(self, member: int) -> Draws:
         return [rule for first, rule in self.parts if first <= member][-1]

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.ensembles.out_of_bag.oob_importance import checked_rows_of_fit, left_out_answers
 from weald.ensembles.out_of_bag.row_losses import row_losses
-from weald.ensembles.pruning import cut
 from weald.resampling import Purpose, hash_any_rows
-from weald.trees import Forest, ForestBuilder, GrownTree
+from weald.trees import Forest, ForestBuilder, GrownTree, cut
 
 Floats = NDArray[np.float64]
 

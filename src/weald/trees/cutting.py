@@ -1,48 +1,15 @@
-"""Minimal cost-complexity pruning of one grown tree."""
+"""A grown tree without what lies below some of its nodes."""
 
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from weald.trees import GrownTree, picked_sets
-
-
-def pruned(tree: GrownTree, alpha: float) -> GrownTree:
-    """Take back splits, the least worthy first, as long as they are worth at most `alpha` a leaf.
-
-    What a subtree is worth is what its splits lower the mean squared error of the tree's rows by.
-    """
-    if alpha <= 0.0 or len(tree.feature) == 1:
-        return tree
-    n, is_inner = len(tree.feature), tree.feature >= 0
-    left, right = np.arange(n) + 1, tree.right
-    worth = 2.0 * tree.gain / tree.weight[0]
-    while is_inner[0]:
-        total, leaves = worth * is_inner, np.ones(n, dtype=np.int64)
-        for node in np.flatnonzero(is_inner)[::-1]:
-            total[node] += total[left[node]] + total[right[node]]
-            leaves[node] = leaves[left[node]] + leaves[right[node]]
-        inner = _reached(is_inner, right)
-        link = total[inner] / (leaves[inner] - 1)
-        weakest = inner[np.argmin(link)]
-        if link.min() > alpha:
-            break
-        is_inner[weakest] = False
-    return cut(tree, is_inner)
+from weald.trees.forest import picked_sets
+from weald.trees.growing import GrownTree
 
 
-def _reached(is_inner: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The inner nodes that are still part of the tree, in pre-order."""
-    found, stack = [], [0]
-    while stack:
-        node = stack.pop()
-        if is_inner[node]:
-            found.append(node)
-            stack += [int(right[node]), node + 1]
-    return np.array(found)
-
-
-def cut(tree: GrownTree, is_inner: np.ndarray) -> GrownTree:
+def cut(tree: GrownTree, is_inner: NDArray[np.bool_]) -> GrownTree:
     """The tree without what lies below its new leaves, which answer the means of the old ones."""
     kept: list[int] = []
     place, new_leaf = {}, np.zeros(len(tree.value), dtype=np.int32)

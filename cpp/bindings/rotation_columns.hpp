@@ -1,0 +1,19 @@
+// The columns that rotations are made of, as arrays from Python.
+#pragma once
+
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+
+#include "bindings/border.hpp"
+#include "rotation_table.hpp"
+
+namespace weald::border {
+
+// rotated, centre, scale, kept, flagged
+using ColumnsOfRotations = std::tuple<Vector<std::int32_t>, Vector<double>, Vector<double>,
+                                      Vector<std::int32_t>, Vector<std::int32_t>>;
+
+weald::RotationColumns checked_columns(std::int64_t n_inputs, const ColumnsOfRotations& given);
+
+}  // namespace weald::border

@@ -1,0 +1,24 @@
+// Half the Poisson deviance: channels are the outputs, which are not negative; score = sum of
+// S log(S / W). Measured in another unit it changes by a multiple of S, which no gain feels.
+#pragma once
+#include "elementary.hpp"
+#include "shared.hpp"
+
+namespace weald {
+struct Poisson {
+  static constexpr const char* name = "poisson";
+  static constexpr bool is_quadratic = false;
+  static constexpr bool needs_positive_sums = true;  // a mean of 0 has no deviance to others
+
+  WEALD_HOST_DEVICE static double score(const Sums& node, const Penalty&) {
+    double total = 0.0;
+    for (int k = 0; k < node.n_channels; ++k) {
+      if (node.sums[k] > 0.0) total += node.sums[k] * elementary::log(node.sums[k] / node.weight);
+    }
+    return total;
+  }
+  WEALD_HOST_DEVICE static double leaf_value(double sum, double weight, const Penalty&) {
+    return sum / weight;
+  }
+};
+}  // namespace weald

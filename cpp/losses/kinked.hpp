@@ -1,0 +1,32 @@
+// Losses with a kink at the target: the absolute error and the pinball loss.
+//
+// Below the target the gradient is -below(parameter), above it above(parameter), and where a score
+// meets its target any slope between the two is one: 0, but for rows that are still where all
+// scores start, which may be most of them. Theirs is base_slope; weald.losses.kinks says why.
+#pragma once
+#include "losses/row_wise.hpp"
+
+namespace weald {
+
+template <class L>
+struct Kinked : RowWise<L> {
+  static constexpr Hessian hessian = Hessian::none;
+  static constexpr BestConstant best_constant = BestConstant::quantile;
+
+  WEALD_HOST_DEVICE static void gradients(const Scored& rows, Range range, double* gradient,
+                                          double* hessian) {
+    const double above = L::above(rows.parameter), below = L::below(rows.parameter);
+    const double base = rows.base, base_slope = rows.base_slope;
+    for (std::int64_t row = range.begin; row < range.end; ++row) {
+      const double y = rows.y[row], score = rows.scores[row];
+      const double sloped = (score > y ? above : 0.0) - (score < y ? below : 0.0);
+      gradient[row] = sloped + ((score == y) & (y == base) ? base_slope : 0.0);
+      hessian[row] = 1.0;
+    }
+  }
+  WEALD_HOST_DEVICE static double loss(double y, double score, double parameter) {
+    return score > y ? L::above(parameter) * (score - y) : L::below(parameter) * (y - score);
+  }
+};
+
+}  // namespace weald

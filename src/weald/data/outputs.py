@@ -1,0 +1,104 @@
+"""Targets of several outputs: a column of y for each, of numbers or of labels."""
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+from weald.data.rows import Rows
+from weald.data.tables import table_for_fit
+from weald.data.targets import finite_target, numbered_classes, read_once, refuse_missing_labels
+
+
+def has_several(y: Any) -> bool:
+    """Tell whether a target, read once, has more than one column.
+
+    >>> has_several(np.zeros((3, 2))), has_several([[1], [2]]), has_several([1, 2])
+    (True, False, False)
+    """
+    try:
+        shape: tuple[int, ...] = (
+            np.shape(y) if isinstance(y, (list, tuple)) else getattr(y, "shape", ())
+        )
+    except ValueError:  # rows of different lengths: scikit-learn says so
+        return False
+    return len(shape) == 2 and shape[1] > 1
+
+
+def label_rows(
+    estimator: object, X: object, y: object, sample_weight: object
+) -> tuple[Rows, list[NDArray[Any]]]:
+    """Rows whose target is a class of each output, and the classes of each, sorted.
+
+    The classes of all outputs are numbered one after another, so that no two have the same number.
+    """
+    y, sample_weight = read_once(y, sample_weight)
+    table, labels = _table_and_target(estimator, X, y, sample_weight, y_numeric=False)
+    classes, columns, n_before = [], [], 0
+    for k in range(labels.shape[1]):
+        column = _of_one_kind(labels[:, k])
+        refuse_missing_labels(column)
+        check_classification_targets(column)
+        own, numbers_of_rows = numbered_classes(column)
+        classes.append(own)
+        columns.append(numbers_of_rows + n_before)
+        n_before += len(own)
+    target = np.column_stack(columns).astype(np.float64)
+    return Rows(table, target).weighted(sample_weight), classes
+
+
+def vector_rows(estimator: object, X: object, y: object, sample_weight: object) -> Rows:
+    """Rows whose target is a finite number for each output."""
+    y, sample_weight = read_once(y, sample_weight)
+    table, values = _table_and_target(estimator, X, y, sample_weight, y_numeric=True)
+    target = np.column_stack([finite_target(column) for column in values.T])
+    _refuse_far_sizes(target)
+    return Rows(table, target).weighted(sample_weight)
+
+
+def first_classes(classes: Sequence[NDArray[Any]]) -> list[int]:
+    """Where the classes of each output begin among those of all, and the end of the last.
+
+    >>> first_classes([np.array(["a", "b"]), np.array([1, 2, 3])])
+    [0, 2, 5]
+    """
+    return [0, *np.cumsum([len(own) for own in classes]).tolist()]
+
+
+def _table_and_target(
+    estimator: object, X: object, y: Any, sample_weight: object, *, y_numeric: bool
+) -> tuple[Any, NDArray[Any]]:
+    if hasattr(y, "tocsr"):
+        raise ValueError(
+            "sparse multilabel-indicator for y is not supported: pass y.toarray(), a column for "
+            "each output."
+        )
+    return table_for_fit(
+        estimator, X, y, y_numeric=y_numeric, sample_weight=sample_weight, multi_output=True
+    )
+
+
+# Outputs are kept in one unit; beyond this the smallest would vanish beside the largest.
+_FAR = 900
+
+
+def _refuse_far_sizes(target: NDArray[np.float64]) -> None:
+    largest = np.abs(target).max(axis=0)
+    exponents = np.frexp(largest)[1]
+    exponents = np.where(largest > 0, exponents, exponents.max())
+    if exponents.max() - exponents.min() > _FAR:
+        raise ValueError(
+            f"The outputs of y differ in size by more than 2**{_FAR}: output "
+            f"{exponents.argmax()} reaches {largest[exponents.argmax()]:g}, output "
+            f"{exponents.argmin()} only {largest[exponents.argmin()]:g}. Scale them."
+        )
+
+
+def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels from a table of mixed columns: numbers are numbers again."""
+    if labels.dtype == object and all(isinstance(one, numbers.Number) for one in labels):
+        return np.asarray(labels.tolist())
+    return labels

@@ -1,0 +1,35 @@
+"""Shares of the classes of several outputs, which lie side by side, one output after another."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.data import first_classes
+
+Floats = NDArray[np.float64]
+
+
+def shares_of_outputs(shares: Floats, classes: Sequence[NDArray[Any]]) -> list[Floats]:
+    """The shares of each output; classes lie along the last axis.
+
+    >>> classes = [np.array(["no", "yes"]), np.array([1, 2, 3])]
+    >>> [part.tolist() for part in shares_of_outputs(np.array([0.5, 0.5, 0.2, 0.2, 0.6]), classes)]
+    [[0.5, 0.5], [0.2, 0.2, 0.6]]
+    """
+    return np.split(shares, first_classes(classes)[1:-1], axis=-1)
+
+
+def labels_of_outputs(parts: Sequence[Floats], classes: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The label of the largest share of each output, ties to the first; outputs are the last axis.
+
+    >>> classes = [np.array(["no", "yes"]), np.array([1, 2, 3])]
+    >>> labels_of_outputs([np.array([0.5, 0.5]), np.array([0.2, 0.2, 0.6])], classes)
+    array(['no', 3], dtype=object)
+    """
+    said = [own[np.argmax(part, axis=-1)] for own, part in zip(classes, parts, strict=True)]
+    # NumPy would write numbers beside text as text.
+    if len({own.dtype.kind in "US" for own in classes}) > 1:
+        said = [np.asarray(labels, dtype=object) for labels in said]
+    return np.stack(said, axis=-1)

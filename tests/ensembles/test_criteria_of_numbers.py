@@ -1,0 +1,179 @@
+"""Regression trees judged by Poisson deviance and by absolute error, against naive code."""
+
+import numpy as np
+import pytest
+
+from weald import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestRegressor
+from weald.trees.medians import weighted_median
+
+EVERY_KIND = [DecisionTreeRegressor, RandomForestRegressor, ExtraTreesRegressor]
+
+
+def task(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, np.floor(np.exp(X[:, 0] + np.abs(X[:, 1]) + 0.5 * rng.normal(size=n)))
+
+
+def naive_median(values: np.ndarray, weight: np.ndarray) -> float:
+    """Of whole-number weights: by repeating."""
+    return float(np.median(np.repeat(values, weight)))
+
+
+def naive_loss(criterion: str, y: np.ndarray, weight: np.ndarray) -> float:
+    """What is left when all rows get the same answer."""
+    if criterion == "absolute_error":
+        return float((weight * np.abs(y - naive_median(y, weight))).sum())
+    mean = (weight * y).sum() / weight.sum()
+    logs = np.log(np.where(y > 0, y, 1.0) / mean)
+    return float((weight * np.where(y > 0, y * logs, 0.0)).sum())
+
+
+def naive_best(criterion: str, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
+    """The largest decrease by any cut of any column."""
+    best = -np.inf
+    for x in X.T:
+        for cut in np.unique(x)[:-1]:
+            left = x <= cut
+            if criterion == "poisson" and not (y[left].any() and y[~left].any()):
+                continue
+            sides = [naive_loss(criterion, y[side], weight[side]) for side in (left, ~left)]
+            best = max(best, naive_loss(criterion, y, weight) - sum(sides))
+    return best
+
+
+@pytest.mark.parametrize("criterion", ["poisson", "absolute_error"])
+@pytest.mark.parametrize("n", [5, 40, 150])
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_split_is_the_best_of_all(criterion, n, is_weighted, seed) -> None:
+    X, y = task(n, seed)
+    weight = np.random.default_rng(seed).integers(1, 4, n) if is_weighted else np.ones(n, int)
+    best = max(naive_best(criterion, X, y, weight), 0.0)  # there may be no split at all
+    for more in ({}, {"max_features": 3}):
+        tree = DecisionTreeRegressor(criterion=criterion, max_depth=1, random_state=0, **more)
+        assert tree.fit(X, y, weight).forest_.gain[0] == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 9}, {"min_samples_leaf": 6}], ids=str)
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_leaves_answer_medians(limits: dict, is_weighted: bool) -> None:
+    X, y = task(200)
+    weight = np.random.default_rng(0).integers(1, 5, 200) if is_weighted else np.ones(200, int)
+    model = DecisionTreeRegressor(criterion="absolute_error", max_depth=5, **limits)
+    model.fit(X, y, weight)
+    leaves = model.apply(X).ravel()
+    for leaf in np.unique(leaves):
+        rows = leaves == leaf
+        assert model.forest_.value[leaf, 0] == naive_median(y[rows], weight[rows])
+    # What all splits gain together is what the leaves lose less than the root.
+    left = sum(
+        naive_loss("absolute_error", y[leaves == leaf], weight[leaves == leaf])
+        for leaf in np.unique(leaves)
+    )
+    whole = naive_loss("absolute_error", y, weight)
+    assert model.forest_.gain.sum() == pytest.approx(whole - left, rel=1e-9)
+
+
+def test_both_growers_make_the_same_tree_of_medians() -> None:
+    """A limit on leaves that does not bind changes nothing but the order of growth."""
+    X, y = task(150)
+    free = DecisionTreeRegressor(criterion="absolute_error").fit(X, y)
+    bound = DecisionTreeRegressor(criterion="absolute_error", max_leaf_nodes=10_000).fit(X, y)
+    assert bound.fingerprint() == free.fingerprint()
+    assert bound.forest_.gain == pytest.approx(free.forest_.gain)
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+@pytest.mark.parametrize("criterion", ["poisson", "absolute_error"])
+def test_weights_repeats_and_the_order_of_rows(kind: type, criterion: str) -> None:
+    X, y = task(90)
+    rng = np.random.default_rng(1)
+    copies = rng.integers(0, 4, 90)
+    settings = {} if kind is DecisionTreeRegressor else {"n_estimators": 4}
+    model = kind(criterion=criterion, random_state=0, min_samples_leaf=2, **settings)
+    weighted = model.fit(X, y, copies).fingerprint()
+    again = rng.permutation(np.repeat(np.arange(90), copies))
+    assert model.fit(X[again], y[again]).fingerprint() == weighted
+    assert model.set_params(n_jobs=2).fit(X, y, copies).fingerprint() == weighted
+
+
+@pytest.mark.parametrize("n", [200, 3000])
+@pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
+def test_large_nodes_and_missing_values(kind: type, n: int) -> None:
+    X, y = task(n)
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    for criterion in ("poisson", "absolute_error"):
+        model = kind(5, criterion=criterion, random_state=0, min_samples_leaf=3)
+        said = model.fit(X, y).predict(X)
+        assert np.abs(y - said).mean() < 0.8 * np.abs(y - np.median(y)).mean()
+
+
+def test_absolute_error_is_not_led_by_outliers() -> None:
+    X, y = task(300)
+    spoilt = y.copy()
+    spoilt[::20] += 1e6
+    errors = [
+        np.abs(
+            DecisionTreeRegressor(criterion=criterion, min_samples_leaf=20)
+            .fit(X, spoilt)
+            .predict(X)
+            - y
+        ).mean()
+        for criterion in ("absolute_error", "squared_error")
+    ]
+    assert errors[0] < 0.01 * errors[1]
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_pruned_leaves_answer_medians_again(kind: type) -> None:
+    X, y = task(120)
+    settings = {} if kind is DecisionTreeRegressor else {"n_estimators": 3, "bootstrap": False}
+    whole = kind(criterion="absolute_error", random_state=0, **settings).fit(X, y)
+    model = kind(criterion="absolute_error", ccp_alpha=0.05, random_state=0, **settings).fit(X, y)
+    assert len(model.forest_.value) < len(whole.forest_.value)
+    for number, leaves in enumerate(model.apply(X).reshape(120, -1).T):
+        tree = model.forest_.tree(number)
+        for leaf in np.unique(leaves):
+            assert tree.value[leaf, 0] == np.median(y[leaves == leaf])
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_counts_only(kind: type) -> None:
+    X, y = task(30)
+    with pytest.raises(ValueError, match="some values of y are negative, the first of them -3"):
+        kind(criterion="poisson").fit(X, np.where(np.arange(30) == 4, -3.0, y))
+    with pytest.raises(ValueError, match="the sum of y is not positive"):
+        kind(criterion="poisson").fit(X, np.zeros(30))
+    # Rows of no weight are not there.
+    negative = np.where(np.arange(30) == 4, -3.0, y)
+    kind(criterion="poisson").fit(X, negative, (negative >= 0).astype(float))
+
+
+@pytest.mark.parametrize("scale", [2.0**-700, 2.0**700])
+@pytest.mark.parametrize("criterion", ["poisson", "absolute_error"])
+def test_any_unit(criterion: str, scale: float) -> None:
+    X, y = task(80)
+    limits = {"min_impurity_decrease": 0.01, "ccp_alpha": 0.01}
+    model = DecisionTreeRegressor(criterion=criterion, **limits).fit(X, y)
+    limits = {name: value * scale for name, value in limits.items()}
+    other = DecisionTreeRegressor(criterion=criterion, **limits).fit(X, y * scale)
+    assert np.array_equal(other.predict(X), model.predict(X) * scale)
+    assert len(model.forest_.value) > 3
+
+
+def test_no_levels_and_no_bins_by_absolute_error() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": ["x", "y"] * 10})
+    with pytest.raises(TypeError, match="absolute_error"):
+        DecisionTreeRegressor(criterion="absolute_error").fit(frame, np.arange(20.0))
+    with pytest.raises(ValueError, match="growth, exact and max_bins"):
+        DecisionTreeRegressor(criterion="absolute_error", exact=True).fit(*task(20))
+
+
+def test_weighted_medians() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        values, mass = rng.integers(0, 6, 7).astype(float), rng.integers(0, 3, 7)
+        mass[0] = 1
+        assert weighted_median(values, mass) == naive_median(values, mass)
