@@ -1,9 +1,9 @@
 """Rotation forests beside aeon's class of the same name, our random forest and our boosted trees:
 the same trees and subsets, on every classification table of numbers in the folder WEALD_DATA.
 
-aeon divides columns by their range, so "weald, scale='range'" is the row to compare with it; "weald"
-is the method as it is written, without a scale. With --save FILE tables may be run in several goes:
-the summary is of all tables in the file."""
+aeon divides columns by their range, so "weald, scale='range'" is the row to compare with it;
+"weald" is the method as it is written, without a scale. With --save FILE tables may be run in
+several goes: the summary is of all tables in the file."""
 
 from __future__ import annotations
 

@@ -44,7 +44,8 @@ def main(n: int) -> None:
                 errors[i] = mean_absolute_error(y[test], model.predict(X[test]))
         ratio = best[0] / best[1]
         print(
-            f"{name:24} {best[0]:8.3f} {best[1]:9.3f} {ratio:6.2f} {errors[0]:7.4f} {errors[1]:7.4f}"
+            f"{name:24} {best[0]:8.3f} {best[1]:9.3f} {ratio:6.2f} "
+            f"{errors[0]:7.4f} {errors[1]:7.4f}"
         )
 
 

@@ -47,6 +47,7 @@ std::vector<int> orders_of_levels(const Scan& scan, const NodeLevels& levels, bo
 // teach, and the best of all sets of first levels counts.
 template <class Scan>
 bool ForestEngine::try_levels(Scan& scan, int column, const Rows& rows, const Draws& draws) {
+  if constexpr (requires { scan.direct(0.0); }) scan.direct(0.0);  // sets have no direction
   levels_.gather(*table_, column, rows.rows, rows.n, rows.n >= KeySorter::most_keys);
   const int n = levels_.n_here();
   if (n + static_cast<int>(levels_.others.size()) < 2) return true;

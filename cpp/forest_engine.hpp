@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "cell_scan.hpp"
 #include "drawn_values.hpp"
 #include "draws.hpp"
 #include "forest_categories.hpp"

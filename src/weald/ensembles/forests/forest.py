@@ -171,23 +171,13 @@ class ForestModel(BaggedForest, Answers):
         """
         n_threads = self._n_threads
         n_before = self._n_trees_kept()
-        if self.criterion == "absolute_error":
-            refuse_levels(rows.table, "criterion='absolute_error'")
-        rows, n_levels = one_table(rows)
+        rows, n_levels = self._one_table(rows)
         distinct = distinct_rows(rows, n_threads=n_threads)
         seed = self._seed if n_before else seed_of(self.random_state)
         bags = self._bags(rows, distinct, place_of(distinct, has_weight), seed)
-        merged = forest_rows(
-            rows,
-            distinct,
-            bags,
-            n_classes,
-            class_weight,
-            self._random_cuts,
-            n_threads,
-            n_levels,
-            getattr(self, "_first_class", None),
-        )
+        first = getattr(self, "_first_class", None)
+        learnt = (n_classes, class_weight, self._random_cuts, n_threads, n_levels, first)
+        merged = forest_rows(rows, distinct, bags, *learnt)
         is_auto = isinstance(self.n_estimators, str)
         parts = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
         seen: Draws | InBag | None = bags
@@ -232,6 +222,11 @@ class ForestModel(BaggedForest, Answers):
         if self.oob_score and seen is not None and rows.n_outputs == 1:
             self._record = self._recorded(rows, distinct, seen)
         return oob if self.oob_score else None
+
+    def _one_table(self, rows: Rows) -> tuple[Rows, list[int]]:
+        if self.criterion == "absolute_error":
+            refuse_levels(rows.table, "criterion='absolute_error'")
+        return one_table(rows)
 
     def _recorded(self, rows: Rows, distinct: DistinctRows, seen: Draws | InBag) -> Record:
         classes = getattr(self, "classes_", None)

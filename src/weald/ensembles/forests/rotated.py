@@ -155,6 +155,7 @@ class RotationModel(ForestModel):
             max_depth=self.max_depth,
             min_samples_split=max(2, count_of(self.min_samples_split, n_drawn)),
             min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_drawn)),
+            directions=None,
             **self._votes(),
         )
 
