@@ -25,8 +25,9 @@ def labels_of_outputs(parts: Sequence[Floats], classes: Sequence[NDArray[Any]]) 
     """The label of the largest share of each output, ties to the first; outputs are the last axis.
 
     >>> classes = [np.array(["no", "yes"]), np.array([1, 2, 3])]
-    >>> labels_of_outputs([np.array([0.5, 0.5]), np.array([0.2, 0.2, 0.6])], classes)
-    array(['no', 3], dtype=object)
+    >>> parts = [np.array([[0.5, 0.5]]), np.array([[0.2, 0.2, 0.6]])]
+    >>> labels_of_outputs(parts, classes).tolist()
+    [['no', 3]]
     """
     said = [own[np.argmax(part, axis=-1)] for own, part in zip(classes, parts, strict=True)]
     # NumPy would write numbers beside text as text.

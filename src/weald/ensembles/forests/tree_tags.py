@@ -8,8 +8,12 @@ class TreeTags:
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        if getattr(self, "criterion", None) == "poisson":
+        criterion = getattr(self, "criterion", None)
+        is_held = getattr(self, "monotonic_cst", None) is not None
+        if criterion == "poisson":
             tags.target_tags.positive_only = True
-        if tags.classifier_tags is not None and getattr(self, "monotonic_cst", None) is not None:
-            tags.classifier_tags.multi_class = False
+        if is_held or criterion in ("absolute_error", "poisson"):  # of one output
+            tags.target_tags.multi_output = False
+        if tags.classifier_tags is not None and is_held:
+            tags.classifier_tags.multi_class = tags.classifier_tags.multi_label = False
         return tags
