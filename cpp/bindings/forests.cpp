@@ -247,9 +247,9 @@ weald::Target checked_target(const ForestParams& params, std::int64_t n_rows,
 // Several outputs: numbers of the shape (outputs, rows), or class numbers (rows, outputs); those of
 // output j lie in [first_class[j], first_class[j + 1]).
 struct SeveralOutputs {
+  std::vector<int> first_class;
   std::optional<Matrix<double>> values;
   std::optional<Matrix<std::int32_t>> labels;
-  std::vector<int> first_class;
 
   weald::Target checked(const ForestParams& params, std::int64_t n_rows,
                         const std::optional<Vector<double>>& weight) const {
@@ -257,6 +257,8 @@ struct SeveralOutputs {
     target.weight = data_or_null(weight, n_rows, "weight must have one entry per row");
     target.sums_per_weight = true;
     require(values.has_value() != labels.has_value(), "give either values or labels");
+    require(params.criterion != weald::MedianScan::name && params.criterion != weald::Poisson::name,
+            "medians and the poisson criterion are of one output");
     if (values) {
       require(static_cast<std::int64_t>(values->shape(1)) == n_rows && values->shape(0) >= 1,
               "values must have the shape (outputs, rows)");
@@ -460,9 +462,9 @@ void bind_forests(nb::module_& m) {
            "hard_votes"_a, "n_threads"_a)
       .def("keep_monotone", &ForestParams::keep_monotone, "direction"_a);
   nb::class_<SeveralOutputs>(m, "SeveralOutputs")
-      .def(nb::init<std::optional<Matrix<double>>, std::optional<Matrix<std::int32_t>>,
-                    std::vector<int>>(),
-           nb::kw_only(), "values"_a.none(), "labels"_a.none(), "first_class"_a);
+      .def(nb::init<std::vector<int>, std::optional<Matrix<double>>,
+                    std::optional<Matrix<std::int32_t>>>(),
+           nb::kw_only(), "first_class"_a, "values"_a.none(), "labels"_a.none());
   m.def("grow_forest", &grow_forest, nb::kw_only(), "table"_a, "params"_a, "bootstrap"_a.none(),
         "weight"_a.none(), "values"_a.none(), "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
         "first"_a, "n_trees"_a, "oob_sums"_a.noconvert().none(), "oob_counts"_a.noconvert().none(),

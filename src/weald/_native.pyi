@@ -144,9 +144,9 @@ class SeveralOutputs:
     def __init__(
         self,
         *,
+        first_class: Sequence[int],
         values: NDArray[numpy.float64] | None,
         labels: NDArray[numpy.int32] | None,
-        first_class: Sequence[int],
     ) -> None: ...
 
 def grow_forest(
