@@ -277,8 +277,11 @@ class DecisionTree(Answers):
         self.n_outputs_ = rows.n_outputs
 
     def _one_output(self, y: Any) -> Any:
-        # As scikit-learn's trees, and unlike its forests, without a warning.
-        return np.ravel(y) if len(np.shape(y)) == 2 and np.shape(y)[1] == 1 else y
+        # As scikit-learn's trees, and unlike its forests, without a warning; but settings that are
+        # of one output warn of a column, as whatever takes but one does.
+        is_column = len(np.shape(y)) == 2 and np.shape(y)[1] == 1
+        takes_several = is_column and self.__sklearn_tags__().target_tags.multi_output
+        return np.ravel(y) if takes_several else y
 
     def cost_complexity_pruning_path(
         self, X: object, y: object, sample_weight: object = None
