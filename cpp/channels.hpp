@@ -40,6 +40,8 @@ class Channels {
                bool needs_count, Cells cells, int n_threads);
 
   bool is_packed() const { return is_packed_; }
+  // A row teaches one number as it stands and counts once or not at all: see packing.hpp.
+  bool is_plain() const { return is_plain_; }
   int cell_size() const { return cell_size_; }  // in 64-bit integers
   int n_channels() const { return target_.n_channels; }
   // The copies in a wide cell; W itself when every copy weighs 1. Negative: not tracked.
@@ -122,8 +124,6 @@ class Channels {
     const double sum = target_.sums[channel * n_rows_ + row];
     return target_.sums_per_weight && target_.weight ? sum * target_.weight[row] : sum;
   }
-  // A row teaches one number as it stands and counts once or not at all: see packing.hpp.
-  bool is_plain() const { return is_plain_; }
   Pairs pairs() const { return {target_.sums, target_.weight, target_.copies, n_rows_}; }
   std::int64_t copies_of(Row row) const { return target_.copies ? target_.copies[row] : 1; }
 

@@ -46,7 +46,8 @@ Grower::Grower(std::shared_ptr<const HistogramTable> table, std::string_view cri
                const TreeParams& params)
     : Grower(table->codes.n_rows, table->codes.n_columns, criterion, params) {
   engine_ = std::make_unique<HistogramEngine>(std::move(table), criterion_, params_.split,
-                                              params_.n_threads, sapling_);
+                                              params_.n_threads, sapling_,
+                                              params_.cells == Cells::automatic);
 }
 
 template <class T>

@@ -43,11 +43,16 @@ HistogramTable::HistogramTable(const Codes& of_codes, Categories of_categories, 
   for (int c = 0; c < codes.n_columns; ++c)
     has_missing[c] = std::memchr(columns.data() + c * codes.n_rows, 0,
                                  static_cast<std::size_t>(codes.n_rows)) != nullptr;
+  const auto any_of = [](const std::vector<std::uint8_t>& marks) {
+    return std::find(marks.begin(), marks.end(), 1) != marks.end();
+  };
+  if (!bundles.any() && !any_of(has_missing) && !any_of(categories.is_category))
+    order = RowOrder(codes);
 }
 
 HistogramEngine::HistogramEngine(std::shared_ptr<const HistogramTable> table,
                                  std::string_view criterion, const SplitLimits& limits,
-                                 int n_threads, Sapling& sapling)
+                                 int n_threads, Sapling& sapling, bool may_order)
     : table_(std::move(table)),
       codes_(table_->codes),
       counted_(table_->counted),
@@ -58,9 +63,13 @@ HistogramEngine::HistogramEngine(std::shared_ptr<const HistogramTable> table,
       limits_(limits),
       n_threads_(n_threads),
       sapling_(sapling),
-      channels_(sapling.channels) {}
+      channels_(sapling.channels),
+      ordered_(table_->order, codes_, limits, sapling),
+      may_order_(may_order) {}
 
 void HistogramEngine::start() {
+  in_order_ = may_order_ && ordered_.suits();
+  if (in_order_) return ordered_.start();
   if (!layout_ || layout_->cell_size() != channels_.cell_size()) {
     layout_.emplace(counted_, counted_categories_, channels_.cell_size());
     column_layout_.emplace(codes_, categories_, channels_.cell_size());
@@ -76,6 +85,7 @@ void HistogramEngine::start() {
 // Side by side no slot is made, and no list of slots grows: there is one for the lighter child of
 // each node, and one to count the other child where its parent's histogram was not kept.
 void HistogramEngine::expect(const std::vector<int>& nodes) {
+  if (in_order_) return;
   slot_of_.resize(sapling_.nodes.size(), -1);
   if (nodes.size() < 2) return;
   while (free_slots_.size() < 2 * nodes.size()) {
@@ -88,6 +98,7 @@ void HistogramEngine::expect(const std::vector<int>& nodes) {
 
 // The lighter child's histogram is counted on the way, while the rows' codes are near.
 std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
+  if (in_order_) return ordered_.send_rows(node);
   const Node& parent = sapling_.nodes[node];
   const bool count_left = is_left_lighter(node);
   const std::int64_t n_rows = parent.n_rows();
@@ -276,6 +287,7 @@ const std::int64_t* HistogramEngine::columns_of_node(int node) {
 // ---- searching ----
 
 void HistogramEngine::search(const Siblings& siblings) {
+  if (in_order_) return ordered_.search(siblings);
   const Pair pair = take_histograms(siblings);
   if (!pair.wants_counted && !pair.wants_rest) return settle(pair.counted, {});
   make_ready(pair);

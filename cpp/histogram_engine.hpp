@@ -1,4 +1,5 @@
-// Splits found in histograms of codes: one child is counted, the other is what is left.
+// Splits found in histograms of codes: one child is counted, the other is what is left. In small
+// tables of many bins these are searched row by row instead (ordered_search.hpp).
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,8 @@
 #include "categories.hpp"
 #include "histogram.hpp"
 #include "memory.hpp"
+#include "ordered_search.hpp"
+#include "row_order.hpp"
 #include "shared.hpp"
 #include "split_engine.hpp"
 #include "splitting.hpp"
@@ -29,15 +32,17 @@ struct HistogramTable {
   Categories counted_categories;
   LargeVector<Code> columns;  // the codes column by column, for sending rows; empty: too large
   std::vector<std::uint8_t> has_missing;  // of each column; 1 also if that was not looked at
+  RowOrder order;                         // of a small table; none where bins are searched
 };
 
 class HistogramEngine : public SplitEngine {
  public:
+  // `may_order`: histograms need not be made where there is a quicker way to the same splits.
   HistogramEngine(std::shared_ptr<const HistogramTable> table, std::string_view criterion,
-                  const SplitLimits& limits, int n_threads, Sapling& sapling);
+                  const SplitLimits& limits, int n_threads, Sapling& sapling, bool may_order);
 
   void start() override;
-  bool works_side_by_side() const override { return !bundles_.any(); }
+  bool works_side_by_side() const override { return !bundles_.any() && !in_order_; }
   void expect(const std::vector<int>& nodes) override;
   std::int64_t send_rows(int node, bool looks_on) override;
   void search(const Siblings& siblings) override;
@@ -108,6 +113,8 @@ class HistogramEngine : public SplitEngine {
     std::vector<std::int64_t> cells;
   };
   Expanded expanded_[2];  // with bundles: the columns' cells of the nodes being searched
+  OrderedSearch ordered_;
+  bool may_order_, in_order_ = false;  // in_order_: no histograms are made for this tree
 };
 
 }  // namespace weald

@@ -11,6 +11,27 @@ constexpr double none = -std::numeric_limits<double>::infinity();
 
 }  // namespace
 
+PackedNode packed_node(const Channels& channels, const SplitLimits& limits, std::int64_t total,
+                       const Bounds& bounds) {
+  PackedNode node;
+  const double step = channels.packed_weight_step();
+  const auto min_count = static_cast<double>(limits.min_samples_leaf);
+  node.total = total;
+  node.l2 = limits.penalty.l2 / step;
+  // Where h counts copies it decides by itself.
+  node.min_weight =
+      std::max(limits.min_child_weight / step, channels.target().weight ? 0.0 : min_count);
+  // A copy has at most packed_most_weight steps of h, so this much h takes min_count copies.
+  node.sure_weight = (min_count - 1.0) * static_cast<double>(channels.packed_most_weight()) + 1.0;
+  node.min_count = min_count;
+  const int unit = channels.packed_sum_exponent();
+  node.l1 = scale_by_power(limits.penalty.l1, -unit);
+  node.bounds = {scale_by_power(bounds.lower, -unit) * step,
+                  scale_by_power(bounds.upper, -unit) * step};
+  node.direction = limits.direction.empty() ? nullptr : limits.direction.data();
+  return node;
+}
+
 PackedSearch::PackedSearch(const Codes& codes, const Categories& categories,
                            const HistogramLayout& layout, const Channels& channels,
                            const SplitLimits& limits, const std::uint8_t* has_missing,
@@ -20,23 +41,8 @@ PackedSearch::PackedSearch(const Codes& codes, const Categories& categories,
       layout_(layout),
       channels_(channels),
       limits_(limits),
-      has_missing_(has_missing) {
-  const double step = channels.packed_weight_step();
-  const auto min_count = static_cast<double>(limits.min_samples_leaf);
-  node_.total = total;
-  node_.l2 = limits.penalty.l2 / step;
-  // Where h counts copies it decides by itself.
-  node_.min_weight =
-      std::max(limits.min_child_weight / step, channels.target().weight ? 0.0 : min_count);
-  // A copy has at most packed_most_weight steps of h, so this much h takes min_count copies.
-  node_.sure_weight = (min_count - 1.0) * static_cast<double>(channels.packed_most_weight()) + 1.0;
-  node_.min_count = min_count;
-  const int unit = channels.packed_sum_exponent();
-  node_.l1 = scale_by_power(limits.penalty.l1, -unit);
-  node_.bounds = {scale_by_power(bounds.lower, -unit) * step,
-                  scale_by_power(bounds.upper, -unit) * step};
-  node_.direction = limits.direction.empty() ? nullptr : limits.direction.data();
-}
+      has_missing_(has_missing),
+      node_(packed_node(channels, limits, total, bounds)) {}
 
 LaneBests PackedSearch::look(int part, const std::int64_t* cells, const ColumnLook& columns) const {
   return look(part, cells, columns, nullptr);
@@ -237,17 +243,21 @@ std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<LaneBests
   return counts;
 }
 
-// The best split, with its gain, if that is worth it.
 PackedSearch::Decided PackedSearch::judged(double score, Split best) const {
-  const double parent = node_.score(static_cast<double>(packed_g(node_.total)),
-                                    static_cast<double>(packed_h(node_.total)) + node_.l2);
+  return {if_worth_it(std::move(best), score, node_, channels_, limits_), true};
+}
+
+Split if_worth_it(Split best, double score, const PackedNode& node, const Channels& channels,
+                  const SplitLimits& limits) {
+  const double parent = node.score(static_cast<double>(packed_g(node.total)),
+                                   static_cast<double>(packed_h(node.total)) + node.l2);
   const double gain = 0.5 * (score - parent);
   // In units of the cells; the true gain is larger by step_g^2 / step_h.
   best.gain =
-      scale_by_power(gain, 2 * channels_.packed_sum_exponent()) / channels_.packed_weight_step();
+      scale_by_power(gain, 2 * channels.packed_sum_exponent()) / channels.packed_weight_step();
   const bool worth =
-      limits_.takes_any_gain() || (gain > 0.5e-13 * score && best.gain > limits_.min_gain);
-  return {worth ? std::move(best) : Split{}, true};
+      limits.takes_any_gain() || (gain > 0.5e-13 * score && best.gain > limits.min_gain);
+  return worth ? std::move(best) : Split{};
 }
 
 // Ties go to the lowest column.

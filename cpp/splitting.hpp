@@ -234,6 +234,13 @@ class SplitSearch {
   std::vector<std::int64_t> left_, side_;
 };
 
+// A node as searches by the newton criterion on packed sums see it, and the best split they found,
+// with its gain, if that is worth it.
+PackedNode packed_node(const Channels& channels, const SplitLimits& limits, std::int64_t total,
+                       const Bounds& bounds);
+Split if_worth_it(Split best, double score, const PackedNode& node, const Channels& channels,
+                  const SplitLimits& limits);
+
 // The same search for the newton criterion on packed cells, eight columns at once. Columns of
 // categories are searched one by one (category_search.hpp); one of wide codes is a part by itself.
 class PackedSearch {

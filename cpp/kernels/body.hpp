@@ -287,6 +287,8 @@ void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::in
 }
 
 #include "kernels/search.hpp"
+// After it.
+#include "kernels/ordered.hpp"
 
 void subtract(std::int64_t* into, const std::int64_t* from, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) into[i] -= from[i];
@@ -421,7 +423,7 @@ void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const 
 
 extern const Kernels table;
 const Kernels table = {
-    WEALD_KERNELS_NAME, add_trees,  encode<float>, encode<double>, gradients, largest,  coarse_sums,
-    pack_words,         add_packed, add_shared,    search_packed,  subtract,  partition};
+    WEALD_KERNELS_NAME, add_trees, encode<float>, encode<double>, gradients, largest, coarse_sums,
+    pack_words, add_packed, add_shared, search_packed, search_ordered, mark_ordered, part_ordered, subtract,  partition};
 
 }  // namespace weald::WEALD_KERNELS

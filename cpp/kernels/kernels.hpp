@@ -109,6 +109,30 @@ struct MaskTree {
   const CodeSet* sets;
 };
 
+// A row of a small table as it stands in the order of a column's codes: the code in the upper half,
+// the row's number in the lower.
+using Ordered = std::uint32_t;
+constexpr std::int64_t most_ordered = 1024;  // rows of such a table
+constexpr Row row_of_ordered(Ordered one) { return one & 0xffff; }
+constexpr int code_of_ordered(Ordered one) { return static_cast<int>(one >> 16); }
+// Of each row of such a table, a bit: does it go left?
+struct OrderedSides {
+  alignas(64) std::uint32_t words[most_ordered / 32];
+};
+
+// What a search among a node's rows needs to know, in units of packed words.
+struct OrderedNode {
+  std::int64_t total;        // packed sums of all rows
+  double l2;                 // added to h; less than 2^32
+  std::uint32_t min_weight;  // least h of a child, above 0
+  std::int64_t first, last;  // of the places after which a cut leaves rows enough
+};
+// A cut after a place in the order, and the sums of what lies before it.
+struct OrderedCut {
+  double score = -std::numeric_limits<double>::infinity();
+  std::int64_t place = -1, left = 0;
+};
+
 // Trees whose root histograms are counted at once.
 constexpr int most_shared = 8;
 
@@ -158,6 +182,16 @@ struct Kernels {
   // Otherwise cells of copies, laid out like `cells`, decide; a column may have none.
   void (*search_packed)(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
                         const PackedNode& node, LaneBests& bests);
+
+  // Among the cuts of one column, between rows of different codes, the first of the largest score:
+  // whether that is more than `best` has, which then is it. Scores are those of `search_packed`.
+  bool (*search_ordered)(const Ordered* rows, const std::int64_t* words, const OrderedNode& node,
+                         OrderedCut& best);
+  // Bits of the rows whose code is at most `limit`.
+  void (*mark_ordered)(const Code* codes, std::int64_t n_rows, Code limit, OrderedSides& sides);
+  // Copies rows[0, n), in order, to `left` and `right` as their bits say; null: not wanted.
+  void (*part_ordered)(const Ordered* rows, std::int64_t n, const OrderedSides& sides,
+                       Ordered* left, Ordered* right);
 
   // into[i] -= from[i]
   void (*subtract)(std::int64_t* into, const std::int64_t* from, std::int64_t n);
