@@ -16,9 +16,8 @@ bool OrderedSearch::suits() const {
 }
 
 void OrderedSearch::start() {
-  const std::size_t size =
-      order_.columns().size() * static_cast<std::size_t>(order_.n_rows());
-  for (auto& rows : work_) rows.resize(size);
+  const std::size_t size = order_.columns().size() * static_cast<std::size_t>(order_.n_rows());
+  for (auto& rows : work_) rows.resize(size + RowOrder::slack);
   if (sapling_.rows.holds_all_rows()) return;
   OrderedSides seen{};
   for (std::int64_t i = 0; i < sapling_.rows.size(); ++i) {

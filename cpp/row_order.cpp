@@ -30,6 +30,7 @@ RowOrder::RowOrder(const Codes& codes) : n_rows_(codes.n_rows) {
     }
     columns_.push_back(column);
   }
+  rows_.resize(rows_.size() + slack);
 }
 
 }  // namespace weald

@@ -20,10 +20,12 @@ class RowOrder {
   std::int64_t n_rows() const { return n_rows_; }
   // The columns of more than one code; the others cannot be cut.
   const std::vector<int>& columns() const { return columns_; }
-  // All rows, in the order of the k-th of these columns.
+  // All rows, in the order of the k-th of these columns; a search may look at what lies behind.
   const Ordered* rows_of(std::size_t k) const {
     return rows_.data() + static_cast<std::int64_t>(k) * n_rows_;
   }
+
+  static constexpr std::size_t slack = 17;  // a vector and one more
 
  private:
   std::int64_t n_rows_ = 0;

@@ -6,43 +6,60 @@ typedef std::int32_t Signed __attribute__((vector_size(vector_bytes)));
 typedef std::uint32_t Unsigned __attribute__((vector_size(vector_bytes)));
 constexpr int float_lanes = vector_bytes / 4;
 
-// The sums of g and of h before each cut of a column, and roughly what the cut scores.
+#ifdef __AVX512F__
+[[gnu::always_inline]] inline bool any(Signed marks) {
+  return _mm512_movepi32_mask(reinterpret_cast<__m512i>(marks)) != 0;
+}
+// The two halves of packed sums.
+[[gnu::always_inline]] inline void part_sums(const std::int64_t* sums, Unsigned& g, Unsigned& h) {
+  const __m512i one = _mm512_loadu_si512(sums), two = _mm512_loadu_si512(sums + 8);
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
+  h = reinterpret_cast<Unsigned>(_mm512_permutex2var_epi32(one, even, two));
+  g = reinterpret_cast<Unsigned>(_mm512_permutex2var_epi32(one, odd, two));
+}
+#else
+[[gnu::always_inline]] inline bool any(Signed marks) {
+  std::int32_t some = 0;
+  for (int lane = 0; lane < float_lanes; ++lane) some |= marks[lane];
+  return some != 0;
+}
+[[gnu::always_inline]] inline void part_sums(const std::int64_t* sums, Unsigned& g, Unsigned& h) {
+  for (int lane = 0; lane < float_lanes; ++lane) {
+    g[lane] = static_cast<std::uint32_t>(sums[lane] >> 32);
+    h[lane] = static_cast<std::uint32_t>(sums[lane]);
+  }
+}
+#endif
+
+// One column of a node: the packed sums of all rows up to each, and roughly what the cut after it
+// scores.
 struct OrderedColumn {
-  alignas(64) std::uint32_t g[most_ordered + float_lanes];  // signed, as they wrap
-  alignas(64) std::uint32_t h[most_ordered + float_lanes];  // 0: there is no cut
+  alignas(64) std::int64_t sums[most_ordered + float_lanes];
   alignas(64) float score[most_ordered + float_lanes];
 
-  void add_up(const Ordered* rows, const std::int64_t* words, const OrderedNode& node) {
-    std::uint64_t sum = 0;
-    for (std::int64_t i = 0; i < node.first; ++i)
-      sum += static_cast<std::uint64_t>(words[row_of_ordered(rows[i])]);
-    const std::int64_t n = node.last - node.first;
-    Ordered next = rows[node.first];
-    for (std::int64_t i = 0; i < n; ++i) {
-      const Ordered here = next;
-      next = rows[node.first + i + 1];
-      sum += static_cast<std::uint64_t>(words[row_of_ordered(here)]);
-      const bool is_cut = (here ^ next) > 0xffff;
-      g[i] = static_cast<std::uint32_t>(sum >> 32);
-      h[i] = static_cast<std::uint32_t>(sum) & -static_cast<std::uint32_t>(is_cut);
-    }
-    for (int i = 0; i < float_lanes; ++i) g[n + i] = h[n + i] = 0;
+  void add_up(const Ordered* rows, const std::int64_t* words, std::int64_t n) {
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < n; ++i) sums[i] = sum += words[row_of_ordered(rows[i])];
+    for (int i = 0; i < float_lanes; ++i) sums[n + i] = 0;  // no cut: nothing lies on the left
   }
 
-  // Returns the largest; a cut that is not allowed has less than 0. Sums are exact integers, and
-  // nothing is subtracted once they are rounded: 16 roundings of 2^-24 make an error below 2^-20.
-  float rate(const OrderedNode& node) {
+  // Returns whether any reaches `bar`. Sums are exact integers, and nothing is subtracted once they
+  // are rounded: 16 roundings of 2^-24 make an error below 2^-20. What is no cut has less than 0.
+  bool rate(const Ordered* rows, const OrderedNode& node, float bar, float& largest) {
     const auto total_g = static_cast<std::uint32_t>(packed_g(node.total));
     const auto total_h = static_cast<std::uint32_t>(packed_h(node.total));
     const float l2 = static_cast<float>(node.l2);
     const Floats none = Floats{} - 1.0f;
     Floats top = none;
-    for (std::int64_t i = 0; i < node.last - node.first; i += float_lanes) {
-      Unsigned gl, hl;
-      std::memcpy(&gl, g + i, sizeof gl);
-      std::memcpy(&hl, h + i, sizeof hl);
+    for (std::int64_t i = node.first; i < node.last; i += float_lanes) {
+      Unsigned gl, hl, code, next;
+      part_sums(sums + i, gl, hl);
+      std::memcpy(&code, rows + i, sizeof code);
+      std::memcpy(&next, rows + i + 1, sizeof next);
       const Unsigned gr = total_g - gl, hr = total_h - hl;
-      const Signed allowed = (hl >= node.min_weight) & (hr >= node.min_weight);
+      const Signed is_cut = (code ^ next) > 0xffffu;
+      const Signed allowed = is_cut & (hl >= node.min_weight) & (hr >= node.min_weight);
       const Floats l = __builtin_convertvector(reinterpret_cast<Signed>(gl), Floats);
       const Floats r = __builtin_convertvector(reinterpret_cast<Signed>(gr), Floats);
       const Floats dl = __builtin_convertvector(hl, Floats) + l2;
@@ -52,19 +69,31 @@ struct OrderedColumn {
       std::memcpy(score + i, &here, sizeof here);
       top = here > top ? here : top;
     }
-    float largest = -1.0f;
+    if (!any(top >= bar)) return false;
     for (int lane = 0; lane < float_lanes; ++lane) largest = std::max(largest, top[lane]);
-    return largest;
+    return true;
   }
 
   // As `judge` of the search over cells has it, operation by operation.
-  double exact_score(std::int64_t i, const OrderedNode& node) const {
-    const auto gl = static_cast<double>(static_cast<std::int32_t>(g[i]));
-    const auto hl = static_cast<double>(h[i]);
-    const double gr = static_cast<double>(packed_g(node.total)) - gl;
-    const double hr = static_cast<double>(packed_h(node.total)) - hl;
-    const double dl = hl + node.l2, dr = hr + node.l2;
+  static Doubles exact_scores(Integers left, const OrderedNode& node) {
+    const Doubles gl = to_doubles(left >> 32), hl = to_doubles(left & 0xffffffff);
+    const Doubles gr = static_cast<double>(packed_g(node.total)) - gl;
+    const Doubles hr = static_cast<double>(packed_h(node.total)) - hl;
+    const Doubles dl = hl + node.l2, dr = hr + node.l2;
     return (gl * gl * dr + gr * gr * dl) / (dl * dr);
+  }
+
+  // Whether one of the cuts after places begin .. begin + vector_lanes - 1 that reach `enough` is
+  // better than the best.
+  bool judge(std::int64_t begin, float enough, const OrderedNode& node, OrderedCut& best) const {
+    const Doubles exact = exact_scores(load(sums + begin), node);
+    bool is_better = false;
+    for (int lane = 0; lane < vector_lanes; ++lane) {
+      if (score[begin + lane] < enough || !(exact[lane] > best.score)) continue;
+      best = {exact[lane], begin + lane, sums[begin + lane]};
+      is_better = true;
+    }
+    return is_better;
   }
 };
 
@@ -73,18 +102,18 @@ bool search_ordered(const Ordered* rows, const std::int64_t* words, const Ordere
                     OrderedCut& best) {
   constexpr double nearly = 1.0 - 0x1p-18;
   OrderedColumn column;
-  column.add_up(rows, words, node);
-  const double top = column.rate(node);
-  if (top < 0.0 || top < best.score * nearly) return false;
-  const auto enough = static_cast<float>(std::max(top, best.score) * nearly);
+  column.add_up(rows, words, node.last);
+  const auto bar = static_cast<float>(std::max(best.score * nearly, 0.0));
+  float largest = -1.0f;
+  if (!column.rate(rows, node, bar, largest)) return false;
+  const auto enough = std::max(bar, static_cast<float>(largest * nearly));
   bool is_better = false;
-  for (std::int64_t i = 0; i < node.last - node.first; ++i) {
-    if (column.score[i] < enough) continue;
-    const double score = column.exact_score(i, node);
-    if (!(score > best.score)) continue;
-    const auto g = static_cast<std::int32_t>(column.g[i]);
-    best = {score, node.first + i, pack(g, column.h[i])};
-    is_better = true;
+  for (std::int64_t i = node.first; i < node.last; i += float_lanes) {
+    Floats rated;
+    std::memcpy(&rated, column.score + i, sizeof rated);
+    if (!any(rated >= enough)) continue;
+    for (int half = 0; half < float_lanes; half += vector_lanes)
+      is_better |= column.judge(i + half, enough, node, best);
   }
   return is_better;
 }
