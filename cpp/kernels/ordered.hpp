@@ -10,6 +10,9 @@ constexpr int float_lanes = vector_bytes / 4;
 [[gnu::always_inline]] inline bool any(Signed marks) {
   return _mm512_movepi32_mask(reinterpret_cast<__m512i>(marks)) != 0;
 }
+[[gnu::always_inline]] inline bool any(Integers marks) {
+  return _mm512_movepi64_mask(reinterpret_cast<__m512i>(marks)) != 0;
+}
 // The two halves of packed sums.
 [[gnu::always_inline]] inline void part_sums(const std::int64_t* sums, Unsigned& g, Unsigned& h) {
   const __m512i one = _mm512_loadu_si512(sums), two = _mm512_loadu_si512(sums + 8);
@@ -19,10 +22,12 @@ constexpr int float_lanes = vector_bytes / 4;
   g = reinterpret_cast<Unsigned>(_mm512_permutex2var_epi32(one, odd, two));
 }
 #else
-[[gnu::always_inline]] inline bool any(Signed marks) {
-  std::int32_t some = 0;
-  for (int lane = 0; lane < float_lanes; ++lane) some |= marks[lane];
-  return some != 0;
+template <class Marks>
+[[gnu::always_inline]] inline bool any(Marks marks) {
+  bool some = false;
+  for (int lane = 0; lane < static_cast<int>(sizeof marks / sizeof marks[0]); ++lane)
+    some |= marks[lane] != 0;
+  return some;
 }
 [[gnu::always_inline]] inline void part_sums(const std::int64_t* sums, Unsigned& g, Unsigned& h) {
   for (int lane = 0; lane < float_lanes; ++lane) {
@@ -32,6 +37,32 @@ constexpr int float_lanes = vector_bytes / 4;
 }
 #endif
 
+// What the cuts after some places of a column score: above / below, where they are allowed. Sums
+// are exact integers, and nothing is subtracted once they are rounded: 16 roundings of 2^-24 make
+// an error below 2^-20.
+struct RoughCuts {
+  Floats above, below;
+  Signed allowed;
+
+  RoughCuts(const Ordered* rows, const std::int64_t* sums, const OrderedNode& node) {
+    Unsigned gl, hl, code, next;
+    part_sums(sums, gl, hl);
+    std::memcpy(&code, rows, sizeof code);
+    std::memcpy(&next, rows + 1, sizeof next);
+    const Unsigned gr = static_cast<std::uint32_t>(packed_g(node.total)) - gl;
+    const Unsigned hr = static_cast<std::uint32_t>(packed_h(node.total)) - hl;
+    const Signed is_cut = (code ^ next) > 0xffffu;
+    allowed = is_cut & (hl >= node.min_weight) & (hr >= node.min_weight);
+    const Floats l = __builtin_convertvector(reinterpret_cast<Signed>(gl), Floats);
+    const Floats r = __builtin_convertvector(reinterpret_cast<Signed>(gr), Floats);
+    const float l2 = static_cast<float>(node.l2);
+    const Floats dl = __builtin_convertvector(hl, Floats) + l2;
+    const Floats dr = __builtin_convertvector(hr, Floats) + l2;
+    above = l * l * dr + r * r * dl;
+    below = dl * dr;
+  }
+};
+
 // One column of a node: the packed sums of all rows up to each, and roughly what the cut after it
 // scores.
 struct OrderedColumn {
@@ -40,38 +71,34 @@ struct OrderedColumn {
 
   void add_up(const Ordered* rows, const std::int64_t* words, std::int64_t n) {
     std::int64_t sum = 0;
+#pragma GCC unroll 4
     for (std::int64_t i = 0; i < n; ++i) sums[i] = sum += words[row_of_ordered(rows[i])];
     for (int i = 0; i < float_lanes; ++i) sums[n + i] = 0;  // no cut: nothing lies on the left
   }
 
-  // Returns whether any reaches `bar`. Sums are exact integers, and nothing is subtracted once they
-  // are rounded: 16 roundings of 2^-24 make an error below 2^-20. What is no cut has less than 0.
-  bool rate(const Ordered* rows, const OrderedNode& node, float bar, float& largest) {
-    const auto total_g = static_cast<std::uint32_t>(packed_g(node.total));
-    const auto total_h = static_cast<std::uint32_t>(packed_h(node.total));
-    const float l2 = static_cast<float>(node.l2);
+  // Might any cut score as much? This needs no division.
+  bool reaches(float bar, const Ordered* rows, const OrderedNode& node) const {
+    Signed reached = {};
+    for (std::int64_t i = node.first; i < node.last; i += float_lanes) {
+      const RoughCuts cuts(rows + i, sums + i, node);
+      reached |= cuts.allowed & (cuts.above >= bar * cuts.below);
+    }
+    return any(reached);
+  }
+
+  // Notes scores, less than 0 where there is no cut, and returns the largest.
+  float rate(const Ordered* rows, const OrderedNode& node) {
     const Floats none = Floats{} - 1.0f;
     Floats top = none;
     for (std::int64_t i = node.first; i < node.last; i += float_lanes) {
-      Unsigned gl, hl, code, next;
-      part_sums(sums + i, gl, hl);
-      std::memcpy(&code, rows + i, sizeof code);
-      std::memcpy(&next, rows + i + 1, sizeof next);
-      const Unsigned gr = total_g - gl, hr = total_h - hl;
-      const Signed is_cut = (code ^ next) > 0xffffu;
-      const Signed allowed = is_cut & (hl >= node.min_weight) & (hr >= node.min_weight);
-      const Floats l = __builtin_convertvector(reinterpret_cast<Signed>(gl), Floats);
-      const Floats r = __builtin_convertvector(reinterpret_cast<Signed>(gr), Floats);
-      const Floats dl = __builtin_convertvector(hl, Floats) + l2;
-      const Floats dr = __builtin_convertvector(hr, Floats) + l2;
-      const Floats rated = (l * l * dr + r * r * dl) / (dl * dr);
-      const Floats here = allowed ? rated : none;
+      const RoughCuts cuts(rows + i, sums + i, node);
+      const Floats here = cuts.allowed ? cuts.above / cuts.below : none;
       std::memcpy(score + i, &here, sizeof here);
       top = here > top ? here : top;
     }
-    if (!any(top >= bar)) return false;
+    float largest = -1.0f;
     for (int lane = 0; lane < float_lanes; ++lane) largest = std::max(largest, top[lane]);
-    return true;
+    return largest;
   }
 
   // As `judge` of the search over cells has it, operation by operation.
@@ -88,6 +115,7 @@ struct OrderedColumn {
   bool judge(std::int64_t begin, float enough, const OrderedNode& node, OrderedCut& best) const {
     const Doubles exact = exact_scores(load(sums + begin), node);
     bool is_better = false;
+    if (!any(exact > best.score)) return false;
     for (int lane = 0; lane < vector_lanes; ++lane) {
       if (score[begin + lane] < enough || !(exact[lane] > best.score)) continue;
       best = {exact[lane], begin + lane, sums[begin + lane]};
@@ -104,9 +132,8 @@ bool search_ordered(const Ordered* rows, const std::int64_t* words, const Ordere
   OrderedColumn column;
   column.add_up(rows, words, node.last);
   const auto bar = static_cast<float>(std::max(best.score * nearly, 0.0));
-  float largest = -1.0f;
-  if (!column.rate(rows, node, bar, largest)) return false;
-  const auto enough = std::max(bar, static_cast<float>(largest * nearly));
+  if (!column.reaches(bar, rows, node)) return false;
+  const float enough = std::max(bar, static_cast<float>(column.rate(rows, node) * nearly));
   bool is_better = false;
   for (std::int64_t i = node.first; i < node.last; i += float_lanes) {
     Floats rated;
