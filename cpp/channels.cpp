@@ -60,7 +60,7 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
   exact_weight_fixed_ = FixedPoint(weight_exponent_, counts_copies ? 0 : exact_bits);
   weight_shift_ = exact_weight_fixed_.shift;
   if (!target.classes) exact_ = exact_scales(rows, n_seen);
-  const bool must = cells == Cells::packed;
+  const bool must = cells == Cells::packed || cells == Cells::ordered;
   std::optional<Rounding> rounding;
   if (may_pack)
     rounding = is_plain() ? packing_.pack(pairs(), all, must, values_.data(), n_threads)

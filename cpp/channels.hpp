@@ -27,7 +27,8 @@ struct Target {
 
 // How a histogram cell holds its sums. `packed`: gradient and hessian in one 64-bit word. `wide`: a
 // 64-bit integer for W, for each S and, where asked for and not already told by W, for the copies.
-enum class Cells { automatic, packed, wide };
+// `ordered`: words as packed cells have them, but no cells; see ordered_search.hpp.
+enum class Cells { automatic, packed, wide, ordered };
 
 class Channels {
  public:

@@ -46,8 +46,7 @@ Grower::Grower(std::shared_ptr<const HistogramTable> table, std::string_view cri
                const TreeParams& params)
     : Grower(table->codes.n_rows, table->codes.n_columns, criterion, params) {
   engine_ = std::make_unique<HistogramEngine>(std::move(table), criterion_, params_.split,
-                                              params_.n_threads, sapling_,
-                                              params_.cells == Cells::automatic);
+                                              params_.n_threads, sapling_, params_.cells);
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "category_search.hpp"
@@ -30,7 +31,8 @@ constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
 
 }  // namespace
 
-HistogramTable::HistogramTable(const Codes& of_codes, Categories of_categories, int n_threads)
+HistogramTable::HistogramTable(const Codes& of_codes, Categories of_categories, int n_threads,
+                               Cells cells)
     : codes(of_codes),
       categories(std::move(of_categories)),
       bundles(of_codes, categories, n_threads),
@@ -46,13 +48,14 @@ HistogramTable::HistogramTable(const Codes& of_codes, Categories of_categories, 
   const auto any_of = [](const std::vector<std::uint8_t>& marks) {
     return std::find(marks.begin(), marks.end(), 1) != marks.end();
   };
-  if (!bundles.any() && !any_of(has_missing) && !any_of(categories.is_category))
-    order = RowOrder(codes);
+  const bool must_order = cells == Cells::ordered;
+  if ((must_order || !bundles.any()) && !any_of(has_missing) && !any_of(categories.is_category))
+    order = RowOrder(codes, must_order);
 }
 
 HistogramEngine::HistogramEngine(std::shared_ptr<const HistogramTable> table,
                                  std::string_view criterion, const SplitLimits& limits,
-                                 int n_threads, Sapling& sapling, bool may_order)
+                                 int n_threads, Sapling& sapling, Cells cells)
     : table_(std::move(table)),
       codes_(table_->codes),
       counted_(table_->counted),
@@ -62,13 +65,15 @@ HistogramEngine::HistogramEngine(std::shared_ptr<const HistogramTable> table,
       criterion_(criterion),
       limits_(limits),
       n_threads_(n_threads),
+      cells_(cells),
       sapling_(sapling),
       channels_(sapling.channels),
-      ordered_(table_->order, codes_, limits, sapling),
-      may_order_(may_order) {}
+      ordered_(table_->order, codes_, limits, sapling) {}
 
 void HistogramEngine::start() {
-  in_order_ = may_order_ && ordered_.suits();
+  in_order_ = (cells_ == Cells::automatic || cells_ == Cells::ordered) && ordered_.suits();
+  if (cells_ == Cells::ordered && !in_order_)
+    throw std::invalid_argument("these rows cannot be searched in order");
   if (in_order_) return ordered_.start();
   if (!layout_ || layout_->cell_size() != channels_.cell_size()) {
     layout_.emplace(counted_, counted_categories_, channels_.cell_size());

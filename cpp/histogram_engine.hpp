@@ -23,7 +23,8 @@ namespace weald {
 
 // What engines on one table share: nothing of it changes from tree to tree.
 struct HistogramTable {
-  HistogramTable(const Codes& of_codes, Categories of_categories, int n_threads);
+  HistogramTable(const Codes& of_codes, Categories of_categories, int n_threads,
+                 Cells cells = Cells::automatic);
 
   Codes codes;
   Categories categories;
@@ -37,9 +38,8 @@ struct HistogramTable {
 
 class HistogramEngine : public SplitEngine {
  public:
-  // `may_order`: histograms need not be made where there is a quicker way to the same splits.
   HistogramEngine(std::shared_ptr<const HistogramTable> table, std::string_view criterion,
-                  const SplitLimits& limits, int n_threads, Sapling& sapling, bool may_order);
+                  const SplitLimits& limits, int n_threads, Sapling& sapling, Cells cells);
 
   void start() override;
   bool works_side_by_side() const override { return !bundles_.any() && !in_order_; }
@@ -99,6 +99,7 @@ class HistogramEngine : public SplitEngine {
   std::string_view criterion_;
   const SplitLimits& limits_;
   int n_threads_;
+  Cells cells_;
   Sapling& sapling_;
   const Channels& channels_;
   // Set when the first tree tells the size of a cell: of what is counted, and of the columns.
@@ -114,7 +115,7 @@ class HistogramEngine : public SplitEngine {
   };
   Expanded expanded_[2];  // with bundles: the columns' cells of the nodes being searched
   OrderedSearch ordered_;
-  bool may_order_, in_order_ = false;  // in_order_: no histograms are made for this tree
+  bool in_order_ = false;  // no histograms are made for this tree
 };
 
 }  // namespace weald

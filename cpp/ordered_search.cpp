@@ -7,12 +7,12 @@
 
 namespace weald {
 
-// Single precision holds scores only of sums that are not too large beside l2.
+// Single precision holds g^2 (h + l2), g and h below 2^32, only if l2 is not too large.
 bool OrderedSearch::suits() const {
   const Channels& channels = sapling_.channels;
   if (!order_.any() || !channels.is_packed() || !channels.is_plain()) return false;
   const double l2 = limits_.penalty.l2 / channels.packed_weight_step();
-  return !limits_.is_directed() && limits_.penalty.l1 == 0.0 && l2 < 0x1p32;
+  return !limits_.is_directed() && limits_.penalty.l1 == 0.0 && l2 < 0x1p60;
 }
 
 void OrderedSearch::start() {

@@ -12,10 +12,11 @@ constexpr std::int64_t rows_for_a_bin = 8;
 
 }  // namespace
 
-RowOrder::RowOrder(const Codes& codes) : n_rows_(codes.n_rows) {
+RowOrder::RowOrder(const Codes& codes, bool must) : n_rows_(codes.n_rows) {
   const std::int64_t n_bins =
       std::accumulate(codes.n_bins, codes.n_bins + codes.n_columns, std::int64_t{0});
-  if (n_rows_ > most_ordered || n_rows_ * codes.n_columns > rows_for_a_bin * n_bins) return;
+  const bool pays = n_rows_ * codes.n_columns <= rows_for_a_bin * n_bins;
+  if (n_rows_ > most_ordered || !(pays || must)) return;
   for (int column = 0; column < codes.n_columns; ++column) {
     const Code* const its_codes = codes.columns + column * n_rows_;
     std::array<std::int64_t, max_value_bins + 2> next{};

@@ -13,8 +13,8 @@ namespace weald {
 class RowOrder {
  public:
   RowOrder() = default;
-  // The codes lie column by column too, and none is missing.
-  explicit RowOrder(const Codes& codes);
+  // The codes lie column by column too, and none is missing. `must`: whether it is quicker or not.
+  RowOrder(const Codes& codes, bool must);
 
   bool any() const { return !columns_.empty(); }
   std::int64_t n_rows() const { return n_rows_; }

@@ -27,7 +27,7 @@ PackedNode packed_node(const Channels& channels, const SplitLimits& limits, std:
   const int unit = channels.packed_sum_exponent();
   node.l1 = scale_by_power(limits.penalty.l1, -unit);
   node.bounds = {scale_by_power(bounds.lower, -unit) * step,
-                  scale_by_power(bounds.upper, -unit) * step};
+                 scale_by_power(bounds.upper, -unit) * step};
   node.direction = limits.direction.empty() ? nullptr : limits.direction.data();
   return node;
 }

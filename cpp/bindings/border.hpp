@@ -75,6 +75,13 @@ void run(Work&& work) {
   }
 }
 
+// The same, or at once where so few numbers are too little work to let another thread in, or to be
+// interrupted.
+template <class Work>
+void run(std::size_t n_numbers, Work&& work) {
+  n_numbers < 4096 ? work() : run(work);
+}
+
 template <class T>
 weald::Table<T> table_of(const AnyTable<T>& array) {
   require(array.shape(0) < std::numeric_limits<weald::Row>::max(), "a table has too many rows");

@@ -94,7 +94,7 @@ bool gradients(const std::string& loss, double parameter, Vector<double> y, Matr
     require(out->shape(0) == scores.shape(0) && out->shape(1) == scores.shape(1),
             "gradient and hessian must have the shape of scores");
   bool wrote = false;
-  run([&] {
+  run(scores.size(), [&] {
     wrote =
         weald::gradients(loss, rows, gradient.data(), hessian.data(), checked_threads(n_threads));
   });
@@ -147,7 +147,7 @@ void add_leaf_values(OutVector<double> scores, Vector<std::int32_t> leaf_of_row,
                      Vector<double> values, int n_threads) {
   require(scores.shape(0) == leaf_of_row.shape(0), "leaf_of_row must have one entry per row");
   bool sound = true;
-  run([&] {
+  run(scores.size(), [&] {
     sound = weald::add_leaf_values(
         scores.data(), leaf_of_row.data(), static_cast<std::int64_t>(scores.shape(0)),
         values.data(), static_cast<std::int64_t>(values.shape(0)), checked_threads(n_threads));

@@ -19,7 +19,8 @@ class TreeParams {
     require(weald::AllCriteria::with_name(criterion, [](auto) {}), "unknown criterion");
     require(growth == "best_first" || growth == "depth_wise" || growth == "symmetric",
             "unknown growth");
-    require(cells == "automatic" || cells == "packed" || cells == "wide", "unknown cells");
+    require(cells == "automatic" || cells == "packed" || cells == "wide" || cells == "ordered",
+            "unknown cells");
     require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
     require(l1 >= 0.0 && l2 >= 0.0 && prune_gain >= 0.0, "penalties must not be negative");
     params.growth = growth == "best_first"   ? weald::Growth::best_first
@@ -27,6 +28,7 @@ class TreeParams {
                                              : weald::Growth::symmetric;
     params.cells = cells == "automatic" ? weald::Cells::automatic
                    : cells == "packed"  ? weald::Cells::packed
+                   : cells == "ordered" ? weald::Cells::ordered
                                         : weald::Cells::wide;
     params.max_leaf_nodes = max_leaf_nodes;
     params.max_depth = max_depth;

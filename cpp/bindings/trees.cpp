@@ -108,8 +108,8 @@ class Grower {
     held_.cuts = std::move(cuts);
     held_.first = std::move(first);
     run([&] {
-      const auto table = std::make_shared<const weald::HistogramTable>(view, std::move(categories),
-                                                                       params_.params.n_threads);
+      const auto table = std::make_shared<const weald::HistogramTable>(
+          view, std::move(categories), params_.params.n_threads, params_.params.cells);
       const auto make = [this, table] {
         return std::make_unique<weald::Grower>(table, params_.criterion, params_.params);
       };

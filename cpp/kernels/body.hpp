@@ -287,7 +287,7 @@ void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::in
 }
 
 #include "kernels/search.hpp"
-// After it.
+// It takes what that has.
 #include "kernels/ordered.hpp"
 
 void subtract(std::int64_t* into, const std::int64_t* from, std::int64_t n) {
@@ -422,8 +422,9 @@ void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const 
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {
-    WEALD_KERNELS_NAME, add_trees, encode<float>, encode<double>, gradients, largest, coarse_sums,
-    pack_words, add_packed, add_shared, search_packed, search_ordered, mark_ordered, part_ordered, subtract,  partition};
+const Kernels table = {WEALD_KERNELS_NAME, add_trees,    encode<float>, encode<double>,
+                       gradients,          largest,      coarse_sums,   pack_words,
+                       add_packed,         add_shared,   search_packed, search_ordered,
+                       mark_ordered,       part_ordered, subtract,      partition};
 
 }  // namespace weald::WEALD_KERNELS

@@ -123,7 +123,7 @@ struct OrderedSides {
 // What a search among a node's rows needs to know, in units of packed words.
 struct OrderedNode {
   std::int64_t total;        // packed sums of all rows
-  double l2;                 // added to h; less than 2^32
+  double l2;                 // added to h; less than 2^60
   std::uint32_t min_weight;  // least h of a child, above 0
   std::int64_t first, last;  // of the places after which a cut leaves rows enough
 };

@@ -26,7 +26,8 @@ class TreeLimits:
     themselves. `prune_gain` takes back, when a tree is grown, from its leaves upwards every split
     that gains no more. `l1` and `l2` are the penalties of a leaf's value. `cells` is how histograms
     hold their sums: "packed", "wide", or "automatic" (packed
-    where that is fine enough).
+    where that is fine enough; where a small table has many bins, "ordered": its rows are searched
+    instead, for the same splits).
 
     `max_features` so many columns are looked at for a split, drawn for each node, each level or the
     whole tree (`feature_sampling`) by `seed` and the tree's number. `groups` are columns that may
