@@ -61,42 +61,55 @@ void ForestEngine::start() {
   if (forest_.columns_of_tree) draw_columns_of_tree(draws_[0]);
 }
 
+// The scan of the tree before is kept if it fits: it has its memory already.
+template <class Scan>
+void ForestEngine::choose() {
+  if (!std::holds_alternative<Scan>(scan_)) scan_.emplace<Scan>();
+}
+
 // Those that serve any criterion, and columns that have directions.
 void ForestEngine::choose_general_scan() {
   const bool is_of_sums = AllCriteria::with_name(criterion_, [&]<Criterion C>(C) {
-    if constexpr (!std::is_same_v<C, Newton>)
-      if (!std::holds_alternative<CellScan<C>>(scan_)) scan_.emplace<CellScan<C>>();
+    if constexpr (!std::is_same_v<C, Newton>) choose<CellScan<C>>();
   });
-  if (!is_of_sums && !std::holds_alternative<MedianScan>(scan_)) scan_.emplace<MedianScan>();
+  if (!is_of_sums) choose<MedianScan>();
 }
 
-// The scan of the tree before is kept if it fits: it has its memory already.
+// Those for classes whose weights count copies, if they do.
+template <class Impurity>
+bool ForestEngine::choose_counts() {
+  const Target& target = sapling_.channels.target();
+  if (LabelScan<Impurity>::fits(sapling_))
+    choose<LabelScan<Impurity>>();
+  else if (PairCounts<Impurity>::fits(sapling_))
+    choose<PairCounts<Impurity>>();
+  else if (target.n_channels != 2 && target.classes && target.n_labels == 1 && !target.weight &&
+           sapling_.totals_of(0)[0] < most_counted)
+    choose<ClassScan<Impurity>>();
+  else
+    return false;
+  return true;
+}
+
 void ForestEngine::choose_scan() {
   const bool is_of_squares = criterion_ == Variance::name || criterion_ == Gini::name;
-  if (!is_of_squares || limits_.is_directed()) return choose_general_scan();
+  if (limits_.is_directed()) return choose_general_scan();
+  if (criterion_ == Entropy::name && choose_counts<EntropyOfCounts>()) return;
+  if (!is_of_squares) return choose_general_scan();
+  if (choose_counts<GiniOfCounts>()) return;
   const Channels& channels = sapling_.channels;
   const Target& target = channels.target();
-  const auto choose = [&]<class Scan>() {
-    if (!std::holds_alternative<Scan>(scan_)) scan_.emplace<Scan>();
-  };
   const bool counts_itself = limits_.min_samples_leaf <= 1 || channels.count_index() == 0;
-  if (LabelScan::fits(sapling_))
-    choose.operator()<LabelScan>();
-  else if (PairCounts::fits(sapling_))
-    choose.operator()<PairCounts>();
-  else if (target.n_channels == 2 && target.classes && counts_itself)
-    choose.operator()<PairScan<true>>();
-  else if (target.classes && target.n_labels == 1 && !target.weight &&
-           sapling_.totals_of(0)[0] < ClassScan::most_copies)
-    choose.operator()<ClassScan>();
+  if (target.n_channels == 2 && target.classes && counts_itself)
+    choose<PairScan<true>>();
   else if (target.classes)
-    choose.operator()<CellScan<Gini>>();
+    choose<CellScan<Gini>>();
   else if (target.n_channels == 1 && counts_itself)
-    choose.operator()<PairScan<false>>();
+    choose<PairScan<false>>();
   else if (VectorScan::fits(sapling_))
-    choose.operator()<VectorScan>();
+    choose<VectorScan>();
   else
-    choose.operator()<CellScan<Variance>>();
+    choose<CellScan<Variance>>();
 }
 
 void ForestEngine::draw_columns_of_tree(const Draws& draws) {

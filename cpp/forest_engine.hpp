@@ -101,6 +101,10 @@ class ForestEngine : public SplitEngine {
   };
 
   void choose_scan();
+  template <class Scan>
+  void choose();
+  template <class Impurity>
+  bool choose_counts();
   void choose_general_scan();
   void search_node(int node);
   template <class Scan>
@@ -161,8 +165,10 @@ class ForestEngine : public SplitEngine {
   SplitLimits limits_;
   Sapling& sapling_;
 
-  std::variant<PairCounts, PairScan<false>, PairScan<true>, ClassScan, LabelScan, VectorScan,
-               CellScan<Variance>, CellScan<Gini>, CellScan<Entropy>, CellScan<Poisson>, MedianScan>
+  std::variant<PairCounts<GiniOfCounts>, PairCounts<EntropyOfCounts>, PairScan<false>,
+               PairScan<true>, ClassScan<GiniOfCounts>, ClassScan<EntropyOfCounts>,
+               LabelScan<GiniOfCounts>, LabelScan<EntropyOfCounts>, VectorScan, CellScan<Variance>,
+               CellScan<Gini>, CellScan<Entropy>, CellScan<Poisson>, MedianScan>
       scan_;
   std::vector<Draws> draws_;  // of every node
   std::vector<Constants> constants_;

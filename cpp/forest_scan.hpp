@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "channels.hpp"
+#include "count_impurities.hpp"
 #include "drawn_values.hpp"
 #include "labels.hpp"
 #include "sapling.hpp"
@@ -37,12 +38,9 @@ inline double least_weight(const Channels& channels, const SplitLimits& limits) 
   return least;
 }
 
-struct PairLeft {
-  std::int64_t w = 0, s = 0;
-};
-
-// Gini of two classes where weights count copies, the commonest case: a row is a number of copies
-// and a bit. The gain is d^2 / (W W_l W_r) with d = S_l W - S W_l, all in whole numbers.
+// Two classes where weights count copies, the commonest case: a row is a number of copies and a
+// bit.
+template <class Impurity>
 class PairCounts {
  public:
   using Left = PairLeft;
@@ -72,6 +70,7 @@ class PairCounts {
   }
   void load(const Row* rows, std::int64_t n, const std::int64_t* totals) {
     total_ = {totals[0], totals[2]};
+    impurity_.load(total_.w, 2, 1);
     if (static_cast<std::int64_t>(payload_.size()) < padded(n))
       payload_.resize(static_cast<std::size_t>(padded(n)));
     for (std::int64_t i = 0; i < n; ++i) payload_[i] = of_row_[rows[i]];
@@ -140,15 +139,10 @@ class PairCounts {
     left.s += static_cast<std::int64_t>(cells_[bin] & 0xffffffff);
   }
   bool beats(const Left& left, double bar) const {
-    const std::int64_t right = total_.w - left.w;
-    if (left.w < least_ || right < least_) return false;
-    const auto d = static_cast<double>(left.s * total_.w - total_.s * left.w);
-    return d * d > bar * static_cast<double>(left.w * right);
+    if (left.w < least_ || total_.w - left.w < least_) return false;
+    return impurity_.pair_beats(left, total_, bar);
   }
-  double score(const Left& left) const {
-    const auto d = static_cast<double>(left.s * total_.w - total_.s * left.w);
-    return d * d / static_cast<double>(left.w * (total_.w - left.w));
-  }
+  double score(const Left& left) const { return impurity_.pair_score(left, total_); }
   bool is_perfect(const Left& left) const {
     return (left.s == 0 && total_.w - left.w == total_.s) ||
            (left.s == left.w && left.s == total_.s);
@@ -160,6 +154,7 @@ class PairCounts {
   }
 
  private:
+  Impurity impurity_;
   Left total_, kept_;
   std::int64_t least_ = 1;
   std::vector<std::uint16_t> of_row_;  // copies and class of rows
@@ -283,12 +278,11 @@ class PairScan {
   double total_w_ = 0.0, total_s_ = 0.0, least_ = 1.0;
 };
 
-// Gini of any number of classes where weights count copies: the sums of squares follow each row.
+// Any number of classes where weights count copies: the sums of their terms follow each row.
+template <class Impurity>
 class ClassScan {
  public:
   struct Left {};  // the left side is kept here
-  // Squares of counts must fit 62 bits.
-  static constexpr std::int64_t most_copies = std::int64_t{1} << 30;
 
   void start(const Channels& channels, const SplitLimits& limits, std::int64_t) {
     channels_ = &channels;
@@ -299,8 +293,9 @@ class ClassScan {
   void load(const Row* rows, std::int64_t n, const std::int64_t* totals) {
     const Channels& channels = *channels_;
     totals_ = totals;
-    squares_ = 0;
-    for (int k = 0; k < n_classes_; ++k) squares_ += totals_[1 + k] * totals_[1 + k];
+    impurity_.load(totals_[0], n_classes_, 1);
+    terms_ = 0;
+    for (int k = 0; k < n_classes_; ++k) terms_ += impurity_.term(totals_[1 + k]);
     if (static_cast<std::int64_t>(rows_.size()) < n) rows_.resize(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i)
       rows_[i] = {channels.target().classes[rows[i]],
@@ -325,8 +320,8 @@ class ClassScan {
 
   Left nothing() {
     std::fill(left_.begin(), left_.end(), 0);
-    weight_ = left_squares_ = 0;
-    right_squares_ = squares_;
+    weight_ = left_terms_ = 0;
+    right_terms_ = terms_;
     return {};
   }
   void add(Left&, std::uint32_t i) { put(rows_[i].k, rows_[i].w); }
@@ -363,16 +358,16 @@ class ClassScan {
           left_[k] += sum >> shift & mask;
       }
     }
-    std::int64_t weight = 0, left_squares = 0, right_squares = 0;
+    std::int64_t weight = 0, left_terms = 0, right_terms = 0;
     for (int k = 0; k < n_classes_; ++k) {
       const std::int64_t left = left_[k], right = totals_[1 + k] - left;
       weight += left;
-      left_squares += left * left;
-      right_squares += right * right;
+      left_terms += impurity_.term(left);
+      right_terms += impurity_.term(right);
     }
     weight_ = weight;
-    left_squares_ = left_squares;
-    right_squares_ = right_squares;
+    left_terms_ = left_terms;
+    right_terms_ = right_terms;
   }
   void add_bin(Left&, int bin) {
     const std::int32_t* const counts = cell(bin) + 1;
@@ -382,17 +377,14 @@ class ClassScan {
   bool beats(const Left&, double bar) const {
     const auto wl = static_cast<double>(weight_), wr = static_cast<double>(totals_[0] - weight_);
     if (!(wl >= least_ && wr >= least_)) return false;
-    return static_cast<double>(left_squares_) * wr + static_cast<double>(right_squares_) * wl >
-           bar * (wl * wr);
+    return impurity_.beats(left_terms_, weight_, right_terms_, totals_[0] - weight_, bar);
   }
   double score(const Left&) const {
-    const auto wl = static_cast<double>(weight_), wr = static_cast<double>(totals_[0] - weight_);
-    return (static_cast<double>(left_squares_) * wr + static_cast<double>(right_squares_) * wl) /
-           (wl * wr);
+    return impurity_.score(left_terms_, weight_, right_terms_, totals_[0] - weight_);
   }
   bool is_perfect(const Left&) const {
-    const std::int64_t right = totals_[0] - weight_;
-    return left_squares_ == weight_ * weight_ && right_squares_ == right * right;
+    return impurity_.is_pure(left_terms_, weight_) &&
+           impurity_.is_pure(right_terms_, totals_[0] - weight_);
   }
   bool left_is_heavier(const Left&) const { return weight_ >= totals_[0] - weight_; }
   void keep(const Left&) {
@@ -405,8 +397,8 @@ class ClassScan {
   const std::int32_t* cell(int bin) const { return cells_.data() + bin * (n_classes_ + 1); }
   void put(int k, std::int64_t w) {
     const std::int64_t before = left_[k], right = totals_[1 + k] - before;
-    left_squares_ += w * (2 * before + w);
-    right_squares_ -= w * (2 * right - w);
+    left_terms_ += impurity_.rise(before, w);
+    right_terms_ -= impurity_.rise(right - w, w);
     left_[k] = before + w;
     weight_ += w;
   }
@@ -414,6 +406,7 @@ class ClassScan {
   struct One {
     std::int32_t k, w;
   };
+  Impurity impurity_;
   const Channels* channels_ = nullptr;
   int n_classes_ = 0;
   const std::int64_t* totals_ = nullptr;
@@ -424,7 +417,7 @@ class ClassScan {
   int bits_ = 0, n_words_ = 0;
   std::vector<std::uint64_t> words_;  // [word][row], for drawn cuts
   std::vector<std::int64_t> left_, kept_;
-  std::int64_t squares_ = 0, weight_ = 0, left_squares_ = 0, right_squares_ = 0;
+  std::int64_t terms_ = 0, weight_ = 0, left_terms_ = 0, right_terms_ = 0;
 };
 
 }  // namespace weald

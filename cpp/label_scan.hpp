@@ -1,4 +1,4 @@
-// Gini of several outputs at once.
+// Classes of several outputs at once.
 #pragma once
 
 #include <algorithm>
@@ -10,16 +10,17 @@
 namespace weald {
 
 // ClassScan for rows that have a class of each of several outputs, where weights count copies: the
-// squares of all classes of all outputs are added up.
+// terms of all classes of all outputs are added up.
+template <class Impurity>
 class LabelScan {
  public:
   struct Left {};  // the left side is kept here
 
-  // Whether the tree's rows are such, and sums of squares fit 62 bits.
+  // Whether the tree's rows are such, and sums of terms fit 62 bits.
   static bool fits(const Sapling& sapling) {
     const Target& target = sapling.channels.target();
     return target.n_labels > 1 && !target.weight &&
-           sapling.totals_of(0)[0] * target.n_labels < ClassScan::most_copies;
+           sapling.totals_of(0)[0] * target.n_labels < most_counted;
   }
 
   void start(const Channels& channels, const SplitLimits& limits, std::int64_t) {
@@ -31,8 +32,9 @@ class LabelScan {
   }
   void load(const Row* rows, std::int64_t n, const std::int64_t* totals) {
     totals_ = totals;
-    squares_ = 0;
-    for (int k = 0; k < n_channels_; ++k) squares_ += totals_[1 + k] * totals_[1 + k];
+    impurity_.load(totals_[0], n_channels_, n_labels_);
+    terms_ = 0;
+    for (int k = 0; k < n_channels_; ++k) terms_ += impurity_.term(totals_[1 + k]);
     const auto size = static_cast<std::size_t>(n * n_labels_);
     if (labels_.size() < size) labels_.resize(size);
     if (copies_.size() < static_cast<std::size_t>(n)) copies_.resize(static_cast<std::size_t>(n));
@@ -62,8 +64,8 @@ class LabelScan {
 
   Left nothing() {
     std::fill(left_.begin(), left_.end(), 0);
-    weight_ = left_squares_ = 0;
-    right_squares_ = squares_;
+    weight_ = left_terms_ = 0;
+    right_terms_ = terms_;
     return {};
   }
   void add(Left&, std::uint32_t i) {
@@ -76,11 +78,11 @@ class LabelScan {
     weight_ += w;
   }
   void finish(Left&) {
-    left_squares_ = right_squares_ = 0;
+    left_terms_ = right_terms_ = 0;
     for (int k = 0; k < n_channels_; ++k) {
       const std::int64_t left = left_[k], right = totals_[1 + k] - left;
-      left_squares_ += left * left;
-      right_squares_ += right * right;
+      left_terms_ += impurity_.term(left);
+      right_terms_ += impurity_.term(right);
     }
   }
   void expect_cuts(std::int64_t) {}
@@ -99,18 +101,14 @@ class LabelScan {
   bool beats(const Left&, double bar) const {
     const auto wl = static_cast<double>(weight_), wr = static_cast<double>(totals_[0] - weight_);
     if (!(wl >= least_ && wr >= least_)) return false;
-    return static_cast<double>(left_squares_) * wr + static_cast<double>(right_squares_) * wl >
-           bar * (wl * wr);
+    return impurity_.beats(left_terms_, weight_, right_terms_, totals_[0] - weight_, bar);
   }
   double score(const Left&) const {
-    const auto wl = static_cast<double>(weight_), wr = static_cast<double>(totals_[0] - weight_);
-    return (static_cast<double>(left_squares_) * wr + static_cast<double>(right_squares_) * wl) /
-           (wl * wr);
+    return impurity_.score(left_terms_, weight_, right_terms_, totals_[0] - weight_);
   }
   bool is_perfect(const Left&) const {
-    const std::int64_t right = totals_[0] - weight_;
-    return left_squares_ == n_labels_ * weight_ * weight_ &&
-           right_squares_ == n_labels_ * right * right;
+    return impurity_.is_pure(left_terms_, weight_) &&
+           impurity_.is_pure(right_terms_, totals_[0] - weight_);
   }
   bool left_is_heavier(const Left&) const { return weight_ >= totals_[0] - weight_; }
   void keep(const Left&) {
@@ -125,11 +123,12 @@ class LabelScan {
   }
   void put(int k, std::int64_t w) {
     const std::int64_t before = left_[k], right = totals_[1 + k] - before;
-    left_squares_ += w * (2 * before + w);
-    right_squares_ -= w * (2 * right - w);
+    left_terms_ += impurity_.rise(before, w);
+    right_terms_ -= impurity_.rise(right - w, w);
     left_[k] = before + w;
   }
 
+  Impurity impurity_;
   const Channels* channels_ = nullptr;
   int n_channels_ = 0;
   std::int64_t n_labels_ = 1;
@@ -138,7 +137,7 @@ class LabelScan {
   std::vector<std::int32_t> labels_, copies_;  // of the node's rows
   std::vector<std::int32_t> cells_;            // [bin] copies, and those of each class
   std::vector<std::int64_t> left_, kept_;
-  std::int64_t squares_ = 0, weight_ = 0, left_squares_ = 0, right_squares_ = 0;
+  std::int64_t terms_ = 0, weight_ = 0, left_terms_ = 0, right_terms_ = 0;
 };
 
 }  // namespace weald
