@@ -203,6 +203,7 @@ class ForestModel(BaggedForest, Answers):
         began = time.perf_counter()
         first = n_before + (0 if begun is None else begun.n_trees)
         if begun is not None and first == self.n_estimators:
+            self._report(first, 0.0)
             return begun
         rest: Forest = grow(
             range(first, self.n_estimators),
