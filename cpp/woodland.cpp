@@ -28,6 +28,23 @@ void vote(Tree& tree, std::vector<int> first) {
   }
 }
 
+// Squares of what an answer misses of a row's target; of classes that is 1 for those of the row.
+double square_missed(const Target& target, std::int64_t row, std::int64_t n_rows,
+                     const double* answer) {
+  double total = 0.0;
+  if (!target.classes) {
+    for (int k = 0; k < target.n_channels; ++k) {
+      const double missed = target.sums[k * n_rows + row] - answer[k];
+      total += missed * missed;
+    }
+    return total;
+  }
+  for (int k = 0; k < target.n_channels; ++k) total += answer[k] * answer[k];
+  for (int j = 0; j < target.n_labels; ++j)
+    total += 1.0 - 2.0 * answer[target.classes[row * target.n_labels + j]];
+  return total;
+}
+
 }  // namespace
 
 Bootstrap::Bootstrap(const std::int64_t* mass, std::int64_t n_rows, std::int64_t n_draws,
@@ -160,7 +177,7 @@ std::vector<Tree> Woodland::grow(const Target& target, std::uint64_t first, std:
     if (answers) {
       std::vector<Tree> now(std::make_move_iterator(trees.begin() + begin),
                             std::make_move_iterator(trees.begin() + begin + size));
-      answer(now, out_of_bag);
+      answer(now, target, out_of_bag);
       std::move(now.begin(), now.end(), trees.begin() + begin);
     }
   }
@@ -186,7 +203,8 @@ Tree Woodland::grow_one(Worker& worker, Target target, std::uint64_t member) con
 }
 
 // Every row that a member left out gets the answer of its tree.
-void Woodland::answer(const std::vector<Tree>& trees, const OutOfBag& out_of_bag) const {
+void Woodland::answer(const std::vector<Tree>& trees, const Target& target,
+                      const OutOfBag& out_of_bag) const {
   const std::int64_t n_rows = table_->n_rows();
   parallel_for((n_rows + block - 1) / block, n_threads_, [&](std::int64_t task, int) {
     const std::int64_t end = std::min(n_rows, (task + 1) * block);
@@ -199,6 +217,8 @@ void Woodland::answer(const std::vector<Tree>& trees, const OutOfBag& out_of_bag
             trees[t].value.data() + std::int64_t{worker.leaf_of_row[row]} * n;
         for (int k = 0; k < n; ++k) out_of_bag.sums[row * n + k] += value[k];
         ++out_of_bag.counts[row];
+        if (out_of_bag.squares)
+          out_of_bag.squares[row] += square_missed(target, row, n_rows, value);
       }
     }
   });

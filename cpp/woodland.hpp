@@ -51,10 +51,12 @@ struct WoodlandParams {
   std::vector<int> first_class = {};
 };
 
-// Where answers for rows that members left out are added up: sums[row][output], counts[row].
+// Where answers for rows that members left out are added up: sums[row][output], counts[row], and
+// squares[row] of what single answers miss of the target, over all outputs.
 struct OutOfBag {
   double* sums = nullptr;  // null: not wanted
   std::int32_t* counts = nullptr;
+  double* squares = nullptr;  // null: not wanted
 };
 
 // Lets every class that was drawn weigh the same in all: copies / (classes * copies of the class);
@@ -83,7 +85,8 @@ class Woodland {
   };
 
   Tree grow_one(Worker& worker, Target target, std::uint64_t member) const;
-  void answer(const std::vector<Tree>& trees, const OutOfBag& out_of_bag) const;
+  void answer(const std::vector<Tree>& trees, const Target& target,
+              const OutOfBag& out_of_bag) const;
 
   std::shared_ptr<const RankedTable> table_;
   std::shared_ptr<const Bootstrap> bootstrap_;

@@ -293,7 +293,7 @@ weald::OutOfBag checked_out_of_bag(const OutSums& sums, const OutCounts& counts,
 }
 
 // Grows members first .. first + n_trees - 1 of a forest. With `bootstrap`, `copies` are not looked
-// at. `oob_sums` (rows, outputs) and `oob_counts` (rows) are added to.
+// at. `oob_sums` (rows, outputs), `oob_counts` and `oob_squares` (rows) are added to.
 nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
                      const Bootstrap* bootstrap, std::optional<Vector<double>> weight,
                      std::optional<Vector<double>> values,
@@ -301,7 +301,7 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
                      std::optional<Vector<std::int64_t>> copies, std::uint64_t first,
                      std::int64_t n_trees, std::optional<OutMatrix<double>> oob_sums,
                      std::optional<OutVector<std::int32_t>> oob_counts,
-                     const SeveralOutputs* several) {
+                     const SeveralOutputs* several, std::optional<OutVector<double>> oob_squares) {
   const std::int64_t n_rows = table.ranked->n_rows();
   require(!several || (!values && !classes), "give one output or several");
   weald::Target target = several
@@ -317,8 +317,13 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
   target.copies = data_or_null(copies, n_rows, "copies must have one entry per row");
   if (target.copies) checked_mass(target.copies, n_rows, most_copies);
   require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
-  const weald::OutOfBag out_of_bag =
+  weald::OutOfBag out_of_bag =
       checked_out_of_bag(oob_sums, oob_counts, bootstrap, n_rows, target.n_channels);
+  if (oob_squares) {
+    require(out_of_bag.sums && static_cast<std::int64_t>(oob_squares->shape(0)) == n_rows,
+            "out-of-bag squares have one entry per row, and belong to sums");
+    out_of_bag.squares = oob_squares->data();
+  }
   std::optional<Joined> forest;
   run([&] {
     weald::Woodland woodland(table.ranked, bootstrap ? bootstrap->drawer : nullptr, params.forest,
@@ -468,7 +473,7 @@ void bind_forests(nb::module_& m) {
   m.def("grow_forest", &grow_forest, nb::kw_only(), "table"_a, "params"_a, "bootstrap"_a.none(),
         "weight"_a.none(), "values"_a.none(), "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
         "first"_a, "n_trees"_a, "oob_sums"_a.noconvert().none(), "oob_counts"_a.noconvert().none(),
-        "several"_a.none() = nb::none());
+        "several"_a.none() = nb::none(), "oob_squares"_a.noconvert().none() = nb::none());
   nb::class_<RotationTable>(m, "RotationTable")
       .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, Vector<std::int64_t>,
                     const std::string&, std::optional<ColumnsOfRotations>, int>(),

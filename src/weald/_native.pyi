@@ -164,6 +164,7 @@ def grow_forest(
     oob_sums: NDArray[numpy.float64] | None,
     oob_counts: NDArray[numpy.int32] | None,
     several: SeveralOutputs | None = None,
+    oob_squares: NDArray[numpy.float64] | None = None,
 ) -> dict[str, NDArray[Any]]: ...
 
 class RotationTable:

@@ -94,7 +94,7 @@ def test_the_root_finds_the_best_two_of_all_sets(n: int, task: str) -> None:
         y = (y > 0.3).astype(int)
         # A weight that is no whole number takes another way through the core.
         weight = None if task == "two classes" else np.full(n, 1.5)
-        model = RandomForestClassifier(1, **one).fit(X, y, weight)
+        model = RandomForestClassifier(1, criterion="gini", **one).fit(X, y, weight)
         best = naive_best(level, y, True) * (1.0 if weight is None else 1.5)
     assert model.forest_.category_set[0] == 0
     assert float(model.forest_.gain[0]) == pytest.approx(best, rel=1e-9)

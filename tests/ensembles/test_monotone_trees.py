@@ -96,8 +96,9 @@ def test_without_it_answers_go_both_ways() -> None:
 def test_a_warm_start_keeps_to_it(kind: type) -> None:
     X, y = task(3)
     y = (y > 0.5).astype(int) if kind is ExtraTreesClassifier else y
-    whole = made(kind, monotonic_cst=CST).fit(X, y)
-    model = kind(3, random_state=0, warm_start=True, monotonic_cst=CST).fit(X, y)
+    settings = {"monotonic_cst": CST, "min_samples_leaf": 1, "max_features": 0.5}
+    whole = made(kind, **settings).fit(X, y)
+    model = kind(3, random_state=0, warm_start=True, **settings).fit(X, y)
     model.set_params(n_estimators=7).fit(X, y)
     assert model.fingerprint() == whole.fingerprint()
     assert_monotone(model, X)

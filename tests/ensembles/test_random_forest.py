@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from weald import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
+from weald.data import Rows
 
 
 def table(n: int = 300, n_columns: int = 6, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -107,7 +108,7 @@ def naive_importances(model: RandomForestClassifier, X: np.ndarray, y: np.ndarra
 
 def test_importances_are_those_of_naive_code() -> None:
     X, y = two_classes()
-    model = RandomForestClassifier(5, random_state=0, n_jobs=1).fit(X, y)
+    model = RandomForestClassifier(5, criterion="gini", random_state=0, n_jobs=1).fit(X, y)
     assert model.feature_importances_ == pytest.approx(naive_importances(model, X, y), rel=1e-9)
     assert model.feature_importances_.sum() == pytest.approx(1.0)
 
@@ -198,7 +199,7 @@ def test_columns_of_a_tree() -> None:
 def test_columns_a_node_looks_at(max_features: object, n: int) -> None:
     X, y = table(60, 18)
     model = RandomForestRegressor(1, max_features=max_features, random_state=0).fit(X, y)
-    assert model._n_columns_looked_at() == n
+    assert model._tree_limits(60, Rows(X, y)).max_features == n
 
 
 def test_constant_columns_do_not_end_a_tree() -> None:
@@ -275,9 +276,10 @@ def test_what_cannot_go_together_is_refused() -> None:
 
 def test_warm_start_ends_where_a_cold_one_does() -> None:
     X, y = two_classes()
-    model = RandomForestClassifier(3, warm_start=True, random_state=0).fit(X, y)
+    settings = {"min_samples_leaf": 1, "max_features": "sqrt", "random_state": 0}
+    model = RandomForestClassifier(3, warm_start=True, **settings).fit(X, y)
     grown = model.set_params(n_estimators=8).fit(X, y)
-    assert grown.fingerprint() == RandomForestClassifier(8, random_state=0).fit(X, y).fingerprint()
+    assert grown.fingerprint() == RandomForestClassifier(8, **settings).fit(X, y).fingerprint()
     with pytest.warns(UserWarning, match="does not fit new trees"):
         model.fit(X, y)
     with pytest.raises(ValueError, match="trees can only be added"):

@@ -120,6 +120,11 @@ def mixed() -> np.ndarray:
     return columns
 
 
+# Forests without a choice to make: whole trees.
+SQRT = {"min_samples_leaf": 1, "max_features": "sqrt"}
+GINI_SQRT = {**SQRT, "criterion": "gini"}
+HALF = {"min_samples_leaf": 1, "max_features": 0.5}
+
 DRAWS = {"subsample": 0.6, "early_stopping": True, "n_iter_no_change": 3}
 
 FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -215,17 +220,25 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "option tree, a test added": lambda p: (
         OptionTreeClassifier(max_depth=4, **p).fit(*pima()).add_option(0, 7, 30.0, *pima())
     ),
-    "random forest of numbers": lambda p: RandomForestRegressor(5, random_state=0, **p).fit(
+    "random forest of numbers": lambda p: RandomForestRegressor(5, random_state=0, **HALF, **p).fit(
         table(), values()
     ),
-    "random forest of classes": lambda p: RandomForestClassifier(5, random_state=0, **p).fit(
-        *digits()
+    "random forest of classes": lambda p: RandomForestClassifier(
+        5, random_state=0, **GINI_SQRT, **p
+    ).fit(*digits()),
+    "random forest of numbers that chooses": lambda p: RandomForestRegressor(
+        30, random_state=0, **p
+    ).fit(table(), values(), scrambled(N, 5) % 4),
+    "random forest of several classes that chooses, fractional weights": lambda p: (
+        RandomForestClassifier(
+            12, max_depth=6, class_weight="balanced_subsample", random_state=0, **p
+        ).fit(table(), np.column_stack([labels(3), labels(2)]), (1 + scrambled(N, 5)) / 3)
     ),
-    "random forest of several numbers": lambda p: RandomForestRegressor(5, random_state=0, **p).fit(
-        table(), np.column_stack([values(), values()[::-1]])
-    ),
+    "random forest of several numbers": lambda p: RandomForestRegressor(
+        5, random_state=0, **HALF, **p
+    ).fit(table(), np.column_stack([values(), values()[::-1]])),
     "random forest of several classes, fractional weights": lambda p: RandomForestClassifier(
-        5, random_state=0, class_weight="balanced_subsample", **p
+        5, random_state=0, class_weight="balanced_subsample", **GINI_SQRT, **p
     ).fit(table(), np.column_stack([labels(3), labels(2)]), (1 + scrambled(N, 5)) / 3),
     "extra trees of several classes": lambda p: ExtraTreesClassifier(
         3, criterion="entropy", max_leaf_nodes=40, random_state=0, **p
@@ -237,17 +250,17 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
         max_leaf_nodes=40, exact=True, **p
     ).fit(table(), np.column_stack([labels(3), labels(2)])),
     "random forest, entropy, balanced": lambda p: RandomForestClassifier(
-        5, criterion="entropy", class_weight="balanced_subsample", random_state=1, **p
+        5, criterion="entropy", class_weight="balanced_subsample", random_state=1, **SQRT, **p
     ).fit(table(), labels(3), (1 + scrambled(N, 5)) / 3),
     "extra trees of numbers": lambda p: ExtraTreesRegressor(5, random_state=0, **p).fit(
         table(), values()
     ),
     "extra trees of classes": lambda p: ExtraTreesClassifier(5, random_state=0, **p).fit(*pima()),
-    "random forest of sets": lambda p: RandomForestClassifier(4, random_state=2, **p).fit(
-        mixed(), labels(3), scrambled(N, 5) % 4
-    ),
+    "random forest of sets": lambda p: RandomForestClassifier(
+        4, random_state=2, **GINI_SQRT, **p
+    ).fit(mixed(), labels(3), scrambled(N, 5) % 4),
     "random forest of sets, few leaves": lambda p: RandomForestRegressor(
-        4, max_leaf_nodes=40, random_state=2, **p
+        4, max_leaf_nodes=40, random_state=2, **HALF, **p
     ).fit(mixed(), values()),
     "extra trees of sets": lambda p: ExtraTreesRegressor(4, random_state=2, **p).fit(
         mixed(), values(), (1 + scrambled(N, 5)) / 3
@@ -256,10 +269,10 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
         criterion="poisson", monotonic_cst={0: 1, 3: -1}, min_samples_leaf=5, **p
     ).fit(table(), np.abs(values())),
     "forest of medians": lambda p: RandomForestRegressor(
-        3, criterion="absolute_error", min_samples_leaf=3, random_state=0, **p
+        3, criterion="absolute_error", min_samples_leaf=3, random_state=0, max_features=0.5, **p
     ).fit(table(), values(), (1 + scrambled(N, 5)) / 3),
     "forest of subsamples that falls": lambda p: RandomForestClassifier(
-        5, bootstrap=False, max_samples=0.6, monotonic_cst={1: -1}, random_state=2, **p
+        5, bootstrap=False, max_samples=0.6, monotonic_cst={1: -1}, random_state=2, **GINI_SQRT, **p
     ).fit(*pima(), scrambled(768, 5) % 4),
     "rotation forest of numbers": lambda p: RotationForestRegressor(5, random_state=0, **p).fit(
         table(), values()
@@ -295,7 +308,9 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
         n_estimators=3, n_bags=2, random_state=3, **DRAWS, **p
     ).fit(mixed(), labels(3), scrambled(N, 5) % 4),
     "forest of enough trees, pruned": lambda p: (
-        RandomForestClassifier("auto", max_leaf_nodes=12, oob_score=True, random_state=0, **p)
+        RandomForestClassifier(
+            "auto", max_leaf_nodes=12, oob_score=True, random_state=0, **GINI_SQRT, **p
+        )
         .fit(*pima())
         .prune_oob(*pima())
         .model

@@ -130,5 +130,5 @@ def test_trees_of_forests_of_numbers_keep_no_impurity() -> None:
     with pytest.raises(AttributeError, match="keep no impurity"):
         view.impurity  # noqa: B018
     labels = (y > 0).astype(int)
-    forest = weald.RandomForestClassifier(2, random_state=0).fit(X, labels)
+    forest = weald.RandomForestClassifier(2, min_samples_leaf=1, random_state=0).fit(X, labels)
     assert forest.estimators_[0].tree_.impurity[-1] == 0.0

@@ -30,6 +30,7 @@ class Purpose(IntEnum):
     VARIATION = 24
     POSTERIOR = 25
     NOISE = 26
+    SETTINGS = 27
 
 
 def subsample(

@@ -108,6 +108,18 @@ class ForestRows:
             return self.n_classes
         return 1 if self.values.ndim == 1 else len(self.values)
 
+    @property
+    def n_rows(self) -> int:
+        return len(self.classes) if self.values is None else self.values.shape[-1]  # type: ignore[arg-type]
+
+    def channel(self, k: int) -> Floats:
+        """What the k-th number of an answer should be for each row; of a class that is 0 or 1."""
+        if self.values is not None:
+            return self.values if self.values.ndim == 1 else np.asarray(self.values[k])
+        assert self.classes is not None
+        is_it = np.equal(self.classes, k)
+        return np.asarray(is_it if is_it.ndim == 1 else is_it.any(axis=1), dtype=np.float64)
+
     def native_target(self) -> dict[str, Any]:
         """What the members learn, as the core takes it."""
         target = self.classes if self.values is None else self.values
@@ -121,9 +133,13 @@ class ForestRows:
 
 @dataclass(eq=False)
 class OutOfBag:
-    """Sums of the answers of the members that did not see a row, and how many these are."""
+    """Sums of the answers of the members that did not see a row, and how many these are.
+
+    `squares`, where they are wanted, are of what each of these answers missed of the row's target.
+    """
 
     sums: Floats
+    squares: Floats | None = None
     counts: NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -167,6 +183,7 @@ def grow_members(
             n_trees=n_trees,
             oob_sums=None if out_of_bag is None else out_of_bag.sums,
             oob_counts=None if out_of_bag is None else out_of_bag.counts,
+            oob_squares=None if out_of_bag is None else out_of_bag.squares,
         )
         grown = Forest(
             **arrays,

@@ -2,9 +2,8 @@
 
 import time
 import warnings
-from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data import ColumnPlan, Rows, as_one_array, mass_of, refuse_levels
 from weald.ensembles.base import Floats
 from weald.ensembles.directions import directions_of_model
-from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
+from weald.ensembles.drawn_columns import n_drawn
 from weald.ensembles.forests.forest_ledger import (
     BaggedForest,
     add_left_out,
@@ -24,6 +23,7 @@ from weald.ensembles.forests.forest_ledger import (
 from weald.ensembles.forests.forest_predictor import mean_answer, mean_predictor_of
 from weald.ensembles.forests.forest_rows import (
     CRITERIA,
+    Learnt,
     count_of,
     forest_rows,
     gain_exponent,
@@ -35,25 +35,12 @@ from weald.ensembles.forests.outputs import Answers
 from weald.ensembles.out_of_bag.in_bag import Draws, InBag
 from weald.ensembles.out_of_bag.tally import Record
 from weald.ensembles.predictor import Predictor
-from weald.parameters import (
-    AnyOf,
-    CallableOr,
-    ColumnDirections,
-    Columns,
-    Jobs,
-    Limit,
-    NoneOr,
-    OneOf,
-    Real,
-    Seed,
-    Share,
-    Whole,
-)
 from weald.persist import fingerprint
 from weald.resampling import Bags, DistinctRows, Pastes, distinct_rows, seed_of
 from weald.trees import (
     Forest,
     ForestLimits,
+    ForestRows,
     OutOfBag,
     decision_paths,
     grow_members,
@@ -62,27 +49,12 @@ from weald.trees import (
     with_medians,
 )
 
-FOREST_LIMITS: Mapping[str, Limit] = {
-    "n_estimators": AnyOf((Whole(1, 1_000_000), OneOf(("auto",)))),
-    "max_depth": NoneOr(Whole(1)),
-    "min_samples_split": AnyOf((Whole(2), Share(0.0, 1.0, open_below=True))),
-    "min_samples_leaf": AnyOf((Whole(1), Share(0.0, 1.0, open_below=True, open_above=True))),
-    "min_weight_fraction_leaf": Real(0.0, 0.5),
-    "max_features": MAX_FEATURES,
-    "categorical_features": Columns(),
-    "max_leaf_nodes": NoneOr(Whole(2)),
-    "min_impurity_decrease": Real(0.0),
-    "bootstrap": OneOf((True, False)),
-    "oob_score": CallableOr(OneOf((True, False))),
-    "n_jobs": Jobs(),
-    "random_state": Seed(),
-    "verbose": Whole(0),
-    "warm_start": OneOf((True, False)),
-    "ccp_alpha": Real(0.0),
-    "max_samples": NoneOr(AnyOf((Whole(1), Share(0.0, open_below=True)))),
-    "monotonic_cst": NoneOr(ColumnDirections()),
-    "feature_sampling": OneOf(("node", "tree")),
-}
+
+class Begun(NamedTuple):
+    """The first trees of a forest, and what they answer for rows they left out."""
+
+    forest: Forest
+    oob: OutOfBag
 
 
 class ForestModel(BaggedForest, Answers):
@@ -176,8 +148,10 @@ class ForestModel(BaggedForest, Answers):
         seed = self._seed if n_before else seed_of(self.random_state)
         bags = self._bags(rows, distinct, place_of(distinct, has_weight), seed)
         first = getattr(self, "_first_class", None)
-        learnt = (n_classes, class_weight, self._random_cuts, n_threads, n_levels, first)
-        merged = forest_rows(rows, distinct, bags, *learnt)
+        own = (n_classes, class_weight, self._random_cuts, n_threads, n_levels, first)
+        learnt = Learnt(rows, distinct, bags, *own)
+        merged = forest_rows(*learnt)
+        begun = self._settle(learnt, merged, seed, n_before)
         is_auto = isinstance(self.n_estimators, str)
         parts = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
         seen: Draws | InBag | None = bags
@@ -186,13 +160,14 @@ class ForestModel(BaggedForest, Answers):
             oob = OutOfBag(np.zeros((len(distinct.index), merged.width)))
         if n_before and oob is not None:
             seen = self._answer_before(oob, parts, rows, distinct)
-        n_drawn = n_counted(distinct) if bags is None else bags.n_draws
-        began = time.perf_counter()
+        n_seen = n_counted(distinct) if bags is None else bags.n_draws
         is_pruned = self.ccp_alpha > 0.0
+        if begun is not None and oob is not None and not (is_auto or is_pruned):
+            oob = begun.oob
         grow = partial(
             grow_members,
             merged,
-            self._tree_limits(n_drawn, rows),
+            self._tree_limits(n_seen, rows),
             seed=seed,
             n_threads=n_threads,
             out_of_bag=oob if is_auto or not is_pruned else None,
@@ -200,11 +175,7 @@ class ForestModel(BaggedForest, Answers):
         if is_auto:
             forest = grown_until_enough(grow, oob, merged, distinct, bags)
         else:
-            forest = grow(
-                range(n_before, self.n_estimators),
-                batch=max(1, self.n_estimators // 10) if self.verbose else None,
-                report=lambda n: self._report(n_before + n, time.perf_counter() - began),
-            )
+            forest = self._grow_rest(grow, n_before, begun and begun.forest)
         if is_pruned:
             forest = self._prune(forest, n_before, rows, distinct, bags)
         if is_pruned and oob is not None and bags is not None:
@@ -222,6 +193,24 @@ class ForestModel(BaggedForest, Answers):
         if self.oob_score and seen is not None and rows.n_outputs == 1:
             self._record = self._recorded(rows, distinct, seen)
         return oob if self.oob_score else None
+
+    def _settle(self, learnt: Learnt, merged: ForestRows, seed: int, n_before: int) -> Begun | None:
+        """Decide what is left to the data; trees grown for it that are the first of the forest."""
+        return None
+
+    def _grow_rest(self, grow: Any, n_before: int, begun: Forest | None) -> Forest:
+        """Grow the trees that are asked for beyond those kept and those already begun."""
+        began = time.perf_counter()
+        first = n_before + (0 if begun is None else begun.n_trees)
+        if begun is not None and first == self.n_estimators:
+            self._report(first, 0.0)
+            return begun
+        rest: Forest = grow(
+            range(first, self.n_estimators),
+            batch=max(1, self.n_estimators // 10) if self.verbose else None,
+            report=lambda n: self._report(first + n, time.perf_counter() - began),
+        )
+        return rest if begun is None else begun.joined(rest)
 
     def _one_table(self, rows: Rows) -> tuple[Rows, list[int]]:
         if self.criterion == "absolute_error":
@@ -342,22 +331,23 @@ class ForestModel(BaggedForest, Answers):
         """Whether every tree sees rows of its own, with or without replacement."""
         return self.bootstrap or self.max_samples is not None
 
-    def _tree_limits(self, n_drawn: int, rows: Rows) -> ForestLimits:
+    def _tree_limits(self, n_rows: int, rows: Rows) -> ForestLimits:
         # Targets of extreme size are kept divided; so is what is asked of them.
         unit = gain_exponent(self.criterion, rows)
         # The core adds up what several outputs gain; their mean is meant.
         wanted = float(self.min_impurity_decrease) * rows.n_outputs
+        leaf, columns = self._leaf_and_columns
         return ForestLimits(
             criterion=CRITERIA.get(self.criterion, self.criterion),
-            max_features=self._n_columns_looked_at(),
+            max_features=n_drawn(columns, self._plan.n_columns),
             columns_of_tree=self.feature_sampling == "tree",
             random_cuts=self._random_cuts,
             min_impurity_decrease=float(np.ldexp(wanted, -unit)),
             min_weight_share=float(self.min_weight_fraction_leaf),
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
-            min_samples_split=max(2, count_of(self.min_samples_split, n_drawn)),
-            min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_drawn)),
+            min_samples_split=max(2, count_of(self.min_samples_split, n_rows)),
+            min_samples_leaf=max(1, count_of(leaf, n_rows)),
             directions=directions_of_model(self, len(getattr(self, "classes_", ()))),
             **self._votes(),
         )
@@ -368,8 +358,10 @@ class ForestModel(BaggedForest, Answers):
     def _votes(self) -> dict[str, bool]:
         return {}
 
-    def _n_columns_looked_at(self) -> int:
-        return n_drawn(self.max_features, self._plan.n_columns)
+    @property
+    def _leaf_and_columns(self) -> tuple[Any, Any]:
+        """What `min_samples_leaf` and `max_features` are for the trees."""
+        return self.min_samples_leaf, self.max_features
 
     def _report(self, n_trees: int, seconds: float) -> None:
         if self.verbose:

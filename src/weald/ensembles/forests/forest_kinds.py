@@ -12,7 +12,8 @@ from weald.data import Rows, read_once, rows_of_weight
 from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.class_weights import weights_by_class, weights_of_classes, without_classes
 from weald.ensembles.forests.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from weald.ensembles.forests.forest import FOREST_LIMITS, ForestModel
+from weald.ensembles.forests.forest import ForestModel
+from weald.ensembles.forests.forest_limits import FOREST_LIMITS
 from weald.ensembles.forests.forest_rows import OF_NUMBERS, check_outputs, check_target
 from weald.ensembles.forests.outputs import (
     ClassAnswers,

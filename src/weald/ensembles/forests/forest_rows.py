@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,20 @@ def count_of(limit: float, n_rows: int) -> int:
 def one_table(rows: Rows) -> tuple[Rows, list[int]]:
     """The rows with one array as their table, and how many levels its columns have."""
     return replace(rows, table=as_one_array(rows.table)), levels_of(rows.table)
+
+
+class Learnt(NamedTuple):
+    """What the trees of a forest learn from: the arguments of `forest_rows`."""
+
+    rows: Rows
+    distinct: DistinctRows
+    bags: Bags | Pastes | None
+    n_classes: int
+    class_weight: Floats | None
+    random_cuts: bool
+    n_threads: int
+    n_levels: list[int]
+    first_class: list[int] | None
 
 
 def forest_rows(

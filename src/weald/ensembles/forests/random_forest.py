@@ -1,17 +1,28 @@
 """Random forests: rows drawn for every tree, columns for every node."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from weald.ensembles.forests.chosen_settings import CHOSEN_LIMITS, ChosenSettings
 from weald.ensembles.forests.forest_kinds import ForestClassifier, ForestRegressor
+from weald.parameters import Limit
 
 
-class RandomForestClassifier(ForestClassifier):
+class RandomForestClassifier(ChosenSettings, ForestClassifier):
     """A random forest of classification trees.
 
-    Every tree is grown on rows drawn with replacement, and every node looks at a few columns.
+    Every tree is grown on rows drawn with replacement, and every node looks at a few columns. How
+    large leaves are and how many columns a node looks at is chosen by the out-of-bag error, unless
+    they are given.
 
     Parameters
     ----------
+    criterion : {"gini", "entropy", "log_loss"}, default="entropy"
+        How a split is judged; entropy is measured in bits, and log_loss is another name for it.
+    max_features : int, float, {"auto", "sqrt", "log2", "third"} or None, default="auto"
+        Columns a node looks at: a number, a share, the square root, binary logarithm or third of
+        all, or all. More are drawn as long as none can be split. "auto": "sqrt" or 0.5, by the
+        out-of-bag error; "sqrt" if every tree sees every row.
     bootstrap : bool, default=True
         Let every tree draw as many rows as there are, with replacement; otherwise it sees
         all, or `max_samples` of them.
@@ -23,9 +34,15 @@ class RandomForestClassifier(ForestClassifier):
     >>> train, test = load_optdigits(part="train"), load_optdigits(part="test")
     >>> forest = RandomForestClassifier(random_state=0).fit(train.data, train.target)
     >>> round(forest.score(test.data, test.target), 2)
-    0.97
+    0.96
+    >>> forest.min_samples_leaf_, forest.max_features_
+    (1, 0.5)
+    >>> [round(tried["oob_error"], 3) for tried in forest.auto_settings_]
+    [0.074, 0.062, 0.091, 0.073]
     """
 
+    _limits: ClassVar[Mapping[str, Limit]] = {**ForestClassifier._limits, **CHOSEN_LIMITS}
+    _column_choices: ClassVar[tuple[Any, ...]] = ("sqrt", 0.5)
     _takes_several: ClassVar[bool] = True
     _random_cuts: ClassVar[bool] = False
 
@@ -33,12 +50,12 @@ class RandomForestClassifier(ForestClassifier):
         self,
         n_estimators: int | str = 100,
         *,
-        criterion: str = "gini",
+        criterion: str = "entropy",
         max_depth: int | None = None,
         min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
+        min_samples_leaf: float | str = "auto",
         min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = "sqrt",
+        max_features: float | str | None = "auto",
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         bootstrap: bool = True,
@@ -81,16 +98,19 @@ class RandomForestClassifier(ForestClassifier):
         )
 
 
-class RandomForestRegressor(ForestRegressor):
+class RandomForestRegressor(ChosenSettings, ForestRegressor):
     """A random forest of regression trees.
 
-    Every tree is grown on rows drawn with replacement, and every node looks at a few columns.
+    Every tree is grown on rows drawn with replacement, and every node looks at a few columns. How
+    large leaves are and how many columns a node looks at is chosen by the out-of-bag error, unless
+    they are given.
 
     Parameters
     ----------
-    max_features : int, float, {"sqrt", "log2", "third"} or None, default=0.5
+    max_features : int, float, {"auto", "sqrt", "log2", "third"} or None, default="auto"
         Columns a node looks at: a number, a share, the square root, binary logarithm or third of
-        all, or all. More are drawn as long as none can be split.
+        all, or all. More are drawn as long as none can be split. "auto": "third" or 0.7, by the
+        out-of-bag error; "third" if every tree sees every row.
     bootstrap : bool, default=True
         Let every tree draw as many rows as there are, with replacement; otherwise it sees
         all, or `max_samples` of them.
@@ -104,6 +124,8 @@ class RandomForestRegressor(ForestRegressor):
     True
     """
 
+    _limits: ClassVar[Mapping[str, Limit]] = {**ForestRegressor._limits, **CHOSEN_LIMITS}
+    _column_choices: ClassVar[tuple[Any, ...]] = ("third", 0.7)
     _takes_several: ClassVar[bool] = True
     _random_cuts: ClassVar[bool] = False
 
@@ -114,9 +136,9 @@ class RandomForestRegressor(ForestRegressor):
         criterion: str = "squared_error",
         max_depth: int | None = None,
         min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
+        min_samples_leaf: float | str = "auto",
         min_weight_fraction_leaf: float = 0.0,
-        max_features: float | str | None = 0.5,
+        max_features: float | str | None = "auto",
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         bootstrap: bool = True,

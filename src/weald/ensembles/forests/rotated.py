@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _native
 from weald.data import ColumnPlan, Rows, as_one_array, dense_blocks, mass_of, table_for_predict
 from weald.ensembles.base import Floats, keep_columns
-from weald.ensembles.forests.forest import FOREST_LIMITS, ForestModel
+from weald.ensembles.forests.forest import ForestModel
 from weald.ensembles.forests.forest_ledger import record_of_forest
+from weald.ensembles.forests.forest_limits import FOREST_LIMITS
 from weald.ensembles.forests.forest_rows import count_of, n_counted, place_of
 from weald.ensembles.predictor import Predictor
 from weald.ensembles.warm import check_warm_start

@@ -1,0 +1,211 @@
+"""Settings of a random forest that are left to the data: its own out-of-bag error chooses."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald import _native
+from weald.data import Rows, mass_of
+from weald.ensembles.base import Floats
+from weald.ensembles.class_weights import weights_by_class, weights_of_classes
+from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
+from weald.ensembles.exact_means import exact_means
+from weald.ensembles.forests.forest import Begun, ForestModel
+from weald.ensembles.forests.forest_limits import FOREST_LIMITS
+from weald.ensembles.forests.forest_rows import Learnt, forest_rows
+from weald.ensembles.out_of_bag.enough import MOST as MOST_TREES
+from weald.parameters import AnyOf, Limit, OneOf
+from weald.resampling import Bags, DistinctRows, Pastes, Purpose
+from weald.trees import ForestRows, OutOfBag, grow_members
+
+# Trees of a trial; rows each draws at most, and different rows it draws from at most: a large table
+# pays for a small one.
+_TREES, _MOST_DRAWS, _MOST_ROWS = 25, 20_000, 40_000
+
+_LEAVES = (1, 5)
+
+_AUTO = OneOf(("auto",))
+CHOSEN_LIMITS: Mapping[str, Limit] = {
+    "min_samples_leaf": AnyOf((_AUTO, FOREST_LIMITS["min_samples_leaf"])),
+    "max_features": AnyOf((_AUTO, MAX_FEATURES)),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What the settings are tried on: rows, how many of them a tree draws, what each weighs."""
+
+    rows: ForestRows
+    n_drawn: int
+    weight: Floats | None
+
+
+class ChosenSettings(ForestModel):
+    """A forest that chooses its leaves and columns where these are "auto".
+
+    Small forests of 25 trees are grown for each setting, and the one of the least squared
+    out-of-bag error (the Brier score of classes), as foreseen for `n_estimators` trees, is taken;
+    the first one if all are equal, or if no row was left out twice. With the criterion
+    "absolute_error" the absolute error of the small forests decides. Trees are not pruned
+    (`ccp_alpha`) for it. What is chosen depends neither on the order of rows nor on `n_jobs`; a
+    warm start keeps what its first fit chose.
+
+    Parameters
+    ----------
+    min_samples_leaf : int, float or "auto", default="auto"
+        Fewest rows of a leaf; a float is a share of the rows drawn. "auto": 1 or 5, by the
+        out-of-bag error; 1 if every tree sees every row.
+
+    Attributes
+    ----------
+    min_samples_leaf_, max_features_ : int, float, str or None
+        The settings of the trees: as given, or as chosen.
+    auto_settings_ : list of dict
+        What was tried: `min_samples_leaf`, `max_features` and the `oob_error` foreseen (NaN: no row
+        was left out twice). Empty if nothing was to be chosen.
+    """
+
+    min_samples_leaf_: Any
+    max_features_: Any
+    auto_settings_: list[dict[str, Any]]
+    _column_choices: ClassVar[tuple[Any, ...]]
+
+    @property
+    def _leaf_and_columns(self) -> tuple[Any, Any]:
+        leaf, columns = self.min_samples_leaf, self.max_features
+        return (
+            self.min_samples_leaf_ if _is_auto(leaf) else leaf,
+            self.max_features_ if _is_auto(columns) else columns,
+        )
+
+    def _settle(self, learnt: Learnt, merged: ForestRows, seed: int, n_before: int) -> Begun | None:
+        """Choose; return the winner's trees where they are the first of the forest to be grown."""
+        if n_before:
+            self.min_samples_leaf_, self.max_features_ = self._leaf_and_columns
+            return None
+        settings = self._settings_to_try()
+        self.min_samples_leaf_, self.max_features_ = settings[0]
+        self.auto_settings_ = []
+        if len(settings) == 1 or learnt.bags is None:
+            return None
+        is_small = learnt.bags.n_draws <= _MOST_DRAWS and learnt.bags.n <= _MOST_ROWS
+        if not is_small:
+            learnt = _fewer(learnt, seed)
+            merged = forest_rows(*learnt)
+        trial = Trial(merged, learnt.bags.n_draws, self._weight_of_rows(learnt))  # type: ignore[union-attr]
+        best, begun = np.inf, None
+        for leaf, columns in settings:
+            self.min_samples_leaf_, self.max_features_ = leaf, columns
+            tried, error = self._try(trial, learnt.rows, seed)
+            self._note(error, learnt.rows.target_exponent)
+            if begun is None or error < best:
+                best, begun, chosen = error, tried, (leaf, columns)
+        self.min_samples_leaf_, self.max_features_ = chosen
+        if self.verbose:
+            print(f"min_samples_leaf={chosen[0]!r}, max_features={chosen[1]!r} chosen")
+        return begun if is_small else None
+
+    def _settings_to_try(self) -> list[tuple[Any, Any]]:
+        """Pairs of `min_samples_leaf` and `max_features`; two that mean the same are tried once."""
+        leaf, columns = self.min_samples_leaf, self.max_features
+        leaves = _LEAVES if _is_auto(leaf) else (leaf,)
+        choices = self._column_choices if _is_auto(columns) else (columns,)
+        n = self._plan.n_columns
+        different = {n_drawn(choice, n): choice for choice in reversed(choices)}
+        kept = [choice for choice in choices if choice in different.values()]
+        return list(product(leaves, kept))
+
+    def _try(self, trial: Trial, rows: Rows, seed: int) -> tuple[Begun, float]:
+        """A small forest of the present settings, and the error foreseen for a large one."""
+        is_open = isinstance(self.n_estimators, str)
+        n_trees = MOST_TREES if is_open else int(self.n_estimators)
+        n_rows = trial.rows.n_rows
+        oob = OutOfBag(np.zeros((n_rows, trial.rows.width)), np.zeros(n_rows))
+        forest = grow_members(
+            trial.rows,
+            self._tree_limits(trial.n_drawn, rows),
+            range(min(_TREES, n_trees)),
+            seed=seed,
+            n_threads=self._n_threads,
+            out_of_bag=oob,
+        )
+        judged = oob.counts > 1
+        if not judged.any():
+            return Begun(forest, oob), float("nan")
+        foresee = _absolute if self.criterion == "absolute_error" else _squared
+        losses = foresee(oob, trial.rows, judged, n_trees)
+        weight = None if trial.weight is None else trial.weight[judged]
+        return Begun(forest, oob), float(exact_means(losses, weight))
+
+    def _note(self, error: float, target_exponent: int) -> None:
+        is_absolute = self.criterion == "absolute_error"
+        with np.errstate(over="ignore"):  # the square of a target beyond 1e154 is none: inf
+            error = float(np.ldexp(error, target_exponent * (1 if is_absolute else 2)))
+        self.auto_settings_.append(
+            {
+                "min_samples_leaf": self.min_samples_leaf_,
+                "max_features": self.max_features_,
+                "oob_error": error,
+            }
+        )
+
+    def _weight_of_rows(self, learnt: Learnt) -> Floats | None:
+        """What the different rows weigh in the fit, by themselves and by their classes."""
+        distinct, rows, of_class = learnt.distinct, learnt.rows, learnt.class_weight
+        own = distinct.weight if distinct.weight is not None else distinct.copies
+        weight = None if own is None else own.astype(np.float64)
+        if self._votes().get("balances_bags"):
+            of_class = weights_of_classes("balanced", rows, self.classes_)
+        if of_class is None:
+            return weight
+        of_row = weights_by_class(rows.target[distinct.index], of_class)
+        return of_row if weight is None else weight * of_row
+
+
+def _is_auto(value: object) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _squared(oob: OutOfBag, rows: ForestRows, judged: NDArray[np.bool_], n_trees: int) -> Floats:
+    """Squared errors of rows foreseen for a mean of `n_trees`, from those of fewer.
+
+    Of c answers, each missing the target by r, the mean of r·r' over pairs of different ones is
+    what a mean of infinitely many would miss, squared, and that of r² what one alone does. A mean
+    of n trees is 1/n of the way between them.
+    """
+    assert oob.squares is not None
+    counts, squares = oob.counts[judged].astype(np.float64), oob.squares[judged]
+    missed = np.zeros(len(counts))
+    for k in range(rows.width):  # in this order on every machine
+        missed += (counts * rows.channel(k)[judged] - oob.sums[judged, k]) ** 2
+    pairs = (missed - squares) / (counts * (counts - 1.0))
+    return np.asarray(pairs + (squares / counts - pairs) / n_trees)
+
+
+def _absolute(oob: OutOfBag, rows: ForestRows, judged: NDArray[np.bool_], n_trees: int) -> Floats:
+    """Absolute errors of the mean answers as they are: more trees are not foreseen."""
+    return np.asarray(np.abs(rows.channel(0)[judged] - oob.means()[judged, 0]))
+
+
+def _fewer(learnt: Learnt, seed: int) -> Learnt:
+    """Some of the different rows, drawn by what they hold, and smaller bags of them."""
+    distinct, bags = learnt.distinct, learnt.bags
+    words = _native.draw(distinct.hashes, seed, 0, Purpose.SETTINGS)
+    some = np.sort(np.argsort(words, kind="stable")[:_MOST_ROWS])
+    place = np.arange(len(some))
+    copies = None if distinct.copies is None else distinct.copies[some]
+    weight = None if distinct.weight is None else distinct.weight[some]
+    hashes = np.ascontiguousarray(distinct.hashes[some])
+    assert bags is not None
+    n_draws = min(bags.n_draws, _MOST_DRAWS)
+    return learnt._replace(
+        rows=replace(learnt.rows.take(distinct.index[some]), copies=copies, weight=weight),
+        distinct=DistinctRows(place, hashes, copies, weight, place),
+        bags=Bags(seed, n_draws, mass_of(copies, weight), place, len(some))
+        if isinstance(bags, Bags)
+        else Pastes(seed, n_draws, hashes, copies, weight, place),
+    )
