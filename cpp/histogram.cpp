@@ -124,6 +124,13 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
     add(codes, g, channels, rows, begin, n, cells + layout.part_begin(g));
 }
 
+void add_wide_columns(const Categories& categories, const HistogramLayout& layout,
+                      const Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
+                      std::int64_t* cells) {
+  for (const WideColumn& wide : categories.wide)
+    add_wide_column(wide, channels, rows, begin, n, cells + layout.column_begin(wide.column));
+}
+
 void add_rows(const Codes& codes, const Categories& categories, const HistogramLayout& layout,
               const Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
               std::int64_t* cells) {
@@ -131,8 +138,7 @@ void add_rows(const Codes& codes, const Categories& categories, const HistogramL
   for (int first = 0; first < codes.n_groups(); first += step)
     add_rows(codes, layout, first, std::min(first + step, codes.n_groups()), channels, rows, begin,
              n, cells);
-  for (const WideColumn& wide : categories.wide)
-    add_wide_column(wide, channels, rows, begin, n, cells + layout.column_begin(wide.column));
+  add_wide_columns(categories, layout, channels, rows, begin, n, cells);
 }
 
 }  // namespace weald

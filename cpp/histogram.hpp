@@ -51,6 +51,11 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
               const Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
               std::int64_t* cells);
 
+// The same for the columns of wide codes.
+void add_wide_columns(const Categories& categories, const HistogramLayout& layout,
+                      const Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
+                      std::int64_t* cells);
+
 // The same for all columns.
 void add_rows(const Codes& codes, const Categories& categories, const HistogramLayout& layout,
               const Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,

@@ -37,7 +37,8 @@ HistogramTable::HistogramTable(const Codes& of_codes, Categories of_categories, 
       categories(std::move(of_categories)),
       bundles(of_codes, categories, n_threads),
       counted(bundles.any() ? bundles.codes() : of_codes),
-      counted_categories(bundles.any() ? bundles.categories(categories) : categories) {
+      counted_categories(bundles.any() ? bundles.categories(categories) : categories),
+      unusual(counted, n_threads) {
   has_missing.assign(static_cast<std::size_t>(codes.n_columns), 1);
   if (codes.n_rows * codes.n_columns > columns_bytes) return;
   columns = columns_of(codes, n_threads);
@@ -110,6 +111,7 @@ std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
   const int n_threads =
       static_cast<int>(std::min<std::int64_t>(threads_for(n_rows), Partition::n_blocks(n_rows)));
   std::vector<std::uint8_t> sides;  // of each code of the column, if it has sets
+  const bool by_lists = counts_by_lists(n_rows);
   std::vector<int> slots(looks_on ? static_cast<std::size_t>(n_threads) : 0);
   for (int& slot : slots) slot = take_slot();
   std::vector<char> is_clear(slots.size(), 0);
@@ -120,13 +122,15 @@ std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
         if (!looks_on) return;
         std::int64_t* const cells = cells_of(slots[worker]);
         if (!std::exchange(is_clear[worker], 1)) std::fill_n(cells, layout_->size(), 0);
-        add_rows(counted_, counted_categories_, *layout_, channels_, count_left ? left : right, 0,
-                 count_left ? n_left : n_right, cells);
+        count(by_lists, count_left ? left : right, 0, count_left ? n_left : n_right, cells);
       });
   for (std::size_t part = 0; part < slots.size(); ++part)
     if (!is_clear[part]) std::fill_n(cells_of(slots[part]), layout_->size(), 0);
   merge(slots);
-  if (looks_on) slot_of_[parent.ahead + (count_left ? 0 : 1)] = slots[0];
+  if (!looks_on) return middle;
+  const int counted = parent.ahead + (count_left ? 0 : 1);
+  slot_of_[counted] = slots[0];
+  if (by_lists) complete(counted, slots[0]);
   return middle;
 }
 
@@ -209,6 +213,28 @@ int HistogramEngine::threads_for(std::int64_t n_rows) const {
   return work < worth_a_thread || inside_a_loop() ? 1 : n_threads_;
 }
 
+// Lists are of packed cells, and of nodes of many rows. A node is counted one way or the other: what
+// comes of it is the same.
+bool HistogramEngine::counts_by_lists(std::int64_t n_rows) const {
+  return channels_.is_packed() && table_->unusual.pays_for(n_rows);
+}
+
+// Adds rows to a histogram; what was counted by lists is to be completed.
+void HistogramEngine::count(bool by_lists, const Row* rows, std::int64_t begin, std::int64_t n,
+                            std::int64_t* cells) const {
+  if (!by_lists)
+    return add_rows(counted_, counted_categories_, *layout_, channels_, rows, begin, n, cells);
+  table_->unusual.add(counted_, *layout_, channels_, rows, begin, n, cells);
+  add_wide_columns(counted_categories_, *layout_, channels_, rows, begin, n, cells);
+}
+
+void HistogramEngine::complete(int node, int slot) {
+  parallel_for(counted_.n_groups(), threads_for(0), [&](std::int64_t group, int) {
+    table_->unusual.complete(static_cast<int>(group), *layout_, sapling_.totals_of(node)[0],
+                             cells_of(slot));
+  });
+}
+
 // Counts a node's rows and returns the slot of the histogram.
 int HistogramEngine::fill_histogram(int node) {
   const HistogramLayout& layout = *layout_;
@@ -221,13 +247,14 @@ int HistogramEngine::fill_histogram(int node) {
   for (int& slot : slots) slot = take_slot();
   const bool all_rows = n == codes_.n_rows;  // then they are in order
   const Row* const rows = sapling_.rows_of(node);
+  const bool by_lists = counts_by_lists(n);
   parallel_for(n_parts, n_threads, [&](std::int64_t part, int) {
     const std::int64_t begin = n * part / n_parts, end = n * (part + 1) / n_parts;
     std::fill_n(cells_of(slots[part]), layout.size(), 0);
-    add_rows(counted_, counted_categories_, layout, channels_, all_rows ? nullptr : rows + begin,
-             begin, end - begin, cells_of(slots[part]));
+    count(by_lists, all_rows ? nullptr : rows + begin, begin, end - begin, cells_of(slots[part]));
   });
   merge(slots);
+  if (by_lists) complete(node, slots[0]);
   return slots[0];
 }
 

@@ -18,6 +18,7 @@
 #include "shared.hpp"
 #include "split_engine.hpp"
 #include "splitting.hpp"
+#include "unusual.hpp"
 
 namespace weald {
 
@@ -31,6 +32,7 @@ struct HistogramTable {
   Bundles bundles;
   Codes counted;  // what histograms count: the codes, or the bundles if there are any
   Categories counted_categories;
+  Unusual unusual;            // of what is counted
   LargeVector<Code> columns;  // the codes column by column, for sending rows; empty: too large
   std::vector<std::uint8_t> has_missing;  // of each column; 1 also if that was not looked at
   RowOrder order;                         // of a small table; none where bins are searched
@@ -89,6 +91,10 @@ class HistogramEngine : public SplitEngine {
   std::size_t slots_in_use();
   int fill_histogram(int node);
   int root_histogram(int root);
+  bool counts_by_lists(std::int64_t n_rows) const;
+  void count(bool by_lists, const Row* rows, std::int64_t begin, std::int64_t n,
+             std::int64_t* cells) const;
+  void complete(int node, int slot);
   void merge(const std::vector<int>& slots);
   int threads_for(std::int64_t n_rows) const;
 
