@@ -127,15 +127,6 @@ def test_members_get_the_table_as_it_is(estimator, kind: str) -> None:
     assert (model.predict(X) > 0.5).astype(int).tolist() != [0] * len(y)
 
 
-@pytest.mark.parametrize("estimator", FRAMED)
-def test_a_predictor_is_of_numbers(estimator) -> None:
-    model = quick(estimator).fit(container("pandas"), labels())
-    if not hasattr(model, "predictor"):
-        pytest.skip("has no predictor")
-    with pytest.raises(TypeError, match="'city' was fitted as something else"):
-        model.predictor()
-
-
 @pytest.mark.parametrize("estimator", [weald.BoostedTreesClassifier, weald.DecisionTreeRegressor])
 def test_categories_counted_jointly(estimator) -> None:
     """Tables of so many rows count columns of few values together; half of them do not."""

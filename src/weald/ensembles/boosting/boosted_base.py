@@ -260,9 +260,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         ((grown, rounds),) = self._kept_rounds()
         yield from staged_scores(self._forest_of(grown, rounds), table, self._n_threads)
 
-    def predictor(self) -> Predictor:
-        """Make a small copy of the model that only predicts, as `TreeModel.predictor` tells."""
-        alone = super().predictor()
+    def _array_predictor(self) -> Predictor:
+        alone = super()._array_predictor()
         return bag_predictor_of(alone, self._parts) if self._parts else alone
 
     # What a leaf of a boosted tree weighs is the sum of its hessians.
