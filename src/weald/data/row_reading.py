@@ -20,7 +20,7 @@ _LEVELS = frozenset({str, np.str_, int, float, bool, np.int64, np.float64, np.bo
 _NUMBERS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
 
 
-class RowReader(BaseEstimator):  # type: ignore[misc]
+class RowReader(BaseEstimator):
     """Reads rows by a plan: what it gives are the columns of numbers that trees ask.
 
     A row is a list, a tuple or a 1-D array with its values in the order of the fit, or a dict with
@@ -77,7 +77,7 @@ class RowReader(BaseEstimator):  # type: ignore[misc]
         blocks = list(dense_blocks(table_for_predict(self, X)))
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
-    def _row(self, row: Sequence[Any]) -> Floats:
+    def _row(self, row: Sequence[Any] | NDArray[Any]) -> Floats:
         if len(row) != len(self._cells):
             n = len(self._cells)
             raise ValueError(

@@ -16,7 +16,6 @@ from weald.data import (
     ValidationRows,
     bin_rows,
     dense_blocks,
-    refuse_levels,
     table_for_predict,
 )
 from weald.ensembles.base import Floats
@@ -269,8 +268,6 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
 
     def _binned(self, training: Training) -> BinnedTable | SortedTable:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
-        if self.growth == "symmetric":
-            refuse_levels(training.rows.table, "growth='symmetric'")
         return bin_rows(
             training.rows,
             max_bins=self.max_bins,
