@@ -64,14 +64,24 @@ class WideLevels {
   }
 
   Verdict judge(const std::int64_t* left, std::int64_t, double more_l2) {
+    const Weighed weighed = weigh(left, more_l2);
+    if (!weighed.is_admitted) return {};
+    return {weighed.gain, is_worth(weighed.gain, weighed.children), false};
+  }
+
+  // The same without asking if it is worth it.
+  struct Weighed {
+    bool is_admitted = false;  // both sides are large enough
+    double gain = 0.0, children = 0.0;
+  };
+  Weighed weigh(const std::int64_t* left, double more_l2) {
     for (std::size_t c = 0; c < right_.size(); ++c) right_[c] = totals_[c] - left[c];
     if (!big_enough(left) || !big_enough(right_.data())) return {};
     any_admitted_ = true;
     Penalty penalty = penalty_;
     penalty.l2 += more_l2;
     const double children = score(left, penalty) + score(right_.data(), penalty);
-    const double gain = children - parent_score_;
-    return {gain, is_worth(gain, children), false};
+    return {true, children - parent_score_, children};
   }
   bool any_admitted() const { return any_admitted_; }
 

@@ -68,24 +68,6 @@ void add_labels(const Codes& codes, int group, const Channels& channels, const R
            });
 }
 
-// A column of wide codes; its cells lie bin after bin.
-void add_wide_column(const WideColumn& wide, const Channels& channels, const Row* rows,
-                     std::int64_t begin, std::int64_t n, std::int64_t* cells) {
-  const std::int64_t* const values = channels.values();
-  const Target& target = channels.target();
-  const AddLabels add(channels);
-  const int size = channels.cell_size();
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t row = rows ? static_cast<std::int64_t>(rows[i]) : begin + i;
-    std::int64_t* const cell = cells + std::int64_t{wide.codes[row]} * size;
-    if (!target.classes) {
-      for (int c = 0; c < size; ++c) cell[c] += values[row * size + c];
-      continue;
-    }
-    add(cell, static_cast<Row>(row));
-  }
-}
-
 }  // namespace
 
 HistogramLayout::HistogramLayout(const Codes& codes, const Categories& categories, int cell_size)
@@ -102,6 +84,23 @@ HistogramLayout::HistogramLayout(const Codes& codes, const Categories& categorie
     wide_part_[wide.column] = n_parts();
     n_bins_[wide.column] = wide.n_levels;
     first_.push_back(first_.back() + (std::int64_t{wide.n_levels} + 1) * cell_size);
+  }
+}
+
+void add_wide_column(const WideColumn& wide, const Channels& channels, const Row* rows,
+                     std::int64_t begin, std::int64_t n, std::int64_t* cells) {
+  const std::int64_t* const values = channels.values();
+  const Target& target = channels.target();
+  const AddLabels add(channels);
+  const int size = channels.cell_size();
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t row = rows ? static_cast<std::int64_t>(rows[i]) : begin + i;
+    std::int64_t* const cell = cells + std::int64_t{wide.codes[row]} * size;
+    if (!target.classes) {
+      for (int c = 0; c < size; ++c) cell[c] += values[row * size + c];
+      continue;
+    }
+    add(cell, static_cast<Row>(row));
   }
 }
 

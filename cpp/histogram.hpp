@@ -51,7 +51,11 @@ void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int 
               const Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
               std::int64_t* cells);
 
-// The same for the columns of wide codes.
+// The same for one column of wide codes: `cells` are its own, bin after bin.
+void add_wide_column(const WideColumn& wide, const Channels& channels, const Row* rows,
+                     std::int64_t begin, std::int64_t n, std::int64_t* cells);
+
+// The same for all columns of wide codes.
 void add_wide_columns(const Categories& categories, const HistogramLayout& layout,
                       const Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
                       std::int64_t* cells);

@@ -482,7 +482,7 @@ std::vector<int> HistogramEngine::search_level(const std::vector<int>& nodes, Co
     cells.resize(static_cast<std::size_t>(column_layout_->size()));
     scratch.push_back(cells.data());
   }
-  LevelSearch level(codes_, *column_layout_, limits_, sapling_, std::move(scratch));
+  LevelSearch level(codes_, categories_, *column_layout_, limits_, sapling_, std::move(scratch));
   return level.run(criterion_, nodes, std::move(columns));
 }
 

@@ -7,10 +7,11 @@
 
 namespace weald {
 
-LevelSearch::LevelSearch(const Codes& codes, const HistogramLayout& layout,
-                         const SplitLimits& limits, Sapling& sapling,
+LevelSearch::LevelSearch(const Codes& codes, const Categories& categories,
+                         const HistogramLayout& layout, const SplitLimits& limits, Sapling& sapling,
                          std::vector<std::int64_t*> scratch)
     : codes_(codes),
+      categories_(categories),
       layout_(layout),
       limits_(limits),
       sapling_(sapling),
@@ -34,7 +35,9 @@ std::vector<int> LevelSearch::run(std::string_view criterion, const std::vector<
     // Where nothing drawn can be cut, one column after another, until one can.
     for (int column; !best.any_admitted && (column = columns.turn_to_next()) >= 0;)
       best = best_of_group<C>(column / lanes, nodes, columns, scratch_[0]);
-    if (best.split.found()) split = settle<C>(best.split, nodes);
+    if (!best.split.found()) return;
+    const bool has_set = !best.split.left_set.empty();
+    split = has_set ? settle_sets<C>(best.split, nodes) : settle<C>(best.split, nodes);
   });
   return split;
 }
@@ -45,6 +48,53 @@ void LevelSearch::fill(int group, int node, std::int64_t* cells) const {
   std::fill_n(cells + begin, layout_.part_end(group) - begin, 0);
   add_rows(codes_, layout_, group, group + 1, channels_, sapling_.rows_of(node), 0,
            sapling_.nodes[node].n_rows(), cells);
+}
+
+// The same for one column of levels, which may be one of wide codes.
+void LevelSearch::fill_levels(int column, int node, std::int64_t* cells) const {
+  const int wide = categories_.wide_place(column);
+  if (wide < 0) return fill(column / lanes, node, cells);
+  std::int64_t* const own = cells + layout_.column_begin(column);
+  std::fill_n(own, (layout_.levels_of(column) + std::int64_t{1}) * layout_.cell_size(), 0);
+  add_wide_column(categories_.wide[wide], channels_, sapling_.rows_of(node), 0,
+                  sapling_.nodes[node].n_rows(), own);
+}
+
+// The columns of levels of a group, with what their pairs of sets do in all nodes; of a column of
+// numbers, or one that is not looked at, nothing.
+template <Criterion C>
+std::vector<LevelSets> LevelSearch::sets_of_group(int group, const std::vector<int>& nodes,
+                                                  const ColumnLook& columns,
+                                                  std::int64_t* cells) const {
+  const int first = group * lanes, n_lanes = codes_.lanes_of(group);
+  std::vector<LevelSets> sets;
+  std::vector<int> of_levels;
+  for (int column = first; column < first + n_lanes; ++column) {
+    const bool is_asked = categories_.holds(column) && columns.takes(column);
+    sets.emplace_back(channels_, limits_.category, is_asked ? layout_.levels_of(column) : 0,
+                      layout_.stride_of(column));
+    if (is_asked) of_levels.push_back(column);
+  }
+  const auto for_all = [&](auto&& visit) {
+    for (const int node : nodes) {
+      bool is_filled = false;  // the columns of bytes: all at once
+      for (const int column : of_levels) {
+        const bool is_wide = layout_.is_wide(column);
+        if (is_wide || !is_filled) fill_levels(column, node, cells);
+        is_filled |= !is_wide;
+        visit(node, sets[column - first], cells + layout_.column_begin(column));
+      }
+    }
+  };
+  for_all([&](int node, LevelSets& of_column, const std::int64_t* missing) {
+    of_column.gather(missing, sapling_.totals_of(node));
+  });
+  for (LevelSets& of_column : sets) of_column.arrange();
+  for_all([&](int node, LevelSets& of_column, const std::int64_t* missing) {
+    WideLevels<C> levels(channels_, limits_, sapling_.totals_of(node), sapling_.nodes[node].bounds);
+    of_column.tally(levels, missing);
+  });
+  return sets;
 }
 
 template <Criterion C>
@@ -59,13 +109,20 @@ LevelSearch::Found LevelSearch::best_of_group(int group, const std::vector<int>&
   for (const int node : nodes) {
     fill(group, node, cells);
     for (int lane = 0; lane < n_lanes; ++lane)
-      if (columns.takes(first + lane))
+      if (columns.takes(first + lane) && !categories_.holds(first + lane))
         tally<C>(first + lane, node, cells + layout_.column_begin(first + lane), tallies[lane]);
   }
   const SplitJudge<C> judge(channels_, limits_, channels_.totals());
   Split best;
   bool any_admitted = false;
-  for (int lane = 0; lane < n_lanes; ++lane)
+  const auto sets = categories_.is_category.empty()
+                        ? std::vector<LevelSets>{}
+                        : sets_of_group<C>(group, nodes, columns, cells);
+  for (int lane = 0; lane < n_lanes; ++lane) {
+    if (categories_.holds(first + lane)) {
+      any_admitted |= sets[lane].template take<C>(first + lane, judge, best);
+      continue;
+    }
     for (int bin = 1; bin <= codes_.n_bins[first + lane]; ++bin)
       for (const bool missing_left : {false, true}) {
         const Tally& all = tallies[lane][2 * bin + missing_left];
@@ -75,6 +132,7 @@ LevelSearch::Found LevelSearch::best_of_group(int group, const std::vector<int>&
         if (all.gain > best.gain && judge.is_worth(all.gain, all.children))
           best = {all.gain, first + lane, bin, missing_left, 0.0, {}};
       }
+  }
   return {best, any_admitted};
 }
 
@@ -162,6 +220,29 @@ std::vector<int> LevelSearch::settle(Split split, const std::vector<int>& nodes)
     for (std::size_t c = 0; split.missing_left && c < node.left_totals.size(); ++c)
       node.left_totals[c] += taker.missing[c];
     taking.push_back(taker.node);
+  }
+  return taking;
+}
+
+// Which nodes part their levels so.
+template <Criterion C>
+std::vector<int> LevelSearch::settle_sets(const Split& split, const std::vector<int>& nodes) {
+  const int column = split.column, n_levels = layout_.levels_of(column);
+  const std::int64_t stride = layout_.stride_of(column);
+  std::vector<int> taking;
+  for (const int i : nodes) {
+    fill_levels(column, i, scratch_[0]);
+    const std::int64_t* const missing = scratch_[0] + layout_.column_begin(column);
+    std::vector<std::int64_t> left(static_cast<std::size_t>(channels_.cell_size()));
+    for (int code = 0; code <= n_levels; ++code)
+      if (code == 0 ? split.missing_left : in_set(split.left_set.data(), code - 1))
+        for (std::size_t c = 0; c < left.size(); ++c) left[c] += missing[code * stride + c];
+    Node& node = sapling_.nodes[i];
+    WideLevels<C> levels(channels_, limits_, sapling_.totals_of(i), node.bounds);
+    if (!levels.weigh(left.data(), 0.0).is_admitted) continue;
+    node.split = split;
+    node.left_totals = std::move(left);
+    taking.push_back(i);
   }
   return taking;
 }

@@ -86,7 +86,7 @@ void SortedEngine<T>::sort_columns() {
     for (std::int64_t i = 0; i < n; ++i) {
       const Key<T> key = sorted[i].key;
       bool begins = i == 0 || key != sorted[i - 1].key;
-      if (begins && cuts_.first && key != 0) {
+      if (begins && cuts_.first && key != 0 && cuts_.levels_of(column) == 0) {
         const double x = static_cast<double>(value_of<T>(key));
         const double* const next = std::find_if(cut, last_cut, [x](double c) { return x <= c; });
         begins = i == 0 || sorted[i - 1].key == 0 || next != cut;
@@ -138,16 +138,28 @@ std::int64_t SortedEngine<T>::n_missing(const Place* places, std::int64_t n, int
 // ---- sending rows ----
 
 template <class T>
-std::int64_t SortedEngine<T>::send_rows(int node, bool) {
-  const Node& parent = sapling_.nodes[node];
-  const Split& split = parent.split;
-  const std::int64_t n = parent.n_rows();
+template <class Each>
+void SortedEngine<T>::send_places(int node, Each&& each) const {
+  const Split& split = sapling_.nodes[node].split;
+  const std::int64_t n = sapling_.nodes[node].n_rows();
   const Place* const places = places_of(node, split.column);
   const std::int64_t first = n_missing(places, n, split.column);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const bool goes_left = i < first ? split.missing_left : i < cut_of_[node];
-    side_[row_of(places[i])] = goes_left ? 0 : 1;
+  for (std::int64_t i = 0; i < first; ++i) each(places[i], split.missing_left);
+  bool goes_left = false;
+  for (std::int64_t i = first; i < n; ++i) {
+    if (split.left_set.empty())
+      goes_left = i < cut_of_[node];
+    else if (i == first || is_first(places[i]))
+      goes_left = in_set(split.left_set.data(), level_at(places[i], split.column));
+    each(places[i], goes_left);
   }
+}
+
+template <class T>
+std::int64_t SortedEngine<T>::send_rows(int node, bool) {
+  const Node& parent = sapling_.nodes[node];
+  const std::int64_t n = parent.n_rows();
+  send_places(node, [&](Place place, bool goes_left) { side_[row_of(place)] = goes_left ? 0 : 1; });
   const Partition::Test test{side_.data(), 1, 0, 0};
   return sapling_.rows.split(parent.begin, parent.end, test, n < worth_a_thread ? 1 : n_threads_,
                              [](const Row*, std::int64_t, const Row*, std::int64_t, int) {});
@@ -178,6 +190,8 @@ void SortedEngine<T>::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_r
                    [&](Row row, std::int32_t node) {
                      const T x = table_.at(row, tree.feature[node]);
                      if (x != x) return tree.missing_left[node] != 0;
+                     const std::int32_t set = tree.category_set[node];
+                     if (set >= 0) return in_set(tree.words_of(set), static_cast<std::int64_t>(x));
                      return static_cast<double>(x) <= tree.threshold[node];
                    });
 }
@@ -235,7 +249,13 @@ void SortedEngine<T>::search_with(const Siblings& siblings) {
   const auto look = [&](std::optional<Search>& search, int node, int column, Found& best) {
     const Place* const places = places_of(node, column);
     const std::int64_t n = sapling_.nodes[node].n_rows();
-    search->try_column(column, places, n, n_missing(places, n, column), best.split);
+    const std::int64_t missing = n_missing(places, n, column);
+    if (const int n_levels = cuts_.levels_of(column); n_levels > 0)
+      search->try_levels(
+          column, places, n, missing, n_levels,
+          [&](Place place) { return level_at(place, column); }, best.split);
+    else
+      search->try_column(column, places, n, missing, best.split);
     best.any_admitted |= search->any_admitted();
   };
   std::vector<Both> found(static_cast<std::size_t>(n_tasks));
@@ -280,14 +300,16 @@ void SortedEngine<T>::settle(int i, const Split& found) {
   node.split.bin = 0;
   cut_of_[i] = found.bin;
   if (!found.found()) return;
-  const Place* const places = places_of(i, found.column);
-  const std::int64_t first = n_missing(places, node.n_rows(), found.column);
-  node.split.threshold = threshold_at(places, node.n_rows(), found.column, found.bin);
-  node.split.parts_missing = found.bin == node.n_rows();
+  if (found.left_set.empty()) {
+    const Place* const places = places_of(i, found.column);
+    node.split.threshold = threshold_at(places, node.n_rows(), found.column, found.bin);
+    node.split.parts_missing = found.bin == node.n_rows();
+  }
   node.left_totals.assign(static_cast<std::size_t>(channels_.cell_size()), 0);
   const auto sum = [&](auto add) {
-    for (std::int64_t at = found.missing_left ? 0 : first; at < found.bin; ++at)
-      add(node.left_totals.data(), row_of(places[at]));
+    send_places(i, [&](Place place, bool goes_left) {
+      if (goes_left) add(node.left_totals.data(), row_of(place));
+    });
   };
   channels_.target().classes ? sum(AddLabels(channels_)) : sum(AddSums<0>(channels_));
 }

@@ -15,10 +15,14 @@
 namespace weald {
 
 // Where the values of a table may be cut: values[first[c]] < ... of column c. None (null): between
-// any two values that are neighbours in a node.
+// any two values that are neighbours in a node. A column of levels 0, 1, ... is never cut, but
+// parted in sets: n_levels[c] > 0 says how many there are (null: there is no such column).
 struct CutsView {
   const double* values = nullptr;
   const std::int64_t* first = nullptr;
+  const std::int32_t* n_levels = nullptr;
+
+  int levels_of(std::int64_t column) const { return n_levels ? n_levels[column] : 0; }
 };
 
 // Every column has its own order of the rows, and every node owns the same range of all of them.
@@ -49,6 +53,12 @@ class SortedEngine : public SplitEngine {
   std::int64_t n_missing(const Place* places, std::int64_t n, int column) const;
   double threshold_at(const Place* places, std::int64_t n, int column, std::int64_t place) const;
   T value_at(Place place, int column) const { return table_.at(row_of(place), column); }
+  std::int64_t level_at(Place place, int column) const {
+    return static_cast<std::int64_t>(value_at(place, column));
+  }
+  // Calls each(place, goes_left) for the node's places of the column that its split asks.
+  template <class Each>
+  void send_places(int node, Each&& each) const;
 
   Table<T> table_;
   CutsView cuts_;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "category_search.hpp"
 #include "channels.hpp"
 #include "shared.hpp"
 #include "splitting.hpp"
@@ -67,7 +69,12 @@ class SortedSearch {
  public:
   SortedSearch(const Channels& channels, const SplitLimits& limits, const std::int64_t* totals,
                const Bounds& bounds)
-      : judge_(channels, limits, totals, bounds), add_(channels) {}
+      : judge_(channels, limits, totals, bounds),
+        add_(channels),
+        channels_(channels),
+        limits_(limits),
+        totals_(totals),
+        bounds_(bounds) {}
 
   // `n_missing`: so many of the places, the first ones, are of missing values.
   void try_column(int column, const Place* places, std::int64_t n, std::int64_t n_missing,
@@ -96,7 +103,31 @@ class SortedSearch {
     }
   }
 
-  bool any_admitted() const { return judge_.any_admitted(); }
+  // The same for a column of levels: level_at(place) is that of a place. Equal levels lie side by
+  // side, so that a pass over the places adds up each.
+  template <class LevelAt>
+  void try_levels(int column, const Place* places, std::int64_t n, std::int64_t n_missing,
+                  int n_levels, LevelAt&& level_at, Split& best) {
+    const int size = judge_.cell_size();
+    cells_.assign(static_cast<std::size_t>((std::int64_t{n_levels} + 1) * size), 0);
+    for (std::int64_t i = 0; i < n_missing; ++i) add_(cells_.data(), row_of(places[i]));
+    for (std::int64_t i = n_missing; i < n;) {
+      std::int64_t* const cell = cells_.data() + (level_at(places[i]) + 1) * size;
+      do {
+        add_.ask(row_of(places[std::min(i + ahead, n - 1)]));
+        add_(cell, row_of(places[i]));
+      } while (++i < n && !is_first(places[i]));
+    }
+    if (!levels_) levels_.emplace(channels_, limits_, totals_, bounds_);
+    CategoryBest sets =
+        CategorySearch(*levels_, limits_.category).look(cells_.data(), size, n_levels, nullptr, 0);
+    if (sets.score > best.gain)
+      best = {sets.score, column, 0, sets.missing_left, 0.0, std::move(sets.left)};
+  }
+
+  bool any_admitted() const {
+    return judge_.any_admitted() || (levels_ && levels_->any_admitted());
+  }
 
  private:
   using Cell = typename SplitJudge<C, Size>::template Cell<std::int64_t>;
@@ -109,6 +140,12 @@ class SortedSearch {
 
   SplitJudge<C, Size> judge_;
   AddRow add_;
+  const Channels& channels_;
+  const SplitLimits& limits_;
+  const std::int64_t* totals_;
+  Bounds bounds_;
+  std::optional<WideLevels<C>> levels_;  // made when a column of levels is asked
+  std::vector<std::int64_t> cells_;      // of its levels
 };
 
 }  // namespace weald

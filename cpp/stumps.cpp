@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "binning.hpp"
-#include "elementary.hpp"
 #include "parallel.hpp"
 #include "sorted_keys.hpp"
+#include "stump_scores.hpp"
 
 namespace weald {
 namespace {
@@ -28,63 +28,6 @@ constexpr std::int64_t worth_a_thread = 1 << 15;
 constexpr int most_bounded = 4;  // classes: the bound looks at 2^classes corners
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double tolerance = 0x1p-40;
-
-// What a side is worth, from what its classes weigh, together `weight` > 0: more is better. All
-// three are convex, so that the sum over two sides is largest in a corner of any box.
-struct LeastError {
-  static constexpr std::string_view name = "error";
-  template <class Side>
-  static double score(const Side& side, int n_classes, double) {
-    double most = side(0);
-    for (int k = 1; k < n_classes; ++k) most = side(k) > most ? side(k) : most;
-    return most;
-  }
-};
-
-struct LeastGini {
-  static constexpr std::string_view name = "gini";
-  template <class Side>
-  static double score(const Side& side, int n_classes, double weight) {
-    double squares = 0.0;
-    for (int k = 0; k < n_classes; ++k) squares += side(k) * side(k);
-    return squares / weight;
-  }
-};
-
-struct LeastEntropy {
-  static constexpr std::string_view name = "entropy";
-  template <class Side>
-  static double score(const Side& side, int n_classes, double weight) {
-    double total = 0.0;
-    for (int k = 0; k < n_classes; ++k) {
-      const double sum = side(k);
-      if (sum > 0.0) total += sum * elementary::log2(sum / weight);
-    }
-    return total;
-  }
-};
-
-template <class Side>
-double weight_of(const Side& side, int n_classes) {
-  double weight = 0.0;
-  for (int k = 0; k < n_classes; ++k) weight += side(k);
-  return weight;
-}
-
-double weight_of(const std::vector<double>& sums) {
-  return weight_of([&](int k) { return sums[k]; }, static_cast<int>(sums.size()));
-}
-
-// The score of both sides; `if_empty` where one has no rows.
-template <class Criterion, class Side>
-double score_of(const Side& left, const double* totals, int n_classes, double if_empty) {
-  const auto right = [&](int k) { return totals[k] - left(k); };
-  const double left_weight = weight_of(left, n_classes);
-  const double right_weight = weight_of(right, n_classes);
-  const double score = Criterion::score(left, n_classes, left_weight) +
-                       Criterion::score(right, n_classes, right_weight);
-  return ((left_weight > 0.0) & (right_weight > 0.0)) ? score : if_empty;
-}
 
 // scores[i] of n cuts: left[k * block + i] is what class k weighs on the left, besides extra[k].
 // N: the number of classes if known when compiled, else 0.
@@ -133,14 +76,15 @@ struct StumpSearch::Scratch {
 
 struct StumpSearch::Cut {
   int column = -1;
-  std::int64_t place = -1;  // the last in the order of the column that goes left
+  std::int64_t place = -1;  // the last in the order of the column that goes left, or
+  LevelSet set;             // the levels that do
   bool missing_left = false;
   std::vector<double> left;
 };
 
 template <class T>
 StumpSearch::StumpSearch(const Table<T>& table, const std::int32_t* classes, int n_classes,
-                         int max_bins, int n_threads)
+                         int max_bins, int n_threads, const std::int32_t* n_levels)
     : table_(table),
       classes_(classes, classes + table.n_rows),
       n_classes_(n_classes),
@@ -153,7 +97,10 @@ StumpSearch::StumpSearch(const Table<T>& table, const std::int32_t* classes, int
     max_bins = n_rows_ < worth_binning ? 1 : static_cast<int>(enough);
   }
   parallel_for(table.n_columns, n_threads_, [&](std::int64_t column, int) {
-    prepare(table, static_cast<int>(column), max_bins);
+    if (n_levels && n_levels[column] > 0)
+      columns_[column].sets.emplace(table, column, n_levels[column]);
+    else
+      prepare(table, static_cast<int>(column), max_bins);
   });
 }
 
@@ -248,6 +195,10 @@ void StumpSearch::weigh(Column& column) const {
 // Scores the cuts between bins and bounds those inside; returns the best of the former.
 template <class Criterion>
 double StumpSearch::look(Column& column) const {
+  if (column.sets) {
+    column.sets->weigh(classes_.data(), mass_, n_classes_, row_weight_);
+    return column.sets->best<Criterion>(totals_);
+  }
   const std::vector<double> nothing(static_cast<std::size_t>(n_classes_), 0.0);
   if (column.n_bins == 1 && column.n_present() == n_rows_) {
     // All values in one bin: they are read one by one in any case.
@@ -386,6 +337,16 @@ template <class Criterion>
 StumpSearch::Cut StumpSearch::first_at_least(double bar) const {
   Scratch scratch(n_classes_);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (columns_[c].sets) {
+      StumpSets::Pair pair = columns_[c].sets->first<Criterion>(totals_, bar);
+      if (pair.set.empty()) continue;
+      Cut cut;
+      cut.column = static_cast<int>(c);
+      cut.set = std::move(pair.set);
+      cut.missing_left = pair.missing_left;
+      cut.left = std::move(pair.left);
+      return cut;
+    }
     for (std::int64_t bin = 0; bin < columns_[c].n_bins; ++bin) {
       if (columns_[c].reach[bin] < bar) continue;
       Cut cut = first_inside<Criterion>(columns_[c], bin, bar, scratch);
@@ -397,8 +358,10 @@ StumpSearch::Cut StumpSearch::first_at_least(double bar) const {
   return {};
 }
 
-Stump StumpSearch::find(const double* mass, std::string_view criterion, std::uint8_t* goes_right) {
+Stump StumpSearch::find(const double* mass, double row_weight, std::string_view criterion,
+                        std::uint8_t* goes_right) {
   mass_ = mass;
+  row_weight_ = row_weight;
   std::fill(totals_.begin(), totals_.end(), 0.0);
   for (std::int64_t row = 0; row < n_rows_; ++row) totals_[classes_[row]] += mass[row];
   total_ = weight_of(totals_);
@@ -441,6 +404,12 @@ Stump StumpSearch::find_by(std::uint8_t* goes_right) {
   stump.gain = (score_of<Criterion>(left, totals_.data(), n_classes_, 0.0) -
                 Criterion::score(all, n_classes_, total_)) /
                total_;
+  if (column.sets) {
+    stump.missing_left = cut.missing_left;
+    column.sets->send(cut.set, cut.missing_left, goes_right);
+    stump.left_set = std::move(cut.set);
+    return stump;
+  }
   if (!column.has_missing) {
     // A value missing only when predicting goes with the heavier side.
     cut.missing_left = weight_of(stump.left) >= weight_of(stump.right);
@@ -463,7 +432,9 @@ double StumpSearch::value_at(int column, std::int64_t place) const {
                     table_);
 }
 
-template StumpSearch::StumpSearch(const Table<float>&, const std::int32_t*, int, int, int);
-template StumpSearch::StumpSearch(const Table<double>&, const std::int32_t*, int, int, int);
+template StumpSearch::StumpSearch(const Table<float>&, const std::int32_t*, int, int, int,
+                                  const std::int32_t*);
+template StumpSearch::StumpSearch(const Table<double>&, const std::int32_t*, int, int, int,
+                                  const std::int32_t*);
 
 }  // namespace weald

@@ -2,19 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "memory.hpp"
 #include "shared.hpp"
+#include "stump_sets.hpp"
 #include "table.hpp"
 
 namespace weald {
 
 struct Stump {
   int column = -1;           // -1: no question, the same answer for all rows
-  double threshold = 0.0;    // values up to it go left
+  double threshold = 0.0;    // values up to it go left, or
+  LevelSet left_set = {};    // the levels that do, of a column of categories
   bool missing_left = true;  // where missing values go
   double gain = 0.0;         // how much better than no question, as a share of the mass of all rows
   std::vector<double> left, right;  // what each class weighs on the two sides
@@ -30,16 +33,19 @@ struct Stump {
 class StumpSearch {
  public:
   // The table must outlive the search; classes are in [0, n_classes). `max_bins` of a column, up to
-  // 65535: 0 leaves the choice to the size of the table.
+  // 65535: 0 leaves the choice to the size of the table. `n_levels` (null: none) says how many
+  // levels each column has, 0 for numbers.
   template <class T>
   StumpSearch(const Table<T>& table, const std::int32_t* classes, int n_classes, int max_bins,
-              int n_threads);
+              int n_threads, const std::int32_t* n_levels = nullptr);
 
   // The best stump by a criterion ("error", "gini" or "entropy"). The masses of the rows are whole
-  // numbers, not negative, with a sum below 2^53; a row of mass 0 is not there. Candidates that
+  // numbers, not negative, with a sum below 2^53; a row of mass 0 is not there. `row_weight` is the
+  // mass that counts as one row where levels of few rows are not told apart. Candidates that
   // differ by less than 2^-40 of all mass are equal: then the lowest column wins, then the lowest
   // threshold, then missing values on the right. Writes 1 for each row that goes right.
-  Stump find(const double* mass, std::string_view criterion, std::uint8_t* goes_right);
+  Stump find(const double* mass, double row_weight, std::string_view criterion,
+             std::uint8_t* goes_right);
 
   const std::int32_t* classes() const { return classes_.data(); }
 
@@ -47,6 +53,7 @@ class StumpSearch {
 
  private:
   struct Column {
+    std::optional<StumpSets> sets;      // of a column of categories, which has no bins
     std::int64_t n_bins = 0;            // of values; missing ones have the code n_bins
     std::vector<std::uint8_t> bytes;    // the bin of each row, or
     std::vector<std::uint16_t> shorts;  // the same, if there are more than 255 bins
@@ -95,8 +102,9 @@ class StumpSearch {
   std::vector<Column> columns_;
 
   const double* mass_ = nullptr;  // of the round
-  std::vector<double> signed_;    // two classes: the mass, negative for the first class
-  std::vector<double> totals_;    // of each class
+  double row_weight_ = 1.0;
+  std::vector<double> signed_;  // two classes: the mass, negative for the first class
+  std::vector<double> totals_;  // of each class
   double total_ = 0.0;
 };
 

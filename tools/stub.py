@@ -18,7 +18,8 @@ RETURNS = {
     "columns": ("dict", "dict[str, NDArray[Any]]"),
     "find": (
         "tuple",
-        "tuple[int, float, bool, float, NDArray[numpy.float64], NDArray[numpy.float64]]",
+        "tuple[int, float, bool, float, NDArray[numpy.float64], NDArray[numpy.float64], "
+        "NDArray[numpy.uint64]]",
     ),
     "find_cuts": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.int64]]"),
     "grow": ("dict", "dict[str, NDArray[Any]]"),

@@ -150,6 +150,23 @@ inline void check_cuts(const Vector<double>& cuts, const Vector<std::int64_t>& f
       require(cuts.data()[i - 1] < cuts.data()[i], "the cuts of a column must rise");
 }
 
+// Columns of levels hold their places 0, 1, ... or NaN; n_levels is 0 for columns of numbers.
+template <class T>
+void check_levels(const weald::Table<T>& table, const Vector<std::int32_t>& n_levels) {
+  require(static_cast<std::int64_t>(n_levels.shape(0)) == table.n_columns,
+          "n_levels must have one entry per column");
+  for (std::int64_t column = 0; column < table.n_columns; ++column) {
+    const std::int32_t n = n_levels.data()[column];
+    require(n >= 0 && n < 65536, "a column has at most 65535 levels");
+    for (std::int64_t row = 0; n > 0 && row < table.n_rows; ++row) {
+      const T x = table.at(row, column);
+      require(x != x || (x >= T{0} && x < static_cast<T>(n) &&
+                         static_cast<T>(static_cast<std::int32_t>(x)) == x),
+              "a level lies outside those of its column");
+    }
+  }
+}
+
 // A code past a column's bins would count outside its histogram. Tells which columns have code 0.
 std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads);
 

@@ -16,7 +16,7 @@ class Stumps {
  public:
   template <class T>
   static Stumps* of(AnyTable<T> table, Vector<std::int32_t> classes, int n_classes, int max_bins,
-                    int n_threads) {
+                    int n_threads, std::optional<Vector<std::int32_t>> n_levels) {
     const auto view = table_of(table);
     require(view.n_rows >= 1 && view.n_columns >= 1, "a table needs a row and a column");
     require(view.n_columns <= std::numeric_limits<int>::max(), "a table has too many columns");
@@ -26,18 +26,21 @@ class Stumps {
       require(classes.data()[row] >= 0 && classes.data()[row] < n_classes,
               "classes must be in [0, n_classes)");
     require(max_bins >= 0 && max_bins <= 65535, "max_bins must be in [0, 65535]");
+    if (n_levels) check_levels(view, *n_levels);
     auto stumps = std::make_unique<Stumps>();
     stumps->table_ = nb::cast(table);
     run([&] {
       stumps->search_ = std::make_unique<weald::StumpSearch>(view, classes.data(), n_classes,
-                                                             max_bins, checked_threads(n_threads));
+                                                             max_bins, checked_threads(n_threads),
+                                                             n_levels ? n_levels->data() : nullptr);
     });
     stumps->n_rows_ = view.n_rows;
     return stumps.release();
   }
 
   nb::tuple find(Vector<double> mass, const std::string& criterion,
-                 OutVector<std::uint8_t> goes_right) {
+                 OutVector<std::uint8_t> goes_right, double row_weight) {
+    require(row_weight > 0.0 && row_weight < most_mass, "row_weight must be positive");
     require(weald::StumpSearch::knows(criterion), "unknown criterion");
     require(static_cast<std::int64_t>(mass.shape(0)) == n_rows_ &&
                 static_cast<std::int64_t>(goes_right.shape(0)) == n_rows_,
@@ -52,9 +55,10 @@ class Stumps {
     require(is_whole && total > 0.0 && total < most_mass,
             "mass must be whole numbers with a sum in [1, 2^53)");
     weald::Stump stump;
-    run([&] { stump = search_->find(mass.data(), criterion, goes_right.data()); });
+    run([&] { stump = search_->find(mass.data(), row_weight, criterion, goes_right.data()); });
     return nb::make_tuple(stump.column, stump.threshold, stump.missing_left, stump.gain,
-                          give(std::move(stump.left)), give(std::move(stump.right)));
+                          give(std::move(stump.left)), give(std::move(stump.right)),
+                          give(std::move(stump.left_set)));
   }
 
   // Marks the rows whose class is not that of their side.
@@ -108,10 +112,11 @@ auto weighted_medians(Matrix<double> values, Vector<double> weights, int n_threa
 void bind_stumps(nb::module_& m) {
   nb::class_<Stumps>(m, "Stumps")
       .def(nb::new_(&Stumps::of<float>), "table"_a.noconvert(), "classes"_a, "n_classes"_a,
-           "max_bins"_a, "n_threads"_a)
+           "max_bins"_a, "n_threads"_a, "n_levels"_a.none() = nb::none())
       .def(nb::new_(&Stumps::of<double>), "table"_a.noconvert(), "classes"_a, "n_classes"_a,
-           "max_bins"_a, "n_threads"_a)
-      .def("find", &Stumps::find, "mass"_a, "criterion"_a, "goes_right"_a.noconvert())
+           "max_bins"_a, "n_threads"_a, "n_levels"_a.none() = nb::none())
+      .def("find", &Stumps::find, "mass"_a, "criterion"_a, "goes_right"_a.noconvert(),
+           "row_weight"_a = 1.0)
       .def("mark_wrong", &Stumps::mark_wrong, "goes_right"_a, "left"_a, "right"_a,
            "wrong"_a.noconvert());
   m.def("mass_of", &mass_of, "mass"_a, "marked"_a);

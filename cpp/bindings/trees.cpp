@@ -96,8 +96,6 @@ class Grower {
     const weald::Codes view{codes.data(), n_rows, static_cast<int>(n_columns), n_bins.data()};
     saw_missing_ = check_codes(view, params_.params.n_threads);
     check_bins(view, cuts, first);
-    require(!is_category || params_.params.growth != weald::Growth::symmetric,
-            "symmetric trees have no sets of levels");
     weald::Categories categories = checked_categories(view, is_category, wide_columns, wide_codes);
     const auto& direction = params_.params.split.direction;
     for (std::size_t c = 0; c < direction.size() && c < categories.is_category.size(); ++c)
@@ -118,10 +116,11 @@ class Grower {
     });
   }
 
-  // Without `cuts`: between all values.
+  // Without `cuts`: between all values. `n_levels`: of columns of categories, 0 for numbers.
   template <class T>
   Grower(AnyTable<T> table, std::optional<Vector<double>> cuts,
-         std::optional<Vector<std::int64_t>> first, const TreeParams& params)
+         std::optional<Vector<std::int64_t>> first, const TreeParams& params,
+         std::optional<Vector<std::int32_t>> n_levels)
       : params_(params) {
     const auto view = table_of(table);
     n_rows_ = view.n_rows;
@@ -132,6 +131,14 @@ class Grower {
     if (cuts) {
       check_cuts(*cuts, *first, view.n_columns, weald::most_value_bins);
       where = {cuts->data(), first->data()};
+    }
+    if (n_levels) {
+      check_levels(view, *n_levels);
+      const auto& direction = params_.params.split.direction;
+      for (std::size_t c = 0; c < direction.size() && c < n_levels->shape(0); ++c)
+        require(direction[c] == 0.0 || n_levels->data()[c] == 0, "levels have no direction");
+      where.n_levels = n_levels->data();
+      held_.n_levels = std::move(*n_levels);
     }
     held_.cuts = std::move(cuts);
     held_.first = std::move(first);
@@ -281,7 +288,7 @@ class Grower {
   std::vector<std::uint8_t> saw_missing_;
   struct {
     Vector<weald::Code> codes;
-    Vector<std::int32_t> n_bins;
+    Vector<std::int32_t> n_bins, n_levels;
     std::variant<std::monostate, AnyTable<float>, AnyTable<double>> table;
     std::optional<Vector<double>> cuts;
     std::optional<Vector<std::int64_t>> first;
@@ -418,11 +425,15 @@ void bind_trees(nb::module_& m) {
            "codes"_a, "n_rows"_a, "n_bins"_a, "params"_a, "is_category"_a.none(), "wide_columns"_a,
            "wide_codes"_a, "cuts"_a, "first"_a)
       .def(nb::init<AnyTable<float>, std::optional<Vector<double>>,
-                    std::optional<Vector<std::int64_t>>, const TreeParams&>(),
-           "table"_a.noconvert(), "cuts"_a.none(), "first"_a.none(), "params"_a)
+                    std::optional<Vector<std::int64_t>>, const TreeParams&,
+                    std::optional<Vector<std::int32_t>>>(),
+           "table"_a.noconvert(), "cuts"_a.none(), "first"_a.none(), "params"_a,
+           "n_levels"_a.none() = nb::none())
       .def(nb::init<AnyTable<double>, std::optional<Vector<double>>,
-                    std::optional<Vector<std::int64_t>>, const TreeParams&>(),
-           "table"_a.noconvert(), "cuts"_a.none(), "first"_a.none(), "params"_a)
+                    std::optional<Vector<std::int64_t>>, const TreeParams&,
+                    std::optional<Vector<std::int32_t>>>(),
+           "table"_a.noconvert(), "cuts"_a.none(), "first"_a.none(), "params"_a,
+           "n_levels"_a.none() = nb::none())
       .def("saw_missing", &Grower::saw_missing)
       .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),
            "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none(),

@@ -420,6 +420,7 @@ class Stumps:
         n_classes: int,
         max_bins: int,
         n_threads: int,
+        n_levels: NDArray[numpy.int32] | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -429,10 +430,23 @@ class Stumps:
         n_classes: int,
         max_bins: int,
         n_threads: int,
+        n_levels: NDArray[numpy.int32] | None = None,
     ) -> None: ...
     def find(
-        self, mass: NDArray[numpy.float64], criterion: str, goes_right: NDArray[numpy.uint8]
-    ) -> tuple[int, float, bool, float, NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+        self,
+        mass: NDArray[numpy.float64],
+        criterion: str,
+        goes_right: NDArray[numpy.uint8],
+        row_weight: float = 1.0,
+    ) -> tuple[
+        int,
+        float,
+        bool,
+        float,
+        NDArray[numpy.float64],
+        NDArray[numpy.float64],
+        NDArray[numpy.uint64],
+    ]: ...
     def mark_wrong(
         self, goes_right: NDArray[numpy.uint8], left: int, right: int, wrong: NDArray[numpy.bool_]
     ) -> None: ...
@@ -497,6 +511,7 @@ class Grower:
         cuts: NDArray[numpy.float64] | None,
         first: NDArray[numpy.int64] | None,
         params: TreeParams,
+        n_levels: NDArray[numpy.int32] | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -505,6 +520,7 @@ class Grower:
         cuts: NDArray[numpy.float64] | None,
         first: NDArray[numpy.int64] | None,
         params: TreeParams,
+        n_levels: NDArray[numpy.int32] | None = None,
     ) -> None: ...
     def saw_missing(self) -> NDArray[numpy.uint8]: ...
     def grow(

@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from contract.subjects import EVERY_VARIANT, quick, table, task, variant_id, variants_of
+from contract.frames import cells, container, labels
+from contract.subjects import (
+    EVERY_ESTIMATOR,
+    EVERY_VARIANT,
+    has,
+    quick,
+    table,
+    task,
+    variant_id,
+    variants_of,
+)
 
 OFFERED = [
     (estimator, v) for estimator, v in EVERY_VARIANT if hasattr(quick(estimator), "predictor")
@@ -22,3 +32,29 @@ def test_it_answers_as_the_model(estimator, variant: str) -> None:
         expected, answer = getattr(model, method)(asked), getattr(predictor, method)
         assert np.array_equal(answer(asked), expected)
         assert np.array_equal([answer(row) for row in asked], expected)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        e
+        for e in EVERY_ESTIMATOR
+        if has(e, "categorical_features") and hasattr(quick(e), "predictor")
+    ],
+)
+@pytest.mark.parametrize("kind", ["pandas", "polars", "objects"])
+def test_rows_of_any_columns(estimator, kind: str) -> None:
+    X = container(kind)
+    model = quick(estimator).fit(X, labels())
+    predictor, columns = model.predictor(), cells()
+    lists = list(map(list, zip(*columns.values(), strict=True)))[:30]
+    dicts = [dict(zip(columns, row, strict=True)) for row in lists]
+    for method in ("predict", "predict_proba", "decision_function"):
+        assert hasattr(predictor, method) == hasattr(model, method)
+        if not hasattr(model, method):
+            continue
+        expected, answer = getattr(model, method)(X), getattr(predictor, method)
+        assert np.array_equal(answer(X), expected)
+        assert np.array_equal([answer(row) for row in lists], expected[:30])
+        if kind != "objects":
+            assert np.array_equal([answer(row) for row in dicts], expected[:30])

@@ -325,8 +325,8 @@ def test_levels_are_asked_in_sets(kind) -> None:
     }
     assert model.feature_importances_.tolist() == [0.0] * 8 + [1.0]
     assert [tree.predict(frame).tolist() for tree in model.estimators_] == [y.tolist()] * 5
-    with pytest.raises(TypeError, match="'city' was fitted as something else"):
-        model.predictor()
+    row = frame.iloc[3].to_dict()
+    assert model.predictor().predict(row) == model.predict(frame)[3]
 
 
 def test_nothing_but_levels() -> None:

@@ -16,7 +16,7 @@ def find(table, classes, mass, criterion, *, max_bins=0, n_threads=1):
     n_classes = int(classes.max()) + 1
     stumps = _native.Stumps(table, classes, n_classes, max_bins, n_threads)
     goes_right = np.full(len(table), 9, dtype=np.uint8)
-    return *stumps.find(mass, criterion, goes_right), goes_right
+    return *stumps.find(mass, criterion, goes_right)[:6], goes_right
 
 
 def masses(rng, n: int, kind: str) -> np.ndarray:

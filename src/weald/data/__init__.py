@@ -6,6 +6,7 @@ from weald.data.memory import refuse_beyond_memory
 from weald.data.outputs import first_classes, has_several, label_rows, vector_rows
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
+from weald.data.row_reading import RowReader
 from weald.data.rows import Rows, checked_weights, extreme_exponent, rows_of_weight
 from weald.data.selection import column_position
 from weald.data.sources import (
@@ -40,6 +41,7 @@ __all__ = [
     "ColumnPlan",
     "ColumnTable",
     "Kind",
+    "RowReader",
     "Rows",
     "SortedTable",
     "ValidationRows",

@@ -1,7 +1,7 @@
 """A table as bin codes, or as values to be sorted, and where its columns may be cut."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.data.rows import Floats, Rows
-from weald.data.sources import ColumnTable, SparseTable, Table, numbers_only, steady
+from weald.data.sources import (
+    AnyTable,
+    ColumnTable,
+    SparseTable,
+    Table,
+    as_one_array,
+    levels_of,
+    steady,
+)
 
 # Bins of a column when nothing is said, and the most whose codes fit a byte.
 _CODED_BINS = 255
@@ -66,12 +74,14 @@ class SortedTable:
     """Values that the core keeps sorted, and the cuts it may choose from.
 
     `cuts[first[c]:first[c + 1]]` are the cuts of column c; without any (None) every two values that
-    are neighbours in a node may be cut apart.
+    are neighbours in a node may be cut apart. A column of levels holds their places 0, 1, ..., and
+    `n_levels` (None: there is none) says how many; it is parted in sets.
     """
 
     table: Table
     cuts: Floats | None
     first: NDArray[np.int64] | None
+    n_levels: NDArray[np.int32] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -110,7 +120,8 @@ def bin_rows(
     ([1, 2, 2, 0], [1.5])
     """
     if exact:
-        return SortedTable(steady(numbers_only(rows.table, "exact=True")), None, None)
+        table = steady(as_one_array(rows.table))
+        return SortedTable(table, None, None, _n_levels(rows.table))
     mass = _mass(rows)
     if learn_from is not None:
         mass = np.where(learn_from, np.int64(1) if mass is None else mass, np.int64(0))
@@ -122,9 +133,30 @@ def bin_rows(
         codes = _native.apply_cuts(rows.table, cuts, first, n_threads)
         return BinnedTable(codes, rows.n, cuts, first)
     if most > _CODED_BINS:
-        whole = replace(rows, table=numbers_only(rows.table, f"max_bins={max_bins}"))
-        return bin_rows(whole, max_bins=most, n_threads=n_threads, learn_from=learn_from)
+        return _bin_finely(rows, mass, most, n_threads)
     return _bin_columns(rows.table, mass, most, n_threads)
+
+
+def _bin_finely(
+    rows: Rows, mass: NDArray[np.int64] | None, max_bins: int, n_threads: int
+) -> BinnedTable | SortedTable:
+    """Cut into more bins than a byte has codes for; where none needs them, codes do."""
+    table, n_levels = as_one_array(rows.table), _n_levels(rows.table)
+    cuts, first = _native.find_cuts(table, mass, max_bins, n_threads)
+    n_cuts = np.diff(first)
+    if n_levels is not None:
+        n_cuts[n_levels > 0] = 0
+    if n_cuts.max() >= _CODED_BINS:
+        return SortedTable(steady(table), cuts, first, n_levels)
+    if n_levels is not None:
+        assert isinstance(rows.table, ColumnTable)
+        return _bin_columns(rows.table, mass, max_bins, n_threads)
+    return BinnedTable(_native.apply_cuts(table, cuts, first, n_threads), rows.n, cuts, first)
+
+
+def _n_levels(table: AnyTable) -> NDArray[np.int32] | None:
+    n_levels = levels_of(table)
+    return np.array(n_levels, dtype=np.int32) if n_levels else None
 
 
 def _bin_columns(

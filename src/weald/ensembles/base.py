@@ -13,7 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data import ColumnPlan, dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.docstrings import with_inherited_sections
-from weald.ensembles.predictor import Predictor, predictor_of
+from weald.ensembles.predictor import (
+    Predictor,
+    TablePredictor,
+    predictor_of,
+    table_predictor_of,
+)
 from weald.errors import wrong_parameter
 from weald.parameters import Limit, NoneOr, OneOf, check_parameters
 from weald.persist import fingerprint
@@ -99,16 +104,18 @@ class TreeModel(CheckedEstimator):
     _answers_by_forest: ClassVar[bool] = True
 
     @available_if(lambda model: model._answers_by_forest)  # type: ignore[untyped-decorator]
-    def predictor(self) -> Predictor:
+    def predictor(self) -> Predictor | TablePredictor:
         """Make a small copy of the model that only predicts, in a few microseconds a row.
 
-        Its methods have the names of the model's and give the same bits, for plain arrays of
-        float32 or float64 with the columns in the order of the fit, one row (1-D) or a batch (2-D).
+        Its methods have the names of the model's and give the same bits. If all columns were
+        numbers it takes plain arrays of float32 or float64 with the columns in the order of the
+        fit, one row (1-D) or a batch (2-D). If some were text, categories or dates, a row is a list
+        of values in that order, or a dict of them by name, and any table is a batch.
         It does not change when the model is fitted again.
 
         Returns
         -------
-        Predictor
+        Predictor or TablePredictor
             It has `predict` and, if the model has them, `predict_proba` and `decision_function`.
 
         Examples
@@ -120,18 +127,15 @@ class TreeModel(CheckedEstimator):
         """
         check_is_fitted(self)
         self._check_n_jobs()
-        self._refuse_columns_of_a_plan()
-        return predictor_of(self, self.forest_, loss=self._link, n_jobs=self.n_jobs)
-
-    def _refuse_columns_of_a_plan(self) -> None:
-        """An array of numbers would be read as if categories were their places."""
+        alone = self._array_predictor()
         if self._plan.is_plain:
-            return
-        name = self._column_names()[self._plan.first_other]
-        raise TypeError(
-            f"predictor() answers plain arrays of numbers; {name!r} was fitted as something else "
-            "(categories, dates). Use the model's own methods, or fit on numbers."
-        )
+            return alone
+        names = getattr(self, "feature_names_in_", None)
+        return table_predictor_of(alone, self._plan, None if names is None else list(names))
+
+    def _array_predictor(self) -> Predictor:
+        """A predictor of rows whose columns are numbers already."""
+        return predictor_of(self, self.forest_, loss=self._link, n_jobs=self.n_jobs)
 
     def apply(self, X: object) -> NDArray[np.int32]:
         """Find the leaf each row ends in.

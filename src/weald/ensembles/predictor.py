@@ -1,4 +1,4 @@
-"""The fast path for services: a fitted model that only answers, and only for plain arrays."""
+"""The fast path for services: a fitted model that only answers, and asks little of its table."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.data import ColumnPlan, RowReader
 from weald.ensembles.side_by_side import labels_of_outputs, shares_of_outputs
 from weald.threads import thread_count
 from weald.trees import Forest, RotatedForest
@@ -172,6 +173,58 @@ def predictor_of(model: object, forest: Forest, *, loss: str, n_jobs: int | None
         return LabelPredictor(forest, loss, tuple(classes), n_jobs)
     kind = ScorePredictor if hasattr(model, "decision_function") else ClassPredictor
     return kind(forest, loss, classes, n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class TablePredictor:
+    """What `predictor()` returns where columns are not all numbers (text, categories, dates).
+
+    One row is a list, a tuple or a 1-D array with its values in the order of the fit, or a dict
+    with a value for every name. Any table the model takes is a batch.
+
+    Attributes
+    ----------
+    alone : Predictor
+        What answers, once the columns are numbers.
+    reader : RowReader
+        What makes numbers of them.
+    """
+
+    alone: Any
+    reader: RowReader
+
+    def predict(self, X: Any) -> Any:
+        """Answer as the model's `predict`."""
+        return self.alone.predict(self.reader.read(X))
+
+
+@dataclass(frozen=True, eq=False)
+class TableClassPredictor(TablePredictor):
+    """Answers classes and their probabilities."""
+
+    def predict_proba(self, X: Any) -> Any:
+        """Answer as the model's `predict_proba`."""
+        return self.alone.predict_proba(self.reader.read(X))
+
+
+@dataclass(frozen=True, eq=False)
+class TableScorePredictor(TableClassPredictor):
+    """Answers classes, their probabilities and the scores behind them."""
+
+    def decision_function(self, X: Any) -> Any:
+        """Answer as the model's `decision_function`."""
+        return self.alone.decision_function(self.reader.read(X))
+
+
+def table_predictor_of(
+    alone: Predictor, plan: ColumnPlan, names: list[str] | None
+) -> TablePredictor:
+    """A predictor that reads tables by a plan, with the methods of one that reads arrays."""
+    kind = TablePredictor
+    if hasattr(alone, "predict_proba"):
+        has_scores = hasattr(alone, "decision_function")
+        kind = TableScorePredictor if has_scores else TableClassPredictor
+    return kind(alone, RowReader(plan, None if names is None else tuple(names)))
 
 
 def _closed_copy(classes: NDArray[Any]) -> NDArray[Any]:

@@ -160,7 +160,9 @@ class TreeGrower:
         self._leaves_of_rows: NDArray[np.int32] | None = None  # of several trees
         params = limits.as_params(criterion, n_threads)
         if isinstance(binned, SortedTable):
-            self._grower = _native.Grower(binned.table, binned.cuts, binned.first, params)
+            self._grower = _native.Grower(
+                binned.table, binned.cuts, binned.first, params, binned.n_levels
+            )
             self._saw_missing = binned.saw_missing
         else:
             self._grower = _native.Grower(

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import class_rows, read_once
@@ -45,7 +45,7 @@ class _StumpLearner:
         if self._training.n_draws is None:
             return self._search.find(weights.mass)
         drawn = self._training.drawn(weights, round_, attempt)
-        return self._search.find(drawn.astype(np.float64))
+        return self._search.find(drawn.astype(np.float64), self._training.n_draws)
 
 
 class _ForeignLearner:
@@ -141,6 +141,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         reweight: str = "weighting",
         on_bad_member: str = "stop",
         criterion: str | None = None,
+        categorical_features: Any = "from_dtype",
         store_weights: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -152,6 +153,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         self.reweight = reweight
         self.on_bad_member = on_bad_member
         self.criterion = criterion
+        self.categorical_features = categorical_features
         self.store_weights = store_weights
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -163,8 +165,9 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 
         Parameters
         ----------
-        X : array or frame of numbers, shape (rows, columns)
-            NaN means missing, where the members can deal with it (weald's own can).
+        X : array or frame, shape (rows, columns)
+            Numbers, text, categories and dates; what is missing, where the members can deal with
+            it (weald's own can).
         y : array, shape (rows,)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
@@ -173,7 +176,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
-            rows = rows.of_numbers(type(self).__name__)
+            rows = self._rows_for_members(rows)
             self._check_choices()
             form = Form(str(self.form), len(self.classes_), float(self.learning_rate))
             training = training_of(
@@ -215,7 +218,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             criterion = str(self.criterion or by_form)
             self.estimator_ = Stump(criterion=criterion, n_jobs=self.n_jobs)
             return _StumpLearner(training, len(self.classes_), criterion, self._n_threads)
-        self.estimator_ = clone(self.estimator)
+        self.estimator_ = self._told_member()
         seed = training.seed if training.n_draws is not None else seed_of(self.random_state)
         return _ForeignLearner(self.estimator_, training, self.classes_, seed)
 

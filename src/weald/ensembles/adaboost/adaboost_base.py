@@ -1,18 +1,20 @@
 """What AdaBoost for classes and for numbers share: members of ours or of others, and looking."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import dense_blocks, table_for_predict
+from weald.data import Rows, as_one_array, dense_blocks, levels_of, table_for_predict
 from weald.ensembles.adaboost.adaboost_training import HardestRows, Training, hardest_rows
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import Floats, TreeModel
-from weald.parameters import Jobs, Limit, NoneOr, ObjectWith, OneOf, Real, Seed, Whole
+from weald.parameters import Columns, Jobs, Limit, NoneOr, ObjectWith, OneOf, Real, Seed, Whole
 
 LEARNER = ObjectWith(("fit", "predict"))
 
@@ -21,6 +23,7 @@ LIMITS: Mapping[str, Limit] = {
     "n_estimators": Whole(1),
     "learning_rate": Real(0.0, open_below=True),
     "reweight": OneOf(("weighting", "resampling")),
+    "categorical_features": Columns(),
     "store_weights": OneOf((True, False)),
     "random_state": Seed(),
     "n_jobs": Jobs(),
@@ -41,6 +44,10 @@ class AdaBoost(TreeModel):
         Most members; fewer if one is perfect or no better than guessing.
     learning_rate : float, default=1.0
         What the vote of every member is multiplied by.
+    categorical_features : "from_dtype", list or None, default="from_dtype"
+        Which columns hold categories: those of text and of unordered categorical types, or those
+        listed by name, position or a mask, or none. An `estimator` that has a parameter of this
+        name gets levels as numbers, and is told which columns they are; others need numbers.
     store_weights : bool, default=False
         Keep the weights of the rows of every round in `round_weights_`.
     random_state : int, RandomState or None, default=None
@@ -70,6 +77,7 @@ class AdaBoost(TreeModel):
     n_estimators: int
     learning_rate: float
     reweight: str
+    categorical_features: Any
     store_weights: bool
     random_state: object
 
@@ -82,6 +90,22 @@ class AdaBoost(TreeModel):
     _answers_by_forest: ClassVar[bool] = False
     _limits: ClassVar[Mapping[str, Limit]]
     _members: list[Any] | None  # None: they are the trees of forest_, and not yet asked for
+
+    def _rows_for_members(self, rows: Rows) -> Rows:
+        """The rows with the table that members learn from: one array unless it has levels."""
+        if not levels_of(rows.table):
+            return rows.of_numbers(type(self).__name__)
+        if self.estimator is None:
+            return rows
+        if self.estimator.get_params().get("categorical_features") != "from_dtype":
+            return rows.of_numbers(f"{type(self.estimator).__name__} as part of AdaBoost")
+        return replace(rows, table=as_one_array(rows.table))
+
+    def _told_member(self) -> Any:
+        """The estimator, which is told the columns of levels, if there are any."""
+        member = clone(self.estimator)
+        columns = [i for i, levels in enumerate(self._plan.levels) if levels is not None]
+        return member.set_params(categorical_features=columns) if columns else member
 
     def _check_vote(self, vote: float, round_: int) -> None:
         if not abs(vote) < _RUNAWAY:
@@ -224,8 +248,8 @@ class AdaBoost(TreeModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = False
         if LEARNER.admits(self.estimator):
+            tags.input_tags.categorical = False
             tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags
 

@@ -108,6 +108,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         learning_rate: float = 1.0,
         loss: str = "linear",
         reweight: str = "resampling",
+        categorical_features: Any = "from_dtype",
         store_weights: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -117,6 +118,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         self.learning_rate = learning_rate
         self.loss = loss
         self.reweight = reweight
+        self.categorical_features = categorical_features
         self.store_weights = store_weights
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -128,8 +130,9 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
 
         Parameters
         ----------
-        X : array or frame of numbers, shape (rows, columns)
-            NaN means missing, where the members can deal with it (weald's own can).
+        X : array or frame, shape (rows, columns)
+            Numbers, text, categories and dates; what is missing, where the members can deal with
+            it (weald's own can).
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None
@@ -137,7 +140,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
-            rows = number_rows(self, X, y, sample_weight).of_numbers(type(self).__name__)
+            rows = self._rows_for_members(number_rows(self, X, y, sample_weight))
             if self.estimator is None:
                 rows = rows.with_moderate_target()
             training = training_of(
@@ -157,7 +160,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         if self.estimator is None:
             self.estimator_ = DecisionTreeRegressor(max_depth=_DEPTH, n_jobs=self.n_jobs)
             return _TreeLearner(training, self._n_threads)
-        self.estimator_ = clone(self.estimator)
+        self.estimator_ = self._told_member()
         seed = training.seed if training.n_draws is not None else seed_of(self.random_state)
         return _ForeignLearner(self.estimator_, training, seed)
 

@@ -1,7 +1,7 @@
 """Trees of one question: found natively, and joined into one forest."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from weald import _native
-from weald.data import Rows, as_one_array, class_rows, steady
+from weald.data import Rows, as_one_array, class_rows, levels_of, steady
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import Floats, TreeModel, keep_columns
-from weald.parameters import Jobs, Limit, OneOf
+from weald.parameters import Columns, Jobs, Limit, OneOf
 from weald.trees import Forest
 
 CRITERIA = ("error", "gini", "entropy")
@@ -23,7 +23,10 @@ _NEAR = 2.0**-40
 
 @dataclass(frozen=True, eq=False)
 class FoundStump:
-    """One question and its two answers; `column` -1: no question, one answer."""
+    """One question and its two answers; `column` -1: no question, one answer.
+
+    Of a column of categories `left_set` has a bit for each level that goes left, 64 in a word.
+    """
 
     column: int
     threshold: float
@@ -32,6 +35,7 @@ class FoundStump:
     left: Floats
     right: Floats
     answers: tuple[int, int]
+    left_set: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
 
     @property
     def sides(self) -> list[Floats]:
@@ -45,20 +49,28 @@ class StumpSearch:
     def __init__(self, rows: Rows, n_classes: int, criterion: str, *, n_threads: int) -> None:
         classes = rows.target.astype(np.int32)
         # By default the core chooses the number of bins by the size of the table.
-        table = steady(as_one_array(rows.table))
-        self._stumps = _native.Stumps(table, classes, n_classes, 0, n_threads)
+        table, n_levels = steady(as_one_array(rows.table)), levels_of(rows.table)
+        levels = np.array(n_levels, dtype=np.int32) if n_levels else None
+        self._stumps = _native.Stumps(table, classes, n_classes, 0, n_threads, levels)
+        self._n_copies = rows.n if rows.copies is None else int(rows.copies.sum())
         self._criterion = criterion
         self._goes_right = np.empty(rows.n, dtype=np.uint8)
         self._wrong = np.empty(rows.n, dtype=bool)
 
-    def find(self, mass: Floats) -> tuple[FoundStump, NDArray[np.bool_]]:
-        """The best stump for rows of these masses, and which rows it gets wrong."""
-        column, threshold, missing_left, gain, left, right = self._stumps.find(
-            mass, self._criterion, self._goes_right
+    def find(
+        self, mass: Floats, n_drawn: int | None = None
+    ) -> tuple[FoundStump, NDArray[np.bool_]]:
+        """The best stump for rows of these masses, and which rows it gets wrong.
+
+        `n_drawn`: masses count so many rows that were drawn.
+        """
+        row_weight = float(mass.sum()) / (self._n_copies if n_drawn is None else n_drawn)
+        column, threshold, missing_left, gain, left, right, left_set = self._stumps.find(
+            mass, self._criterion, self._goes_right, row_weight
         )
         least = _NEAR * float(left.sum() + right.sum())
         answers = (_heaviest(left, least), _heaviest(right, least))
-        stump = FoundStump(column, threshold, missing_left, gain, left, right, answers)
+        stump = FoundStump(column, threshold, missing_left, gain, left, right, answers, left_set)
         self._stumps.mark_wrong(self._goes_right, *answers, self._wrong)
         return stump, self._wrong
 
@@ -86,6 +98,11 @@ def stump_forest(
     )
     value = np.concatenate(values)
     n_outputs = value.shape[1]
+    has_set = [len(stump.left_set) > 0 for stump in stumps]
+    category_set = np.full(len(feature), -1, dtype=np.int32)
+    roots = _ends(2 * n_leaves - 1)[:-1]
+    category_set[roots[has_set]] = np.arange(sum(has_set), dtype=np.int32)
+    sets = [stump.left_set for stump in stumps if len(stump.left_set)]
     return Forest(
         feature=feature,
         threshold=threshold,
@@ -100,6 +117,9 @@ def stump_forest(
         tree_weight=votes,
         base_score=np.zeros(n_outputs),
         n_columns=n_columns,
+        category_set=category_set,
+        first_word=_ends(np.array([len(one) for one in sets], dtype=np.int64)),
+        words=np.concatenate([np.zeros(0, dtype=np.uint64), *sets]),
     )
 
 
@@ -130,10 +150,15 @@ def _ends(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 class Stump(ClassifierMixin, TreeModel):
     """A classification tree of one question; every distinct value of a column is a candidate.
 
+    The question to a column of categories is a set of its levels.
+
     Parameters
     ----------
     criterion : {"error", "gini", "entropy"}, default="gini"
         What the question makes least: the weight of wrong rows, the impurity, or the entropy.
+    categorical_features : "from_dtype", list or None, default="from_dtype"
+        Which columns hold categories: those of text and of unordered categorical types, or those
+        listed by name, position or a mask, or none.
     n_jobs : int or None, default=None
         Threads; None means all usable cores. The stump is the same for any number.
 
@@ -151,10 +176,21 @@ class Stump(ClassifierMixin, TreeModel):
     └─ no:  a (0.5)  (weight 0.5)
     """
 
-    _limits: ClassVar[Mapping[str, Limit]] = {"criterion": OneOf(CRITERIA), "n_jobs": Jobs()}
+    _limits: ClassVar[Mapping[str, Limit]] = {
+        "criterion": OneOf(CRITERIA),
+        "categorical_features": Columns(),
+        "n_jobs": Jobs(),
+    }
 
-    def __init__(self, *, criterion: str = "gini", n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+    ) -> None:
         self.criterion = criterion
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
@@ -162,8 +198,8 @@ class Stump(ClassifierMixin, TreeModel):
 
         Parameters
         ----------
-        X : array or frame of numbers, shape (rows, columns)
-            NaN means missing; infinities are ordered.
+        X : array or frame, shape (rows, columns)
+            Numbers, text, categories and dates; what is missing is learnt too.
         y : array, shape (rows,)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
@@ -171,7 +207,6 @@ class Stump(ClassifierMixin, TreeModel):
         """
         with self._fitting():
             rows, classes = class_rows(self, X, y, sample_weight)
-            rows = rows.of_numbers("a stump")
             search = StumpSearch(rows, len(classes), self.criterion, n_threads=self._n_threads)
             stump, _ = search.find(RowWeights(rows).mass)
             self._keep(stump, classes)

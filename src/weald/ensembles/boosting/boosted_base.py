@@ -16,7 +16,6 @@ from weald.data import (
     ValidationRows,
     bin_rows,
     dense_blocks,
-    refuse_levels,
     table_for_predict,
 )
 from weald.ensembles.base import Floats
@@ -260,9 +259,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         ((grown, rounds),) = self._kept_rounds()
         yield from staged_scores(self._forest_of(grown, rounds), table, self._n_threads)
 
-    def predictor(self) -> Predictor:
-        """Make a small copy of the model that only predicts, as `TreeModel.predictor` tells."""
-        alone = super().predictor()
+    def _array_predictor(self) -> Predictor:
+        alone = super()._array_predictor()
         return bag_predictor_of(alone, self._parts) if self._parts else alone
 
     # What a leaf of a boosted tree weighs is the sum of its hessians.
@@ -270,8 +268,6 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
 
     def _binned(self, training: Training) -> BinnedTable | SortedTable:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
-        if self.growth == "symmetric":
-            refuse_levels(training.rows.table, "growth='symmetric'")
         return bin_rows(
             training.rows,
             max_bins=self.max_bins,

@@ -187,8 +187,6 @@ class DecisionTree(Answers):
 
     def _bin(self, rows: Rows) -> BinnedTable | SortedTable:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
-        if self.growth == "symmetric":
-            refuse_levels(rows.table, "growth='symmetric'")
         return bin_rows(rows, max_bins=self.max_bins, exact=self.exact, n_threads=self._n_threads)
 
     def _grower(

@@ -393,11 +393,7 @@ class ForestModel(BaggedForest, Answers):
         """The mean over the trees."""
         return mean_answer(super()._scores(X), self.forest_)
 
-    def predictor(self) -> Predictor:
-        """Make a small copy of the model that only predicts, as `TreeModel.predictor` tells."""
-        check_is_fitted(self)
-        self._check_n_jobs()
-        self._refuse_columns_of_a_plan()
+    def _array_predictor(self) -> Predictor:
         return mean_predictor_of(self, self._answering, n_jobs=self.n_jobs)
 
     @property

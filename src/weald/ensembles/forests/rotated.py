@@ -16,7 +16,6 @@ from weald.ensembles.forests.forest import ForestModel
 from weald.ensembles.forests.forest_ledger import record_of_forest
 from weald.ensembles.forests.forest_limits import FOREST_LIMITS
 from weald.ensembles.forests.forest_rows import count_of, n_counted, place_of
-from weald.ensembles.predictor import Predictor
 from weald.ensembles.warm import check_warm_start
 from weald.parameters import Columns, Limit, NoneOr, OneOf, Real, Whole
 from weald.resampling import Bags, DistinctRows, Pastes, distinct_rows, seed_of
@@ -267,12 +266,6 @@ class RotationModel(ForestModel):
     @property
     def _answering(self) -> RotatedForest:
         return self._rotated
-
-    def predictor(self) -> Predictor:
-        """Make a small copy of the model that only predicts, as `TreeModel.predictor` tells."""
-        check_is_fitted(self)
-        self._refuse_columns_of_a_plan()
-        return super().predictor()
 
     def _deviations(self, X: object, means: Floats) -> Floats:
         """How far the trees are apart: the standard deviation of their answers."""

@@ -1,0 +1,137 @@
+"""Rows that come one by one to a model whose columns are not all numbers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from weald.data.columns import Category, Column, Number, Ordered
+from weald.data.names import check_names_again
+from weald.data.plan import ColumnPlan
+from weald.data.tables import dense_blocks, table_for_predict
+from weald.data.values import ArrayValues
+
+Floats = NDArray[np.float64]
+
+# Types whose values are levels by being equal to them, and those that are numbers as they stand.
+_LEVELS = frozenset({str, np.str_, int, float, bool, np.int64, np.float64, np.bool_})
+_NUMBERS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
+
+
+class RowReader(BaseEstimator):
+    """Reads rows by a plan: what it gives are the columns of numbers that trees ask.
+
+    A row is a list, a tuple or a 1-D array with its values in the order of the fit, or a dict with
+    a value for every name. Whatever else the model would take is a batch. A value means what it
+    means in a table: what is not told at a glance is read as a column of one value.
+
+    Parameters
+    ----------
+    plan : ColumnPlan
+        What is known of the columns.
+    names : tuple of str or None
+        Their names, if the fit had some.
+
+    Examples
+    --------
+    >>> plan = ColumnPlan((Number(), Category(("Bonn", "Ulm"))))
+    >>> reader = RowReader(plan, ("size", "city"))
+    >>> reader.read([2, "Ulm"]).tolist(), reader.read({"city": "Rom", "size": 1.5}).tolist()
+    ([2.0, 1.0], [1.5, nan])
+    >>> reader.read(np.array([[2, "Ulm"], [None, "Bonn"]], dtype=object)).tolist()
+    [[2.0, 1.0], [nan, 0.0]]
+    """
+
+    def __init__(self, plan: ColumnPlan, names: tuple[str, ...] | None) -> None:
+        self.plan = plan
+        self.names = names
+        # What the checks of tables ask of an estimator.
+        self._columns = plan
+        self.n_features_in_ = len(plan.columns)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        called = range(len(plan.columns)) if names is None else map(repr, names)
+        self._cells = [
+            _cell(one, f"Column {name}") for one, name in zip(plan.columns, called, strict=True)
+        ]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.plan, self.names)
+
+    def read(self, X: Any) -> Any:
+        """One row as an array of the shape (columns,), a batch as one of the shape (rows, columns).
+
+        Raises
+        ------
+        TypeError, ValueError
+            As the model itself does for a table of such values.
+        """
+        if isinstance(X, Mapping):
+            return self._row(self._in_order(X))
+        if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (list, tuple))):
+            return self._row(X)
+        if type(X) is np.ndarray and X.ndim == 1:
+            return self._row(X.tolist() if X.dtype.kind in "biufU" else X)
+        blocks = list(dense_blocks(table_for_predict(self, X)))
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+    def _row(self, row: Sequence[Any] | NDArray[Any]) -> Floats:
+        if len(row) != len(self._cells):
+            n = len(self._cells)
+            raise ValueError(
+                f"X has {len(row)} features, but this predictor is expecting {n} features as "
+                f"input: a row is a list of {n} values in the order of the fit, or a dict."
+            )
+        found: list[float] = []
+        for cell, value in zip(self._cells, row, strict=True):
+            cell(value, found)
+        return np.array(found)
+
+    def _in_order(self, row: Mapping[str, Any]) -> list[Any]:
+        if self.names is None:
+            raise TypeError(
+                "predictor() cannot place the values of a dict: the model was fitted on a table "
+                "without names. Give it a list of values in the order of the fit."
+            )
+        try:
+            values = [row[name] for name in self.names]
+        except KeyError:
+            values = []
+        if len(values) != len(row):
+            check_names_again(self, [*row], (1, len(row)))
+        return values
+
+
+def _cell(column: Column, label: str) -> Callable[[Any, list[float]], None]:
+    """How one value of a column is added to the numbers of its row."""
+
+    def as_in_a_table(value: Any, found: list[float]) -> None:
+        one = np.empty(1, dtype=object)
+        one[0] = value
+        found.extend(float(part[0]) for part in column.read(ArrayValues(one, label)))
+
+    def number(value: Any, found: list[float]) -> None:
+        if value is None:
+            found.append(np.nan)
+        elif type(value) in _NUMBERS:
+            found.append(float(value))
+        else:
+            as_in_a_table(value, found)
+
+    if isinstance(column, Number):
+        return number
+    if not isinstance(column, (Category, Ordered)):
+        return as_in_a_table
+    levels = column.levels if isinstance(column, Category) else column.order
+    place = {level: float(i) for i, level in enumerate(levels)}
+
+    def level(value: Any, found: list[float]) -> None:
+        at = place.get(value) if type(value) in _LEVELS else None
+        if at is not None or value is None:
+            found.append(np.nan if at is None else at)
+        else:
+            as_in_a_table(value, found)
+
+    return level
