@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "kernels/kernels.hpp"
+#include "memory.hpp"
 #include "parallel.hpp"
 #include "sorted_keys.hpp"
 
@@ -21,57 +23,76 @@ void encode(const double* x, std::int64_t n, const PaddedCuts<double>& cuts, Cod
   kernels().encode_double(x, n, cuts, out, stride);
 }
 
+// A key and what its row counts; without masses a key stands for itself and counts once.
 template <class K>
 struct Weighted {
   K key;
   std::int64_t mass;
 };
+template <class K>
+std::int64_t mass_of(K) {
+  return 1;
+}
+template <class K>
+std::int64_t mass_of(const Weighted<K>& item) {
+  return item.mass;
+}
 
-// A column's values in rising order, one entry per distinct value, with their mass.
-template <class T>
-struct Distinct {
-  std::vector<Key<T>> keys;
-  std::vector<std::int64_t> mass;
+// Equal values among sorted ones, and their mass: a column has as many as it has distinct values,
+// which are looked at one after another and never kept.
+template <class T, class Item>
+class Runs {
+ public:
+  struct Run {
+    Key<T> key;
+    std::int64_t mass;
 
-  void clear() {
-    keys.clear();
-    mass.clear();
-  }
-  void add(Key<T> key, std::int64_t count) {
-    if (!keys.empty() && keys.back() == key) {
-      mass.back() += count;
-    } else {
-      keys.push_back(key);
-      mass.push_back(count);
+    double cut_before(const Run& next) const {
+      return cut_between(static_cast<double>(value_of<T>(key)),
+                         static_cast<double>(value_of<T>(next.key)));
     }
+  };
+
+  explicit Runs(std::span<const Item> sorted)
+      : at_(sorted.data()), end_(sorted.data() + sorted.size()) {}
+
+  // The next one; false if there is none.
+  bool read(Run& run) {
+    if (at_ == end_) return false;
+    run = {sort_key(*at_), mass_of(*at_)};
+    while (++at_ != end_ && sort_key(*at_) == run.key) run.mass += mass_of(*at_);
+    return true;
   }
-  double value(std::size_t i) const { return static_cast<double>(value_of<T>(keys[i])); }
-  double cut_after(std::size_t i) const { return cut_between(value(i), value(i + 1)); }
+
+ private:
+  const Item *at_, *end_;
 };
 
 // Equal mass, greedily from below. A heavy value (at least the mass of an even bin) closes its own
 // bin and, while there are bins to spare, the bin before it, so that it is alone.
-template <class T>
-std::vector<double> cuts_by_mass(const Distinct<T>& distinct, int max_bins) {
-  const std::size_t n = distinct.keys.size();
+template <class T, class Item>
+std::vector<double> cuts_by_mass(std::span<const Item> sorted, int max_bins) {
+  typename Runs<T, Item>::Run here, next;
   std::int64_t total = 0;
-  for (const auto mass : distinct.mass) total += mass;
+  for (const Item& item : sorted) total += mass_of(item);
   const std::int64_t heavy_mass = (total + max_bins - 1) / max_bins;
   std::int64_t light_mass = total, light_bins = max_bins;
-  for (const auto mass : distinct.mass) {
-    if (mass < heavy_mass) continue;
-    light_mass -= mass;
+  for (Runs<T, Item> runs(sorted); runs.read(here);) {
+    if (here.mass < heavy_mass) continue;
+    light_mass -= here.mass;
     --light_bins;
   }
   std::vector<double> cuts;
   std::int64_t in_bin = 0, enough = light_bins > 0 ? light_mass / light_bins : total;
-  for (std::size_t i = 0; i + 1 < n && static_cast<int>(cuts.size()) < max_bins - 1; ++i) {
-    in_bin += distinct.mass[i];
-    const bool heavy = distinct.mass[i] >= heavy_mass;
-    if (!heavy) light_mass -= distinct.mass[i];
-    const bool full = light_bins > 0 && (in_bin >= enough || distinct.mass[i + 1] >= heavy_mass);
+  Runs<T, Item> runs(sorted);
+  runs.read(here);
+  for (; static_cast<int>(cuts.size()) < max_bins - 1 && runs.read(next); here = next) {
+    in_bin += here.mass;
+    const bool heavy = here.mass >= heavy_mass;
+    if (!heavy) light_mass -= here.mass;
+    const bool full = light_bins > 0 && (in_bin >= enough || next.mass >= heavy_mass);
     if (!heavy && !full) continue;
-    cuts.push_back(distinct.cut_after(i));
+    cuts.push_back(here.cut_before(next));
     in_bin = 0;
     if (!heavy) {
       --light_bins;
@@ -81,21 +102,18 @@ std::vector<double> cuts_by_mass(const Distinct<T>& distinct, int max_bins) {
   return cuts;
 }
 
-template <class T>
-std::vector<double> cuts_of(const Distinct<T>& distinct, int max_bins) {
-  const std::size_t n = distinct.keys.size();
-  if (n > static_cast<std::size_t>(max_bins)) return cuts_by_mass(distinct, max_bins);
+// Between all values, unless there are more than fit.
+template <class T, class Item>
+std::vector<double> cuts_of(std::span<const Item> sorted, int max_bins) {
+  typename Runs<T, Item>::Run here, next;
+  Runs<T, Item> runs(sorted);
   std::vector<double> cuts;
-  for (std::size_t i = 0; i + 1 < n; ++i) cuts.push_back(distinct.cut_after(i));
+  for (bool any = runs.read(here); any && runs.read(next); here = next) {
+    if (static_cast<int>(cuts.size()) == max_bins - 1) return cuts_by_mass<T>(sorted, max_bins);
+    cuts.push_back(here.cut_before(next));
+  }
   return cuts;
 }
-
-// Space that a thread keeps from column to column: fresh pages cost more than sorting.
-template <class T, class Item>
-struct Scratch {
-  std::vector<Item> items, spare;
-  Distinct<T> distinct;
-};
 
 constexpr std::int64_t block = 1024;             // rows whose values stay near
 constexpr std::int64_t line = 64;                // bytes that come together from memory
@@ -119,9 +137,10 @@ Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, in
   const std::int64_t fitting = most_bytes / std::max<std::int64_t>(1, n * sizeof(K));
   const std::int64_t batch =
       std::clamp<std::int64_t>(fitting, n_threads, std::max(in_line, std::int64_t{n_threads}));
-  std::vector<K> keys(static_cast<std::size_t>(n * std::min(batch, table.n_columns)));
-  std::vector<Scratch<T, K>> scratch(static_cast<std::size_t>(n_threads));
-  std::vector<Scratch<T, Weighted<K>>> weighted(static_cast<std::size_t>(n_threads));
+  LargeVector<K> keys(static_cast<std::size_t>(n * std::min(batch, table.n_columns)));
+  // Kept from column to column: fresh pages cost more than sorting.
+  std::vector<LargeVector<K>> spare(static_cast<std::size_t>(n_threads));
+  std::vector<LargeVector<Weighted<K>>> weighted(spare.size()), spare_weighted(spare.size());
   std::vector<std::vector<double>> columns(static_cast<std::size_t>(table.n_columns));
 
   for (std::int64_t first = 0; first < table.n_columns; first += batch) {
@@ -137,24 +156,18 @@ Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, in
       }
     });
     parallel_for(last - first, n_threads, [&](std::int64_t task, int worker) {
-      const K* const from = keys.data() + task * n;
-      Distinct<T>& distinct = scratch[worker].distinct;
-      distinct.clear();
+      K* const from = keys.data() + task * n;
+      std::vector<double>& cuts = columns[first + task];
       if (mass == nullptr) {
-        auto& items = scratch[worker].items;
-        items.resize(static_cast<std::size_t>(n));
-        items.erase(std::remove_copy(from, from + n, items.begin(), missing), items.end());
-        radix_sort(items, scratch[worker].spare);
-        for (const K key : items) distinct.add(key, 1);
-      } else {
-        auto& items = weighted[worker].items;
-        items.clear();
-        for (std::int64_t row = 0; row < n; ++row)
-          if (from[row] != missing) items.push_back({from[row], mass[row]});
-        radix_sort(items, weighted[worker].spare);
-        for (const auto& item : items) distinct.add(item.key, item.mass);
+        K* const end = std::remove(from, from + n, missing);
+        cuts = cuts_of<T>(sorted(std::span<K>(from, end), spare[worker]), max_bins);
+        return;
       }
-      columns[first + task] = cuts_of(distinct, max_bins);
+      auto& items = weighted[worker];
+      items.clear();
+      for (std::int64_t row = 0; row < n; ++row)
+        if (from[row] != missing) items.push_back({from[row], mass[row]});
+      cuts = cuts_of<T>(sorted(std::span(items), spare_weighted[worker]), max_bins);
     });
   }
   Cuts cuts;

@@ -1,5 +1,6 @@
 #include "memory.hpp"
 
+#include <cstdint>
 #include <cstdlib>
 
 #if defined(__linux__)
@@ -11,30 +12,55 @@ namespace {
 
 constexpr std::size_t page = std::size_t{2} << 20, line = 64;
 
+// The next multiple of a unit, and not none.
+std::size_t rounded(std::size_t bytes, std::size_t unit) {
+  return bytes == 0 ? unit : (bytes + unit - 1) / unit * unit;
+}
+
 }  // namespace
 
-void* allocate_pages(std::size_t bytes) {
-  const std::size_t unit = bytes >= 2 * page ? page : line;
-  const std::size_t rounded = (bytes + unit - 1) / unit * unit;
-#if defined(_WIN32)
-  void* const block = _aligned_malloc(rounded, unit);
-#else
-  void* const block = std::aligned_alloc(unit, rounded == 0 ? unit : rounded);
-#endif
-  if (block == nullptr) throw std::bad_alloc();
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  // A wish: where it is not granted, everything works as before.
-  if (unit == page) madvise(block, rounded, MADV_HUGEPAGE);
-#endif
+// Straight from the system, and back to it when freed: an allocator would keep what a fit no longer
+// needs, and count it to the peak of what it needs next.
+void* allocate_pages(std::size_t bytes) {
+  if (bytes < 2 * page) {
+    void* const block = std::aligned_alloc(line, rounded(bytes, line));
+    return block ? block : throw std::bad_alloc();
+  }
+  const std::size_t size = rounded(bytes, page);
+  void* const mapped =
+      mmap(nullptr, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  char* const begin = static_cast<char*>(mapped);
+  const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(begin) % page) % page;
+  char* const block = begin + before;
+  if (before > 0) munmap(begin, before);
+  if (before < page) munmap(block + size, page - before);
+  madvise(block, size, MADV_HUGEPAGE);  // a wish: where it is not granted, all works as well
   return block;
 }
 
-void free_pages(void* block) noexcept {
+void free_pages(void* block, std::size_t bytes) noexcept {
+  bytes < 2 * page ? std::free(block) : void(munmap(block, rounded(bytes, page)));
+}
+#else
+void* allocate_pages(std::size_t bytes) {
+  const std::size_t unit = bytes >= 2 * page ? page : line;
+#if defined(_WIN32)
+  void* const block = _aligned_malloc(rounded(bytes, unit), unit);
+#else
+  void* const block = std::aligned_alloc(unit, rounded(bytes, unit));
+#endif
+  return block ? block : throw std::bad_alloc();
+}
+
+void free_pages(void* block, std::size_t) noexcept {
 #if defined(_WIN32)
   _aligned_free(block);
 #else
   std::free(block);
 #endif
 }
+#endif
 
 }  // namespace weald

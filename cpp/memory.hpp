@@ -9,9 +9,9 @@ namespace weald {
 
 // Throws std::bad_alloc. Large blocks are aligned to, and asked to be backed by, pages of 2 MiB:
 // rows of a node lie far apart, and with pages of 4 KiB looking up the page of each costs as much
-// as reading it.
+// as reading it. They are given back by the number of bytes that was asked for.
 void* allocate_pages(std::size_t bytes);
-void free_pages(void* block) noexcept;
+void free_pages(void* block, std::size_t bytes) noexcept;
 
 template <class T>
 struct LargePages {
@@ -25,7 +25,7 @@ struct LargePages {
     if (n > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_alloc();
     return static_cast<T*>(allocate_pages(n * sizeof(T)));
   }
-  void deallocate(T* block, std::size_t) noexcept { free_pages(block); }
+  void deallocate(T* block, std::size_t n) noexcept { free_pages(block, n * sizeof(T)); }
 
   template <class U>
   bool operator==(const LargePages<U>&) const noexcept {

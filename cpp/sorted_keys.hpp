@@ -6,6 +6,7 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -40,16 +41,16 @@ auto sort_key(const Item& item) -> decltype(item.key) {
 }
 
 // Least-significant-digit radix sort; digits in which all keys agree are skipped, so integers and
-// short decimals stored as doubles cost as little as they hold.
-template <class Item>
-void radix_sort(std::vector<Item>& items, std::vector<Item>& spare) {
+// short decimals stored as doubles cost as little as they hold. The result lies in one of the two.
+template <class Item, class Spare>
+std::span<const Item> sorted(std::span<Item> items, Spare& spare) {
   using K = decltype(sort_key(items[0]));
   constexpr int digit_bits = 11, n_digits = (sizeof(K) * 8 + digit_bits - 1) / digit_bits;
   constexpr std::size_t n_values = std::size_t{1} << digit_bits;
   if (items.size() < 256) {
     std::sort(items.begin(), items.end(),
               [](const Item& a, const Item& b) { return sort_key(a) < sort_key(b); });
-    return;
+    return items;
   }
   std::vector<std::array<std::uint32_t, n_values>> counts(n_digits);
   for (auto& digit : counts) digit.fill(0);
@@ -61,15 +62,23 @@ void radix_sort(std::vector<Item>& items, std::vector<Item>& spare) {
     }
   }
   spare.resize(items.size());
+  std::span<Item> from = items, to(spare.data(), spare.size());
   for (int d = 0; d < n_digits; ++d) {
     auto& start = counts[d];
     if (std::find(start.begin(), start.end(), items.size()) != start.end()) continue;
     std::uint32_t total = 0;
     for (auto& count : start) total += std::exchange(count, total);
-    for (const Item& item : items)
-      spare[start[(sort_key(item) >> (d * digit_bits)) & (n_values - 1)]++] = item;
-    items.swap(spare);
+    for (const Item& item : from)
+      to[start[(sort_key(item) >> (d * digit_bits)) & (n_values - 1)]++] = item;
+    std::swap(from, to);
   }
+  return from;
+}
+
+// The same, with the result in `items`.
+template <class Item>
+void radix_sort(std::vector<Item>& items, std::vector<Item>& spare) {
+  if (sorted(std::span<Item>(items), spare).data() != items.data()) items.swap(spare);
 }
 
 }  // namespace weald
