@@ -431,9 +431,9 @@ Split HistogramEngine::decided(int node, std::vector<LaneBests> found, ColumnLoo
 
 Split HistogramEngine::best_packed(int node, const ColumnLook& columns) {
   const PackedSearch search = packed_search(node);
-  std::vector<LaneBests> found;
+  std::vector<LaneBests> found(static_cast<std::size_t>(column_layout_->n_parts()));
   for (int part = 0; part < column_layout_->n_parts(); ++part)
-    found.push_back(search.look(part, columns_of_node(node), columns));
+    found[part] = search.look(part, columns_of_node(node), columns);
   return decided(node, std::move(found), columns);
 }
 

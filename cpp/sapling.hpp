@@ -45,12 +45,12 @@ struct Sapling {
   // are none of the tree's nodes before `join`.
   void make_children(int node) {
     const std::vector<std::int64_t> left = std::move(nodes[node].left_totals);
-    std::vector<std::int64_t> right(totals_of(node), totals_of(node) + channels.cell_size());
-    for (std::size_t c = 0; c < right.size(); ++c) right[c] -= left[c];
     const std::int64_t begin = nodes[node].begin, end = nodes[node].end;
     const int depth = nodes[node].depth + 1;
     nodes[node].ahead = add(begin, end, depth, left.data());
-    add(begin, end, depth, right.data());
+    const int right = add(begin, end, depth, left.data());
+    std::int64_t* const rest = totals.data() + std::int64_t{right} * channels.cell_size();
+    for (int c = 0; c < channels.cell_size(); ++c) rest[c] = totals_of(node)[c] - rest[c];
   }
 
   // The rows of a node from `middle` on are those of its right child.

@@ -148,32 +148,39 @@ PackedSearch::Decided PackedSearch::decide(const std::vector<LaneBests>& bests,
     score = std::max(score, *std::max_element(here.score, here.score + lanes_of(part)));
     open = std::max(open, *std::max_element(here.undecided, here.undecided + lanes_of(part)));
   }
-  std::vector<LaneBests> exact = bests;
-  std::vector<Copies> counts(bests.size());
-  if (open != none && open >= score) {
-    const Choice first = first_choice(bests);
-    if (is_told_by_sums(first, cells) && (first.is_sure || leaves_enough(first, rows, n_rows))) {
-      Split best;
-      best.column = first.column;
-      place(first.lane, first.place, cells, nullptr, best);
-      return judged(first.score, best);
-    }
-    counts = count_open(exact, score, cells, columns, rows, n_rows);
+  if (open == none || open < score) return joined(bests, cells, {});
+  const Choice first = first_choice(bests, std::max(score, open));
+  if (is_told_by_sums(first, cells) && (first.is_sure || leaves_enough(first, rows, n_rows))) {
+    Split best;
+    best.column = first.column;
+    place(first.lane, first.place, cells, nullptr, best);
+    return judged(first.score, best);
   }
+  std::vector<LaneBests> exact = bests;
+  return joined(exact, cells, count_open(exact, score, cells, columns, rows, n_rows));
+}
+
+// The best of what is allowed; `counts` of each part, if any were made.
+PackedSearch::Decided PackedSearch::joined(const std::vector<LaneBests>& bests,
+                                           const std::int64_t* cells,
+                                           const std::vector<Copies>& counts) const {
+  const Copies not_counted;
   Split best;
-  score = none;
+  double score = none;
   for (int part = 0; part < static_cast<int>(bests.size()); ++part)
-    take(part, exact[part], cells, counts[part], score, best);
+    take(part, bests[part], cells, counts.empty() ? not_counted : counts[part], score, best);
   return best.found() ? judged(score, best) : Decided{};
 }
 
-// What would be taken if all cuts that are not proven were allowed. Of a column of categories only
-// scores are known, so that what is not proven stands before what is.
-PackedSearch::Choice PackedSearch::first_choice(const std::vector<LaneBests>& bests) const {
+// What would be taken if all cuts that are not proven were allowed; `most` is what it scores. Of a
+// column of categories only scores are known, so that what is not proven stands before what is.
+PackedSearch::Choice PackedSearch::first_choice(const std::vector<LaneBests>& bests,
+                                                double most) const {
   Choice first;
   for (int part = 0; part < static_cast<int>(bests.size()); ++part) {
     const LaneBests& here = bests[part];
     for (int lane = 0; lane < lanes_of(part); ++lane) {
+      if (here.score[lane] < most && here.undecided[lane] < most) continue;
       const int column = column_of(part, lane);
       const bool has_sets = categories_.holds(column);
       const Choice both[] = {

@@ -290,12 +290,14 @@ class PackedSearch {
                  const std::int64_t* counts) const;
   CategoryBest look_at_levels(int part, int lane, const std::int64_t* cells,
                               const std::int64_t* counts) const;
-  Choice first_choice(const std::vector<LaneBests>& bests) const;
+  Choice first_choice(const std::vector<LaneBests>& bests, double most) const;
   bool is_told_by_sums(const Choice& cut, const std::int64_t* cells) const;
   bool leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const;
   std::vector<Copies> count_open(std::vector<LaneBests>& bests, double score,
                                  const std::int64_t* cells, const ColumnLook& columns,
                                  const Row* rows, std::int64_t n_rows) const;
+  Decided joined(const std::vector<LaneBests>& bests, const std::int64_t* cells,
+                 const std::vector<Copies>& counts) const;
   Decided judged(double score, Split best) const;
   Copies count_copies(int part, const LaneBests& bests, double score, const Row* rows,
                       std::int64_t n_rows) const;

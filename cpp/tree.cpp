@@ -67,6 +67,7 @@ class Writer {
     };
     Tree tree;
     tree.n_outputs = n_channels;
+    tree.make_room(order_.nodes.size());
     for (const int i : order_.nodes) {
       const Node& node = sapling_.nodes[i];
       const bool is_leaf = order_.leaf[i] >= 0;
@@ -94,13 +95,14 @@ class Writer {
   const Int128* totals(int node) const { return exact_.data() + node * n_totals_; }
 
   void write_leaves() const {
-    const int n_threads = sapling_.rows.size() < 2 * block ? 1 : n_threads_;
-    parallel_for(n_nodes(), n_threads, [&](std::int64_t i, int) {
+    const auto write = [&](std::int64_t i, int) {
       const Node& node = sapling_.nodes[i];
       if (order_.leaf[i] < 0) return;
       for (std::int64_t r = node.begin; r < node.end; ++r)
         leaf_of_row_[*sapling_.rows.at(r)] = order_.leaf[i];
-    });
+    };
+    if (sapling_.rows.size() >= 2 * block) return parallel_for(n_nodes(), n_threads_, write);
+    for (std::int64_t i = 0; i < n_nodes(); ++i) write(i, 0);
   }
 
   // W and S of every node from the doubles of its rows, not from the histograms.

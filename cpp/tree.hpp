@@ -27,6 +27,14 @@ struct Tree {
   std::vector<double> value;   // [leaves][outputs]
   int n_outputs = 1;
 
+  // For so many nodes, about half of them leaves.
+  void make_room(std::size_t n_nodes) {
+    for (auto* const numbers : {&threshold, &weight, &gain}) numbers->reserve(n_nodes);
+    for (auto* const bytes : {&code, &missing_left}) bytes->reserve(n_nodes);
+    for (auto* const places : {&feature, &category_set}) places->reserve(n_nodes);
+    value.reserve((n_nodes + 1) / 2 * static_cast<std::size_t>(n_outputs));
+  }
+
   // What the next node asks: a set of levels, or none.
   void add_set(const LevelSet& set) {
     const auto n_sets = static_cast<std::int32_t>(first_word.size()) - 1;
