@@ -213,8 +213,8 @@ int HistogramEngine::threads_for(std::int64_t n_rows) const {
   return work < worth_a_thread || inside_a_loop() ? 1 : n_threads_;
 }
 
-// Lists are of packed cells, and of nodes of many rows. A node is counted one way or the other: what
-// comes of it is the same.
+// Lists are of packed cells, and of nodes of many rows. A node is counted one way or the other:
+// what comes of it is the same.
 bool HistogramEngine::counts_by_lists(std::int64_t n_rows) const {
   return channels_.is_packed() && table_->unusual.pays_for(n_rows);
 }

@@ -23,8 +23,9 @@ class Unusual {
   // Does it save more to count so many rows by lists than it costs to find the usual codes' sums?
   bool pays_for(std::int64_t n_rows) const { return n_rows >= least_rows_; }
 
-  // Adds the words of the rows to packed cells, all groups of columns but no wide ones; `rows` null:
-  // rows begin .. begin + n - 1. The cells of the usual codes are right only after `complete`.
+  // Adds the words of the rows to packed cells, all groups of columns but no wide ones; `rows`
+  // null: rows begin .. begin + n - 1. The cells of the usual codes are right only after
+  // `complete`.
   void add(const Codes& codes, const HistogramLayout& layout, const Channels& channels,
            const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells) const;
 
@@ -48,8 +49,8 @@ class Unusual {
 
   std::int64_t least_rows_;
   int n_columns_;
-  std::vector<std::uint64_t> usual_;     // of each group: the usual codes of its columns, as a row's
-  std::vector<std::uint8_t> has_lists_;  // of each group
+  std::vector<std::uint64_t> usual_;  // of each group: the usual codes of its columns, as a row's
+  std::vector<std::uint8_t> has_lists_;   // of each group
   std::vector<std::int64_t> first_cell_;  // of each group, where a cell is one integer
   std::vector<Block> blocks_;
 };

@@ -157,15 +157,19 @@ std::int64_t pack_words(const double* g, const double* h, std::int64_t n, const 
   return static_cast<std::int64_t>(total);
 }
 
-// Lines of memory to ask for while something else is computed: one for each of some rows.
+// Lines of memory to ask for while something else is computed: those of some rows' codes and words,
+// unless null.
 struct Ahead {
-  const char* base = nullptr;
+  const Code* codes = nullptr;
   std::int64_t stride = 0;
+  const std::int64_t* words = nullptr;
   const Row* rows = nullptr;
   std::int64_t n = 0;
 
   [[gnu::always_inline]] void ask(std::int64_t i) const {
-    if (i < n) __builtin_prefetch(base + rows[i] * stride, 0, 2);
+    if (i >= n) return;
+    if (codes) __builtin_prefetch(codes + rows[i] * stride, 0, 2);
+    if (words) __builtin_prefetch(words + rows[i], 0, 2);
   }
 };
 
@@ -226,11 +230,12 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
   const std::int64_t stride = codes.stride(first);
   // A table that stays in the second-level cache, or is read in order, needs no asking.
   const bool asks = rows && codes.n_rows * stride > (1 << 19);
-  const auto ahead_of = [&](std::int64_t at, const void* base, std::int64_t step) {
-    const std::int64_t size = asks && base ? std::clamp<std::int64_t>(n - at, 0, near_rows) : 0;
-    return Ahead{static_cast<const char*>(base), step, rows + at, size};
+  const auto ahead_of = [&](std::int64_t at, const Code* its_codes, const std::int64_t* its_words) {
+    const std::int64_t size = asks ? std::clamp<std::int64_t>(n - at, 0, near_rows) : 0;
+    return Ahead{its_codes, stride, its_words, rows + at, size};
   };
-  const Ahead first_lines = ahead_of(0, tile_begin, stride);
+  const bool one_group = last - first == 1;
+  const Ahead first_lines = ahead_of(0, tile_begin, words);
   for (std::int64_t i = 0; i < first_lines.n; ++i) first_lines.ask(i);
   for (std::int64_t at = 0; at < n; at += near_rows) {
     const std::int64_t size = std::min(near_rows, n - at);
@@ -242,8 +247,9 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
     collect_of[last - first](tile_begin, stride, rows ? rows + at : nullptr, begin + at, size,
                              collected);
     for (int g = first; g < last; ++g) {
-      const Ahead ahead = g == first       ? ahead_of(at + near_rows, tile_begin, stride)
-                          : g == first + 1 ? ahead_of(at + near_rows, words, sizeof *words)
+      const std::int64_t next = at + near_rows;
+      const Ahead ahead = g == first       ? ahead_of(next, tile_begin, one_group ? words : nullptr)
+                          : g == first + 1 ? ahead_of(next, nullptr, words)
                                            : Ahead{};
       add_group_of[codes.lanes_of(g)](collected[g - first], block_words, size,
                                       group_cells[g - first], ahead);
