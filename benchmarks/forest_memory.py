@@ -1,4 +1,4 @@
-"""Peak memory of a forest's fit, beside what it may take: bins, the model, 64 bytes a row and thread.
+"""Peak memory of a forest's fit beside what it may take: bins, model, 64 bytes a row and thread.
 
 Run: python benchmarks/forest_memory.py [--rows 1000000] [--columns 28] [--trees 5] [--threads 2]
 
@@ -67,7 +67,9 @@ def main() -> None:
         settings = (args.kind, args.rows, args.columns, args.trees, args.threads)
         print(json.dumps(measure(*settings)))
         return
-    print(f"weald {weald.__version__}: {args.rows} rows, {args.columns} columns, {args.trees} trees, ")
+    print(
+        f"weald {weald.__version__}: {args.rows} rows, {args.columns} columns, {args.trees} trees, "
+    )
     print(f"{args.threads} threads; megabytes")
     print(f"{'':24}{'peak':>8}{'bins':>8}{'model':>8}{'rows':>8}{'of what it may':>16}")
     for kind in KINDS:

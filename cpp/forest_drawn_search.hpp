@@ -58,8 +58,7 @@ bool ForestEngine::try_drawn_cut_of_few(Scan& scan, const T* values, int column,
     most = x > most ? x : most;
   }
   if (!(least < most)) return true;
-  const double cut =
-      draw_cut(column, static_cast<double>(least), static_cast<double>(most), draws);
+  const double cut = draw_cut(column, static_cast<double>(least), static_cast<double>(most), draws);
   const T last = at_most<T>(cut);
   auto left = scan.nothing();
   for (std::int64_t i = 0; i < rows.n; ++i)
@@ -68,8 +67,8 @@ bool ForestEngine::try_drawn_cut_of_few(Scan& scan, const T* values, int column,
   return false;
 }
 
-// As try_columns, but the values of several columns are fetched at once; a small node may be done after
-// the first of them.
+// As try_columns, but the values of several columns are fetched at once; a small node may be done
+// after the first of them.
 template <class Scan, class T>
 void ForestEngine::try_drawn_cuts(Scan& scan, DrawnValues<T>& drawn, const T* values,
                                   const Rows& rows, const Draws& draws, Constants& known) {

@@ -326,7 +326,8 @@ bool ForestEngine::try_two(Scan& scan, int column, Rank first, Rank second) {
 template <class Scan>
 bool ForestEngine::try_sorted(Scan& scan, int column, const Rows& rows) {
   if (rows.n == 2) {
-    const Rank first = table_->rank(rows.rows[0], column), second = table_->rank(rows.rows[1], column);
+    const Rank first = table_->rank(rows.rows[0], column),
+               second = table_->rank(rows.rows[1], column);
     if (first > 0 && second > 0) return try_two(scan, column, first, second);
   }
   const Span span = gather(scan, column, rows);

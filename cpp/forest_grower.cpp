@@ -43,9 +43,8 @@ Tree ForestGrower::grow(const Target& target, std::int32_t* leaf_of_row, Tree ol
   exact_.resize(n_exact_);
   exact_sums_.resize(n_exact_ - 1);
   halves_.clear();
-  AllCriteria::with_name(is_median_ ? Variance::name : criterion_, [&]<Criterion C>(C) {
-    weigh_leaf_ = &ForestGrower::weigh_leaf<C>;
-  });
+  AllCriteria::with_name(is_median_ ? Variance::name : criterion_,
+                         [&]<Criterion C>(C) { weigh_leaf_ = &ForestGrower::weigh_leaf<C>; });
   limits_.clear();
   medians_.clear();
   gains_.clear();

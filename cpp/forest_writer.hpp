@@ -49,8 +49,8 @@ class ForestWriter {
   std::vector<std::uint8_t> is_here_;
   std::size_t next_ = 0;
   std::vector<Tree> old_;
-  std::mutex places_;          // what is above
-  std::shared_mutex arrays_;   // held alone where they move, together where trees are copied
+  std::mutex places_;         // what is above
+  std::shared_mutex arrays_;  // held alone where they move, together where trees are copied
 };
 
 }  // namespace weald

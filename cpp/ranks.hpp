@@ -125,8 +125,8 @@ class RankedTable {
   LargeVector<double> doubles_;
   std::vector<std::uint8_t> has_missing_;  // beside them
   bool any_missing_ = false;
-  LargeVector<Code> codes_;                // column by column
-  std::vector<int> n_levels_;              // [columns]; empty: no column holds levels
+  LargeVector<Code> codes_;    // column by column
+  std::vector<int> n_levels_;  // [columns]; empty: no column holds levels
   std::int64_t n_merged_ = 0;
 };
 
