@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "forest_category_search.hpp"  // and with it forest_engine.hpp
+#include "forest_drawn_search.hpp"
 
 namespace weald {
 namespace {
@@ -31,6 +32,8 @@ ForestEngine::ForestEngine(std::shared_ptr<const RankedTable> table, const Fores
     : table_(std::move(table)),
       forest_(forest),
       criterion_(criterion),
+      is_entropy_(criterion == Entropy::name),
+      is_poisson_(criterion == Poisson::name),
       limits_(limits),
       sapling_(sapling),
       order_(static_cast<std::size_t>(table_->n_columns())),
@@ -94,7 +97,7 @@ bool ForestEngine::choose_counts() {
 void ForestEngine::choose_scan() {
   const bool is_of_squares = criterion_ == Variance::name || criterion_ == Gini::name;
   if (limits_.is_directed()) return choose_general_scan();
-  if (criterion_ == Entropy::name && choose_counts<EntropyOfCounts>()) return;
+  if (is_entropy_ && choose_counts<EntropyOfCounts>()) return;
   if (!is_of_squares) return choose_general_scan();
   if (choose_counts<GiniOfCounts>()) return;
   const Channels& channels = sapling_.channels;
@@ -172,8 +175,8 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
     return settle(scan);
   }
   const Channels& channels = sapling_.channels;
-  if (criterion_ == Entropy::name) return settle(SplitJudge<Entropy>(channels, limits_, totals));
-  if (criterion_ == Poisson::name) return settle(SplitJudge<Poisson>(channels, limits_, totals));
+  if (is_entropy_) return settle(SplitJudge<Entropy>(channels, limits_, totals));
+  if (is_poisson_) return settle(SplitJudge<Poisson>(channels, limits_, totals));
   if (channels.cell_size() == 2) return settle(SplitJudge<Variance, 2>(channels, limits_, totals));
   if (channels.cell_size() == 3 && channels.n_channels() == 2)
     return settle(SplitJudge<Variance, 3>(channels, limits_, totals));
@@ -309,8 +312,24 @@ ForestEngine::Span ForestEngine::gather(const Scan& scan, int column, const Rows
   return {least, most, n_present};
 }
 
+// Two rows, the commonest node of all, are in order or are not.
+template <class Scan>
+bool ForestEngine::try_two(Scan& scan, int column, Rank first, Rank second) {
+  if (first == second) return true;
+  auto left = scan.nothing();
+  scan.add(left, scan.payload(first < second ? 0 : 1));
+  if (scan.beats(left, best_.bar))
+    take(scan, left, column, std::min(first, second), std::max(first, second), false, false);
+  return false;
+}
+
 template <class Scan>
 bool ForestEngine::try_sorted(Scan& scan, int column, const Rows& rows) {
+  if (rows.n == 2) {
+    const Rank first = table_->rank(rows.rows[0], column),
+               second = table_->rank(rows.rows[1], column);
+    if (first > 0 && second > 0) return try_two(scan, column, first, second);
+  }
   const Span span = gather(scan, column, rows);
   const std::int64_t n = span.n_present, n_missing = rows.n - n;
   if (n == 0 || (n_missing == 0 && span.least == span.most)) return true;
@@ -353,72 +372,7 @@ void ForestEngine::try_cuts(Scan& scan, int column, const std::uint32_t* missing
   }
 }
 
-// ---- drawn cuts ----
-
-// As above, but the values of several columns are fetched at once; a small node may be done after
-// the first of them.
-template <class Scan, class T>
-void ForestEngine::try_drawn_cuts(Scan& scan, DrawnValues<T>& drawn, const T* values,
-                                  const Rows& rows, const Draws& draws, Constants& known) {
-  constexpr std::int64_t few = 12;
-  const int n = forest_.columns_of_tree ? forest_.max_features : static_cast<int>(order_.size());
-  const int n_slots = drawn.start(rows.n);
-  scan.expect_cuts(rows.n);
-  drawn_rows_ = rows.rows;
-  best_slot_ = -1;
-  std::array<int, DrawnValues<T>::most_slots> columns;
-  for (int j = 0, slot = 0; j < n && (j < forest_.max_features || best_.column < 0);) {
-    if (slot == n_slots) slot = 0;
-    const int most = rows.n < few ? 1 : n_slots - slot;
-    int n_drawn = 0, of_levels = -1;
-    const int end = std::max(j + 1, forest_.max_features);
-    for (; j < end && n_drawn < most && of_levels < 0; ++j) {
-      const int column = draw_column(j, draws);
-      if (known.has(column)) continue;
-      (table_->n_levels(column) > 0 ? of_levels : columns[n_drawn++]) = column;
-    }
-    if (best_slot_ >= slot && best_slot_ < slot + n_drawn) best_slot_ = -1;
-    drawn.gather(values, table_->stride(), rows.rows, columns.data(), n_drawn, slot);
-    for (int c = 0; c < n_drawn && !best_.is_perfect; ++c, ++slot)
-      if (try_drawn_cut(scan, drawn, slot, columns[c], rows.n, draws)) known.add(columns[c]);
-    if (of_levels >= 0 && !best_.is_perfect && try_levels(scan, of_levels, rows, draws))
-      known.add(of_levels);
-    if (best_.is_perfect) break;
-  }
-  put_columns_back();
-}
-
-// A cut uniform between the least and the largest value present.
-double ForestEngine::draw_cut(int column, double low, double high, const Draws& draws) {
-  const double u = draws.unit((std::uint64_t{1} << 40) + static_cast<std::uint64_t>(column));
-  // Halves first: the difference of two floats may be infinite.
-  const double drawn = 2.0 * (low / 2 + u * (high / 2 - low / 2));
-  return std::isfinite(drawn) && drawn >= low && drawn < high ? drawn : low;
-}
-
-// One cut; missing values are tried on both sides of it.
-template <class Scan, class T>
-bool ForestEngine::try_drawn_cut(Scan& scan, const DrawnValues<T>& drawn, int slot, int column,
-                                 std::int64_t n, const Draws& draws) {
-  if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
-  std::int64_t n_present = n;
-  const auto range =
-      table_->has_missing(column) ? drawn.range_of_present(slot, n_present) : drawn.range(slot);
-  const bool has_missing = n_present < n, is_constant = !(range.least < range.most);
-  if (n_present == 0 || (is_constant && !has_missing)) return true;
-  const double cut = is_constant ? std::numeric_limits<double>::infinity()
-                                 : draw_cut(column, static_cast<double>(range.least),
-                                            static_cast<double>(range.most), draws);
-  for (const bool missing_left : {false, true}) {
-    if (missing_left && (!has_missing || is_constant)) break;
-    auto left = scan.nothing();
-    scan.add_up_to(left, drawn.slot(slot), n, at_most<T>(cut), missing_left);
-    if (!(is_constant ? parts_missing(scan, left, column) : scan.beats(left, best_.bar))) continue;
-    take(scan, left, column, is_constant ? all_values : 0, 0, missing_left, has_missing, cut);
-    best_slot_ = slot;
-  }
-  return false;
-}
+// ---- what was found ----
 
 // The gain comes from the integer sums by the criterion itself.
 template <class Judge>

@@ -118,6 +118,8 @@ class ForestEngine : public SplitEngine {
   template <class Scan, class CodeOf>
   bool try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of);
   template <class Scan>
+  bool try_two(Scan& scan, int column, Rank first, Rank second);
+  template <class Scan>
   bool try_sorted(Scan& scan, int column, const Rows& rows);
   template <class Scan>
   void try_cuts(Scan& scan, int column, const std::uint32_t* keys, std::int64_t n_missing,
@@ -127,6 +129,9 @@ class ForestEngine : public SplitEngine {
   template <class Scan, class T>
   void try_drawn_cuts(Scan& scan, DrawnValues<T>& drawn, const T* values, const Rows& rows,
                       const Draws& draws, Constants& known);
+  template <class Scan, class T>
+  bool try_drawn_cut_of_few(Scan& scan, const T* values, int column, const Rows& rows,
+                            const Draws& draws);
   template <class Scan, class T>
   bool try_drawn_cut(Scan& scan, const DrawnValues<T>& drawn, int slot, int column, std::int64_t n,
                      const Draws& draws);
@@ -162,6 +167,7 @@ class ForestEngine : public SplitEngine {
   std::shared_ptr<const RankedTable> table_;
   ForestParams forest_;
   std::string_view criterion_;
+  bool is_entropy_, is_poisson_;
   SplitLimits limits_;
   Sapling& sapling_;
 

@@ -19,9 +19,11 @@ ForestGrower::ForestGrower(std::shared_ptr<const RankedTable> table, const Fores
       has_levels_(table->any_levels()),
       criterion_(criterion),
       params_(params),
-      engine_(std::move(table), forest, criterion_, params.split, sapling_) {}
+      engine_(std::move(table), forest, criterion_, params.split, sapling_),
+      is_median_(criterion == MedianScan::name) {}
 
-Tree ForestGrower::grow(const Target& target, std::int32_t* leaf_of_row) {
+Tree ForestGrower::grow(const Target& target, std::int32_t* leaf_of_row, Tree old) {
+  tree_ = std::move(old);
   sapling_.rows.start(n_rows_, target.copies);
   sapling_.channels.prepare(target, n_rows_, sapling_.rows.at(0), sapling_.rows.size(),
                             params_.split.min_samples_leaf > 1, Cells::wide, 1);
@@ -38,23 +40,23 @@ Tree ForestGrower::grow(const Target& target, std::int32_t* leaf_of_row) {
   tree_.first_word.assign(1, 0);
   tree_.words.clear();
   tree_.n_outputs = channels.n_channels();
-  exact_.clear();
+  exact_.resize(n_exact_);
+  exact_sums_.resize(n_exact_ - 1);
+  halves_.clear();
+  AllCriteria::with_name(is_median_ ? Variance::name : criterion_,
+                         [&]<Criterion C>(C) { weigh_leaf_ = &ForestGrower::weigh_leaf<C>; });
   limits_.clear();
-  bounds_.clear();
   medians_.clear();
   gains_.clear();
   sums_.assign(channels.totals(), channels.totals() + cell_size_);
   grow_below({0, sapling_.rows.size(), engine_.root_draws(), {}, 0, -1});
-  if (criterion_ == MedianScan::name) {
-    weigh_exactly<Variance>();
+  if (is_median_) {
     tree_.value = medians_;
     tree_.gain = gains_;
-  } else if (!counts_) {
-    AllCriteria::with_name(criterion_, [&]<Criterion C>(C) { weigh_exactly<C>(); });
   }
   if (params_.sends_unseen_rows && !sapling_.rows.holds_all_rows())
     engine_.send_unseen_rows(tree_, limits_, leaf_of_row);
-  return tree_;
+  return std::move(tree_);
 }
 
 void ForestGrower::grow_below(Open root) {
@@ -122,8 +124,7 @@ void ForestGrower::add_place(int feature, const Split* split) {
   tree_.threshold.push_back(split ? split->threshold : 0.0);
   tree_.missing_left.push_back(split && split->missing_left);
   if (has_levels_) tree_.add_set(split ? split->left_set : LevelSet{});
-  if (!counts_) exact_.resize(exact_.size() + n_exact_, 0);
-  if (criterion_ == MedianScan::name)
+  if (is_median_)
     gains_.push_back(split ? std::max(0.0, scale_by_power(split->gain, sapling_.channels.unit()))
                            : 0.0);
 }
@@ -132,9 +133,12 @@ void ForestGrower::write_split(const Split& split, const std::int64_t* sums) {
   add_place(split.column, &split);
   tree_.right.push_back(-1);
   if (params_.sends_unseen_rows) limits_.push_back(engine_.limit_of(split));
-  if (!counts_) return;
+  // Sums of classes have no unit.
   tree_.weight.push_back(static_cast<double>(sums[0]));
-  tree_.gain.push_back(std::max(0.0, split.gain));  // sums of classes have no unit
+  tree_.gain.push_back(std::max(0.0, split.gain));
+  if (counts_) return;
+  halves_.push_back({tree_.feature.size() - 1, false, 0.0});
+  lefts_.resize(halves_.size() * n_exact_);
 }
 
 void ForestGrower::write_leaf(const Open& node, const std::int64_t* sums) {
@@ -142,52 +146,60 @@ void ForestGrower::write_leaf(const Open& node, const std::int64_t* sums) {
   const int n_outputs = tree_.n_outputs;
   tree_.right.push_back(static_cast<std::int32_t>(tree_.value.size()) / n_outputs);
   if (params_.sends_unseen_rows) limits_.push_back(0);
-  if (params_.split.is_directed()) bounds_.push_back(node.bounds);
+  const auto weight = static_cast<double>(sums[0]);
+  tree_.weight.push_back(weight);
+  tree_.gain.push_back(0.0);
   if (counts_) {
-    const auto weight = static_cast<double>(sums[0]);
-    tree_.weight.push_back(weight);
-    tree_.gain.push_back(0.0);
     for (int k = 0; k < n_outputs; ++k)
       tree_.value.push_back(static_cast<double>(sums[1 + k]) / weight);
     hold(tree_.value.data() + tree_.value.size() - n_outputs, n_outputs, node.bounds);
     return;
   }
-  if (criterion_ == MedianScan::name)
+  if (is_median_)
     medians_.push_back(node.bounds.held(
         median_of_rows(sapling_.channels, sapling_.rows.at(node.begin), node.end - node.begin)));
-  Int128* const totals = exact_.data() + exact_.size() - n_exact_;
-  sapling_.channels.add_exact(sapling_.rows.at(node.begin), node.end - node.begin, totals);
-  tree_.value.resize(tree_.value.size() + static_cast<std::size_t>(n_outputs));
+  (this->*weigh_leaf_)(node);
 }
 
-// W, S and gains of all nodes from the doubles of the rows: children lie behind their parent.
+// And all nodes that are complete with it.
 template <Criterion C>
-void ForestGrower::weigh_exactly() {
+void ForestGrower::weigh_leaf(const Open& leaf) {
   const Channels& channels = sapling_.channels;
-  const int n_channels = channels.n_channels(), unit = channels.unit();
-  const Penalty& penalty = params_.split.penalty;
-  const std::size_t n = tree_.feature.size();
-  std::vector<double> sums(static_cast<std::size_t>(n_channels)), scores(n);
-  tree_.weight.resize(n);
-  tree_.gain.resize(n);
-  for (std::size_t i = n; i-- > 0;) {
-    Int128* const totals = exact_.data() + i * n_exact_;
-    const bool is_leaf = tree_.feature[i] < 0;
-    const auto right = static_cast<std::size_t>(tree_.right[i]);
-    for (std::size_t t = 0; !is_leaf && t < n_exact_; ++t)
-      totals[t] = exact(i + 1)[t] + exact(right)[t];
-    const double weight = tree_.weight[i] = channels.exact_weight(totals);
-    for (int k = 0; k < n_channels; ++k) {
-      const double sum = channels.exact_sum(totals, k);
-      sums[k] = scale_by_power(sum, -unit);
-      if (is_leaf) tree_.value[right * sums.size() + k] = C::leaf_value(sum, weight, penalty);
+  std::size_t place = tree_.feature.size() - 1;
+  std::fill(exact_.begin(), exact_.end(), 0);
+  channels.add_exact(sapling_.rows.at(leaf.begin), leaf.end - leaf.begin, exact_.data());
+  double score = weigh<C>(place);
+  for (int k = 0; k < tree_.n_outputs; ++k)
+    tree_.value.push_back(C::leaf_value(channels.exact_sum(exact_.data(), k), tree_.weight[place],
+                                        params_.split.penalty));
+  if (params_.split.is_directed())
+    hold(tree_.value.data() + tree_.value.size() - tree_.n_outputs, tree_.n_outputs, leaf.bounds);
+  for (; !halves_.empty(); halves_.pop_back()) {
+    Half& half = halves_.back();
+    Int128* const left = lefts_.data() + (halves_.size() - 1) * n_exact_;
+    if (!half.has_left) {
+      half = {half.place, true, score};
+      std::copy(exact_.begin(), exact_.end(), left);
+      return;
     }
-    if (is_leaf && !bounds_.empty())
-      hold(tree_.value.data() + right * sums.size(), n_channels, bounds_[right]);
-    scores[i] = C::score({weight, sums.data(), n_channels}, penalty);
-    const double gain = is_leaf ? 0.0 : scores[i + 1] + scores[right] - scores[i];
-    tree_.gain[i] = std::max(0.0, scale_by_power(gain, gain_exponent<C>(unit)));
+    for (std::size_t t = 0; t < n_exact_; ++t) exact_[t] += left[t];
+    place = half.place;
+    const double children = half.left_score + score;
+    score = weigh<C>(place);
+    tree_.gain[place] =
+        std::max(0.0, scale_by_power(children - score, gain_exponent<C>(channels.unit())));
   }
+}
+
+// Writes W of the node whose exact sums are at hand, and tells its score.
+template <Criterion C>
+double ForestGrower::weigh(std::size_t place) {
+  const Channels& channels = sapling_.channels;
+  const double weight = tree_.weight[place] = channels.exact_weight(exact_.data());
+  const int n_channels = channels.n_channels();
+  for (int k = 0; k < n_channels; ++k)
+    exact_sums_[k] = scale_by_power(channels.exact_sum(exact_.data(), k), -channels.unit());
+  return C::score({weight, exact_sums_.data(), n_channels}, params_.split.penalty);
 }
 
 }  // namespace weald

@@ -26,8 +26,9 @@ class ForestGrower {
   // Whether trees of such limits are grown here.
   static bool grows(const TreeParams& params) { return params.max_leaf_nodes == 0; }
 
-  // Writes the leaf of rows without copies only, and only if the parameters ask for it.
-  Tree grow(const Target& target, std::int32_t* leaf_of_row);
+  // Writes the leaf of rows without copies only, and only if the parameters ask for it. An old tree
+  // may lend its memory.
+  Tree grow(const Target& target, std::int32_t* leaf_of_row, Tree old = {});
 
  private:
   // A node whose rows wait; its sums are the last in sums_.
@@ -46,8 +47,9 @@ class ForestGrower {
   void bound_children(const Bounds& bounds, const std::int64_t* left, const std::int64_t* right);
   void add_place(int feature, const Split* split);
   template <Criterion C>
-  void weigh_exactly();
-  const Int128* exact(std::size_t place) const { return exact_.data() + place * n_exact_; }
+  void weigh_leaf(const Open& leaf);
+  template <Criterion C>
+  double weigh(std::size_t place);
 
   std::int64_t n_rows_;
   bool has_levels_;  // some column asks for sets of levels
@@ -56,6 +58,7 @@ class ForestGrower {
   Sapling sapling_;  // its rows and channels; nodes are kept here
   ForestEngine engine_;
 
+  bool is_median_;
   bool counts_ = false;  // sums are counts of copies and need no other sum to be exact
   std::size_t cell_size_ = 0, n_exact_ = 0;
   std::vector<Open> open_;
@@ -63,8 +66,19 @@ class ForestGrower {
   Tree tree_;
   std::vector<std::uint32_t> limits_;    // the last rank that goes left, where unseen rows want it
   std::vector<double> medians_, gains_;  // of leaves and of nodes, for absolute error
-  std::vector<Bounds> bounds_;           // of the leaves, where columns have directions
-  std::vector<Int128> exact_;  // [place][W, S of each channel], where counts are not enough
+
+  // Where counts are not enough, W, S and gains come from the doubles of the rows: a node's as soon
+  // as both its children have theirs. Open ones wait for one or both of them.
+  struct Half {
+    std::size_t place;
+    bool has_left;
+    double left_score;
+  };
+  void (ForestGrower::*weigh_leaf_)(const Open&) = nullptr;
+  std::vector<Half> halves_;
+  std::vector<Int128> lefts_;  // [half][W, S of each channel], where it has the left one
+  std::vector<Int128> exact_;  // of the node that was weighed last
+  std::vector<double> exact_sums_;
 };
 
 }  // namespace weald

@@ -204,6 +204,8 @@ void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index,
   has_missing_.assign(static_cast<std::size_t>(n_columns), 0);
   for (const auto& misses : missing)
     for (std::int64_t c = 0; c < n_columns; ++c) has_missing_[c] |= misses[c];
+  any_missing_ =
+      std::any_of(has_missing_.begin(), has_missing_.end(), [](auto has) { return has; });
 }
 
 RankedTable::RankedTable(std::int64_t n_rows, int n_columns,

@@ -50,6 +50,7 @@ class RankedTable {
   const double* doubles() const { return doubles_.data(); }
   // Of a table of values: whether any of the column's is missing.
   bool has_missing(int column) const { return has_missing_[column] != 0; }
+  bool any_missing() const { return any_missing_; }
   std::int64_t stride() const { return stride_; }
   Rank rank(Row row, int column) const { return ranks_[row * stride_ + column]; }
   const Code* codes_of(int column) const { return codes_.data() + column * n_rows_; }
@@ -123,8 +124,9 @@ class RankedTable {
   LargeVector<float> floats_;  // or one of these
   LargeVector<double> doubles_;
   std::vector<std::uint8_t> has_missing_;  // beside them
-  LargeVector<Code> codes_;                // column by column
-  std::vector<int> n_levels_;              // [columns]; empty: no column holds levels
+  bool any_missing_ = false;
+  LargeVector<Code> codes_;    // column by column
+  std::vector<int> n_levels_;  // [columns]; empty: no column holds levels
   std::int64_t n_merged_ = 0;
 };
 

@@ -153,8 +153,8 @@ Woodland::Woodland(std::shared_ptr<const RankedTable> table,
   tree_.n_threads = 1;  // a tree a thread
 }
 
-std::vector<Tree> Woodland::grow(const Target& target, std::uint64_t first, std::int64_t n_trees,
-                                 const OutOfBag& out_of_bag) {
+PackedForest Woodland::grow(const Target& target, std::uint64_t first, std::int64_t n_trees,
+                            const OutOfBag& out_of_bag) {
   const bool answers = out_of_bag.sums != nullptr;
   tree_.sends_unseen_rows = answers;
   workers_.resize(static_cast<std::size_t>(std::min<std::int64_t>(n_threads_, n_trees)));
@@ -165,24 +165,28 @@ std::vector<Tree> Woodland::grow(const Target& target, std::uint64_t first, std:
       worker.grower = std::make_unique<Grower>(table_, forest_, criterion_, tree_);
   }
   const auto n_workers = static_cast<std::int64_t>(workers_.size());
-  std::vector<Tree> trees(static_cast<std::size_t>(n_trees));
+  ForestWriter writer(n_trees);
   // Answers are added in the order of members: then the trees of a turn wait for each other.
   const std::int64_t turn = answers ? n_workers : n_trees;
+  std::vector<Tree> now(static_cast<std::size_t>(answers ? n_workers : 0));
   for (std::int64_t begin = 0; begin < n_trees; begin += turn) {
     const std::int64_t size = std::min(turn, n_trees - begin);
     parallel_for(size, n_threads_, [&](std::int64_t i, int thread) {
       Worker& worker = workers_[answers ? i : thread];
-      trees[begin + i] = grow_one(worker, target, first + static_cast<std::uint64_t>(begin + i));
+      Tree tree = grow_one(worker, target, first + static_cast<std::uint64_t>(begin + i));
+      if (answers)
+        now[i] = std::move(tree);
+      else
+        worker.old = writer.put(i, std::move(tree));
     });
-    if (answers) {
-      std::vector<Tree> now(std::make_move_iterator(trees.begin() + begin),
-                            std::make_move_iterator(trees.begin() + begin + size));
-      answer(now, target, out_of_bag);
-      std::move(now.begin(), now.end(), trees.begin() + begin);
-    }
+    if (!answers) break;
+    now.resize(static_cast<std::size_t>(size));
+    answer(now, target, out_of_bag);
+    for (std::int64_t i = 0; i < size; ++i)
+      workers_[i].old = writer.put(begin + i, std::move(now[i]));
   }
   workers_.clear();
-  return trees;
+  return writer.take();
 }
 
 Tree Woodland::grow_one(Worker& worker, Target target, std::uint64_t member) const {
@@ -196,7 +200,7 @@ Tree Woodland::grow_one(Worker& worker, Target target, std::uint64_t member) con
   }
   if (params_.balances_bags && bootstrap_) balance_classes(target, table_->n_rows(), worker.weight);
   std::int32_t* const leaf_of_row = worker.leaf_of_row.data();
-  Tree tree = worker.quick ? worker.quick->grow(target, leaf_of_row)
+  Tree tree = worker.quick ? worker.quick->grow(target, leaf_of_row, std::move(worker.old))
                            : worker.grower->grow(target, leaf_of_row);
   if (params_.hard_votes) vote(tree, params_.first_class);
   return tree;

@@ -10,6 +10,7 @@
 #include "content.hpp"
 #include "forest_engine.hpp"
 #include "forest_grower.hpp"
+#include "forest_writer.hpp"
 #include "grower.hpp"
 #include "memory.hpp"
 #include "tree.hpp"
@@ -71,8 +72,8 @@ class Woodland {
            const TreeParams& tree);
 
   // Grows the members first .. first + n_trees - 1, one a thread.
-  std::vector<Tree> grow(const Target& target, std::uint64_t first, std::int64_t n_trees,
-                         const OutOfBag& out_of_bag);
+  PackedForest grow(const Target& target, std::uint64_t first, std::int64_t n_trees,
+                    const OutOfBag& out_of_bag);
 
  private:
   // What a thread works with.
@@ -82,6 +83,7 @@ class Woodland {
     LargeVector<std::int64_t> copies;
     LargeVector<double> weight;
     LargeVector<std::int32_t> leaf_of_row;
+    Tree old;  // its memory is for the next tree
   };
 
   Tree grow_one(Worker& worker, Target target, std::uint64_t member) const;

@@ -145,79 +145,25 @@ class ForestParams {
   weald::WoodlandParams members;
 };
 
-// One array of all trees; each copies its part side by side, into large pages.
-template <class T>
-weald::LargeVector<T> joined(const std::vector<weald::Tree>& trees,
-                             std::vector<T> weald::Tree::* part, int n_threads) {
-  std::vector<std::size_t> begin{0};
-  for (const weald::Tree& tree : trees) begin.push_back(begin.back() + (tree.*part).size());
-  weald::LargeVector<T> all(begin.back());
-  weald::parallel_for(static_cast<std::int64_t>(trees.size()), n_threads, [&](std::int64_t i, int) {
-    std::copy((trees[i].*part).begin(), (trees[i].*part).end(), all.begin() + begin[i]);
-  });
-  return all;
+nb::dict arrays_of(weald::PackedForest&& forest) {
+  const auto n_outputs = static_cast<std::size_t>(forest.n_outputs);
+  const std::size_t n_leaves = forest.value.size() / n_outputs;
+  nb::dict result;
+  result["feature"] = give(std::move(forest.feature));
+  result["threshold"] = give(std::move(forest.threshold));
+  result["right"] = give(std::move(forest.right));
+  result["missing_left"] = give(std::move(forest.missing_left));
+  result["weight"] = give(std::move(forest.weight));
+  result["gain"] = give(std::move(forest.gain));
+  result["value"] = give(std::move(forest.value), {n_leaves, n_outputs});
+  result["first_node"] = give(std::move(forest.first_node));
+  result["first_leaf"] = give(std::move(forest.first_leaf));
+  if (forest.first_word.size() == 1) return result;
+  result["category_set"] = give(std::move(forest.category_set));
+  result["first_word"] = give(std::move(forest.first_word));
+  result["words"] = give(std::move(forest.words));
+  return result;
 }
-
-// The trees one after another, as `weald.trees.Forest` keeps them; sets only where there are any.
-struct Joined {
-  Joined(std::vector<weald::Tree> trees, int n_threads)
-      : n_outputs(static_cast<std::size_t>(trees[0].n_outputs)) {
-    feature = joined(trees, &weald::Tree::feature, n_threads);
-    threshold = joined(trees, &weald::Tree::threshold, n_threads);
-    right = joined(trees, &weald::Tree::right, n_threads);
-    missing_left = joined(trees, &weald::Tree::missing_left, n_threads);
-    weight = joined(trees, &weald::Tree::weight, n_threads);
-    gain = joined(trees, &weald::Tree::gain, n_threads);
-    value = joined(trees, &weald::Tree::value, n_threads);
-    for (const weald::Tree& tree : trees) {
-      first_node.push_back(first_node.back() + static_cast<std::int64_t>(tree.feature.size()));
-      first_leaf.push_back(first_leaf.back() +
-                           static_cast<std::int64_t>(tree.value.size() / n_outputs));
-    }
-    const auto asks_sets = [](const weald::Tree& tree) { return tree.first_word.size() > 1; };
-    if (std::any_of(trees.begin(), trees.end(), asks_sets)) join_sets(trees, n_threads);
-  }
-
-  // Sets are numbered through all trees.
-  void join_sets(const std::vector<weald::Tree>& trees, int n_threads) {
-    category_set = joined(trees, &weald::Tree::category_set, n_threads);
-    words = joined(trees, &weald::Tree::words, n_threads);
-    for (std::size_t t = 0; t < trees.size(); ++t) {
-      const auto n_sets = static_cast<std::int32_t>(first_word.size()) - 1;
-      for (std::int64_t node = first_node[t]; node < first_node[t + 1]; ++node)
-        if (category_set[node] >= 0) category_set[node] += n_sets;
-      const std::int64_t end = first_word.back();
-      for (std::size_t set = 1; set < trees[t].first_word.size(); ++set)
-        first_word.push_back(end + trees[t].first_word[set]);
-    }
-  }
-
-  nb::dict give_all() {
-    const std::size_t n_leaves = value.size() / n_outputs;
-    nb::dict result;
-    result["feature"] = give(std::move(feature));
-    result["threshold"] = give(std::move(threshold));
-    result["right"] = give(std::move(right));
-    result["missing_left"] = give(std::move(missing_left));
-    result["weight"] = give(std::move(weight));
-    result["gain"] = give(std::move(gain));
-    result["value"] = give(std::move(value), {n_leaves, n_outputs});
-    result["first_node"] = give(std::move(first_node));
-    result["first_leaf"] = give(std::move(first_leaf));
-    if (first_word.size() == 1) return result;
-    result["category_set"] = give(std::move(category_set));
-    result["first_word"] = give(std::move(first_word));
-    result["words"] = give(std::move(words));
-    return result;
-  }
-
-  std::size_t n_outputs;
-  weald::LargeVector<std::int32_t> feature, right, category_set;
-  weald::LargeVector<double> threshold, weight, gain, value;
-  weald::LargeVector<std::uint8_t> missing_left;
-  weald::LargeVector<std::uint64_t> words;
-  std::vector<std::int64_t> first_node{0}, first_leaf{0}, first_word{0};
-};
 
 // What the members of a forest learn from, but for the copies of rows.
 weald::Target checked_target(const ForestParams& params, std::int64_t n_rows,
@@ -324,13 +270,13 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
             "out-of-bag squares have one entry per row, and belong to sums");
     out_of_bag.squares = oob_squares->data();
   }
-  std::optional<Joined> forest;
+  weald::PackedForest forest;
   run([&] {
     weald::Woodland woodland(table.ranked, bootstrap ? bootstrap->drawer : nullptr, params.forest,
                              members, params.criterion, params.tree);
-    forest.emplace(woodland.grow(target, first, n_trees, out_of_bag), params.tree.n_threads);
+    forest = woodland.grow(target, first, n_trees, out_of_bag);
   });
-  return forest->give_all();
+  return arrays_of(std::move(forest));
 }
 
 // ---- rotation forests ----

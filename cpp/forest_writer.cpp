@@ -1,0 +1,106 @@
+#include "forest_writer.hpp"
+
+#include <algorithm>
+
+namespace weald {
+namespace {
+
+// From the trees so far to all of them, and a little more: memory that is not written costs
+// nothing, to move all trees does.
+std::size_t room_for(std::size_t size, std::size_t n_so_far, std::size_t n_trees) {
+  return size / n_so_far * n_trees + size / 8 + 64;
+}
+
+template <class To, class From>
+void copy_to(To& to, std::int64_t at, const From& from) {
+  std::copy(from.begin(), from.end(), to.begin() + at);
+}
+
+}  // namespace
+
+ForestWriter::ForestWriter(std::int64_t n_trees)
+    : waiting_(static_cast<std::size_t>(n_trees)), is_here_(waiting_.size(), 0) {}
+
+Tree ForestWriter::put(std::int64_t i, Tree tree) {
+  std::vector<Placed> placed;
+  {
+    const std::scoped_lock hold(places_);
+    waiting_[i] = std::move(tree);
+    is_here_[i] = 1;
+    placed = place_those_in_turn();
+    arrays_.lock_shared();  // before others may want to move them
+  }
+  for (const Placed& one : placed) copy(one);
+  arrays_.unlock_shared();
+  const std::scoped_lock hold(places_);
+  for (Placed& one : placed) old_.push_back(std::move(one.tree));
+  if (old_.empty()) return {};
+  Tree last = std::move(old_.back());
+  old_.pop_back();
+  return last;
+}
+
+std::vector<ForestWriter::Placed> ForestWriter::place_those_in_turn() {
+  std::vector<Placed> placed;
+  PackedForest& all = forest_;
+  for (; next_ < waiting_.size() && is_here_[next_]; ++next_) {
+    Tree& tree = waiting_[next_];
+    all.n_outputs = tree.n_outputs;
+    const std::int64_t node = all.first_node.back(), leaf = all.first_leaf.back(),
+                       word = all.first_word.back();
+    const auto set = static_cast<std::int64_t>(all.first_word.size()) - 1;
+    const auto n_leaves = tree.value.size() / static_cast<std::size_t>(tree.n_outputs);
+    all.first_node.push_back(node + static_cast<std::int64_t>(tree.feature.size()));
+    all.first_leaf.push_back(leaf + static_cast<std::int64_t>(n_leaves));
+    for (std::size_t s = 1; s < tree.first_word.size(); ++s)
+      all.first_word.push_back(word + tree.first_word[s]);
+    make_room(tree);
+    placed.push_back({std::move(tree), node, leaf, set, word});
+  }
+  return placed;
+}
+
+void ForestWriter::make_room(const Tree& tree) {
+  const bool has_sets = !tree.category_set.empty();
+  const auto n_nodes = static_cast<std::size_t>(forest_.first_node.back());
+  const auto n_values = static_cast<std::size_t>(forest_.first_leaf.back() * tree.n_outputs);
+  const auto n_words = static_cast<std::size_t>(forest_.first_word.back());
+  const std::size_t n_so_far = next_ + 1, n_trees = waiting_.size();
+  const bool is_full = n_nodes > forest_.feature.capacity() ||
+                       n_values > forest_.value.capacity() || n_words > forest_.words.capacity();
+  std::unique_lock alone(arrays_, std::defer_lock);
+  if (is_full) alone.lock();
+  const auto grow = [&](auto& array, std::size_t size) {
+    if (size > array.capacity()) array.reserve(room_for(size, n_so_far, n_trees));
+    array.resize(size);
+  };
+  grow(forest_.feature, n_nodes);
+  grow(forest_.right, n_nodes);
+  grow(forest_.threshold, n_nodes);
+  grow(forest_.weight, n_nodes);
+  grow(forest_.gain, n_nodes);
+  grow(forest_.missing_left, n_nodes);
+  grow(forest_.value, n_values);
+  grow(forest_.words, n_words);
+  if (has_sets) grow(forest_.category_set, n_nodes);
+}
+
+void ForestWriter::copy(const Placed& placed) {
+  const Tree& tree = placed.tree;
+  copy_to(forest_.feature, placed.node, tree.feature);
+  copy_to(forest_.right, placed.node, tree.right);
+  copy_to(forest_.threshold, placed.node, tree.threshold);
+  copy_to(forest_.weight, placed.node, tree.weight);
+  copy_to(forest_.gain, placed.node, tree.gain);
+  copy_to(forest_.missing_left, placed.node, tree.missing_left);
+  copy_to(forest_.value, placed.leaf * tree.n_outputs, tree.value);
+  copy_to(forest_.words, placed.word, tree.words);
+  // Sets are numbered through all trees.
+  std::transform(tree.category_set.begin(), tree.category_set.end(),
+                 forest_.category_set.begin() + (tree.category_set.empty() ? 0 : placed.node),
+                 [&](std::int32_t set) {
+                   return set < 0 ? set : set + static_cast<std::int32_t>(placed.set);
+                 });
+}
+
+}  // namespace weald
