@@ -172,8 +172,10 @@ def make(system: str, row: Row, data: tables.Table, threads: int) -> Any:
         return Ydf(row.trees, is_regression, threads)
     module = importlib.import_module("weald" if system == "weald" else "sklearn.ensemble")
     named = getattr(module, row.kind + ("Regressor" if is_regression else "Classifier"))
-    # scikit-learn's default for numbers looks at all columns; both get a third.
-    alike = {"max_features": 1 / 3} if is_regression else {}
+    # Defaults differ (weald's random forests choose theirs): both grow the same whole trees.
+    alike: dict[str, Any] = {"min_samples_leaf": 1, "max_features": 1 / 3}
+    if not is_regression:
+        alike |= {"criterion": "gini", "max_features": "sqrt"}
     return named(row.trees, random_state=0, n_jobs=threads, **alike)
 
 

@@ -108,6 +108,11 @@ def always_draws(estimator: type) -> bool:
     return has(estimator, "final_estimator")
 
 
+def chooses_settings(estimator: type) -> bool:
+    """Whether rows drawn by their content, targets included, choose settings by default."""
+    return admits(estimator, "min_samples_leaf", "auto")
+
+
 def draws_columns(estimator: type) -> bool:
     """Whether columns, or rows by their content, are drawn in every fit."""
     parameters = inspect.signature(estimator).parameters

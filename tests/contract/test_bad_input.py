@@ -19,6 +19,7 @@ from contract.subjects import (
     NEEDS_AN_EDGE,
     always_draws,
     answers,
+    chooses_settings,
     has,
     is_fitted,
     quick,
@@ -272,8 +273,8 @@ def test_extreme_targets_are_learnt(estimator, early, scale: float) -> None:
     model = quick(estimator, **early).fit(X, y * scale)
     ours = model.predict(X) / scale
     plain = quick(estimator, **early).fit(X, y).predict(X)
-    # Another target is another draw of the rows that a final model learns from.
-    slack = 2.5 if always_draws(estimator) else 1.1
+    # Another target is another draw of the rows that a final model, or a setting, is learnt from.
+    slack = 2.5 if always_draws(estimator) else 1.3 if chooses_settings(estimator) else 1.1
     assert np.abs(ours - y).mean() < slack * np.abs(plain - y).mean() + 1e-3
 
 

@@ -330,7 +330,8 @@ def test_errors_come_back_from_other_processes() -> None:
 def test_a_bag_of_default_trees_is_a_forest_that_looks_at_all_columns() -> None:
     X, y = labels()
     bag = BaggingClassifier(n_estimators=9, random_state=5).fit(X, y)
-    forest = RandomForestClassifier(9, max_features=None, random_state=5).fit(X, y)
+    whole = {"criterion": "gini", "min_samples_leaf": 1, "max_features": None}
+    forest = RandomForestClassifier(9, random_state=5, **whole).fit(X, y)
     assert np.array_equal(bag.predict_proba(X), forest.predict_proba(X))
     assert [len(rows) for rows in bag.estimators_samples_] == [150] * 9
     counts = np.bincount(bag.estimators_samples_[4], minlength=150)

@@ -62,8 +62,10 @@ class ChosenSettings(ForestModel):
 
     Attributes
     ----------
-    min_samples_leaf_, max_features_ : int, float, str or None
-        The settings of the trees: as given, or as chosen.
+    min_samples_leaf_ : int or float
+        The fewest rows of a leaf: as given, or as chosen.
+    max_features_ : int, float, str or None
+        The columns a node looks at: as given, or as chosen.
     auto_settings_ : list of dict
         What was tried: `min_samples_leaf`, `max_features` and the `oob_error` foreseen (NaN: no row
         was left out twice). Empty if nothing was to be chosen.

@@ -64,7 +64,7 @@ class Ledger:
     >>> ledger.predictions.shape, ledger.unscored.size, int(ledger.in_bag[0].sum())
     ((768, 2), 0, 768)
     >>> round(ledger.error(), 2), round(ledger.error("brier"), 2)
-    (0.23, 0.32)
+    (0.24, 0.32)
     >>> curve = ledger.curve()
     >>> bool(curve.error[0] > curve.error[-1])
     True
