@@ -10,7 +10,7 @@ from native.learning import learn, random_limits, with_more
 from native.naive_categories import CategoryTreeTwin, SetGuide, SetSplit
 from native.tables import random_table
 from weald import _native
-from weald.data import Rows, bin_rows
+from weald.data import Rows, SortedTable, as_one_array, bin_rows
 from weald.data.sources import ColumnTable
 from weald.trees import ForestBuilder, GrownTree, TreeGrower, TreeLimits
 
@@ -47,6 +47,14 @@ def sets_of(tree: GrownTree) -> list[frozenset[int] | None]:
     return found
 
 
+def sorted_table(table: ColumnTable, cuts: list[list[float]]) -> SortedTable:
+    """Rows that the core keeps sorted by every column, cut where the twin's codes are."""
+    own = [[] if n else list(c) for c, n in zip(cuts, table.n_levels.tolist(), strict=True)]
+    ends = np.cumsum([0, *map(len, own)])
+    levels = table.n_levels.astype(np.int32)
+    return SortedTable(as_one_array(table), np.array(sum(own, [])), ends, levels)
+
+
 def twin_codes(table: ColumnTable, max_bins: int):
     codes, n_bins, cuts = [], [], []
     for column, n_levels in zip(table.columns, table.n_levels.tolist(), strict=True):
@@ -62,13 +70,22 @@ def twin_codes(table: ColumnTable, max_bins: int):
 
 
 def compare(
-    criterion: str, seed: int, n: int, n_columns: int, cells: str, kind: str = ""
+    criterion: str,
+    seed: int,
+    n: int,
+    n_columns: int,
+    cells: str,
+    kind: str = "",
+    is_sorted: bool = False,
 ) -> tuple[int, int]:
     rng = np.random.default_rng([seed, n, n_columns, 5])
     table = mixed_table(rng, n, n_columns)
     max_bins = int(rng.choice([4, 16, 255]))
     binned = bin_rows(Rows(table, np.zeros(n)), max_bins=max_bins, n_threads=1)
     codes, n_bins, cuts = twin_codes(table, max_bins)
+    if is_sorted:
+        binned = sorted_table(table, cuts)
+        n_bins = [len(cut) + 1 for cut in cuts]
     limits = with_more(
         random_limits(rng, criterion, cells), kind, rng, n_columns, table.n_levels == 0
     )
@@ -127,6 +144,16 @@ def test_wide_cells(criterion: str, n_columns: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_hundreds_of_rows(criterion: str, seed: int) -> None:
     compare(criterion, seed, 400, 3, "wide")
+
+
+@pytest.mark.parametrize("criterion", _native.criteria())
+@pytest.mark.parametrize("n_columns", [1, 3, 9])
+def test_sorted_rows(criterion: str, n_columns: int) -> None:
+    sizes = [
+        compare(criterion, seed, 9 + 6 * seed, n_columns, "wide", is_sorted=True)
+        for seed in range(12)
+    ]
+    assert sum(n_sets for _, n_sets in sizes) > 5
 
 
 @pytest.mark.parametrize("cells", ["packed", "automatic"])
