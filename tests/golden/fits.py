@@ -218,9 +218,9 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "stumps of sets, drawn": lambda p: AdaBoostClassifier(
         n_estimators=6, form="log", reweight="resampling", random_state=1, **p
     ).fit(mixed(), labels(2), scrambled(N, 5) % 4),
-    "trees of sets of AdaBoost": lambda p: AdaBoostRegressor(n_estimators=4, random_state=1, **p).fit(
-        mixed(), values()
-    ),
+    "trees of sets of AdaBoost": lambda p: AdaBoostRegressor(
+        n_estimators=4, random_state=1, **p
+    ).fit(mixed(), values()),
     "entropy tree, weighted": lambda p: DecisionTreeClassifier(
         criterion="entropy", max_depth=6, **p
     ).fit(*pima(), (1 + scrambled(768, 5)) / 3),

@@ -34,7 +34,9 @@ class SetLevelTwin(LevelTwin):
         self.sets = CategorySplits(self.search, criterion in ("gini", "entropy"), self.mean)
 
     def goes_left(self, split, code: int):
-        return split.sends_left(code) if isinstance(split, SetTest) else super().goes_left(split, code)
+        return (
+            split.sends_left(code) if isinstance(split, SetTest) else super().goes_left(split, code)
+        )
 
     def tests(self, column: int, level: list[Node]) -> list[Test]:
         if not self.is_category[column]:

@@ -52,7 +52,8 @@ def sorted_table(table: ColumnTable, cuts: list[list[float]]) -> SortedTable:
     own = [[] if n else list(c) for c, n in zip(cuts, table.n_levels.tolist(), strict=True)]
     ends = np.cumsum([0, *map(len, own)])
     levels = table.n_levels.astype(np.int32)
-    return SortedTable(as_one_array(table), np.array(sum(own, [])), ends, levels)
+    values = np.array([cut for of_column in own for cut in of_column])
+    return SortedTable(as_one_array(table), values, ends, levels)
 
 
 def twin_codes(table: ColumnTable, max_bins: int):
@@ -81,11 +82,11 @@ def compare(
     rng = np.random.default_rng([seed, n, n_columns, 5])
     table = mixed_table(rng, n, n_columns)
     max_bins = int(rng.choice([4, 16, 255]))
-    binned = bin_rows(Rows(table, np.zeros(n)), max_bins=max_bins, n_threads=1)
     codes, n_bins, cuts = twin_codes(table, max_bins)
     if is_sorted:
-        binned = sorted_table(table, cuts)
-        n_bins = [len(cut) + 1 for cut in cuts]
+        binned, n_bins = sorted_table(table, cuts), [len(cut) + 1 for cut in cuts]
+    else:
+        binned = bin_rows(Rows(table, np.zeros(n)), max_bins=max_bins, n_threads=1)
     limits = with_more(
         random_limits(rng, criterion, cells), kind, rng, n_columns, table.n_levels == 0
     )
@@ -98,11 +99,12 @@ def compare(
     ]
     sets = sets_of(tree)
     guide = SetGuide(tree.feature, split_codes, tree.missing_left, tree.right, sets)
-    plain = {f.name: getattr(limits, f.name) for f in dataclasses.fields(naive.Limits)}
-    twin = CategoryTreeTwin(
-        codes, n_bins, lesson, criterion, naive.Limits(**plain), guide, table.n_levels > 0
-    ).grow()
-    nodes = twin.in_order()
+    plain = naive.Limits(
+        **{f.name: getattr(limits, f.name) for f in dataclasses.fields(naive.Limits)}
+    )
+    is_category = table.n_levels > 0
+    twin = CategoryTreeTwin(codes, n_bins, lesson, criterion, plain, guide, is_category)
+    nodes = twin.grow().in_order()
     assert len(nodes) == len(tree.feature)
     n_sets = 0
     for i, node in enumerate(nodes):

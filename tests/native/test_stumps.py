@@ -258,8 +258,14 @@ def test_sets_are_the_best_of_those_documented(criterion: str, n_classes: int, n
         assert [left.tolist(), right.tolist()] == sides
         expected = sum(sides[0]) >= sum(sides[1]) if others_left is None else others_left
         assert missing_left == expected
-        inside = {c for c in range(1, n_levels + 1) if words[(c - 1) // 64] >> np.uint64(c - 1 & 63) & np.uint64(1)}
-        assert inside == {c for c in range(1, n_levels + 1) if (c in codes if c in told else missing_left)}
+        inside = {
+            c
+            for c in range(1, n_levels + 1)
+            if words[(c - 1) // 64] >> np.uint64(c - 1 & 63) & np.uint64(1)
+        }
+        assert inside == {
+            c for c in range(1, n_levels + 1) if (c in codes if c in told else missing_left)
+        }
         is_right = np.where(code == 0, not missing_left, ~np.isin(code, list(inside)))
         assert np.array_equal(goes_right, is_right)
 
@@ -286,7 +292,11 @@ def test_no_two_sets_are_better(criterion: str) -> None:
 
 def test_levels_are_checked_at_the_border() -> None:
     classes = np.array([0, 1], np.int32)
-    for levels, words in (([0.0, 2.0], "outside"), ([0.5, 1.0], "outside"), ([-1.0, 0.0], "outside")):
+    for levels, words in (
+        ([0.0, 2.0], "outside"),
+        ([0.5, 1.0], "outside"),
+        ([-1.0, 0.0], "outside"),
+    ):
         with pytest.raises(ValueError, match=words):
             _native.Stumps(np.array([levels]).T, classes, 2, 0, 1, np.array([2], np.int32))
     with pytest.raises(ValueError, match="one entry per column"):
