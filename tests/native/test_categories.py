@@ -70,6 +70,20 @@ def twin_codes(table: ColumnTable, max_bins: int):
     return codes, n_bins, cuts
 
 
+def check_set(tree: GrownTree, i: int, split: SetSplit, codes: frozenset[int], n: int) -> None:
+    """The set of node i has the codes of its split, of n, and all beyond where missing ones go."""
+    missing_left = bool(tree.missing_left[i])
+    expected = {
+        code
+        for code in range(1, n + 1)
+        if (code in split.left_set if code in split.told else missing_left)
+    }
+    inside = {code for code in codes if code <= n}
+    assert inside == expected, f"node {i}"
+    assert len(codes) - len(inside) == (64 * -(-n // 64) - n) * missing_left, f"node {i}"
+    assert tree.gain[i] == pytest.approx(max(split.plain_gain, 0), rel=1e-9, abs=1e-9)
+
+
 def compare(
     criterion: str,
     seed: int,
@@ -119,17 +133,7 @@ def compare(
             assert bool(tree.missing_left[i]) == split.missing_left, where
         if isinstance(split, SetSplit):
             n_sets += 1
-            missing_left = bool(tree.missing_left[i])
-            expected = {
-                code
-                for code in range(1, n_bins[split.column] + 1)
-                if (code in split.left_set if code in split.told else missing_left)
-            }
-            inside = {code for code in sets[i] if code <= n_bins[split.column]}
-            assert inside == expected, where
-            beyond = 64 * -(-n_bins[split.column] // 64) - n_bins[split.column]
-            assert len(sets[i]) - len(inside) == beyond * missing_left, where
-            assert tree.gain[i] == pytest.approx(max(split.plain_gain, 0), rel=1e-9, abs=1e-9)
+            check_set(tree, i, split, sets[i], n_bins[split.column])
         else:
             assert sets[i] is None and split_codes[i] == split.code, where
     return len(nodes), n_sets
