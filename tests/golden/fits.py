@@ -207,6 +207,25 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "gini tree of sets": lambda p: DecisionTreeClassifier(max_leaf_nodes=50, **p).fit(
         mixed(), labels(5)
     ),
+    "exact trees of sets": lambda p: BoostedTreesClassifier(n_estimators=3, exact=True, **p).fit(
+        mixed(), labels(3), (1 + scrambled(N, 5)) / 3
+    ),
+    "many bins and sets": lambda p: DecisionTreeRegressor(
+        max_bins=1000, max_leaf_nodes=50, **p
+    ).fit(mixed(), values(), scrambled(N, 5) % 4),
+    "symmetric trees of sets": lambda p: BoostedTreesClassifier(
+        n_estimators=3, growth="symmetric", max_depth=5, **p
+    ).fit(mixed(), labels(3), (1 + scrambled(N, 5)) / 3),
+    "symmetric gini tree of sets": lambda p: DecisionTreeClassifier(
+        growth="symmetric", max_depth=5, **p
+    ).fit(mixed(), labels(5)),
+    "stumps of sets": lambda p: AdaBoostClassifier(n_estimators=6, **p).fit(mixed(), labels(3)),
+    "stumps of sets, drawn": lambda p: AdaBoostClassifier(
+        n_estimators=6, form="log", reweight="resampling", random_state=1, **p
+    ).fit(mixed(), labels(2), scrambled(N, 5) % 4),
+    "trees of sets of AdaBoost": lambda p: AdaBoostRegressor(
+        n_estimators=4, random_state=1, **p
+    ).fit(mixed(), values()),
     "entropy tree, weighted": lambda p: DecisionTreeClassifier(
         criterion="entropy", max_depth=6, **p
     ).fit(*pima(), (1 + scrambled(768, 5)) / 3),

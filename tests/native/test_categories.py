@@ -10,7 +10,7 @@ from native.learning import learn, random_limits, with_more
 from native.naive_categories import CategoryTreeTwin, SetGuide, SetSplit
 from native.tables import random_table
 from weald import _native
-from weald.data import Rows, bin_rows
+from weald.data import Rows, SortedTable, as_one_array, bin_rows
 from weald.data.sources import ColumnTable
 from weald.trees import ForestBuilder, GrownTree, TreeGrower, TreeLimits
 
@@ -47,6 +47,15 @@ def sets_of(tree: GrownTree) -> list[frozenset[int] | None]:
     return found
 
 
+def sorted_table(table: ColumnTable, cuts: list[list[float]]) -> SortedTable:
+    """Rows that the core keeps sorted by every column, cut where the twin's codes are."""
+    own = [[] if n else list(c) for c, n in zip(cuts, table.n_levels.tolist(), strict=True)]
+    ends = np.cumsum([0, *map(len, own)])
+    levels = table.n_levels.astype(np.int32)
+    values = np.array([cut for of_column in own for cut in of_column])
+    return SortedTable(as_one_array(table), values, ends, levels)
+
+
 def twin_codes(table: ColumnTable, max_bins: int):
     codes, n_bins, cuts = [], [], []
     for column, n_levels in zip(table.columns, table.n_levels.tolist(), strict=True):
@@ -61,14 +70,37 @@ def twin_codes(table: ColumnTable, max_bins: int):
     return codes, n_bins, cuts
 
 
+def check_set(tree: GrownTree, i: int, split: SetSplit, codes: frozenset[int], n: int) -> None:
+    """The set of node i has the codes of its split, of n, and all beyond where missing ones go."""
+    missing_left = bool(tree.missing_left[i])
+    expected = {
+        code
+        for code in range(1, n + 1)
+        if (code in split.left_set if code in split.told else missing_left)
+    }
+    inside = {code for code in codes if code <= n}
+    assert inside == expected, f"node {i}"
+    assert len(codes) - len(inside) == (64 * -(-n // 64) - n) * missing_left, f"node {i}"
+    assert tree.gain[i] == pytest.approx(max(split.plain_gain, 0), rel=1e-9, abs=1e-9)
+
+
 def compare(
-    criterion: str, seed: int, n: int, n_columns: int, cells: str, kind: str = ""
+    criterion: str,
+    seed: int,
+    n: int,
+    n_columns: int,
+    cells: str,
+    kind: str = "",
+    is_sorted: bool = False,
 ) -> tuple[int, int]:
     rng = np.random.default_rng([seed, n, n_columns, 5])
     table = mixed_table(rng, n, n_columns)
     max_bins = int(rng.choice([4, 16, 255]))
-    binned = bin_rows(Rows(table, np.zeros(n)), max_bins=max_bins, n_threads=1)
     codes, n_bins, cuts = twin_codes(table, max_bins)
+    if is_sorted:
+        binned, n_bins = sorted_table(table, cuts), [len(cut) + 1 for cut in cuts]
+    else:
+        binned = bin_rows(Rows(table, np.zeros(n)), max_bins=max_bins, n_threads=1)
     limits = with_more(
         random_limits(rng, criterion, cells), kind, rng, n_columns, table.n_levels == 0
     )
@@ -81,11 +113,12 @@ def compare(
     ]
     sets = sets_of(tree)
     guide = SetGuide(tree.feature, split_codes, tree.missing_left, tree.right, sets)
-    plain = {f.name: getattr(limits, f.name) for f in dataclasses.fields(naive.Limits)}
-    twin = CategoryTreeTwin(
-        codes, n_bins, lesson, criterion, naive.Limits(**plain), guide, table.n_levels > 0
-    ).grow()
-    nodes = twin.in_order()
+    plain = naive.Limits(
+        **{f.name: getattr(limits, f.name) for f in dataclasses.fields(naive.Limits)}
+    )
+    is_category = table.n_levels > 0
+    twin = CategoryTreeTwin(codes, n_bins, lesson, criterion, plain, guide, is_category)
+    nodes = twin.grow().in_order()
     assert len(nodes) == len(tree.feature)
     n_sets = 0
     for i, node in enumerate(nodes):
@@ -100,17 +133,7 @@ def compare(
             assert bool(tree.missing_left[i]) == split.missing_left, where
         if isinstance(split, SetSplit):
             n_sets += 1
-            missing_left = bool(tree.missing_left[i])
-            expected = {
-                code
-                for code in range(1, n_bins[split.column] + 1)
-                if (code in split.left_set if code in split.told else missing_left)
-            }
-            inside = {code for code in sets[i] if code <= n_bins[split.column]}
-            assert inside == expected, where
-            beyond = 64 * -(-n_bins[split.column] // 64) - n_bins[split.column]
-            assert len(sets[i]) - len(inside) == beyond * missing_left, where
-            assert tree.gain[i] == pytest.approx(max(split.plain_gain, 0), rel=1e-9, abs=1e-9)
+            check_set(tree, i, split, sets[i], n_bins[split.column])
         else:
             assert sets[i] is None and split_codes[i] == split.code, where
     return len(nodes), n_sets
@@ -127,6 +150,16 @@ def test_wide_cells(criterion: str, n_columns: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_hundreds_of_rows(criterion: str, seed: int) -> None:
     compare(criterion, seed, 400, 3, "wide")
+
+
+@pytest.mark.parametrize("criterion", _native.criteria())
+@pytest.mark.parametrize("n_columns", [1, 3, 9])
+def test_sorted_rows(criterion: str, n_columns: int) -> None:
+    sizes = [
+        compare(criterion, seed, 9 + 6 * seed, n_columns, "wide", is_sorted=True)
+        for seed in range(12)
+    ]
+    assert sum(n_sets for _, n_sets in sizes) > 5
 
 
 @pytest.mark.parametrize("cells", ["packed", "automatic"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from native.stump_twin import best_stump, sums_of
+from native.stump_twin import NEAR, best_stump, side_score, sums_of
 from native.tables import random_table
 from weald import _native
 
@@ -188,3 +188,120 @@ def test_masses_are_whole_numbers(wrong: float) -> None:
         two().find(np.array([1.0, wrong]), "gini", np.zeros(2, np.uint8))
     with pytest.raises(ValueError, match="mass must be whole numbers"):
         two().find(np.zeros(2), "gini", np.zeros(2, np.uint8))
+
+
+# ---- sets of levels ----
+
+
+def documented_pairs(levels, n_levels: int, classes, mass, n_classes: int, row_weight: float):
+    """Every pair of sets that the search tries, in its order: codes on the left, told ones."""
+    cells = np.zeros((n_levels + 1, n_classes))
+    np.add.at(cells, (np.where(np.isnan(levels), 0, levels + 1).astype(int), classes), mass)
+    least = min(1.0, n_levels / 64) * 10 * row_weight
+    weight = cells.sum(axis=1)
+    told = [c for c in range(1, n_levels + 1) if weight[c] > 0 and weight[c] >= least]
+    rest = [c for c in range(n_levels + 1) if c not in told]
+    has_others = weight[rest].sum() > 0
+    few = len(told) <= 4
+    smooth = 0.0 if few else 10 * row_weight
+    totals = cells.sum(axis=0)
+    lefts = [[c] for c in told] if few else []
+    heaviest = sorted(range(n_classes), key=lambda k: -totals[k])
+    for k in heaviest[: 1 if n_classes == 2 else 4]:
+        mean = totals[k] / totals.sum()
+        key = {c: (cells[c, k] + smooth * mean) / (weight[c] + smooth) for c in told}
+        order = sorted(told, key=lambda c, key=key: (key[c], c))
+        lefts += [order[: i + 1] for i in range(len(order))]
+    for left in lefts:
+        is_all = len(left) == len(told)
+        if is_all and not has_others:
+            continue
+        yield set(left), set(told), False if has_others else None
+        if has_others and not is_all:
+            yield set(left) | set(rest), set(told), True
+
+
+@every_criterion
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize("n_levels", [1, 2, 3, 4, 7, 30, 70, 300])
+def test_sets_are_the_best_of_those_documented(criterion: str, n_classes: int, n_levels: int):
+    rng = np.random.default_rng([n_classes, n_levels, len(criterion)])
+    for n in (12, 150, 700):
+        levels = np.where(rng.random(n) < 0.1, np.nan, rng.integers(0, n_levels, n))
+        classes = rng.integers(0, n_classes, n).astype(np.int32)
+        classes[:n_classes] = range(n_classes)
+        mass = masses(rng, n, str(rng.choice(["even", "few", "heavy"])))
+        table = np.column_stack([levels])
+        stumps = _native.Stumps(table, classes, n_classes, 0, 1, np.array([n_levels], np.int32))
+        goes_right = np.empty(n, dtype=np.uint8)
+        row_weight = mass.sum() / n
+        column, _, missing_left, gain, left, right, words = stumps.find(
+            mass, criterion, goes_right, row_weight
+        )
+        code = np.where(np.isnan(levels), 0, levels + 1).astype(int)
+        best = None
+        for codes, told, others_left in documented_pairs(
+            levels, n_levels, classes, mass, n_classes, row_weight
+        ):
+            is_left = np.isin(code, list(codes))
+            sides = [sums_of(classes[one], mass[one], n_classes) for one in (is_left, ~is_left)]
+            if not all(map(sum, sides)):
+                continue
+            score = sum(side_score(criterion, side) for side in sides)
+            if best is None or score > best[0] + NEAR * int(mass.sum()):
+                best = score, codes, told, others_left, sides
+        if best is None:
+            assert column == -1 and len(words) == 0
+            continue
+        _, codes, told, others_left, sides = best
+        assert column == 0 and gain >= -1e-15
+        assert [left.tolist(), right.tolist()] == sides
+        expected = sum(sides[0]) >= sum(sides[1]) if others_left is None else others_left
+        assert missing_left == expected
+        inside = {
+            c
+            for c in range(1, n_levels + 1)
+            if words[(c - 1) // 64] >> np.uint64(c - 1 & 63) & np.uint64(1)
+        }
+        assert inside == {
+            c for c in range(1, n_levels + 1) if (c in codes if c in told else missing_left)
+        }
+        is_right = np.where(code == 0, not missing_left, ~np.isin(code, list(inside)))
+        assert np.array_equal(goes_right, is_right)
+
+
+@every_criterion
+def test_no_two_sets_are_better(criterion: str) -> None:
+    """Of two classes the order by shares holds the best of all pairs of sets."""
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        levels = rng.integers(0, 4, 60)
+        classes = rng.integers(0, 2, 60).astype(np.int32)
+        mass = masses(rng, 60, "heavy")
+        _, _, _, _, left, right, _ = _native.Stumps(
+            levels[:, np.newaxis].astype(float), classes, 2, 0, 1, np.array([4], np.int32)
+        ).find(mass, criterion, np.empty(60, dtype=np.uint8), 0.001)
+        found = sum(side_score(criterion, [int(s) for s in side]) for side in (left, right))
+        for chosen in range(1, 15):
+            is_left = (chosen >> levels & 1).astype(bool)
+            sides = [sums_of(classes[one], mass[one], 2) for one in (is_left, ~is_left)]
+            if all(map(sum, sides)):
+                score = sum(side_score(criterion, side) for side in sides)
+                assert score <= found + NEAR * int(mass.sum())
+
+
+def test_levels_are_checked_at_the_border() -> None:
+    classes = np.array([0, 1], np.int32)
+    for levels, words in (
+        ([0.0, 2.0], "outside"),
+        ([0.5, 1.0], "outside"),
+        ([-1.0, 0.0], "outside"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            _native.Stumps(np.array([levels]).T, classes, 2, 0, 1, np.array([2], np.int32))
+    with pytest.raises(ValueError, match="one entry per column"):
+        _native.Stumps(np.zeros((2, 1)), classes, 2, 0, 1, np.array([2, 2], np.int32))
+    with pytest.raises(ValueError, match="row_weight"):
+        _native.Stumps(np.zeros((2, 1)), classes, 2, 0, 1).find(
+            np.ones(2), "gini", np.empty(2, dtype=np.uint8), 0.0
+        )

@@ -107,8 +107,8 @@ def refuse_levels(table: AnyTable, who: str) -> None:
         label = table.labels[first] if isinstance(table, ColumnTable) else f"column {first}"
         raise TypeError(
             f"{label} holds categories, which {who} cannot split. Turn the column into numbers, "
-            "drop it, or use a tree model with bins: BoostedTrees, GradientBoosting or "
-            "DecisionTree with exact=False, at most 255 max_bins and no symmetric growth."
+            "drop it, or use a tree model: BoostedTrees, GradientBoosting, RandomForest or "
+            "DecisionTree with another criterion than absolute_error."
         )
 
 

@@ -89,8 +89,7 @@ class BoostedParameters(ScoredModel):
         there are, instead of at bins; `max_bins` must then be None.
     categorical_features : "from_dtype", list or None, default="from_dtype"
         Which columns hold categories: those of text and of unordered categorical types, or those
-        listed by name, position or a mask, or none. Categories need bins: not `exact`, not
-        "symmetric" growth, and at most 255 `max_bins`.
+        listed by name, position or a mask, or none.
     early_stopping : bool or "auto", default=False
         Stop when the rows that judge (`X_val` of `fit`, or else `validation_fraction` of the rows,
         held out) are no longer predicted better; the model is cut back to the best round. "auto"

@@ -133,8 +133,7 @@ class DecisionTree(Answers):
         there are, instead of at bins; `max_bins` must then be None.
     categorical_features : "from_dtype", list or None, default="from_dtype"
         Which columns hold categories: those of text and of unordered categorical types, or those
-        listed by name, position or a mask, or none. Categories need bins: not `exact`, not
-        "symmetric" growth, and at most 255 `max_bins`.
+        listed by name, position or a mask, or none.
     n_jobs : int or None, default=None
         Threads; None means all usable cores. The tree is the same for any number.
 
