@@ -27,7 +27,7 @@ PackedSearch::PackedSearch(const Codes& codes, const Categories& categories,
   node_.l2 = limits.penalty.l2 / step;
   // Where h counts copies it decides by itself.
   node_.min_weight =
-      std::max(limits.min_child_weight / step, channels.target().weight ? 0.0 : min_count);
+      std::max(limits.min_child_weight / step, channels.has_weight() ? 0.0 : min_count);
   // A copy has at most packed_most_weight steps of h, so this much h takes min_count copies.
   node_.sure_weight = (min_count - 1.0) * static_cast<double>(channels.packed_most_weight()) + 1.0;
   node_.min_count = min_count;
