@@ -59,4 +59,4 @@ def test_no_room_is_taken_for_them(monkeypatch) -> None:
     X, y = rows("log_loss")
     assert BoostedTreesClassifier(n_estimators=2).fit(X, y).n_estimators_ == 2
     with pytest.raises(AssertionError):
-        BoostedTreesClassifier(n_estimators=2).fit(X, y + (X[:, 2] > 0))
+        BoostedTreesClassifier(n_estimators=2).fit(X, y * 1 + (X[:, 2] > 0))

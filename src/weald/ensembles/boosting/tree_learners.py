@@ -77,9 +77,7 @@ class NewtonTrees:
     def _grown(self, stage: Stage) -> list[GrownTree]:
         member = self._first_member + stage.first_member
         if stage.n_scores > 1 or not isinstance(stage.loss, BuiltinLoss):
-            return self._grower.on_each(
-                stage.gradient, stage.hessian, stage.copies, member=member
-            )
+            return self._grower.on_each(stage.gradient, stage.hessian, stage.copies, member=member)
         tree = self._grower.on_loss(
             stage.loss.of_score(0).for_core(),
             stage.training.y,
