@@ -31,7 +31,8 @@ void reduce_rows(const Row* rows, std::int64_t n, int n_threads, const Partial& 
 
 // One number a row, and no row more than once?
 bool can_be_pairs(const Target& target, std::int64_t n_rows) {
-  if (!target.sums || target.n_channels != 1 || (target.sums_per_weight && target.weight))
+  if ((!target.sums && !target.of_loss) || target.n_channels != 1 ||
+      (target.sums_per_weight && target.weight))
     return false;
   for (std::int64_t row = 0; target.copies && row < n_rows; ++row)
     if (target.copies[row] > 1) return false;
@@ -45,7 +46,9 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
   target_ = target;
   n_rows_ = n_rows;
   is_plain_ = can_be_pairs(target, n_rows);
-  const bool may_pack = cells != Cells::wide && target.sums && target.n_channels == 1;
+  const bool may_pack =
+      cells != Cells::wide && (target.sums || target.of_loss) && target.n_channels == 1;
+  if (target.of_loss && !(may_pack && is_plain_)) keep_gradients(n_threads);
   if (may_pack) values_.resize(static_cast<std::size_t>(n_rows));
   const Extremes all = may_pack && is_plain() ? packing_.look(pairs(), values_.data(), n_threads)
                                               : extremes(rows, n_seen, n_threads);
@@ -54,7 +57,7 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
   n_copies_ = std::max<std::int64_t>(1, all.copies);
   if (all.has_negative_weight)
     throw std::invalid_argument("weights and hessians must not be negative");
-  const bool counts_copies = target.weight == nullptr;
+  const bool counts_copies = !has_weight();
   weight_exponent_ = counts_copies ? 0 : exponent_above(all.weight);
   sum_exponent_ = target.classes ? 0 : exponent_above(all.sum);
   exact_weight_fixed_ = FixedPoint(weight_exponent_, counts_copies ? 0 : exact_bits);
@@ -66,10 +69,24 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
     rounding = is_plain() ? packing_.pack(pairs(), all, must, values_.data(), n_threads)
                           : pack_repeated(all, rows, n_seen, must, n_threads);
   is_packed_ = rounding.has_value();
-  if (is_packed_)
-    use_packed(*rounding, all);
-  else
-    prepare_wide(all, rows, n_seen, needs_count, n_threads);
+  if (is_packed_) return use_packed(*rounding, all);
+  if (target_.of_loss) keep_gradients(n_threads);
+  prepare_wide(all, rows, n_seen, needs_count, n_threads);
+}
+
+// Rows that are not read in blocks, but one by one and often, need what a loss says of them.
+void Channels::keep_gradients(int n_threads) {
+  gradient_.resize(static_cast<std::size_t>(n_rows_));
+  hessian_.resize(static_cast<std::size_t>(n_rows_));
+  const LossAt& loss = *target_.of_loss;
+  parallel_for((n_rows_ + block - 1) / block, n_rows_ < 2 * block ? 1 : n_threads,
+               [&](std::int64_t task, int) {
+                 const std::int64_t begin = task * block, n = std::min(block, n_rows_ - begin);
+                 loss.write(begin, n, gradient_.data() + begin, hessian_.data() + begin);
+               });
+  target_.sums = gradient_.data();
+  target_.weight = loss.has_hessian ? hessian_.data() : nullptr;
+  target_.of_loss.reset();
 }
 
 Extremes Channels::extremes(const Row* rows, std::int64_t n, int n_threads) const {
@@ -139,7 +156,7 @@ std::optional<Rounding> Channels::pack_repeated(const Extremes& all, const Row* 
 }
 
 void Channels::use_packed(const Rounding& rounding, const Extremes& all) {
-  const bool counts_copies = target_.weight == nullptr;
+  const bool counts_copies = !has_weight();
   packed_sum_exponent_ = -rounding.sum().shift;
   weight_step_ = counts_copies ? 1.0 : scale_by_power(1.0, -rounding.weight().shift);
   packed_most_weight_ = counts_copies ? 1 : rounding.weight()(all.weight);
@@ -210,11 +227,30 @@ inline void Channels::add_exact_row(Row row, Int128* totals) const {
 }
 
 void Channels::add_exact(const Row* rows, std::int64_t n, Int128* totals) const {
-  for (std::int64_t i = 0; i < n; ++i) add_exact_row(rows[i], totals);
+  if (!target_.of_loss) {
+    for (std::int64_t i = 0; i < n; ++i) add_exact_row(rows[i], totals);
+    return;
+  }
+  NearPairs near;
+  for (std::int64_t at = 0; at < n; at += LossAt::near_rows) {
+    const std::int64_t size = std::min(LossAt::near_rows, n - at);
+    target_.of_loss->write(rows + at, size, near.g, near.h);
+    for (std::int64_t i = 0; i < size; ++i) add_exact_pair(near.g[i], near.h[i], totals);
+  }
 }
 
 void Channels::add_exact(std::int64_t begin, std::int64_t end, const std::int32_t* leaf_of_row,
                          Int128* totals) const {
+  if (target_.of_loss) {
+    NearPairs near;
+    for (std::int64_t at = begin; at < end; at += LossAt::near_rows) {
+      const std::int64_t size = std::min(LossAt::near_rows, end - at);
+      target_.of_loss->write(at, size, near.g, near.h);
+      for (std::int64_t i = 0; i < size; ++i)
+        add_exact_pair(near.g[i], near.h[i], totals + leaf_of_row[at + i] * std::int64_t{2});
+    }
+    return;
+  }
   if (is_plain() && !target_.copies) {
     const FixedPoint sum = exact_[0];
     for (std::int64_t row = begin; row < end; ++row) {
@@ -230,6 +266,17 @@ void Channels::add_exact(std::int64_t begin, std::int64_t end, const std::int32_
 }
 
 bool Channels::is_pure(const Row* rows, std::int64_t n) const {
+  if (target_.of_loss) {
+    NearPairs near;
+    target_.of_loss->write(rows, std::min<std::int64_t>(n, 1), near.g, near.h);
+    const double first = near.g[0];
+    for (std::int64_t at = 0; at < n; at += LossAt::near_rows) {
+      const std::int64_t size = std::min(LossAt::near_rows, n - at);
+      target_.of_loss->write(rows + at, size, near.g, near.h);
+      if (std::any_of(near.g, near.g + size, [&](double g) { return g != first; })) return false;
+    }
+    return true;
+  }
   for (std::int64_t i = 1; i < n; ++i) {
     if (target_.classes) {
       const std::int64_t n_labels = target_.n_labels;

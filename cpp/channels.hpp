@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "exact_sum.hpp"
+#include "loss_at.hpp"
 #include "memory.hpp"
 #include "packing.hpp"
 #include "shared.hpp"
@@ -17,6 +18,7 @@ namespace weald {
 struct Target {
   const double* weight = nullptr;         // null: 1 each, so that W counts copies
   const double* sums = nullptr;           // [n_channels][n_rows]; null when `classes` is given
+  std::optional<LossAt> of_loss = {};     // or this, which has both weights and sums of one channel
   bool sums_per_weight = false;           // a row adds weight * sums: its target, not its gradient
   const std::int32_t* classes = nullptr;  // one-hot channels: [n_rows][n_labels] of each row
   int n_labels = 1;                       // classes a row has: one of each of so many outputs
@@ -47,6 +49,9 @@ class Channels {
   int n_channels() const { return target_.n_channels; }
   // The copies in a wide cell; W itself when every copy weighs 1. Negative: not tracked.
   int count_index() const { return count_index_; }
+  bool has_weight() const {
+    return target_.of_loss ? target_.of_loss->has_hessian : target_.weight != nullptr;
+  }
   const std::int64_t* totals() const { return totals_.data(); }
   const Target& target() const { return target_; }
 
@@ -116,6 +121,7 @@ class Channels {
   Extremes extremes(const Row* rows, std::int64_t n, int n_threads) const;
   std::optional<Rounding> pack_repeated(const Extremes& all, const Row* rows, std::int64_t n,
                                         bool must, int n_threads);
+  void keep_gradients(int n_threads);
   void use_packed(const Rounding& rounding, const Extremes& all);
   void prepare_wide(const Extremes& all, const Row* rows, std::int64_t n, bool needs_count,
                     int n_threads);
@@ -125,7 +131,14 @@ class Channels {
     const double sum = target_.sums[channel * n_rows_ + row];
     return target_.sums_per_weight && target_.weight ? sum * target_.weight[row] : sum;
   }
-  Pairs pairs() const { return {target_.sums, target_.weight, target_.copies, n_rows_}; }
+  Pairs pairs() const {
+    return {target_.sums, target_.weight, target_.copies, n_rows_,
+            target_.of_loss ? &*target_.of_loss : nullptr};
+  }
+  void add_exact_pair(double g, double h, Int128* totals) const {
+    totals[0] += has_weight() ? exact_weight_fixed_(h) : 1;
+    totals[1] += exact_[0](g);
+  }
   std::int64_t copies_of(Row row) const { return target_.copies ? target_.copies[row] : 1; }
 
   Target target_;
@@ -140,6 +153,7 @@ class Channels {
   std::vector<FixedPoint> exact_;  // [channel]
   Packing packing_;
   LargeVector<std::int64_t> values_;
+  LargeVector<double> gradient_, hessian_;  // of a loss, where they are read row by row
   std::vector<std::int64_t> totals_;
 };
 

@@ -9,7 +9,7 @@
 namespace weald {
 namespace {
 
-constexpr std::int64_t task_rows = 8192, near_rows = 1024;
+constexpr std::int64_t task_rows = 8192, near_rows = LossAt::near_rows;
 
 int bits_of(std::int64_t x) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x)));
@@ -21,21 +21,24 @@ struct Block {
   std::int64_t begin, size, copies;
 };
 
-struct Masked {
-  double g[near_rows], h[near_rows];
-};
-
-Block block_of(const Pairs& rows, std::int64_t begin, std::int64_t size, Masked& masked) {
-  const double *const g = rows.g + begin, *const h = rows.h ? rows.h + begin : nullptr;
+Block block_of(const Pairs& rows, std::int64_t begin, std::int64_t size, NearPairs& near) {
+  const double *g = near.g, *h = near.h;
+  if (rows.of_loss) {
+    rows.of_loss->write(begin, size, near.g, near.h);
+    if (rows.counts_copies()) h = nullptr;
+  } else {
+    g = rows.g + begin;
+    h = rows.h ? rows.h + begin : nullptr;
+  }
   if (!rows.copies) return {g, h, begin, size, size};
   std::int64_t n = 0;
   for (std::int64_t i = 0; i < size; ++i) {
     const bool seen = rows.copies[begin + i] > 0;
-    masked.g[i] = seen ? g[i] : 0.0;
-    masked.h[i] = seen ? (h ? h[i] : 1.0) : 0.0;
+    near.g[i] = seen ? g[i] : 0.0;
+    near.h[i] = seen ? (h ? h[i] : 1.0) : 0.0;
     n += seen;
   }
-  return {masked.g, masked.h, begin, size, n};
+  return {near.g, near.h, begin, size, n};
 }
 
 // Runs visit(partial, block) over short blocks in parallel, and merge(partial) under a lock: only
@@ -47,10 +50,10 @@ void for_blocks(const Pairs& rows, int n_threads, Visit visit, Merge merge) {
   parallel_for((n + task_rows - 1) / task_rows, n < 2 * task_rows ? 1 : n_threads,
                [&](std::int64_t task, int) {
                  Partial partial{};
-                 Masked masked;
+                 NearPairs near;
                  const std::int64_t end = std::min(n, (task + 1) * task_rows);
                  for (std::int64_t at = task * task_rows; at < end; at += near_rows)
-                   visit(partial, block_of(rows, at, std::min(near_rows, end - at), masked));
+                   visit(partial, block_of(rows, at, std::min(near_rows, end - at), near));
                  const std::scoped_lock hold(lock);
                  merge(partial);
                });
@@ -109,7 +112,7 @@ Extremes Packing::look(const Pairs& rows, std::int64_t* words, int n_threads) {
     std::uint64_t total = 0;  // wraps where the scales of the last tree do not fit
     bool is_as_last = true;
   };
-  const bool counts_copies = rows.h == nullptr, has_last = last_.sum_bits > 0;
+  const bool counts_copies = rows.counts_copies(), has_last = last_.sum_bits > 0;
   const double most_sum = power_of_two(last_.sum_exponent);
   const double most_weight = power_of_two(last_.weight_exponent);
   Extremes all;
@@ -137,7 +140,7 @@ Extremes Packing::look(const Pairs& rows, std::int64_t* words, int n_threads) {
 
 std::optional<Rounding> Packing::pack(const Pairs& rows, const Extremes& all, bool must,
                                       std::int64_t* words, int n_threads) {
-  const bool counts_copies = rows.h == nullptr;
+  const bool counts_copies = rows.counts_copies();
   Rounding rounding{exponent_above(all.sum), counts_copies ? 0 : exponent_above(all.weight), 0, 0};
   is_as_last_ &= rounding.sum_exponent == last_.sum_exponent &&
                  rounding.weight_exponent == last_.weight_exponent;

@@ -7,6 +7,7 @@
 
 #include "exact_sum.hpp"
 #include "kernels/kernels.hpp"
+#include "loss_at.hpp"
 
 namespace weald {
 
@@ -35,6 +36,9 @@ struct Pairs {
   const double* h;             // null: 1 each
   const std::int64_t* copies;  // null: 1 each; otherwise 0 or 1
   std::int64_t n_rows;
+  const LossAt* of_loss;  // computes g and h, if not null; then these are
+
+  bool counts_copies() const { return of_loss ? !of_loss->has_hessian : h == nullptr; }
 };
 
 // How words are rounded: g and h lie below 2^exponent and become integers below 2^bits.

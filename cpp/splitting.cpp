@@ -20,7 +20,7 @@ PackedNode packed_node(const Channels& channels, const SplitLimits& limits, std:
   node.l2 = limits.penalty.l2 / step;
   // Where h counts copies it decides by itself.
   node.min_weight =
-      std::max(limits.min_child_weight / step, channels.target().weight ? 0.0 : min_count);
+      std::max(limits.min_child_weight / step, channels.has_weight() ? 0.0 : min_count);
   // A copy has at most packed_most_weight steps of h, so this much h takes min_count copies.
   node.sure_weight = (min_count - 1.0) * static_cast<double>(channels.packed_most_weight()) + 1.0;
   node.min_count = min_count;

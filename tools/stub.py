@@ -25,6 +25,7 @@ RETURNS = {
     "grow": ("dict", "dict[str, NDArray[Any]]"),
     "grow_forest": ("dict", "dict[str, NDArray[Any]]"),
     "grow_each": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
+    "grow_on_loss": ("dict", "dict[str, NDArray[Any]]"),
     "leaf_sums": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
     "grow_rotation_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "loss_facts": ("dict", "dict[str, Any]"),

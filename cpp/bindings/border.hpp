@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "categories.hpp"
+#include "loss_at.hpp"
 #include "memory.hpp"
 #include "parallel.hpp"
 #include "shared.hpp"
@@ -179,6 +180,12 @@ weald::Categories checked_categories(const weald::Codes& codes,
 
 // How many predictions a loss makes of a row's scores; refuses what it cannot make any of.
 int predictions_per_row(const std::string& loss, int n_scores);
+
+// A loss of one score at the scores of rows, which it reads wherever it is kept.
+weald::LossAt checked_loss(const std::string& loss, double parameter, const Vector<double>& y,
+                           const Vector<double>& scores,
+                           const std::optional<Vector<double>>& weight, double base,
+                           double base_slope);
 
 // Where the blocks of rotated columns begin, and the end of the last.
 std::vector<std::int64_t> checked_blocks(const Vector<std::int64_t>& first_of_block,

@@ -36,8 +36,10 @@ void check_targets(const std::string& name, const Vector<double>& y, std::int64_
     require(n == (per_score ? n_rows * n_scores : n_rows), "y must have one entry per row");
     if (loss.targets != weald::Targets::classes) return;
     const int n_classes = n_scores == 1 ? 2 : n_scores;
+    bool sound = true;
     for (std::int64_t row = 0; row < n_rows; ++row)
-      require(y.data()[row] >= 0 && y.data()[row] < n_classes, "y must hold class numbers");
+      sound &= (y.data()[row] >= 0) & (y.data()[row] < n_classes);
+    require(sound, "y must hold class numbers");
   });
 }
 
@@ -272,6 +274,19 @@ int predictions_per_row(const std::string& loss, int n_scores) {
     of_classes = one.targets == weald::Targets::classes || one.targets == weald::Targets::shares;
   });
   return of_classes && n_scores == 1 ? 2 : n_scores;
+}
+
+weald::LossAt checked_loss(const std::string& loss, double parameter, const Vector<double>& y,
+                           const Vector<double>& scores,
+                           const std::optional<Vector<double>>& weight, double base,
+                           double base_slope) {
+  const auto n_rows = static_cast<std::int64_t>(scores.shape(0));
+  check_scores(loss, 1);
+  check_parameter(loss, parameter);
+  check_targets(loss, y, n_rows, 1);
+  const double* const weights = data_or_null(weight, n_rows, "weight must have one entry per row");
+  return {loss,
+          {y.data(), scores.data(), weights, nullptr, n_rows, 1, parameter, base, base_slope}};
 }
 
 void bind_losses(nb::module_& m) {

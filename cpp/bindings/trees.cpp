@@ -223,6 +223,24 @@ class Grower {
     return grown(targets, leaves);
   }
 
+  // A tree on the derivatives of a loss of one score, which are computed when they are needed.
+  nb::dict grow_on_loss(const std::string& loss, double parameter, Vector<double> y,
+                        Vector<double> scores, std::optional<Vector<double>> weight,
+                        std::optional<Vector<std::int64_t>> copies,
+                        OutVector<std::int32_t> leaf_of_row, std::uint64_t member, double base,
+                        double base_slope) {
+    require(static_cast<std::int64_t>(scores.shape(0)) == n_rows_ &&
+                static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
+            "scores and leaf_of_row must have one entry per row");
+    require(params_.criterion == weald::Newton::name, "derivatives are for the newton criterion");
+    weald::Target target;
+    target.of_loss.emplace(checked_loss(loss, parameter, y, scores, weight, base, base_slope));
+    target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
+    target.member = member;
+    check_copies(target.copies);
+    return grown({target}, {leaf_of_row.data()})[0];
+  }
+
  private:
   void check_copies(const std::int64_t* copies) const {
     std::int64_t n_copies = 0;
@@ -440,7 +458,10 @@ void bind_trees(nb::module_& m) {
            "leaf_of_row"_a.noconvert(), "member"_a = 0, "labels"_a.none() = nb::none(),
            "first_class"_a = std::vector<int>())
       .def("grow_each", &Grower::grow_each, nb::kw_only(), "weight"_a.none(), "sums"_a,
-           "copies"_a.none(), "leaf_of_row"_a.noconvert(), "member"_a = 0);
+           "copies"_a.none(), "leaf_of_row"_a.noconvert(), "member"_a = 0)
+      .def("grow_on_loss", &Grower::grow_on_loss, nb::kw_only(), "loss"_a, "parameter"_a, "y"_a,
+           "scores"_a, "weight"_a.none(), "copies"_a.none(), "leaf_of_row"_a.noconvert(),
+           "member"_a = 0, "base"_a = 0.0, "base_slope"_a = 0.0);
 
   nb::class_<Predictor>(m, "Predictor")
       .def(

@@ -24,8 +24,10 @@ def class_rows(
     table, labels = table_for_fit(estimator, X, y, y_numeric=False, sample_weight=sample_weight)
     refuse_missing_labels(labels)
     check_classification_targets(labels)
-    classes, numbers = numbered_classes(labels)
-    return Rows(table, numbers.astype(np.float64)).weighted(sample_weight), classes
+    # Made before what is freed again: room below an array that stays would lie idle.
+    target = np.empty(labels.shape)
+    classes, target[:] = numbered_classes(labels)
+    return Rows(table, target).weighted(sample_weight), classes
 
 
 # Whole numbers that lie so close together are counted instead of sorted.
@@ -45,7 +47,7 @@ def numbered_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int
         return classes, numbers.reshape(-1)
     # In 64 bits differences cannot overflow, and there are no negative ones.
     wide = np.uint64 if labels.dtype.kind == "u" else np.int64
-    place = np.subtract(labels, labels.min(), dtype=wide).astype(np.intp)
+    place = np.subtract(labels, labels.min(), dtype=wide).astype(np.intp, copy=False)
     is_there = np.bincount(place) > 0
     numbers = (np.cumsum(is_there) - 1)[place]
     classes = np.empty(np.count_nonzero(is_there), dtype=labels.dtype)

@@ -123,6 +123,15 @@ class BuiltinLoss:
             self.base_slope,
         )
 
+    def for_core(self) -> dict[str, Any]:
+        """The loss of one score as the core is told of it, where it finds the derivatives itself."""
+        return {
+            "loss": self.name,
+            "parameter": self.parameter,
+            "base": self.base,
+            "base_slope": self.base_slope,
+        }
+
     def mean(self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies) -> float:
         """The mean loss over weights and copies."""
         return _native.mean_loss(

@@ -1,6 +1,7 @@
 """One tree from a binned table and what its rows teach."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -225,6 +226,33 @@ class TreeGrower:
             self._finished(tree, leaves)
             for tree, leaves in zip(trees, self._leaves_of_rows, strict=True)
         ]
+
+    def on_loss(
+        self,
+        loss: Mapping[str, Any],
+        y: Floats,
+        scores: Floats,
+        weight: Floats | None,
+        copies: NDArray[np.int64] | None,
+        *,
+        member: int = 0,
+    ) -> GrownTree:
+        """Grow on the derivatives of a loss at the scores of rows, which are never all written down.
+
+        `loss` is what `BuiltinLoss.for_core` says; the tree is that of `on_sums`.
+        """
+        if self._leaf_of_row is None:
+            self._leaf_of_row = np.empty(self._binned.n_rows, dtype=np.int32)
+        arrays = self._grower.grow_on_loss(
+            **loss,
+            y=y,
+            scores=scores,
+            weight=weight,
+            copies=copies,
+            leaf_of_row=self._leaf_of_row,
+            member=member,
+        )
+        return self._finished(arrays, self._leaf_of_row)
 
     def on_values(
         self, values: Floats, weight: Floats | None, copies: NDArray[np.int64] | None

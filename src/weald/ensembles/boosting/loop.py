@@ -187,17 +187,49 @@ def _hashable(rows: Rows) -> Rows:
     return replace(rows, table=table, target=np.zeros(rows.n))
 
 
+class Slopes:
+    """Room for the derivatives of all rows, taken when they are first asked for and then kept."""
+
+    def __init__(self, scores: Floats) -> None:
+        self._shape = scores.shape
+
+    @cached_property
+    def pair(self) -> tuple[Floats, Floats]:
+        """Of gradients and of hessians."""
+        return np.empty(self._shape), np.empty(self._shape)
+
+
 @dataclass(eq=False)
 class Stage:
-    """One round: what its members learn from, and the scores they move."""
+    """One round: what its members learn from, and the scores they move.
+
+    The derivatives are those at the scores before the round: whoever wants them asks before he
+    moves the scores.
+    """
 
     number: int
     loss: Loss
     training: Training
     copies: Copies  # drawn in this round
     scores: Floats  # (scores, rows)
-    gradient: Floats
-    hessian: Floats | None  # None: 1 each
+    weight: Floats | None  # in the derivatives
+    slopes: Slopes
+
+    @cached_property
+    def _derivatives(self) -> tuple[Floats, Floats | None]:
+        gradient, hessian = self.slopes.pair
+        y = self.training.y
+        has_hessian = self.loss.gradients(y, self.scores, self.weight, gradient, hessian)
+        return gradient, hessian if has_hessian else None
+
+    @property
+    def gradient(self) -> Floats:
+        return self._derivatives[0]
+
+    @property
+    def hessian(self) -> Floats | None:
+        """The second derivatives; None: 1 each."""
+        return self._derivatives[1]
 
     @property
     def n_scores(self) -> int:
@@ -262,18 +294,17 @@ def boost(
     """Round after round: gradients at the scores, members, new scores; until it is enough."""
     rows = training.rows
     weight = rows.weight if learner.weighs_gradients else None
-    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
+    slopes = Slopes(scores)
     for number in rounds:
         here = loss.at(training.y, scores, rows.weight, training.seen_copies)
-        has_hessian = here.gradients(training.y, scores, weight, gradient, hessian)
         stage = Stage(
             number,
             here,
             training,
             training.drawn(fraction, number),
             scores,
-            gradient,
-            hessian if has_hessian else None,
+            weight,
+            slopes,
         )
         watcher.before(stage)
         learner.learn(stage)

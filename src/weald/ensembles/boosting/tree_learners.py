@@ -74,14 +74,22 @@ class NewtonTrees:
         self._first_member = first_member  # names the draws of the first tree
         self._directions = directions
 
-    def learn(self, stage: Stage) -> None:
-        trees = self._grower.on_each(
-            stage.gradient,
-            stage.hessian,
+    def _grown(self, stage: Stage) -> list[GrownTree]:
+        member = self._first_member + stage.first_member
+        if stage.n_scores > 1 or not isinstance(stage.loss, BuiltinLoss):
+            return self._grower.on_each(stage.gradient, stage.hessian, stage.copies, member=member)
+        tree = self._grower.on_loss(
+            stage.loss.of_score(0).for_core(),
+            stage.training.y,
+            stage.scores[0],
+            stage.training.rows.weight,
             stage.copies,
-            member=self._first_member + stage.first_member,
+            member=member,
         )
-        for k, tree in enumerate(trees):
+        return [tree]
+
+    def learn(self, stage: Stage) -> None:
+        for k, tree in enumerate(self._grown(stage)):
             if stage.loss.refines_leaves:
                 values = refined_values(stage, tree.leaf_of_row, len(tree.value), k)
                 if self._directions is not None:

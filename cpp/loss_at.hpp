@@ -1,0 +1,34 @@
+// The derivatives of a loss at the scores so far, computed when they are asked for.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "losses/scored.hpp"
+#include "shared.hpp"
+
+namespace weald {
+
+// Of a loss with one score. A few rows at a time stay in the nearest cache, so that to compute them
+// twice costs less than to write them down and read them again, and the 16 bytes a row are saved.
+struct LossAt {
+  static constexpr std::int64_t near_rows = 1024;
+
+  std::string_view loss;
+  Scored rows;
+  bool has_hessian;  // false: 1 each
+
+  LossAt(std::string_view of_loss, const Scored& at);
+
+  // Gradients and hessians of consecutive rows, or of any; both include the weight, not copies.
+  // At most near_rows of the latter.
+  void write(std::int64_t begin, std::int64_t n, double* gradient, double* hessian) const;
+  void write(const Row* some, std::int64_t n, double* gradient, double* hessian) const;
+};
+
+// Room for what is computed.
+struct NearPairs {
+  double g[LossAt::near_rows], h[LossAt::near_rows];
+};
+
+}  // namespace weald
