@@ -196,7 +196,7 @@ def test_squares_out_of_bag_belong_to_sums() -> None:
     ranks = _native.RankedTable(X, np.arange(n), None, 1)
     rows = ForestRows(ranks, X[:, 0].copy(), None, 0, None, None, bags.bootstrap, 1)
     limits = ForestLimits(criterion="squared_error", max_features=1)
-    for sums, squares in ((np.zeros((n, 1)), np.zeros(n - 1)), (np.zeros((n, 1)), np.zeros(0))):
+    for n_squares in (n - 1, 0):
+        oob = OutOfBag(np.zeros((n, 1)), np.zeros(n_squares))
         with pytest.raises(ValueError, match="squares have one entry per row"):
-            oob = OutOfBag(sums, squares)
             grow_members(rows, limits, range(1), seed=0, n_threads=1, out_of_bag=oob)
