@@ -8,7 +8,16 @@ import pytest
 from weald import BoostedTreesRegressor, _native
 from weald.data import Rows, bin_rows
 from weald.losses import BuiltinLoss
-from weald.trees import Forest, TreeGrower, TreeLimits
+from weald.resampling import Bags
+from weald.trees import (
+    Forest,
+    ForestLimits,
+    ForestRows,
+    OutOfBag,
+    TreeGrower,
+    TreeLimits,
+    grow_members,
+)
 
 
 def small_forest() -> Forest:
@@ -179,3 +188,15 @@ def test_counts_are_not_negative() -> None:
     grower = TreeGrower(binned, "poisson", TreeLimits(), n_threads=1)
     with pytest.raises(ValueError, match="not negative"):
         grower.on_values(np.arange(-1.0, 9.0)[np.newaxis], None, None)
+
+
+def test_squares_out_of_bag_belong_to_sums() -> None:
+    X, n = np.arange(8.0)[:, np.newaxis], 8
+    bags = Bags(seed=0, n_draws=n, mass=None, place=np.arange(n), n=n)
+    ranks = _native.RankedTable(X, np.arange(n), None, 1)
+    rows = ForestRows(ranks, X[:, 0].copy(), None, 0, None, None, bags.bootstrap, 1)
+    limits = ForestLimits(criterion="squared_error", max_features=1)
+    for n_squares in (n - 1, 0):
+        oob = OutOfBag(np.zeros((n, 1)), np.zeros(n_squares))
+        with pytest.raises(ValueError, match="squares have one entry per row"):
+            grow_members(rows, limits, range(1), seed=0, n_threads=1, out_of_bag=oob)
