@@ -88,11 +88,11 @@ class LevelSets {
     for (int level = 0; level < n_levels_; ++level)
       if (!is_told[level]) add(others, cell(missing, level));
     for (Sequence& one : sequences_) {
-      std::vector<std::int64_t> left(others.size());
+      std::vector<std::int64_t> left(others.size()), side;
       for (std::size_t i = 0; i < one.levels.size(); ++i) {
         add(left, cell(missing, one.levels[i]));
         note(node.weigh(left.data(), one.more_l2), one.tallies[2 * i]);
-        std::vector<std::int64_t> side = left;
+        side = left;
         add(side, others.data());
         note(node.weigh(side.data(), one.more_l2), one.tallies[2 * i + 1]);
       }
