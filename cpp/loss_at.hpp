@@ -9,8 +9,8 @@
 
 namespace weald {
 
-// Of a loss with one score. A few rows at a time stay in the nearest cache, so that to compute them
-// twice costs less than to write them down and read them again, and the 16 bytes a row are saved.
+// Of a loss with one score. A few rows at a time stay in the nearest cache: those of all rows, 16
+// bytes each, need not be kept.
 struct LossAt {
   static constexpr std::int64_t near_rows = 1024;
 

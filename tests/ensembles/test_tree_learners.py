@@ -1,12 +1,11 @@
-"""Boosted trees of one score learn from derivatives that are never written down."""
+"""Boosted trees of one score and many rows learn from derivatives that are never written down."""
 
 import numpy as np
 import pytest
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
-from weald.ensembles.boosting.loop import Slopes, Stage
-from weald.ensembles.boosting.tree_learners import NewtonTrees
-from weald.trees import GrownTree
+from weald.ensembles.boosting import tree_learners
+from weald.ensembles.boosting.loop import Slopes
 
 MODELS = {
     "log_loss": lambda **more: BoostedTreesClassifier(**more),
@@ -34,11 +33,6 @@ def rows(name: str) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def grown_on_written(self: NewtonTrees, stage: Stage) -> list[GrownTree]:
-    member = self._first_member + stage.first_member
-    return self._grower.on_each(stage.gradient, stage.hessian, stage.copies, member=member)
-
-
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("weights", [None, "whole", "fractions"])
 def test_same_model_as_from_written_derivatives(name, weights, monkeypatch) -> None:
@@ -47,7 +41,7 @@ def test_same_model_as_from_written_derivatives(name, weights, monkeypatch) -> N
     weight = {None: None, "whole": rng.integers(0, 3, 600), "fractions": rng.random(600)}[weights]
     model = MODELS[name](n_estimators=6, random_state=0)
     found = model.fit(X, y, sample_weight=weight).fingerprint()
-    monkeypatch.setattr(NewtonTrees, "_grown", grown_on_written)
+    monkeypatch.setattr(tree_learners, "_MANY_ROWS", 0)
     assert model.fit(X, y, sample_weight=weight).fingerprint() == found
 
 
@@ -57,6 +51,9 @@ def test_no_room_is_taken_for_them(monkeypatch) -> None:
 
     monkeypatch.setattr(Slopes, "pair", property(refuse))
     X, y = rows("log_loss")
+    with pytest.raises(AssertionError):
+        BoostedTreesClassifier(n_estimators=2).fit(X, y)
+    monkeypatch.setattr(tree_learners, "_MANY_ROWS", 0)
     assert BoostedTreesClassifier(n_estimators=2).fit(X, y).n_estimators_ == 2
     with pytest.raises(AssertionError):
         BoostedTreesClassifier(n_estimators=2).fit(X, y * 1 + (X[:, 2] > 0))

@@ -124,7 +124,7 @@ class BuiltinLoss:
         )
 
     def for_core(self) -> dict[str, Any]:
-        """The loss of one score as the core is told of it, where it finds the derivatives itself."""
+        """The loss of one score as the core is told of it, to find the derivatives itself."""
         return {
             "loss": self.name,
             "parameter": self.parameter,

@@ -237,7 +237,7 @@ class TreeGrower:
         *,
         member: int = 0,
     ) -> GrownTree:
-        """Grow on the derivatives of a loss at the scores of rows, which are never all written down.
+        """Grow on the derivatives of a loss at the scores of rows, which are never all written.
 
         `loss` is what `BuiltinLoss.for_core` says; the tree is that of `on_sums`.
         """
