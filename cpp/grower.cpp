@@ -73,10 +73,17 @@ Grower::Grower(std::shared_ptr<const RankedTable> table, const ForestParams& for
 }
 
 Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
-  sapling_.rows.start(n_rows_, target.copies);
+  start_rows(target, leaf_of_row);
   prepare(target, sapling_.channels);
   sapling_.root_cells = nullptr;
   return grow_prepared(leaf_of_row);
+}
+
+// The leaves of rows are written last: until then their memory serves to send rows. Not where some
+// rows are not seen, for nothing may be written there.
+void Grower::start_rows(const Target& target, std::int32_t* leaf_of_row) {
+  sapling_.rows.start(n_rows_, target.copies,
+                      target.copies ? nullptr : reinterpret_cast<Row*>(leaf_of_row));
 }
 
 void Grower::prepare(const Target* targets, std::vector<Seedling>& seedlings) {
@@ -89,7 +96,7 @@ void Grower::prepare(const Target* targets, std::vector<Seedling>& seedlings) {
 
 Tree Grower::grow(Seedling& seedling, std::int32_t* leaf_of_row) {
   std::swap(sapling_.channels, seedling.channels);
-  sapling_.rows.start(n_rows_, sapling_.channels.target().copies);
+  start_rows(sapling_.channels.target(), leaf_of_row);
   sapling_.root_cells = seedling.root_cells.empty() ? nullptr : seedling.root_cells.data();
   Tree tree = grow_prepared(leaf_of_row);
   std::swap(sapling_.channels, seedling.channels);

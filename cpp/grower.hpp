@@ -65,6 +65,7 @@ class Grower {
  private:
   Grower(std::int64_t n_rows, int n_columns, std::string_view criterion, const TreeParams& params);
   void prepare(const Target& target, Channels& channels) const;
+  void start_rows(const Target& target, std::int32_t* leaf_of_row);
   Tree grow_prepared(std::int32_t* leaf_of_row);
   void run_node_by_node();
   void run_level_by_level();

@@ -15,8 +15,9 @@ namespace weald {
 
 class Partition {
  public:
-  // All rows of positive copies (null: every row), in order.
-  void start(std::int64_t n_rows, const std::int64_t* copies) {
+  // All rows of positive copies (null: every row), in order. `room`: one number per row, free until
+  // the tree is grown; null: the rows need room of their own.
+  void start(std::int64_t n_rows, const std::int64_t* copies, Row* room = nullptr) {
     n_rows_ = n_rows;
     rows_.resize(static_cast<std::size_t>(n_rows));
     if (!copies) {
@@ -29,7 +30,8 @@ class Partition {
       }
       rows_.resize(static_cast<std::size_t>(n));
     }
-    spare_.resize(rows_.size());
+    if (!room) own_room_.resize(rows_.size());
+    spare_ = room ? room : own_room_.data();
   }
 
   std::int64_t size() const { return static_cast<std::int64_t>(rows_.size()); }
@@ -66,7 +68,7 @@ class Partition {
     std::vector<std::int64_t> lefts(static_cast<std::size_t>(n_blocks) + 1, 0);
     parallel_for(n_blocks, n_threads, [&](std::int64_t b, int worker) {
       const std::int64_t from = begin + b * block, size = std::min(block, end - from);
-      Row* const sent = spare_.data() + from;
+      Row* const sent = spare_ + from;
       const std::int64_t n_left = send(test, rows_.data() + from, size, sent);
       lefts[b + 1] = n_left;
       visit(sent, n_left, sent + n_left, size - n_left, worker);
@@ -76,7 +78,7 @@ class Partition {
     parallel_for(n_blocks, end - begin < few_rows ? 1 : n_threads, [&](std::int64_t b, int) {
       const std::int64_t from = begin + b * block, size = std::min(block, end - from);
       const std::int64_t n_left = lefts[b + 1] - lefts[b];
-      const Row* const sent = spare_.data() + from;
+      const Row* const sent = spare_ + from;
       std::copy(sent, sent + n_left, rows_.data() + begin + lefts[b]);
       std::reverse_copy(sent + n_left, sent + size, rows_.data() + middle + (b * block - lefts[b]));
     });
@@ -100,7 +102,7 @@ class Partition {
       n_left += is_left;
       n_right += !is_left;
     }
-    std::copy_n(spare_.begin() + begin, n_right, rows_.begin() + begin + n_left);
+    std::copy_n(spare_ + begin, n_right, rows_.begin() + begin + n_left);
     return begin + n_left;
   }
 
@@ -138,7 +140,8 @@ class Partition {
   }
 
   std::int64_t n_rows_ = 0;  // of the table
-  LargeVector<Row> rows_, spare_;
+  LargeVector<Row> rows_, own_room_;
+  Row* spare_ = nullptr;
 };
 
 }  // namespace weald

@@ -4,6 +4,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -82,7 +83,7 @@ def test_same_trees_as_from_packed_cells(kind: str) -> None:
 
 @pytest.mark.parametrize("instructions", _native.runnable_instructions())
 def test_same_trees_by_all_instructions(instructions: str) -> None:
-    here = os.path.dirname(os.path.dirname(__file__))
+    here = Path(__file__).parents[1]
     code = "from native.test_row_order import compare\nfor seed in range(30): compare(seed)"
     env = {**os.environ, "WEALD_INSTRUCTIONS": instructions}
     subprocess.run([sys.executable, "-c", code], cwd=here, env=env, check=True)
