@@ -40,7 +40,8 @@ class RowReader(BaseEstimator):
     >>> reader = RowReader(plan, ("size", "city"))
     >>> reader.read([2, "Ulm"]).tolist(), reader.read({"city": "Rom", "size": 1.5}).tolist()
     ([2.0, 1.0], [1.5, nan])
-    >>> reader.read(np.array([[2, "Ulm"], [None, "Bonn"]], dtype=object)).tolist()
+    >>> unnamed = RowReader(plan, None)
+    >>> unnamed.read(np.array([[2, "Ulm"], [None, "Bonn"]], dtype=object)).tolist()
     [[2.0, 1.0], [nan, 0.0]]
     """
 
