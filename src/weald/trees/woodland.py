@@ -110,7 +110,10 @@ class ForestRows:
 
     @property
     def n_rows(self) -> int:
-        return len(self.classes) if self.values is None else self.values.shape[-1]  # type: ignore[arg-type]
+        if self.values is not None:
+            return int(self.values.shape[-1])
+        assert self.classes is not None
+        return len(self.classes)
 
     def channel(self, k: int) -> Floats:
         """What the k-th number of an answer should be for each row; of a class that is 0 or 1."""

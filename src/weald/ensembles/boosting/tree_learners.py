@@ -87,7 +87,7 @@ class NewtonTrees:
             stage.loss.of_score(0).for_core(),
             stage.training.y,
             stage.scores[0],
-            stage.training.rows.weight,
+            stage.weight,
             stage.copies,
             member=member,
         )

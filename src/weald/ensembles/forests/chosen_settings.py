@@ -98,7 +98,8 @@ class ChosenSettings(ForestModel):
         if not is_small:
             learnt = _fewer(learnt, seed)
             merged = forest_rows(*learnt)
-        trial = Trial(merged, learnt.bags.n_draws, self._weight_of_rows(learnt))  # type: ignore[union-attr]
+        assert learnt.bags is not None
+        trial = Trial(merged, learnt.bags.n_draws, self._weight_of_rows(learnt))
         best, begun = np.inf, None
         for leaf, columns in settings:
             self.min_samples_leaf_, self.max_features_ = leaf, columns
