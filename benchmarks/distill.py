@@ -24,11 +24,12 @@ from sklearn.model_selection import train_test_split
 import peers
 import report
 import weald
+import whole_trees
 from option_trees import DRAWS, load, tables
 
 SIZES = (16, 64)
 TEACHERS = {
-    "forest": lambda: weald.RandomForestClassifier(random_state=0),
+    "forest": lambda: weald.RandomForestClassifier(random_state=0, **whole_trees.OF_CLASSES),
     "boosted": lambda: weald.BoostedTreesClassifier(),
 }
 SETTINGS: dict[str, Any] = {}

@@ -23,6 +23,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 import report
 from uncertainty import numbers
 from weald import RandomForestClassifier
+from whole_trees import OF_CLASSES
 
 TREES = 200
 
@@ -52,18 +53,18 @@ def run(folder: Path, name: str, most_rows: int) -> dict[str, float]:
     order = np.random.default_rng(0).permutation(len(y))
     n_train = min(2000, len(y) // 5)
     train, test = order[:n_train], order[n_train:]
-    forest = RandomForestClassifier(TREES, oob_score=True, random_state=0, n_jobs=1)
+    forest = RandomForestClassifier(TREES, oob_score=True, random_state=0, n_jobs=1, **OF_CLASSES)
     begin = time.process_time()
     forest.fit(X[train], y[train])
     fitted = time.process_time()
     folds = StratifiedKFold(10, shuffle=True, random_state=0)
-    plain = RandomForestClassifier(TREES, random_state=0, n_jobs=1)
+    plain = RandomForestClassifier(TREES, random_state=0, n_jobs=1, **OF_CLASSES)
     crossed = 1 - cross_val_score(plain, X[train], y[train], cv=folds).mean()
     done = time.process_time()
     tree = forest.member_error_632(X[train], y[train])
     # The learner that .632+ judges: one such tree, trained on all rows; twenty seeds of it.
     singles = [
-        RandomForestClassifier(1, bootstrap=False, random_state=seed, n_jobs=1)
+        RandomForestClassifier(1, bootstrap=False, random_state=seed, n_jobs=1, **OF_CLASSES)
         .fit(X[train], y[train])
         .score(X[test], y[test])
         for seed in range(20)

@@ -27,6 +27,7 @@ from sklearn.model_selection import train_test_split
 import peers
 import report
 import weald
+import whole_trees
 from combining import as_numbers, task_of
 
 MOST_ROWS = 20_000
@@ -42,7 +43,7 @@ SYSTEMS: dict[str, Callable[[], Any]] = {
     "many options": lambda: weald.OptionTreeClassifier(
         max_options=5, option_depth=3, option_ratio=0.5
     ),
-    "forest": lambda: weald.RandomForestClassifier(random_state=0),
+    "forest": lambda: weald.RandomForestClassifier(random_state=0, **whole_trees.OF_CLASSES),
 }
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import report
+import whole_trees
 from oob_error import classification_tables, coded
 from uncertainty import numbers
 from weald import RandomForestClassifier, RandomForestRegressor
@@ -38,10 +39,11 @@ def run(folder: Path, name: str, is_class: bool) -> str:
     order = np.random.default_rng(0).permutation(len(y))
     train, test = order[: len(y) // 2], order[len(y) // 2 :]
     kind = RandomForestClassifier if is_class else RandomForestRegressor
-    forest = kind(100, oob_score=True, random_state=0, n_jobs=1).fit(X[train], y[train])
+    whole = whole_trees.OF_CLASSES if is_class else whole_trees.OF_NUMBERS
+    forest = kind(100, oob_score=True, random_state=0, n_jobs=1, **whole).fit(X[train], y[train])
     pruned = forest.prune_oob(X[train], y[train])
-    enough = kind("auto", random_state=0, n_jobs=1).fit(X[train], y[train])
-    many = kind(1000, random_state=0, n_jobs=1).fit(X[train], y[train])
+    enough = kind("auto", random_state=0, n_jobs=1, **whole).fit(X[train], y[train])
+    many = kind(1000, random_state=0, n_jobs=1, **whole).fit(X[train], y[train])
     errors = [
         error(model, X[test], y[test], is_class) for model in (forest, pruned.model, enough, many)
     ]

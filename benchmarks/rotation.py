@@ -26,6 +26,7 @@ from sklearn.model_selection import train_test_split
 
 import peers
 import report
+import whole_trees
 from weald import BoostedTreesClassifier, RandomForestClassifier, RotationForestClassifier
 
 MOST_ROWS, SUBSET = 60_000, 3
@@ -67,7 +68,7 @@ SYSTEMS: dict[str, Callable[[int, int], Any]] = {
     "weald, all as aeon": lambda n, threads: ours(n, threads, **AS_AEON),
     "weald": ours,
     "weald random forest": lambda n, threads: RandomForestClassifier(
-        n, random_state=0, n_jobs=threads
+        n, random_state=0, n_jobs=threads, **whole_trees.OF_CLASSES
     ),
     "weald boosted trees": lambda n, threads: BoostedTreesClassifier(
         random_state=0, n_jobs=threads

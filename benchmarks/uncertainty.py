@@ -24,6 +24,7 @@ import pandas as pd
 
 import report
 from weald import RandomForestRegressor
+from whole_trees import OF_NUMBERS
 
 LEVELS = (0.8, 0.9, 0.95)
 TREES = 100
@@ -71,7 +72,9 @@ def held(bounds: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 def ours(train: Any, test: Any, seed: int) -> dict[str, Any]:
     begin = time.process_time()
-    model = RandomForestRegressor(TREES, oob_score=True, random_state=seed, n_jobs=1).fit(*train)
+    model = RandomForestRegressor(
+        TREES, oob_score=True, random_state=seed, n_jobs=1, **OF_NUMBERS
+    ).fit(*train)
     fitted = time.process_time()
     found = {level: held(model.predict_interval(test[0], level), test[1]) for level in LEVELS}
     done = time.process_time()
