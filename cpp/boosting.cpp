@@ -64,6 +64,17 @@ double exact_mean(const double* values, const double* weight, const std::int64_t
   return to_double(total, fixed.shift) / to_double(mass, fixed_weight.shift);
 }
 
+// Whether y of a block holds class numbers, if those are what the loss takes.
+template <Loss L>
+bool has_classes(const Scored& rows, Range range) {
+  if constexpr (L::targets != Targets::classes) return true;
+  const double n_classes = rows.n_scores == 1 ? 2 : rows.n_scores;
+  bool sound = true;
+  for (std::int64_t row = range.begin; row < range.end; ++row)
+    sound &= (rows.y[row] >= 0) & (rows.y[row] < n_classes);
+  return sound;
+}
+
 // The constant of least loss for residuals of some rows; NaN if there are none.
 template <Loss L>
 double best_constant(std::vector<WeighedValue>& values, double parameter) {
@@ -95,10 +106,14 @@ struct RowsByLeaf {
 
 bool gradients(std::string_view loss, const Scored& rows, double* gradient, double* hessian,
                int n_threads) {
-  bool has_hessian = true;
-  with_loss(loss,
-            [&]<Loss L>(L) { has_hessian = L::hessian == Hessian::own || rows.weight != nullptr; });
+  bool has_hessian = true, (*is_sound)(const Scored&, Range) = nullptr;
+  with_loss(loss, [&]<Loss L>(L) {
+    has_hessian = L::hessian == Hessian::own || rows.weight != nullptr;
+    is_sound = has_classes<L>;
+  });
+  std::atomic<bool> sound = true;
   for_row_blocks(rows.n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+    if (!is_sound(rows, {begin, end})) sound = false;
     kernels().gradients(loss, rows, {begin, end}, gradient, hessian);
     if (!rows.weight) return;
     for (int k = 0; k < rows.n_scores; ++k) {
@@ -109,6 +124,7 @@ bool gradients(std::string_view loss, const Scored& rows, double* gradient, doub
       }
     }
   });
+  if (!sound) throw std::invalid_argument("y must hold class numbers");
   return has_hessian;
 }
 
@@ -124,18 +140,17 @@ double mean_loss(std::string_view loss, const Scored& rows, int n_threads) {
 
 bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64_t n_rows,
                      const double* values, std::int64_t n_leaves, int n_threads) {
+  // A block is looked at and moved while its numbers are near.
   std::atomic<bool> sound = true;
   for_row_blocks(n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
     bool in_range = true;
     for (std::int64_t row = begin; row < end; ++row)
       in_range &= leaf_of_row[row] >= 0 && leaf_of_row[row] < n_leaves;
     if (!in_range) sound = false;
-  });
-  if (!sound) return false;
-  for_row_blocks(n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+    if (!sound) return;
     for (std::int64_t row = begin; row < end; ++row) scores[row] += values[leaf_of_row[row]];
   });
-  return true;
+  return sound;
 }
 
 void base_scores(std::string_view loss, const Scored& rows, double* base) {

@@ -10,6 +10,7 @@ namespace weald {
 
 // Writes gradient[score][row] and, unless the loss has unit hessians and there are no weights,
 // hessian[score][row]; returns whether it wrote the hessians. Both include the weight, not copies.
+// Class numbers, where the loss takes these, are looked at on the way.
 bool gradients(std::string_view loss, const Scored& rows, double* gradient, double* hessian,
                int n_threads);
 
@@ -23,7 +24,8 @@ void base_scores(std::string_view loss, const Scored& rows, double* base);
 void predictions(std::string_view loss, const double* scores, std::int64_t n_rows, int n_scores,
                  int n_outputs, double* out, int n_threads);
 
-// scores[row] += values[leaf_of_row[row]]; false, and nothing added, if a leaf does not exist.
+// scores[row] += values[leaf_of_row[row]]; false if a leaf does not exist: then some rows have
+// been added to and others not.
 bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64_t n_rows,
                      const double* values, std::int64_t n_leaves, int n_threads);
 

@@ -17,11 +17,16 @@ class Partition {
  public:
   // All rows of positive copies (null: every row), in order. `room`: one number per row, free until
   // the tree is grown; null: the rows need room of their own.
-  void start(std::int64_t n_rows, const std::int64_t* copies, Row* room = nullptr) {
+  void start(std::int64_t n_rows, const std::int64_t* copies, Row* room = nullptr,
+             int n_threads = 1) {
     n_rows_ = n_rows;
     rows_.resize(static_cast<std::size_t>(n_rows));
     if (!copies) {
-      std::iota(rows_.begin(), rows_.end(), Row{0});
+      const std::int64_t block = 4 * few_rows;
+      parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b, int) {
+        const std::int64_t from = b * block, to = std::min(n_rows, from + block);
+        std::iota(rows_.begin() + from, rows_.begin() + to, static_cast<Row>(from));
+      });
     } else {
       std::int64_t n = 0;
       for (std::int64_t row = 0; row < n_rows; ++row) {

@@ -28,12 +28,19 @@ void check_parameter(const std::string& name, double parameter) {
 }
 
 // y is one entry per row, or [score][row] for a loss of shares with many scores.
-void check_targets(const std::string& name, const Vector<double>& y, std::int64_t n_rows,
-                   int n_scores) {
-  const auto n = static_cast<std::int64_t>(y.shape(0));
+void check_length(const std::string& name, const Vector<double>& y, std::int64_t n_rows,
+                  int n_scores) {
   with_loss(name, [&](auto loss) {
     const bool per_score = loss.targets == weald::Targets::shares;
-    require(n == (per_score ? n_rows * n_scores : n_rows), "y must have one entry per row");
+    require(static_cast<std::int64_t>(y.shape(0)) == (per_score ? n_rows * n_scores : n_rows),
+            "y must have one entry per row");
+  });
+}
+
+void check_targets(const std::string& name, const Vector<double>& y, std::int64_t n_rows,
+                   int n_scores) {
+  check_length(name, y, n_rows, n_scores);
+  with_loss(name, [&](auto loss) {
     if (loss.targets != weald::Targets::classes) return;
     const int n_classes = n_scores == 1 ? 2 : n_scores;
     bool sound = true;
@@ -56,6 +63,7 @@ const std::int64_t* checked_copies(const std::optional<Vector<std::int64_t>>& co
   return data;
 }
 
+// Whether y holds what the loss takes is still to be looked at.
 weald::Scored scored(const std::string& loss, double parameter, const Vector<double>& y,
                      const Matrix<double>& scores, const std::optional<Vector<double>>& weight,
                      const std::optional<Vector<std::int64_t>>& copies) {
@@ -63,7 +71,7 @@ weald::Scored scored(const std::string& loss, double parameter, const Vector<dou
   const int n_scores = static_cast<int>(scores.shape(0));
   check_scores(loss, n_scores);
   check_parameter(loss, parameter);
-  check_targets(loss, y, n_rows, n_scores);
+  check_length(loss, y, n_rows, n_scores);
   return {y.data(),
           scores.data(),
           data_or_null(weight, n_rows, "weight must have one entry per row"),
@@ -107,6 +115,7 @@ double mean_loss(const std::string& loss, double parameter, Vector<double> y, Ma
                  std::optional<Vector<double>> weight, std::optional<Vector<std::int64_t>> copies,
                  int n_threads) {
   const auto rows = scored(loss, parameter, y, scores, weight, copies);
+  check_targets(loss, y, rows.n_rows, rows.n_scores);
   double mean = 0.0;
   run([&] { mean = weald::mean_loss(loss, rows, checked_threads(n_threads)); });
   return mean;
