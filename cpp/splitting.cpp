@@ -1,6 +1,7 @@
 #include "splitting.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "category_search.hpp"
 
@@ -8,6 +9,10 @@ namespace weald {
 namespace {
 
 constexpr double none = -std::numeric_limits<double>::infinity();
+
+// To read a bin of one column and judge it with seven others costs a third of judging a bin of all
+// eight columns.
+constexpr int by_column = 3;
 
 }  // namespace
 
@@ -48,32 +53,65 @@ LaneBests PackedSearch::look(int part, const std::int64_t* cells, const ColumnLo
   return look(part, cells, columns, nullptr);
 }
 
+// `copies` null: none were counted; else only the columns that were are looked at.
 LaneBests PackedSearch::look(int part, const std::int64_t* cells, const ColumnLook& columns,
-                             const std::int64_t* counts) const {
-  const int first = column_of(part, 0);
-  if (!columns.takes_any(first, first + lanes_of(part))) return LaneBests::empty();
-  LaneBests bests;
-  if (part < codes_.n_groups()) {
-    PackedNode node = node_;
-    if (node.direction) node.direction += part * lanes;
-    kernels().search_packed(cells + layout_.part_begin(part), counts, layout_.bins_of(part), node,
-                            bests);
-  }
+                             const Copies* copies) const {
+  LaneBests bests = LaneBests::empty();
+  const std::int64_t* const counts = copies ? copies->cells.data() : nullptr;
+  int n_bins[lanes] = {};  // of the columns that have an order
   for (int lane = 0; lane < lanes_of(part); ++lane) {
     const int column = column_of(part, lane);
-    if (!columns.takes(column)) {
-      bests.score[lane] = bests.undecided[lane] = none;
+    if (!columns.takes(column) || (copies && !copies->has[lane])) continue;
+    if (!categories_.holds(column)) {
+      n_bins[lane] = codes_.n_bins[column];
       continue;
     }
-    if (!categories_.holds(column)) continue;
     // A wide column is another part; here it has only a place.
-    const bool is_elsewhere = part < codes_.n_groups() && layout_.is_wide(column);
-    const CategoryBest best =
-        is_elsewhere ? CategoryBest{} : look_at_levels(part, lane, cells, counts);
-    bests.score[lane] = best.score;
-    bests.undecided[lane] = best.undecided;
+    if (part < codes_.n_groups() && layout_.is_wide(column)) continue;
+    const LevelScores scores = score_levels(part, lane, cells, counts);
+    bests.score[lane] = scores.score;
+    bests.undecided[lane] = scores.undecided;
   }
+  if (part < codes_.n_groups()) look_at_numbers(part, cells, counts, n_bins, bests);
   return bests;
+}
+
+// All lanes at once, or one after another: the former looks at as many bins as the longest column
+// has, for all of them; the latter reads each bin by itself before it judges eight at once.
+void PackedSearch::look_at_numbers(int part, const std::int64_t* cells, const std::int64_t* counts,
+                                   const int* n_bins, LaneBests& bests) const {
+  PackedNode node = node_;
+  if (node.direction) node.direction += part * lanes;
+  const std::int64_t* const first = cells + layout_.part_begin(part);
+  if (std::accumulate(n_bins, n_bins + lanes, 0) <= by_column * layout_.bins_of(part))
+    return kernels().search_columns(first, counts, n_bins, node, bests);
+  LaneBests all;
+  kernels().search_packed(first, counts, layout_.bins_of(part), node, all);
+  for (int lane = 0; lane < lanes_of(part); ++lane) {
+    if (n_bins[lane] == 0) continue;
+    bests.score[lane] = all.score[lane];
+    bests.place[lane] = all.place[lane];
+    bests.undecided[lane] = all.undecided[lane];
+    bests.undecided_place[lane] = all.undecided_place[lane];
+  }
+}
+
+// What look_at_levels finds, without the sets, and sooner.
+LevelScores PackedSearch::score_levels(int part, int lane, const std::int64_t* cells,
+                                       const std::int64_t* counts) const {
+  const int column = column_of(part, lane), n_levels = layout_.levels_of(column);
+  if (node_.needs_values() || n_levels > max_value_bins) {
+    const CategoryBest best = look_at_levels(part, lane, cells, counts);
+    return {best.score, best.undecided};
+  }
+  const CategoryLimits& limits = limits_.category;
+  const double mean = PackedLevels(channels_, node_, -1).mean_weight();
+  return kernels().search_levels(
+      {cells + layout_.column_begin(column), counts ? counts + lane : nullptr,
+       layout_.stride_of(column), n_levels},
+      {limits.least_weight(n_levels, mean), limits.few, limits.smooth_rows * mean,
+       limits.l2_rows * mean},
+      node_);
 }
 
 CategoryBest PackedSearch::look_at_levels(int part, int lane, const std::int64_t* cells,
@@ -209,8 +247,7 @@ bool PackedSearch::is_told_by_sums(const Choice& cut, const std::int64_t* cells)
 // Counts copies on both sides of a cut until there are enough.
 bool PackedSearch::leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const {
   const std::int64_t* const copies = channels_.target().copies;
-  const Code* const codes = codes_.group(cut.part) + cut.lane;
-  const std::int64_t stride = codes_.stride(cut.part);
+  const auto [codes, stride] = codes_.column(cut.column);
   const Code offset = cut.place % 2 != 0 ? 0 : 1, limit = static_cast<Code>(cut.place / 2 - offset);
   constexpr std::int64_t at_once = 64;
   std::int64_t left = 0, all = 0;
@@ -239,7 +276,7 @@ std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<LaneBests
     const double most = *std::max_element(open, open + lanes_of(part));
     if (most == none || most < score) continue;
     counts[part] = count_copies(part, bests[part], score, rows, n_rows);
-    const LaneBests counted = look(part, cells, columns, counts[part].cells.data());
+    const LaneBests counted = look(part, cells, columns, &counts[part]);
     for (int lane = 0; lane < lanes_of(part); ++lane) {
       if (!counts[part].has[lane]) continue;
       bests[part].score[lane] = counted.score[lane];

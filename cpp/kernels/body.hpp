@@ -293,20 +293,23 @@ void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::in
 }
 
 #include "kernels/search.hpp"
-// It takes what that has.
+// These take what that has.
+#include "kernels/columns.hpp"
+#include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
 
 void subtract(std::int64_t* into, const std::int64_t* from, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) into[i] -= from[i];
 }
 
-std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code limit,
+template <bool asks>
+std::int64_t part_rows(const Code* codes, std::int64_t stride, Code offset, Code limit,
                        const Row* rows, std::int64_t n, Row* sent) {
   constexpr std::int64_t ahead = 48;
   Row* left = sent;
   Row* right = sent + n - 1;
   for (std::int64_t i = 0; i < n; ++i) {
-    if (i + ahead < n) __builtin_prefetch(codes + rows[i + ahead] * stride);
+    if (asks && i + ahead < n) __builtin_prefetch(codes + rows[i + ahead] * stride);
     const Row row = rows[i];
     const Code code = codes[row * stride];
     const bool goes_left = static_cast<Code>(code - offset) <= limit;
@@ -317,6 +320,15 @@ std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code
     right -= !goes_left;
   }
   return left - sent;
+}
+
+// Rows rise: where the first and the last have codes near each other, all have, and asking for
+// them would take longer than reading them.
+std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code limit,
+                       const Row* rows, std::int64_t n, Row* sent) {
+  constexpr std::int64_t near_codes = 1 << 16;
+  const bool asks = n > 0 && (std::int64_t{rows[n - 1]} - rows[0]) * stride > near_codes;
+  return (asks ? part_rows<true> : part_rows<false>)(codes, stride, offset, limit, rows, n, sent);
 }
 
 inline std::uint64_t is_in(const CodeSet& set, Code code) {
@@ -430,7 +442,8 @@ void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const 
 extern const Kernels table;
 const Kernels table = {WEALD_KERNELS_NAME, add_trees,    encode<float>, encode<double>,
                        gradients,          largest,      coarse_sums,   pack_words,
-                       add_packed,         add_shared,   search_packed, search_ordered,
-                       mark_ordered,       part_ordered, subtract,      partition};
+                       add_packed,         add_shared,   search_packed, search_columns,
+                       search_levels,      search_ordered, mark_ordered, part_ordered,
+                       subtract,           partition};
 
 }  // namespace weald::WEALD_KERNELS
