@@ -124,11 +124,20 @@ class Partition {
   static std::int64_t send_by_sides(const AnyCode* codes, std::int64_t stride,
                                     const std::uint8_t* goes_left, const Row* rows, std::int64_t n,
                                     Row* sent) {
+    const auto step = static_cast<std::int64_t>(sizeof(AnyCode)) * stride;
+    const bool asks = n > 0 && (std::int64_t{rows[n - 1]} - rows[0]) * step > near_codes;
+    return (asks ? send_each<true, AnyCode> : send_each<false, AnyCode>)(codes, stride, goes_left,
+                                                                         rows, n, sent);
+  }
+  template <bool asks, class AnyCode>
+  static std::int64_t send_each(const AnyCode* codes, std::int64_t stride,
+                                const std::uint8_t* goes_left, const Row* rows, std::int64_t n,
+                                Row* sent) {
     constexpr std::int64_t soon = 48;
     Row* left = sent;
     Row* right = sent + n - 1;
     for (std::int64_t i = 0; i < n; ++i) {
-      if (i + soon < n) __builtin_prefetch(codes + rows[i + soon] * stride);
+      if (asks && i + soon < n) __builtin_prefetch(codes + rows[i + soon] * stride);
       const Row row = rows[i];
       const bool is_left = goes_left[codes[row * stride]] != 0;
       *left = row;

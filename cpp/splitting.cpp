@@ -101,7 +101,7 @@ LevelScores PackedSearch::score_levels(int part, int lane, const std::int64_t* c
                                        const std::int64_t* counts) const {
   const int column = column_of(part, lane), n_levels = layout_.levels_of(column);
   if (node_.needs_values() || n_levels > max_value_bins) {
-    const CategoryBest best = look_at_levels(part, lane, cells, counts);
+    const CategoryBest best = look_at_levels(part, lane, cells, counts, node_);
     return {best.score, best.undecided};
   }
   const CategoryLimits& limits = limits_.category;
@@ -115,14 +115,15 @@ LevelScores PackedSearch::score_levels(int part, int lane, const std::int64_t* c
 }
 
 CategoryBest PackedSearch::look_at_levels(int part, int lane, const std::int64_t* cells,
-                                          const std::int64_t* counts) const {
+                                          const std::int64_t* counts,
+                                          const PackedNode& node) const {
   const int column = column_of(part, lane);
   const std::int64_t stride = layout_.stride_of(column);
   const int n_levels = layout_.levels_of(column);
   std::int64_t total_count = counts ? 0 : -1;
   for (int code = 0; counts && code <= n_levels; ++code)
     total_count += counts[lane + code * stride];
-  PackedLevels levels(channels_, node_, total_count);
+  PackedLevels levels(channels_, node, total_count);
   return CategorySearch(levels, limits_.category)
       .look(cells + layout_.column_begin(column), stride, n_levels,
             counts ? counts + lane : nullptr, stride);
@@ -194,6 +195,8 @@ PackedSearch::Decided PackedSearch::decide(const std::vector<LaneBests>& bests,
     place(first.lane, first.place, cells, nullptr, best);
     return judged(first.score, best);
   }
+  if (Split sets; prove_sets(first, bests[first.part], cells, rows, n_rows, sets))
+    return judged(first.score, std::move(sets));
   std::vector<LaneBests> exact = bests;
   return joined(exact, cells, count_open(exact, score, cells, columns, rows, n_rows));
 }
@@ -230,6 +233,43 @@ PackedSearch::Choice PackedSearch::first_choice(const std::vector<LaneBests>& be
     }
   }
   return first;
+}
+
+// The sets of a choice that is not proven, if both sides hold enough copies. Levels without sums
+// must have no rows either, or counts would sort the levels out in another way.
+bool PackedSearch::prove_sets(const Choice& cut, const LaneBests& bests, const std::int64_t* cells,
+                              const Row* rows, std::int64_t n_rows, Split& split) const {
+  const int n_levels = layout_.levels_of(cut.column);
+  if (!categories_.holds(cut.column) || cut.is_sure || n_levels > max_value_bins ||
+      !(bests.undecided[cut.lane] > bests.score[cut.lane]))
+    return false;
+  PackedNode all_allowed = node_;
+  all_allowed.sure_weight = 0.0;
+  CategoryBest sets = look_at_levels(cut.part, cut.lane, cells, nullptr, all_allowed);
+  const std::int64_t* const column = cells + layout_.column_begin(cut.column);
+  const std::int64_t stride = layout_.stride_of(cut.column);
+  // Of each code: 1 goes left, 256 has no sums.
+  std::uint16_t sides[max_value_bins + 1] = {};
+  for (int code = 0; code <= n_levels; ++code) {
+    const bool is_left = code == 0 ? sets.missing_left : in_set(sets.left.data(), code - 1);
+    sides[code] = column[code * stride] == 0 ? 256 : static_cast<std::uint16_t>(is_left);
+  }
+  const auto [codes, step] = codes_.column(cut.column);
+  const std::int64_t* const copies = channels_.target().copies;
+  std::int64_t left = 0, all = 0;
+  unsigned seen = 0;
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    const std::int64_t here = copies ? copies[rows[i]] : 1;
+    const std::uint16_t side = sides[codes[rows[i] * step]];
+    seen |= side;
+    left += side & 1 ? here : 0;
+    all += here;
+  }
+  if (seen >= 256 || std::min(left, all - left) < limits_.min_samples_leaf) return false;
+  split.column = cut.column;
+  split.left_set = std::move(sets.left);
+  split.missing_left = sets.missing_left;
+  return true;
 }
 
 // Do the sums alone say whether rows are missing, and whether values go right? A row whose g and h
@@ -316,7 +356,7 @@ void PackedSearch::take(int part, const LaneBests& bests, const std::int64_t* ce
     best.column = column;
     const std::int64_t* const counts = copies.has[lane] ? copies.cells.data() : nullptr;
     if (categories_.holds(column)) {
-      CategoryBest sets = look_at_levels(part, lane, cells, counts);
+      CategoryBest sets = look_at_levels(part, lane, cells, counts, node_);
       best.left_set = std::move(sets.left);
       best.missing_left = sets.missing_left;
     } else {

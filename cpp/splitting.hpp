@@ -298,8 +298,10 @@ class PackedSearch {
   LevelScores score_levels(int part, int lane, const std::int64_t* cells,
                            const std::int64_t* counts) const;
   CategoryBest look_at_levels(int part, int lane, const std::int64_t* cells,
-                              const std::int64_t* counts) const;
+                              const std::int64_t* counts, const PackedNode& node) const;
   Choice first_choice(const std::vector<LaneBests>& bests, double most) const;
+  bool prove_sets(const Choice& cut, const LaneBests& bests, const std::int64_t* cells,
+                  const Row* rows, std::int64_t n_rows, Split& split) const;
   bool is_told_by_sums(const Choice& cut, const std::int64_t* cells) const;
   bool leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const;
   std::vector<Copies> count_open(std::vector<LaneBests>& bests, double score,

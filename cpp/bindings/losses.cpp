@@ -1,6 +1,8 @@
 // Losses over all rows.
 #include "losses/losses.hpp"
 
+#include <bit>
+
 #include "bindings/border.hpp"
 #include "boosting.hpp"
 #include "constants.hpp"
@@ -35,11 +37,15 @@ void check_targets(const std::string& name, const Vector<double>& y, std::int64_
     const bool per_score = loss.targets == weald::Targets::shares;
     require(n == (per_score ? n_rows * n_scores : n_rows), "y must have one entry per row");
     if (loss.targets != weald::Targets::classes) return;
-    const int n_classes = n_scores == 1 ? 2 : n_scores;
-    bool sound = true;
-    for (std::int64_t row = 0; row < n_rows; ++row)
-      sound &= (y.data()[row] >= 0) & (y.data()[row] < n_classes);
-    require(sound, "y must hold class numbers");
+    const auto end = std::bit_cast<std::int64_t>(n_scores == 1 ? 2.0 : n_scores);
+    // Doubles that are not negative order as integers do, and those are compared several at once:
+    // this is done in every round.
+    std::int64_t sound = -1;
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      const auto bits = std::bit_cast<std::int64_t>(y.data()[row] + 0.0);  // -0 becomes 0
+      sound &= (bits - end) & ~bits;
+    }
+    require(sound < 0, "y must hold class numbers");
   });
 }
 

@@ -322,11 +322,8 @@ std::int64_t part_rows(const Code* codes, std::int64_t stride, Code offset, Code
   return left - sent;
 }
 
-// Rows rise: where the first and the last have codes near each other, all have, and asking for
-// them would take longer than reading them.
 std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code limit,
                        const Row* rows, std::int64_t n, Row* sent) {
-  constexpr std::int64_t near_codes = 1 << 16;
   const bool asks = n > 0 && (std::int64_t{rows[n - 1]} - rows[0]) * stride > near_codes;
   return (asks ? part_rows<true> : part_rows<false>)(codes, stride, offset, limit, rows, n, sent);
 }

@@ -153,6 +153,10 @@ struct OrderedCut {
   std::int64_t place = -1, left = 0;
 };
 
+// Rows of a node rise: where the codes of the first and of the last lie within so many bytes, all
+// are near, and asking for them before they are needed would take longer than reading them.
+constexpr std::int64_t near_codes = 1 << 16;
+
 // Trees whose root histograms are counted at once.
 constexpr int most_shared = 8;
 

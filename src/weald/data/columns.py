@@ -54,13 +54,16 @@ class Category:
     parts: ClassVar[tuple[str, ...]] = ("",)
 
     @classmethod
-    def learn(cls, values: Values, copies: NDArray[np.int64]) -> tuple["Category", list[Floats]]:
+    def learn(
+        cls, values: Values, copies: NDArray[np.int64] | None
+    ) -> tuple["Category", list[Floats]]:
         """Take the levels of the rows that count, and read the column by the way."""
         codes, found = values.coded()
         level_of = _levels(found, values.label)
         total: dict[Level, int] = {}
-        counts = np.bincount(codes[codes >= 0], copies[codes >= 0], len(found)).astype(np.int64)
-        for level, count in zip(level_of, counts.tolist(), strict=True):
+        # What is missing has code -1 and comes first.
+        counts = np.bincount(np.add(codes, 1, dtype=np.intp), copies, len(found) + 1)
+        for level, count in zip(level_of, counts[1:].astype(np.int64).tolist(), strict=True):
             if level is not None and count > 0:
                 total[level] = total.get(level, 0) + count
         column = cls(tuple(sorted(_kept(total))))
