@@ -75,7 +75,7 @@ class Partition {
     });
     for (std::int64_t b = 0; b < n_blocks; ++b) lefts[b + 1] += lefts[b];
     const std::int64_t middle = begin + lefts[n_blocks];
-    parallel_for(n_blocks, end - begin < few_rows ? 1 : n_threads, [&](std::int64_t b, int) {
+    parallel_for(n_blocks, end - begin < copied_alone ? 1 : n_threads, [&](std::int64_t b, int) {
       const std::int64_t from = begin + b * block, size = std::min(block, end - from);
       const std::int64_t n_left = lefts[b + 1] - lefts[b];
       const Row* const sent = spare_ + from;
@@ -107,9 +107,9 @@ class Partition {
   }
 
  private:
-  // Of few rows the threads get more even shares in short blocks; and these few are copied back
+  // Of few rows the threads get more even shares in short blocks; and still fewer are copied back
   // before a second thread has come.
-  static constexpr std::int64_t few_rows = 16'384;
+  static constexpr std::int64_t few_rows = 16'384, copied_alone = 8'192;
   static std::int64_t block_of(std::int64_t n_rows) { return n_rows < 8 * few_rows ? 2048 : 8192; }
 
   static std::int64_t send(const Test& test, const Row* rows, std::int64_t n, Row* sent) {

@@ -40,9 +40,10 @@ void check_targets(const std::string& name, const Vector<double>& y, std::int64_
     const auto end = std::bit_cast<std::int64_t>(n_scores == 1 ? 2.0 : n_scores);
     // Doubles that are not negative order as integers do, and those are compared several at once:
     // this is done in every round.
+    const double* const labels = y.data();
     std::int64_t sound = -1;
     for (std::int64_t row = 0; row < n_rows; ++row) {
-      const auto bits = std::bit_cast<std::int64_t>(y.data()[row] + 0.0);  // -0 becomes 0
+      const auto bits = std::bit_cast<std::int64_t>(labels[row] + 0.0);  // -0 becomes 0
       sound &= (bits - end) & ~bits;
     }
     require(sound < 0, "y must hold class numbers");

@@ -437,10 +437,10 @@ void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const 
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {WEALD_KERNELS_NAME, add_trees,    encode<float>, encode<double>,
-                       gradients,          largest,      coarse_sums,   pack_words,
-                       add_packed,         add_shared,   search_packed, search_columns,
-                       search_levels,      search_ordered, mark_ordered, part_ordered,
+const Kernels table = {WEALD_KERNELS_NAME, add_trees,      encode<float>, encode<double>,
+                       gradients,          largest,        coarse_sums,   pack_words,
+                       add_packed,         add_shared,     search_packed, search_columns,
+                       search_levels,      search_ordered, mark_ordered,  part_ordered,
                        subtract,           partition};
 
 }  // namespace weald::WEALD_KERNELS

@@ -71,10 +71,10 @@ struct LevelCells {
 };
 // What CategoryLimits ask of it, in units of the cells.
 struct LevelRules {
-  double least;     // h of a level that is told apart
-  int few;          // up to so many told levels, the next two are not for them
-  double smooth;    // added to h when levels are put in order
-  double more_l2;   // added to l2 when sets are judged
+  double least;    // h of a level that is told apart
+  int few;         // up to so many told levels, the next two are not for them
+  double smooth;   // added to h when levels are put in order
+  double more_l2;  // added to l2 when sets are judged
 };
 // What the best pair of sets scores, and what an undecided one might reach.
 struct LevelScores {

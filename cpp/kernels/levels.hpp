@@ -26,8 +26,7 @@ struct Told {
     for (int level = 1; level <= column.n_levels; ++level) {
       const std::int64_t one = column.cells[level * column.stride];
       const std::int64_t copies = counted ? column.counts[level * column.stride] : 0;
-      const bool is_told =
-          ((one | copies) != 0) & (static_cast<double>(packed_h(one)) >= least);
+      const bool is_told = ((one | copies) != 0) & (static_cast<double>(packed_h(one)) >= least);
       cell[n] = one;
       if (counted) count[n] = copies;
       n += is_told;
@@ -92,8 +91,7 @@ struct Told {
 };
 
 template <bool counted, Form form>
-LevelScores search_sets(const LevelCells& column, const LevelRules& rules,
-                        const PackedNode& node) {
+LevelScores search_sets(const LevelCells& column, const LevelRules& rules, const PackedNode& node) {
   double copies = 0.0;
   for (int code = 0; counted && code <= column.n_levels; ++code)
     copies += static_cast<double>(column.counts[code * column.stride]);
@@ -112,8 +110,8 @@ LevelScores search_sets(const LevelCells& column, const LevelRules& rules,
       best.note<counted>(judge<counted, form, true>(left, count, whole, free, zero), zero);
       if (!told.has_others) continue;
       // No level at all is no set: the vector's last lanes may have none.
-      Cut cut = judge<counted, form, true>(left + told.others, count + told.others_count, whole, free,
-                                           zero);
+      Cut cut = judge<counted, form, true>(left + told.others, count + told.others_count, whole,
+                                           free, zero);
       const Integers some = lane_numbers() + std::int64_t{i} < zero + std::int64_t{told.n};
       cut.allowed &= some;
       if (!counted) cut.undecided &= some;

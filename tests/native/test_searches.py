@@ -30,8 +30,7 @@ def random_column(rng, n_bins: int, rows: tuple) -> tuple[np.ndarray, np.ndarray
 
 
 def random_node(rng, total: int, **more: float) -> dict:
-    return {
-        "total": int(total),
+    limits = {
         "l2": float(rng.choice([0.0, 1.5, 30.0])),
         "l1": float(rng.choice([0.0, 7.25])),
         "min_weight": float(rng.choice([0.0, 2.0, 9.5])),
@@ -39,7 +38,8 @@ def random_node(rng, total: int, **more: float) -> dict:
         "min_count": float(rng.choice([1, 4, 20])),
         "lower": -np.inf,
         "upper": np.inf,
-    } | more
+    }
+    return {"total": int(total), "limits": limits | more}
 
 
 def halves(cell: int) -> tuple[int, int]:
@@ -53,16 +53,17 @@ def shrunk(g: float, l1: float) -> float:
 def judged(node: dict, left: int, count: int, n_copies: int | None, more_l2: float = 0.0):
     """What a cut scores, whether it is allowed, and whether only a count can tell."""
     (g, h), (gl, hl) = halves(node["total"]), halves(left)
+    limits = node["limits"]
     gr, hr = float(g - gl), float(h - hl)
     lesser = min(hl, hr)
-    if lesser < max(node["min_weight"], 1.0):
+    if lesser < max(limits["min_weight"], 1.0):
         return NONE, False, False
-    dl, dr = hl + node["l2"] + more_l2, hr + node["l2"] + more_l2
-    sl, sr = shrunk(float(gl), node["l1"]), shrunk(gr, node["l1"])
+    dl, dr = hl + limits["l2"] + more_l2, hr + limits["l2"] + more_l2
+    sl, sr = shrunk(float(gl), limits["l1"]), shrunk(gr, limits["l1"])
     score = (sl * sl * dr + sr * sr * dl) / (dl * dr)
     if n_copies is not None:
-        return score, min(count, n_copies - count) >= node["min_count"], False
-    is_sure = lesser >= node["sure_weight"]
+        return score, min(count, n_copies - count) >= limits["min_count"], False
+    is_sure = lesser >= limits["sure_weight"]
     return score, is_sure, not is_sure
 
 
@@ -121,8 +122,8 @@ def test_cuts_of_columns_are_those_of_groups(instructions, has_counts, n_rows) -
                 cells,
                 given,
                 asked if by_column else n_bins,
-                node,
-                None,
+                **node,
+                direction=None,
                 by_column=by_column,
                 instructions=instructions,
             )
@@ -154,8 +155,8 @@ def test_bounds_and_directions_too(instructions, has_counts) -> None:
                 cells,
                 counts if has_counts else None,
                 n_bins,
-                node,
-                direction,
+                **node,
+                direction=direction,
                 by_column=by_column,
                 instructions=instructions,
             )
@@ -216,7 +217,7 @@ def test_sets_of_levels(instructions, has_counts, n_levels) -> None:
             "more_l2": float(rng.choice([0.0, 12.5])),
         }
         given = counts if has_counts else None
-        found = _native.search_levels(cells, given, **rules, node=node, instructions=instructions)
+        found = _native.search_levels(cells, given, **rules, **node, instructions=instructions)
         own = None if given is None else given.tolist()
         twin = naive_sets(cells.tolist(), own, rules, node)
         assert found == (twin.score, twin.undecided)
@@ -224,7 +225,7 @@ def test_sets_of_levels(instructions, has_counts, n_levels) -> None:
 
 def test_the_border_is_checked() -> None:
     node = random_node(np.random.default_rng(0), 8)
-    rest = {"counts": None, "node": node, "direction": None, "by_column": True}
+    rest = {"counts": None, "direction": None, "by_column": True} | node
     cells = np.ones((3, 8), dtype=np.int64)
     for wrong in (
         {"cells": np.ones((257, 8), dtype=np.int64), "n_bins": [2] * 8},

@@ -252,15 +252,17 @@ _DAY = 24 * _HOUR
 def _parts_of(instant: NDArray[Any], wall: NDArray[Any]) -> list[NDArray[Any]]:
     """Seconds since 1970 in UTC, and what calendar and clock showed."""
     gone = np.isnat(instant)
-    clock = np.where(gone, 0, wall.astype(np.int64))
+    has_gone = bool(gone.any())
+    clock = wall.astype(np.int64)
+    if has_gone:
+        clock = np.where(gone, 0, clock)
     day = clock // _DAY
     hour = (clock - day * _DAY) // _HOUR
     parts = [instant.astype(np.int64) / 1e6, *_calendar(day), hour]
+    if has_gone:
+        parts = [np.where(gone, np.nan, part) for part in parts]
     kinds = [np.float64] + [np.float32] * 5  # whole numbers this small are exact in both
-    return [
-        np.where(gone, np.nan, part).astype(kind, copy=False)
-        for part, kind in zip(parts, kinds, strict=True)
-    ]
+    return [part.astype(kind, copy=False) for part, kind in zip(parts, kinds, strict=True)]
 
 
 def _calendar(day: NDArray[np.int64]) -> list[NDArray[Any]]:
