@@ -83,11 +83,12 @@ Tree Grower::grow(const Target& target, std::int32_t* leaf_of_row) {
 // rows are not seen, for nothing may be written there.
 void Grower::start_rows(const Target& target, std::int32_t* leaf_of_row) {
   sapling_.rows.start(n_rows_, target.copies,
-                      target.copies ? nullptr : reinterpret_cast<Row*>(leaf_of_row));
+                      target.copies ? nullptr : reinterpret_cast<Row*>(leaf_of_row),
+                      params_.n_threads);
 }
 
 void Grower::prepare(const Target* targets, std::vector<Seedling>& seedlings) {
-  sapling_.rows.start(n_rows_, targets[0].copies);
+  sapling_.rows.start(n_rows_, targets[0].copies, nullptr, params_.n_threads);
   const auto n_trees = static_cast<std::int64_t>(seedlings.size());
   // Of many rows, the rows are shared out inside; of few, the trees.
   parallel_for(n_trees, n_rows_ < many_rows ? params_.n_threads : 1,

@@ -17,11 +17,16 @@ class Partition {
  public:
   // All rows of positive copies (null: every row), in order. `room`: one number per row, free until
   // the tree is grown; null: the rows need room of their own.
-  void start(std::int64_t n_rows, const std::int64_t* copies, Row* room = nullptr) {
+  void start(std::int64_t n_rows, const std::int64_t* copies, Row* room = nullptr,
+             int n_threads = 1) {
     n_rows_ = n_rows;
     rows_.resize(static_cast<std::size_t>(n_rows));
     if (!copies) {
-      std::iota(rows_.begin(), rows_.end(), Row{0});
+      constexpr std::int64_t block = 1 << 17;
+      parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t task, int) {
+        const std::int64_t begin = task * block, last = std::min(begin + block, n_rows);
+        std::iota(rows_.begin() + begin, rows_.begin() + last, static_cast<Row>(begin));
+      });
     } else {
       std::int64_t n = 0;
       for (std::int64_t row = 0; row < n_rows; ++row) {

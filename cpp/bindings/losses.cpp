@@ -1,6 +1,8 @@
 // Losses over all rows.
 #include "losses/losses.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
 
 #include "bindings/border.hpp"
@@ -31,7 +33,7 @@ void check_parameter(const std::string& name, double parameter) {
 
 // y is one entry per row, or [score][row] for a loss of shares with many scores.
 void check_targets(const std::string& name, const Vector<double>& y, std::int64_t n_rows,
-                   int n_scores) {
+                   int n_scores, int n_threads = 1) {
   const auto n = static_cast<std::int64_t>(y.shape(0));
   with_loss(name, [&](auto loss) {
     const bool per_score = loss.targets == weald::Targets::shares;
@@ -41,12 +43,20 @@ void check_targets(const std::string& name, const Vector<double>& y, std::int64_
     // Doubles that are not negative order as integers do, and those are compared several at once:
     // this is done in every round.
     const double* const labels = y.data();
-    std::int64_t sound = -1;
-    for (std::int64_t row = 0; row < n_rows; ++row) {
-      const auto bits = std::bit_cast<std::int64_t>(labels[row] + 0.0);  // -0 becomes 0
-      sound &= (bits - end) & ~bits;
-    }
-    require(sound < 0, "y must hold class numbers");
+    constexpr std::int64_t block = 1 << 16;
+    std::atomic<bool> are_sound = true;
+    weald::parallel_for((n_rows + block - 1) / block, n_rows < 4 * block ? 1 : n_threads,
+                        [&](std::int64_t task, int) {
+                          const std::int64_t last = std::min((task + 1) * block, n_rows);
+                          std::int64_t sound = -1;
+                          for (std::int64_t row = task * block; row < last; ++row) {
+                            // -0 becomes 0
+                            const auto bits = std::bit_cast<std::int64_t>(labels[row] + 0.0);
+                            sound &= (bits - end) & ~bits;
+                          }
+                          if (sound >= 0) are_sound = false;
+                        });
+    require(are_sound, "y must hold class numbers");
   });
 }
 
@@ -65,12 +75,12 @@ const std::int64_t* checked_copies(const std::optional<Vector<std::int64_t>>& co
 
 weald::Scored scored(const std::string& loss, double parameter, const Vector<double>& y,
                      const Matrix<double>& scores, const std::optional<Vector<double>>& weight,
-                     const std::optional<Vector<std::int64_t>>& copies) {
+                     const std::optional<Vector<std::int64_t>>& copies, int n_threads = 1) {
   const auto n_rows = static_cast<std::int64_t>(scores.shape(1));
   const int n_scores = static_cast<int>(scores.shape(0));
   check_scores(loss, n_scores);
   check_parameter(loss, parameter);
-  check_targets(loss, y, n_rows, n_scores);
+  check_targets(loss, y, n_rows, n_scores, n_threads);
   return {y.data(),
           scores.data(),
           data_or_null(weight, n_rows, "weight must have one entry per row"),
@@ -96,7 +106,7 @@ weald::Leaves checked_leaves(const Vector<std::int32_t>& leaf_of_row, std::int64
 bool gradients(const std::string& loss, double parameter, Vector<double> y, Matrix<double> scores,
                std::optional<Vector<double>> weight, OutMatrix<double> gradient,
                OutMatrix<double> hessian, int n_threads, double base, double base_slope) {
-  auto rows = scored(loss, parameter, y, scores, weight, std::nullopt);
+  auto rows = scored(loss, parameter, y, scores, weight, std::nullopt, checked_threads(n_threads));
   rows.base = base;
   rows.base_slope = base_slope;
   for (const auto* out : {&gradient, &hessian})
