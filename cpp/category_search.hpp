@@ -206,8 +206,7 @@ class CategorySearch {
     others_count_ = count(0);
     has_others_ = has_rows(cells_, 0);
     told_.clear();
-    const double share = std::min(1.0, n_levels_ / limits_.many);
-    const double least = share * limits_.rare_rows * levels_.mean_weight();
+    const double least = limits_.least_weight(n_levels_, levels_.mean_weight());
     for (int level = 0; level < n_levels_; ++level) {
       if (!has_rows(cell(level), level + 1)) continue;
       if (levels_.weight(cell(level)) >= least) {

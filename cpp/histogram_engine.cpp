@@ -414,8 +414,12 @@ void HistogramEngine::search_packed(const Pair& pair) {
   if (pair.subtract && !bundles_.any())
     for (int part = 0; part < layout_->n_parts(); ++part) subtract_part(part, pair);
   Split found[2];
-  const std::int64_t n_rows = sapling_.nodes[pair.counted].n_rows();
-  const int n_threads = pair.wants_counted && pair.wants_rest ? threads_for(n_rows) : 1;
+  const bool both = pair.wants_counted && pair.wants_rest;
+  // A thread that has just helped to send the rows is still awake: searching a whole group of
+  // columns is worth it then.
+  std::int64_t n_rows = sapling_.nodes[pair.counted].n_rows();
+  if (both && codes_.n_columns >= lanes) n_rows += sapling_.nodes[pair.rest].n_rows();
+  const int n_threads = both ? threads_for(n_rows) : 1;
   parallel_for(2, n_threads, [&](std::int64_t i, int) {
     if (i == 0 && pair.wants_rest) found[0] = best_packed(pair.rest, pair.rest_columns);
     if (i == 1 && pair.wants_counted) found[1] = best_packed(pair.counted, pair.counted_columns);

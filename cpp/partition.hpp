@@ -80,7 +80,7 @@ class Partition {
     });
     for (std::int64_t b = 0; b < n_blocks; ++b) lefts[b + 1] += lefts[b];
     const std::int64_t middle = begin + lefts[n_blocks];
-    parallel_for(n_blocks, end - begin < few_rows ? 1 : n_threads, [&](std::int64_t b, int) {
+    parallel_for(n_blocks, end - begin < copied_alone ? 1 : n_threads, [&](std::int64_t b, int) {
       const std::int64_t from = begin + b * block, size = std::min(block, end - from);
       const std::int64_t n_left = lefts[b + 1] - lefts[b];
       const Row* const sent = spare_ + from;
@@ -112,9 +112,9 @@ class Partition {
   }
 
  private:
-  // Of few rows the threads get more even shares in short blocks; and these few are copied back
+  // Of few rows the threads get more even shares in short blocks; and still fewer are copied back
   // before a second thread has come.
-  static constexpr std::int64_t few_rows = 16'384;
+  static constexpr std::int64_t few_rows = 16'384, copied_alone = 8'192;
   static std::int64_t block_of(std::int64_t n_rows) { return n_rows < 8 * few_rows ? 2048 : 8192; }
 
   static std::int64_t send(const Test& test, const Row* rows, std::int64_t n, Row* sent) {
@@ -129,11 +129,20 @@ class Partition {
   static std::int64_t send_by_sides(const AnyCode* codes, std::int64_t stride,
                                     const std::uint8_t* goes_left, const Row* rows, std::int64_t n,
                                     Row* sent) {
+    const auto step = static_cast<std::int64_t>(sizeof(AnyCode)) * stride;
+    const bool asks = n > 0 && (std::int64_t{rows[n - 1]} - rows[0]) * step > near_codes;
+    return (asks ? send_each<true, AnyCode> : send_each<false, AnyCode>)(codes, stride, goes_left,
+                                                                         rows, n, sent);
+  }
+  template <bool asks, class AnyCode>
+  static std::int64_t send_each(const AnyCode* codes, std::int64_t stride,
+                                const std::uint8_t* goes_left, const Row* rows, std::int64_t n,
+                                Row* sent) {
     constexpr std::int64_t soon = 48;
     Row* left = sent;
     Row* right = sent + n - 1;
     for (std::int64_t i = 0; i < n; ++i) {
-      if (i + soon < n) __builtin_prefetch(codes + rows[i + soon] * stride);
+      if (asks && i + soon < n) __builtin_prefetch(codes + rows[i + soon] * stride);
       const Row row = rows[i];
       const bool is_left = goes_left[codes[row * stride]] != 0;
       *left = row;

@@ -1,6 +1,7 @@
 #include "splitting.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "category_search.hpp"
 
@@ -8,6 +9,10 @@ namespace weald {
 namespace {
 
 constexpr double none = -std::numeric_limits<double>::infinity();
+
+// To read a bin of one column and judge it with seven others costs a third of judging a bin of all
+// eight columns.
+constexpr int by_column = 3;
 
 }  // namespace
 
@@ -48,43 +53,77 @@ LaneBests PackedSearch::look(int part, const std::int64_t* cells, const ColumnLo
   return look(part, cells, columns, nullptr);
 }
 
+// `copies` null: none were counted; else only the columns that were are looked at.
 LaneBests PackedSearch::look(int part, const std::int64_t* cells, const ColumnLook& columns,
-                             const std::int64_t* counts) const {
-  const int first = column_of(part, 0);
-  if (!columns.takes_any(first, first + lanes_of(part))) return LaneBests::empty();
-  LaneBests bests;
-  if (part < codes_.n_groups()) {
-    PackedNode node = node_;
-    if (node.direction) node.direction += part * lanes;
-    kernels().search_packed(cells + layout_.part_begin(part), counts, layout_.bins_of(part), node,
-                            bests);
-  }
+                             const Copies* copies) const {
+  LaneBests bests = LaneBests::empty();
+  const std::int64_t* const counts = copies ? copies->cells.data() : nullptr;
+  int n_bins[lanes] = {};  // of the columns that have an order
   for (int lane = 0; lane < lanes_of(part); ++lane) {
     const int column = column_of(part, lane);
-    if (!columns.takes(column)) {
-      bests.score[lane] = bests.undecided[lane] = none;
+    if (!columns.takes(column) || (copies && !copies->has[lane])) continue;
+    if (!categories_.holds(column)) {
+      n_bins[lane] = codes_.n_bins[column];
       continue;
     }
-    if (!categories_.holds(column)) continue;
     // A wide column is another part; here it has only a place.
-    const bool is_elsewhere = part < codes_.n_groups() && layout_.is_wide(column);
-    const CategoryBest best =
-        is_elsewhere ? CategoryBest{} : look_at_levels(part, lane, cells, counts);
-    bests.score[lane] = best.score;
-    bests.undecided[lane] = best.undecided;
+    if (part < codes_.n_groups() && layout_.is_wide(column)) continue;
+    const LevelScores scores = score_levels(part, lane, cells, counts);
+    bests.score[lane] = scores.score;
+    bests.undecided[lane] = scores.undecided;
   }
+  if (part < codes_.n_groups()) look_at_numbers(part, cells, counts, n_bins, bests);
   return bests;
 }
 
+// All lanes at once, or one after another: the former looks at as many bins as the longest column
+// has, for all of them; the latter reads each bin by itself before it judges eight at once.
+void PackedSearch::look_at_numbers(int part, const std::int64_t* cells, const std::int64_t* counts,
+                                   const int* n_bins, LaneBests& bests) const {
+  PackedNode node = node_;
+  if (node.direction) node.direction += part * lanes;
+  const std::int64_t* const first = cells + layout_.part_begin(part);
+  if (std::accumulate(n_bins, n_bins + lanes, 0) <= by_column * layout_.bins_of(part))
+    return kernels().search_columns(first, counts, n_bins, node, bests);
+  LaneBests all;
+  kernels().search_packed(first, counts, layout_.bins_of(part), node, all);
+  for (int lane = 0; lane < lanes_of(part); ++lane) {
+    if (n_bins[lane] == 0) continue;
+    bests.score[lane] = all.score[lane];
+    bests.place[lane] = all.place[lane];
+    bests.undecided[lane] = all.undecided[lane];
+    bests.undecided_place[lane] = all.undecided_place[lane];
+  }
+}
+
+// What look_at_levels finds, without the sets, and sooner.
+LevelScores PackedSearch::score_levels(int part, int lane, const std::int64_t* cells,
+                                       const std::int64_t* counts) const {
+  const int column = column_of(part, lane), n_levels = layout_.levels_of(column);
+  if (node_.needs_values() || n_levels > max_value_bins) {
+    const CategoryBest best = look_at_levels(part, lane, cells, counts, node_);
+    return {best.score, best.undecided};
+  }
+  const CategoryLimits& limits = limits_.category;
+  const double mean = PackedLevels(channels_, node_, -1).mean_weight();
+  return kernels().search_levels(
+      {cells + layout_.column_begin(column), counts ? counts + lane : nullptr,
+       layout_.stride_of(column), n_levels},
+      {limits.least_weight(n_levels, mean), limits.few, limits.smooth_rows * mean,
+       limits.l2_rows * mean},
+      node_);
+}
+
 CategoryBest PackedSearch::look_at_levels(int part, int lane, const std::int64_t* cells,
-                                          const std::int64_t* counts) const {
+                                          const std::int64_t* counts,
+                                          const PackedNode& node) const {
   const int column = column_of(part, lane);
   const std::int64_t stride = layout_.stride_of(column);
   const int n_levels = layout_.levels_of(column);
   std::int64_t total_count = counts ? 0 : -1;
   for (int code = 0; counts && code <= n_levels; ++code)
     total_count += counts[lane + code * stride];
-  PackedLevels levels(channels_, node_, total_count);
+  PackedLevels levels(channels_, node, total_count);
   return CategorySearch(levels, limits_.category)
       .look(cells + layout_.column_begin(column), stride, n_levels,
             counts ? counts + lane : nullptr, stride);
@@ -156,6 +195,8 @@ PackedSearch::Decided PackedSearch::decide(const std::vector<LaneBests>& bests,
     place(first.lane, first.place, cells, nullptr, best);
     return judged(first.score, best);
   }
+  if (Split sets; prove_sets(first, bests[first.part], cells, rows, n_rows, sets))
+    return judged(first.score, std::move(sets));
   std::vector<LaneBests> exact = bests;
   return joined(exact, cells, count_open(exact, score, cells, columns, rows, n_rows));
 }
@@ -194,6 +235,43 @@ PackedSearch::Choice PackedSearch::first_choice(const std::vector<LaneBests>& be
   return first;
 }
 
+// The sets of a choice that is not proven, if both sides hold enough copies. Levels without sums
+// must have no rows either, or counts would sort the levels out in another way.
+bool PackedSearch::prove_sets(const Choice& cut, const LaneBests& bests, const std::int64_t* cells,
+                              const Row* rows, std::int64_t n_rows, Split& split) const {
+  const int n_levels = layout_.levels_of(cut.column);
+  if (!categories_.holds(cut.column) || cut.is_sure || n_levels > max_value_bins ||
+      !(bests.undecided[cut.lane] > bests.score[cut.lane]))
+    return false;
+  PackedNode all_allowed = node_;
+  all_allowed.sure_weight = 0.0;
+  CategoryBest sets = look_at_levels(cut.part, cut.lane, cells, nullptr, all_allowed);
+  const std::int64_t* const column = cells + layout_.column_begin(cut.column);
+  const std::int64_t stride = layout_.stride_of(cut.column);
+  // Of each code: 1 goes left, 256 has no sums.
+  std::uint16_t sides[max_value_bins + 1] = {};
+  for (int code = 0; code <= n_levels; ++code) {
+    const bool is_left = code == 0 ? sets.missing_left : in_set(sets.left.data(), code - 1);
+    sides[code] = column[code * stride] == 0 ? 256 : static_cast<std::uint16_t>(is_left);
+  }
+  const auto [codes, step] = codes_.column(cut.column);
+  const std::int64_t* const copies = channels_.target().copies;
+  std::int64_t left = 0, all = 0;
+  unsigned seen = 0;
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    const std::int64_t here = copies ? copies[rows[i]] : 1;
+    const std::uint16_t side = sides[codes[rows[i] * step]];
+    seen |= side;
+    left += side & 1 ? here : 0;
+    all += here;
+  }
+  if (seen >= 256 || std::min(left, all - left) < limits_.min_samples_leaf) return false;
+  split.column = cut.column;
+  split.left_set = std::move(sets.left);
+  split.missing_left = sets.missing_left;
+  return true;
+}
+
 // Do the sums alone say whether rows are missing, and whether values go right? A row whose g and h
 // round to zero is not seen in them: see `place`.
 bool PackedSearch::is_told_by_sums(const Choice& cut, const std::int64_t* cells) const {
@@ -209,8 +287,7 @@ bool PackedSearch::is_told_by_sums(const Choice& cut, const std::int64_t* cells)
 // Counts copies on both sides of a cut until there are enough.
 bool PackedSearch::leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const {
   const std::int64_t* const copies = channels_.target().copies;
-  const Code* const codes = codes_.group(cut.part) + cut.lane;
-  const std::int64_t stride = codes_.stride(cut.part);
+  const auto [codes, stride] = codes_.column(cut.column);
   const Code offset = cut.place % 2 != 0 ? 0 : 1, limit = static_cast<Code>(cut.place / 2 - offset);
   constexpr std::int64_t at_once = 64;
   std::int64_t left = 0, all = 0;
@@ -239,7 +316,7 @@ std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<LaneBests
     const double most = *std::max_element(open, open + lanes_of(part));
     if (most == none || most < score) continue;
     counts[part] = count_copies(part, bests[part], score, rows, n_rows);
-    const LaneBests counted = look(part, cells, columns, counts[part].cells.data());
+    const LaneBests counted = look(part, cells, columns, &counts[part]);
     for (int lane = 0; lane < lanes_of(part); ++lane) {
       if (!counts[part].has[lane]) continue;
       bests[part].score[lane] = counted.score[lane];
@@ -279,7 +356,7 @@ void PackedSearch::take(int part, const LaneBests& bests, const std::int64_t* ce
     best.column = column;
     const std::int64_t* const counts = copies.has[lane] ? copies.cells.data() : nullptr;
     if (categories_.holds(column)) {
-      CategoryBest sets = look_at_levels(part, lane, cells, counts);
+      CategoryBest sets = look_at_levels(part, lane, cells, counts, node_);
       best.left_set = std::move(sets.left);
       best.missing_left = sets.missing_left;
     } else {

@@ -46,6 +46,11 @@ struct CategoryLimits {
   double many = 64.0;       // a column of fewer levels needs proportionally fewer
   double smooth_rows = 10.0;  // added to W of a level when levels are put in order
   double l2_rows = 10.0;      // added to l2 when two sets are judged
+
+  // W of a level that is told apart, where a row's is `mean`.
+  double least_weight(int n_levels, double mean) const {
+    return std::min(1.0, n_levels / many) * rare_rows * mean;
+  }
 };
 
 struct SplitLimits {
@@ -287,10 +292,16 @@ class PackedSearch {
     return part < n_groups ? part * lanes + lane : categories_.wide[part - n_groups].column;
   }
   LaneBests look(int part, const std::int64_t* cells, const ColumnLook& columns,
-                 const std::int64_t* counts) const;
+                 const Copies* copies) const;
+  void look_at_numbers(int part, const std::int64_t* cells, const std::int64_t* counts,
+                       const int* n_bins, LaneBests& bests) const;
+  LevelScores score_levels(int part, int lane, const std::int64_t* cells,
+                           const std::int64_t* counts) const;
   CategoryBest look_at_levels(int part, int lane, const std::int64_t* cells,
-                              const std::int64_t* counts) const;
+                              const std::int64_t* counts, const PackedNode& node) const;
   Choice first_choice(const std::vector<LaneBests>& bests, double most) const;
+  bool prove_sets(const Choice& cut, const LaneBests& bests, const std::int64_t* cells,
+                  const Row* rows, std::int64_t n_rows, Split& split) const;
   bool is_told_by_sums(const Choice& cut, const std::int64_t* cells) const;
   bool leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const;
   std::vector<Copies> count_open(std::vector<LaneBests>& bests, double score,

@@ -31,6 +31,12 @@ RETURNS = {
     "loss_facts": ("dict", "dict[str, Any]"),
     "part": ("tuple", "tuple[dict[str, NDArray[Any]], NDArray[numpy.int32]]"),
     "predict_spread": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
+    "search_cells": (
+        "tuple",
+        "tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.float64], "
+        "NDArray[numpy.int64]]",
+    ),
+    "search_levels": ("tuple", "tuple[float, float]"),
     "stumps": ("list", "list[tuple[dict[str, NDArray[Any]], NDArray[numpy.int32]]]"),
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "bindings/border.hpp"
+#include "bindings/searches.hpp"
 #include "kernels/kernels.hpp"
 
 NB_MODULE(_native, m) {
@@ -26,6 +27,7 @@ NB_MODULE(_native, m) {
   weald::border::bind_losses(m);
   weald::border::bind_rotation(m);
   weald::border::bind_options(m);
+  weald::border::bind_searches(m);
   weald::border::bind_stumps(m);
   weald::border::bind_trees(m);
 }

@@ -293,100 +293,15 @@ void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::in
 }
 
 #include "kernels/search.hpp"
-// It takes what that has.
+// These take what that has.
+#include "kernels/columns.hpp"
+#include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
+#include "kernels/partition.hpp"
 
 void subtract(std::int64_t* into, const std::int64_t* from, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) into[i] -= from[i];
 }
-
-#ifdef __AVX512F__
-constexpr std::int64_t near_codes = 512;  // that wait in the first-level cache
-
-// The codes of some rows of a column that lies by itself, one after another. The rows rise: where
-// the last is as far from the first as they are many, the codes are so already.
-void read_codes(const Code* codes, const Row* rows, std::int64_t n, Code* near) {
-  if (rows[n - 1] - rows[0] == n - 1) {
-    std::memcpy(near, codes + rows[0], static_cast<std::size_t>(n));
-    return;
-  }
-  // Eight at a time are written as one: a store each would take longer than reading them.
-  std::int64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    std::uint64_t eight = 0;
-    for (int k = 0; k < 8; ++k) eight |= std::uint64_t{codes[rows[i + k]]} << (8 * k);
-    std::memcpy(near + i, &eight, 8);
-  }
-  for (; i < n; ++i) near[i] = codes[rows[i]];
-}
-
-// The same of a column among others: lines that lie apart are asked for before.
-void read_codes_apart(const Code* codes, std::int64_t stride, const Row* rows, std::int64_t n,
-                      std::int64_t n_after, Code* near) {
-  constexpr std::int64_t ahead = 48;
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (i + ahead < n + n_after) __builtin_prefetch(codes + rows[i + ahead] * stride);
-    near[i] = codes[rows[i] * stride];
-  }
-}
-
-// Sixteen rows at a time are pushed together in a register.
-std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code limit,
-                       const Row* rows, std::int64_t n, Row* sent) {
-  constexpr std::int64_t sixteen = 16;
-  alignas(64) Code near[near_codes] = {};
-  const __m128i least = _mm_set1_epi8(static_cast<char>(offset));
-  const __m128i most = _mm_set1_epi8(static_cast<char>(limit));
-  const __m512i turned =
-      _mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  Row* left = sent;
-  Row* right = sent + n;
-  for (std::int64_t begin = 0; begin < n; begin += near_codes) {
-    const std::int64_t size = std::min(near_codes, n - begin);
-    const Row* const here = rows + begin;
-    if (stride == 1)
-      read_codes(codes, here, size, near);
-    else
-      read_codes_apart(codes, stride, here, size, n - begin - size, near);
-    for (std::int64_t i = 0; i < size; i += sixteen) {
-      const unsigned present = size - i >= sixteen ? 0xffff : (1u << (size - i)) - 1;
-      const __m128i code = _mm_load_si128(reinterpret_cast<const __m128i*>(near + i));
-      const unsigned is_left = _mm_cmple_epu8_mask(_mm_sub_epi8(code, least), most);
-      const auto lefts = static_cast<__mmask16>(is_left & present);
-      const auto rights = static_cast<__mmask16>(~is_left & present);
-      const __m512i some = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(present), here + i);
-      const int n_left = std::popcount(lefts), n_right = std::popcount(rights);
-      _mm512_mask_storeu_epi32(left, static_cast<__mmask16>((1u << n_left) - 1),
-                               _mm512_maskz_compress_epi32(lefts, some));
-      _mm512_mask_storeu_epi32(
-          right - sixteen, static_cast<__mmask16>(0xffffu << (sixteen - n_right)),
-          _mm512_permutexvar_epi32(turned, _mm512_maskz_compress_epi32(rights, some)));
-      left += n_left;
-      right -= n_right;
-    }
-  }
-  return left - sent;
-}
-#else
-std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code limit,
-                       const Row* rows, std::int64_t n, Row* sent) {
-  constexpr std::int64_t ahead = 48;
-  Row* left = sent;
-  Row* right = sent + n - 1;
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (i + ahead < n) __builtin_prefetch(codes + rows[i + ahead] * stride);
-    const Row row = rows[i];
-    const Code code = codes[row * stride];
-    const bool goes_left = static_cast<Code>(code - offset) <= limit;
-    // Both are written, one of them survives: a branch would be mispredicted half of the time.
-    *left = row;
-    *right = row;
-    left += goes_left;
-    right -= !goes_left;
-  }
-  return left - sent;
-}
-#endif
 
 inline std::uint64_t is_in(const CodeSet& set, Code code) {
   return set.words[code >> 6] >> (code & 63) & 1;
@@ -497,9 +412,10 @@ void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const 
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {WEALD_KERNELS_NAME, add_trees,    encode<float>, encode<double>,
-                       gradients,          largest,      coarse_sums,   pack_words,
-                       add_packed,         add_shared,   search_packed, search_ordered,
-                       mark_ordered,       part_ordered, subtract,      partition};
+const Kernels table = {WEALD_KERNELS_NAME, add_trees,      encode<float>, encode<double>,
+                       gradients,          largest,        coarse_sums,   pack_words,
+                       add_packed,         add_shared,     search_packed, search_columns,
+                       search_levels,      search_ordered, mark_ordered,  part_ordered,
+                       subtract,           partition};
 
 }  // namespace weald::WEALD_KERNELS

@@ -55,11 +55,31 @@ struct LaneBests {
   alignas(64) std::int64_t undecided_place[lanes];
 
   static LaneBests empty() {
-    LaneBests bests;
+    LaneBests bests{};
     for (int lane = 0; lane < lanes; ++lane)
       bests.score[lane] = bests.undecided[lane] = -std::numeric_limits<double>::infinity();
     return bests;
   }
+};
+
+// A column of levels in a node's packed cells: code 0 is missing, level l has code l + 1.
+struct LevelCells {
+  const std::int64_t* cells;   // of code 0
+  const std::int64_t* counts;  // copies, laid out likewise; null: they are not known
+  std::int64_t stride;         // from code to code
+  int n_levels;                // at most max_value_bins
+};
+// What CategoryLimits ask of it, in units of the cells.
+struct LevelRules {
+  double least;    // h of a level that is told apart
+  int few;         // up to so many told levels, the next two are not for them
+  double smooth;   // added to h when levels are put in order
+  double more_l2;  // added to l2 when sets are judged
+};
+// What the best pair of sets scores, and what an undecided one might reach.
+struct LevelScores {
+  double score = -std::numeric_limits<double>::infinity();
+  double undecided = -std::numeric_limits<double>::infinity();
 };
 
 // A column's cuts in the type of its values, with infinities up to 256, and every sixteenth apart:
@@ -133,6 +153,10 @@ struct OrderedCut {
   std::int64_t place = -1, left = 0;
 };
 
+// Rows of a node rise: where the codes of the first and of the last lie within so many bytes, all
+// are near, and asking for them before they are needed would take longer than reading them.
+constexpr std::int64_t near_codes = 1 << 16;
+
 // Trees whose root histograms are counted at once.
 constexpr int most_shared = 8;
 
@@ -182,6 +206,16 @@ struct Kernels {
   // Otherwise cells of copies, laid out like `cells`, decide; a column may have none.
   void (*search_packed)(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
                         const PackedNode& node, LaneBests& bests);
+
+  // The same of single columns, those whose `n_bins` is not 0: sooner where the columns of a group
+  // have very different numbers of bins, or few are asked for. Others are left alone.
+  void (*search_columns)(const std::int64_t* cells, const std::int64_t* counts, const int* n_bins,
+                         const PackedNode& node, LaneBests& bests);
+
+  // The best sets of a column of levels, as CategorySearch finds them; the node has no bounds and
+  // no directions.
+  LevelScores (*search_levels)(const LevelCells& column, const LevelRules& rules,
+                               const PackedNode& node);
 
   // Among the cuts of one column, between rows of different codes, the first of the largest score:
   // whether that is more than `best` has, which then is it. Scores are those of `search_packed`.

@@ -9,6 +9,7 @@ struct Cut {
 struct Whole {
   std::int64_t total;
   double g, h, l2, min_weight, sure_weight, min_count, count, l1;
+  double more_l2 = 0.0;  // of sets of many levels
   Bounds bounds;
 
   Whole(const PackedNode& node, double total_count)
@@ -46,13 +47,14 @@ enum class Form { plain, shrunk, valued };
   return -(2.0 * g * w + d * w * w + 2.0 * l1 * size_of(w));
 }
 
-// Both children of a cut, one column in every lane. One division serves both scores.
-template <bool counted, Form form>
+// Both children of a cut, one cut in every lane. One division serves both scores.
+template <bool counted, Form form, bool has_more_l2 = false>
 [[gnu::always_inline]] inline Cut judge(Integers left, Integers left_count, const Whole& node,
                                         Doubles direction, Integers free) {
   const Doubles gl = to_doubles(left >> 32), hl = to_doubles(left & 0xffffffff);
   const Doubles gr = node.g - gl, hr = node.h - hl;
-  const Doubles dl = hl + node.l2, dr = hr + node.l2;
+  Doubles dl = hl + node.l2, dr = hr + node.l2;
+  if constexpr (has_more_l2) dl += node.more_l2, dr += node.more_l2;
   const Doubles lesser = hl < hr ? hl : hr;
   Integers valid = lesser >= node.min_weight;
   Cut cut;
@@ -94,8 +96,10 @@ void search_lanes(const std::int64_t* cells, const std::int64_t* counts, const d
     std::memcpy(&direction, directions + first, sizeof direction);
   const Integers missing = load(cells + first);
   const Integers missing_count = counted ? load(counts + first) : zero;
+  // Copies tell of rows whose g and h round to zero.
   bool has_missing = false;
-  for (int lane = 0; lane < vector_lanes; ++lane) has_missing |= missing[lane] != 0;
+  for (int lane = 0; lane < vector_lanes; ++lane)
+    has_missing |= (missing[lane] | missing_count[lane]) != 0;
   Doubles best = none - Doubles{}, best_undecided = best;
   Integers place = zero, undecided_place = zero, left = zero, count = zero;
   const auto note = [&](const Cut& cut, std::int64_t here) {

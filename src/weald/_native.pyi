@@ -1,7 +1,7 @@
 # Generated from cpp/bindings/ by `make stub`; not to be edited.
 """The core: arrays in, arrays out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import numpy
@@ -410,6 +410,30 @@ class OptionPredictor:
     @overload
     def apply(self, table: NDArray[numpy.float64], n_threads: int) -> NDArray[numpy.int32]: ...
     def leaf_shares(self) -> NDArray[numpy.float64]: ...
+
+def search_cells(
+    cells: NDArray[numpy.int64],
+    counts: NDArray[numpy.int64] | None,
+    n_bins: Sequence[int],
+    total: int,
+    limits: Mapping[str, float],
+    direction: NDArray[numpy.float64] | None,
+    by_column: bool,
+    instructions: str,
+) -> tuple[
+    NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.int64]
+]: ...
+def search_levels(
+    cells: NDArray[numpy.int64],
+    counts: NDArray[numpy.int64] | None,
+    least: float,
+    few: int,
+    smooth: float,
+    more_l2: float,
+    total: int,
+    limits: Mapping[str, float],
+    instructions: str,
+) -> tuple[float, float]: ...
 
 class Stumps:
     @overload

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from weald.data import class_rows, number_rows, numbered_classes
+from weald.data import class_rows, number_rows, numbered_classes, targets
 
 X = np.arange(4.0)[:, np.newaxis]
 
@@ -78,3 +78,18 @@ def test_classes_are_numbered_as_by_sorting(kind: type) -> None:
         assert classes.dtype == labels.dtype
         np.testing.assert_array_equal(classes, expected)
         np.testing.assert_array_equal(numbers, places)
+
+
+def test_whole_numbers_are_classes_and_too_many_are_warned_of() -> None:
+    table = np.arange(60.0)[:, np.newaxis]
+    for labels in (np.arange(60) % 30, np.arange(60) % 2 == 0):
+        rows, classes = class_rows(BaseEstimator(), table, labels, None)
+        assert np.array_equal(classes[rows.target.astype(int)], labels)
+    asked: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(targets, "check_classification_targets", lambda y: asked.append(len(y)))
+        class_rows(BaseEstimator(), table, np.arange(60) % 30, None)
+        assert asked == []
+        class_rows(BaseEstimator(), table, np.arange(60) % 31, None)
+        class_rows(BaseEstimator(), table, table[:, 0] % 2, None)
+        assert asked == [60, 60]

@@ -50,3 +50,19 @@ def test_log_loss_of_many_classes_by_hand() -> None:
     assert loss.mean(np.array([1.0]), scores, None, None) == pytest.approx(np.log(4), rel=1e-15)
     base = loss.base_scores(np.array([0.0, 1.0, 1.0, 2.0]), None, np.array([1, 2, 2, 5]))
     assert base == pytest.approx(np.log([0.1, 0.4, 0.5]), rel=1e-15)
+
+
+@pytest.mark.parametrize("n_rows", [3, 300_000])
+@pytest.mark.parametrize("bad", [-1.0, 2.0, np.nan, np.inf, -np.inf, -5e-324])
+def test_labels_that_are_no_classes_are_refused(n_rows: int, bad: float) -> None:
+    """Wherever they stand, also where threads share the look at them."""
+    loss = BuiltinLoss("log_loss", 1, 2)
+    y, scores = np.zeros(n_rows), np.zeros((1, n_rows))
+    room = np.empty((1, n_rows)), np.empty((1, n_rows))
+    y[1] = -0.0
+    assert loss.gradients(y, scores, None, *room)
+    for row in (0, n_rows - 1):
+        wrong = y.copy()
+        wrong[row] = bad
+        with pytest.raises(ValueError, match="class numbers"):
+            loss.gradients(wrong, scores, None, *room)

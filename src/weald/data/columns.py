@@ -54,13 +54,16 @@ class Category:
     parts: ClassVar[tuple[str, ...]] = ("",)
 
     @classmethod
-    def learn(cls, values: Values, copies: NDArray[np.int64]) -> tuple["Category", list[Floats]]:
+    def learn(
+        cls, values: Values, copies: NDArray[np.int64] | None
+    ) -> tuple["Category", list[Floats]]:
         """Take the levels of the rows that count, and read the column by the way."""
         codes, found = values.coded()
         level_of = _levels(found, values.label)
         total: dict[Level, int] = {}
-        counts = np.bincount(codes[codes >= 0], copies[codes >= 0], len(found)).astype(np.int64)
-        for level, count in zip(level_of, counts.tolist(), strict=True):
+        # What is missing has code -1 and comes first.
+        counts = np.bincount(np.add(codes, 1, dtype=np.intp), copies, len(found) + 1)
+        for level, count in zip(level_of, counts[1:].astype(np.int64).tolist(), strict=True):
             if level is not None and count > 0:
                 total[level] = total.get(level, 0) + count
         column = cls(tuple(sorted(_kept(total))))
@@ -249,15 +252,17 @@ _DAY = 24 * _HOUR
 def _parts_of(instant: NDArray[Any], wall: NDArray[Any]) -> list[NDArray[Any]]:
     """Seconds since 1970 in UTC, and what calendar and clock showed."""
     gone = np.isnat(instant)
-    clock = np.where(gone, 0, wall.astype(np.int64))
+    has_gone = bool(gone.any())
+    clock = wall.astype(np.int64)
+    if has_gone:
+        clock = np.where(gone, 0, clock)
     day = clock // _DAY
     hour = (clock - day * _DAY) // _HOUR
     parts = [instant.astype(np.int64) / 1e6, *_calendar(day), hour]
+    if has_gone:
+        parts = [np.where(gone, np.nan, part) for part in parts]
     kinds = [np.float64] + [np.float32] * 5  # whole numbers this small are exact in both
-    return [
-        np.where(gone, np.nan, part).astype(kind, copy=False)
-        for part, kind in zip(parts, kinds, strict=True)
-    ]
+    return [part.astype(kind, copy=False) for part, kind in zip(parts, kinds, strict=True)]
 
 
 def _calendar(day: NDArray[np.int64]) -> list[NDArray[Any]]:

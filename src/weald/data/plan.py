@@ -88,7 +88,7 @@ class ColumnPlan:
 
 
 def learn_plan(
-    table: Sequence[Values], chosen: NDArray[np.bool_] | None, copies: NDArray[np.int64]
+    table: Sequence[Values], chosen: NDArray[np.bool_] | None, copies: NDArray[np.int64] | None
 ) -> tuple[ColumnPlan, list[NDArray[Any]]]:
     """Decide what each column is and read the table by the way.
 
@@ -97,7 +97,7 @@ def learn_plan(
     chosen
         Which columns are categories; None: those whose type says so.
     copies
-        How often each row counts; a row of no copies teaches no level.
+        How often each row counts (None: once); a row of no copies teaches no level.
     """
     columns: list[Column] = []
     arrays: list[NDArray[Any]] = []
@@ -109,7 +109,7 @@ def learn_plan(
 
 
 def _learn_column(
-    values: Values, is_category: bool | None, copies: NDArray[np.int64]
+    values: Values, is_category: bool | None, copies: NDArray[np.int64] | None
 ) -> tuple[Column, list[NDArray[Any]]]:
     kind = values.kind
     if kind is Kind.MOMENT or kind is Kind.SPAN:

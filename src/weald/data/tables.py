@@ -68,7 +68,7 @@ def table_for_fit(
     estimator._columns, arrays = learn_plan(
         columns,
         chosen_columns(choice, names, X.shape[1]),
-        counted_copies(sample_weight, X.shape[0]),
+        None if sample_weight is None else counted_copies(sample_weight, X.shape[0]),
     )
     return _table_of(estimator._columns, arrays, [one.label for one in columns]), target
 

@@ -23,10 +23,15 @@ def class_rows(
     y, sample_weight = read_once(y, sample_weight)
     table, labels = table_for_fit(estimator, X, y, y_numeric=False, sample_weight=sample_weight)
     refuse_missing_labels(labels)
-    check_classification_targets(labels)
+    # Whole numbers are classes; a check of them would only sort them, and warn of too many.
+    is_whole = labels.dtype.kind in "iub" and labels.ndim == 1
+    if not is_whole:
+        check_classification_targets(labels)
     # Made before what is freed again: room below an array that stays would lie idle.
     target = np.empty(labels.shape)
     classes, target[:] = numbered_classes(labels)
+    if is_whole and 2 * len(classes) > len(labels):
+        check_classification_targets(labels)
     return Rows(table, target).weighted(sample_weight), classes
 
 

@@ -55,10 +55,11 @@ def values_of(column: Any, label: str) -> Values:
     """A series of a frame (narwhals) or an array as `Values`."""
     if not isinstance(column, nw.Series):
         return ArrayValues(column, label)
-    if isinstance(column.dtype, (nw.Object, nw.Unknown)):
+    values = SeriesValues(column, label)
+    if isinstance(values.dtype, (nw.Object, nw.Unknown)):
         # Python objects, pandas' own sparse and period types, times of day, columns of nothing.
         return ArrayValues(column.to_numpy(), label)
-    return SeriesValues(column, label)
+    return values
 
 
 class SeriesValues:
@@ -67,10 +68,11 @@ class SeriesValues:
     def __init__(self, series: "nw.Series[Any]", label: str) -> None:
         self._series = series
         self.label = label
+        self.dtype = series.dtype  # asked once: it is made anew each time
 
     @property
     def kind(self) -> Kind:
-        dtype = self._series.dtype
+        dtype = self.dtype
         if dtype.is_numeric() or isinstance(dtype, nw.Boolean):
             return Kind.NUMBER
         if isinstance(dtype, nw.String):
@@ -88,7 +90,7 @@ class SeriesValues:
 
     def _is_ordered(self) -> bool:
         native = self._series.to_native()
-        if isinstance(self._series.dtype, nw.Enum):
+        if isinstance(self.dtype, nw.Enum):
             return True
         if nw.dependencies.is_pandas_series(native):
             return bool(getattr(native.dtype, "ordered", False))
@@ -96,7 +98,7 @@ class SeriesValues:
 
     def numbers(self) -> NDArray[Any]:
         series = self._series
-        if isinstance(series.dtype, nw.Decimal):
+        if isinstance(self.dtype, nw.Decimal):
             series = series.cast(nw.Float64)
         array = np.asarray(series.to_numpy())
         return ArrayValues(array, self.label).numbers() if array.dtype == object else array
@@ -105,7 +107,8 @@ class SeriesValues:
         native = self._series.to_native()
         if nw.dependencies.is_pandas_series(native):
             if hasattr(native.dtype, "categories"):
-                return native.cat.codes.to_numpy(), native.cat.categories.tolist()
+                # The array's own: as a series they would be copied into one first.
+                return native.array.codes, native.array.categories.tolist()
             codes, values = native.factorize()
             return codes, values.tolist()
         if nw.dependencies.is_polars_series(native):
@@ -116,7 +119,7 @@ class SeriesValues:
 
     @property
     def zone(self) -> str | None:
-        return getattr(self._series.dtype, "time_zone", None)
+        return getattr(self.dtype, "time_zone", None)
 
     def moments(self, zone: str | None) -> tuple[Moments, Moments]:
         series = self._series

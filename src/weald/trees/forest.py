@@ -318,6 +318,7 @@ class ForestBuilder:
         with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
             weight = np.ldexp(_joined([tree.weight for tree in trees], np.float64), weight_exponent)
         values = np.concatenate([tree.value for tree in trees]) if trees else np.zeros((0, 1))
+        first_node = _ends([len(tree.feature) for tree in trees])
         first_set = _ends([len(tree.first_word) - 1 for tree in trees])
         first_word = _ends([len(tree.words) for tree in trees])
         return Forest(
@@ -328,28 +329,18 @@ class ForestBuilder:
             weight=weight,
             gain=_joined([tree.gain for tree in trees], np.float64),
             value=np.ldexp(values, target_exponent),
-            first_node=_ends([len(tree.feature) for tree in trees]),
+            first_node=first_node,
             first_leaf=_ends([len(tree.value) for tree in trees]),
             output=np.array(self._outputs, dtype=np.int32),
             tree_weight=np.ones(len(trees)),
             base_score=np.ldexp(self._base_score, target_exponent),
             n_columns=self._n_columns,
-            category_set=_joined(
-                [
-                    _moved_on(tree.category_set, first) if first else tree.category_set
-                    for tree, first in zip(trees, first_set.tolist(), strict=False)
-                ],
-                np.int32,
+            category_set=_moved_on(
+                _joined([tree.category_set for tree in trees], np.int32), first_set, first_node
             ),
             first_word=np.append(
-                _joined(
-                    [
-                        tree.first_word[:-1] + first
-                        for tree, first in zip(trees, first_word.tolist(), strict=False)
-                        if len(tree.first_word) > 1
-                    ],
-                    np.int64,
-                ),
+                _joined([tree.first_word[:-1] for tree in trees], np.int64)
+                + np.repeat(first_word[:-1], np.diff(first_set)),
                 first_word[-1],
             ),
             words=_joined([tree.words for tree in trees], np.uint64),
@@ -357,9 +348,14 @@ class ForestBuilder:
         )
 
 
-def _moved_on(category_set: NDArray[np.int32], first: int) -> NDArray[np.int32]:
-    """The numbers of a tree's sets, where others come before them; -1 stays."""
-    return np.where(category_set < 0, np.int32(-1), category_set + np.int32(first))
+def _moved_on(
+    category_set: NDArray[np.int32], first_set: NDArray[np.int64], first_node: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """The numbers of the trees' sets, where those of earlier trees come before them; -1 stays."""
+    if first_set[-1] == 0:
+        return category_set
+    before = np.repeat(first_set[:-1], np.diff(first_node)).astype(np.int32)
+    return np.where(category_set < 0, np.int32(-1), category_set + before)
 
 
 def _joined(arrays: list[Any], dtype: Any) -> NDArray[Any]:

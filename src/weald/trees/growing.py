@@ -102,7 +102,8 @@ def check_search(*, growth: str, max_bins: int | None, exact: bool) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+# Not frozen: that would take several times as long to make, and a round makes two of each tree.
+@dataclass(eq=False, slots=True)
 class GrownTree:
     """The arrays of one tree, as `Forest` keeps them, and the leaf of every training row.
 

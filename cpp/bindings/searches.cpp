@@ -1,0 +1,89 @@
+#include "bindings/searches.hpp"
+
+#include <nanobind/stl/map.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "kernels/kernels.hpp"
+
+namespace weald::border {
+namespace {
+
+const weald::Kernels& kernels_named(const std::string& instructions) {
+  for (const weald::Kernels* one : weald::runnable_kernels())
+    if (instructions == one->name) return *one;
+  throw nb::value_error("instructions must be one of runnable_instructions()");
+}
+
+using Numbers = std::map<std::string, double>;
+
+weald::PackedNode node_of(std::int64_t total, const Numbers& limits) {
+  weald::PackedNode node{};
+  node.total = total;
+  node.l2 = limits.at("l2");
+  node.min_weight = limits.at("min_weight");
+  node.sure_weight = limits.at("sure_weight");
+  node.min_count = limits.at("min_count");
+  node.l1 = limits.at("l1");
+  node.bounds = {limits.at("lower"), limits.at("upper")};
+  return node;
+}
+
+// The best cuts of eight columns of cells (bins + 1, 8), all at once or one after another.
+auto search_cells(Matrix<std::int64_t> cells, std::optional<Matrix<std::int64_t>> counts,
+                  const std::vector<int>& n_bins, std::int64_t total, const Numbers& limits,
+                  std::optional<Vector<double>> direction, bool by_column,
+                  const std::string& instructions) {
+  const auto most = static_cast<int>(cells.shape(0)) - 1;
+  require(cells.shape(1) == lanes && cells.shape(0) >= 1 && cells.shape(0) <= max_value_bins + 1,
+          "cells must be (at most 256, 8)");
+  require(!counts || (counts->shape(0) == cells.shape(0) && counts->shape(1) == lanes),
+          "counts must have the shape of cells");
+  require(n_bins.size() == lanes &&
+              std::all_of(n_bins.begin(), n_bins.end(), [&](int n) { return n >= 0 && n <= most; }),
+          "n_bins must be eight, none more than cells has");
+  weald::PackedNode packed = node_of(total, limits);
+  packed.direction = data_or_null(direction, lanes, "direction must have eight entries");
+  weald::LaneBests bests = weald::LaneBests::empty();
+  const weald::Kernels& kernels = kernels_named(instructions);
+  const std::int64_t* const copies = counts ? counts->data() : nullptr;
+  if (by_column)
+    kernels.search_columns(cells.data(), copies, n_bins.data(), packed, bests);
+  else
+    kernels.search_packed(cells.data(), copies, most, packed, bests);
+  return nb::make_tuple(
+      give(std::vector<double>(bests.score, bests.score + lanes)),
+      give(std::vector<std::int64_t>(bests.place, bests.place + lanes)),
+      give(std::vector<double>(bests.undecided, bests.undecided + lanes)),
+      give(std::vector<std::int64_t>(bests.undecided_place, bests.undecided_place + lanes)));
+}
+
+// What the best two sets of the levels of one column score; the first cell is what is missing.
+auto search_levels(Vector<std::int64_t> cells, std::optional<Vector<std::int64_t>> counts,
+                   double least, int few, double smooth, double more_l2, std::int64_t total,
+                   const Numbers& limits, const std::string& instructions) {
+  require(cells.shape(0) >= 1 && cells.shape(0) <= max_value_bins + 1,
+          "cells must be between 1 and 256");
+  const std::int64_t* const copies = data_or_null(counts, static_cast<std::int64_t>(cells.shape(0)),
+                                                  "counts must have the shape of cells");
+  const weald::PackedNode packed = node_of(total, limits);
+  require(!packed.needs_values(), "sets are searched without bounds");
+  const weald::LevelScores scores =
+      kernels_named(instructions)
+          .search_levels({cells.data(), copies, 1, static_cast<int>(cells.shape(0)) - 1},
+                         {least, few, smooth, more_l2}, packed);
+  return nb::make_tuple(scores.score, scores.undecided);
+}
+
+}  // namespace
+
+void bind_searches(nb::module_& m) {
+  m.def("search_cells", &search_cells, "cells"_a, "counts"_a.none(), "n_bins"_a, "total"_a,
+        "limits"_a, "direction"_a.none(), "by_column"_a, "instructions"_a);
+  m.def("search_levels", &search_levels, "cells"_a, "counts"_a.none(), "least"_a, "few"_a,
+        "smooth"_a, "more_l2"_a, "total"_a, "limits"_a, "instructions"_a);
+}
+
+}  // namespace weald::border

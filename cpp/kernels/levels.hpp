@@ -1,0 +1,143 @@
+// The search for two sets of levels over packed cells. Part of body.hpp, which includes it inside
+// its namespace.
+
+inline Integers lane_numbers() {
+  Integers numbers;
+  for (int lane = 0; lane < vector_lanes; ++lane) numbers[lane] = lane;
+  return numbers;
+}
+
+// The levels of a column that are told apart, and the sum of all others and of what is missing.
+struct Told {
+  static constexpr int room = max_value_bins + 1 + vector_lanes;
+  alignas(64) std::int64_t cell[room];
+  alignas(64) std::int64_t count[room];
+  alignas(64) double key[room];
+  alignas(64) std::int64_t rank[room];
+  int n = 0;
+  std::int64_t others = 0, others_count = 0;
+  bool has_others = false;
+
+  template <bool counted>
+  void sort_out(const LevelCells& column, double least) {
+    others = column.cells[0];
+    others_count = counted ? column.counts[0] : 0;
+    std::int64_t bits = others | others_count;
+    for (int level = 1; level <= column.n_levels; ++level) {
+      const std::int64_t one = column.cells[level * column.stride];
+      const std::int64_t copies = counted ? column.counts[level * column.stride] : 0;
+      const bool is_told = ((one | copies) != 0) & (static_cast<double>(packed_h(one)) >= least);
+      cell[n] = one;
+      if (counted) count[n] = copies;
+      n += is_told;
+      const std::int64_t if_other = is_told ? 0 : -1;
+      others += one & if_other;
+      others_count += copies & if_other;
+      bits |= (one | copies) & if_other;
+    }
+    has_others = bits != 0;
+    for (int i = n; i < n + vector_lanes; ++i) cell[i] = count[i] = 0;
+  }
+
+  // Puts them in the order of their smoothed means; equal ones stay as they are.
+  template <bool counted>
+  void put_in_order(double smooth) {
+    for (int i = 0; i < n; i += vector_lanes) {
+      const Integers cells = load(cell + i);
+      const Doubles weight = to_doubles(cells & 0xffffffff) + smooth;
+      const Doubles mean = to_doubles(cells >> 32) / weight;
+      const Doubles keys = weight > 0.0 ? mean : Doubles{};
+      std::memcpy(key + i, &keys, sizeof keys);
+    }
+    n <= few_keys ? rank_by_pairs() : rank_by_sort();
+    std::int64_t in_order[room], counts_in_order[room];
+    for (int i = 0; i < n; ++i) {
+      in_order[rank[i]] = cell[i];
+      if (counted) counts_in_order[rank[i]] = count[i];
+    }
+    std::copy_n(in_order, n, cell);
+    if (counted) std::copy_n(counts_in_order, n, count);
+  }
+
+ private:
+  static constexpr int few_keys = 48;
+
+  // How many of the others come before each: quadratic, but without a branch to mispredict.
+  void rank_by_pairs() {
+    for (int i = 0; i < n; i += vector_lanes) {
+      Doubles keys;
+      std::memcpy(&keys, key + i, sizeof keys);
+      const Integers own = lane_numbers() + std::int64_t{i};
+      Integers ranks = {};
+      for (int j = 0; j < n; ++j) {
+        const Doubles other = key[j] - Doubles{};
+        ranks -= (other < keys) | ((other == keys) & (own > std::int64_t{j}));
+      }
+      std::memcpy(rank + i, &ranks, sizeof ranks);
+    }
+  }
+  void rank_by_sort() {
+    struct Keyed {
+      double key;
+      int place;
+    };
+    Keyed keyed[room];
+    for (int i = 0; i < n; ++i) keyed[i] = {key[i], i};
+    std::sort(keyed, keyed + n, [](const Keyed& a, const Keyed& b) {
+      return a.key != b.key ? a.key < b.key : a.place < b.place;
+    });
+    for (int i = 0; i < n; ++i) rank[keyed[i].place] = i;
+  }
+};
+
+template <bool counted, Form form>
+LevelScores search_sets(const LevelCells& column, const LevelRules& rules, const PackedNode& node) {
+  double copies = 0.0;
+  for (int code = 0; counted && code <= column.n_levels; ++code)
+    copies += static_cast<double>(column.counts[code * column.stride]);
+  Whole whole(node, copies);
+  Told told;
+  told.sort_out<counted>(column, rules.least);
+  const bool few = told.n <= rules.few;
+  if (!few) whole.more_l2 = rules.more_l2;
+  Bests best;
+  // A side that holds the whole node leaves the other without weight: such pairs are not allowed.
+  const auto judge_all = [&] {
+    const Integers zero = {};
+    const Doubles free = {};
+    for (int i = 0; i < told.n; i += vector_lanes) {
+      const Integers left = load(told.cell + i), count = counted ? load(told.count + i) : zero;
+      best.note<counted>(judge<counted, form, true>(left, count, whole, free, zero), zero);
+      if (!told.has_others) continue;
+      // No level at all is no set: the vector's last lanes may have none.
+      Cut cut = judge<counted, form, true>(left + told.others, count + told.others_count, whole,
+                                           free, zero);
+      const Integers some = lane_numbers() + std::int64_t{i} < zero + std::int64_t{told.n};
+      cut.allowed &= some;
+      if (!counted) cut.undecided &= some;
+      best.note<counted>(cut, zero);
+    }
+  };
+  if (few) judge_all();
+  told.put_in_order<counted>(few ? 0.0 : rules.smooth);
+  for (int i = 1; i < told.n; ++i) {
+    told.cell[i] += told.cell[i - 1];
+    if (counted) told.count[i] += told.count[i - 1];
+  }
+  judge_all();
+  LevelScores scores;
+  for (int lane = 0; lane < vector_lanes; ++lane) {
+    scores.score = std::max(scores.score, best.score[lane]);
+    scores.undecided = std::max(scores.undecided, best.undecided[lane]);
+  }
+  return scores;
+}
+
+LevelScores search_levels(const LevelCells& column, const LevelRules& rules,
+                          const PackedNode& node) {
+  if (node.l1 > 0.0)
+    return column.counts ? search_sets<true, Form::shrunk>(column, rules, node)
+                         : search_sets<false, Form::shrunk>(column, rules, node);
+  return column.counts ? search_sets<true, Form::plain>(column, rules, node)
+                       : search_sets<false, Form::plain>(column, rules, node);
+}

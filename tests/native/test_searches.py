@@ -1,0 +1,238 @@
+"""The searches over one node's packed cells, on every instruction set: quick ways and naive twins.
+
+Twins do the arithmetic of the core in its order, so that scores are compared bit for bit.
+"""
+
+import numpy as np
+import pytest
+
+from weald import _native
+
+INSTRUCTIONS = _native.runnable_instructions()
+NONE = -np.inf
+
+
+def random_rows(rng, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """g and h; some rows have none of either."""
+    return rng.integers(-40, 41, n_rows) * (rng.random(n_rows) < 0.9), rng.integers(0, 9, n_rows)
+
+
+def random_column(rng, n_bins: int, rows: tuple) -> tuple[np.ndarray, np.ndarray]:
+    """Packed cells of n_bins bins and of what is missing, and copies."""
+    g, h = rows
+    code = rng.integers(rng.choice([0, 1]), n_bins + 1, len(g))
+    if rng.random() < 0.5:
+        code = np.where(rng.random(len(g)) < 0.7, code, 1 + n_bins // 2)
+    cells, counts = np.zeros((2, n_bins + 1), dtype=np.int64)
+    np.add.at(cells, code, g * 2**32 + h)
+    np.add.at(counts, code, 1)
+    return cells, counts
+
+
+def random_node(rng, total: int, **more: float) -> dict:
+    limits = {
+        "l2": float(rng.choice([0.0, 1.5, 30.0])),
+        "l1": float(rng.choice([0.0, 7.25])),
+        "min_weight": float(rng.choice([0.0, 2.0, 9.5])),
+        "sure_weight": float(rng.choice([1.0, 33.0, 153.0])),
+        "min_count": float(rng.choice([1, 4, 20])),
+        "lower": -np.inf,
+        "upper": np.inf,
+    }
+    return {"total": int(total), "limits": limits | more}
+
+
+def halves(cell: int) -> tuple[int, int]:
+    return cell >> 32, cell & 0xFFFFFFFF
+
+
+def shrunk(g: float, l1: float) -> float:
+    return np.copysign(max(abs(g) - l1, 0.0), g)
+
+
+def judged(node: dict, left: int, count: int, n_copies: int | None, more_l2: float = 0.0):
+    """What a cut scores, whether it is allowed, and whether only a count can tell."""
+    (g, h), (gl, hl) = halves(node["total"]), halves(left)
+    limits = node["limits"]
+    gr, hr = float(g - gl), float(h - hl)
+    lesser = min(hl, hr)
+    if lesser < max(limits["min_weight"], 1.0):
+        return NONE, False, False
+    dl, dr = hl + limits["l2"] + more_l2, hr + limits["l2"] + more_l2
+    sl, sr = shrunk(float(gl), limits["l1"]), shrunk(gr, limits["l1"])
+    score = (sl * sl * dr + sr * sr * dl) / (dl * dr)
+    if n_copies is not None:
+        return score, min(count, n_copies - count) >= limits["min_count"], False
+    is_sure = lesser >= limits["sure_weight"]
+    return score, is_sure, not is_sure
+
+
+class Best:
+    """The first of the best."""
+
+    def __init__(self) -> None:
+        self.score = self.undecided = NONE
+        self.place = self.undecided_place = 0
+
+    def note(self, verdict: tuple, place: int) -> None:
+        score, is_allowed, is_undecided = verdict
+        if is_allowed and score > self.score:
+            self.score, self.place = score, place
+        if is_undecided and score > self.undecided:
+            self.undecided, self.undecided_place = score, place
+
+
+def naive_cuts(cells: list[int], counts: list[int] | None, node: dict) -> Best:
+    best, left, count = Best(), 0, 0
+    n_copies = None if counts is None else sum(counts)
+    missing, missing_count = cells[0], 0 if counts is None else counts[0]
+    for code in range(1, len(cells)):
+        left += cells[code]
+        count += 0 if counts is None else counts[code]
+        best.note(judged(node, left, count, n_copies), 2 * code)
+        if (missing or missing_count) and halves(left)[1] > 0:
+            verdict = judged(node, left + missing, count + missing_count, n_copies)
+            best.note(verdict, 2 * code + 1)
+    return best
+
+
+def random_group(rng, n_rows: int) -> tuple[np.ndarray, np.ndarray, list[int], int]:
+    """Eight columns of the same rows, and how many bins each has."""
+    n_bins = [int(n) for n in rng.choice([1, 2, 7, 30, 254, 255], 8)]
+    cells, counts = np.zeros((2, max(n_bins) + 1, 8), dtype=np.int64)
+    rows = random_rows(rng, n_rows)
+    for lane, n in enumerate(n_bins):
+        cells[: n + 1, lane], counts[: n + 1, lane] = random_column(rng, n, rows)
+    return cells, counts, n_bins, int(cells[:, 0].sum())
+
+
+@pytest.mark.parametrize("instructions", INSTRUCTIONS)
+@pytest.mark.parametrize("has_counts", [False, True])
+@pytest.mark.parametrize("n_rows", [5, 60, 2_000])
+def test_cuts_of_columns_are_those_of_groups(instructions, has_counts, n_rows) -> None:
+    rng = np.random.default_rng([has_counts, n_rows])
+    n_found = 0
+    for _ in range(12):
+        cells, counts, n_bins, total = random_group(rng, n_rows)
+        node = random_node(rng, total)
+        asked = [n if rng.random() < 0.7 else 0 for n in n_bins]
+        given = counts if has_counts else None
+        found = {
+            by_column: _native.search_cells(
+                cells,
+                given,
+                asked if by_column else n_bins,
+                **node,
+                direction=None,
+                by_column=by_column,
+                instructions=instructions,
+            )
+            for by_column in (True, False)
+        }
+        for lane, n in enumerate(n_bins):
+            own = None if given is None else given[: n + 1, lane].tolist()
+            twin = naive_cuts(cells[: n + 1, lane].tolist(), own, node)
+            expected = (twin.score, twin.place, twin.undecided, twin.undecided_place)
+            n_found += twin.score > NONE
+            assert tuple(part[lane] for part in found[False]) == expected
+            nothing = (NONE, 0, NONE, 0)
+            assert tuple(part[lane] for part in found[True]) == (
+                expected if asked[lane] else nothing
+            )
+    assert n_found > 10 or n_rows == 5
+
+
+@pytest.mark.parametrize("instructions", INSTRUCTIONS)
+@pytest.mark.parametrize("has_counts", [False, True])
+def test_bounds_and_directions_too(instructions, has_counts) -> None:
+    rng = np.random.default_rng([7, has_counts])
+    for _ in range(30):
+        cells, counts, n_bins, total = random_group(rng, 500)
+        node = random_node(rng, total, lower=-float(rng.random() * 4), upper=float(rng.random()))
+        direction = rng.integers(-1, 2, 8).astype(np.float64)
+        found = [
+            _native.search_cells(
+                cells,
+                counts if has_counts else None,
+                n_bins,
+                **node,
+                direction=direction,
+                by_column=by_column,
+                instructions=instructions,
+            )
+            for by_column in (True, False)
+        ]
+        for by_column, at_once in zip(*found, strict=True):
+            np.testing.assert_array_equal(by_column, at_once)
+
+
+def naive_sets(cells: list[int], counts: list[int] | None, rules: dict, node: dict) -> Best:
+    best = Best()
+    n_copies = None if counts is None else sum(counts)
+    levels = [(c, 0 if counts is None else counts[i]) for i, c in enumerate(cells)]
+    others, others_count, has_others = *levels[0], levels[0] != (0, 0)
+    told = []
+    for cell, count in levels[1:]:
+        if (cell, count) == (0, 0):
+            continue
+        if halves(cell)[1] >= rules["least"]:
+            told.append((cell, count))
+            continue
+        others, others_count, has_others = others + cell, others_count + count, True
+    few = len(told) <= rules["few"]
+    smooth, more_l2 = (0.0, 0.0) if few else (rules["smooth"], rules["more_l2"])
+
+    def try_both(left: int, count: int, is_all: bool) -> None:
+        if is_all and not has_others:
+            return
+        best.note(judged(node, left, count, n_copies, more_l2), 0)
+        if has_others and not is_all:
+            best.note(judged(node, left + others, count + others_count, n_copies, more_l2), 0)
+
+    def mean(one: tuple[int, int]) -> float:
+        g, h = halves(one[0])
+        return g / (h + smooth) if h + smooth > 0 else 0.0
+
+    for one in told if few else []:
+        try_both(*one, len(told) == 1)
+    left = count = 0
+    for i, (cell, copies) in enumerate(sorted(told, key=mean)):
+        left, count = left + cell, count + copies
+        try_both(left, count, i + 1 == len(told))
+    return best
+
+
+@pytest.mark.parametrize("instructions", INSTRUCTIONS)
+@pytest.mark.parametrize("has_counts", [False, True])
+@pytest.mark.parametrize("n_levels", [1, 2, 3, 4, 5, 8, 9, 16, 47, 49, 70, 255])
+def test_sets_of_levels(instructions, has_counts, n_levels) -> None:
+    rng = np.random.default_rng([has_counts, n_levels])
+    for n_rows in rng.integers(3, 40 * n_levels + 30, 25):
+        cells, counts = random_column(rng, n_levels, random_rows(rng, int(n_rows)))
+        node = random_node(rng, cells.sum())
+        rules = {
+            "least": float(rng.choice([0.0, 3.5, 40.0])),
+            "few": int(rng.choice([4, 0])),
+            "smooth": float(rng.choice([0.0, 12.5])),
+            "more_l2": float(rng.choice([0.0, 12.5])),
+        }
+        given = counts if has_counts else None
+        found = _native.search_levels(cells, given, **rules, **node, instructions=instructions)
+        own = None if given is None else given.tolist()
+        twin = naive_sets(cells.tolist(), own, rules, node)
+        assert found == (twin.score, twin.undecided)
+
+
+def test_the_border_is_checked() -> None:
+    node = random_node(np.random.default_rng(0), 8)
+    rest = {"counts": None, "direction": None, "by_column": True} | node
+    cells = np.ones((3, 8), dtype=np.int64)
+    for wrong in (
+        {"cells": np.ones((257, 8), dtype=np.int64), "n_bins": [2] * 8},
+        {"cells": cells, "n_bins": [3] + [2] * 7},
+        {"cells": cells, "n_bins": [2] * 7},
+        {"cells": cells, "n_bins": [2] * 8, "counts": cells[:2]},
+        {"cells": cells, "n_bins": [2] * 8, "instructions": "none"},
+    ):
+        with pytest.raises(ValueError, match="must"):
+            _native.search_cells(**{"instructions": INSTRUCTIONS[0]} | rest | wrong)
