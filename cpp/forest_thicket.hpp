@@ -1,0 +1,48 @@
+// The small nodes at the bottom of a forest's tree, grown to their leaves in one place.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "forest_engine.hpp"
+#include "ranks.hpp"
+#include "tree.hpp"
+
+namespace weald {
+
+// Nearly all nodes of a whole tree have but a few rows. What ForestEngine does for any node costs
+// more there than the rows themselves; so where a tree is plain (one number or one of two classes a
+// row, no weights, no limits but on depth, no levels), a node of at most `most_rows` is taken from
+// it: what its rows teach is laid side by side once, moves with them, and nodes are written as they
+// are left. Trees are the same bits.
+class Thicket {
+ public:
+  static constexpr int most_rows = 64;
+
+  struct Root {
+    const Row* rows;
+    int n_rows;
+    PairLeft total;  // the integer sums: weight, and the number or the second class
+    Draws draws;
+    Constants known;
+    std::int64_t depth;
+  };
+  // Of numbers: the exact sums of a node, and S^2 / W.
+  struct Weighed {
+    std::int64_t weight = 0;
+    Int128 sum = 0;
+    double score = 0.0;
+  };
+
+  // Null where the trees are not plain. Said of the tree that the engine was started for.
+  static std::unique_ptr<Thicket> made_for(const RankedTable& table, ForestEngine& engine,
+                                           const Channels& channels, std::int64_t max_depth);
+  virtual ~Thicket() = default;
+
+  // Adds the node and all below it to the tree, and to `limits` (null: nobody asks) the last ranks
+  // that go left.
+  virtual Weighed grow(const Root& root, Tree& tree, std::vector<std::uint32_t>* limits) = 0;
+};
+
+}  // namespace weald
