@@ -25,12 +25,12 @@ template <class T, class Kind>
 class ThicketOf final : public Thicket {
  public:
   ThicketOf(const RankedTable& table, const T* values, DrawnColumns& columns,
-            const Channels& channels, const SplitLimits& limits, std::int64_t max_depth)
+            const Channels& channels, std::int64_t max_depth)
       : table_(table),
         values_(values),
         columns_(columns),
         max_depth_(max_depth > 0 ? max_depth : std::numeric_limits<std::int64_t>::max()),
-        kind_(channels, limits) {}
+        kind_(channels) {}
 
   Weighed grow(const Root& root, Tree& tree, std::vector<std::uint32_t>* limits) override {
     const std::size_t first = tree.feature.size(), first_leaf = tree.value.size();
@@ -40,6 +40,7 @@ class ThicketOf final : public Thicket {
           kind_.template small_row<T>(values_ + root.rows[i] * table_.stride(), root.rows[i]);
     const Weighed weighed =
         grow_node(rows_.data(), root.n_rows, root.total, root.draws, root.known, root.depth);
+    if constexpr (!is_drawn) write_thresholds();
     shorten(tree, limits, first + static_cast<std::size_t>(out_.n_nodes),
             first_leaf + static_cast<std::size_t>(out_.n_leaves * kind_.n_outputs));
     return weighed;
@@ -158,19 +159,29 @@ class ThicketOf final : public Thicket {
   }
 
   void write_split(int place, const Best& cut, const PairLeft& left, const PairLeft& total) {
-    const double threshold = is_drawn || cut.rank == all_values
-                                 ? cut.threshold
-                                 : table_.threshold(cut.column, cut.rank, cut.next);
     out_.feature[place] = cut.column;
-    out_.threshold[place] = threshold;
+    out_.threshold[place] = cut.threshold;
     out_.missing_left[place] = cut.missing_left;
     out_.weight[place] = static_cast<double>(total.w);
     if constexpr (!Kind::weighs_exactly) out_.gain[place] = kind_.gain(left, total);
-    if (out_.limit == nullptr) return;
-    const int limit = is_drawn || cut.rank == all_values
-                          ? cut.rank
-                          : table_.last_up_to(cut.column, cut.rank, threshold);
-    out_.limit[place] = static_cast<std::uint32_t>(limit);
+    if constexpr (is_drawn) {
+      if (out_.limit != nullptr) out_.limit[place] = static_cast<std::uint32_t>(cut.rank);
+    } else {
+      ranks_[place] = {cut.rank, cut.next};
+    }
+  }
+
+  // The values of ranks lie far apart: those of one node are fetched while others are waited for.
+  void write_thresholds() {
+    for (int place = 0; place < out_.n_nodes; ++place) {
+      const int column = out_.feature[place];
+      if (column < 0) continue;
+      const auto [rank, next] = ranks_[place];
+      if (rank != all_values) out_.threshold[place] = table_.threshold(column, rank, next);
+      if (out_.limit == nullptr) continue;
+      out_.limit[place] = static_cast<std::uint32_t>(
+          rank == all_values ? rank : table_.last_up_to(column, rank, out_.threshold[place]));
+    }
   }
 
   Weighed write_leaf(int place, const SmallRow* rows, int n, const PairLeft& total) {
@@ -375,7 +386,7 @@ class ThicketOf final : public Thicket {
       n_left += is_left;
       n_right += !is_left;
     }
-    std::copy_n(sent_.begin(), n_right, rows + n_left);
+    for (int i = 0; i < n_right; ++i) rows[n_left + i] = sent_[i];
     return n_left;
   }
 
@@ -391,6 +402,7 @@ class ThicketOf final : public Thicket {
   int kept_ = 0;
   std::array<std::uint32_t, most_rows + KeySorter::slack> keys_, spare_;
   std::array<PairLeft, most_rows> cells_;
+  std::array<std::pair<int, int>, 2 * most_rows> ranks_;  // of the cuts: the last left, the next
   KeySorter sorter_;
 };
 
@@ -400,7 +412,7 @@ std::unique_ptr<Thicket> make(const RankedTable& table, ForestEngine& engine,
   const auto over = [&](const auto* values) -> std::unique_ptr<Thicket> {
     using T = std::remove_cvref_t<decltype(*values)>;
     return std::make_unique<ThicketOf<T, Kind>>(table, values, engine.columns(), channels,
-                                                engine.limits(), max_depth);
+                                                max_depth);
   };
   return table.keeps_values() ? table.with_values(over) : over(table.ranks());
 }

@@ -7,9 +7,9 @@
 
 #include "channels.hpp"
 #include "count_impurities.hpp"
+#include "criteria/criteria.hpp"
 #include "forest_scan.hpp"
 #include "forest_thicket.hpp"
-#include "splitting.hpp"
 
 namespace weald {
 
@@ -29,6 +29,17 @@ TwoWords words_up_to(const SmallRow* rows, const double* x, int n, double cut) {
   return sum;
 }
 
+// scale_by_power by always the same.
+class Scale {
+ public:
+  explicit Scale(int exponent)
+      : first_(power_of_two(exponent / 2)), second_(power_of_two(exponent - exponent / 2)) {}
+  double operator()(double x) const { return x * first_ * second_; }
+
+ private:
+  double first_, second_;
+};
+
 // A number each, and squared error. The model's sums are those of the numbers themselves.
 class SmallNumbers {
  public:
@@ -42,8 +53,11 @@ class SmallNumbers {
     std::int64_t w, s;
   };
 
-  SmallNumbers(const Channels& channels, const SplitLimits&)
-      : channels_(channels), gain_unit_(gain_exponent<Variance>(channels.unit())) {}
+  explicit SmallNumbers(const Channels& channels)
+      : channels_(channels),
+        to_number_(channels.unit() - exact_bits),
+        to_units_(-channels.unit()),
+        to_gain_(gain_exponent<Variance>(channels.unit())) {}
 
   template <class T>
   SmallRow<T> small_row(const T* at, Row row) const {
@@ -83,22 +97,20 @@ class SmallNumbers {
   Weighed join(const Weighed& left, const Weighed& right, double&, double& gain) const {
     Weighed both{left.weight + right.weight, left.sum + right.sum};
     weigh(both);
-    gain = std::max(0.0, scale_by_power(left.score + right.score - both.score, gain_unit_));
+    gain = std::max(0.0, to_gain_(left.score + right.score - both.score));
     return both;
   }
 
  private:
   // Tells the sum in its own units.
   double weigh(Weighed& node) const {
-    const Int128 totals[2] = {node.weight, node.sum};
-    const double sum = channels_.exact_sum(totals, 0);
-    const double in_units = scale_by_power(sum, -channels_.unit());
+    const double sum = to_number_(to_double(node.sum)), in_units = to_units_(sum);
     node.score = Variance::score({static_cast<double>(node.weight), &in_units, 1}, {});
     return sum;
   }
 
   const Channels& channels_;
-  int gain_unit_;
+  Scale to_number_, to_units_, to_gain_;
   SquaresOfPair squares_;
 };
 
@@ -115,8 +127,7 @@ class SmallClasses {
     std::uint64_t both;  // copies above, those of the second class below
   };
 
-  SmallClasses(const Channels& channels, const SplitLimits& limits)
-      : channels_(channels), limits_(limits) {}
+  explicit SmallClasses(const Channels& channels) : channels_(channels) {}
 
   template <class T>
   SmallRow<T> small_row(const T* at, Row row) const {
@@ -152,11 +163,11 @@ class SmallClasses {
   }
   bool left_is_heavier(const PairLeft& left) const { return left.w >= total_.w - left.w; }
 
-  double gain(const PairLeft& left, const PairLeft& total) const {
-    using C = std::conditional_t<std::is_same_v<Impurity, EntropyOfCounts>, Entropy, Variance>;
-    const std::int64_t all[3] = {total.w, total.w - total.s, total.s};
-    const std::int64_t part[3] = {left.w, left.w - left.s, left.s};
-    return std::max(0.0, SplitJudge<C, 3>(channels_, limits_, all).judge(part).gain);
+  // As SplitJudge says it.
+  static double gain(const PairLeft& left, const PairLeft& total) {
+    const double children =
+        criterion_score(left) + criterion_score({total.w - left.w, total.s - left.s});
+    return std::max(0.0, children - criterion_score(total));
   }
   template <class Rows>
   static Weighed weigh_leaf(const Rows*, int, const PairLeft& total, double* value) {
@@ -168,13 +179,17 @@ class SmallClasses {
   static Weighed join(const Weighed&, const Weighed&, double&, double&) { return {}; }
 
  private:
+  static double criterion_score(const PairLeft& side) {
+    using C = std::conditional_t<std::is_same_v<Impurity, EntropyOfCounts>, Entropy, Variance>;
+    const double sums[2] = {static_cast<double>(side.w - side.s), static_cast<double>(side.s)};
+    return C::score({static_cast<double>(side.w), sums, 2}, {});
+  }
   static void add_both(PairLeft& left, std::uint64_t both) {
     left.w += static_cast<std::int64_t>(both >> 32);
     left.s += static_cast<std::int64_t>(both & 0xffffffff);
   }
 
   const Channels& channels_;
-  const SplitLimits& limits_;
   Impurity impurity_;
   PairLeft total_;
 };
