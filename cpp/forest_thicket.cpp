@@ -28,6 +28,7 @@ class ThicketOf final : public Thicket {
             const Channels& channels, std::int64_t max_depth)
       : table_(table),
         values_(values),
+        stride_(table.stride()),
         columns_(columns),
         max_depth_(max_depth > 0 ? max_depth : std::numeric_limits<std::int64_t>::max()),
         kind_(channels) {}
@@ -35,9 +36,7 @@ class ThicketOf final : public Thicket {
   Weighed grow(const Root& root, Tree& tree, std::vector<std::uint32_t>* limits) override {
     const std::size_t first = tree.feature.size(), first_leaf = tree.value.size();
     make_room(tree, limits, root.n_rows);
-    for (int i = 0; i < root.n_rows; ++i)
-      rows_[i] =
-          kind_.template small_row<T>(values_ + root.rows[i] * table_.stride(), root.rows[i]);
+    for (int i = 0; i < root.n_rows; ++i) rows_[i] = kind_.small_row(root.rows[i]);
     const Weighed weighed =
         grow_node(rows_.data(), root.n_rows, root.total, root.draws, root.known, root.depth);
     if constexpr (!is_drawn) write_thresholds();
@@ -48,7 +47,6 @@ class ThicketOf final : public Thicket {
 
  private:
   static constexpr bool is_drawn = !std::is_same_v<T, Rank>;
-  using SmallRow = typename Kind::template SmallRow<T>;
 
   // The best cut so far, as in ForestEngine.
   struct Best {
@@ -113,6 +111,9 @@ class ThicketOf final : public Thicket {
     return kind_.join(of_left, of_right, out_.weight[place], out_.gain[place]);
   }
 
+  T value(const SmallRow& row, int column) const {
+    return values_[std::int64_t{row.row()} * stride_ + column];
+  }
   static bool is_missing(T value) {
     if constexpr (is_drawn)
       return value != value;
@@ -125,7 +126,7 @@ class ThicketOf final : public Thicket {
     int column = -1, first = -1;  // the row that goes left
     for (int j = 0; j < columns_.most() && first < 0; ++j) {
       column = columns_.draw(j, draws);
-      const T a = rows[0].at[column], b = rows[1].at[column];
+      const T a = value(rows[0], column), b = value(rows[1], column);
       if (a == b || (is_missing(a) && is_missing(b))) continue;
       first = is_missing(a) || (!is_missing(b) && b < a) ? 1 : 0;
     }
@@ -136,7 +137,7 @@ class ThicketOf final : public Thicket {
     kind_.add(left, of_left);
     kind_.add(right, of_right);
     Best cut{.column = column};
-    const T low = of_left.at[column], high = of_right.at[column];
+    const T low = value(of_left, column), high = value(of_right, column);
     if (is_missing(high)) {
       cut.rank = all_values;
       cut.threshold = infinity;
@@ -234,10 +235,10 @@ class ThicketOf final : public Thicket {
   };
 
   // Copies the values of a column. Two of each bound, so that none waits for the last.
-  static Range range_of(const SmallRow* rows, int n, int column, double* x) {
-    double least = rows[0].at[column], most = least, least2 = least, most2 = least;
+  Range range_of(const SmallRow* rows, int n, int column, double* x) const {
+    double least = value(rows[0], column), most = least, least2 = least, most2 = least;
     for (int i = 0; i + 1 < n; i += 2) {
-      const double a = rows[i].at[column], b = rows[i + 1].at[column];
+      const double a = value(rows[i], column), b = value(rows[i + 1], column);
       x[i] = a;
       x[i + 1] = b;
       least = a < least ? a : least;
@@ -246,16 +247,16 @@ class ThicketOf final : public Thicket {
       most2 = b > most2 ? b : most2;
     }
     if (n % 2 == 1) {
-      const double a = x[n - 1] = rows[n - 1].at[column];
+      const double a = x[n - 1] = value(rows[n - 1], column);
       least = a < least ? a : least;
       most = a > most ? a : most;
     }
     return {least2 < least ? least2 : least, most2 > most ? most2 : most, n};
   }
-  static Range range_of_present(const SmallRow* rows, int n, int column, double* x) {
+  Range range_of_present(const SmallRow* rows, int n, int column, double* x) const {
     Range range{infinity, -infinity, 0};
     for (int i = 0; i < n; ++i) {
-      const double a = x[i] = rows[i].at[column];
+      const double a = x[i] = value(rows[i], column);
       range.least = a < range.least ? a : range.least;
       range.most = a > range.most ? a : range.most;
       range.n_present += a == a;
@@ -291,7 +292,7 @@ class ThicketOf final : public Thicket {
   bool try_cuts(const SmallRow* rows, int n, int column) {
     std::uint32_t least = most_ranks, most = 0;
     for (int i = 0; i < n; ++i) {
-      const std::uint32_t rank = rows[i].at[column];
+      const std::uint32_t rank = value(rows[i], column);
       keys_[i] = rank << payload_bits | static_cast<std::uint32_t>(i);
       most = std::max(most, rank);
       least = std::min(least, rank);
@@ -366,38 +367,38 @@ class ThicketOf final : public Thicket {
     }
   }
 
-  // Both sides keep their order.
+  // A row that goes left changes places with the first that does not: no branch to be guessed, and
+  // the order of a node's rows makes no difference.
   int send(SmallRow* rows, int n) {
     const double* const x = x_[kept_].data();
     const double cut = best_.threshold;
     // Without sign: what is missing is rank 0, and far to the right if it does not go left.
     const std::uint32_t offset = best_.missing_left ? 0 : 1;
     const std::uint32_t limit = static_cast<std::uint32_t>(best_.rank) - offset;
-    int n_left = 0, n_right = 0;
+    int n_left = 0;
     for (int i = 0; i < n; ++i) {
       const SmallRow row = rows[i];
       bool is_left;
       if constexpr (is_drawn)
         is_left = (x[i] <= cut) | (best_.missing_left & (x[i] != x[i]));
       else
-        is_left = static_cast<std::uint32_t>(row.at[best_.column]) - offset <= limit;
+        is_left = static_cast<std::uint32_t>(value(row, best_.column)) - offset <= limit;
+      rows[i] = rows[n_left];
       rows[n_left] = row;
-      sent_[n_right] = row;
       n_left += is_left;
-      n_right += !is_left;
     }
-    for (int i = 0; i < n_right; ++i) rows[n_left + i] = sent_[i];
     return n_left;
   }
 
   const RankedTable& table_;
-  const T* values_;
+  const T* values_;  // row after row
+  std::int64_t stride_;
   DrawnColumns& columns_;
   std::int64_t max_depth_;
   Kind kind_;
   Out out_{};
   Best best_;
-  std::array<SmallRow, most_rows> rows_, sent_;
+  std::array<SmallRow, most_rows> rows_;
   std::array<double, most_rows> x_[2];  // of the column that is tried, and of the best one
   int kept_ = 0;
   std::array<std::uint32_t, most_rows + KeySorter::slack> keys_, spare_;
@@ -422,8 +423,8 @@ std::unique_ptr<Thicket> make(const RankedTable& table, ForestEngine& engine,
 std::unique_ptr<Thicket> Thicket::made_for(const RankedTable& table, ForestEngine& engine,
                                            const Channels& channels, std::int64_t max_depth) {
   const SplitLimits& limits = engine.limits();
-  if (table.any_levels() || channels.has_weight() || !limits.takes_any_gain() ||
-      limits.min_child_weight > 0.0 || limits.min_samples_leaf > 1)
+  if (table.any_levels() || channels.has_weight() || channels.totals()[0] >= most_counted ||
+      !limits.takes_any_gain() || limits.min_child_weight > 0.0 || limits.min_samples_leaf > 1)
     return nullptr;
   if (engine.judges_by<PairScan<false>>())
     return make<SmallNumbers>(table, engine, channels, max_depth);

@@ -18,7 +18,7 @@ namespace weald {
 // are left. Trees are the same bits.
 class Thicket {
  public:
-  static constexpr int most_rows = 256;
+  static constexpr int most_rows = 512;
 
   struct Root {
     const Row* rows;

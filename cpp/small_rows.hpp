@@ -13,18 +13,24 @@
 
 namespace weald {
 
-// A kind of rows has the judge of forest_scan.hpp's scan of the same rows. `at` is where the row's
-// values begin; the last 16 bytes of a row are added up together.
-typedef std::int64_t TwoWords __attribute__((vector_size(16)));
+// A row of the table, and what a kind of rows keeps beside its number and in a word of its own: so
+// little that rows are quickly moved. Both words are added up together, and what comes of the
+// number, above, is cut off.
+struct SmallRow {
+  std::uint64_t row_and_more, word;
 
-template <class SmallRow>
-TwoWords words_up_to(const SmallRow* rows, const double* x, int n, double cut) {
+  Row row() const { return static_cast<Row>(row_and_more >> 32); }
+};
+
+typedef std::uint64_t TwoWords __attribute__((vector_size(16)));
+
+inline TwoWords words_up_to(const SmallRow* rows, const double* x, int n, double cut) {
   typedef double TwoValues __attribute__((vector_size(16)));
   TwoWords sum{};
   for (int i = 0; i < n; ++i) {
     TwoWords words;
-    std::memcpy(&words, reinterpret_cast<const char*>(rows + i + 1) - sizeof words, sizeof words);
-    sum += words & (TwoValues{x[i], x[i]} <= cut);
+    std::memcpy(&words, rows + i, sizeof words);
+    sum += words & reinterpret_cast<TwoWords>(TwoValues{x[i], x[i]} <= cut);
   }
   return sum;
 }
@@ -40,18 +46,15 @@ class Scale {
   double first_, second_;
 };
 
-// A number each, and squared error. The model's sums are those of the numbers themselves.
+// A kind of rows has the judge of forest_scan.hpp's scan of the same rows.
+
+// A number each, and squared error: beside the row are its copies, then the integer of the number,
+// times these. The model's sums are those of the numbers themselves.
 class SmallNumbers {
  public:
   using Weighed = Thicket::Weighed;
   static constexpr int n_outputs = 1;
   static constexpr bool weighs_exactly = true;
-  template <class T>
-  struct SmallRow {
-    const T* at;
-    double number;
-    std::int64_t w, s;
-  };
 
   explicit SmallNumbers(const Channels& channels)
       : channels_(channels),
@@ -59,38 +62,38 @@ class SmallNumbers {
         to_units_(-channels.unit()),
         to_gain_(gain_exponent<Variance>(channels.unit())) {}
 
-  template <class T>
-  SmallRow<T> small_row(const T* at, Row row) const {
+  SmallRow small_row(Row row) const {
     const std::int64_t* const value = channels_.values() + 2 * std::int64_t{row};
-    return {at, channels_.target().sums[row], value[0], value[1]};
+    return {std::uint64_t{row} << 32 | static_cast<std::uint64_t>(value[0]),
+            static_cast<std::uint64_t>(value[1])};
   }
-  template <class Rows>
-  static bool is_pure(const Rows* rows, int n, const PairLeft&) {
+  // Integers that differ, of as many copies, are of different numbers; others need not be.
+  bool is_pure(const SmallRow* rows, int n, const PairLeft&) const {
     for (int i = 1; i < n; ++i)
-      if (rows[i].number != rows[0].number) return false;
+      if ((rows[i].word != rows[0].word && copies(rows[i]) == copies(rows[0])) ||
+          number(rows[i]) != number(rows[0]))
+        return false;
     return true;
   }
 
   void load(const PairLeft& total) { squares_.load(total); }
-  template <class OneRow>
-  static void add(PairLeft& left, const OneRow& row) {
-    left.w += row.w;
-    left.s += row.s;
+  static void add(PairLeft& left, const SmallRow& row) {
+    left.w += copies(row);
+    left.s += static_cast<std::int64_t>(row.word);
   }
-  template <class Rows>
-  static PairLeft up_to(const Rows* rows, const double* x, int n, double cut) {
+  static PairLeft up_to(const SmallRow* rows, const double* x, int n, double cut) {
     const TwoWords sum = words_up_to(rows, x, n, cut);
-    return {sum[0], sum[1]};
+    return {static_cast<std::uint32_t>(sum[0]), static_cast<std::int64_t>(sum[1])};
   }
   bool beats(const PairLeft& left, double bar) const { return squares_.beats(left, bar); }
   double score(const PairLeft& left) const { return squares_.score(left); }
   static bool is_perfect(const PairLeft&) { return false; }
   bool left_is_heavier(const PairLeft& left) const { return squares_.left_is_heavier(left); }
 
-  template <class Rows>
-  Weighed weigh_leaf(const Rows* rows, int n, const PairLeft& total, double* value) const {
+  Weighed weigh_leaf(const SmallRow* rows, int n, const PairLeft& total, double* value) const {
     Weighed leaf{total.w};
-    for (int i = 0; i < n; ++i) leaf.sum += channels_.exact_number(rows[i].number, rows[i].w);
+    for (int i = 0; i < n; ++i)
+      leaf.sum += channels_.exact_number(number(rows[i]), copies(rows[i]));
     *value = weigh(leaf) / static_cast<double>(leaf.weight);
     return leaf;
   }
@@ -102,6 +105,10 @@ class SmallNumbers {
   }
 
  private:
+  static std::int64_t copies(const SmallRow& row) {
+    return static_cast<std::uint32_t>(row.row_and_more);
+  }
+  double number(const SmallRow& row) const { return channels_.target().sums[row.row()]; }
   // Tells the sum in its own units.
   double weigh(Weighed& node) const {
     const double sum = to_number_(to_double(node.sum)), in_units = to_units_(sum);
@@ -114,28 +121,22 @@ class SmallNumbers {
   SquaresOfPair squares_;
 };
 
-// One of two classes each, as many times as the row has copies.
+// One of two classes each, as many times as the row has copies: a word of these, above, and of
+// those of the second class, below.
 template <class Impurity>
 class SmallClasses {
  public:
   using Weighed = Thicket::Weighed;
   static constexpr int n_outputs = 2;
   static constexpr bool weighs_exactly = false;
-  template <class T>
-  struct SmallRow {
-    const T* at;
-    std::uint64_t both;  // copies above, those of the second class below
-  };
 
   explicit SmallClasses(const Channels& channels) : channels_(channels) {}
 
-  template <class T>
-  SmallRow<T> small_row(const T* at, Row row) const {
+  SmallRow small_row(Row row) const {
     const auto w = static_cast<std::uint64_t>(channels_.values()[row]);
-    return {at, w << 32 | (channels_.target().classes[row] == 1 ? w : 0)};
+    return {std::uint64_t{row} << 32, w << 32 | (channels_.target().classes[row] == 1 ? w : 0)};
   }
-  template <class Rows>
-  static bool is_pure(const Rows*, int, const PairLeft& total) {
+  static bool is_pure(const SmallRow*, int, const PairLeft& total) {
     return total.s == 0 || total.s == total.w;
   }
 
@@ -143,14 +144,10 @@ class SmallClasses {
     total_ = total;
     impurity_.load(total.w, 2, 1);
   }
-  template <class OneRow>
-  static void add(PairLeft& left, const OneRow& row) {
-    add_both(left, row.both);
-  }
-  template <class Rows>
-  static PairLeft up_to(const Rows* rows, const double* x, int n, double cut) {
+  static void add(PairLeft& left, const SmallRow& row) { add_both(left, row.word); }
+  static PairLeft up_to(const SmallRow* rows, const double* x, int n, double cut) {
     PairLeft left;
-    add_both(left, static_cast<std::uint64_t>(words_up_to(rows, x, n, cut)[1]));
+    add_both(left, words_up_to(rows, x, n, cut)[1]);
     return left;
   }
   bool beats(const PairLeft& left, double bar) const {
@@ -169,8 +166,7 @@ class SmallClasses {
         criterion_score(left) + criterion_score({total.w - left.w, total.s - left.s});
     return std::max(0.0, children - criterion_score(total));
   }
-  template <class Rows>
-  static Weighed weigh_leaf(const Rows*, int, const PairLeft& total, double* value) {
+  static Weighed weigh_leaf(const SmallRow*, int, const PairLeft& total, double* value) {
     const auto weight = static_cast<double>(total.w);
     value[0] = static_cast<double>(total.w - total.s) / weight;
     value[1] = static_cast<double>(total.s) / weight;
