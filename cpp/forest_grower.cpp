@@ -74,7 +74,7 @@ void ForestGrower::grow_below(Open root) {
     sums_.resize(sums_.size() - cell_size_);
     const auto place = static_cast<std::int32_t>(tree_.feature.size());
     if (node.parent >= 0) tree_.right[node.parent] = place;
-    if (thicket_ && node.end - node.begin <= Thicket::most_rows) {
+    if (thicket_ && node.end - node.begin <= thicket_->few_rows()) {
       finish(node, sums.data());
       continue;
     }

@@ -26,7 +26,8 @@ class ThicketOf final : public Thicket {
  public:
   ThicketOf(const RankedTable& table, const T* values, DrawnColumns& columns,
             const Channels& channels, std::int64_t max_depth)
-      : table_(table),
+      : Thicket(rows_that_stay_near(table.stride() * static_cast<std::int64_t>(sizeof(T)))),
+        table_(table),
         values_(values),
         stride_(table.stride()),
         columns_(columns),
@@ -367,15 +368,14 @@ class ThicketOf final : public Thicket {
     }
   }
 
-  // A row that goes left changes places with the first that does not: no branch to be guessed, and
-  // the order of a node's rows makes no difference.
+  // No branch to be guessed.
   int send(SmallRow* rows, int n) {
     const double* const x = x_[kept_].data();
     const double cut = best_.threshold;
     // Without sign: what is missing is rank 0, and far to the right if it does not go left.
     const std::uint32_t offset = best_.missing_left ? 0 : 1;
     const std::uint32_t limit = static_cast<std::uint32_t>(best_.rank) - offset;
-    int n_left = 0;
+    int n_left = 0, n_right = 0;
     for (int i = 0; i < n; ++i) {
       const SmallRow row = rows[i];
       bool is_left;
@@ -383,10 +383,12 @@ class ThicketOf final : public Thicket {
         is_left = (x[i] <= cut) | (best_.missing_left & (x[i] != x[i]));
       else
         is_left = static_cast<std::uint32_t>(value(row, best_.column)) - offset <= limit;
-      rows[i] = rows[n_left];
       rows[n_left] = row;
+      sent_[n_right] = row;
       n_left += is_left;
+      n_right += !is_left;
     }
+    for (int i = 0; i < n_right; ++i) rows[n_left + i] = sent_[i];
     return n_left;
   }
 
@@ -398,7 +400,7 @@ class ThicketOf final : public Thicket {
   Kind kind_;
   Out out_{};
   Best best_;
-  std::array<SmallRow, most_rows> rows_;
+  std::array<SmallRow, most_rows> rows_, sent_;
   std::array<double, most_rows> x_[2];  // of the column that is tried, and of the best one
   int kept_ = 0;
   std::array<std::uint32_t, most_rows + KeySorter::slack> keys_, spare_;

@@ -1,6 +1,7 @@
 // The small nodes at the bottom of a forest's tree, grown to their leaves in one place.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,12 +14,12 @@ namespace weald {
 
 // Nearly all nodes of a whole tree have but a few rows. What ForestEngine does for any node costs
 // more there than the rows themselves; so where a tree is plain (one number or one of two classes a
-// row, no weights, no limits but on depth, no levels), a node of at most `most_rows` is taken from
+// row, no weights, no limits but on depth, no levels), a node of few rows is taken from
 // it: what its rows teach is laid side by side once, moves with them, and nodes are written as they
 // are left. Trees are the same bits.
 class Thicket {
  public:
-  static constexpr int most_rows = 512;
+  static constexpr int most_rows = 512;  // of any table
 
   struct Root {
     const Row* rows;
@@ -40,9 +41,23 @@ class Thicket {
                                            const Channels& channels, std::int64_t max_depth);
   virtual ~Thicket() = default;
 
+  // How many rows are few.
+  int few_rows() const { return few_rows_; }
+
   // Adds the node and all below it to the tree, and to `limits` (null: nobody asks) the last ranks
   // that go left.
   virtual Weighed grow(const Root& root, Tree& tree, std::vector<std::uint32_t>* limits) = 0;
+
+ protected:
+  explicit Thicket(int few_rows) : few_rows_(few_rows) {}
+  // The values of all rows should fit half of the nearest cache: one column is read after another.
+  static int rows_that_stay_near(std::int64_t bytes_a_row) {
+    constexpr std::int64_t near = 16384, least = 64;
+    return static_cast<int>(std::clamp<std::int64_t>(near / bytes_a_row, least, most_rows));
+  }
+
+ private:
+  int few_rows_;
 };
 
 }  // namespace weald
