@@ -41,8 +41,8 @@ class ThicketOf final : public Thicket {
     const Weighed weighed =
         grow_node(rows_.data(), root.n_rows, root.total, root.draws, root.known, root.depth);
     if constexpr (!is_drawn) write_thresholds();
-    shorten(tree, limits, first + static_cast<std::size_t>(out_.n_nodes),
-            first_leaf + static_cast<std::size_t>(out_.n_leaves * kind_.n_outputs));
+    resize_to(tree, limits, first + static_cast<std::size_t>(out_.n_nodes),
+              first_leaf + static_cast<std::size_t>(out_.n_leaves * kind_.n_outputs));
     return weighed;
   }
 
@@ -69,8 +69,8 @@ class ThicketOf final : public Thicket {
 
   void make_room(Tree& tree, std::vector<std::uint32_t>* limits, int n_rows) {
     const std::size_t node = tree.feature.size(), leaf = tree.value.size();
-    shorten(tree, limits, node + static_cast<std::size_t>(2 * n_rows - 1),
-            leaf + static_cast<std::size_t>(n_rows * kind_.n_outputs));
+    resize_to(tree, limits, node + static_cast<std::size_t>(2 * n_rows - 1),
+              leaf + static_cast<std::size_t>(n_rows * kind_.n_outputs));
     out_ = {tree.feature.data() + node,
             tree.right.data() + node,
             tree.threshold.data() + node,
@@ -84,8 +84,9 @@ class ThicketOf final : public Thicket {
             static_cast<int>(node),
             static_cast<int>(leaf) / kind_.n_outputs};
   }
-  static void shorten(Tree& tree, std::vector<std::uint32_t>* limits, std::size_t n_nodes,
-                      std::size_t n_values) {
+  // Room for all that may come, and in the end none for what did not.
+  static void resize_to(Tree& tree, std::vector<std::uint32_t>* limits, std::size_t n_nodes,
+                        std::size_t n_values) {
     for (auto* const array : {&tree.threshold, &tree.weight, &tree.gain}) array->resize(n_nodes);
     for (auto* const array : {&tree.feature, &tree.right}) array->resize(n_nodes);
     tree.missing_left.resize(n_nodes);
@@ -109,7 +110,7 @@ class ThicketOf final : public Thicket {
     out_.right[place] = out_.first_node + out_.n_nodes;
     const Weighed of_right =
         grow_node(rows + n_left, n - n_left, right, draws.child(true), known, depth + 1);
-    return kind_.join(of_left, of_right, out_.weight[place], out_.gain[place]);
+    return kind_.join(of_left, of_right, out_.gain[place]);
   }
 
   T value(const SmallRow& row, int column) const {
@@ -156,8 +157,7 @@ class ThicketOf final : public Thicket {
     out_.n_nodes += 2;
     const Weighed weighed = write_leaf(place + 1, &of_left, 1, left);
     out_.right[place] = out_.first_node + place + 2;
-    return kind_.join(weighed, write_leaf(place + 2, &of_right, 1, right), out_.weight[place],
-                      out_.gain[place]);
+    return kind_.join(weighed, write_leaf(place + 2, &of_right, 1, right), out_.gain[place]);
   }
 
   void write_split(int place, const Best& cut, const PairLeft& left, const PairLeft& total) {

@@ -97,7 +97,7 @@ class SmallNumbers {
     *value = weigh(leaf) / static_cast<double>(leaf.weight);
     return leaf;
   }
-  Weighed join(const Weighed& left, const Weighed& right, double&, double& gain) const {
+  Weighed join(const Weighed& left, const Weighed& right, double& gain) const {
     Weighed both{left.weight + right.weight, left.sum + right.sum};
     weigh(both);
     gain = std::max(0.0, to_gain_(left.score + right.score - both.score));
@@ -172,7 +172,7 @@ class SmallClasses {
     value[1] = static_cast<double>(total.s) / weight;
     return {};
   }
-  static Weighed join(const Weighed&, const Weighed&, double&, double&) { return {}; }
+  static Weighed join(const Weighed&, const Weighed&, double&) { return {}; }
 
  private:
   static double criterion_score(const PairLeft& side) {
