@@ -105,6 +105,10 @@ class Channels {
   void add_exact(const Row* rows, std::int64_t n, Int128* totals) const;
   void add_exact(std::int64_t begin, std::int64_t end, const std::int32_t* leaf_of_row,
                  Int128* totals) const;
+  // What a row of one number adds to it, where all weights are 1.
+  Int128 exact_number(double number, std::int64_t copies) const {
+    return static_cast<Int128>(exact_[0](number)) * copies;
+  }
   double exact_weight(const Int128* totals) const { return to_double(totals[0], weight_shift_); }
   double exact_sum(const Int128* totals, int channel) const {
     return to_double(totals[1 + channel], target_.classes ? weight_shift_ : exact_[channel].shift);

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "draws.hpp"
 #include "memory.hpp"
 #include "shared.hpp"
 
@@ -133,6 +134,14 @@ class DrawnValues {
   std::int64_t n_ = 0, pitch_ = 0;
   LargeVector<T> values_;
 };
+
+// A cut uniform between the least and the largest value present.
+inline double draw_cut(int column, double low, double high, const Draws& draws) {
+  const double u = draws.unit((std::uint64_t{1} << 40) + static_cast<std::uint64_t>(column));
+  // Halves first: the difference of two floats may be infinite.
+  const double drawn = 2.0 * (low / 2 + u * (high / 2 - low / 2));
+  return std::isfinite(drawn) && drawn >= low && drawn < high ? drawn : low;
+}
 
 // The largest number of the type that is at most x: what is up to x is up to it.
 template <class T>

@@ -49,8 +49,13 @@ struct FixedPoint {
 // Steps of 2^-60 of the largest term: a constant column sums to exactly n times its value.
 constexpr int exact_bits = 60;
 
+// Rounded once, to the nearest; of the few rows of most nodes a sum fits 64 bits.
+inline double to_double(Int128 total) {
+  const auto low = static_cast<std::int64_t>(total);
+  return low == total ? static_cast<double>(low) : static_cast<double>(total);
+}
 inline double to_double(Int128 total, int shift) {
-  return scale_by_power(static_cast<double>(total), -shift);
+  return scale_by_power(to_double(total), -shift);
 }
 
 }  // namespace weald

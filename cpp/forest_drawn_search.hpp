@@ -10,14 +10,6 @@
 
 namespace weald {
 
-// A cut uniform between the least and the largest value present.
-inline double ForestEngine::draw_cut(int column, double low, double high, const Draws& draws) {
-  const double u = draws.unit((std::uint64_t{1} << 40) + static_cast<std::uint64_t>(column));
-  // Halves first: the difference of two floats may be infinite.
-  const double drawn = 2.0 * (low / 2 + u * (high / 2 - low / 2));
-  return std::isfinite(drawn) && drawn >= low && drawn < high ? drawn : low;
-}
-
 // One cut; missing values are tried on both sides of it.
 template <class Scan, class T>
 bool ForestEngine::try_drawn_cut(Scan& scan, const DrawnValues<T>& drawn, int slot, int column,
@@ -73,28 +65,28 @@ template <class Scan, class T>
 void ForestEngine::try_drawn_cuts(Scan& scan, DrawnValues<T>& drawn, const T* values,
                                   const Rows& rows, const Draws& draws, Constants& known) {
   constexpr std::int64_t few = 12, very_few = 4;
-  const int n = forest_.columns_of_tree ? forest_.max_features : static_cast<int>(order_.size());
+  const int n = columns_.most(), wanted = columns_.wanted();
   best_slot_ = -1;
   if (rows.n <= very_few && !table_->any_missing() && !table_->any_levels()) {
-    for (int j = 0; j < n && (j < forest_.max_features || best_.column < 0); ++j) {
-      const int column = draw_column(j, draws);
+    for (int j = 0; j < n && (j < wanted || best_.column < 0); ++j) {
+      const int column = columns_.draw(j, draws);
       if (!known.has(column) && try_drawn_cut_of_few(scan, values, column, rows, draws))
         known.add(column);
       if (best_.is_perfect) break;
     }
-    return put_columns_back();
+    return columns_.put_back();
   }
   const int n_slots = drawn.start(rows.n);
   scan.expect_cuts(rows.n);
   drawn_rows_ = rows.rows;
   std::array<int, DrawnValues<T>::most_slots> columns;
-  for (int j = 0, slot = 0; j < n && (j < forest_.max_features || best_.column < 0);) {
+  for (int j = 0, slot = 0; j < n && (j < wanted || best_.column < 0);) {
     if (slot == n_slots) slot = 0;
     const int most = rows.n < few ? 1 : n_slots - slot;
     int n_drawn = 0, of_levels = -1;
-    const int end = std::max(j + 1, forest_.max_features);
+    const int end = std::max(j + 1, wanted);
     for (; j < end && n_drawn < most && of_levels < 0; ++j) {
-      const int column = draw_column(j, draws);
+      const int column = columns_.draw(j, draws);
       if (known.has(column)) continue;
       (table_->n_levels(column) > 0 ? of_levels : columns[n_drawn++]) = column;
     }
@@ -106,7 +98,7 @@ void ForestEngine::try_drawn_cuts(Scan& scan, DrawnValues<T>& drawn, const T* va
       known.add(of_levels);
     if (best_.is_perfect) break;
   }
-  put_columns_back();
+  columns_.put_back();
 }
 
 }  // namespace weald

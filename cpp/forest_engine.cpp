@@ -36,7 +36,6 @@ ForestEngine::ForestEngine(std::shared_ptr<const RankedTable> table, const Fores
       is_poisson_(criterion == Poisson::name),
       limits_(limits),
       sapling_(sapling),
-      order_(static_cast<std::size_t>(table_->n_columns())),
       keys_(large_node + KeySorter::slack),
       spare_(large_node + KeySorter::slack) {
   if (forest.random_cuts != table_->keeps_values())
@@ -60,8 +59,8 @@ void ForestEngine::start() {
   draws_.clear();
   draws_.push_back(root_draws());
   constants_.assign(1, {});
-  for (std::size_t c = 0; c < order_.size(); ++c) order_[c] = static_cast<int>(c);
-  if (forest_.columns_of_tree) draw_columns_of_tree(draws_[0]);
+  columns_.start(table_->n_columns(), forest_.max_features);
+  if (forest_.columns_of_tree) columns_.draw_for_tree(draws_[0]);
 }
 
 // The scan of the tree before is kept if it fits: it has its memory already.
@@ -113,12 +112,6 @@ void ForestEngine::choose_scan() {
     choose<VectorScan>();
   else
     choose<CellScan<Variance>>();
-}
-
-void ForestEngine::draw_columns_of_tree(const Draws& draws) {
-  const auto n = static_cast<int>(order_.size());
-  for (int j = 0; j < forest_.max_features; ++j)
-    std::swap(order_[j], order_[j + static_cast<int>(draws.below(j, n - j))]);
 }
 
 // ---- searching ----
@@ -183,32 +176,16 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
   return settle(SplitJudge<Variance>(channels, limits_, totals));
 }
 
-int ForestEngine::draw_column(int j, const Draws& draws) {
-  if (!forest_.columns_of_tree) {
-    const int n = static_cast<int>(order_.size());
-    const int k = j + static_cast<int>(draws.below(j, n - j));
-    std::swap(order_[j], order_[k]);
-    swaps_.push_back(k);
-  }
-  return order_[j];
-}
-
-void ForestEngine::put_columns_back() {
-  for (int j = static_cast<int>(swaps_.size()); j-- > 0;) std::swap(order_[j], order_[swaps_[j]]);
-  swaps_.clear();
-}
-
 // Columns are drawn one after another; more than max_features only as long as none can be cut.
 template <class Scan>
 void ForestEngine::try_columns(Scan& scan, const Rows& rows, const Draws& draws, Constants& known) {
-  const int n = forest_.columns_of_tree ? forest_.max_features : static_cast<int>(order_.size());
-  for (int j = 0; j < n && (j < forest_.max_features || best_.column < 0); ++j) {
-    const int column = draw_column(j, draws);
+  for (int j = 0; j < columns_.most() && (j < columns_.wanted() || best_.column < 0); ++j) {
+    const int column = columns_.draw(j, draws);
     if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
     if (!known.has(column) && try_column(scan, column, rows, draws)) known.add(column);
     if (best_.is_perfect) break;
   }
-  put_columns_back();
+  columns_.put_back();
 }
 
 template <class Scan>

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cell_scan.hpp"
+#include "drawn_columns.hpp"
 #include "drawn_values.hpp"
 #include "draws.hpp"
 #include "forest_categories.hpp"
@@ -31,22 +32,6 @@ struct ForestParams {
   bool random_cuts = false;       // one cut a column, drawn between its least and largest value
   double min_decrease = 0.0;      // of the impurity, as a share of the tree's weight
   double min_weight_share = 0.0;  // of each child, of the tree's weight
-};
-
-// Columns that have one value in a node, and so below it: they need not be looked at again. Only
-// the first 256 are remembered.
-class Constants {
- public:
-  bool has(int column) const {
-    return column < most && (words_[column / 64] >> (column % 64) & 1) != 0;
-  }
-  void add(int column) {
-    if (column < most) words_[column / 64] |= std::uint64_t{1} << (column % 64);
-  }
-
- private:
-  static constexpr int most = 256;
-  std::array<std::uint64_t, most / 64> words_{};
 };
 
 // Nodes of many rows count them in bins; small ones sort their rows by rank, so that every two
@@ -73,6 +58,14 @@ class ForestEngine : public SplitEngine {
   const std::vector<std::int64_t>& left_sums() const { return best_left_; }
   std::int64_t send(std::int64_t begin, std::int64_t end, const Split& split);
   Draws root_draws() const;
+  // Of the tree that was started: whether its cuts are judged by this scan, and what else whoever
+  // judges them himself needs to know.
+  template <class Scan>
+  bool judges_by() const {
+    return std::holds_alternative<Scan>(scan_);
+  }
+  const SplitLimits& limits() const { return limits_; }
+  DrawnColumns& columns() { return columns_; }
   // Sends the rows of no copies down a tree whose splits have these limits.
   void send_unseen_rows(const Tree& tree, const std::vector<std::uint32_t>& limits,
                         std::int32_t* leaf_of_row) const;
@@ -150,10 +143,6 @@ class ForestEngine : public SplitEngine {
                              std::int32_t* leaf_of_row) const;
   bool goes_left(const Tree& tree, std::int32_t node, Row row,
                  const std::vector<std::uint32_t>& limits) const;
-  static double draw_cut(int column, double low, double high, const Draws& draws);
-  // The columns of a node one after another: the j-th is swapped to place j, and back in the end.
-  int draw_column(int j, const Draws& draws);
-  void put_columns_back();
   template <class Scan>
   void take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
             bool missing_left, bool has_missing, double threshold = 0.0);
@@ -162,7 +151,6 @@ class ForestEngine : public SplitEngine {
   bool parts_missing(Scan& scan, const typename Scan::Left& left, int column) const;
   template <class Judge>
   bool settle(Judge&& judge);
-  void draw_columns_of_tree(const Draws& draws);
 
   std::shared_ptr<const RankedTable> table_;
   ForestParams forest_;
@@ -178,8 +166,7 @@ class ForestEngine : public SplitEngine {
       scan_;
   std::vector<Draws> draws_;  // of every node
   std::vector<Constants> constants_;
-  std::vector<int> order_;  // all columns; those drawn come to the front
-  std::vector<int> swaps_;  // to put them back
+  DrawnColumns columns_;
   Best best_;
   Split split_;
   std::vector<std::int64_t> best_left_;

@@ -19,7 +19,8 @@ ForestGrower::ForestGrower(std::shared_ptr<const RankedTable> table, const Fores
       has_levels_(table->any_levels()),
       criterion_(criterion),
       params_(params),
-      engine_(std::move(table), forest, criterion_, params.split, sapling_),
+      engine_(table, forest, criterion_, params.split, sapling_),
+      table_(std::move(table)),
       is_median_(criterion == MedianScan::name) {}
 
 Tree ForestGrower::grow(const Target& target, std::int32_t* leaf_of_row, Tree old) {
@@ -29,6 +30,9 @@ Tree ForestGrower::grow(const Target& target, std::int32_t* leaf_of_row, Tree ol
                             params_.split.min_samples_leaf > 1, Cells::wide, 1);
   sapling_.start();
   engine_.start();
+  thicket_ = params_.min_samples_split > 2
+                 ? nullptr
+                 : Thicket::made_for(*table_, engine_, sapling_.channels, params_.max_depth);
   const Channels& channels = sapling_.channels;
   counts_ = target.classes && !target.weight;
   cell_size_ = static_cast<std::size_t>(channels.cell_size());
@@ -70,6 +74,10 @@ void ForestGrower::grow_below(Open root) {
     sums_.resize(sums_.size() - cell_size_);
     const auto place = static_cast<std::int32_t>(tree_.feature.size());
     if (node.parent >= 0) tree_.right[node.parent] = place;
+    if (thicket_ && node.end - node.begin <= thicket_->few_rows()) {
+      finish(node, sums.data());
+      continue;
+    }
     if (!may_split(node, sums.data()) ||
         !engine_.find(node.begin, node.end, sums.data(), node.draws, node.constants, node.bounds)) {
       write_leaf(node, sums.data());
@@ -87,6 +95,21 @@ void ForestGrower::grow_below(Open root) {
     if (params_.split.is_directed())
       bound_children(node.bounds, left.data(), sums_.data() + sums_.size() - 2 * cell_size_);
   }
+}
+
+// A small node, with all below it.
+void ForestGrower::finish(const Open& node, const std::int64_t* sums) {
+  const Thicket::Weighed weighed =
+      thicket_->grow({sapling_.rows.at(node.begin),
+                      static_cast<int>(node.end - node.begin),
+                      {sums[0], sums[cell_size_ - 1]},
+                      node.draws,
+                      node.constants,
+                      node.depth},
+                     tree_, params_.sends_unseen_rows ? &limits_ : nullptr);
+  if (counts_) return;
+  exact_ = {weighed.weight, weighed.sum};
+  complete<Variance>(weighed.score);
 }
 
 // The two that were opened last: the left one is on top.
@@ -161,19 +184,25 @@ void ForestGrower::write_leaf(const Open& node, const std::int64_t* sums) {
   (this->*weigh_leaf_)(node);
 }
 
-// And all nodes that are complete with it.
 template <Criterion C>
 void ForestGrower::weigh_leaf(const Open& leaf) {
   const Channels& channels = sapling_.channels;
-  std::size_t place = tree_.feature.size() - 1;
+  const std::size_t place = tree_.feature.size() - 1;
   std::fill(exact_.begin(), exact_.end(), 0);
   channels.add_exact(sapling_.rows.at(leaf.begin), leaf.end - leaf.begin, exact_.data());
-  double score = weigh<C>(place);
+  const double score = weigh<C>(place);
   for (int k = 0; k < tree_.n_outputs; ++k)
     tree_.value.push_back(C::leaf_value(channels.exact_sum(exact_.data(), k), tree_.weight[place],
                                         params_.split.penalty));
   if (params_.split.is_directed())
     hold(tree_.value.data() + tree_.value.size() - tree_.n_outputs, tree_.n_outputs, leaf.bounds);
+  complete<C>(score);
+}
+
+// All nodes that are complete with the one whose exact sums and score are at hand.
+template <Criterion C>
+void ForestGrower::complete(double score) {
+  const Channels& channels = sapling_.channels;
   for (; !halves_.empty(); halves_.pop_back()) {
     Half& half = halves_.back();
     Int128* const left = lefts_.data() + (halves_.size() - 1) * n_exact_;
@@ -183,7 +212,7 @@ void ForestGrower::weigh_leaf(const Open& leaf) {
       return;
     }
     for (std::size_t t = 0; t < n_exact_; ++t) exact_[t] += left[t];
-    place = half.place;
+    const std::size_t place = half.place;
     const double children = half.left_score + score;
     score = weigh<C>(place);
     tree_.gain[place] =

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "forest_engine.hpp"
+#include "forest_thicket.hpp"
 #include "grower.hpp"
 #include "sapling.hpp"
 #include "tree.hpp"
@@ -41,6 +42,7 @@ class ForestGrower {
   };
 
   void grow_below(Open node);
+  void finish(const Open& node, const std::int64_t* sums);
   bool may_split(const Open& node, const std::int64_t* sums) const;
   void write_split(const Split& split, const std::int64_t* sums);
   void write_leaf(const Open& node, const std::int64_t* sums);
@@ -48,6 +50,8 @@ class ForestGrower {
   void add_place(int feature, const Split* split);
   template <Criterion C>
   void weigh_leaf(const Open& leaf);
+  template <Criterion C>
+  void complete(double score);
   template <Criterion C>
   double weigh(std::size_t place);
 
@@ -57,6 +61,9 @@ class ForestGrower {
   TreeParams params_;
   Sapling sapling_;  // its rows and channels; nodes are kept here
   ForestEngine engine_;
+
+  std::shared_ptr<const RankedTable> table_;
+  std::unique_ptr<Thicket> thicket_;  // finishes small nodes of a plain tree; null: it is not
 
   bool is_median_;
   bool counts_ = false;  // sums are counts of copies and need no other sum to be exact

@@ -162,6 +162,36 @@ class PairCounts {
   std::vector<std::uint64_t> cells_;   // [bin] copies, and those of the second class
 };
 
+// Squared error of one sum S beside the weight W, up to a factor that the sides of a node share:
+// S_l^2 / W_l + S_r^2 / W_r - S^2 / W = d^2 / (W W_l W_r), and no difference of large squares.
+class SquaresOfPair {
+ public:
+  void load(const PairLeft& total) {
+    total_ = total.w;
+    total_w_ = static_cast<double>(total.w);
+    total_s_ = static_cast<double>(total.s);
+  }
+  double left_weight(const PairLeft& left) const { return static_cast<double>(left.w); }
+  double right_weight(const PairLeft& left) const { return static_cast<double>(total_ - left.w); }
+  bool beats(const PairLeft& left, double bar) const {
+    const double wl = left_weight(left), wr = right_weight(left), d = difference(left, wl);
+    return d * d > bar * (wl * wr);
+  }
+  double score(const PairLeft& left) const {
+    const double wl = left_weight(left), wr = right_weight(left), d = difference(left, wl);
+    return d * d / (wl * wr);
+  }
+  bool left_is_heavier(const PairLeft& left) const { return left.w >= total_ - left.w; }
+
+ private:
+  double difference(const PairLeft& left, double wl) const {
+    return static_cast<double>(left.s) * total_w_ - total_s_ * wl;
+  }
+
+  std::int64_t total_ = 0;
+  double total_w_ = 0.0, total_s_ = 0.0;
+};
+
 // One sum beside the weight: squared error; or Gini of two classes, which is twice the squared
 // error of the second one's share.
 template <bool TwoClasses>
@@ -175,9 +205,8 @@ class PairScan {
   }
   void load(const Row* rows, std::int64_t n, const std::int64_t* totals) {
     const Channels& channels = *channels_;
-    total_ = totals[0];
-    total_w_ = static_cast<double>(totals[0]);
-    total_s_ = static_cast<double>(totals[TwoClasses ? 2 : 1]);
+    squares_.load({totals[0], totals[TwoClasses ? 2 : 1]});
+    are_two_ = n == 2;
     if (static_cast<std::int64_t>(pairs_.size()) < padded(n))
       pairs_.resize(static_cast<std::size_t>(padded(n)));
     const std::int64_t* const values = channels.values();
@@ -242,18 +271,13 @@ class PairScan {
     left.s += cells_[bin].s;
   }
   bool beats(const Left& left, double bar) const {
-    const auto wl = static_cast<double>(left.w), wr = static_cast<double>(total_ - left.w);
-    if (!(wl >= least_ && wr >= least_)) return false;
-    const double d = difference(left, wl);
-    return d * d > bar * (wl * wr);
+    return squares_.left_weight(left) >= least_ && squares_.right_weight(left) >= least_ &&
+           squares_.beats(left, bar);
   }
-  double score(const Left& left) const {
-    const auto wl = static_cast<double>(left.w), wr = static_cast<double>(total_ - left.w);
-    const double d = difference(left, wl);
-    return d * d / (wl * wr);
-  }
-  bool is_perfect(const Left&) const { return false; }
-  bool left_is_heavier(const Left& left) const { return left.w >= total_ - left.w; }
+  double score(const Left& left) const { return squares_.score(left); }
+  // All splits of two rows part the same two.
+  bool is_perfect(const Left&) const { return are_two_; }
+  bool left_is_heavier(const Left& left) const { return squares_.left_is_heavier(left); }
   void keep(const Left& left) { kept_ = left; }
   void write(std::vector<std::int64_t>& left) const {
     left.assign({kept_.w});
@@ -262,11 +286,6 @@ class PairScan {
   }
 
  private:
-  // S_l^2 / W_l + S_r^2 / W_r - S^2 / W = d^2 / (W W_l W_r): no difference of large squares.
-  double difference(const Left& left, double wl) const {
-    return static_cast<double>(left.s) * total_w_ - total_s_ * wl;
-  }
-
   struct Cell : PairLeft {
     std::int64_t rows = 0;
   };
@@ -274,8 +293,9 @@ class PairScan {
   std::vector<PairLeft> pairs_;
   std::vector<Cell> cells_;
   Left kept_;
-  std::int64_t total_ = 0;
-  double total_w_ = 0.0, total_s_ = 0.0, least_ = 1.0;
+  SquaresOfPair squares_;
+  bool are_two_ = false;
+  double least_ = 1.0;
 };
 
 // Any number of classes where weights count copies: the sums of their terms follow each row.

@@ -126,6 +126,7 @@ void RankedTable::rank_columns(int n_threads, Fetch&& fetch, RankColumn&& rank_c
   const auto n_columns = static_cast<std::int64_t>(columns_.size());
   ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_));
   codes_.resize(static_cast<std::size_t>(n_rows_ * n_columns));
+  has_missing_.assign(columns_.size(), 0);
   LargeVector<Rank> turned(static_cast<std::size_t>(std::min(group, n_columns) * n_rows_));
   for (std::int64_t first = 0; first < n_columns; first += group) {
     const std::int64_t width = std::min(group, n_columns - first);
@@ -136,8 +137,12 @@ void RankedTable::rank_columns(int n_threads, Fetch&& fetch, RankColumn&& rank_c
       Column& column = columns_[first + c] = rank_column(first + c, worker, ranks);
       Code* const codes = codes_.data() + (first + c) * n_rows_;
       const Code* const bin_of = column.bin_of.empty() ? nullptr : column.bin_of.data();
-      for (std::int64_t row = 0; row < n_rows_; ++row)
+      bool misses = false;
+      for (std::int64_t row = 0; row < n_rows_; ++row) {
         codes[row] = bin_of ? bin_of[ranks[row]] : static_cast<Code>(ranks[row]);
+        misses |= ranks[row] == 0;
+      }
+      has_missing_[first + c] = misses;
     });
     parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
       const std::int64_t end = std::min(n_rows_, (b + 1) * block);
@@ -146,6 +151,12 @@ void RankedTable::rank_columns(int n_threads, Fetch&& fetch, RankColumn&& rank_c
           ranks_[row * stride_ + first + c] = turned[c * n_rows_ + row];
     });
   }
+  note_missing();
+}
+
+void RankedTable::note_missing() {
+  any_missing_ =
+      std::any_of(has_missing_.begin(), has_missing_.end(), [](auto has) { return has; });
 }
 
 template <class T>
@@ -204,8 +215,7 @@ void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index,
   has_missing_.assign(static_cast<std::size_t>(n_columns), 0);
   for (const auto& misses : missing)
     for (std::int64_t c = 0; c < n_columns; ++c) has_missing_[c] |= misses[c];
-  any_missing_ =
-      std::any_of(has_missing_.begin(), has_missing_.end(), [](auto has) { return has; });
+  note_missing();
 }
 
 RankedTable::RankedTable(std::int64_t n_rows, int n_columns,

@@ -48,7 +48,7 @@ class RankedTable {
   bool holds_floats() const { return doubles_.empty(); }
   const float* floats() const { return floats_.data(); }
   const double* doubles() const { return doubles_.data(); }
-  // Of a table of values: whether any of the column's is missing.
+  // Whether any of the column's values is missing, in any row.
   bool has_missing(int column) const { return has_missing_[column] != 0; }
   bool any_missing() const { return any_missing_; }
   std::int64_t stride() const { return stride_; }
@@ -114,6 +114,7 @@ class RankedTable {
   // next n columns are about to be ranked.
   template <class Fetch, class RankColumn>
   void rank_columns(int n_threads, Fetch&& fetch, RankColumn&& rank_column);
+  void note_missing();
   template <class T, class Kept>
   void copy_rows(const Table<T>& table, const std::int64_t* index, LargeVector<Kept>& values,
                  int n_threads);
@@ -123,7 +124,7 @@ class RankedTable {
   LargeVector<Rank> ranks_;    // row by row
   LargeVector<float> floats_;  // or one of these
   LargeVector<double> doubles_;
-  std::vector<std::uint8_t> has_missing_;  // beside them
+  std::vector<std::uint8_t> has_missing_;  // [columns]
   bool any_missing_ = false;
   LargeVector<Code> codes_;    // column by column
   std::vector<int> n_levels_;  // [columns]; empty: no column holds levels

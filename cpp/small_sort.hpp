@@ -58,10 +58,10 @@ class KeySorter {
     return sorted;
   }
 
-  // Ranks of a column lie evenly, so that as many buckets as keys hold about one each.
+  // Ranks of a column lie evenly, so that of twice as many buckets as keys few hold two.
   std::uint32_t* by_buckets(std::uint32_t* keys, std::uint32_t* spare, std::int64_t n,
                             std::uint32_t least, std::uint32_t most) {
-    const auto n_buckets = static_cast<std::uint32_t>(n);
+    const auto n_buckets = static_cast<std::uint32_t>(2 * n);
     const std::uint32_t factor = (n_buckets << 16) / (most - least + 1);
     const auto bucket = [&](std::uint32_t key) {
       return (((key >> payload_bits) - least) * factor) >> 16;
@@ -92,7 +92,7 @@ class KeySorter {
     for (std::int64_t i = 0; i < n; ++i) out[start_[(keys[i] >> shift) & 255]++] = keys[i];
   }
 
-  std::array<std::uint16_t, most_keys + 1> start_{};
+  std::array<std::uint16_t, 2 * most_keys + 1> start_{};
 };
 
 }  // namespace weald

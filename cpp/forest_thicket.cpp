@@ -1,0 +1,440 @@
+#include "forest_thicket.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "small_rows.hpp"
+#include "small_sort.hpp"
+
+namespace weald {
+namespace {
+
+// As in forest_engine.cpp.
+constexpr double tie = 1e-12;
+constexpr int all_values = most_ranks + 1;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr int payload_bits = KeySorter::payload_bits;
+constexpr std::uint32_t payload_mask = (std::uint32_t{1} << payload_bits) - 1;
+
+// T: the table's ranks, or its values where cuts are drawn. Kind: what rows teach, small_rows.hpp.
+template <class T, class Kind>
+class ThicketOf final : public Thicket {
+ public:
+  ThicketOf(const RankedTable& table, const T* values, DrawnColumns& columns,
+            const Channels& channels, std::int64_t max_depth)
+      : Thicket(rows_that_stay_near(table.stride() * static_cast<std::int64_t>(sizeof(T)))),
+        table_(table),
+        values_(values),
+        stride_(table.stride()),
+        columns_(columns),
+        max_depth_(max_depth > 0 ? max_depth : std::numeric_limits<std::int64_t>::max()),
+        kind_(channels) {}
+
+  Weighed grow(const Root& root, Tree& tree, std::vector<std::uint32_t>* limits) override {
+    const std::size_t first = tree.feature.size(), first_leaf = tree.value.size();
+    make_room(tree, limits, root.n_rows);
+    for (int i = 0; i < root.n_rows; ++i) rows_[i] = kind_.small_row(root.rows[i]);
+    const Weighed weighed =
+        grow_node(rows_.data(), root.n_rows, root.total, root.draws, root.known, root.depth);
+    if constexpr (!is_drawn) write_thresholds();
+    resize_to(tree, limits, first + static_cast<std::size_t>(out_.n_nodes),
+              first_leaf + static_cast<std::size_t>(out_.n_leaves * kind_.n_outputs));
+    return weighed;
+  }
+
+ private:
+  static constexpr bool is_drawn = !std::is_same_v<T, Rank>;
+
+  // The best cut so far, as in ForestEngine.
+  struct Best {
+    double bar = no_score;
+    int column = -1, rank = 0, next = 0;
+    bool missing_left = false, is_perfect = false;
+    double threshold = 0.0;  // of a drawn cut
+    PairLeft left = {};
+  };
+
+  // Where the tree's next nodes are written.
+  struct Out {
+    std::int32_t *feature, *right;
+    double *threshold, *weight, *gain, *value;
+    std::uint8_t* missing_left;
+    std::uint32_t* limit;
+    int n_nodes, n_leaves, first_node, first_leaf;
+  };
+
+  void make_room(Tree& tree, std::vector<std::uint32_t>* limits, int n_rows) {
+    const std::size_t node = tree.feature.size(), leaf = tree.value.size();
+    resize_to(tree, limits, node + static_cast<std::size_t>(2 * n_rows - 1),
+              leaf + static_cast<std::size_t>(n_rows * kind_.n_outputs));
+    out_ = {tree.feature.data() + node,
+            tree.right.data() + node,
+            tree.threshold.data() + node,
+            tree.weight.data() + node,
+            tree.gain.data() + node,
+            tree.value.data() + leaf,
+            tree.missing_left.data() + node,
+            limits ? limits->data() + node : nullptr,
+            0,
+            0,
+            static_cast<int>(node),
+            static_cast<int>(leaf) / kind_.n_outputs};
+  }
+  // Room for all that may come, and in the end none for what did not.
+  static void resize_to(Tree& tree, std::vector<std::uint32_t>* limits, std::size_t n_nodes,
+                        std::size_t n_values) {
+    for (auto* const array : {&tree.threshold, &tree.weight, &tree.gain}) array->resize(n_nodes);
+    for (auto* const array : {&tree.feature, &tree.right}) array->resize(n_nodes);
+    tree.missing_left.resize(n_nodes);
+    tree.value.resize(n_values);
+    if (limits) limits->resize(n_nodes);
+  }
+
+  // Depth first: the left child is the next node.
+  Weighed grow_node(SmallRow* rows, int n, const PairLeft& total, Draws draws, Constants known,
+                    std::int64_t depth) {
+    const int place = out_.n_nodes++;
+    if (n == 1 || depth >= max_depth_ || kind_.is_pure(rows, n, total))
+      return write_leaf(place, rows, n, total);
+    if (n == 2) return grow_pair(place, rows, total, draws);
+    find(rows, n, total, draws, known);
+    if (best_.column < 0) return write_leaf(place, rows, n, total);
+    const PairLeft left = best_.left, right{total.w - left.w, total.s - left.s};
+    const int n_left = send(rows, n);
+    write_split(place, best_, left, total);
+    const Weighed of_left = grow_node(rows, n_left, left, draws.child(false), known, depth + 1);
+    out_.right[place] = out_.first_node + out_.n_nodes;
+    const Weighed of_right =
+        grow_node(rows + n_left, n - n_left, right, draws.child(true), known, depth + 1);
+    return kind_.join(of_left, of_right, out_.gain[place]);
+  }
+
+  T value(const SmallRow& row, int column) const {
+    return values_[std::int64_t{row.row()} * stride_ + column];
+  }
+  static bool is_missing(T value) {
+    if constexpr (is_drawn)
+      return value != value;
+    else
+      return value == 0;
+  }
+
+  // Two rows, the commonest node of all, are parted by the first column that can.
+  Weighed grow_pair(int place, SmallRow* rows, const PairLeft& total, const Draws& draws) {
+    int column = -1, first = -1;  // the row that goes left
+    for (int j = 0; j < columns_.most() && first < 0; ++j) {
+      column = columns_.draw(j, draws);
+      const T a = value(rows[0], column), b = value(rows[1], column);
+      if (a == b || (is_missing(a) && is_missing(b))) continue;
+      first = is_missing(a) || (!is_missing(b) && b < a) ? 1 : 0;
+    }
+    columns_.put_back();
+    if (first < 0) return write_leaf(place, rows, 2, total);
+    const SmallRow &of_left = rows[first], &of_right = rows[1 - first];
+    PairLeft left, right;
+    kind_.add(left, of_left);
+    kind_.add(right, of_right);
+    Best cut{.column = column};
+    const T low = value(of_left, column), high = value(of_right, column);
+    if (is_missing(high)) {
+      cut.rank = all_values;
+      cut.threshold = infinity;
+    } else {
+      cut.missing_left = left.w >= right.w;
+      if constexpr (is_drawn) {
+        cut.threshold =
+            draw_cut(column, static_cast<double>(low), static_cast<double>(high), draws);
+      } else {
+        cut.rank = low;
+        cut.next = high;
+      }
+    }
+    write_split(place, cut, left, total);
+    out_.n_nodes += 2;
+    const Weighed weighed = write_leaf(place + 1, &of_left, 1, left);
+    out_.right[place] = out_.first_node + place + 2;
+    return kind_.join(weighed, write_leaf(place + 2, &of_right, 1, right), out_.gain[place]);
+  }
+
+  void write_split(int place, const Best& cut, const PairLeft& left, const PairLeft& total) {
+    out_.feature[place] = cut.column;
+    out_.threshold[place] = cut.threshold;
+    out_.missing_left[place] = cut.missing_left;
+    out_.weight[place] = static_cast<double>(total.w);
+    if constexpr (!Kind::weighs_exactly) out_.gain[place] = kind_.gain(left, total);
+    if constexpr (is_drawn) {
+      if (out_.limit != nullptr) out_.limit[place] = static_cast<std::uint32_t>(cut.rank);
+    } else {
+      ranks_[place] = {cut.rank, cut.next};
+    }
+  }
+
+  // The values of ranks lie far apart: those of one node are fetched while others are waited for.
+  void write_thresholds() {
+    for (int place = 0; place < out_.n_nodes; ++place) {
+      const int column = out_.feature[place];
+      if (column < 0) continue;
+      const auto [rank, next] = ranks_[place];
+      if (rank != all_values) out_.threshold[place] = table_.threshold(column, rank, next);
+      if (out_.limit == nullptr) continue;
+      out_.limit[place] = static_cast<std::uint32_t>(
+          rank == all_values ? rank : table_.last_up_to(column, rank, out_.threshold[place]));
+    }
+  }
+
+  Weighed write_leaf(int place, const SmallRow* rows, int n, const PairLeft& total) {
+    out_.feature[place] = -1;
+    out_.threshold[place] = 0.0;
+    out_.missing_left[place] = 0;
+    out_.weight[place] = static_cast<double>(total.w);
+    out_.gain[place] = 0.0;
+    if (out_.limit != nullptr) out_.limit[place] = 0;
+    const int leaf = out_.n_leaves++;
+    out_.right[place] = out_.first_leaf + leaf;
+    return kind_.weigh_leaf(rows, n, total, out_.value + leaf * kind_.n_outputs);
+  }
+
+  // ---- searching ----
+
+  void find(const SmallRow* rows, int n, const PairLeft& total, const Draws& draws,
+            Constants& known) {
+    best_ = {};
+    kind_.load(total);
+    for (int j = 0; j < columns_.most() && (j < columns_.wanted() || best_.column < 0); ++j) {
+      const int column = columns_.draw(j, draws);
+      if (known.has(column)) continue;
+      if (!try_column(rows, n, column, draws)) known.add(column);
+      if (best_.is_perfect) break;
+    }
+    columns_.put_back();
+  }
+
+  void take(const PairLeft& left, int column, int rank, int next, double threshold,
+            bool missing_left) {
+    const double score = kind_.score(left);
+    best_ = {score + tie * std::abs(score), column,    rank, next, missing_left,
+             kind_.is_perfect(left),        threshold, left};
+  }
+
+  // Tells whether the column has more than one value, or one that is missing beside others.
+  bool try_column(const SmallRow* rows, int n, int column, const Draws& draws) {
+    if constexpr (is_drawn)
+      return try_drawn_cut(rows, n, column, draws);
+    else
+      return try_cuts(rows, n, column);
+  }
+
+  // ---- drawn cuts ----
+
+  struct Range {
+    double least, most;
+    int n_present;
+  };
+
+  // Copies the values of a column. Two of each bound, so that none waits for the last.
+  Range range_of(const SmallRow* rows, int n, int column, double* x) const {
+    double least = value(rows[0], column), most = least, least2 = least, most2 = least;
+    for (int i = 0; i + 1 < n; i += 2) {
+      const double a = value(rows[i], column), b = value(rows[i + 1], column);
+      x[i] = a;
+      x[i + 1] = b;
+      least = a < least ? a : least;
+      least2 = b < least2 ? b : least2;
+      most = a > most ? a : most;
+      most2 = b > most2 ? b : most2;
+    }
+    if (n % 2 == 1) {
+      const double a = x[n - 1] = value(rows[n - 1], column);
+      least = a < least ? a : least;
+      most = a > most ? a : most;
+    }
+    return {least2 < least ? least2 : least, most2 > most ? most2 : most, n};
+  }
+  Range range_of_present(const SmallRow* rows, int n, int column, double* x) const {
+    Range range{infinity, -infinity, 0};
+    for (int i = 0; i < n; ++i) {
+      const double a = x[i] = value(rows[i], column);
+      range.least = a < range.least ? a : range.least;
+      range.most = a > range.most ? a : range.most;
+      range.n_present += a == a;
+    }
+    return range;
+  }
+
+  bool try_drawn_cut(const SmallRow* rows, int n, int column, const Draws& draws) {
+    const int trial = 1 - kept_;
+    double* const x = x_[trial].data();
+    const Range range = table_.has_missing(column) ? range_of_present(rows, n, column, x)
+                                                   : range_of(rows, n, column, x);
+    const bool has_missing = range.n_present < n, is_constant = !(range.least < range.most);
+    if (range.n_present == 0 || (is_constant && !has_missing)) return false;
+    const double cut = is_constant ? infinity : draw_cut(column, range.least, range.most, draws);
+    PairLeft left = kind_.up_to(rows, x, n, cut);
+    if (kind_.beats(left, best_.bar)) {
+      take(left, column, is_constant ? all_values : 0, 0, cut,
+           !has_missing && kind_.left_is_heavier(left));
+      kept_ = trial;
+    }
+    if (!has_missing || is_constant) return true;
+    for (int i = 0; i < n; ++i)
+      if (x[i] != x[i]) kind_.add(left, rows[i]);
+    if (!kind_.beats(left, best_.bar)) return true;
+    take(left, column, 0, 0, cut, true);
+    kept_ = trial;
+    return true;
+  }
+
+  // ---- cuts between all neighbours ----
+
+  bool try_cuts(const SmallRow* rows, int n, int column) {
+    std::uint32_t least = most_ranks, most = 0;
+    for (int i = 0; i < n; ++i) {
+      const std::uint32_t rank = value(rows[i], column);
+      keys_[i] = rank << payload_bits | static_cast<std::uint32_t>(i);
+      most = std::max(most, rank);
+      least = std::min(least, rank);
+    }
+    if (least == most) return false;
+    if (least == 0) {
+      try_beside_missing(rows, n, column, most);
+    } else if (most - least < static_cast<std::uint32_t>(n)) {
+      try_counted(rows, n, column, least, most);
+    } else {
+      const auto* const sorted = sorter_.sort(keys_.data(), spare_.data(), n, least, most);
+      try_sorted<false>(rows, n, column, sorted, {}, false);
+    }
+    return true;
+  }
+
+  // Missing values are tried on both sides, and all others beside them.
+  void try_beside_missing(const SmallRow* rows, int n, int column, std::uint32_t most) {
+    PairLeft missing;
+    std::uint32_t least = most;
+    int n_present = 0;
+    for (int i = 0; i < n; ++i) {
+      const std::uint32_t key = keys_[i], rank = key >> payload_bits;
+      if (rank == 0) {
+        kind_.add(missing, rows[i]);
+        continue;
+      }
+      keys_[n_present++] = key;
+      least = std::min(least, rank);
+    }
+    const std::uint32_t* sorted = keys_.data();
+    if (least < most) sorted = sorter_.sort(keys_.data(), spare_.data(), n_present, least, most);
+    PairLeft left = try_sorted<true>(rows, n_present, column, sorted, {}, false);
+    kind_.add(left, rows[sorted[n_present - 1] & payload_mask]);
+    if (kind_.beats(left, best_.bar)) take(left, column, all_values, 0, infinity, false);
+    try_sorted<true>(rows, n_present, column, sorted, missing, true);
+  }
+
+  // Returns what lies left of the last cut.
+  template <bool has_missing>
+  PairLeft try_sorted(const SmallRow* rows, int n, int column, const std::uint32_t* sorted,
+                      PairLeft left, bool missing_left) {
+    double bar = best_.bar;
+    for (int i = 0; i + 1 < n; ++i) {
+      kind_.add(left, rows[sorted[i] & payload_mask]);
+      const std::uint32_t rank = sorted[i] >> payload_bits, next = sorted[i + 1] >> payload_bits;
+      // One branch, seldom taken, instead of two.
+      if (!((rank != next) & kind_.beats(left, bar))) continue;
+      take(left, column, static_cast<int>(rank), static_cast<int>(next), 0.0,
+           has_missing ? missing_left : kind_.left_is_heavier(left));
+      bar = best_.bar;
+    }
+    return left;
+  }
+
+  // Ranks that lie close need not be sorted.
+  void try_counted(const SmallRow* rows, int n, int column, std::uint32_t least,
+                   std::uint32_t most) {
+    std::fill_n(cells_.begin(), most - least + 1, PairLeft{});
+    for (int i = 0; i < n; ++i) kind_.add(cells_[(keys_[i] >> payload_bits) - least], rows[i]);
+    PairLeft left = cells_[0];
+    std::uint32_t last = least;
+    for (std::uint32_t rank = least + 1; rank <= most; ++rank) {
+      const PairLeft& cell = cells_[rank - least];
+      if (cell.w == 0) continue;
+      if (kind_.beats(left, best_.bar))
+        take(left, column, static_cast<int>(last), static_cast<int>(rank), 0.0,
+             kind_.left_is_heavier(left));
+      left.w += cell.w;
+      left.s += cell.s;
+      last = rank;
+    }
+  }
+
+  // No branch to be guessed.
+  int send(SmallRow* rows, int n) {
+    const double* const x = x_[kept_].data();
+    const double cut = best_.threshold;
+    // Without sign: what is missing is rank 0, and far to the right if it does not go left.
+    const std::uint32_t offset = best_.missing_left ? 0 : 1;
+    const std::uint32_t limit = static_cast<std::uint32_t>(best_.rank) - offset;
+    int n_left = 0, n_right = 0;
+    for (int i = 0; i < n; ++i) {
+      const SmallRow row = rows[i];
+      bool is_left;
+      if constexpr (is_drawn)
+        is_left = (x[i] <= cut) | (best_.missing_left & (x[i] != x[i]));
+      else
+        is_left = static_cast<std::uint32_t>(value(row, best_.column)) - offset <= limit;
+      rows[n_left] = row;
+      sent_[n_right] = row;
+      n_left += is_left;
+      n_right += !is_left;
+    }
+    for (int i = 0; i < n_right; ++i) rows[n_left + i] = sent_[i];
+    return n_left;
+  }
+
+  const RankedTable& table_;
+  const T* values_;  // row after row
+  std::int64_t stride_;
+  DrawnColumns& columns_;
+  std::int64_t max_depth_;
+  Kind kind_;
+  Out out_{};
+  Best best_;
+  std::array<SmallRow, most_rows> rows_, sent_;
+  std::array<double, most_rows> x_[2];  // of the column that is tried, and of the best one
+  int kept_ = 0;
+  std::array<std::uint32_t, most_rows + KeySorter::slack> keys_, spare_;
+  std::array<PairLeft, most_rows> cells_;
+  std::array<std::pair<int, int>, 2 * most_rows> ranks_;  // of the cuts: the last left, the next
+  KeySorter sorter_;
+};
+
+template <class Kind>
+std::unique_ptr<Thicket> make(const RankedTable& table, ForestEngine& engine,
+                              const Channels& channels, std::int64_t max_depth) {
+  const auto over = [&](const auto* values) -> std::unique_ptr<Thicket> {
+    using T = std::remove_cvref_t<decltype(*values)>;
+    return std::make_unique<ThicketOf<T, Kind>>(table, values, engine.columns(), channels,
+                                                max_depth);
+  };
+  return table.keeps_values() ? table.with_values(over) : over(table.ranks());
+}
+
+}  // namespace
+
+std::unique_ptr<Thicket> Thicket::made_for(const RankedTable& table, ForestEngine& engine,
+                                           const Channels& channels, std::int64_t max_depth) {
+  const SplitLimits& limits = engine.limits();
+  if (table.any_levels() || channels.has_weight() || channels.totals()[0] >= most_counted ||
+      !limits.takes_any_gain() || limits.min_child_weight > 0.0 || limits.min_samples_leaf > 1)
+    return nullptr;
+  if (engine.judges_by<PairScan<false>>())
+    return make<SmallNumbers>(table, engine, channels, max_depth);
+  if (engine.judges_by<PairCounts<GiniOfCounts>>())
+    return make<SmallClasses<GiniOfCounts>>(table, engine, channels, max_depth);
+  if (engine.judges_by<PairCounts<EntropyOfCounts>>())
+    return make<SmallClasses<EntropyOfCounts>>(table, engine, channels, max_depth);
+  return nullptr;
+}
+
+}  // namespace weald

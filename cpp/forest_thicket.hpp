@@ -1,0 +1,63 @@
+// The small nodes at the bottom of a forest's tree, grown to their leaves in one place.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "forest_engine.hpp"
+#include "ranks.hpp"
+#include "tree.hpp"
+
+namespace weald {
+
+// Nearly all nodes of a whole tree have but a few rows. What ForestEngine does for any node costs
+// more there than the rows themselves; so where a tree is plain (one number or one of two classes a
+// row, no weights, no limits but on depth, no levels), a node of few rows is taken from
+// it: what its rows teach is laid side by side once, moves with them, and nodes are written as they
+// are left. Trees are the same bits.
+class Thicket {
+ public:
+  static constexpr int most_rows = 512;  // of any table
+
+  struct Root {
+    const Row* rows;
+    int n_rows;
+    PairLeft total;  // the integer sums: weight, and the number or the second class
+    Draws draws;
+    Constants known;
+    std::int64_t depth;
+  };
+  // Of numbers: the exact sums of a node, and S^2 / W.
+  struct Weighed {
+    std::int64_t weight = 0;
+    Int128 sum = 0;
+    double score = 0.0;
+  };
+
+  // Null where the trees are not plain. Said of the tree that the engine was started for.
+  static std::unique_ptr<Thicket> made_for(const RankedTable& table, ForestEngine& engine,
+                                           const Channels& channels, std::int64_t max_depth);
+  virtual ~Thicket() = default;
+
+  // How many rows are few.
+  int few_rows() const { return few_rows_; }
+
+  // Adds the node and all below it to the tree, and to `limits` (null: nobody asks) the last ranks
+  // that go left.
+  virtual Weighed grow(const Root& root, Tree& tree, std::vector<std::uint32_t>* limits) = 0;
+
+ protected:
+  explicit Thicket(int few_rows) : few_rows_(few_rows) {}
+  // The values of all rows should fit half of the nearest cache: one column is read after another.
+  static int rows_that_stay_near(std::int64_t bytes_a_row) {
+    constexpr std::int64_t near = 16384, least = 64;
+    return static_cast<int>(std::clamp<std::int64_t>(near / bytes_a_row, least, most_rows));
+  }
+
+ private:
+  int few_rows_;
+};
+
+}  // namespace weald

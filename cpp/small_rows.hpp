@@ -1,0 +1,193 @@
+// What the rows of a small node teach, side by side and moved with them.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "channels.hpp"
+#include "count_impurities.hpp"
+#include "criteria/criteria.hpp"
+#include "forest_scan.hpp"
+#include "forest_thicket.hpp"
+
+namespace weald {
+
+// A row of the table, and what a kind of rows keeps beside its number and in a word of its own: so
+// little that rows are quickly moved. Both words are added up together, and what comes of the
+// number, above, is cut off.
+struct SmallRow {
+  std::uint64_t row_and_more, word;
+
+  Row row() const { return static_cast<Row>(row_and_more >> 32); }
+};
+
+typedef std::uint64_t TwoWords __attribute__((vector_size(16)));
+
+inline TwoWords words_up_to(const SmallRow* rows, const double* x, int n, double cut) {
+  typedef double TwoValues __attribute__((vector_size(16)));
+  TwoWords sum{};
+  for (int i = 0; i < n; ++i) {
+    TwoWords words;
+    std::memcpy(&words, rows + i, sizeof words);
+    sum += words & reinterpret_cast<TwoWords>(TwoValues{x[i], x[i]} <= cut);
+  }
+  return sum;
+}
+
+// scale_by_power by always the same.
+class Scale {
+ public:
+  explicit Scale(int exponent)
+      : first_(power_of_two(exponent / 2)), second_(power_of_two(exponent - exponent / 2)) {}
+  double operator()(double x) const { return x * first_ * second_; }
+
+ private:
+  double first_, second_;
+};
+
+// A kind of rows has the judge of forest_scan.hpp's scan of the same rows.
+
+// A number each, and squared error: beside the row are its copies, then the integer of the number,
+// times these. The model's sums are those of the numbers themselves.
+class SmallNumbers {
+ public:
+  using Weighed = Thicket::Weighed;
+  static constexpr int n_outputs = 1;
+  static constexpr bool weighs_exactly = true;
+
+  explicit SmallNumbers(const Channels& channels)
+      : channels_(channels),
+        to_number_(channels.unit() - exact_bits),
+        to_units_(-channels.unit()),
+        to_gain_(gain_exponent<Variance>(channels.unit())) {}
+
+  SmallRow small_row(Row row) const {
+    const std::int64_t* const value = channels_.values() + 2 * std::int64_t{row};
+    return {std::uint64_t{row} << 32 | static_cast<std::uint64_t>(value[0]),
+            static_cast<std::uint64_t>(value[1])};
+  }
+  // Integers that differ, of as many copies, are of different numbers; others need not be.
+  bool is_pure(const SmallRow* rows, int n, const PairLeft&) const {
+    for (int i = 1; i < n; ++i)
+      if ((rows[i].word != rows[0].word && copies(rows[i]) == copies(rows[0])) ||
+          number(rows[i]) != number(rows[0]))
+        return false;
+    return true;
+  }
+
+  void load(const PairLeft& total) { squares_.load(total); }
+  static void add(PairLeft& left, const SmallRow& row) {
+    left.w += copies(row);
+    left.s += static_cast<std::int64_t>(row.word);
+  }
+  static PairLeft up_to(const SmallRow* rows, const double* x, int n, double cut) {
+    const TwoWords sum = words_up_to(rows, x, n, cut);
+    return {static_cast<std::uint32_t>(sum[0]), static_cast<std::int64_t>(sum[1])};
+  }
+  bool beats(const PairLeft& left, double bar) const { return squares_.beats(left, bar); }
+  double score(const PairLeft& left) const { return squares_.score(left); }
+  static bool is_perfect(const PairLeft&) { return false; }
+  bool left_is_heavier(const PairLeft& left) const { return squares_.left_is_heavier(left); }
+
+  Weighed weigh_leaf(const SmallRow* rows, int n, const PairLeft& total, double* value) const {
+    Weighed leaf{total.w};
+    for (int i = 0; i < n; ++i)
+      leaf.sum += channels_.exact_number(number(rows[i]), copies(rows[i]));
+    *value = weigh(leaf) / static_cast<double>(leaf.weight);
+    return leaf;
+  }
+  Weighed join(const Weighed& left, const Weighed& right, double& gain) const {
+    Weighed both{left.weight + right.weight, left.sum + right.sum};
+    weigh(both);
+    gain = std::max(0.0, to_gain_(left.score + right.score - both.score));
+    return both;
+  }
+
+ private:
+  static std::int64_t copies(const SmallRow& row) {
+    return static_cast<std::uint32_t>(row.row_and_more);
+  }
+  double number(const SmallRow& row) const { return channels_.target().sums[row.row()]; }
+  // Tells the sum in its own units.
+  double weigh(Weighed& node) const {
+    const double sum = to_number_(to_double(node.sum)), in_units = to_units_(sum);
+    node.score = Variance::score({static_cast<double>(node.weight), &in_units, 1}, {});
+    return sum;
+  }
+
+  const Channels& channels_;
+  Scale to_number_, to_units_, to_gain_;
+  SquaresOfPair squares_;
+};
+
+// One of two classes each, as many times as the row has copies: a word of these, above, and of
+// those of the second class, below.
+template <class Impurity>
+class SmallClasses {
+ public:
+  using Weighed = Thicket::Weighed;
+  static constexpr int n_outputs = 2;
+  static constexpr bool weighs_exactly = false;
+
+  explicit SmallClasses(const Channels& channels) : channels_(channels) {}
+
+  SmallRow small_row(Row row) const {
+    const auto w = static_cast<std::uint64_t>(channels_.values()[row]);
+    return {std::uint64_t{row} << 32, w << 32 | (channels_.target().classes[row] == 1 ? w : 0)};
+  }
+  static bool is_pure(const SmallRow*, int, const PairLeft& total) {
+    return total.s == 0 || total.s == total.w;
+  }
+
+  void load(const PairLeft& total) {
+    total_ = total;
+    impurity_.load(total.w, 2, 1);
+  }
+  static void add(PairLeft& left, const SmallRow& row) { add_both(left, row.word); }
+  static PairLeft up_to(const SmallRow* rows, const double* x, int n, double cut) {
+    PairLeft left;
+    add_both(left, words_up_to(rows, x, n, cut)[1]);
+    return left;
+  }
+  bool beats(const PairLeft& left, double bar) const {
+    return impurity_.pair_beats(left, total_, bar);
+  }
+  double score(const PairLeft& left) const { return impurity_.pair_score(left, total_); }
+  bool is_perfect(const PairLeft& left) const {
+    return (left.s == 0 && total_.w - left.w == total_.s) ||
+           (left.s == left.w && left.s == total_.s);
+  }
+  bool left_is_heavier(const PairLeft& left) const { return left.w >= total_.w - left.w; }
+
+  // As SplitJudge says it.
+  static double gain(const PairLeft& left, const PairLeft& total) {
+    const double children =
+        criterion_score(left) + criterion_score({total.w - left.w, total.s - left.s});
+    return std::max(0.0, children - criterion_score(total));
+  }
+  static Weighed weigh_leaf(const SmallRow*, int, const PairLeft& total, double* value) {
+    const auto weight = static_cast<double>(total.w);
+    value[0] = static_cast<double>(total.w - total.s) / weight;
+    value[1] = static_cast<double>(total.s) / weight;
+    return {};
+  }
+  static Weighed join(const Weighed&, const Weighed&, double&) { return {}; }
+
+ private:
+  static double criterion_score(const PairLeft& side) {
+    using C = std::conditional_t<std::is_same_v<Impurity, EntropyOfCounts>, Entropy, Variance>;
+    const double sums[2] = {static_cast<double>(side.w - side.s), static_cast<double>(side.s)};
+    return C::score({static_cast<double>(side.w), sums, 2}, {});
+  }
+  static void add_both(PairLeft& left, std::uint64_t both) {
+    left.w += static_cast<std::int64_t>(both >> 32);
+    left.s += static_cast<std::int64_t>(both & 0xffffffff);
+  }
+
+  const Channels& channels_;
+  Impurity impurity_;
+  PairLeft total_;
+};
+
+}  // namespace weald
