@@ -37,6 +37,7 @@ from weald.data.targets import (
     readable_target,
     refuse_missing_labels,
     refuse_several,
+    refuse_text,
 )
 from weald.data.validation import ValidationRows, validation_classes, validation_numbers
 from weald.data.values import Kind, Values
@@ -80,6 +81,7 @@ __all__ = [
     "refuse_levels",
     "refuse_missing_labels",
     "refuse_several",
+    "refuse_text",
     "rows_of_weight",
     "sound_sparse",
     "steady",

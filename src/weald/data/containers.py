@@ -245,7 +245,7 @@ def _check_range(X: Any, what: str, index: Any, end: int) -> None:
             f"{index.ndim} dimensions, expected whole numbers with one. {_MAKE_ANEW}"
         )
     if len(index) and (index.min() < 0 or index.max() >= end):
-        at = int(np.argmax((index < 0) | (index >= end)))
+        at = int(index.argmin() if index.min() < 0 else index.argmax())
         raise ValueError(
             f"X is a broken sparse matrix ({X.format}): {what}[{at}] is {index[at]}, expected "
             f"0 to {end - 1} for the shape {X.shape} and the values it holds. {_MAKE_ANEW}"

@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 
 from weald.data.rows import Rows
 from weald.data.tables import table_for_fit
-from weald.data.targets import checked_labels, finite_target, numbered_classes, read_once
+from weald.data.targets import (
+    checked_labels,
+    finite_target,
+    numbered_classes,
+    read_once,
+    refuse_text,
+)
 
 
 def label_rows(
@@ -34,6 +40,7 @@ def label_rows(
 def vector_rows(estimator: object, X: object, y: object, sample_weight: object) -> Rows:
     """Rows whose target is a finite number for each output."""
     y, sample_weight = read_once(y, sample_weight)
+    refuse_text(y)
     table, values = _table_and_target(estimator, X, y, sample_weight, y_numeric=True)
     target = np.column_stack([finite_target(column) for column in values.T])
     _refuse_far_sizes(target)

@@ -64,6 +64,7 @@ def number_rows(estimator: object, X: object, y: object, sample_weight: object) 
     """Rows whose target is a finite number."""
     y, sample_weight = read_once(y, sample_weight)
     refuse_several(estimator, y)
+    refuse_text(y)
     table, values = table_for_fit(estimator, X, y, y_numeric=True, sample_weight=sample_weight)
     return Rows(table, finite_target(values)).weighted(sample_weight)
 
@@ -140,6 +141,20 @@ def refuse_several(estimator: object, y: Any) -> None:
             f"{kind} or ExtraTrees{kind}, which learn several at once, or a model for each: "
             f"sklearn.multioutput.MultiOutput{kind}."
         )
+
+
+def refuse_text(y: Any) -> None:
+    """Raise a ValueError that names the first row whose target is text of no number."""
+    if getattr(getattr(y, "dtype", None), "kind", "O") not in "OSTU":
+        return
+    for row, value in enumerate(np.ravel(np.asarray(y, dtype=object))):
+        try:
+            _ = float(value) if isinstance(value, (str, bytes)) else 0.0
+        except ValueError as error:
+            raise ValueError(
+                f"y holds text, which could not be converted to numbers: row {row} has {value!r}. "
+                "A regression needs numbers; a classifier takes labels."
+            ) from error
 
 
 def _refuse_masked_or_sparse(y: Any) -> None:

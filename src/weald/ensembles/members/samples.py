@@ -22,6 +22,7 @@ from weald.data import (
     readable_target,
     refuse_missing_labels,
     refuse_several,
+    refuse_text,
 )
 from weald.ensembles.members.members import Indices, has_rows, n_rows_of, take
 
@@ -79,7 +80,8 @@ def class_sample(
 
 def number_sample(owner: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Sample:
     """Rows whose target is a finite number."""
-    X = as_table(X)
+    X, y = as_table(X), readable_target(y)
+    refuse_text(y)
     return _weighted(X, finite_target(_checked(owner, X, y)), sample_weight, groups)
 
 
