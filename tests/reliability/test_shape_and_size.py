@@ -1,5 +1,6 @@
 """Tables of odd shapes and of sizes beyond 32 bits: the right answer or a clear error, soon."""
 
+import re
 import sys
 
 import numpy as np
@@ -31,9 +32,8 @@ BAD_SHAPES = {
 @pytest.mark.parametrize("case", BAD_SHAPES)
 def test_a_wrong_shape_is_a_value_error(estimator, case: str) -> None:
     X, y, fragment = BAD_SHAPES[case]
-    with pytest.raises(ValueError) as raised:
+    with pytest.raises(ValueError, match=re.escape(fragment)):
         quick(estimator).fit(X, y)
-    assert fragment in str(raised.value)
 
 
 @every_family

@@ -209,7 +209,7 @@ _MOST_ROWS, _MOST_COLUMNS = 2**32 - 2, 2**31 - 1
 
 def _refuse_too_large(X: Any) -> None:
     """Say of a table beyond all means that it is, before anything is made of it."""
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2:
         return
     if shape[0] > _MOST_ROWS or shape[1] > _MOST_COLUMNS:
