@@ -51,7 +51,8 @@ def test_text_and_other_labels_do_not_mix(estimator, other: object) -> None:
     ("y", "error", "fragment"),
     [
         (np.linspace(0, 1, 60), ValueError, "Unknown label type: continuous"),
-        (np.array([b"a", b"b"] * 30), TypeError, "bytes is not supported. Convert"),
+        (np.array([b"a", b"b"] * 30), TypeError, "bytes is not supported. Convert .*astype"),
+        (np.array([b"a", b"b"] * 30, dtype=object), TypeError, "bytes is not supported. Convert"),
         (scipy.sparse.csr_array([[1], [0]] * 30), TypeError, r"pass y.toarray\(\)"),
         (np.array([[[0]], [[1]]] * 30), ValueError, "dim 3"),
         (np.array([0, 1] * 30) + 1j, ValueError, "Complex data not supported"),
@@ -59,7 +60,7 @@ def test_text_and_other_labels_do_not_mix(estimator, other: object) -> None:
         ("no labels", ValueError, "y should be a 1d array"),
         (3, ValueError, "y should be a 1d array"),
     ],
-    ids=["numbers", "bytes", "sparse", "cube", "complex", "gaps", "text", "number"],
+    ids=["numbers", "bytes", "objects", "sparse", "cube", "complex", "gaps", "text", "number"],
 )
 def test_what_are_no_labels(estimator, y, error: type, fragment: str) -> None:
     with pytest.raises(error, match=fragment):

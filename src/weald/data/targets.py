@@ -180,6 +180,11 @@ def checked_labels(labels: NDArray[Any]) -> NDArray[Any]:
     Objects that are numbers are numbers from here on.
     """
     refuse_missing_labels(labels)
+    if labels.dtype.kind == "S" or isinstance(labels.flat[0], bytes):
+        raise TypeError(
+            "Support for labels represented as bytes is not supported. Convert the labels to text "
+            "or numbers, for example by y.astype(str)."
+        )
     if labels.dtype == object:
         _refuse_mixed_labels(labels)
         plain = np.array(labels.tolist())
