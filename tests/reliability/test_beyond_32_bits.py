@@ -13,7 +13,7 @@ import scipy.sparse
 import weald
 
 pytestmark = pytest.mark.skipif(
-    not os.environ.get("WEALD_BIG"), reason="takes 12 GiB and minutes; set WEALD_BIG=1"
+    not os.environ.get("WEALD_BIG"), reason="takes 14 GiB and minutes; set WEALD_BIG=1"
 )
 
 N_ROWS, N_COLUMNS = 66_000, 33_000

@@ -77,7 +77,7 @@ class SparseTable:
             yield first, self._dense(first, min(first + size, self.shape[1]))
 
     def _dense(self, first: int, end: int) -> Table:
-        """Some columns, cut out by hand: SciPy copies all places if pointers are of another type."""
+        """Some columns, cut by hand: SciPy copies all places if pointers are of another type."""
         whole = self.columns
         stored = slice(whole.indptr[first], whole.indptr[end])
         pointers = whole.indptr[first : end + 1] - whole.indptr[first]
