@@ -15,6 +15,20 @@ def listing(names: Iterable[object], most: int = 10) -> str:
     return f"{', '.join(quoted[:most])} and {len(quoted) - most} more"
 
 
+def unknown_parameter(owner: object, name: str, known: Iterable[str]) -> str:
+    """Word the error for a constructor parameter that is not there, as Python words its own.
+
+    >>> unknown_parameter(3, "max_leaves", ["max_depth", "max_leaf_nodes"])
+    "int() got an unexpected keyword argument 'max_leaves'. Did you mean 'max_leaf_nodes'?"
+    """
+    from difflib import get_close_matches
+
+    known = list(known)
+    near = get_close_matches(name, known, n=1)
+    advice = f"Did you mean {near[0]!r}?" if near else f"It has {listing(known, most=40)}."
+    return f"{type(owner).__name__}() got an unexpected keyword argument {name!r}. {advice}"
+
+
 def wrong_parameter(owner: object, name: str, expected: str, got: object) -> str:
     """Word the error for a constructor parameter, as scikit-learn words its own."""
     return (

@@ -1,15 +1,17 @@
 """Constructor parameters as declarations: each estimator lists its limits, `fit` checks them."""
 
+import functools
+import inspect
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
-from weald.errors import wrong_parameter
+from weald.errors import unknown_parameter, wrong_parameter
 
 
 class Limit(Protocol):
@@ -293,6 +295,23 @@ class ColumnGroups:
             isinstance(entry, (str, numbers.Integral)) and not isinstance(entry, (bool, np.bool_))
             for entry in group
         )
+
+
+def naming_unknown(init: Callable[..., None]) -> Callable[..., None]:
+    """Let a constructor name the nearest of its parameters for one that it does not have."""
+    parameters = inspect.signature(init).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+        return init
+    known = list(parameters)[1:]  # not self
+
+    @functools.wraps(init)
+    def checked(self: object, *args: Any, **kwargs: Any) -> None:
+        for name in kwargs:
+            if name not in known:
+                raise TypeError(unknown_parameter(self, name, known))
+        init(self, *args, **kwargs)
+
+    return checked
 
 
 def check_parameters(owner: object, limits: Mapping[str, Limit]) -> None:

@@ -3,7 +3,8 @@
 from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
 from weald.data.containers import sound_sparse
 from weald.data.memory import refuse_beyond_memory
-from weald.data.outputs import first_classes, has_several, label_rows, vector_rows
+from weald.data.names import in_fitted_order
+from weald.data.outputs import first_classes, label_rows, vector_rows
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.row_reading import RowReader
@@ -22,16 +23,21 @@ from weald.data.tables import (
     is_plain_table,
     plan_of,
     read_columns,
+    readable_table,
     table_for_predict,
 )
 from weald.data.targets import (
+    checked_labels,
     class_rows,
     finite_target,
+    has_several,
     number_rows,
     numbered_classes,
     read_once,
     readable_target,
     refuse_missing_labels,
+    refuse_several,
+    refuse_text,
 )
 from weald.data.validation import ValidationRows, validation_classes, validation_numbers
 from weald.data.values import Kind, Values
@@ -48,6 +54,7 @@ __all__ = [
     "Values",
     "as_one_array",
     "bin_rows",
+    "checked_labels",
     "checked_weights",
     "class_rows",
     "column_position",
@@ -56,6 +63,7 @@ __all__ = [
     "finite_target",
     "first_classes",
     "has_several",
+    "in_fitted_order",
     "is_plain_table",
     "label_rows",
     "levels_of",
@@ -67,10 +75,13 @@ __all__ = [
     "read",
     "read_columns",
     "read_once",
+    "readable_table",
     "readable_target",
     "refuse_beyond_memory",
     "refuse_levels",
     "refuse_missing_labels",
+    "refuse_several",
+    "refuse_text",
     "rows_of_weight",
     "sound_sparse",
     "steady",

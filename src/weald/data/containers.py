@@ -2,11 +2,41 @@
 
 import importlib
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
+
+from weald.errors import listing
+
+
+def refuse_no_table(X: Any) -> None:
+    """Raise a TypeError for what holds no rows, or holds more than would be read of it."""
+    if np.ma.isMaskedArray(X):
+        raise TypeError(
+            "Masked arrays are not supported: the mask would be ignored. "
+            "Pass X.filled(np.nan), so that masked values are missing."
+        )
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind == "V":
+            fields = (
+                f"with the fields {listing(X.dtype.names)}" if X.dtype.names else "of raw bytes"
+            )
+            raise TypeError(
+                f"X is a structured array {fields}, which is no table of columns. Pass a frame, "
+                "such as pandas.DataFrame(X), or "
+                "numpy.lib.recfunctions.structured_to_unstructured(X)."
+            )
+        return
+    # A frame, or a sparse matrix, may be a dict besides.
+    is_none = X is None or isinstance(X, (str, bytes, Iterator, Mapping, Set))
+    if is_none and not any(hasattr(X, way) for way in ("tocsc", *_OF_TABLES, *_OF_ARRAYS)):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which is no table. Pass an array, a frame, a sparse "
+            "matrix or a list of rows: of a generator list(X), of a dict of columns "
+            "pandas.DataFrame(X)."
+        )
 
 
 def read_table(thing: Any) -> Any:
@@ -157,7 +187,11 @@ def sound_sparse(X: Any) -> Any:
         If an index or a pointer leads out of the matrix or of its arrays.
     """
     if len(X.shape) != 2:
-        return X  # scikit-learn says what is wrong with it
+        raise ValueError(
+            f"Expected 2D array, got {len(X.shape)}D array instead: a sparse array of the shape "
+            f"{X.shape}. Reshape your data: X.reshape(-1, 1) is one column, X.reshape(1, -1) one "
+            "row."
+        )
     if X.format == "lil":
         _check_lists(X)
     if X.format in ("lil", "dok", "dia"):
@@ -211,7 +245,7 @@ def _check_range(X: Any, what: str, index: Any, end: int) -> None:
             f"{index.ndim} dimensions, expected whole numbers with one. {_MAKE_ANEW}"
         )
     if len(index) and (index.min() < 0 or index.max() >= end):
-        at = int(np.argmax((index < 0) | (index >= end)))
+        at = int(index.argmin() if index.min() < 0 else index.argmax())
         raise ValueError(
             f"X is a broken sparse matrix ({X.format}): {what}[{at}] is {index[at]}, expected "
             f"0 to {end - 1} for the shape {X.shape} and the values it holds. {_MAKE_ANEW}"

@@ -4,6 +4,7 @@ import warnings
 from collections import Counter
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 
 from weald.errors import listing
@@ -88,6 +89,14 @@ def check_names_again(estimator: Any, names: list[Any], shape: tuple[int, int]) 
             stacklevel=4,
         )
     return None
+
+
+def in_fitted_order(estimator: Any, X: Any) -> Any:
+    """A frame with the columns of the fit in the order they had; all else as it is."""
+    fitted, names = getattr(estimator, "feature_names_in_", None), frame_names(X)
+    if fitted is None or names is None or names == list(fitted) or {*names} != {*fitted}:
+        return X
+    return nw.from_native(X, eager_only=True).select(*fitted).to_native()
 
 
 def _order(fitted: list[str], names: list[str]) -> list[int] | None:

@@ -1,31 +1,20 @@
 """Targets of several outputs: a column of y for each, of numbers or of labels."""
 
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
 
 from weald.data.rows import Rows
 from weald.data.tables import table_for_fit
-from weald.data.targets import finite_target, numbered_classes, read_once, refuse_missing_labels
-
-
-def has_several(y: Any) -> bool:
-    """Tell whether a target, read once, has more than one column.
-
-    >>> has_several(np.zeros((3, 2))), has_several([[1], [2]]), has_several([1, 2])
-    (True, False, False)
-    """
-    try:
-        shape: tuple[int, ...] = (
-            np.shape(y) if isinstance(y, (list, tuple)) else getattr(y, "shape", ())
-        )
-    except ValueError:  # rows of different lengths: scikit-learn says so
-        return False
-    return len(shape) == 2 and shape[1] > 1
+from weald.data.targets import (
+    checked_labels,
+    finite_target,
+    numbered_classes,
+    read_once,
+    refuse_text,
+)
 
 
 def label_rows(
@@ -39,9 +28,7 @@ def label_rows(
     table, labels = _table_and_target(estimator, X, y, sample_weight, y_numeric=False)
     classes, columns, n_before = [], [], 0
     for k in range(labels.shape[1]):
-        column = _of_one_kind(labels[:, k])
-        refuse_missing_labels(column)
-        check_classification_targets(column)
+        column = checked_labels(labels[:, k])
         own, numbers_of_rows = numbered_classes(column)
         classes.append(own)
         columns.append(numbers_of_rows + n_before)
@@ -53,6 +40,7 @@ def label_rows(
 def vector_rows(estimator: object, X: object, y: object, sample_weight: object) -> Rows:
     """Rows whose target is a finite number for each output."""
     y, sample_weight = read_once(y, sample_weight)
+    refuse_text(y)
     table, values = _table_and_target(estimator, X, y, sample_weight, y_numeric=True)
     target = np.column_stack([finite_target(column) for column in values.T])
     _refuse_far_sizes(target)
@@ -71,11 +59,6 @@ def first_classes(classes: Sequence[NDArray[Any]]) -> list[int]:
 def _table_and_target(
     estimator: object, X: object, y: Any, sample_weight: object, *, y_numeric: bool
 ) -> tuple[Any, NDArray[Any]]:
-    if hasattr(y, "tocsr"):
-        raise ValueError(
-            "sparse multilabel-indicator for y is not supported: pass y.toarray(), a column for "
-            "each output."
-        )
     return table_for_fit(
         estimator, X, y, y_numeric=y_numeric, sample_weight=sample_weight, multi_output=True
     )
@@ -95,10 +78,3 @@ def _refuse_far_sizes(target: NDArray[np.float64]) -> None:
             f"{exponents.argmax()} reaches {largest[exponents.argmax()]:g}, output "
             f"{exponents.argmin()} only {largest[exponents.argmin()]:g}. Scale them."
         )
-
-
-def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels from a table of mixed columns: numbers are numbers again."""
-    if labels.dtype == object and all(isinstance(one, numbers.Number) for one in labels):
-        return np.asarray(labels.tolist())
-    return labels

@@ -1,11 +1,13 @@
 """The rows a fit sees: numbers, targets, and how much each row counts."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
+from weald.data.containers import read_array
 from weald.data.sources import AnyTable, numbers_only
 
 Floats = NDArray[np.float64]
@@ -144,9 +146,32 @@ def extreme_exponent(values: Floats) -> int:
     return exponent if largest > 0 and abs(exponent) > _MODERATE else 0
 
 
+def weights_as_numbers(sample_weight: Any) -> Floats:
+    """Weights as an array of floats, of any shape; an error says what is none."""
+    if np.ma.isMaskedArray(sample_weight):
+        raise TypeError(
+            "sample_weight is a masked array, which is not supported: the mask would be ignored. "
+            "Pass sample_weight.filled(0), so that masked rows count nothing."
+        )
+    if not isinstance(sample_weight, np.ndarray):
+        sample_weight = read_array(sample_weight, "sample_weight")
+    array = np.asarray(sample_weight)
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported in sample_weight: weights are real numbers.")
+    if array.dtype.kind in "mM":
+        raise TypeError(
+            f"sample_weight holds dates or durations ({array.dtype}); weights are numbers."
+        )
+    try:
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"sample_weight must hold a number for each row: {error}.") from error
+
+
 def checked_weights(sample_weight: object, n: int) -> Floats:
     """One finite, non-negative number per row, not all zero."""
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = weights_as_numbers(sample_weight)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.ndim != 1:

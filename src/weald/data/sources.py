@@ -74,7 +74,16 @@ class SparseTable:
         """Yield columns made dense, a few at a time, with the number of the first."""
         size = _batch(self.shape[0])
         for first in range(0, self.shape[1], size):
-            yield first, self.columns[:, first : first + size].toarray(order="F")
+            yield first, self._dense(first, min(first + size, self.shape[1]))
+
+    def _dense(self, first: int, end: int) -> Table:
+        """Some columns, cut by hand: SciPy copies all places if pointers are of another type."""
+        whole = self.columns
+        stored = slice(whole.indptr[first], whole.indptr[end])
+        pointers = whole.indptr[first : end + 1] - whole.indptr[first]
+        part = (whole.data[stored], whole.indices[stored], pointers)
+        dense: Table = type(whole)(part, shape=(self.shape[0], end - first)).toarray(order="F")
+        return dense
 
 
 def _batch(n_rows: int) -> int:

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from weald.data.containers import is_known_frame, plain_array, read_table, sound_sparse
+from weald.data.containers import (
+    is_known_frame,
+    plain_array,
+    read_table,
+    refuse_no_table,
+    sound_sparse,
+)
+from weald.data.memory import refuse_beyond_memory
 from weald.data.names import check_names_again, frame_names, remember_names
 from weald.data.plan import ColumnPlan, learn_plan
 from weald.data.rows import counted_copies
@@ -50,6 +57,8 @@ def table_for_fit(
     """Check X and y together, and remember the columns on the estimator."""
     of_y = {"y_numeric": y_numeric, "multi_output": multi_output}
     X = _read_once(X)
+    _refuse_too_large(X)
+    _refuse_too_many_bins(X)
     choice = getattr(estimator, "categorical_features", "from_dtype")
     names = None
     if _needs_plan(X):
@@ -140,6 +149,21 @@ def dense_blocks(table: Any) -> Iterator[Table]:
             yield table[begin : begin + step].toarray()
 
 
+def readable_table(X: Any) -> Any:
+    """X for members that decide what it may hold: asked once, collected, named soundly.
+
+    Lists stay lists, text of one dimension stays text.
+    """
+    if isinstance(X, (list, tuple)):
+        return X
+    if isinstance(X, np.ndarray) and X.ndim != 2 and X.dtype.kind != "V":
+        refuse_no_table(X)
+        return X
+    read = _read_once(X)
+    _refuse_too_large(read)
+    return read.to_native() if isinstance(read, nw.DataFrame) else read
+
+
 def read_columns(X: Any) -> list[Values]:
     """The columns of any table, each with its kind of values, without an estimator."""
     X = _read_once(X)
@@ -152,13 +176,9 @@ def read_columns(X: Any) -> list[Values]:
 def _read_once(X: Any) -> Any:
     """X as a frame of narwhals, an array, a sparse matrix or whatever it is, never asked again.
 
-    Refuses masked arrays, bytes and broken sparse matrices.
+    Refuses what is no table, bytes and broken sparse matrices.
     """
-    if np.ma.isMaskedArray(X):
-        raise TypeError(
-            "Masked arrays are not supported: the mask would be ignored. "
-            "Pass X.filled(np.nan), so that masked values are missing."
-        )
+    refuse_no_table(X)
     if isinstance(X, np.ndarray):
         if X.dtype.kind == "S":
             raise ValueError(
@@ -183,6 +203,33 @@ def _read_once(X: Any) -> Any:
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
+# What the core counts rows and columns with.
+_MOST_ROWS, _MOST_COLUMNS = 2**32 - 2, 2**31 - 1
+
+
+def _refuse_too_large(X: Any) -> None:
+    """Say of a table beyond all means that it is, before anything is made of it."""
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2:
+        return
+    if shape[0] > _MOST_ROWS or shape[1] > _MOST_COLUMNS:
+        raise ValueError(
+            f"X has {shape[0]:,} rows and {shape[1]:,} columns; a table may have {_MOST_ROWS:,} "
+            f"rows and {_MOST_COLUMNS:,} columns at most. Fit on a part of them."
+        )
+
+
+def _refuse_too_many_bins(X: Any) -> None:
+    """A sparse table becomes a byte for every value, where zeros count as others do."""
+    if hasattr(X, "tocsc"):
+        n_rows, n_columns = (int(size) for size in X.shape)
+        refuse_beyond_memory(
+            n_rows * n_columns,
+            f"The bins of {n_rows:,} x {n_columns:,} values, zeros included,",
+            "Fit on fewer rows, or drop columns that are almost all zero.",
+        )
+
+
 def _array_of_lists(X: Any) -> Any:
     """Lists of numbers and text as objects: as an array, all of them would become text."""
     try:
@@ -205,8 +252,8 @@ def _has_no_number(X: NDArray[Any]) -> bool:
     """Objects that are all numbers are read as such; text of a number is text."""
     try:
         numbers = X.astype(np.float64)
-    except (TypeError, ValueError):
-        return True
+    except (TypeError, ValueError, OverflowError):
+        return True  # an error, if it is one, will name the column
     return any(isinstance(value, str) for value in X.flat) if numbers.size else False
 
 

@@ -5,10 +5,11 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 
 from weald.data.containers import is_known_frame, plain_array, read_array
-from weald.data.rows import Rows
+from weald.data.rows import Rows, weights_as_numbers
 from weald.data.tables import table_for_fit
 from weald.data.values import SeriesValues, is_missing
 
@@ -21,12 +22,12 @@ def class_rows(
     The classes come from all rows, also from those of weight zero.
     """
     y, sample_weight = read_once(y, sample_weight)
+    refuse_several(estimator, y)
     table, labels = table_for_fit(estimator, X, y, y_numeric=False, sample_weight=sample_weight)
-    refuse_missing_labels(labels)
     # Whole numbers are classes; a check of them would only sort them, and warn of too many.
     is_whole = labels.dtype.kind in "iub" and labels.ndim == 1
     if not is_whole:
-        check_classification_targets(labels)
+        labels = checked_labels(labels)
     # Made before what is freed again: room below an array that stays would lie idle.
     target = np.empty(labels.shape)
     classes, target[:] = numbered_classes(labels)
@@ -67,6 +68,8 @@ LARGEST_TARGET = 2.0**1000
 def number_rows(estimator: object, X: object, y: object, sample_weight: object) -> Rows:
     """Rows whose target is a finite number."""
     y, sample_weight = read_once(y, sample_weight)
+    refuse_several(estimator, y)
+    refuse_text(y)
     table, values = table_for_fit(estimator, X, y, y_numeric=True, sample_weight=sample_weight)
     return Rows(table, finite_target(values)).weighted(sample_weight)
 
@@ -94,7 +97,7 @@ def finite_target(values: Any) -> NDArray[np.float64]:
 def read_once(y: object, sample_weight: object) -> tuple[Any, Any]:
     """The target and the weights in a form that answers the same whenever it is asked."""
     if sample_weight is not None:
-        sample_weight = np.asarray(read_array(sample_weight, "sample_weight"), np.float64)
+        sample_weight = weights_as_numbers(sample_weight)
     return readable_target(y), sample_weight
 
 
@@ -103,8 +106,9 @@ def readable_target(y: Any) -> Any:
 
     All else stays as it is, for scikit-learn to check.
     """
+    _refuse_masked_or_sparse(y)
     if isinstance(y, np.ndarray):
-        return y if np.ma.isMaskedArray(y) else plain_array(y)
+        return plain_array(y)
     series = nw.from_native(y, allow_series=True, pass_through=True)
     if nw.dependencies.is_pandas_series(y):
         return y
@@ -115,6 +119,95 @@ def readable_target(y: Any) -> Any:
         # The last entry is that of code -1.
         return np.array([*values, None], dtype=object)[codes]
     return series.to_numpy()
+
+
+def has_several(y: Any) -> bool:
+    """Tell whether a target, read once, has more than one column.
+
+    >>> has_several(np.zeros((3, 2))), has_several([[1], [2]]), has_several([1, 2])
+    (True, False, False)
+    """
+    try:
+        shape: tuple[int, ...] = (
+            np.shape(y) if isinstance(y, (list, tuple)) else getattr(y, "shape", ())
+        )
+    except ValueError:  # rows of different lengths: scikit-learn says so
+        return False
+    return len(shape) == 2 and shape[1] > 1
+
+
+def refuse_several(estimator: object, y: Any) -> None:
+    """Raise a ValueError if a target has more than one column, for an estimator of one."""
+    if has_several(y):
+        kind = "Classifier" if is_classifier(estimator) else "Regressor"
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {np.shape(y)} instead: this "
+            f"{type(estimator).__name__} learns one target. Use DecisionTree{kind}, RandomForest"
+            f"{kind} or ExtraTrees{kind}, which learn several at once, or a model for each: "
+            f"sklearn.multioutput.MultiOutput{kind}."
+        )
+
+
+def refuse_text(y: Any) -> None:
+    """Raise a ValueError that names the first row whose target is text of no number."""
+    if getattr(getattr(y, "dtype", None), "kind", "O") not in "OSTU":
+        return
+    for row, value in enumerate(np.ravel(np.asarray(y, dtype=object))):
+        try:
+            _ = float(value) if isinstance(value, (str, bytes)) else 0.0
+        except ValueError as error:
+            raise ValueError(
+                f"y holds text, which could not be converted to numbers: row {row} has {value!r}. "
+                "A regression needs numbers; a classifier takes labels."
+            ) from error
+
+
+def _refuse_masked_or_sparse(y: Any) -> None:
+    if np.ma.isMaskedArray(y):
+        raise TypeError(
+            "y is a masked array, which is not supported: the mask would be ignored. Drop the "
+            "masked rows: X[~mask], y.data[~mask] with mask = np.ma.getmaskarray(y)."
+        )
+    if hasattr(y, "tocsc") and hasattr(y, "format"):
+        if len(y.shape) == 2 and y.shape[1] > 1:
+            raise ValueError(
+                "sparse multilabel-indicator for y is not supported: pass y.toarray(), a column "
+                "for each output."
+            )
+        raise TypeError(
+            "Sparse data was passed for y, but dense data is required: pass y.toarray().ravel()."
+        )
+
+
+def checked_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels of classes, none of them missing, all of them text or all of them not.
+
+    Objects that are numbers are numbers from here on.
+    """
+    refuse_missing_labels(labels)
+    if labels.dtype.kind == "S" or isinstance(labels.flat[0], bytes):
+        raise TypeError(
+            "Support for labels represented as bytes is not supported. Convert the labels to text "
+            "or numbers, for example by y.astype(str)."
+        )
+    if labels.dtype == object:
+        _refuse_mixed_labels(labels)
+        plain = np.array(labels.tolist())
+        if plain.ndim == 1 and plain.dtype.kind in "biuf":
+            labels = plain
+    check_classification_targets(labels)
+    return labels
+
+
+def _refuse_mixed_labels(labels: NDArray[Any]) -> None:
+    is_text = np.array([isinstance(label, str) for label in labels])
+    if is_text.any() and not is_text.all():
+        text, other = int(np.argmax(is_text)), int(np.argmin(is_text))
+        raise ValueError(
+            f"y has a mix of label input types: row {text} has the text {labels[text]!r}, row "
+            f"{other} has {labels[other]!r} ({type(labels[other]).__name__}). Make all of them "
+            "text, for example by y.astype(str)."
+        )
 
 
 def refuse_missing_labels(labels: NDArray[Any]) -> None:

@@ -14,6 +14,7 @@ Floats = NDArray[np.float64] | NDArray[np.float32]
 Moments = NDArray[np.datetime64]
 
 _MISSING = -1  # the code of a value that is missing
+_LARGEST = int(np.finfo(np.float64).max)
 
 
 class Kind(Enum):
@@ -218,7 +219,14 @@ class ArrayValues:
     def numbers(self) -> NDArray[Any]:
         if self._array.dtype != object:
             return self._array
-        return np.array([np.nan if is_missing(v) else float(v) for v in self._array])
+        try:
+            return np.array([np.nan if is_missing(v) else float(v) for v in self._array])
+        except OverflowError as error:
+            row = next(row for row, v in enumerate(self._array) if abs(v) > _LARGEST)
+            raise ValueError(
+                f"{self.label} holds a whole number too large for float64 in row {row}. Scale the "
+                "column, or make its values text, so that they are categories."
+            ) from error
 
     def coded(self) -> tuple[NDArray[Any], list[Any]]:
         array = self._array

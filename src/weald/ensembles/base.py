@@ -20,7 +20,7 @@ from weald.ensembles.predictor import (
     table_predictor_of,
 )
 from weald.errors import wrong_parameter
-from weald.parameters import Limit, NoneOr, OneOf, check_parameters
+from weald.parameters import Limit, NoneOr, OneOf, check_parameters, naming_unknown
 from weald.persist import fingerprint
 from weald.threads import thread_count
 from weald.trees import Forest, RotatedForest, made_frame, node_columns, tree_text
@@ -38,6 +38,8 @@ class CheckedEstimator(BaseEstimator):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls.__doc__ = with_inherited_sections(cls)
+        if "__init__" in vars(cls):
+            cls.__init__ = naming_unknown(cls.__init__)  # type: ignore[method-assign]
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.resampling.content import Hashes
 
+# So many values of a sparse table are made dense at once.
+_DENSE_VALUES = 2**22
+
 
 def hash_any_rows(X: Any, target: NDArray[np.float64], *, n_threads: int) -> Hashes:
     """A 128-bit hash of what each row holds, its target included.
@@ -17,6 +20,8 @@ def hash_any_rows(X: Any, target: NDArray[np.float64], *, n_threads: int) -> Has
     Tables of numbers are hashed by value, whatever their container; all others by the text of
     their cells.
     """
+    if hasattr(X, "tocsr"):
+        return _hash_sparse(X.tocsc(), target, n_threads)
     numbers = _as_numbers(X)
     if numbers is not None:
         return _native.hash_rows(numbers, target, n_threads)
@@ -30,12 +35,22 @@ def hash_any_rows(X: Any, target: NDArray[np.float64], *, n_threads: int) -> Has
 def _as_numbers(X: Any) -> NDArray[np.float64] | None:
     """The table as floats, or None if it holds anything else."""
     try:
-        table = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        table = np.asarray(X)
         if table.ndim != 2 or table.dtype.kind in "USmMc":
             return None
         return np.ascontiguousarray(table, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
+
+
+def _hash_sparse(X: Any, target: NDArray[np.float64], n_threads: int) -> Hashes:
+    """Some columns at a time: all of them, with their zeros, may be more than memory holds."""
+    hashes = _native.hash_rows(np.empty((X.shape[0], 0)), target, n_threads)
+    step = max(1, _DENSE_VALUES // max(1, X.shape[0]))
+    for begin in range(0, X.shape[1], step):
+        columns = X[:, begin : begin + step].toarray(order="F")
+        _native.hash_more(columns.astype(np.float64, copy=False), hashes, n_threads)
+    return hashes
 
 
 def _rows(X: Any) -> Any:

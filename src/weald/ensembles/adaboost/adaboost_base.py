@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from weald.data import Rows, as_one_array, dense_blocks, levels_of, table_for_predict
 from weald.ensembles.adaboost.adaboost_training import HardestRows, Training, hardest_rows
 from weald.ensembles.adaboost.row_weights import RowWeights
-from weald.ensembles.base import Floats, TreeModel
+from weald.ensembles.base import CheckedEstimator, Floats, TreeModel
 from weald.parameters import Columns, Jobs, Limit, NoneOr, ObjectWith, OneOf, Real, Seed, Whole
 
 LEARNER = ObjectWith(("fit", "predict"))
 
 LIMITS: Mapping[str, Limit] = {
     "estimator": NoneOr(LEARNER),
-    "n_estimators": Whole(1),
+    "n_estimators": Whole(1, 2**31 - 1),
     "learning_rate": Real(0.0, open_below=True),
     "reweight": OneOf(("weighting", "resampling")),
     "categorical_features": Columns(),
@@ -97,9 +97,15 @@ class AdaBoost(TreeModel):
             return rows.of_numbers(type(self).__name__)
         if self.estimator is None:
             return rows
-        if self.estimator.get_params().get("categorical_features") != "from_dtype":
+        if not self._member_is_told():
             return rows.of_numbers(f"{type(self.estimator).__name__} as part of AdaBoost")
         return replace(rows, table=as_one_array(rows.table))
+
+    def _member_is_told(self) -> bool:
+        """Whether the `estimator` has a parameter that says which columns hold levels."""
+        own = self.estimator.get_params() if hasattr(self.estimator, "get_params") else {}
+        choice = own.get("categorical_features")
+        return isinstance(choice, str) and choice == "from_dtype"
 
     def _told_member(self) -> Any:
         """The estimator, which is told the columns of levels, if there are any."""
@@ -249,8 +255,12 @@ class AdaBoost(TreeModel):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if LEARNER.admits(self.estimator):
-            tags.input_tags.categorical = False
-            tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+            inner = get_tags(self.estimator).input_tags
+            # scikit-learn's own boosting takes levels, though its tag does not say so.
+            is_ours = isinstance(self.estimator, CheckedEstimator)
+            takes_levels = inner.categorical or not is_ours
+            tags.input_tags.categorical = self._member_is_told() and takes_levels
+            tags.input_tags.allow_nan = inner.allow_nan
         return tags
 
 

@@ -19,7 +19,7 @@ from weald.ensembles.forests import bagged_trees
 from weald.ensembles.forests.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.ensembles.members.answers import Question
 from weald.ensembles.members.members import Outcome, n_rows_of
-from weald.ensembles.members.samples import class_sample, number_sample
+from weald.ensembles.members.samples import as_table, class_sample, number_sample
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.parameters import Limit
 
@@ -116,6 +116,7 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
             With metadata routing enabled: passed to the members.
         """
         with self._fitting():
+            X = as_table(X)
             if self._is_grove(X) and not fit_params:
                 self._fit_grove(X, y, sample_weight)
                 self.classes_ = self._grove.classes_
@@ -275,6 +276,7 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
             With metadata routing enabled: passed to the members.
         """
         with self._fitting():
+            X = as_table(X)
             if self._is_grove(X) and not fit_params:
                 self._fit_grove(X, y, sample_weight)
                 self._n_rows_seen = n_rows_of(X)

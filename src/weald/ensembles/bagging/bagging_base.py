@@ -25,7 +25,7 @@ from weald.ensembles.base import CheckedEstimator, keep_columns
 from weald.ensembles.members.answers import Question
 from weald.ensembles.members.members import Outcome, members_learnt
 from weald.ensembles.members.routing import router, routing_is_enabled
-from weald.ensembles.members.samples import Sample, as_table, check_columns
+from weald.ensembles.members.samples import Sample, as_table, asked_table
 from weald.ensembles.out_of_bag.bagged import Bagged
 from weald.ensembles.out_of_bag.in_bag import Draws, InBag
 from weald.ensembles.out_of_bag.oob_pruning import PrunedForest
@@ -323,7 +323,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
                 f"{self.n_features_in_} columns. Reshape your data, one row to "
                 "X.reshape(1, -1)."
             )
-        check_columns(self, X)
+        X = asked_table(self, X)
         question = question or self._question
         return ask_members(self, self._members, self._columns_seen, question, X)
 
@@ -477,6 +477,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         tags = super().__sklearn_tags__()
         inner = get_tags(self._member()).input_tags
         tags.input_tags.allow_nan, tags.input_tags.sparse = inner.allow_nan, inner.sparse
+        tags.input_tags.categorical = inner.categorical
         return tags
 
 

@@ -143,7 +143,7 @@ class BoostedParameters(ScoredModel):
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
-        "n_estimators": Whole(1),
+        "n_estimators": Whole(1, 2**31 - 1),
         "n_bags": NoneOr(Whole(2, 10_000)),
         "learning_rate": Real(0.0, open_below=True),
         "max_leaf_nodes": NoneOr(Whole(2)),

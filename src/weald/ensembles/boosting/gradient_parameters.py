@@ -126,7 +126,7 @@ class GradientParameters(ScoredModel):
 
     _limits: ClassVar[Mapping[str, Limit]] = {
         "learning_rate": Real(0.0, open_below=True),
-        "n_estimators": Whole(1),
+        "n_estimators": Whole(1, 2**31 - 1),
         "subsample": Real(0.0, 1.0, open_below=True),
         "criterion": OneOf(("friedman_mse", "squared_error")),
         "min_samples_split": AnyOf((Whole(2), Real(0.0, 1.0, open_below=True))),

@@ -1,7 +1,7 @@
 """What ensembles of named members share: parameters of members, checks, fingerprint."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from weald.ensembles.members.answers import Question, method_of
 from weald.ensembles.members.member_errors import member_error
 from weald.ensembles.members.members import Named, checked_members, is_dropped, members_learnt
 from weald.ensembles.members.routing import router
-from weald.ensembles.members.samples import check_columns
+from weald.ensembles.members.samples import asked_table
 from weald.persist import fingerprint
 
 Floats = NDArray[np.float64]
@@ -142,9 +142,9 @@ class Combination(MetaEstimatorMixin, TransformerMixin, CheckedEstimator):
                 raise member_error(self, {name: ("when asked", error)}, {}) from error
         return answers
 
-    def _check_asked(self, X: Any) -> None:
+    def _asked_table(self, X: Any) -> Any:
         check_is_fitted(self)
-        check_columns(self, X)
+        return asked_table(self, X)
 
     # ---- looking ----
 
@@ -168,17 +168,25 @@ class Combination(MetaEstimatorMixin, TransformerMixin, CheckedEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
 
+    _tells_categories: ClassVar[bool] = True
+
+    def _readers(self) -> list[Any]:
+        """Whatever sees the table itself."""
+        return [estimator for _, estimator in self._named()]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
-        members = [
-            estimator
-            for _, estimator in self._named()
-            if hasattr(estimator, "fit") and not isinstance(estimator, type)
+        inputs = [
+            get_tags(one).input_tags
+            for one in self._readers()
+            if hasattr(one, "fit") and not isinstance(one, type)
         ]
-        inputs = [get_tags(member).input_tags for member in members]
         tags.input_tags.allow_nan = all(tag.allow_nan for tag in inputs)
         tags.input_tags.sparse = all(tag.sparse for tag in inputs)
+        tags.input_tags.categorical = self._tells_categories and all(
+            tag.categorical for tag in inputs
+        )
         return tags
 
 

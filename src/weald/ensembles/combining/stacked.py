@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,6 +231,16 @@ class Stacked(Combination):
             return None
         return X if rows is None else take(X, rows)
 
+    # Members get categories all the same. scikit-learn's checks show a model of that tag tables of
+    # a few whole numbers, too few for a final model that learns from answers out of fold.
+    _tells_categories: ClassVar[bool] = False
+
+    def _readers(self) -> list[Any]:
+        if not self.passthrough:
+            return super()._readers()
+        final = self._default_final() if self.final_estimator is None else self.final_estimator
+        return [*(estimator for _, estimator in self._all_named()), final]
+
     def _keep_layers(self) -> None:
         first = self._layers[0]
         self._keep_members(list(first.models), list(first.models.values()))
@@ -253,7 +263,7 @@ class Stacked(Combination):
 
     def _last_answers(self, X: Any) -> tuple[list[Floats], Any]:
         """The answers of the last layer, and the table for a final model."""
-        self._check_asked(X)
+        X = self._asked_table(X)
         table, answers = X, []
         for layer in self._layers:
             answers = self._asked(layer.models, layer.questions, table)

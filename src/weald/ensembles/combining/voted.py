@@ -144,7 +144,7 @@ class Voting(Combination):
 
     def _answers(self, X: Any) -> Floats:
         """What all members say, of the shape (members, rows, columns)."""
-        self._check_asked(X)
+        X = self._asked_table(X)
         models = dict(zip(self._member_names(), self.estimators_, strict=True))
         return np.stack(self._asked(models, self._questions, X))
 

@@ -206,7 +206,6 @@ def _check(**given: Any) -> None:
 
 def _rows(X: Any, name: str) -> Any:
     X = as_table(X)
-    X = X.collect() if hasattr(X, "collect") else X  # a lazy frame
     shape = getattr(X, "shape", None)
     if shape is None or len(shape) != 2:
         raise ValueError(

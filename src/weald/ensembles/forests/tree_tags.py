@@ -10,6 +10,8 @@ class TreeTags:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         criterion = getattr(self, "criterion", None)
         is_held = getattr(self, "monotonic_cst", None) is not None
+        if criterion == "absolute_error":
+            tags.input_tags.categorical = False
         if criterion == "poisson":
             tags.target_tags.positive_only = True
         if is_held or criterion in ("absolute_error", "poisson"):  # of one output

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
     check_consistent_length,
@@ -14,12 +13,16 @@ from sklearn.utils.validation import (
 )
 
 from weald.data import (
+    checked_labels,
     checked_weights,
     finite_target,
+    in_fitted_order,
     numbered_classes,
+    readable_table,
     readable_target,
     refuse_missing_labels,
-    sound_sparse,
+    refuse_several,
+    refuse_text,
 )
 from weald.ensembles.members.members import Indices, has_rows, n_rows_of, take
 
@@ -70,25 +73,21 @@ def class_sample(
     The classes come from all rows, also from those of weight zero.
     """
     X = as_table(X)
-    labels = _checked(owner, X, y)
-    check_classification_targets(labels)
+    labels = checked_labels(_checked(owner, X, y))
     classes, numbers = numbered_classes(labels)
     return _weighted(X, numbers, sample_weight, groups), classes
 
 
 def number_sample(owner: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Sample:
     """Rows whose target is a finite number."""
-    X = as_table(X)
+    X, y = as_table(X), readable_target(y)
+    refuse_text(y)
     return _weighted(X, finite_target(_checked(owner, X, y)), sample_weight, groups)
 
 
 def as_table(X: Any) -> Any:
-    """Lists of numbers, and whatever can become an array but has no shape, as arrays."""
-    if hasattr(X, "__array__") and not hasattr(X, "shape"):
-        return np.asarray(X)
-    if hasattr(X, "tocsc") and hasattr(X, "format"):
-        sound_sparse(X)  # members get it as it is, but no broken one
-        return X
+    """Lists of numbers as an array, and whatever offers to become a table as one."""
+    X = readable_table(X)
     if isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], (list, tuple, np.ndarray)):
         array = np.asarray(X)
         # Beside text, numbers would become text: a list of such rows stays one.
@@ -96,15 +95,19 @@ def as_table(X: Any) -> Any:
     return X
 
 
-def check_columns(owner: Any, X: Any) -> None:
-    """Compare the columns with those of the fit; what a table must be is for the members to say."""
+def asked_table(owner: Any, X: Any) -> Any:
+    """X with the columns of the fit; what a table must be besides is for the members to say."""
+    X = as_table(X)
     if getattr(X, "ndim", 2) == 2:
+        X = in_fitted_order(owner, X)
         validate_data(owner, X, reset=False, skip_check_array=True)
+    return X
 
 
 def _checked(owner: Any, X: Any, y: Any) -> NDArray[Any]:
     """The target as one column, as long as the table; remembers the table's columns."""
     y = readable_target(y)
+    refuse_several(owner, y)
     validate_data(owner, X, y, skip_check_array=True)
     if y is not None and not hasattr(y, "__array__"):
         y = np.asarray(y)
