@@ -3,12 +3,12 @@
 Run: python benchmarks/forest_memory.py [--rows 1000000] [--columns 28] [--trees 5] [--threads 2]
 
 Every fit is in a process of its own; the table is in memory before, and what a process starts once
-(a small fit) is not counted. Bins are what cpp/ranks keeps of each value: a code of one byte and a
-rank of two, rows of ranks rounded up to a power of two or whole tiles; with drawn cuts the values,
-as floats where they are floats. Not counted among the bins, and so to be had from the rest: the
-values that ranks stand for (up to 65,535 a column, 17 bytes each). The model is the arrays of the
-forest, without who drew which row (8 bytes a row). "named": the settings that a random forest
-would choose are given.
+(a small fit) is not counted. Bins are what cpp/ranks keeps of the table: of each value a code of
+one byte and a rank of two, rows of ranks rounded up to a power of two or whole tiles; and of each
+rank (up to 65,535 a column) its values and its bin, up to 17 bytes. With drawn cuts they are the
+values, as floats where they are floats, in rows as long. The model is the arrays of the forest,
+without who drew which row (8 bytes a row). "named": the settings that a random forest would choose
+are given.
 """
 
 from __future__ import annotations
@@ -48,6 +48,12 @@ def model_bytes(model: object) -> int:
     return sum(array.nbytes for array in arrays.values())
 
 
+def bytes_of_ranks(column: np.ndarray) -> int:
+    """A value of each rank, or two where ranks share values; a bin, where there are fewer."""
+    n = len(np.unique(column))
+    return min(n, 65_535) * ((16 if n > 65_535 else 8) + (n > 255))
+
+
 def measure(args: argparse.Namespace) -> dict[str, float]:
     """Fit one forest in this process."""
     rng = np.random.default_rng(0)
@@ -68,10 +74,13 @@ def measure(args: argparse.Namespace) -> dict[str, float]:
     model.fit(X, y)
     columns = args.columns
     stride = 1 << (columns - 1).bit_length() if columns < 64 else columns
-    of_value = X.itemsize * stride if args.kind.startswith("Extra") else 2 * stride + columns
+    peak = (kilobytes("VmHWM") - before) * 1024
+    bins = args.rows * X.itemsize * stride
+    if args.kind.startswith("Random"):
+        bins = args.rows * (2 * stride + columns) + sum(map(bytes_of_ranks, X.T))
     return {
-        "peak": (kilobytes("VmHWM") - before) * 1024 / 1e6,
-        "bins": args.rows * of_value / 1e6,
+        "peak": peak / 1e6,
+        "bins": bins / 1e6,
         "model": model_bytes(model) / 1e6,
         "rows": 64 * args.rows * args.threads / 1e6,
     }
