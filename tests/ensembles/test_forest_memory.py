@@ -49,5 +49,6 @@ def test_the_peak_of_a_fit(kind: str, dtype: str) -> None:
     done = subprocess.run([*command, *sizes], capture_output=True, text=True, check=True)
     peak = json.loads(done.stdout)
     bins = (3 if kind.startswith("Random") else 4) * COLUMNS * ROWS  # whole numbers are floats
-    # Allocators and large pages round up: 40 bytes a row of this small table.
-    assert peak < bins + 64 * ROWS * THREADS + 40 * ROWS, f"{peak / ROWS:.0f} bytes a row"
+    # Allocators and large pages round up, which is more of a small table than of a large one.
+    slack = 64 * ROWS
+    assert peak < bins + 64 * ROWS * THREADS + slack, f"{peak / ROWS:.0f} bytes a row"
