@@ -59,10 +59,12 @@ class DrawnValues {
     T least, most;
   };
 
-  // Slots for so many rows: fewer where they would take more than 32 bytes a row.
+  // Slots for so many rows: fewer where they would take more than 32 bytes a row, or 24 in the few
+  // nodes of very many.
   int start(std::int64_t n) {
-    constexpr std::int64_t small = 4096;
-    const int n_slots = n <= small ? most_slots : 32 / static_cast<int>(sizeof(T));
+    constexpr std::int64_t small = 4096, large = 131'072;
+    const int n_slots =
+        n <= small ? most_slots : (n <= large ? 32 : 24) / static_cast<int>(sizeof(T));
     n_ = n;
     pitch_ = padded(n);
     const auto size = static_cast<std::size_t>(n_slots * pitch_);

@@ -12,26 +12,33 @@ std::size_t room_for(std::size_t size, std::size_t n_so_far, std::size_t n_trees
 }
 
 template <class To, class From>
-void copy_to(To& to, std::int64_t at, const From& from) {
+void copy_to(To& to, std::int64_t at, From& from, bool gives_back) {
   std::copy(from.begin(), from.end(), to.begin() + at);
+  if (gives_back) From().swap(from);
 }
 
 }  // namespace
 
-ForestWriter::ForestWriter(std::int64_t n_trees)
-    : waiting_(static_cast<std::size_t>(n_trees)), is_here_(waiting_.size(), 0) {}
+ForestWriter::ForestWriter(std::int64_t n_trees, std::int64_t n_growers)
+    : waiting_(static_cast<std::size_t>(n_trees)),
+      is_here_(waiting_.size(), 0),
+      n_to_begin_(n_trees - n_growers) {}
 
 Tree ForestWriter::put(std::int64_t i, Tree tree) {
   std::vector<Placed> placed;
+  bool was_last = false;  // nobody will want its memory
   {
     const std::scoped_lock hold(places_);
     waiting_[i] = std::move(tree);
     is_here_[i] = 1;
+    was_last = --n_to_begin_ < 0;
+    if (was_last) old_.clear();
     placed = place_those_in_turn();
     arrays_.lock_shared();  // before others may want to move them
   }
-  for (const Placed& one : placed) copy(one);
+  for (Placed& one : placed) copy(one, was_last);
   arrays_.unlock_shared();
+  if (was_last) return {};
   const std::scoped_lock hold(places_);
   for (Placed& one : placed) old_.push_back(std::move(one.tree));
   if (old_.empty()) return {};
@@ -85,16 +92,16 @@ void ForestWriter::make_room(const Tree& tree) {
   if (has_sets) grow(forest_.category_set, n_nodes);
 }
 
-void ForestWriter::copy(const Placed& placed) {
-  const Tree& tree = placed.tree;
-  copy_to(forest_.feature, placed.node, tree.feature);
-  copy_to(forest_.right, placed.node, tree.right);
-  copy_to(forest_.threshold, placed.node, tree.threshold);
-  copy_to(forest_.weight, placed.node, tree.weight);
-  copy_to(forest_.gain, placed.node, tree.gain);
-  copy_to(forest_.missing_left, placed.node, tree.missing_left);
-  copy_to(forest_.value, placed.leaf * tree.n_outputs, tree.value);
-  copy_to(forest_.words, placed.word, tree.words);
+void ForestWriter::copy(Placed& placed, bool gives_back) {
+  Tree& tree = placed.tree;
+  copy_to(forest_.feature, placed.node, tree.feature, gives_back);
+  copy_to(forest_.right, placed.node, tree.right, gives_back);
+  copy_to(forest_.threshold, placed.node, tree.threshold, gives_back);
+  copy_to(forest_.weight, placed.node, tree.weight, gives_back);
+  copy_to(forest_.gain, placed.node, tree.gain, gives_back);
+  copy_to(forest_.missing_left, placed.node, tree.missing_left, gives_back);
+  copy_to(forest_.value, placed.leaf * tree.n_outputs, tree.value, gives_back);
+  copy_to(forest_.words, placed.word, tree.words, gives_back);
   // Sets are numbered through all trees.
   std::transform(tree.category_set.begin(), tree.category_set.end(),
                  forest_.category_set.begin() + (tree.category_set.empty() ? 0 : placed.node),

@@ -6,11 +6,15 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 namespace weald {
 namespace {
 
 constexpr std::size_t page = std::size_t{2} << 20, line = 64;
+constexpr std::size_t small_page = 4096, few = std::size_t{512} << 10;
 
 // The next multiple of a unit, and not none.
 std::size_t rounded(std::size_t bytes, std::size_t unit) {
@@ -43,6 +47,17 @@ void* allocate_pages(std::size_t bytes) {
 void free_pages(void* block, std::size_t bytes) noexcept {
   bytes < 2 * page ? std::free(block) : void(munmap(block, rounded(bytes, page)));
 }
+
+void* allocate_small_pages(std::size_t bytes) {
+  if (bytes < few) return allocate_pages(bytes);
+  void* const mapped = mmap(nullptr, rounded(bytes, small_page), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return mapped != MAP_FAILED ? mapped : throw std::bad_alloc();
+}
+
+void free_small_pages(void* block, std::size_t bytes) noexcept {
+  bytes < few ? free_pages(block, bytes) : void(munmap(block, rounded(bytes, small_page)));
+}
 #else
 void* allocate_pages(std::size_t bytes) {
   const std::size_t unit = bytes >= 2 * page ? page : line;
@@ -61,6 +76,18 @@ void free_pages(void* block, std::size_t) noexcept {
   std::free(block);
 #endif
 }
+
+void* allocate_small_pages(std::size_t bytes) { return allocate_pages(bytes); }
+void free_small_pages(void* block, std::size_t bytes) noexcept { free_pages(block, bytes); }
 #endif
+
+void give_back_free_memory(std::int64_t n_values) noexcept {
+  constexpr std::int64_t many = std::int64_t{1} << 22;
+#if defined(__GLIBC__)
+  if (n_values >= many) malloc_trim(0);
+#else
+  (void)n_values, (void)many;
+#endif
+}
 
 }  // namespace weald

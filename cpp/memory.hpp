@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <vector>
 
@@ -12,6 +13,15 @@ namespace weald {
 // as reading it. They are given back by the number of bytes that was asked for.
 void* allocate_pages(std::size_t bytes);
 void free_pages(void* block, std::size_t bytes) noexcept;
+
+// The same for arrays that are written from front to back and may end anywhere: in pages of the
+// usual size, for of a large page all is taken as soon as one byte is.
+void* allocate_small_pages(std::size_t bytes);
+void free_small_pages(void* block, std::size_t bytes) noexcept;
+
+// Asks the allocator of small blocks to give back what it keeps for later, if the work that comes
+// is on so many values that this is worth a few milliseconds.
+void give_back_free_memory(std::int64_t n_values) noexcept;
 
 template <class T>
 struct LargePages {
@@ -35,5 +45,27 @@ struct LargePages {
 
 template <class T>
 using LargeVector = std::vector<T, LargePages<T>>;
+
+template <class T>
+struct SmallPages : LargePages<T> {
+  using value_type = T;
+  template <class U>
+  struct rebind {
+    using other = SmallPages<U>;
+  };
+
+  SmallPages() = default;
+  template <class U>
+  SmallPages(const SmallPages<U>&) noexcept {}
+
+  T* allocate(std::size_t n) {
+    if (n > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_alloc();
+    return static_cast<T*>(allocate_small_pages(n * sizeof(T)));
+  }
+  void deallocate(T* block, std::size_t n) noexcept { free_small_pages(block, n * sizeof(T)); }
+};
+
+template <class T>
+using GrowingVector = std::vector<T, SmallPages<T>>;
 
 }  // namespace weald

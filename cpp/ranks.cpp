@@ -7,28 +7,31 @@
 
 #include "binning.hpp"
 #include "parallel.hpp"
+#include "raw_pages.hpp"
 #include "sorted_keys.hpp"
 
 namespace weald {
 namespace {
 
-constexpr std::int64_t column_group = 8;  // columns that are ranked side by side
+// Columns that are ranked side by side: what is fetched of a row is 32 bytes.
+template <class T>
+constexpr std::int64_t column_group = 32 / static_cast<std::int64_t>(sizeof(T));
 
-// Parts a row of masses into at most `most` groups of about equal mass, greedily from below: the
-// last index of each group.
-std::vector<std::int64_t> groups_by_mass(const std::vector<std::int64_t>& masses, int most) {
-  const auto n = static_cast<std::int64_t>(masses.size());
+// Parts n things, mass_of(i) each, into at most `most` groups of about equal mass, greedily from
+// below: the last index of each group.
+template <class MassOf>
+std::vector<std::int64_t> groups_by_mass(std::int64_t n, MassOf&& mass_of, int most) {
   std::int64_t left = 0, in_group = 0;
-  for (const std::int64_t mass : masses) left += mass;
+  for (std::int64_t i = 0; i < n; ++i) left += mass_of(i);
   std::vector<std::int64_t> last;
   std::int64_t n_groups = most, enough = left / most;
   for (std::int64_t i = 0; i < n; ++i) {
-    in_group += masses[i];
-    left -= masses[i];
+    in_group += mass_of(i);
+    left -= mass_of(i);
     const bool is_end = i + 1 == n;
     // A heavy value that comes next would make this group far too large.
     const bool is_full =
-        in_group >= enough || (!is_end && in_group > 0 && in_group + masses[i + 1] > 2 * enough);
+        in_group >= enough || (!is_end && in_group > 0 && in_group + mass_of(i + 1) > 2 * enough);
     if (!is_end && (!is_full || n_groups == 1)) continue;
     last.push_back(i);
     in_group = 0;
@@ -51,32 +54,51 @@ bool are_floats(const Table<T>& table) {
 
 }  // namespace
 
+// What a thread ranks a column with: 20 bytes a row for floats, 28 for doubles, straight from the
+// system and back to it, for this is what a fit on many rows takes most of before it grows.
 template <class T>
 struct RankedTable::Ranker {
+#pragma pack(push, 4)
   struct Item {
     Key<T> key;
     Row row;
   };
-  std::vector<Item> items, spare;
-  std::vector<std::int64_t> first, mass;  // of each distinct value: its first item, and its mass
+#pragma pack(pop)
+  RawVector<Item> items, spare;
+  RawVector<Row> first;                // of each distinct value: its first item; and their number
+  RawVector<std::int64_t> mass_up_to;  // of each distinct value, that of all before it; empty: rows
 
   void sort(const T* values, std::int64_t n_rows, const std::int64_t* row_mass) {
-    items.clear();
+    items.resize(static_cast<std::size_t>(n_rows));
+    std::size_t n = 0;
     for (std::int64_t row = 0; row < n_rows; ++row)
-      if (const T x = values[row]; x == x) items.push_back({key_of(x), static_cast<Row>(row)});
+      if (const T x = values[row]; x == x) items[n++] = {key_of(x), static_cast<Row>(row)};
+    items.resize(n);
     radix_sort(items, spare);
     first.clear();
-    mass.clear();
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i == 0 || items[i].key != items[i - 1].key) {
-        first.push_back(static_cast<std::int64_t>(i));
-        mass.push_back(0);
-      }
-      mass.back() += row_mass ? row_mass[items[i].row] : 1;
-    }
-    first.push_back(static_cast<std::int64_t>(items.size()));
+    first.reserve(n + 1);
+    for (std::size_t i = 0; i < n; ++i)
+      if (i == 0 || items[i].key != items[i - 1].key) first.push_back(static_cast<Row>(i));
+    first.push_back(static_cast<Row>(n));
+    if (row_mass) add_up(row_mass);
   }
 
+  void add_up(const std::int64_t* row_mass) {
+    mass_up_to.assign(1, 0);
+    mass_up_to.reserve(first.size());
+    std::int64_t total = 0;
+    for (std::int64_t i = 0; i < n_values(); ++i) {
+      for (Row j = first[i]; j < first[i + 1]; ++j) total += row_mass[items[j].row];
+      mass_up_to.push_back(total);
+    }
+  }
+
+  std::int64_t n_values() const { return static_cast<std::int64_t>(first.size()) - 1; }
+  // Of the values from i up to before `end`.
+  std::int64_t mass(std::int64_t i, std::int64_t end) const {
+    return mass_up_to.empty() ? std::int64_t{first[end]} - first[i]
+                              : mass_up_to[end] - mass_up_to[i];
+  }
   double value(std::int64_t item) const {
     return static_cast<double>(value_of<T>(items[item].key));
   }
@@ -84,28 +106,29 @@ struct RankedTable::Ranker {
   // Gives every item its rank, and the column what it must know of them.
   Column write(Rank* ranks) const {
     Column column;
-    const auto n = static_cast<std::int64_t>(mass.size());
+    const std::int64_t n = n_values();
     std::vector<std::int64_t> masses;  // of the ranks
     std::vector<std::int64_t> last;
     const bool share = n > most_ranks;
     if (share) {
-      last = groups_by_mass(mass, most_ranks);
+      last = groups_by_mass(n, [&](std::int64_t i) { return mass(i, i + 1); }, most_ranks);
       column.high.push_back(0.0);
     }
     for (std::int64_t i = 0, rank = 1; i < n; ++rank) {
       const std::int64_t end = share ? last[rank - 1] + 1 : i + 1;
       column.low.push_back(value(first[i]));
       if (share) column.high.push_back(value(first[end] - 1));
-      std::int64_t total = 0;
       for (std::int64_t j = first[i]; j < first[end]; ++j)
         ranks[items[j].row] = static_cast<Rank>(rank);
-      for (; i < end; ++i) total += mass[i];
-      masses.push_back(total);
+      masses.push_back(mass(i, end));
+      i = end;
     }
-    if (static_cast<int>(masses.size()) > max_value_bins) {
+    const auto n_ranks = static_cast<std::int64_t>(masses.size());
+    if (n_ranks > max_value_bins) {
       column.bin_of.push_back(0);
       column.last_of.push_back(0);
-      for (const std::int64_t end : groups_by_mass(masses, max_value_bins)) {
+      const auto mass_of = [&](std::int64_t i) { return masses[i]; };
+      for (const std::int64_t end : groups_by_mass(n_ranks, mass_of, max_value_bins)) {
         column.last_of.push_back(static_cast<Rank>(end + 1));
         column.bin_of.resize(static_cast<std::size_t>(end) + 2,
                              static_cast<Code>(column.last_of.size() - 1));
@@ -121,13 +144,14 @@ RankedTable::RankedTable(std::int64_t n_rows, std::int64_t n_columns)
       columns_(static_cast<std::size_t>(n_columns)) {}
 
 template <class Fetch, class RankColumn>
-void RankedTable::rank_columns(int n_threads, Fetch&& fetch, RankColumn&& rank_column) {
-  constexpr std::int64_t group = column_group, block = 1024;  // turned at a time
+void RankedTable::rank_columns(std::int64_t group, int n_threads, Fetch&& fetch,
+                               RankColumn&& rank_column) {
+  constexpr std::int64_t block = 1024;  // turned at a time
   const auto n_columns = static_cast<std::int64_t>(columns_.size());
   ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_));
   codes_.resize(static_cast<std::size_t>(n_rows_ * n_columns));
   has_missing_.assign(columns_.size(), 0);
-  LargeVector<Rank> turned(static_cast<std::size_t>(std::min(group, n_columns) * n_rows_));
+  RawVector<Rank> turned(static_cast<std::size_t>(std::min(group, n_columns) * n_rows_));
   for (std::int64_t first = 0; first < n_columns; first += group) {
     const std::int64_t width = std::min(group, n_columns - first);
     fetch(first, width);
@@ -168,10 +192,11 @@ RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::
                       : copy_rows(table, index, doubles_, n_threads);
     return;
   }
+  give_back_free_memory(n_rows_ * table.n_columns);
   std::vector<Ranker<T>> rankers(static_cast<std::size_t>(n_threads));
   // Rows lie far apart: a few columns of each are fetched together.
-  LargeVector<T> fetched(
-      static_cast<std::size_t>(std::min<std::int64_t>(column_group, table.n_columns) * n_rows_));
+  constexpr std::int64_t group = column_group<T>;
+  RawVector<T> fetched(static_cast<std::size_t>(std::min(group, table.n_columns) * n_rows_));
   const auto fetch = [&](std::int64_t first, std::int64_t width) {
     constexpr std::int64_t block = 1024;
     parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
@@ -181,8 +206,8 @@ RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::
           fetched[c * n_rows_ + row] = table.at(index ? index[row] : row, first + c);
     });
   };
-  rank_columns(n_threads, fetch, [&](std::int64_t column, int worker, Rank* ranks) {
-    const T* const values = fetched.data() + column % column_group * n_rows_;
+  rank_columns(group, n_threads, fetch, [&](std::int64_t column, int worker, Rank* ranks) {
+    const T* const values = fetched.data() + column % group * n_rows_;
     rankers[worker].sort(values, n_rows_, mass);
     return rankers[worker].write(ranks);
   });
@@ -224,7 +249,7 @@ RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
   Ranker<double> ranker;
   std::vector<double> values(static_cast<std::size_t>(n_rows));
   const auto nothing = [](std::int64_t, std::int64_t) {};
-  rank_columns(1, nothing, [&](std::int64_t column, int, Rank* ranks) {
+  rank_columns(column_group<double>, 1, nothing, [&](std::int64_t column, int, Rank* ranks) {
     make(static_cast<int>(column), values.data());
     ranker.sort(values.data(), n_rows, mass);
     return ranker.write(ranks);

@@ -111,9 +111,9 @@ class RankedTable {
   struct Ranker;
   RankedTable(std::int64_t n_rows, std::int64_t n_columns);
   // rank_column(column, worker, ranks) writes the ranks of all rows; fetch(first, n) says that the
-  // next n columns are about to be ranked.
+  // next n columns, at most a group, are about to be ranked.
   template <class Fetch, class RankColumn>
-  void rank_columns(int n_threads, Fetch&& fetch, RankColumn&& rank_column);
+  void rank_columns(std::int64_t group, int n_threads, Fetch&& fetch, RankColumn&& rank_column);
   void note_missing();
   template <class T, class Kept>
   void copy_rows(const Table<T>& table, const std::int64_t* index, LargeVector<Kept>& values,

@@ -9,18 +9,18 @@
 
 namespace weald {
 
-// As LargePages; but whoever makes room in such a vector must write it all.
-template <class T>
-struct RawPages : LargePages<T> {
+// As LargePages or SmallPages; but whoever makes room in such a vector must write it all.
+template <class T, template <class> class Pages = LargePages>
+struct RawPages : Pages<T> {
   using value_type = T;
   template <class U>
   struct rebind {
-    using other = RawPages<U>;
+    using other = RawPages<U, Pages>;
   };
 
   RawPages() = default;
   template <class U>
-  RawPages(const RawPages<U>&) noexcept {}
+  RawPages(const RawPages<U, Pages>&) noexcept {}
 
   template <class U>
   void construct(U* at) noexcept {
@@ -34,5 +34,8 @@ struct RawPages : LargePages<T> {
 
 template <class T>
 using RawVector = std::vector<T, RawPages<T>>;
+
+template <class T>
+using RawGrowingVector = std::vector<T, RawPages<T, SmallPages>>;
 
 }  // namespace weald

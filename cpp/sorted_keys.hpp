@@ -76,8 +76,8 @@ std::span<const Item> sorted(std::span<Item> items, Spare& spare) {
 }
 
 // The same, with the result in `items`.
-template <class Item>
-void radix_sort(std::vector<Item>& items, std::vector<Item>& spare) {
+template <class Item, class Allocator>
+void radix_sort(std::vector<Item, Allocator>& items, std::vector<Item, Allocator>& spare) {
   if (sorted(std::span<Item>(items), spare).data() != items.data()) items.swap(spare);
 }
 

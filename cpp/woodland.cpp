@@ -155,17 +155,12 @@ Woodland::Woodland(std::shared_ptr<const RankedTable> table,
 
 PackedForest Woodland::grow(const Target& target, std::uint64_t first, std::int64_t n_trees,
                             const OutOfBag& out_of_bag) {
+  give_back_free_memory(table_->n_rows() * table_->n_columns());
   const bool answers = out_of_bag.sums != nullptr;
   tree_.sends_unseen_rows = answers;
   workers_.resize(static_cast<std::size_t>(std::min<std::int64_t>(n_threads_, n_trees)));
-  for (Worker& worker : workers_) {
-    if (ForestGrower::grows(tree_))
-      worker.quick = std::make_unique<ForestGrower>(table_, forest_, criterion_, tree_);
-    else
-      worker.grower = std::make_unique<Grower>(table_, forest_, criterion_, tree_);
-  }
   const auto n_workers = static_cast<std::int64_t>(workers_.size());
-  ForestWriter writer(n_trees);
+  ForestWriter writer(n_trees, n_workers);
   // Answers are added in the order of members: then the trees of a turn wait for each other.
   const std::int64_t turn = answers ? n_workers : n_trees;
   std::vector<Tree> now(static_cast<std::size_t>(answers ? n_workers : 0));
@@ -178,6 +173,7 @@ PackedForest Woodland::grow(const Target& target, std::uint64_t first, std::int6
         now[i] = std::move(tree);
       else
         worker.old = writer.put(i, std::move(tree));
+      if (!answers && writer.all_begun()) worker = {};  // others may still grow for a while
     });
     if (!answers) break;
     now.resize(static_cast<std::size_t>(size));
@@ -192,7 +188,14 @@ PackedForest Woodland::grow(const Target& target, std::uint64_t first, std::int6
 Tree Woodland::grow_one(Worker& worker, Target target, std::uint64_t member) const {
   const auto n_rows = static_cast<std::size_t>(table_->n_rows());
   target.member = member;
-  worker.leaf_of_row.resize(n_rows);
+  if (!worker.quick && !worker.grower) {
+    if (ForestGrower::grows(tree_))
+      worker.quick = std::make_unique<ForestGrower>(table_, forest_, criterion_, tree_);
+    else
+      worker.grower = std::make_unique<Grower>(table_, forest_, criterion_, tree_);
+  }
+  // The quick grower tells leaves only to who asks for them.
+  if (!worker.quick || tree_.sends_unseen_rows) worker.leaf_of_row.resize(n_rows);
   if (bootstrap_) {
     worker.copies.resize(n_rows);
     bootstrap_->draw(member, worker.copies.data());

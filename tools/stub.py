@@ -16,6 +16,11 @@ HEAD = "# Generated from cpp/bindings/ by `make stub`; not to be edited.\n"
 # nanobind knows only that these return a tuple or a dict.
 RETURNS = {
     "columns": ("dict", "dict[str, NDArray[Any]]"),
+    "equal_rows": (
+        "tuple",
+        "tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], "
+        "NDArray[numpy.uint64]]",
+    ),
     "find": (
         "tuple",
         "tuple[int, float, bool, float, NDArray[numpy.float64], NDArray[numpy.float64], "

@@ -3,6 +3,7 @@
 #include "binning.hpp"
 #include "content.hpp"
 #include "elementary.hpp"
+#include "equal_rows.hpp"
 
 namespace weald::border {
 namespace {
@@ -73,13 +74,29 @@ auto hash_rows(AnyTable<T> table, Vector<double> target, int n_threads) {
   const auto view = table_of(table);
   require(static_cast<std::int64_t>(target.shape(0)) == view.n_rows,
           "target must have one entry per row");
-  std::vector<std::uint64_t> words(static_cast<std::size_t>(view.n_rows) * 2);
+  weald::RawVector<std::uint64_t> words(static_cast<std::size_t>(view.n_rows) * 2);
   static_assert(sizeof(weald::Hash128) == 2 * sizeof(std::uint64_t));
   run([&] {
     weald::hash_rows(view, target.data(), reinterpret_cast<weald::Hash128*>(words.data()),
                      checked_threads(n_threads));
   });
   return give(std::move(words), {static_cast<std::size_t>(view.n_rows), std::size_t{2}});
+}
+
+// order, begins, set_of and the hash of each set: see equal_rows.hpp.
+auto equal_rows(Matrix<std::uint64_t> hashes) {
+  require(hashes.shape(1) == 2, "hashes must have two words per row");
+  require(hashes.shape(0) < std::numeric_limits<weald::Row>::max(),
+          "a table must have at most 2^32 - 2 rows");
+  weald::EqualRows all;
+  run([&] {
+    all = weald::equal_rows(reinterpret_cast<const weald::Hash128*>(hashes.data()),
+                            static_cast<std::int64_t>(hashes.shape(0)));
+  });
+  const std::size_t n_sets = all.begins.size();
+  return nb::make_tuple(give(std::move(all.order)), give(std::move(all.begins)),
+                        give(std::move(all.set_of)),
+                        give(std::move(all.hashes), {n_sets, std::size_t{2}}));
 }
 
 auto draw(Matrix<std::uint64_t> hashes, std::uint64_t seed, std::uint64_t member,
@@ -128,6 +145,7 @@ void bind_data(nb::module_& m) {
         "n_threads"_a);
   m.def("hash_more", &hash_more<double>, "table"_a.noconvert(), "hashes"_a.noconvert(),
         "n_threads"_a);
+  m.def("equal_rows", &equal_rows, "hashes"_a);
   m.def("draw", &draw, "hashes"_a, "seed"_a, "member"_a, "purpose"_a);
 }
 

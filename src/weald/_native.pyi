@@ -74,6 +74,11 @@ def hash_more(
 def hash_more(
     table: NDArray[numpy.float64], hashes: NDArray[numpy.uint64], n_threads: int
 ) -> None: ...
+def equal_rows(
+    hashes: NDArray[numpy.uint64],
+) -> tuple[
+    NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.uint64]
+]: ...
 def draw(
     hashes: NDArray[numpy.uint64], seed: int, member: int, purpose: int
 ) -> NDArray[numpy.uint64]: ...

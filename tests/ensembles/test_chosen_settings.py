@@ -95,25 +95,24 @@ def test_errors_and_choice_are_those_of_naive_code(
     expected = []
     for tried in model.auto_settings_:
         own = {name: tried[name] for name in ("min_samples_leaf", "max_features")}
-        one = made(kind, **settings, **own).fit(X, y, given)
+        one = made(kind, 25, **settings, **own).fit(X, y, given)
         assert one.auto_settings_ == []
         mass = np.ones(90) if given is None else weight
-        expected.append(naive_error(one, X, wanted, 12, mass))
+        expected.append(naive_error(one, X, wanted, 100, mass))
     assert errors(model) == pytest.approx(expected)
     best = model.auto_settings_[int(np.argmin(expected))]
     assert chosen(model) == (best["min_samples_leaf"], best["max_features"])
 
 
-def test_a_trial_has_25_trees_and_foresees_as_many_as_are_asked_for() -> None:
+def test_a_trial_is_the_same_however_many_trees_are_asked_for() -> None:
     X, y = task(RandomForestRegressor, 90)
-    model = made(RandomForestRegressor, 80).fit(X, y)
     small = made(RandomForestRegressor, 25, min_samples_leaf=1, max_features="third").fit(X, y)
-    expected = naive_error(small, X, y[:, np.newaxis], 80, np.ones(90))
-    assert errors(model)[0] == pytest.approx(expected)
-    assert len(errors(model)) == 4
-    auto = made(RandomForestRegressor, "auto").fit(X, y)
-    expected = naive_error(small, X, y[:, np.newaxis], 1000, np.ones(90))
-    assert errors(auto)[0] == pytest.approx(expected)
+    expected = naive_error(small, X, y[:, np.newaxis], 100, np.ones(90))
+    for n_trees in (1, 12, 25, 80, "auto"):
+        model = made(RandomForestRegressor, n_trees).fit(X, y)
+        assert errors(model)[0] == pytest.approx(expected)
+        assert len(errors(model)) == 4
+        assert n_trees == "auto" or model.forest_.n_trees == n_trees
 
 
 def test_rows_weigh_by_their_classes_too() -> None:
@@ -121,30 +120,30 @@ def test_rows_weigh_by_their_classes_too() -> None:
     for wanted in ({0: 1.0, 1: 4.0, 2: 0.5}, "balanced", "balanced_subsample"):
         model = made(RandomForestClassifier, class_weight=wanted).fit(X, y)
         first = {"min_samples_leaf": 1, "max_features": "sqrt", "class_weight": wanted}
-        one = made(RandomForestClassifier, **first).fit(X, y)
+        one = made(RandomForestClassifier, 25, **first).fit(X, y)
         of_class = 90 / np.bincount(y) / 3 if isinstance(wanted, str) else [1.0, 4.0, 0.5]
         mass = np.asarray(of_class)[y]
-        assert errors(model)[0] == pytest.approx(naive_error(one, X, np.eye(3)[y], 12, mass))
+        assert errors(model)[0] == pytest.approx(naive_error(one, X, np.eye(3)[y], 100, mass))
 
 
 def test_several_outputs_add_up() -> None:
     X, y = numbers(90)
     both = np.column_stack([y, 2 * y[::-1]])
     model = made(RandomForestRegressor).fit(X, both)
-    one = made(RandomForestRegressor, min_samples_leaf=1, max_features="third").fit(X, both)
-    assert errors(model)[0] == pytest.approx(naive_error(one, X, both, 12, np.ones(90)))
+    one = made(RandomForestRegressor, 25, min_samples_leaf=1, max_features="third").fit(X, both)
+    assert errors(model)[0] == pytest.approx(naive_error(one, X, both, 100, np.ones(90)))
     labels = np.column_stack([y > 3, y > 15]).astype(int)
     classes = made(RandomForestClassifier).fit(X, labels)
-    one = made(RandomForestClassifier, min_samples_leaf=1, max_features="sqrt").fit(X, labels)
+    one = made(RandomForestClassifier, 25, min_samples_leaf=1, max_features="sqrt").fit(X, labels)
     wanted = np.concatenate([np.eye(2)[labels[:, 0]], np.eye(2)[labels[:, 1]]], axis=1)
-    assert errors(classes)[0] == pytest.approx(naive_error(one, X, wanted, 12, np.ones(90)))
+    assert errors(classes)[0] == pytest.approx(naive_error(one, X, wanted, 100, np.ones(90)))
 
 
 def test_medians_are_judged_by_absolute_errors() -> None:
     X, y = numbers(90)
     model = made(RandomForestRegressor, criterion="absolute_error").fit(X, y)
     own = {"min_samples_leaf": 1, "max_features": "third", "criterion": "absolute_error"}
-    said = answers_left_out(made(RandomForestRegressor, **own).fit(X, y), X)
+    said = answers_left_out(made(RandomForestRegressor, 25, **own).fit(X, y), X)
     missed = [abs(np.mean(one) - right) for one, right in zip(said, y, strict=True) if len(one) > 1]
     assert errors(model)[0] == pytest.approx(np.mean(missed))
     counts = made(RandomForestRegressor, criterion="poisson").fit(X, y - y.min())
@@ -213,9 +212,9 @@ def test_without_rows_left_out_the_first_is_taken(kind: type) -> None:
     first = (1, "sqrt" if kind is RandomForestClassifier else "third")
     all_rows = made(kind, bootstrap=False).fit(X, y)
     assert (chosen(all_rows), all_rows.auto_settings_) == (first, [])
-    one_tree = made(kind, 1).fit(X, y)
-    assert chosen(one_tree) == first
-    assert np.isnan(errors(one_tree)).all()
+    many_draws = made(kind, max_samples=40_000).fit(X[:2], y[:2])
+    assert chosen(many_draws) == first
+    assert np.isnan(errors(many_draws)).all()
 
 
 def test_equal_errors_take_the_first() -> None:
@@ -252,6 +251,33 @@ def test_a_warm_start_keeps_the_first_choice(kind: type) -> None:
     assert first == 30
     model.set_params(warm_start=False, n_estimators=30, min_samples_leaf="auto").fit(X, y)
     assert (chosen(model), model.auto_settings_) == before
+
+
+@every_kind
+@pytest.mark.parametrize("oob_score", [False, True])
+def test_trees_added_make_the_forest_of_one_fit(kind: type, oob_score: bool) -> None:
+    """Whatever was asked for first: a few trees foresaw larger leaves, and chose them."""
+    for n in (60, 90, 120, 160):
+        X, y = task(kind, n, noise=3.0)
+        whole = made(kind, 60, oob_score=oob_score).fit(X, y)
+        for begun in (3, 25, 40):
+            model = made(kind, begun, warm_start=True)
+            model.fit(X, y).set_params(n_estimators=60, oob_score=oob_score).fit(X, y)
+            assert chosen(model) == chosen(whole)
+            assert model.fingerprint() == whole.fingerprint()
+            if oob_score:
+                assert model.oob_score_ == pytest.approx(whole.oob_score_)
+
+
+@every_kind
+def test_few_trees_have_their_own_answers_left_out(kind: type) -> None:
+    """Of a trial's 25 trees those that are not kept say nothing about the others."""
+    X, y = task(kind)
+    model = made(kind, 12, oob_score=True).fit(X, y)
+    given = dict(zip(("min_samples_leaf", "max_features"), chosen(model), strict=True))
+    named = made(kind, 12, oob_score=True, **given).fit(X, y)
+    assert model.fingerprint() == named.fingerprint()
+    assert model.oob_score_ == named.oob_score_
 
 
 # ---- what must not matter ----

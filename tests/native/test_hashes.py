@@ -100,3 +100,30 @@ def test_shapes_are_checked() -> None:
         _native.hash_rows(np.zeros((2, 1)), np.zeros(3), 1)
     with pytest.raises(ValueError, match="two words per row"):
         _native.draw(np.zeros((2, 3), dtype=np.uint64), 0, 0, 0)
+
+
+def naive_sets(hashes: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Sorted by both words, equal rows as they came."""
+    order = np.lexsort((hashes[:, 0], hashes[:, 1]))
+    ordered = hashes[order]
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    set_of = np.empty(len(order), dtype=np.int64)
+    set_of[order] = np.cumsum(is_new) - 1
+    return order, np.flatnonzero(is_new), set_of, ordered[is_new]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 100, 255, 256, 300, 5000])
+@pytest.mark.parametrize("most", [1, 7, 2**63], ids=["equal", "many ties", "different"])
+def test_sets_of_equal_rows_are_those_of_naive_code(n: int, most: int) -> None:
+    """Words that agree while the others do not are what no hash gives, so they are made here."""
+    hashes = np.random.default_rng(n).integers(0, most, size=(n, 2), dtype=np.uint64)
+    found = _native.equal_rows(hashes)
+    for mine, theirs in zip(found, naive_sets(hashes), strict=True):
+        assert mine.dtype == theirs.dtype or n == 0
+        assert np.array_equal(mine, theirs)
+
+
+def test_hashes_of_three_words_are_refused() -> None:
+    with pytest.raises(ValueError, match="two words per row"):
+        _native.equal_rows(np.zeros((4, 3), dtype=np.uint64))

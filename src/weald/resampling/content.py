@@ -1,12 +1,14 @@
 """Rows by content: equal rows merged into one, in the order of a hash of what they hold."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+
+from weald import _native
 
 Hashes = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -37,6 +39,11 @@ class DistinctRows:
     weight: Floats | None
     set_of: NDArray[np.intp]
 
+    def when_drawn(self) -> "DistinctRows":
+        """What is needed once all draws are made: neither hashes nor sets, 24 bytes a row."""
+        nothing = np.empty((0, 2), dtype=np.uint64)
+        return replace(self, hashes=nothing, set_of=np.empty(0, dtype=np.intp))
+
 
 def distinct_rows(rows: WeightedTable, *, n_threads: int) -> DistinctRows:
     """Merge rows that are equal in all columns and the target.
@@ -44,12 +51,7 @@ def distinct_rows(rows: WeightedTable, *, n_threads: int) -> DistinctRows:
     The result does not depend on the order of the rows, nor on whether a row is repeated or
     weighted: every draw starts from it.
     """
-    hashes = rows.hashes(n_threads)
-    order = np.lexsort((hashes[:, 0], hashes[:, 1]))
-    ordered = hashes[order]
-    is_new = np.ones(len(order), dtype=bool)
-    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    begins = np.flatnonzero(is_new)
+    order, begins, set_of, hashes = _native.equal_rows(rows.hashes(n_threads))
     copies: NDArray[np.int64] | None = None
     weight: Floats | None = None
     if rows.weight is not None:
@@ -58,9 +60,8 @@ def distinct_rows(rows: WeightedTable, *, n_threads: int) -> DistinctRows:
         copies = np.add.reduceat(rows.copies[order], begins)
     elif len(begins) < len(order):
         copies = np.diff(np.append(begins, len(order))).astype(np.int64)
-    set_of = np.empty(len(order), dtype=np.intp)
-    set_of[order] = np.cumsum(is_new) - 1
-    return DistinctRows(order[begins], ordered[begins], copies, weight, set_of)
+    index = order if len(begins) == len(order) else order[begins]
+    return DistinctRows(index, hashes, copies, weight, set_of)
 
 
 def _sums_by_set(weight: Floats, begins: NDArray[np.intp]) -> Floats:

@@ -1,7 +1,9 @@
 """Settings of a random forest that are left to the data: its own out-of-bag error chooses."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any, ClassVar
 
@@ -17,7 +19,6 @@ from weald.ensembles.exact_means import exact_means
 from weald.ensembles.forests.forest import Begun, ForestModel
 from weald.ensembles.forests.forest_limits import FOREST_LIMITS
 from weald.ensembles.forests.forest_rows import Learnt, forest_rows
-from weald.ensembles.out_of_bag.enough import MOST as MOST_TREES
 from weald.parameters import AnyOf, Limit, OneOf
 from weald.resampling import Bags, DistinctRows, Pastes, Purpose
 from weald.trees import ForestRows, OutOfBag, grow_members
@@ -25,6 +26,10 @@ from weald.trees import ForestRows, OutOfBag, grow_members
 # Trees of a trial; rows each draws at most, and different rows it draws from at most: a large table
 # pays for a small one.
 _TREES, _MOST_DRAWS, _MOST_ROWS = 25, 20_000, 40_000
+
+# The trees whose error is foreseen: never those asked for, so that trees added by a warm start are
+# of the settings that one fit of all would have chosen.
+_FORESEEN = 100
 
 _LEAVES = (1, 5)
 
@@ -48,11 +53,11 @@ class ChosenSettings(ForestModel):
     """A forest that chooses its leaves and columns where these are "auto".
 
     Small forests of 25 trees are grown for each setting, and the one of the least squared
-    out-of-bag error (the Brier score of classes), as foreseen for `n_estimators` trees, is taken;
-    the first one if all are equal, or if no row was left out twice. With the criterion
-    "absolute_error" the absolute error of the small forests decides. Trees are not pruned
-    (`ccp_alpha`) for it. What is chosen depends neither on the order of rows nor on `n_jobs`; a
-    warm start keeps what its first fit chose.
+    out-of-bag error (the Brier score of classes), as foreseen for 100 trees, is taken; the first
+    one if all are equal, or if no row was left out twice. With the criterion "absolute_error" the
+    absolute error of the small forests decides. Trees are not pruned (`ccp_alpha`) for it. What is
+    chosen depends neither on the order of rows nor on `n_jobs` nor on `n_estimators`; a warm start
+    keeps what its first fit chose, which is what one fit of all its trees chooses.
 
     Parameters
     ----------
@@ -84,7 +89,7 @@ class ChosenSettings(ForestModel):
             self.max_features_ if _is_auto(columns) else columns,
         )
 
-    def _settle(self, learnt: Learnt, merged: ForestRows, seed: int, n_before: int) -> Begun | None:
+    def _settle(self, learnt: Learnt, seed: int, n_before: int) -> Begun | None:
         """Choose; return the winner's trees where they are the first of the forest to be grown."""
         if n_before:
             self.min_samples_leaf_, self.max_features_ = self._leaf_and_columns
@@ -97,9 +102,8 @@ class ChosenSettings(ForestModel):
         is_small = learnt.bags.n_draws <= _MOST_DRAWS and learnt.bags.n <= _MOST_ROWS
         if not is_small:
             learnt = _fewer(learnt, seed)
-            merged = forest_rows(*learnt)
         assert learnt.bags is not None
-        trial = Trial(merged, learnt.bags.n_draws, self._weight_of_rows(learnt))
+        trial = Trial(forest_rows(*learnt), learnt.bags.n_draws, self._weight_of_rows(learnt))
         best, begun = np.inf, None
         for leaf, columns in settings:
             self.min_samples_leaf_, self.max_features_ = leaf, columns
@@ -125,24 +129,28 @@ class ChosenSettings(ForestModel):
     def _try(self, trial: Trial, rows: Rows, seed: int) -> tuple[Begun, float]:
         """A small forest of the present settings, and the error foreseen for a large one."""
         is_open = isinstance(self.n_estimators, str)
-        n_trees = MOST_TREES if is_open else int(self.n_estimators)
+        n_kept = _TREES if is_open else min(_TREES, int(self.n_estimators))
         n_rows = trial.rows.n_rows
         oob = OutOfBag(np.zeros((n_rows, trial.rows.width)), np.zeros(n_rows))
-        forest = grow_members(
+        grow = partial(
+            grow_members,
             trial.rows,
             self._tree_limits(trial.n_drawn, rows),
-            range(min(_TREES, n_trees)),
             seed=seed,
             n_threads=self._n_threads,
             out_of_bag=oob,
         )
+        begun = Begun(trial.rows, grow(range(n_kept)), oob)
+        if n_kept < _TREES:  # fewer are wanted; the rest only judge
+            begun = begun._replace(oob=deepcopy(oob))
+            grow(range(n_kept, _TREES))
         judged = oob.counts > 1
         if not judged.any():
-            return Begun(forest, oob), float("nan")
+            return begun, float("nan")
         foresee = _absolute if self.criterion == "absolute_error" else _squared
-        losses = foresee(oob, trial.rows, judged, n_trees)
+        losses = foresee(oob, trial.rows, judged)
         weight = None if trial.weight is None else trial.weight[judged]
-        return Begun(forest, oob), float(exact_means(losses, weight))
+        return begun, float(exact_means(losses, weight))
 
     def _note(self, error: float, target_exponent: int) -> None:
         is_absolute = self.criterion == "absolute_error"
@@ -173,8 +181,8 @@ def _is_auto(value: object) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _squared(oob: OutOfBag, rows: ForestRows, judged: NDArray[np.bool_], n_trees: int) -> Floats:
-    """Squared errors of rows foreseen for a mean of `n_trees`, from those of fewer.
+def _squared(oob: OutOfBag, rows: ForestRows, judged: NDArray[np.bool_]) -> Floats:
+    """Squared errors of rows foreseen for a mean of many trees, from those of few.
 
     Of c answers, each missing the target by r, the mean of r·r' over pairs of different ones is
     what a mean of infinitely many would miss, squared, and that of r² what one alone does. A mean
@@ -186,10 +194,10 @@ def _squared(oob: OutOfBag, rows: ForestRows, judged: NDArray[np.bool_], n_trees
     for k in range(rows.width):  # in this order on every machine
         missed += (counts * rows.channel(k)[judged] - oob.sums[judged, k]) ** 2
     pairs = (missed - squares) / (counts * (counts - 1.0))
-    return np.asarray(pairs + (squares / counts - pairs) / n_trees)
+    return np.asarray(pairs + (squares / counts - pairs) / _FORESEEN)
 
 
-def _absolute(oob: OutOfBag, rows: ForestRows, judged: NDArray[np.bool_], n_trees: int) -> Floats:
+def _absolute(oob: OutOfBag, rows: ForestRows, judged: NDArray[np.bool_]) -> Floats:
     """Absolute errors of the mean answers as they are: more trees are not foreseen."""
     return np.asarray(np.abs(rows.channel(0)[judged] - oob.means()[judged, 0]))
 

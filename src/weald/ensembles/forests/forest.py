@@ -51,8 +51,9 @@ from weald.trees import (
 
 
 class Begun(NamedTuple):
-    """The first trees of a forest, and what they answer for rows they left out."""
+    """The first trees of a forest, of which rows, and what they answer for those they left out."""
 
+    rows: ForestRows
     forest: Forest
     oob: OutOfBag
 
@@ -147,11 +148,12 @@ class ForestModel(BaggedForest, Answers):
         distinct = distinct_rows(rows, n_threads=n_threads)
         seed = self._seed if n_before else seed_of(self.random_state)
         bags = self._bags(rows, distinct, place_of(distinct, has_weight), seed)
-        first = getattr(self, "_first_class", None)
-        own = (n_classes, class_weight, self._random_cuts, n_threads, n_levels, first)
-        learnt = Learnt(rows, distinct, bags, *own)
-        merged = forest_rows(*learnt)
-        begun = self._settle(learnt, merged, seed, n_before)
+        own = (n_classes, class_weight, self._random_cuts, n_threads, n_levels)
+        learnt = Learnt(rows, distinct, bags, *own, getattr(self, "_first_class", None))
+        begun = self._settle(learnt, seed, n_before)
+        distinct = distinct.when_drawn()  # before the table is ranked: that takes most memory
+        learnt = learnt._replace(distinct=distinct)
+        merged = forest_rows(*learnt) if begun is None else begun.rows
         is_auto = isinstance(self.n_estimators, str)
         parts = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
         seen: Draws | InBag | None = bags
@@ -194,7 +196,7 @@ class ForestModel(BaggedForest, Answers):
             self._record = self._recorded(rows, distinct, seen)
         return oob if self.oob_score else None
 
-    def _settle(self, learnt: Learnt, merged: ForestRows, seed: int, n_before: int) -> Begun | None:
+    def _settle(self, learnt: Learnt, seed: int, n_before: int) -> Begun | None:
         """Decide what is left to the data; trees grown for it that are the first of the forest."""
         return None
 

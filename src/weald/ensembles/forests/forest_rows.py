@@ -71,6 +71,8 @@ def n_counted(distinct: DistinctRows) -> int:
 
 def place_of(distinct: DistinctRows, has_weight: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Which of the different rows each row passed to fit is; -1: it has no weight."""
+    if len(distinct.set_of) == len(has_weight):
+        return distinct.set_of
     place = np.full(len(has_weight), -1, dtype=np.intp)
     place[has_weight] = distinct.set_of
     return place
@@ -117,11 +119,6 @@ def forest_rows(
     `n_levels` tells which columns hold levels, and how many (`weald.data.levels_of`); `first_class`
     where the classes of each of several outputs begin.
     """
-    target = np.ascontiguousarray(rows.target[distinct.index])
-    weight = distinct.weight if bags is None else None
-    if class_weight is not None:
-        of_row = weights_by_class(target, class_weight)
-        weight = of_row if weight is None else weight * of_row
     ranks = _native.RankedTable(
         as_one_array(rows.table),
         distinct.index,
@@ -131,6 +128,12 @@ def forest_rows(
         n_levels=n_levels,
         n_merged=rows.n,
     )
+    # What ranking took is free again.
+    target = np.ascontiguousarray(rows.target[distinct.index])
+    weight = distinct.weight if bags is None else None
+    if class_weight is not None:
+        of_row = weights_by_class(target, class_weight)
+        weight = of_row if weight is None else weight * of_row
     return ForestRows(
         ranks=ranks,
         values=None if n_classes else np.ascontiguousarray(target.T),
