@@ -37,8 +37,7 @@ std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code
   alignas(64) Code near[codes_at_once] = {};
   const __m128i least = _mm_set1_epi8(static_cast<char>(offset));
   const __m128i most = _mm_set1_epi8(static_cast<char>(limit));
-  const __m512i turned =
-      _mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i turned = _mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   Row* left = sent;
   Row* right = sent + n;
   for (std::int64_t begin = 0; begin < n; begin += codes_at_once) {
@@ -58,9 +57,10 @@ std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code
       const int n_left = std::popcount(lefts), n_right = std::popcount(rights);
       _mm512_mask_storeu_epi32(left, static_cast<__mmask16>((1u << n_left) - 1),
                                _mm512_maskz_compress_epi32(lefts, some));
-      _mm512_mask_storeu_epi32(
-          right - sixteen, static_cast<__mmask16>(0xffffu << (sixteen - n_right)),
-          _mm512_permutexvar_epi32(turned, _mm512_maskz_compress_epi32(rights, some)));
+      _mm512_mask_storeu_epi32(right - sixteen,
+                               static_cast<__mmask16>(0xffffu << (sixteen - n_right)),
+                               _mm512_maskz_permutexvar_epi32(
+                                   0xffff, turned, _mm512_maskz_compress_epi32(rights, some)));
       left += n_left;
       right -= n_right;
     }
