@@ -1,6 +1,7 @@
 """Counts and amounts: pinball loss, Poisson and Tweedie deviance beside lightgbm and HGB.
 
     python benchmarks/deviance.py [table ...] [--rows 200000] [--splits 5] [--threads 2]
+        [--levels 0.95]
 
 Claims of motor insurance, from the folder that WEALD_DATA names. The target is the frequency,
 claims over exposure, and the exposure is the weight of a row; that of the pinball loss is the
@@ -38,7 +39,7 @@ import report
 from weald import BoostedTreesRegressor, read
 
 EXPOSURE = {"fremtpl2_freq": "exposure", "bemtpl97": "expo"}
-LEVEL, POWER = 0.95, 1.5
+POWER = 1.5
 LEAF_HESSIAN = [1e-3]  # of a leaf, at least
 TREES = {"learning_rate": 0.1, "max_leaf_nodes": 31, "min_samples_leaf": 20}
 
@@ -76,25 +77,29 @@ class Row:
     """A loss, how every system is told of it, and how it is judged."""
 
     name: str
-    of_counts: bool
+    level: float | None  # of the pinball loss, which is of counts
     makers: dict[str, Callable[[int], Any]]
     judge: Callable[..., float]
 
 
-ROWS = (
-    Row(
-        f"pinball loss of level {LEVEL}",
-        True,
+def pinball(level: float) -> Row:
+    """The pinball loss of one level."""
+    return Row(
+        f"pinball loss of level {level}",
+        level,
         {
-            "weald": lambda n: weald(n, loss="quantile", quantile=LEVEL),
-            "lightgbm": lambda n: lightgbm(n, objective="quantile", alpha=LEVEL),
-            "sklearn-hgb": lambda n: hgb(n, loss="quantile", quantile=LEVEL),
+            "weald": lambda n: weald(n, loss="quantile", quantile=level),
+            "lightgbm": lambda n: lightgbm(n, objective="quantile", alpha=level),
+            "sklearn-hgb": lambda n: hgb(n, loss="quantile", quantile=level),
         },
-        lambda y, said, weight: mean_pinball_loss(y, said, sample_weight=weight, alpha=LEVEL),
-    ),
+        lambda y, said, weight: mean_pinball_loss(y, said, sample_weight=weight, alpha=level),
+    )
+
+
+DEVIANCES = (
     Row(
         "Poisson deviance",
-        False,
+        None,
         {
             "weald": lambda n: weald(n, loss="poisson"),
             "lightgbm": lambda n: lightgbm(n, objective="poisson", poisson_max_delta_step=1e-9),
@@ -104,7 +109,7 @@ ROWS = (
     ),
     Row(
         f"Tweedie deviance of power {POWER}",
-        False,
+        None,
         {
             "weald": lambda n: weald(n, loss="tweedie", tweedie_power=POWER),
             "lightgbm": lambda n: lightgbm(n, objective="tweedie", tweedie_variance_power=POWER),
@@ -149,8 +154,9 @@ def measure(
 ) -> list[list[str]]:
     """A line a system, and one of the best constant."""
     X, counts, exposure = load(name, rows)
-    y = counts if row.of_counts else counts / exposure
-    weight = np.ones(len(y)) if row.of_counts else exposure
+    of_counts = row.level is not None
+    y = counts if of_counts else counts / exposure
+    weight = np.ones(len(y)) if of_counts else exposure
     losses: dict[str, list[float]] = {system: [] for system in (*row.makers, "a constant")}
     took: dict[str, list[float]] = {system: [] for system in row.makers}
     for split in range(splits):
@@ -161,10 +167,10 @@ def measure(
         for system, make in row.makers.items():
             model = make(threads)
             begin = time.process_time()
-            model.fit(X_a, y_a, sample_weight=None if row.of_counts else w_a)
+            model.fit(X_a, y_a, sample_weight=None if of_counts else w_a)
             took[system].append(time.process_time() - begin)
             losses[system].append(row.judge(y_b, model.predict(X_b), w_b))
-        best = np.quantile(y_a, LEVEL) if row.of_counts else np.average(y_a, weights=w_a)
+        best = np.average(y_a, weights=w_a) if row.level is None else np.quantile(y_a, row.level)
         losses["a constant"].append(row.judge(y_b, np.full(len(y_b), best), w_b))
     ours = losses["weald"]
     return [
@@ -188,6 +194,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--levels", type=float, nargs="*", default=(0.95,))
     parser.add_argument("--leaf-hessian", type=float, default=1e-3)
     parser.add_argument("--same-bins", action="store_true")
     asked = parser.parse_args()
@@ -195,7 +202,7 @@ def main() -> None:
     header = ["table", "judged by", "system", "loss", "to weald", "weald <=", "fit CPU s"]
     lines: list[list[str]] = []
     for name in asked.tables:
-        for row in ROWS:
+        for row in (*map(pinball, asked.levels), *DEVIANCES):
             lines += measure(name, row, asked.rows, asked.splits, asked.threads, asked.same_bins)
     print(report.aligned(header, lines))
     versions = {p: importlib.metadata.version(p) for p in ("lightgbm", "scikit-learn")}

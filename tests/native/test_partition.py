@@ -1,4 +1,4 @@
-"""Rows sent by the core lie where the tree sends them: blocks of all sizes, every instruction set."""
+"""Rows sent by the core lie where the tree sends them: in blocks of all sizes, by any set."""
 
 import os
 import subprocess
