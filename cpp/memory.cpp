@@ -14,7 +14,7 @@ namespace weald {
 namespace {
 
 constexpr std::size_t page = std::size_t{2} << 20, line = 64;
-constexpr std::size_t small_page = 4096, few = std::size_t{512} << 10, many = 4 * page;
+constexpr std::size_t small_page = 4096, few = std::size_t{512} << 10;
 
 // The next multiple of a unit, and not none.
 std::size_t rounded(std::size_t bytes, std::size_t unit) {
@@ -49,15 +49,14 @@ void free_pages(void* block, std::size_t bytes) noexcept {
 }
 
 void* allocate_small_pages(std::size_t bytes) {
-  if (bytes < few || bytes >= many) return allocate_pages(bytes);
+  if (bytes < few) return allocate_pages(bytes);
   void* const mapped = mmap(nullptr, rounded(bytes, small_page), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return mapped != MAP_FAILED ? mapped : throw std::bad_alloc();
 }
 
 void free_small_pages(void* block, std::size_t bytes) noexcept {
-  bytes < few || bytes >= many ? free_pages(block, bytes)
-                               : void(munmap(block, rounded(bytes, small_page)));
+  bytes < few ? free_pages(block, bytes) : void(munmap(block, rounded(bytes, small_page)));
 }
 #else
 void* allocate_pages(std::size_t bytes) {

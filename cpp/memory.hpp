@@ -15,8 +15,7 @@ void* allocate_pages(std::size_t bytes);
 void free_pages(void* block, std::size_t bytes) noexcept;
 
 // The same for arrays that are written from front to back and may end anywhere: in pages of the
-// usual size, for of a large page all is taken as soon as one byte is; unless that is little beside
-// the array, and to ask for each page of the usual size would take as long as to write it.
+// usual size, for of a large page all is taken as soon as one byte is.
 void* allocate_small_pages(std::size_t bytes);
 void free_small_pages(void* block, std::size_t bytes) noexcept;
 
