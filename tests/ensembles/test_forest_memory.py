@@ -30,7 +30,10 @@ settings = {"n_estimators": 4, "n_jobs": threads, "random_state": 0, "max_depth"
 getattr(weald, kind)(**settings).fit(X[:2000], y[:2000])
 model = getattr(weald, kind)(**settings)
 gc.collect()
-Path("/proc/self/clear_refs").write_text("5")
+try:
+    Path("/proc/self/clear_refs").write_text("5")
+except OSError:
+    sys.exit(print("null"))
 before = bytes_of("VmRSS")
 model.fit(X, y)
 print(json.dumps(bytes_of("VmHWM") - before))
@@ -42,12 +45,12 @@ print(json.dumps(bytes_of("VmHWM") - before))
     ("kind", "dtype"), [("RandomForestClassifier", "float64"), ("ExtraTreesRegressor", "float32")]
 )
 def test_the_peak_of_a_fit(kind: str, dtype: str) -> None:
-    if not Path("/proc/self/clear_refs").exists():
-        pytest.skip("the highest mark of memory cannot be reset here")
     command = [sys.executable, "-c", PROGRAM, kind, dtype]
     sizes = [str(size) for size in (ROWS, COLUMNS, THREADS)]
     done = subprocess.run([*command, *sizes], capture_output=True, text=True, check=True)
     peak = json.loads(done.stdout)
+    if peak is None:
+        pytest.skip("the highest mark of memory cannot be reset here")
     bins = (3 if kind.startswith("Random") else 4) * COLUMNS * ROWS  # whole numbers are floats
     # Allocators and large pages round up, which is more of a small table than of a large one.
     slack = 64 * ROWS
