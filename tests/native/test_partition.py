@@ -1,13 +1,9 @@
 """Rows sent by the core lie where the tree sends them: in blocks of all sizes, by any set."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from native.instructions import run_with
 from weald import _native
 from weald.data import Rows, bin_rows
 from weald.trees import GrownTree, TreeGrower, TreeLimits
@@ -57,7 +53,6 @@ def test_rows_lie_where_the_tree_sends_them(n_threads: int) -> None:
 
 @pytest.mark.parametrize("instructions", _native.runnable_instructions())
 def test_by_all_instructions(instructions: str) -> None:
-    here = Path(__file__).parents[1]
-    code = "from native.test_partition import SIZES, compare\nfor n in SIZES: compare(n)"
-    env = {**os.environ, "WEALD_INSTRUCTIONS": instructions}
-    subprocess.run([sys.executable, "-c", code], cwd=here, env=env, check=True)
+    run_with(
+        instructions, "from native.test_partition import SIZES, compare\nfor n in SIZES: compare(n)"
+    )

@@ -1,14 +1,11 @@
 """Small tables: the search among rows in order finds what the search over packed cells finds."""
 
 import dataclasses
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from native.instructions import run_with
 from native.learning import random_limits, with_more
 from native.tables import random_column, random_target
 from native.test_sorted_engine import assert_equal
@@ -83,10 +80,10 @@ def test_same_trees_as_from_packed_cells(kind: str) -> None:
 
 @pytest.mark.parametrize("instructions", _native.runnable_instructions())
 def test_same_trees_by_all_instructions(instructions: str) -> None:
-    here = Path(__file__).parents[1]
-    code = "from native.test_row_order import compare\nfor seed in range(30): compare(seed)"
-    env = {**os.environ, "WEALD_INSTRUCTIONS": instructions}
-    subprocess.run([sys.executable, "-c", code], cwd=here, env=env, check=True)
+    run_with(
+        instructions,
+        "from native.test_row_order import compare\nfor seed in range(30): compare(seed)",
+    )
 
 
 def test_nearly_equal_scores_are_told_apart() -> None:

@@ -185,16 +185,22 @@ class ForestModel(BaggedForest, Answers):
             table = as_one_array(rows.table)
             add_left_out(oob, forest, table, distinct, bags, first=n_before, n_threads=n_threads)
         forest = forest.scaled(rows.target_exponent, rows.weight_exponent if bags is None else 0)
-        self.forest_ = self.forest_.joined(forest) if n_before else forest
-        self._seed, self._ledger, self.n_outputs_ = seed, parts, rows.n_outputs
-        self._grown_on = self._plan
+        self._keep(self.forest_.joined(forest) if n_before else forest, seed, parts)
+        self.n_outputs_ = rows.n_outputs
         if bags is None:
             self._has_weight = has_weight
-        self.__dict__.pop("_views", None)
-        self._record = None
         if self.oob_score and seen is not None and rows.n_outputs == 1:
             self._record = self._recorded(rows, distinct, seen)
         return oob if self.oob_score else None
+
+    def _keep(
+        self, forest: Forest, seed: int, parts: list[tuple[int, Bags | Pastes | None]]
+    ) -> None:
+        """Keep all trees, and how they were drawn; what was made of others is forgotten."""
+        self.forest_ = forest
+        self._seed, self._ledger, self._grown_on = seed, parts, self._plan
+        self.__dict__.pop("_views", None)
+        self._record = None
 
     def _settle(self, learnt: Learnt, seed: int, n_before: int) -> Begun | None:
         """Decide what is left to the data; trees grown for it that are the first of the forest."""
