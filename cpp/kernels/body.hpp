@@ -158,100 +158,107 @@ std::int64_t pack_words(const double* g, const double* h, std::int64_t n, const 
 }
 
 // Lines of memory to ask for while something else is computed: those of some rows' codes and words,
-// unless null.
+// unless null. Without a list the rows follow each other.
 struct Ahead {
   const Code* codes = nullptr;
   std::int64_t stride = 0;
   const std::int64_t* words = nullptr;
   const Row* rows = nullptr;
-  std::int64_t n = 0;
+  std::int64_t begin = 0, n = 0;
 
   [[gnu::always_inline]] void ask(std::int64_t i) const {
-    if (i >= n) return;
-    if (codes) __builtin_prefetch(codes + rows[i] * stride, 0, 2);
-    if (words) __builtin_prefetch(words + rows[i], 0, 2);
+    const std::int64_t row = rows ? std::int64_t{rows[i]} : begin + i;
+    if (codes) __builtin_prefetch(codes + row * stride, 0, 2);
+    if (words) __builtin_prefetch(words + row, 0, 2);
   }
 };
 
-// Adds words to the cells of eight columns: codes[i] holds the eight codes of row i.
+// Adds words to the cells of eight columns: the eight codes of row i are at codes[i * stride].
 template <int n_lanes>
-void add_group(const std::uint64_t* codes, const std::int64_t* words, std::int64_t n,
-               std::int64_t* cells, const Ahead& ahead) {
+void add_group(const Code* codes, std::int64_t stride, const std::int64_t* words, std::int64_t n,
+               std::int64_t* cells, const Ahead& lines) {
   char* const base = reinterpret_cast<char*>(cells);
-  for (std::int64_t i = 0; i < n; ++i) {
-    ahead.ask(i);
-    const std::uint64_t eight = codes[i];
+  const auto add_row = [&](std::int64_t i) {
+    std::uint64_t eight;
+    std::memcpy(&eight, codes + i * stride, lanes);
     const std::int64_t word = words[i];
-    // Eight cells of one bin fill 64 bytes: a code in byte k of `eight`, times 64, is the shift of
-    // the whole by 8 k - 6 bits, masked.
+    // Eight cells of one bin fill 64 bytes: a code in byte k of `eight`, times 64, is the whole
+    // turned by 8 k - 6 bits, masked. (A turn, unlike a shift, needs no copy of the whole first.)
     const auto add = [&]<int lane>(std::integral_constant<int, lane>) {
-      constexpr int shift = 8 * lane - 6;
-      const std::uint64_t at = (shift < 0 ? eight << 6 : eight >> (shift < 0 ? 0 : shift)) & 0x3fc0;
+      const std::uint64_t at = std::rotr(eight, 8 * lane - 6) & 0x3fc0;
       *reinterpret_cast<std::int64_t*>(base + at + 8 * lane) += word;
     };
     [&]<int... lane>(std::integer_sequence<int, lane...>) {
       (add(std::integral_constant<int, lane>{}), ...);
     }(std::make_integer_sequence<int, n_lanes>{});
+  };
+  const Ahead ahead = lines;  // in registers: the cells might be anywhere
+  const std::int64_t n_asking = std::min(n, ahead.n);
+  for (std::int64_t i = 0; i < n_asking; ++i) {
+    ahead.ask(i);
+    add_row(i);
   }
+  for (std::int64_t i = n_asking; i < n; ++i) add_row(i);
 }
 
-using AddGroup = void (*)(const std::uint64_t*, const std::int64_t*, std::int64_t, std::int64_t*,
-                          const Ahead&);
+using AddGroup = void (*)(const Code*, std::int64_t, const std::int64_t*, std::int64_t,
+                          std::int64_t*, const Ahead&);
 constexpr AddGroup add_group_of[lanes + 1] = {nullptr,      add_group<1>, add_group<2>,
                                               add_group<3>, add_group<4>, add_group<5>,
                                               add_group<6>, add_group<7>, add_group<8>};
 
-constexpr std::int64_t near_rows = 512;  // rows whose codes and words stay near
-
-// Copies the eight codes of each group of a row's tile to the groups' own arrays.
+// Copies the codes of some groups, and the words unless null, of scattered rows side by side.
 template <int n_groups>
-void collect(const Code* first, std::int64_t stride, const Row* rows, std::int64_t begin,
-             std::int64_t n, std::uint64_t (*codes)[near_rows]) {
+void collect(const Code* first, std::int64_t stride, const std::int64_t* words, const Row* rows,
+             std::int64_t n, Code* codes, std::int64_t* collected_words) {
   for (std::int64_t i = 0; i < n; ++i) {
-    const Code* const row = first + (rows ? std::int64_t{rows[i]} : begin + i) * stride;
-    for (int g = 0; g < n_groups; ++g) std::memcpy(&codes[g][i], row + g * lanes, lanes);
+    const std::int64_t row = rows[i];
+    if (words) collected_words[i] = words[row];
+    std::memcpy(codes + i * n_groups * lanes, first + row * stride, n_groups * lanes);
   }
 }
 
-using Collect = void (*)(const Code*, std::int64_t, const Row*, std::int64_t, std::int64_t,
-                         std::uint64_t (*)[near_rows]);
+using Collect = void (*)(const Code*, std::int64_t, const std::int64_t*, const Row*, std::int64_t,
+                         Code*, std::int64_t*);
 constexpr Collect collect_of[tile / lanes + 1] = {nullptr,    collect<1>, collect<2>,
                                                   collect<3>, collect<4>, collect<5>,
                                                   collect<6>, collect<7>, collect<8>};
 
-// A block of rows at a time: its codes are read once, and then each group's cells (16 KB), codes
-// and words stay in the first-level cache while the group's columns are counted. Meanwhile the
-// lines of the next block are asked for.
+constexpr std::int64_t near_rows = 1024;  // rows whose codes and words stay near
+
+// A block of rows at a time: scattered rows are collected, rows in order read where they are. Each
+// group's cells (16 KB) stay in the first-level cache while the group's columns of the block are
+// counted. Meanwhile the lines of the next block are asked for.
 void add_packed(const Codes& codes, int first, int last, const std::int64_t* words, const Row* rows,
                 std::int64_t begin, std::int64_t n, std::int64_t* const* group_cells) {
-  std::uint64_t collected[tile / lanes][near_rows];
-  std::int64_t gathered[near_rows];
+  alignas(64) Code near_codes[near_rows * tile];
+  std::int64_t near_words[near_rows];
+  if (!words) std::fill_n(near_words, std::min(n, near_rows), 1);
   const Code* const tile_begin = codes.group(first);
   const std::int64_t stride = codes.stride(first);
-  // A table that stays in the second-level cache, or is read in order, needs no asking.
-  const bool asks = rows && codes.n_rows * stride > (1 << 19);
+  // A table that stays in the second-level cache needs no asking.
+  const bool asks = codes.n_rows * stride > (1 << 19);
   const auto ahead_of = [&](std::int64_t at, const Code* its_codes, const std::int64_t* its_words) {
     const std::int64_t size = asks ? std::clamp<std::int64_t>(n - at, 0, near_rows) : 0;
-    return Ahead{its_codes, stride, its_words, rows + at, size};
+    return Ahead{its_codes, stride, its_words, rows ? rows + at : nullptr, begin + at, size};
   };
   const bool one_group = last - first == 1;
   const Ahead first_lines = ahead_of(0, tile_begin, words);
-  for (std::int64_t i = 0; i < first_lines.n; ++i) first_lines.ask(i);
+  if (rows)
+    for (std::int64_t i = 0; i < first_lines.n; ++i) first_lines.ask(i);
   for (std::int64_t at = 0; at < n; at += near_rows) {
     const std::int64_t size = std::min(near_rows, n - at);
-    const std::int64_t* block_words = rows || !words ? gathered : words + begin + at;
-    if (!words)
-      std::fill_n(gathered, size, 1);
-    else if (rows)
-      for (std::int64_t i = 0; i < size; ++i) gathered[i] = words[rows[at + i]];
-    collect_of[last - first](tile_begin, stride, rows ? rows + at : nullptr, begin + at, size,
-                             collected);
+    if (rows)
+      collect_of[last - first](tile_begin, stride, words, rows + at, size, near_codes, near_words);
+    const Code* const block = rows ? near_codes : tile_begin + (begin + at) * stride;
+    const std::int64_t* const block_words = rows || !words ? near_words : words + begin + at;
+    const std::int64_t block_stride = rows ? (last - first) * lanes : stride;
     for (int g = first; g < last; ++g) {
       const std::int64_t next = at + near_rows;
       const Ahead ahead = g == first       ? ahead_of(next, tile_begin, one_group ? words : nullptr)
                           : g == first + 1 ? ahead_of(next, nullptr, words)
                                            : Ahead{};
-      add_group_of[codes.lanes_of(g)](collected[g - first], block_words, size,
+      add_group_of[codes.lanes_of(g)](block + (g - first) * lanes, block_stride, block_words, size,
                                       group_cells[g - first], ahead);
     }
   }
