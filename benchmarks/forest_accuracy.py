@@ -148,6 +148,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="2,000 rows, 30 trees, one split")
     parser.add_argument("--half", choices=["choose", "confirm", "both"], default="both")
     parser.add_argument("--tables", nargs="+", help="only these")
+    parser.add_argument("--systems", nargs="+", help="only these, weald first")
     parser.add_argument("--rows", type=int, default=MOST_ROWS, help="rows of a table at most")
     parser.add_argument("--columns", type=int, default=10_000, help="leave wider tables out")
     parser.add_argument("--splits", type=int, default=3)
@@ -156,7 +157,7 @@ def main() -> int:
         "--part", type=int, nargs=2, default=(0, 1), metavar=("I", "N"), help="every N-th from I on"
     )
     given = parser.parse_args()
-    systems = ["weald", "scikit-learn"] + (["ydf"] if find_spec("ydf") else [])
+    systems = given.systems or ["weald", "scikit-learn"] + (["ydf"] if find_spec("ydf") else [])
     folder = os.environ.get("WEALD_DATA")
     if not folder:
         print("set WEALD_DATA to the folder of tables")

@@ -17,6 +17,7 @@ from weald.ensembles.forests import chosen_settings
 
 KINDS = [RandomForestClassifier, RandomForestRegressor]
 every_kind = pytest.mark.parametrize("kind", KINDS)
+NOISE = (0.0, 1.0, 6.0)
 
 
 def numbers(n: int = 160, n_columns: int = 12, noise: float = 1.0) -> tuple[Any, Any]:
@@ -187,23 +188,37 @@ def test_one_given_leaves_the_other_to_be_chosen(kind: type) -> None:
     assert [tried["min_samples_leaf"] for tried in leaf.auto_settings_] == [3, 3]
     columns = made(kind, max_features=None).fit(X, y)
     assert columns.max_features_ is None
-    assert [tried["min_samples_leaf"] for tried in columns.auto_settings_] == [1, 5]
+    leaves = [tried["min_samples_leaf"] for tried in columns.auto_settings_]
+    assert leaves == ([1, 5] if columns.min_samples_leaf_ == 1 else [1, 5, 20])
     both = made(kind, min_samples_leaf=0.05, max_features=2).fit(X, y)
     assert (chosen(both), both.auto_settings_) == ((0.05, 2), [])
 
 
 @every_kind
 def test_noise_asks_for_larger_leaves(kind: type) -> None:
-    loud, still = task(kind, 400, noise=6.0), task(kind, 400, noise=0.0)
-    assert made(kind, 50).fit(*loud).min_samples_leaf_ == 5
-    assert made(kind, 50).fit(*still).min_samples_leaf_ == 1
+    leaves = [made(kind, 50).fit(*task(kind, 1500, noise=loud)).min_samples_leaf_ for loud in NOISE]
+    assert leaves == [1, 5, 20]
+
+
+@every_kind
+def test_the_largest_leaf_is_tried_with_the_winners_columns_where_5_wins(kind: type) -> None:
+    wins = set()
+    for noise in NOISE:
+        tried = made(kind, 50).fit(*task(kind, 1500, noise=noise)).auto_settings_
+        best = min(tried[:4], key=lambda one: one["oob_error"])
+        wins.add(best["min_samples_leaf"])
+        more = [(20, best["max_features"])] if best["min_samples_leaf"] == 5 else []
+        assert [(one["min_samples_leaf"], one["max_features"]) for one in tried[4:]] == more
+    assert wins == {1, 5}
 
 
 def test_settings_that_mean_the_same_are_tried_once() -> None:
     X, y = numbers(60, 4)
-    assert len(made(RandomForestRegressor).fit(X, y).auto_settings_) == 4
+    assert len(made(RandomForestRegressor).fit(X, y).auto_settings_) >= 4
     model = made(RandomForestClassifier).fit(X, y > 5)  # two of four columns, either way
-    assert [tried["max_features"] for tried in model.auto_settings_] == ["sqrt", "sqrt"]
+    assert {tried["max_features"] for tried in model.auto_settings_} == {"sqrt"}
+    leaves = [tried["min_samples_leaf"] for tried in model.auto_settings_]
+    assert leaves == [1, 5, 20][: len(leaves)]
 
 
 @every_kind
@@ -224,7 +239,7 @@ def test_equal_errors_take_the_first() -> None:
     assert errors(model) == [0.0] * 4
 
 
-@pytest.mark.parametrize(("noise", "leaf"), [(0.0, 1), (9.0, 5)])
+@pytest.mark.parametrize(("noise", "leaf"), [(0.0, 1), (9.0, 20)])
 def test_targets_of_extreme_size_are_chosen_for_as_others(noise: float, leaf: int) -> None:
     """The unit of the target keys the draws, so that only clear cases are alike."""
     X, y = numbers(800, 2, noise=noise)

@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,8 @@ _TREES, _MOST_DRAWS, _MOST_ROWS = 25, 20_000, 40_000
 # of the settings that one fit of all would have chosen.
 _FORESEEN = 100
 
-_LEAVES = (1, 5)
+# Where the larger of the first two leaves wins, a third one is tried with the winner's columns.
+_LEAVES, _LARGER_LEAF = (1, 5), 20
 
 _AUTO = OneOf(("auto",))
 CHOSEN_LIMITS: Mapping[str, Limit] = {
@@ -49,6 +50,18 @@ class Trial:
     weight: Floats | None
 
 
+class Tried(NamedTuple):
+    """A pair of settings, the small forest grown with them, and the error foreseen for a large."""
+
+    leaf: Any
+    columns: Any
+    begun: Begun
+    error: float
+
+    def or_better(self, other: "Tried") -> "Tried":
+        return other if other.error < self.error else self
+
+
 class ChosenSettings(ForestModel):
     """A forest that chooses its leaves and columns where these are "auto".
 
@@ -63,7 +76,8 @@ class ChosenSettings(ForestModel):
     ----------
     min_samples_leaf : int, float or "auto", default="auto"
         Fewest rows of a leaf; a float is a share of the rows drawn. "auto": 1 or 5, by the
-        out-of-bag error; 1 if every tree sees every row.
+        out-of-bag error, and 20 if 5 is better than 1 and 20 better than 5; 1 if every tree sees
+        every row.
 
     Attributes
     ----------
@@ -104,17 +118,16 @@ class ChosenSettings(ForestModel):
             learnt = _fewer(learnt, seed)
         assert learnt.bags is not None
         trial = Trial(forest_rows(*learnt), learnt.bags.n_draws, self._weight_of_rows(learnt))
-        best, begun = np.inf, None
-        for leaf, columns in settings:
-            self.min_samples_leaf_, self.max_features_ = leaf, columns
-            tried, error = self._try(trial, learnt.rows, seed)
-            self._note(error, learnt.rows.target_exponent)
-            if begun is None or error < best:
-                best, begun, chosen = error, tried, (leaf, columns)
-        self.min_samples_leaf_, self.max_features_ = chosen
+        grow = partial(self._try, trial=trial, rows=learnt.rows, seed=seed)
+        best = grow(*settings[0])
+        for setting in settings[1:]:
+            best = best.or_better(grow(*setting))
+        if _is_auto(self.min_samples_leaf) and best.leaf == _LEAVES[-1]:
+            best = best.or_better(grow(_LARGER_LEAF, best.columns))
+        self.min_samples_leaf_, self.max_features_ = best.leaf, best.columns
         if self.verbose:
-            print(f"min_samples_leaf={chosen[0]!r}, max_features={chosen[1]!r} chosen")
-        return begun if is_small else None
+            print(f"min_samples_leaf={best.leaf!r}, max_features={best.columns!r} chosen")
+        return best.begun if is_small else None
 
     def _settings_to_try(self) -> list[tuple[Any, Any]]:
         """Pairs of `min_samples_leaf` and `max_features`; two that mean the same are tried once."""
@@ -126,8 +139,8 @@ class ChosenSettings(ForestModel):
         kept = [choice for choice in choices if choice in different.values()]
         return list(product(leaves, kept))
 
-    def _try(self, trial: Trial, rows: Rows, seed: int) -> tuple[Begun, float]:
-        """A small forest of the present settings, and the error foreseen for a large one."""
+    def _try(self, leaf: Any, columns: Any, trial: Trial, rows: Rows, seed: int) -> Tried:
+        self.min_samples_leaf_, self.max_features_ = leaf, columns
         is_open = isinstance(self.n_estimators, str)
         n_kept = _TREES if is_open else min(_TREES, int(self.n_estimators))
         n_rows = trial.rows.n_rows
@@ -144,13 +157,18 @@ class ChosenSettings(ForestModel):
         if n_kept < _TREES:  # fewer are wanted; the rest only judge
             begun = begun._replace(oob=deepcopy(oob))
             grow(range(n_kept, _TREES))
+        error = self._foreseen(oob, trial)
+        self._note(error, rows.target_exponent)
+        return Tried(leaf, columns, begun, error)
+
+    def _foreseen(self, oob: OutOfBag, trial: Trial) -> float:
         judged = oob.counts > 1
         if not judged.any():
-            return begun, float("nan")
+            return float("nan")
         foresee = _absolute if self.criterion == "absolute_error" else _squared
         losses = foresee(oob, trial.rows, judged)
         weight = None if trial.weight is None else trial.weight[judged]
-        return begun, float(exact_means(losses, weight))
+        return float(exact_means(losses, weight))
 
     def _note(self, error: float, target_exponent: int) -> None:
         is_absolute = self.criterion == "absolute_error"
