@@ -1,11 +1,13 @@
 #include "binning.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <span>
 
+#include "even_cuts.hpp"
 #include "kernels/kernels.hpp"
 #include "memory.hpp"
 #include "parallel.hpp"
@@ -115,6 +117,33 @@ std::vector<double> cuts_of(std::span<const Item> sorted, int max_bins) {
   return cuts;
 }
 
+// Is one of a few keys found so often that its column is likely to have heavy values?
+template <class K>
+bool seems_heavy(std::span<const K> keys, int max_bins) {
+  constexpr int n_looks = 512;
+  std::array<K, n_looks> looks;
+  for (int i = 0; i < n_looks; ++i) looks[i] = keys[i * keys.size() / n_looks];
+  std::sort(looks.begin(), looks.end());
+  const int often = std::max(2, 2 * n_looks / max_bins);
+  for (int i = 0; i + often < n_looks; ++i)
+    if (looks[i] == looks[i + often]) return true;
+  return false;
+}
+
+// Of keys that count once each. Those of a large column without heavy values are sorted by their
+// upper bits only.
+template <class T, class Spare>
+std::vector<double> cuts_of_keys(std::span<Key<T>> keys, Spare& spare, int max_bins) {
+  constexpr std::size_t many = 4096;
+  constexpr int first_digit = sizeof(T) == 4 ? 1 : 3;
+  if (keys.size() >= many && !seems_heavy<Key<T>>(keys, max_bins)) {
+    const auto nearly = sorted_by_digits(keys, spare, first_digit);
+    if (auto cuts = even_cuts<T>(NearlySorted(nearly, first_digit * digit_bits), max_bins))
+      return *std::move(cuts);
+  }
+  return cuts_of<T>(sorted(keys, spare), max_bins);
+}
+
 constexpr std::int64_t block = 1024;             // rows whose values stay near
 constexpr std::int64_t line = 64;                // bytes that come together from memory
 constexpr std::int64_t most_bytes = 64ll << 20;  // of copied keys
@@ -160,7 +189,7 @@ Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, in
       std::vector<double>& cuts = columns[first + task];
       if (mass == nullptr) {
         K* const end = std::remove(from, from + n, missing);
-        cuts = cuts_of<T>(sorted(std::span<K>(from, end), spare[worker]), max_bins);
+        cuts = cuts_of_keys<T>(std::span<K>(from, end), spare[worker], max_bins);
         return;
       }
       auto& items = weighted[worker];

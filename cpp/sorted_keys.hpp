@@ -40,30 +40,28 @@ auto sort_key(const Item& item) -> decltype(item.key) {
   return item.key;
 }
 
-// Least-significant-digit radix sort; digits in which all keys agree are skipped, so integers and
-// short decimals stored as doubles cost as little as they hold. The result lies in one of the two.
+constexpr int digit_bits = 11;
+
+// Least-significant-digit radix sort, by the digits from `first_digit` on; digits in which all keys
+// agree are skipped, so integers and short decimals stored as doubles cost as little as they hold.
+// The result lies in one of the two; both hold all items.
 template <class Item, class Spare>
-std::span<const Item> sorted(std::span<Item> items, Spare& spare) {
+std::span<Item> sorted_by_digits(std::span<Item> items, Spare& spare, int first_digit) {
   using K = decltype(sort_key(items[0]));
-  constexpr int digit_bits = 11, n_digits = (sizeof(K) * 8 + digit_bits - 1) / digit_bits;
+  constexpr int n_digits = (sizeof(K) * 8 + digit_bits - 1) / digit_bits;
   constexpr std::size_t n_values = std::size_t{1} << digit_bits;
-  if (items.size() < 256) {
-    std::sort(items.begin(), items.end(),
-              [](const Item& a, const Item& b) { return sort_key(a) < sort_key(b); });
-    return items;
-  }
   std::vector<std::array<std::uint32_t, n_values>> counts(n_digits);
   for (auto& digit : counts) digit.fill(0);
   for (const Item& item : items) {
-    K key = sort_key(item);
-    for (int d = 0; d < n_digits; ++d) {
+    K key = static_cast<K>(sort_key(item) >> (first_digit * digit_bits));
+    for (int d = first_digit; d < n_digits; ++d) {
       ++counts[d][key & (n_values - 1)];
       key = static_cast<K>(key >> digit_bits);
     }
   }
   spare.resize(items.size());
   std::span<Item> from = items, to(spare.data(), spare.size());
-  for (int d = 0; d < n_digits; ++d) {
+  for (int d = first_digit; d < n_digits; ++d) {
     auto& start = counts[d];
     if (std::find(start.begin(), start.end(), items.size()) != start.end()) continue;
     std::uint32_t total = 0;
@@ -73,6 +71,15 @@ std::span<const Item> sorted(std::span<Item> items, Spare& spare) {
     std::swap(from, to);
   }
   return from;
+}
+
+// By all digits.
+template <class Item, class Spare>
+std::span<const Item> sorted(std::span<Item> items, Spare& spare) {
+  if (items.size() >= 256) return sorted_by_digits(items, spare, 0);
+  std::sort(items.begin(), items.end(),
+            [](const Item& a, const Item& b) { return sort_key(a) < sort_key(b); });
+  return items;
 }
 
 // The same, with the result in `items`.

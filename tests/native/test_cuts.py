@@ -174,3 +174,41 @@ def test_mass_must_have_one_entry_per_row() -> None:
 def test_damaged_cuts_are_refused(first: list[int]) -> None:
     with pytest.raises(ValueError, match="first must|number of cuts"):
         _native.apply_cuts(np.zeros((2, 2)), np.array([0.5, 1.5]), np.array(first), 1)
+
+
+def large_columns(rng: np.random.Generator, n: int, dtype: type) -> dict[str, np.ndarray]:
+    """Columns whose upper bits tell values apart, hardly do, or not at all; heavy values or none."""
+    normal = rng.normal(size=n)
+    columns = {
+        "normal": normal,
+        "wide": np.exp(20 * normal),
+        "near each other": 1e6 + normal / 100,
+        "nearly equal": 1 + rng.integers(0, n, size=n) * float(np.finfo(dtype).eps),
+        "short decimals": np.round(normal, 2),
+        "pairs": np.repeat(normal[: n // 2 + 1], 2)[:n],
+        "just heavy": np.where(rng.random(n) < 1 / 255, 0.5, normal),
+        "hardly heavy": np.where(np.arange(n) < n // 255, 0.5, normal),
+        "heavy": np.where(rng.random(n) < 0.3, 0.0, normal),
+        "missing": np.where(rng.random(n) < 0.3, np.nan, normal),
+        "infinite": np.where(rng.random(n) < 0.01, np.inf, np.where(normal > 2, -np.inf, normal)),
+        "few": rng.integers(0, 200, size=n).astype(float),
+        "sorted": np.sort(normal),
+    }
+    return {kind: values.astype(dtype) for kind, values in columns.items()}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [4096, 5000, 30011])
+def test_keys_in_the_order_of_their_upper_bits_are_cut_as_sorted_ones(dtype: type, n: int) -> None:
+    """Rows that count once each are not sorted to the last bit; rows with a mass of one are."""
+    rng = np.random.default_rng([n, dtype().itemsize])
+    columns = large_columns(rng, n, dtype)
+    table = np.column_stack(list(columns.values()))
+    ones = np.ones(n, dtype=np.int64)
+    for max_bins in (2, 3, 16, 255, 256, 1000, 65535):
+        found = cuts_of(table, None, max_bins, 2)
+        expected = cuts_of(table, ones, max_bins)
+        for kind, got, wanted in zip(columns, found, expected, strict=True):
+            assert got == wanted, (kind, max_bins)
+    for kind, values in columns.items():
+        assert cuts_of(values[:, np.newaxis]) == [naive.cuts_of_column(values, ones, 255)], kind
