@@ -177,7 +177,7 @@ def test_damaged_cuts_are_refused(first: list[int]) -> None:
 
 
 def large_columns(rng: np.random.Generator, n: int, dtype: type) -> dict[str, np.ndarray]:
-    """Columns whose upper bits tell values apart, hardly do, or not at all; heavy values or none."""
+    """Columns whose upper bits tell values apart, hardly do, or not; heavy values or none."""
     normal = rng.normal(size=n)
     columns = {
         "normal": normal,
