@@ -102,7 +102,7 @@ def _fits(kind: str, name: str) -> dict[str, Row]:
     return {
         f"{name}_100k": row("fit 100,000 x 28", partial(higgs, test_rows=20_000), 100, most),
         f"{name}_1m": row("fit 1,000,000 x 28", partial(higgs, 1_000_000, 20_000), 5, 0.2),
-        f"{name}_covertype": row("fit 100,000 rows of covertype", covertype, 20, 0.2),
+        f"{name}_covertype": row("fit 100,000 rows of covertype", covertype, 100, 0.2),
         f"{name}_california": row("fit california_housing", california, 100, 0.2),
         f"{name}_cancer": row(
             "fit breast_cancer", partial(tables.load, "breast_cancer"), 100, most, True
