@@ -16,9 +16,10 @@ struct LossAt {
 
   std::string_view loss;
   Scored rows;
-  bool has_hessian;  // false: 1 each
+  const std::uint8_t* labels;  // of rows whose y are two classes, a byte each; null: they have y
+  bool has_hessian;            // false: 1 each
 
-  LossAt(std::string_view of_loss, const Scored& at);
+  LossAt(std::string_view of_loss, const Scored& at, const std::uint8_t* of_labels = nullptr);
 
   // Gradients and hessians of consecutive rows, or of any; both include the weight, not copies.
   // At most near_rows of the latter.

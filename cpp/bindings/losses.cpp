@@ -28,8 +28,8 @@ void check_parameter(const std::string& name, double parameter) {
 }
 
 // y is one entry per row, or [score][row] for a loss of shares with many scores.
-void check_length(const std::string& name, const Vector<double>& y, std::int64_t n_rows,
-                  int n_scores) {
+template <class T>
+void check_length(const std::string& name, const Vector<T>& y, std::int64_t n_rows, int n_scores) {
   with_loss(name, [&](auto loss) {
     const bool per_score = loss.targets == weald::Targets::shares;
     require(static_cast<std::int64_t>(y.shape(0)) == (per_score ? n_rows * n_scores : n_rows),
@@ -37,8 +37,8 @@ void check_length(const std::string& name, const Vector<double>& y, std::int64_t
   });
 }
 
-void check_targets(const std::string& name, const Vector<double>& y, std::int64_t n_rows,
-                   int n_scores) {
+template <class T>
+void check_targets(const std::string& name, const Vector<T>& y, std::int64_t n_rows, int n_scores) {
   check_length(name, y, n_rows, n_scores);
   with_loss(name, [&](auto loss) {
     if (loss.targets != weald::Targets::classes) return;
@@ -285,7 +285,8 @@ int predictions_per_row(const std::string& loss, int n_scores) {
   return of_classes && n_scores == 1 ? 2 : n_scores;
 }
 
-weald::LossAt checked_loss(const std::string& loss, double parameter, const Vector<double>& y,
+template <class T>
+weald::LossAt checked_loss(const std::string& loss, double parameter, const Vector<T>& y,
                            const Vector<double>& scores,
                            const std::optional<Vector<double>>& weight, double base,
                            double base_slope) {
@@ -294,9 +295,20 @@ weald::LossAt checked_loss(const std::string& loss, double parameter, const Vect
   check_parameter(loss, parameter);
   check_targets(loss, y, n_rows, 1);
   const double* const weights = data_or_null(weight, n_rows, "weight must have one entry per row");
-  return {loss,
-          {y.data(), scores.data(), weights, nullptr, n_rows, 1, parameter, base, base_slope}};
+  weald::Scored rows{nullptr, scores.data(), weights, nullptr,   n_rows,
+                     1,       parameter,     base,    base_slope};
+  if constexpr (std::is_same_v<T, std::uint8_t>) return {loss, rows, y.data()};
+  else {
+    rows.y = y.data();
+    return {loss, rows};
+  }
 }
+template weald::LossAt checked_loss(const std::string&, double, const Vector<double>&,
+                                    const Vector<double>&, const std::optional<Vector<double>>&,
+                                    double, double);
+template weald::LossAt checked_loss(const std::string&, double, const Vector<std::uint8_t>&,
+                                    const Vector<double>&, const std::optional<Vector<double>>&,
+                                    double, double);
 
 void bind_losses(nb::module_& m) {
   m.def("losses", &loss_names);
