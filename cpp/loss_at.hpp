@@ -16,7 +16,7 @@ struct LossAt {
 
   std::string_view loss;
   Scored rows;
-  const std::uint8_t* labels;  // of rows whose y are two classes, a byte each; null: they have y
+  const std::uint8_t* labels;  // the classes of rows, a byte each; null: these are in rows.y
   bool has_hessian;            // false: 1 each
 
   LossAt(std::string_view of_loss, const Scored& at, const std::uint8_t* of_labels = nullptr);

@@ -142,6 +142,21 @@ auto base_scores(const std::string& loss, double parameter, Vector<double> y, in
   return give(std::move(base));
 }
 
+// Of two classes, whose numbers may be bytes.
+auto base_scores_of_bytes(const std::string& loss, double parameter, Vector<std::uint8_t> y,
+                          int n_scores, std::optional<Vector<double>> weight,
+                          std::optional<Vector<std::int64_t>> copies) {
+  require(n_scores == 1, "bytes are of one score");
+  check_parameter(loss, parameter);
+  const auto n_rows = static_cast<std::int64_t>(y.shape(0));
+  check_targets(loss, y, n_rows, n_scores);
+  const double* const weights = data_or_null(weight, n_rows, "weight must have one entry per row");
+  const std::int64_t* const its_copies = checked_copies(copies, n_rows);
+  std::vector<double> base(1);
+  run([&] { base[0] = weald::base_score(loss, y.data(), weights, its_copies, n_rows); });
+  return give(std::move(base));
+}
+
 auto predictions(const std::string& loss, Matrix<double> scores, int n_threads) {
   const auto n_rows = static_cast<std::int64_t>(scores.shape(0));
   const int n_scores = static_cast<int>(scores.shape(1));
@@ -318,6 +333,8 @@ void bind_losses(nb::module_& m) {
         "base_slope"_a = 0.0);
   m.def("mean_loss", &mean_loss, "loss"_a, "parameter"_a, "y"_a, "scores"_a, "weight"_a.none(),
         "copies"_a.none(), "n_threads"_a);
+  m.def("base_scores", &base_scores_of_bytes, "loss"_a, "parameter"_a, "y"_a.noconvert(),
+        "n_scores"_a, "weight"_a.none(), "copies"_a.none());
   m.def("base_scores", &base_scores, "loss"_a, "parameter"_a, "y"_a, "n_scores"_a,
         "weight"_a.none(), "copies"_a.none());
   m.def("predictions", &predictions, "loss"_a, "scores"_a, "n_threads"_a);
