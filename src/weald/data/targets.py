@@ -14,7 +14,6 @@ from weald.data.rows import Rows, weights_as_numbers
 from weald.data.tables import table_for_fit
 from weald.data.values import SeriesValues, is_missing
 
-
 # The numbers of two classes of more rows may be bytes: 7 bytes a row less.
 _MANY_ROWS = 2_000_000
 

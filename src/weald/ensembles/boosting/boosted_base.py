@@ -63,8 +63,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         """Fit the scores of a loss: one booster on all rows, or several on bags of them.
 
         `strata`: the target holds classes to hold out alike. `kept` marks those of the rows passed
-        to fit that `rows` holds, if bags are drawn. `class_weight` is what the rows of each class weigh beside their
-        weights; it changes no count of rows and no draw.
+        to fit that `rows` holds, if bags are drawn. `class_weight` is what the rows of each class
+        weigh beside their weights; it changes no count of rows and no draw.
         """
         limits = [] if self.time_limit is None else [TimeLimit(float(self.time_limit))]
         stops = self._stops_early(rows, given.validation)

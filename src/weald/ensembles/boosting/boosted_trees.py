@@ -206,9 +206,8 @@ or object, default="squared_error"
             validation = validation_numbers(self, X_val, y_val, sample_weight_val)
             if validation is not None:
                 refuse_targets(loss, validation.target)
-            kept = self._rows_of_bags(y, sample_weight)
             given = Given(X, y, sample_weight, validation)
-            self._boost(rows, loss, given, strata=False, kept=kept)
+            self._boost(rows, loss, given, strata=False, kept=self._rows_of_bags(y, sample_weight))
         return self
 
     def _chosen_loss(self) -> Loss:
@@ -425,10 +424,8 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             self._refuse_going_on_with_bags()
-            # A loss of the user's is told numbers as they ever were.
-            rows, self.classes_ = class_rows(
-                self, X, y, sample_weight, takes_bytes=isinstance(self.loss, str)
-            )
+            takes_bytes = isinstance(self.loss, str)  # a loss of the user's is told floats
+            rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)
             _refuse_too_many(rows.n, len(self.classes_))
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             self._refuse_penalty_of_vectors()
