@@ -1,6 +1,8 @@
 // Losses over all rows.
 #include "losses/losses.hpp"
 
+#include <type_traits>
+
 #include "bindings/border.hpp"
 #include "boosting.hpp"
 #include "constants.hpp"
@@ -312,9 +314,9 @@ weald::LossAt checked_loss(const std::string& loss, double parameter, const Vect
   const double* const weights = data_or_null(weight, n_rows, "weight must have one entry per row");
   weald::Scored rows{nullptr, scores.data(), weights, nullptr,   n_rows,
                      1,       parameter,     base,    base_slope};
-  if constexpr (std::is_same_v<T, std::uint8_t>)
+  if constexpr (std::is_same_v<T, std::uint8_t>) {
     return {loss, rows, y.data()};
-  else {
+  } else {
     rows.y = y.data();
     return {loss, rows};
   }

@@ -253,6 +253,16 @@ def mean_loss(
     copies: NDArray[numpy.int64] | None,
     n_threads: int,
 ) -> float: ...
+@overload
+def base_scores(
+    loss: str,
+    parameter: float,
+    y: NDArray[numpy.uint8],
+    n_scores: int,
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+) -> NDArray[numpy.float64]: ...
+@overload
 def base_scores(
     loss: str,
     parameter: float,
