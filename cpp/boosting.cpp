@@ -33,20 +33,23 @@ void with_loss(std::string_view name, F&& visit) {
 }
 
 // Exact mean of values[row] over copies and weights; values must be finite.
-double exact_mean(const double* values, const double* weight, const std::int64_t* copies,
+template <class T>
+double exact_mean(const T* values, const double* weight, const std::int64_t* copies,
                   std::int64_t n_rows) {
   double top = 0.0, top_weight = 0.0, low = 0.0, high = 0.0;
   bool first = true;
   const auto seen = [&](std::int64_t row) { return !copies || copies[row] > 0; };
   const auto term = [&](std::int64_t row) {
-    return weight ? values[row] * weight[row] : values[row];
+    const double value = values[row];
+    return weight ? value * weight[row] : value;
   };
   for (std::int64_t row = 0; row < n_rows; ++row) {
     if (!seen(row)) continue;
     if (weight) top_weight = std::max(top_weight, weight[row]);
     top = std::max(top, std::abs(term(row)));
-    low = first ? values[row] : std::min(low, values[row]);
-    high = first ? values[row] : std::max(high, values[row]);
+    const double value = values[row];
+    low = first ? value : std::min(low, value);
+    high = first ? value : std::max(high, value);
     first = false;
   }
   if (first) return std::numeric_limits<double>::quiet_NaN();
@@ -174,6 +177,18 @@ void base_scores(std::string_view loss, const Scored& rows, double* base) {
       }
     }
   });
+}
+
+double base_score(std::string_view loss, const std::uint8_t* labels, const double* weight,
+                  const std::int64_t* copies, std::int64_t n_rows) {
+  double base = 0.0;
+  with_loss(loss, [&]<Loss L>(L) {
+    if constexpr (L::targets != Targets::classes)
+      throw std::invalid_argument("labels are of a loss of classes");
+    else
+      base = L::base_score(exact_mean(labels, weight, copies, n_rows), 1);
+  });
+  return base;
 }
 
 void predictions(std::string_view loss, const double* scores, std::int64_t n_rows, int n_scores,

@@ -20,6 +20,10 @@ double mean_loss(std::string_view loss, const Scored& rows, int n_threads);
 // The constants scores start from: base[score].
 void base_scores(std::string_view loss, const Scored& rows, double* base);
 
+// The same of one score and two classes, whose numbers are bytes.
+double base_score(std::string_view loss, const std::uint8_t* labels, const double* weight,
+                  const std::int64_t* copies, std::int64_t n_rows);
+
 // scores [row][score] to predictions [row][n_outputs].
 void predictions(std::string_view loss, const double* scores, std::int64_t n_rows, int n_scores,
                  int n_outputs, double* out, int n_threads);

@@ -28,9 +28,17 @@ constexpr std::size_t most_tries = 8;
 Bundles::Bundles(const Codes& codes, const Categories& categories, int n_threads)
     : n_rows_(codes.n_rows) {
   if (codes.n_rows < least_rows) return;
+  const auto stays_single = [&](int column) {
+    return codes.n_bins[column] + 1 > few_codes || categories.wide_place(column) >= 0;
+  };
+  // What one bundle of all columns that may have a partner would not spare, several do not either:
+  // then no row is looked at, and no room is taken.
+  std::int64_t n_single = 0;
+  for (int column = 0; column < codes.n_columns; ++column) n_single += stays_single(column);
+  if (!pays(codes, n_single + 1)) return;
   std::vector<Bundle> open;
   for (int column = 0; column < codes.n_columns; ++column) {
-    if (codes.n_bins[column] + 1 > few_codes || categories.wide_place(column) >= 0) {
+    if (stays_single(column)) {
       bundles_.push_back({{column}, {}, codes.n_bins[column] + 1, {}});
       continue;
     }
@@ -42,12 +50,15 @@ Bundles::Bundles(const Codes& codes, const Categories& categories, int n_threads
     try_to_add(open.back(), codes, column);
   }
   std::move(open.begin(), open.end(), std::back_inserter(bundles_));
-  if (pays(codes)) gather(codes, n_threads);
+  if (pays(codes, static_cast<std::int64_t>(bundles_.size())))
+    gather(codes, n_threads);
+  else
+    bundles_.clear();
 }
 
-bool Bundles::pays(const Codes& codes) const {
+// Is it worth counting so many columns instead?
+bool Bundles::pays(const Codes& codes, std::int64_t after) {
   const auto before = static_cast<std::int64_t>(codes.n_columns);
-  const auto after = static_cast<std::int64_t>(bundles_.size());
   std::int64_t n_cells = 0;
   for (int column = 0; column < codes.n_columns; ++column) n_cells += codes.n_bins[column] + 1;
   if (codes.n_rows * (before - after) < cells_per_addition * n_cells) return false;

@@ -49,7 +49,7 @@ class Bundles {
     std::vector<Code> usual = {};
     std::vector<std::vector<Other>> others = {};
   };
-  bool pays(const Codes& codes) const;
+  static bool pays(const Codes& codes, std::int64_t after);
   bool try_to_add(Bundle& bundle, const Codes& codes, int column) const;
   void gather(const Codes& codes, int n_threads);
   static void find_usual(Bundle& bundle);

@@ -16,9 +16,10 @@ struct LossAt {
 
   std::string_view loss;
   Scored rows;
-  bool has_hessian;  // false: 1 each
+  const std::uint8_t* labels;  // the classes of rows, a byte each; null: these are in rows.y
+  bool has_hessian;            // false: 1 each
 
-  LossAt(std::string_view of_loss, const Scored& at);
+  LossAt(std::string_view of_loss, const Scored& at, const std::uint8_t* of_labels = nullptr);
 
   // Gradients and hessians of consecutive rows, or of any; both include the weight, not copies.
   // At most near_rows of the latter.

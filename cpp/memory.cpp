@@ -24,6 +24,16 @@ std::size_t rounded(std::size_t bytes, std::size_t unit) {
 }  // namespace
 
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
+namespace {
+
+// What a large block takes: of few large pages all of the last one. Of many only what is asked for,
+// so that the rest lies in small pages: else one byte too many would take 2 MiB.
+std::size_t mapped_size(std::size_t bytes) {
+  return rounded(bytes, bytes < 4 * page ? page : small_page);
+}
+
+}  // namespace
+
 // Straight from the system, and back to it when freed: an allocator would keep what a fit no longer
 // needs, and count it to the peak of what it needs next.
 void* allocate_pages(std::size_t bytes) {
@@ -31,7 +41,7 @@ void* allocate_pages(std::size_t bytes) {
     void* const block = std::aligned_alloc(line, rounded(bytes, line));
     return block ? block : throw std::bad_alloc();
   }
-  const std::size_t size = rounded(bytes, page);
+  const std::size_t size = mapped_size(bytes);
   void* const mapped =
       mmap(nullptr, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
@@ -45,7 +55,7 @@ void* allocate_pages(std::size_t bytes) {
 }
 
 void free_pages(void* block, std::size_t bytes) noexcept {
-  bytes < 2 * page ? std::free(block) : void(munmap(block, rounded(bytes, page)));
+  bytes < 2 * page ? std::free(block) : void(munmap(block, mapped_size(bytes)));
 }
 
 void* allocate_small_pages(std::size_t bytes) {

@@ -181,8 +181,10 @@ weald::Categories checked_categories(const weald::Codes& codes,
 // How many predictions a loss makes of a row's scores; refuses what it cannot make any of.
 int predictions_per_row(const std::string& loss, int n_scores);
 
-// A loss of one score at the scores of rows, which it reads wherever it is kept.
-weald::LossAt checked_loss(const std::string& loss, double parameter, const Vector<double>& y,
+// A loss of one score at the scores of rows, which it reads wherever it is kept. Two classes may be
+// told by a byte each.
+template <class T>
+weald::LossAt checked_loss(const std::string& loss, double parameter, const Vector<T>& y,
                            const Vector<double>& scores,
                            const std::optional<Vector<double>>& weight, double base,
                            double base_slope);

@@ -1,6 +1,8 @@
 // Losses over all rows.
 #include "losses/losses.hpp"
 
+#include <type_traits>
+
 #include "bindings/border.hpp"
 #include "boosting.hpp"
 #include "constants.hpp"
@@ -28,8 +30,8 @@ void check_parameter(const std::string& name, double parameter) {
 }
 
 // y is one entry per row, or [score][row] for a loss of shares with many scores.
-void check_length(const std::string& name, const Vector<double>& y, std::int64_t n_rows,
-                  int n_scores) {
+template <class T>
+void check_length(const std::string& name, const Vector<T>& y, std::int64_t n_rows, int n_scores) {
   with_loss(name, [&](auto loss) {
     const bool per_score = loss.targets == weald::Targets::shares;
     require(static_cast<std::int64_t>(y.shape(0)) == (per_score ? n_rows * n_scores : n_rows),
@@ -37,8 +39,8 @@ void check_length(const std::string& name, const Vector<double>& y, std::int64_t
   });
 }
 
-void check_targets(const std::string& name, const Vector<double>& y, std::int64_t n_rows,
-                   int n_scores) {
+template <class T>
+void check_targets(const std::string& name, const Vector<T>& y, std::int64_t n_rows, int n_scores) {
   check_length(name, y, n_rows, n_scores);
   with_loss(name, [&](auto loss) {
     if (loss.targets != weald::Targets::classes) return;
@@ -139,6 +141,21 @@ auto base_scores(const std::string& loss, double parameter, Vector<double> y, in
                            parameter};
   std::vector<double> base(static_cast<std::size_t>(n_scores));
   run([&] { weald::base_scores(loss, rows, base.data()); });
+  return give(std::move(base));
+}
+
+// Of two classes, whose numbers may be bytes.
+auto base_scores_of_bytes(const std::string& loss, double parameter, Vector<std::uint8_t> y,
+                          int n_scores, std::optional<Vector<double>> weight,
+                          std::optional<Vector<std::int64_t>> copies) {
+  require(n_scores == 1, "bytes are of one score");
+  check_parameter(loss, parameter);
+  const auto n_rows = static_cast<std::int64_t>(y.shape(0));
+  check_targets(loss, y, n_rows, n_scores);
+  const double* const weights = data_or_null(weight, n_rows, "weight must have one entry per row");
+  const std::int64_t* const its_copies = checked_copies(copies, n_rows);
+  std::vector<double> base(1);
+  run([&] { base[0] = weald::base_score(loss, y.data(), weights, its_copies, n_rows); });
   return give(std::move(base));
 }
 
@@ -285,7 +302,8 @@ int predictions_per_row(const std::string& loss, int n_scores) {
   return of_classes && n_scores == 1 ? 2 : n_scores;
 }
 
-weald::LossAt checked_loss(const std::string& loss, double parameter, const Vector<double>& y,
+template <class T>
+weald::LossAt checked_loss(const std::string& loss, double parameter, const Vector<T>& y,
                            const Vector<double>& scores,
                            const std::optional<Vector<double>>& weight, double base,
                            double base_slope) {
@@ -294,9 +312,21 @@ weald::LossAt checked_loss(const std::string& loss, double parameter, const Vect
   check_parameter(loss, parameter);
   check_targets(loss, y, n_rows, 1);
   const double* const weights = data_or_null(weight, n_rows, "weight must have one entry per row");
-  return {loss,
-          {y.data(), scores.data(), weights, nullptr, n_rows, 1, parameter, base, base_slope}};
+  weald::Scored rows{nullptr, scores.data(), weights, nullptr,   n_rows,
+                     1,       parameter,     base,    base_slope};
+  if constexpr (std::is_same_v<T, std::uint8_t>) {
+    return {loss, rows, y.data()};
+  } else {
+    rows.y = y.data();
+    return {loss, rows};
+  }
 }
+template weald::LossAt checked_loss(const std::string&, double, const Vector<double>&,
+                                    const Vector<double>&, const std::optional<Vector<double>>&,
+                                    double, double);
+template weald::LossAt checked_loss(const std::string&, double, const Vector<std::uint8_t>&,
+                                    const Vector<double>&, const std::optional<Vector<double>>&,
+                                    double, double);
 
 void bind_losses(nb::module_& m) {
   m.def("losses", &loss_names);
@@ -306,6 +336,8 @@ void bind_losses(nb::module_& m) {
         "base_slope"_a = 0.0);
   m.def("mean_loss", &mean_loss, "loss"_a, "parameter"_a, "y"_a, "scores"_a, "weight"_a.none(),
         "copies"_a.none(), "n_threads"_a);
+  m.def("base_scores", &base_scores_of_bytes, "loss"_a, "parameter"_a, "y"_a.noconvert(),
+        "n_scores"_a, "weight"_a.none(), "copies"_a.none());
   m.def("base_scores", &base_scores, "loss"_a, "parameter"_a, "y"_a, "n_scores"_a,
         "weight"_a.none(), "copies"_a.none());
   m.def("predictions", &predictions, "loss"_a, "scores"_a, "n_threads"_a);

@@ -224,7 +224,8 @@ class Grower {
   }
 
   // A tree on the derivatives of a loss of one score, which are computed when they are needed.
-  nb::dict grow_on_loss(const std::string& loss, double parameter, Vector<double> y,
+  template <class T>
+  nb::dict grow_on_loss(const std::string& loss, double parameter, Vector<T> y,
                         Vector<double> scores, std::optional<Vector<double>> weight,
                         std::optional<Vector<std::int64_t>> copies,
                         OutVector<std::int32_t> leaf_of_row, std::uint64_t member, double base,
@@ -459,8 +460,11 @@ void bind_trees(nb::module_& m) {
            "first_class"_a = std::vector<int>())
       .def("grow_each", &Grower::grow_each, nb::kw_only(), "weight"_a.none(), "sums"_a,
            "copies"_a.none(), "leaf_of_row"_a.noconvert(), "member"_a = 0)
-      .def("grow_on_loss", &Grower::grow_on_loss, nb::kw_only(), "loss"_a, "parameter"_a, "y"_a,
-           "scores"_a, "weight"_a.none(), "copies"_a.none(), "leaf_of_row"_a.noconvert(),
+      .def("grow_on_loss", &Grower::grow_on_loss<std::uint8_t>, nb::kw_only(), "loss"_a,
+           "parameter"_a, "y"_a.noconvert(), "scores"_a, "weight"_a.none(), "copies"_a.none(),
+           "leaf_of_row"_a.noconvert(), "member"_a = 0, "base"_a = 0.0, "base_slope"_a = 0.0)
+      .def("grow_on_loss", &Grower::grow_on_loss<double>, nb::kw_only(), "loss"_a, "parameter"_a,
+           "y"_a, "scores"_a, "weight"_a.none(), "copies"_a.none(), "leaf_of_row"_a.noconvert(),
            "member"_a = 0, "base"_a = 0.0, "base_slope"_a = 0.0);
 
   nb::class_<Predictor>(m, "Predictor")

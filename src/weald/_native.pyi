@@ -253,6 +253,16 @@ def mean_loss(
     copies: NDArray[numpy.int64] | None,
     n_threads: int,
 ) -> float: ...
+@overload
+def base_scores(
+    loss: str,
+    parameter: float,
+    y: NDArray[numpy.uint8],
+    n_scores: int,
+    weight: NDArray[numpy.float64] | None,
+    copies: NDArray[numpy.int64] | None,
+) -> NDArray[numpy.float64]: ...
+@overload
 def base_scores(
     loss: str,
     parameter: float,
@@ -575,6 +585,22 @@ class Grower:
         leaf_of_row: NDArray[numpy.int32],
         member: int = 0,
     ) -> list[dict[str, NDArray[Any]]]: ...
+    @overload
+    def grow_on_loss(
+        self,
+        *,
+        loss: str,
+        parameter: float,
+        y: NDArray[numpy.uint8],
+        scores: NDArray[numpy.float64],
+        weight: NDArray[numpy.float64] | None,
+        copies: NDArray[numpy.int64] | None,
+        leaf_of_row: NDArray[numpy.int32],
+        member: int = 0,
+        base: float = 0.0,
+        base_slope: float = 0.0,
+    ) -> dict[str, NDArray[Any]]: ...
+    @overload
     def grow_on_loss(
         self,
         *,

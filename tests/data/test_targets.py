@@ -80,6 +80,34 @@ def test_classes_are_numbered_as_by_sorting(kind: type) -> None:
         np.testing.assert_array_equal(numbers, places)
 
 
+@pytest.mark.parametrize("labels", [["b", "a", "b"], [7, 5, 7], [True, False, True], [7, 7, 7]])
+@pytest.mark.parametrize("n_blocks", [1, 3])
+def test_numbers_of_any_kind(labels, n_blocks: int, monkeypatch) -> None:
+    monkeypatch.setattr(targets, "_BLOCK", 3 - n_blocks // 2)  # whole blocks, or a short one
+    labels = np.array(labels * n_blocks)
+    expected, places = np.unique(labels, return_inverse=True)
+    for kind, of_two in ((np.float64, np.uint8), (np.float64, None), (np.intp, None)):
+        classes, numbers = numbered_classes(labels, kind, of_two=of_two)
+        np.testing.assert_array_equal(classes, expected)
+        np.testing.assert_array_equal(numbers, places)
+        assert classes.dtype == labels.dtype and numbers.dtype == (of_two or kind)
+
+
+def test_bytes_are_for_two_classes_of_many_rows_and_whoever_takes_them(monkeypatch) -> None:
+    def kind_of(labels, **more) -> np.dtype:
+        rows, _ = class_rows(BaseEstimator(), X, labels, None, **more)
+        assert rows.target.dtype == np.float64
+        assert rows.target.tolist() == rows.y.tolist()
+        return rows.y.dtype
+
+    assert kind_of([3, 5, 5, 3], takes_bytes=True) == np.float64
+    monkeypatch.setattr(targets, "_MANY_ROWS", 3)
+    assert kind_of([3, 5, 5, 3], takes_bytes=True) == np.uint8
+    assert kind_of(["a", "b", "b", "a"], takes_bytes=True) == np.uint8
+    assert kind_of([3, 5, 5, 3]) == np.float64
+    assert kind_of([3, 5, 4, 3], takes_bytes=True) == np.float64
+
+
 def test_whole_numbers_are_classes_and_too_many_are_warned_of() -> None:
     table = np.arange(60.0)[:, np.newaxis]
     for labels in (np.arange(60) % 30, np.arange(60) % 2 == 0):

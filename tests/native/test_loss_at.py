@@ -50,6 +50,9 @@ def check(table, binned, loss, y, weight, copies, limits) -> None:
         twin = written.on_sums(gradient, hessian[0] if has_hessian else None, copies)
         for grower in growers:
             assert_equal(grower.on_loss(loss.for_core(), y, scores, weight, copies), twin)
+            if loss.targets == "classes":
+                bytes_ = y.astype(np.uint8)
+                assert_equal(grower.on_loss(loss.for_core(), bytes_, scores, weight, copies), twin)
 
 
 @pytest.mark.parametrize("name", _native.losses())
@@ -96,6 +99,11 @@ def test_what_is_asked_is_checked() -> None:
         grower.on_loss(log_loss, y, y, np.ones(9), None)
     with pytest.raises(ValueError, match="class numbers"):
         grower.on_loss(log_loss, y + 2, y, None, None)
+    labels = y.astype(np.uint8)
+    with pytest.raises(ValueError, match="class numbers"):
+        grower.on_loss(log_loss, labels + np.uint8(2), y, None, None)
+    with pytest.raises(ValueError, match="one entry per row"):
+        grower.on_loss(log_loss, labels[:9], y, None, None)
     with pytest.raises(ValueError, match="unknown loss"):
         grower.on_loss({**log_loss, "loss": "none"}, y, y, None, None)
     with pytest.raises(ValueError, match="out of range"):
@@ -103,3 +111,21 @@ def test_what_is_asked_is_checked() -> None:
     variance = TreeGrower(binned, "squared_error", LIMITS[0], n_threads=1)
     with pytest.raises(ValueError, match="newton"):
         variance.on_loss(log_loss, y, y, None, None)
+
+
+@pytest.mark.parametrize("name", ["log_loss", "exponential"])
+def test_base_scores_of_bytes(name: str) -> None:
+    rng = np.random.default_rng(8)
+    y, loss = rng.integers(0, 2, 999).astype(np.uint8), loss_of(name)
+    for weight in (None, rng.random(999)):
+        for copies in (None, rng.integers(0, 3, 999)):
+            expected = loss.base_scores(y.astype(np.float64), weight, copies)
+            np.testing.assert_array_equal(loss.base_scores(y, weight, copies), expected)
+    with pytest.raises(ValueError, match="class numbers"):
+        loss.base_scores(y + np.uint8(1), None, None)
+    with pytest.raises(ValueError, match="one entry per row"):
+        loss.base_scores(y, np.ones(9), None)
+    with pytest.raises(ValueError, match="loss of classes"):
+        loss_of("squared_error").base_scores(y, None, None)
+    with pytest.raises(ValueError, match="one score"):
+        BuiltinLoss("log_loss", 3, 1).base_scores(y, None, None)

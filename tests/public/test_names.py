@@ -74,6 +74,24 @@ print(json.dumps([name for name in {HEAVY!r} if name in set(sys.modules) - befor
     assert json.loads(run.stdout) == []
 
 
+def test_a_fit_imports_no_scorers() -> None:
+    """They take longer to import than a small fit takes; only a `scoring` needs them."""
+    code = """
+import sys
+import numpy as np
+import weald
+X = np.arange(80.0).reshape(40, 2)
+model = weald.BoostedTreesClassifier(n_estimators=2)
+before = "sklearn.metrics" in sys.modules  # scikit-learn may import it for reasons of its own
+model.fit(X, X[:, 0] > 9)
+print(before or "sklearn.metrics" not in sys.modules)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert run.stdout.strip() == "True"
+
+
 def test_import_prints_and_warns_nothing() -> None:
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", "import weald"],

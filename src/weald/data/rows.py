@@ -11,6 +11,7 @@ from weald.data.containers import read_array
 from weald.data.sources import AnyTable, numbers_only
 
 Floats = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
 
 # Whole-number weights are repetitions as long as their sum leaves the sums of a tree 26 bits.
 MOST_COPIES = 2**36
@@ -29,11 +30,12 @@ class Rows:
     Weights and targets of extreme size are kept divided by a power of two, 2**weight_exponent and
     2**target_exponent, so that no product of sums leaves the range of floats.
 
-    The target has the shape (rows,) or, of several outputs, (rows, outputs).
+    The target, `y`, has the shape (rows,) or, of several outputs, (rows, outputs). Where there are
+    many rows, class numbers may lie in bytes: whoever cannot read these asks for `target`.
     """
 
     table: AnyTable
-    target: Floats
+    y: Floats | Bytes
     copies: NDArray[np.int64] | None = None
     weight: Floats | None = None
     weight_exponent: int = 0
@@ -44,15 +46,20 @@ class Rows:
         return int(self.table.shape[0])
 
     @property
+    def target(self) -> Floats:
+        """The target in floats; of bytes a copy, made whenever it is asked for."""
+        return self.y.astype(np.float64, copy=False)
+
+    @property
     def n_outputs(self) -> int:
-        return 1 if self.target.ndim == 1 else int(self.target.shape[1])
+        return 1 if self.y.ndim == 1 else int(self.y.shape[1])
 
     def take(self, index: NDArray[np.intp]) -> "Rows":
         """Those rows, in that order."""
         return replace(
             self,
             table=self.table[index],
-            target=self.target[index],
+            y=self.y[index],
             copies=None if self.copies is None else self.copies[index],
             weight=None if self.weight is None else self.weight[index],
         )
@@ -87,7 +94,7 @@ class Rows:
         """What each row holds, as two words: equal for equal rows, whatever they lie in."""
         if self.n_outputs > 1:
             first, others = np.split(self.target, [1], axis=1)
-            hashes = replace(self, target=np.ascontiguousarray(first[:, 0])).hashes(n_threads)
+            hashes = replace(self, y=np.ascontiguousarray(first[:, 0])).hashes(n_threads)
             _native.hash_more(np.ascontiguousarray(others), hashes, n_threads)
             return hashes
         if isinstance(self.table, np.ndarray):
@@ -104,7 +111,7 @@ class Rows:
         if exponent == 0:
             return self
         target = np.ldexp(self.target, -exponent)
-        return replace(self, target=target, target_exponent=exponent)
+        return replace(self, y=target, target_exponent=exponent)
 
 
 def rows_of_weight(y: object, sample_weight: object) -> NDArray[np.bool_]:

@@ -1,5 +1,6 @@
 """Targets as numbers: class numbers for labels, the values themselves for regression."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -13,13 +14,22 @@ from weald.data.rows import Rows, weights_as_numbers
 from weald.data.tables import table_for_fit
 from weald.data.values import SeriesValues, is_missing
 
+# The numbers of two classes of more rows may be bytes: 7 bytes a row less.
+_MANY_ROWS = 2_000_000
+
 
 def class_rows(
-    estimator: object, X: object, y: object, sample_weight: object
+    estimator: object,
+    X: object,
+    y: object,
+    sample_weight: object,
+    *,
+    takes_bytes: bool = False,
 ) -> tuple[Rows, NDArray[Any]]:
     """Rows whose target is the number of their class, and the classes, sorted.
 
-    The classes come from all rows, also from those of weight zero.
+    The classes come from all rows, also from those of weight zero. `takes_bytes`: of many rows and
+    two classes the numbers may be bytes.
     """
     y, sample_weight = read_once(y, sample_weight)
     refuse_several(estimator, y)
@@ -28,9 +38,8 @@ def class_rows(
     is_whole = labels.dtype.kind in "iub" and labels.ndim == 1
     if not is_whole:
         labels = checked_labels(labels)
-    # Made before what is freed again: room below an array that stays would lie idle.
-    target = np.empty(labels.shape)
-    classes, target[:] = numbered_classes(labels)
+    small = np.uint8 if takes_bytes and len(labels) > _MANY_ROWS else np.float64
+    classes, target = numbered_classes(labels, np.float64, of_two=small)
     if is_whole and 2 * len(classes) > len(labels):
         check_classification_targets(labels)
     return Rows(table, target).weighted(sample_weight), classes
@@ -39,26 +48,59 @@ def class_rows(
 # Whole numbers that lie so close together are counted instead of sorted.
 _NARROW = 1 << 16
 
+# So many labels at a time, which stay near.
+_BLOCK = 1 << 15
 
-def numbered_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+
+def numbered_classes(
+    labels: NDArray[Any], kind: Any = np.intp, *, of_two: Any = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """The different labels, sorted, and the number of each row's label among them.
+
+    The numbers are of the `kind` asked for, those of two classes or one of `of_two`.
 
     Examples
     --------
     >>> numbered_classes(np.array([7, 5, 7]))
     (array([5, 7]), array([1, 0, 1]))
     """
+
+    def numbers_for(classes: NDArray[Any]) -> Any:
+        return kind if of_two is None or len(classes) > 2 else of_two
+
+    if labels.dtype.kind == "b":
+        classes, numbers = numbered_classes(labels.view(np.uint8), kind, of_two=of_two)
+        return classes.astype(bool), numbers
     if labels.dtype.kind not in "iu" or int(labels.max()) - int(labels.min()) >= _NARROW:
-        classes, numbers = np.unique(labels, return_inverse=True)
-        return classes, numbers.reshape(-1)
+        # Made before what is freed again: room below an array that stays would lie idle.
+        numbers = np.empty(labels.size, dtype=kind)
+        classes, numbers[:] = _sorted_classes(labels)
+        return classes, numbers.astype(numbers_for(classes), copy=False)
+    is_there = np.zeros(int(labels.max()) - int(labels.min()) + 1, dtype=bool)
+    for _, places in _places(labels):
+        is_there[places] = True
+    # Where this wraps round, adding the least takes it back.
+    classes = (labels.min() + np.flatnonzero(is_there).astype(labels.dtype)).astype(labels.dtype)
+    number_of = (np.cumsum(is_there) - 1).astype(numbers_for(classes))
+    numbers = np.empty(labels.size, dtype=number_of.dtype)
+    for rows, places in _places(labels):
+        number_of.take(places, out=numbers[rows], mode="clip")  # else it would fill a copy
+    return classes, numbers
+
+
+def _places(labels: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.intp]]]:
+    """How far labels lie above the least of them, some rows after others."""
     # In 64 bits differences cannot overflow, and there are no negative ones.
     wide = np.uint64 if labels.dtype.kind == "u" else np.int64
-    place = np.subtract(labels, labels.min(), dtype=wide).astype(np.intp, copy=False)
-    is_there = np.bincount(place) > 0
-    numbers = (np.cumsum(is_there) - 1)[place]
-    classes = np.empty(np.count_nonzero(is_there), dtype=labels.dtype)
-    classes[numbers] = labels
-    return classes, numbers
+    least = labels.min()
+    for begin in range(0, labels.size, _BLOCK):
+        rows = slice(begin, begin + _BLOCK)
+        yield rows, np.subtract(labels[rows], least, dtype=wide).astype(np.intp, copy=False)
+
+
+def _sorted_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    classes, numbers = np.unique(labels, return_inverse=True)
+    return classes, numbers.reshape(-1)
 
 
 # Beyond this, sums and differences of targets leave the range of floats.

@@ -57,7 +57,7 @@ def _weights_of_outputs(wanted: Any, rows: Rows, classes: list[NDArray[Any]]) ->
     words = wanted if isinstance(wanted, list) else [wanted] * len(classes)
     weights, first = [], 0
     for k, (word, own) in enumerate(zip(words, classes, strict=True)):
-        of_output = replace(rows, target=rows.target[:, k] - first)
+        of_output = replace(rows, y=rows.target[:, k] - first)
         weight = weights_of_classes(word, of_output, own)
         weights.append(np.ones(len(own)) if weight is None else weight)
         first += len(own)

@@ -16,6 +16,7 @@ from weald.data import (
     ValidationRows,
     bin_rows,
     dense_blocks,
+    rows_of_weight,
     table_for_predict,
 )
 from weald.ensembles.base import Floats
@@ -56,14 +57,14 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         given: Given,
         *,
         strata: bool,
-        kept: NDArray[np.bool_],
+        kept: NDArray[np.bool_] | None,
         class_weight: Floats | None = None,
     ) -> None:
         """Fit the scores of a loss: one booster on all rows, or several on bags of them.
 
         `strata`: the target holds classes to hold out alike. `kept` marks those of the rows passed
-        to fit that `rows` holds. `class_weight` is what the rows of each class weigh beside their
-        weights; it changes no count of rows and no draw.
+        to fit that `rows` holds, if bags are drawn. `class_weight` is what the rows of each class
+        weigh beside their weights; it changes no count of rows and no draw.
         """
         limits = [] if self.time_limit is None else [TimeLimit(float(self.time_limit))]
         stops = self._stops_early(rows, given.validation)
@@ -82,7 +83,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             checkpoint.check_rows(training, self._plan, classes, self._n_threads)
         company = Company(self, given, limits, checkpoint)
         binned = self._binned(training)
-        if distinct is None or self.n_bags is None:
+        if distinct is None or kept is None or self.n_bags is None:
             recipe = self._recipe(company, binned, training, loss, stops)
             self._keep([recipe.booster(training, earlier=earlier)], loss)
             return
@@ -141,6 +142,10 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
 
     def _trees_a_round(self, loss: Loss) -> int:
         return loss.n_scores
+
+    def _rows_of_bags(self, y: object, sample_weight: object) -> NDArray[np.bool_] | None:
+        """Which of the rows passed to fit bags are drawn from; None: none are drawn."""
+        return None if self.n_bags is None else rows_of_weight(y, sample_weight)
 
     def _refuse_going_on_with_bags(self) -> None:
         """Refuse what follows or goes on with one booster if there are several."""

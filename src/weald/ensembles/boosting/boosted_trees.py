@@ -15,7 +15,6 @@ from weald.data import (
     read_once,
     readable_target,
     refuse_beyond_memory,
-    rows_of_weight,
     validation_classes,
     validation_numbers,
 )
@@ -207,9 +206,8 @@ or object, default="squared_error"
             validation = validation_numbers(self, X_val, y_val, sample_weight_val)
             if validation is not None:
                 refuse_targets(loss, validation.target)
-            kept = rows_of_weight(y, sample_weight)
             given = Given(X, y, sample_weight, validation)
-            self._boost(rows, loss, given, strata=False, kept=kept)
+            self._boost(rows, loss, given, strata=False, kept=self._rows_of_bags(y, sample_weight))
         return self
 
     def _chosen_loss(self) -> Loss:
@@ -426,14 +424,16 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             self._refuse_going_on_with_bags()
-            rows, self.classes_ = class_rows(self, X, y, sample_weight)
+            takes_bytes = isinstance(self.loss, str)  # a loss of the user's is told floats
+            rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)
             _refuse_too_many(rows.n, len(self.classes_))
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             self._refuse_penalty_of_vectors()
             weight = weights_of_classes(self.class_weight, rows, self.classes_)
-            kept = rows_of_weight(y, sample_weight)
+            kept = self._rows_of_bags(y, sample_weight)
             if weight is not None:
-                kept[kept] = weight[rows.target.astype(np.intp)] > 0
+                if kept is not None:
+                    kept[kept] = weight[rows.target.astype(np.intp)] > 0
                 rows = without_classes(rows, weight)
             validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
             if len(self.classes_) == 1:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,12 @@ class Training:
 
     @cached_property
     def y(self) -> Floats:
-        """The target as losses take it; shares of many classes class after class."""
-        target = self.rows.target
-        return target if target.ndim == 1 else np.ascontiguousarray(target.T).ravel()
+        """The target as losses take it; shares of many classes class after class.
+
+        Bytes stay bytes: what the core asks for as floats it makes of them, while it needs these.
+        """
+        y = cast(Floats, self.rows.y)
+        return y if y.ndim == 1 else np.ascontiguousarray(y.T).ravel()
 
     @cached_property
     def seen_copies(self) -> Copies:
@@ -168,7 +171,7 @@ def _judged_by(validation: ValidationRows, training: Training) -> Training:
     merged = replace(
         rows,
         table=validation.below(rows.table),
-        target=np.concatenate([rows.target, target]),
+        y=np.concatenate([rows.target, target]),
         copies=copies,
         weight=weight,
     )
@@ -181,10 +184,10 @@ def _copies_of(rows: Rows) -> NDArray[np.int64]:
 
 def _hashable(rows: Rows) -> Rows:
     """Rows of one target; several are hashed as columns."""
-    if rows.target.ndim == 1:
+    if rows.y.ndim == 1:
         return rows
     table = np.column_stack([as_one_array(rows.table), rows.target]).astype(np.float64)
-    return replace(rows, table=table, target=np.zeros(rows.n))
+    return replace(rows, table=table, y=np.zeros(rows.n))
 
 
 class Slopes:

@@ -34,14 +34,14 @@ def share_rows(
     index = np.arange(len(shares), dtype=np.float64)
     rows = number_rows(estimator, X, index, sample_weight)
     own = shares[rows.target.astype(np.intp)]
-    return replace(rows, target=own), np.arange(shares.shape[1])
+    return replace(rows, y=own), np.arange(shares.shape[1])
 
 
 def as_shares(rows: Rows, n_classes: int) -> Rows:
     """The share of the second of two classes, or those of all classes as a table."""
     target = rows.target
     if target.ndim == 2:
-        return rows if n_classes > 2 else replace(rows, target=np.ascontiguousarray(target[:, 1]))
+        return rows if n_classes > 2 else replace(rows, y=np.ascontiguousarray(target[:, 1]))
     if n_classes <= 2:
         return rows
-    return replace(rows, target=np.eye(n_classes)[target.astype(np.intp)])
+    return replace(rows, y=np.eye(n_classes)[target.astype(np.intp)])

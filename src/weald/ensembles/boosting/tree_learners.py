@@ -80,7 +80,9 @@ class NewtonTrees:
 
     def _grown(self, stage: Stage) -> list[GrownTree]:
         member = self._first_member + stage.first_member
-        is_large = stage.training.rows.n > _MANY_ROWS
+        # Bytes are a target of many rows too, of which some had no weight.
+        rows = stage.training.rows
+        is_large = rows.n > _MANY_ROWS or rows.y.dtype == np.uint8
         if not is_large or stage.n_scores > 1 or not isinstance(stage.loss, BuiltinLoss):
             return self._grower.on_each(stage.gradient, stage.hessian, stage.copies, member=member)
         tree = self._grower.on_loss(
