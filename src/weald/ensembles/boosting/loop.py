@@ -314,7 +314,12 @@ def boost(
 
 def refuse_runaway(values: Floats, round_: int, learning_rate: float) -> None:
     """Scores that run away end in an error, not in a model of NaN."""
-    if not np.maximum.reduce(np.abs(values), axis=None) < RUNAWAY:
+    refuse_largest(np.maximum.reduce(np.abs(values), axis=None), round_, learning_rate)
+
+
+def refuse_largest(size: float, round_: int, learning_rate: float) -> None:
+    """The same where the size of the largest is known."""
+    if not size < RUNAWAY:
         raise ValueError(
             f"The scores left the range of floats in round {round_ + 1}: "
             f"learning_rate={learning_rate} is too large for this target. "
