@@ -1,7 +1,7 @@
 """The loop that boosting methods share: gradients, a member, its step, new scores."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -214,22 +214,27 @@ class Stage:
     scores: Floats  # (scores, rows)
     weight: Floats | None  # in the derivatives
     slopes: Slopes
+    # Known once they are asked for. Not a cached property: its lock takes as long as the rest here.
+    _known: tuple[Floats, Floats | None] | None = field(default=None, init=False)
 
-    @cached_property
-    def _derivatives(self) -> tuple[Floats, Floats | None]:
-        gradient, hessian = self.slopes.pair
-        y = self.training.y
-        has_hessian = self.loss.gradients(y, self.scores, self.weight, gradient, hessian)
-        return gradient, hessian if has_hessian else None
+    @property
+    def derivatives(self) -> tuple[Floats, Floats | None]:
+        """The first and the second derivatives; None: 1 each."""
+        if self._known is None:
+            gradient, hessian = self.slopes.pair
+            y = self.training.y
+            has_hessian = self.loss.gradients(y, self.scores, self.weight, gradient, hessian)
+            self._known = gradient, hessian if has_hessian else None
+        return self._known
 
     @property
     def gradient(self) -> Floats:
-        return self._derivatives[0]
+        return self.derivatives[0]
 
     @property
     def hessian(self) -> Floats | None:
         """The second derivatives; None: 1 each."""
-        return self._derivatives[1]
+        return self.derivatives[1]
 
     @property
     def n_scores(self) -> int:

@@ -82,7 +82,7 @@ class NewtonTrees:
         member = self._first_member + stage.first_member
         is_large = stage.training.rows.n > _MANY_ROWS
         if not is_large or stage.n_scores > 1 or not isinstance(stage.loss, BuiltinLoss):
-            return self._grower.on_each(stage.gradient, stage.hessian, stage.copies, member=member)
+            return self._grower.on_each(*stage.derivatives, stage.copies, member=member)
         tree = self._grower.on_loss(
             stage.loss.of_score(0).for_core(),
             stage.training.y,
