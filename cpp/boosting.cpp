@@ -21,10 +21,19 @@ constexpr std::int64_t block = 8192;
 
 // Runs body(begin, end) over blocks of rows.
 template <class Body>
-void for_row_blocks(std::int64_t n_rows, int n_threads, Body&& body) {
+void for_blocks(std::int64_t n_rows, std::int64_t size, int n_threads, Body&& body) {
   parallel_for(
-      (n_rows + block - 1) / block, n_rows < 2 * block ? 1 : n_threads,
-      [&](std::int64_t task, int) { body(task * block, std::min(n_rows, (task + 1) * block)); });
+      (n_rows + size - 1) / size, n_rows < 2 * size ? 1 : n_threads,
+      [&](std::int64_t task, int) { body(task * size, std::min(n_rows, (task + 1) * size)); });
+}
+template <class Body>
+void for_row_blocks(std::int64_t n_rows, int n_threads, Body&& body) {
+  for_blocks(n_rows, block, n_threads, body);
+}
+
+// Rows of many scores are many exponentials: a few hundred of them are worth a thread.
+std::int64_t block_of(int n_scores) {
+  return n_scores == 1 ? block : std::max<std::int64_t>(256, block / 2 / n_scores / 64 * 64);
 }
 
 template <class F>
@@ -115,7 +124,8 @@ bool gradients(std::string_view loss, const Scored& rows, double* gradient, doub
     is_sound = has_classes<L>;
   });
   std::atomic<bool> sound = true;
-  for_row_blocks(rows.n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t size = block_of(rows.n_scores);
+  for_blocks(rows.n_rows, size, n_threads, [&](std::int64_t begin, std::int64_t end) {
     if (!is_sound(rows, {begin, end})) sound = false;
     kernels().gradients(loss, rows, {begin, end}, gradient, hessian);
     if (!rows.weight) return;

@@ -59,14 +59,18 @@ void free_pages(void* block, std::size_t bytes) noexcept {
 }
 
 void* allocate_small_pages(std::size_t bytes) {
-  if (bytes < few) return allocate_pages(bytes);
+  if (bytes < few) {
+    // No line is asked for: blocks that are aligned to one are slow to get, and a tree has a dozen.
+    void* const block = std::malloc(bytes == 0 ? 1 : bytes);
+    return block ? block : throw std::bad_alloc();
+  }
   void* const mapped = mmap(nullptr, rounded(bytes, small_page), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return mapped != MAP_FAILED ? mapped : throw std::bad_alloc();
 }
 
 void free_small_pages(void* block, std::size_t bytes) noexcept {
-  bytes < few ? free_pages(block, bytes) : void(munmap(block, rounded(bytes, small_page)));
+  bytes < few ? std::free(block) : void(munmap(block, rounded(bytes, small_page)));
 }
 #else
 void* allocate_pages(std::size_t bytes) {

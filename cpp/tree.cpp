@@ -22,6 +22,8 @@ struct Order {
   std::vector<int> leaf;              // of each node, its number among the leaves; -1: none
 
   explicit Order(const Sapling& sapling) : leaf(sapling.nodes.size(), -1) {
+    nodes.reserve(leaf.size());
+    right.reserve(leaf.size());
     std::int32_t n_leaves = 0;
     std::vector<std::pair<int, int>> stack{{0, -1}};  // a node; the place it is the right child of
     while (!stack.empty()) {

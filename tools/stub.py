@@ -15,6 +15,7 @@ HEAD = "# Generated from cpp/bindings/ by `make stub`; not to be edited.\n"
 
 # nanobind knows only that these return a tuple or a dict.
 RETURNS = {
+    "arrays": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "columns": ("dict", "dict[str, NDArray[Any]]"),
     "equal_rows": (
         "tuple",
@@ -29,8 +30,8 @@ RETURNS = {
     "find_cuts": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.int64]]"),
     "grow": ("dict", "dict[str, NDArray[Any]]"),
     "grow_forest": ("dict", "dict[str, NDArray[Any]]"),
-    "grow_each": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "grow_on_loss": ("dict", "dict[str, NDArray[Any]]"),
+    "join_trees": ("dict", "dict[str, NDArray[Any]]"),
     "leaf_sums": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
     "grow_rotation_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "loss_facts": ("dict", "dict[str, Any]"),

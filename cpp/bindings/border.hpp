@@ -178,6 +178,9 @@ weald::Categories checked_categories(const weald::Codes& codes,
                                      const std::vector<std::int32_t>& wide_columns,
                                      const std::vector<Vector<std::uint16_t>>& wide_codes);
 
+// Refuses a loss that is not known, and a parameter that it does not take.
+void check_parameter(const std::string& loss, double parameter);
+
 // How many predictions a loss makes of a row's scores; refuses what it cannot make any of.
 int predictions_per_row(const std::string& loss, int n_scores);
 
@@ -195,6 +198,7 @@ std::vector<std::int64_t> checked_blocks(const Vector<std::int64_t>& first_of_bl
 
 void bind_data(nb::module_& m);
 void bind_forests(nb::module_& m);
+void bind_grown_trees(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_rotation(nb::module_& m);
 void bind_options(nb::module_& m);

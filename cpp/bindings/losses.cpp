@@ -23,12 +23,6 @@ void check_scores(const std::string& name, std::int64_t n_scores) {
   });
 }
 
-void check_parameter(const std::string& name, double parameter) {
-  with_loss(name, [&](auto loss) {
-    require(!loss.has_parameter || loss.admits(parameter), "the loss's parameter is out of range");
-  });
-}
-
 // y is one entry per row, or [score][row] for a loss of shares with many scores.
 template <class T>
 void check_length(const std::string& name, const Vector<T>& y, std::int64_t n_rows, int n_scores) {
@@ -291,6 +285,12 @@ nb::dict loss_facts(const std::string& name) {
 }
 
 }  // namespace
+
+void check_parameter(const std::string& name, double parameter) {
+  with_loss(name, [&](auto loss) {
+    require(!loss.has_parameter || loss.admits(parameter), "the loss's parameter is out of range");
+  });
+}
 
 int predictions_per_row(const std::string& loss, int n_scores) {
   bool of_classes = false;

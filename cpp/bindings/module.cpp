@@ -24,6 +24,7 @@ NB_MODULE(_native, m) {
   });
   weald::border::bind_data(m);
   weald::border::bind_forests(m);
+  weald::border::bind_grown_trees(m);
   weald::border::bind_losses(m);
   weald::border::bind_rotation(m);
   weald::border::bind_options(m);

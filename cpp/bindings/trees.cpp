@@ -4,6 +4,7 @@
 
 #include "bindings/border.hpp"
 #include "bindings/forest_arrays.hpp"
+#include "bindings/grown_trees.hpp"
 #include "bindings/tree_params.hpp"
 #include "boosting.hpp"
 #include "criteria/criteria.hpp"
@@ -193,14 +194,14 @@ class Grower {
     check_copies(target.copies);
     require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
             "leaf_of_row must have one entry per row");
-    return grown({target}, {leaf_of_row.data()})[0];
+    return arrays_of(std::move(grown({target}, {leaf_of_row.data()})[0]));
   }
 
   // A tree for each row of `sums`, with the weights of the same row. `member` names the draws of
   // the first one.
-  std::vector<nb::dict> grow_each(std::optional<Matrix<double>> weight, Matrix<double> sums,
-                                  std::optional<Vector<std::int64_t>> copies,
-                                  OutMatrix<std::int32_t> leaf_of_row, std::uint64_t member) {
+  GrownTrees grow_each(std::optional<Matrix<double>> weight, Matrix<double> sums,
+                       std::optional<Vector<std::int64_t>> copies,
+                       OutMatrix<std::int32_t> leaf_of_row, std::uint64_t member) {
     const std::size_t n_trees = sums.shape(0);
     const auto fits = [&](const auto& matrix) {
       return matrix.shape(0) == n_trees && static_cast<std::int64_t>(matrix.shape(1)) == n_rows_;
@@ -220,7 +221,7 @@ class Grower {
       targets[k].member = member + k;
       leaves[k] = leaf_of_row.data() + first;
     }
-    return grown(targets, leaves);
+    return GrownTrees(grown(targets, leaves));
   }
 
   // A tree on the derivatives of a loss of one score, which are computed when they are needed.
@@ -239,7 +240,7 @@ class Grower {
     target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     target.member = member;
     check_copies(target.copies);
-    return grown({target}, {leaf_of_row.data()})[0];
+    return arrays_of(std::move(grown({target}, {leaf_of_row.data()})[0]));
   }
 
  private:
@@ -276,29 +277,13 @@ class Grower {
     }
   }
 
-  std::vector<nb::dict> grown(const std::vector<weald::Target>& targets,
-                              const std::vector<std::int32_t*>& leaf_of_row) {
+  std::vector<weald::Tree> grown(const std::vector<weald::Target>& targets,
+                                 const std::vector<std::int32_t*>& leaf_of_row) {
     std::vector<weald::Tree> trees;
     run([&] { trees = grove_->grow(targets, leaf_of_row); });
-    std::vector<nb::dict> results;
-    for (weald::Tree& tree : trees) {
-      if (has_codes_) find_thresholds(tree);
-      const std::size_t n_outputs = static_cast<std::size_t>(tree.n_outputs);
-      const std::size_t n_leaves = tree.value.size() / n_outputs;
-      nb::dict result;
-      result["feature"] = give(std::move(tree.feature));
-      result["category_set"] = give(std::move(tree.category_set));
-      result["first_word"] = give(std::move(tree.first_word));
-      result["words"] = give(std::move(tree.words));
-      result["threshold"] = give(std::move(tree.threshold));
-      result["right"] = give(std::move(tree.right));
-      result["missing_left"] = give(std::move(tree.missing_left));
-      result["weight"] = give(std::move(tree.weight));
-      result["gain"] = give(std::move(tree.gain));
-      result["value"] = give(std::move(tree.value), {n_leaves, n_outputs});
-      results.push_back(std::move(result));
-    }
-    return results;
+    if (has_codes_)
+      for (weald::Tree& tree : trees) find_thresholds(tree);
+    return trees;
   }
 
   TreeParams params_;

@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from weald.errors import unknown_parameter, wrong_parameter
 
@@ -316,10 +318,24 @@ def naming_unknown(init: Callable[..., None]) -> Callable[..., None]:
 
 def check_parameters(owner: object, limits: Mapping[str, Limit]) -> None:
     """Raise ValueError for the first parameter of `owner` that its limit does not admit."""
-    parameters: dict[str, Any] = owner.get_params(deep=False)  # type: ignore[attr-defined]
-    for name, value in parameters.items():
+    for name, value in _parameters_of(owner).items():
         if not limits[name].admits(value):
             raise ValueError(wrong_parameter(owner, name, limits[name].expected, value))
+
+
+# Of each class, which scikit-learn reads off its constructor anew whenever it is asked: as long as
+# five small trees take to grow.
+_NAMES: "WeakKeyDictionary[type, list[str]]" = WeakKeyDictionary()
+
+
+def _parameters_of(owner: Any) -> dict[str, Any]:
+    of_class = type(owner)
+    if of_class.get_params is not BaseEstimator.get_params:
+        own: dict[str, Any] = owner.get_params(deep=False)
+        return own
+    if of_class not in _NAMES:
+        _NAMES[of_class] = list(owner.get_params(deep=False))
+    return {name: getattr(owner, name) for name in _NAMES[of_class]}
 
 
 @dataclass(frozen=True)

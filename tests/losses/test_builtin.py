@@ -52,6 +52,28 @@ def test_log_loss_of_many_classes_by_hand() -> None:
     assert base == pytest.approx(np.log([0.1, 0.4, 0.5]), rel=1e-15)
 
 
+@pytest.mark.parametrize("shape", [(1, 20_000), (3, 2_800), (10, 1_347), (200, 600)])
+def test_threads_share_the_rows_of_many_scores(shape: tuple[int, int]) -> None:
+    """The same bits as one thread writes; and a label that is no class is found in any block."""
+    rng = np.random.default_rng(8)
+    n_scores, n = shape
+    y = rng.integers(0, max(2, n_scores), n).astype(float)
+    scores, weight = rng.normal(size=shape), rng.random(n)
+    written = []
+    for n_threads in (1, 2, 3):
+        loss = BuiltinLoss("log_loss", n_scores, n_threads)
+        pair = np.full(shape, np.nan), np.full(shape, np.nan)
+        loss.gradients(y, scores, weight, *pair)
+        written.append(np.array(pair))
+    assert np.isfinite(written[0]).all()
+    assert (written[0] == written[1]).all()
+    assert (written[0] == written[2]).all()
+    for row in (0, n // 2, n - 1):
+        bad = np.where(np.arange(n) == row, float(n_scores + 1), y)
+        with pytest.raises(ValueError, match="class numbers"):
+            loss.gradients(bad, scores, weight, *pair)
+
+
 @pytest.mark.parametrize("n_rows", [3, 300_000])
 @pytest.mark.parametrize("bad", [-1.0, 2.0, np.nan, np.inf, -np.inf, -5e-324])
 def test_labels_that_are_no_classes_are_refused(n_rows: int, bad: float) -> None:

@@ -40,6 +40,22 @@ def test_a_class_of_a_user_keeps_its_own_constructor() -> None:
         Mine(dept=3)
 
 
+def test_a_class_of_a_user_is_checked_by_its_own_parameters() -> None:
+    """Whatever was fitted before: names are remembered class by class, values never."""
+
+    class Narrow(weald.DecisionTreeRegressor):
+        def __init__(self, *, max_depth: int | None = None) -> None:
+            super().__init__(max_depth=max_depth)
+
+    X, y = np.arange(8.0)[:, np.newaxis], np.arange(8.0)
+    weald.DecisionTreeRegressor().fit(X, y)
+    narrow = Narrow(max_depth=1).fit(X, y)
+    assert list(narrow.get_params()) == ["max_depth"]
+    for model in (narrow, weald.DecisionTreeRegressor().fit(X, y)):
+        with pytest.raises(ValueError, match="'max_depth' parameter"):
+            model.set_params(max_depth=-1).fit(X, y)
+
+
 every_seeded = pytest.mark.parametrize(
     "estimator", [one for one in FAMILIES if has(one, "random_state")]
 )

@@ -5,7 +5,7 @@ from weald.trees.cost_complexity import pruned_forest, pruned_newton_tree, pruni
 from weald.trees.cutting import cut
 from weald.trees.forest import Forest, ForestBuilder, mean_shares, picked_sets
 from weald.trees.frame import made_frame, node_columns
-from weald.trees.growing import GrownTree, TreeGrower, TreeLimits, check_search
+from weald.trees.growing import GrownTree, GrownTrees, TreeGrower, TreeLimits, check_search
 from weald.trees.medians import weighted_median, with_medians
 from weald.trees.option_forest import (
     Branch,
@@ -36,6 +36,7 @@ __all__ = [
     "ForestLimits",
     "ForestRows",
     "GrownTree",
+    "GrownTrees",
     "LeafFacts",
     "OptionForest",
     "OptionGrower",

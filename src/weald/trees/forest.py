@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.trees.compact import compact, expanded
-from weald.trees.growing import GrownTree
+from weald.trees.growing import GrownTree, GrownTrees
 
 Floats = NDArray[np.float64]
 
@@ -294,11 +294,11 @@ class ForestBuilder:
     def __init__(self, base_score: Floats, n_columns: int) -> None:
         self._base_score = base_score
         self._n_columns = n_columns
-        self._trees: list[GrownTree] = []
+        self._parts: list[GrownTree | GrownTrees] = []
         self._outputs: list[int] = []
 
     def __len__(self) -> int:
-        return len(self._trees)
+        return len(self._outputs)
 
     def rounds(self, n_scores: int) -> int:
         """How many whole rounds of boosting are there: of a tree for each score, or for all."""
@@ -306,46 +306,71 @@ class ForestBuilder:
 
     def add(self, tree: GrownTree, *, output: int) -> None:
         """Add a tree that answers score `output`, or all of them if that is -1."""
-        self._trees.append(tree)
+        self._parts.append(tree)
         self._outputs.append(output)
+
+    def add_round(self, trees: GrownTrees) -> None:
+        """Add a tree for each score."""
+        self._parts.append(trees)
+        self._outputs.extend(range(len(trees)))
 
     def build(self, target_exponent: int = 0, weight_exponent: int = 0) -> Forest:
         """Join the trees; what they answer and weigh is multiplied by 2 to these exponents.
 
         Gains stay in the units the trees were grown in, where they are finite.
         """
-        trees = self._trees
+        arrays = self._joined()
         with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
-            weight = np.ldexp(_joined([tree.weight for tree in trees], np.float64), weight_exponent)
-        values = np.concatenate([tree.value for tree in trees]) if trees else np.zeros((0, 1))
-        first_node = _ends([len(tree.feature) for tree in trees])
-        first_set = _ends([len(tree.first_word) - 1 for tree in trees])
-        first_word = _ends([len(tree.words) for tree in trees])
+            arrays["weight"] = np.ldexp(arrays["weight"], weight_exponent)
+        arrays["value"] = np.ldexp(arrays["value"], target_exponent)
         return Forest(
-            feature=_joined([tree.feature for tree in trees], np.int32),
-            threshold=_joined([tree.threshold for tree in trees], np.float64),
-            right=_joined([tree.right for tree in trees], np.int32),
-            missing_left=_joined([tree.missing_left for tree in trees], np.uint8),
-            weight=weight,
-            gain=_joined([tree.gain for tree in trees], np.float64),
-            value=np.ldexp(values, target_exponent),
-            first_node=first_node,
-            first_leaf=_ends([len(tree.value) for tree in trees]),
+            **arrays,
             output=np.array(self._outputs, dtype=np.int32),
-            tree_weight=np.ones(len(trees)),
+            tree_weight=np.ones(len(self)),
             base_score=np.ldexp(self._base_score, target_exponent),
             n_columns=self._n_columns,
-            category_set=_moved_on(
-                _joined([tree.category_set for tree in trees], np.int32), first_set, first_node
-            ),
-            first_word=np.append(
-                _joined([tree.first_word[:-1] for tree in trees], np.int64)
-                + np.repeat(first_word[:-1], np.diff(first_set)),
-                first_word[-1],
-            ),
-            words=_joined([tree.words for tree in trees], np.uint64),
-            saw_missing=trees[0].saw_missing if trees else None,
+            saw_missing=self._parts[0].saw_missing if self._parts else None,
         )
+
+    def _joined(self) -> dict[str, Any]:
+        """The arrays of all trees: joined by the core if it has them all."""
+        kept = [part.kept for part in self._parts if isinstance(part, GrownTrees)]
+        if kept and len(kept) == len(self._parts):
+            return _native.join_trees(kept)
+        trees = [
+            tree
+            for part in self._parts
+            for tree in (part if isinstance(part, GrownTrees) else (part,))
+        ]
+        if kept:
+            self._parts = [*trees]  # who builds again and again asks the core once
+        return _joined_trees(trees)
+
+
+def _joined_trees(trees: list[GrownTree]) -> dict[str, Any]:
+    first_node = _ends([len(tree.feature) for tree in trees])
+    first_set = _ends([len(tree.first_word) - 1 for tree in trees])
+    first_word = _ends([len(tree.words) for tree in trees])
+    return {
+        "feature": _joined([tree.feature for tree in trees], np.int32),
+        "threshold": _joined([tree.threshold for tree in trees], np.float64),
+        "right": _joined([tree.right for tree in trees], np.int32),
+        "missing_left": _joined([tree.missing_left for tree in trees], np.uint8),
+        "weight": _joined([tree.weight for tree in trees], np.float64),
+        "gain": _joined([tree.gain for tree in trees], np.float64),
+        "value": np.concatenate([tree.value for tree in trees]) if trees else np.zeros((0, 1)),
+        "first_node": first_node,
+        "first_leaf": _ends([len(tree.value) for tree in trees]),
+        "category_set": _moved_on(
+            _joined([tree.category_set for tree in trees], np.int32), first_set, first_node
+        ),
+        "first_word": np.append(
+            _joined([tree.first_word[:-1] for tree in trees], np.int64)
+            + np.repeat(first_word[:-1], np.diff(first_set)),
+            first_word[-1],
+        ),
+        "words": _joined([tree.words for tree in trees], np.uint64),
+    }
 
 
 def _moved_on(

@@ -1,7 +1,7 @@
 """One tree from a binned table and what its rows teach."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,6 +146,41 @@ class GrownTree:
         _native.add_leaf_values(scores, self.leaf_of_row, values, n_threads)
 
 
+class GrownTrees:
+    """The trees of a round, which the core keeps until their arrays are asked for.
+
+    Iterating gives each as a `GrownTree`; `leaves_of_rows` belongs to the grower, as there.
+    """
+
+    def __init__(
+        self,
+        kept: _native.GrownTrees,
+        leaves_of_rows: NDArray[np.int32],
+        saw_missing: NDArray[np.uint8] | None,
+    ) -> None:
+        self.kept = kept
+        self.saw_missing = saw_missing
+        self._leaves_of_rows = leaves_of_rows
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def __iter__(self) -> Iterator[GrownTree]:
+        for arrays, leaves in zip(self.kept.arrays(), self._leaves_of_rows, strict=True):
+            yield GrownTree(leaf_of_row=leaves, saw_missing=self.saw_missing, **arrays)
+
+    def take_steps(self, loss: str, parameter: float, rate: float) -> float:
+        """Let leaves answer their Newton steps times `rate`, shortened where the loss says so.
+
+        Returns the largest answer without its sign; NaN if there is one.
+        """
+        return self.kept.take_steps(loss, parameter, rate)
+
+    def add_to(self, scores: Floats, *, n_threads: int) -> None:
+        """Add each tree's answers to its row of scores, in place."""
+        self.kept.add_to(scores, self._leaves_of_rows, n_threads)
+
+
 class TreeGrower:
     """Grows trees on one binned table; scratch space is kept from tree to tree."""
 
@@ -209,7 +244,7 @@ class TreeGrower:
         copies: NDArray[np.int64] | None,
         *,
         member: int = 0,
-    ) -> list[GrownTree]:
+    ) -> GrownTrees:
         """Grow a tree on each row of gradients (and of hessians), side by side where it pays.
 
         `member` names the draws of the first tree; those of the others have the next numbers.
@@ -223,10 +258,7 @@ class TreeGrower:
             leaf_of_row=self._leaves_of_rows,
             member=member,
         )
-        return [
-            self._finished(tree, leaves)
-            for tree, leaves in zip(trees, self._leaves_of_rows, strict=True)
-        ]
+        return GrownTrees(trees, self._leaves_of_rows, self._saw_missing)
 
     def on_loss(
         self,

@@ -1,7 +1,7 @@
 """The loop that boosting methods share: gradients, a member, its step, new scores."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol, cast
 
@@ -217,22 +217,27 @@ class Stage:
     scores: Floats  # (scores, rows)
     weight: Floats | None  # in the derivatives
     slopes: Slopes
+    # Known once they are asked for. Not a cached property: its lock takes as long as the rest here.
+    _known: tuple[Floats, Floats | None] | None = field(default=None, init=False)
 
-    @cached_property
-    def _derivatives(self) -> tuple[Floats, Floats | None]:
-        gradient, hessian = self.slopes.pair
-        y = self.training.y
-        has_hessian = self.loss.gradients(y, self.scores, self.weight, gradient, hessian)
-        return gradient, hessian if has_hessian else None
+    @property
+    def derivatives(self) -> tuple[Floats, Floats | None]:
+        """The first and the second derivatives; None: 1 each."""
+        if self._known is None:
+            gradient, hessian = self.slopes.pair
+            y = self.training.y
+            has_hessian = self.loss.gradients(y, self.scores, self.weight, gradient, hessian)
+            self._known = gradient, hessian if has_hessian else None
+        return self._known
 
     @property
     def gradient(self) -> Floats:
-        return self._derivatives[0]
+        return self.derivatives[0]
 
     @property
     def hessian(self) -> Floats | None:
         """The second derivatives; None: 1 each."""
-        return self._derivatives[1]
+        return self.derivatives[1]
 
     @property
     def n_scores(self) -> int:
@@ -317,7 +322,12 @@ def boost(
 
 def refuse_runaway(values: Floats, round_: int, learning_rate: float) -> None:
     """Scores that run away end in an error, not in a model of NaN."""
-    if not np.maximum.reduce(np.abs(values), axis=None) < RUNAWAY:
+    refuse_largest(np.maximum.reduce(np.abs(values), axis=None), round_, learning_rate)
+
+
+def refuse_largest(size: float, round_: int, learning_rate: float) -> None:
+    """The same where the size of the largest is known."""
+    if not size < RUNAWAY:
         raise ValueError(
             f"The scores left the range of floats in round {round_ + 1}: "
             f"learning_rate={learning_rate} is too large for this target. "

@@ -1,6 +1,6 @@
 """The trees of a round: how they are grown, and what their leaves answer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from weald.data import Rows
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting.constraints import held_monotone
-from weald.ensembles.boosting.loop import Stage, refuse_runaway
+from weald.ensembles.boosting.loop import Stage, refuse_largest, refuse_runaway
 from weald.ensembles.directions import Directions
 from weald.losses import BuiltinLoss, Loss, best_step
-from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, picked_sets
+from weald.trees import Forest, ForestBuilder, GrownTree, GrownTrees, TreeGrower, picked_sets
 
 _LN2 = 0.6931471805599453
 
@@ -78,13 +78,13 @@ class NewtonTrees:
         self._first_member = first_member  # names the draws of the first tree
         self._directions = directions
 
-    def _grown(self, stage: Stage) -> list[GrownTree]:
+    def _grown(self, stage: Stage) -> Iterable[GrownTree]:
         member = self._first_member + stage.first_member
         # Bytes are a target of many rows too, of which some had no weight.
         rows = stage.training.rows
         is_large = rows.n > _MANY_ROWS or rows.y.dtype == np.uint8
         if not is_large or stage.n_scores > 1 or not isinstance(stage.loss, BuiltinLoss):
-            return self._grower.on_each(stage.gradient, stage.hessian, stage.copies, member=member)
+            return self._grower.on_each(*stage.derivatives, stage.copies, member=member)
         tree = self._grower.on_loss(
             stage.loss.of_score(0).for_core(),
             stage.training.y,
@@ -96,7 +96,21 @@ class NewtonTrees:
         return [tree]
 
     def learn(self, stage: Stage) -> None:
-        for k, tree in enumerate(self._grown(stage)):
+        trees, loss, rate = self._grown(stage), stage.loss, self._learning_rate
+        if (
+            not isinstance(trees, GrownTrees)
+            or not isinstance(loss, BuiltinLoss)
+            or loss.refines_leaves
+        ):
+            self._learn_tree_by_tree(stage, trees)
+            return
+        # The core knows all of it: the trees of a round at once, and no array of theirs is made.
+        refuse_largest(trees.take_steps(loss.name, loss.parameter, rate), stage.number, rate)
+        trees.add_to(stage.scores, n_threads=self._n_threads)
+        self._forest.add_round(trees)
+
+    def _learn_tree_by_tree(self, stage: Stage, trees: Iterable[GrownTree]) -> None:
+        for k, tree in enumerate(trees):
             if stage.loss.refines_leaves:
                 values = refined_values(stage, tree.leaf_of_row, len(tree.value), k)
                 if self._directions is not None:

@@ -1,0 +1,80 @@
+#include "bindings/grown_trees.hpp"
+
+namespace weald::border {
+
+nb::dict arrays_of(weald::Tree tree) {
+  const auto n_outputs = static_cast<std::size_t>(tree.n_outputs);
+  const std::size_t n_leaves = tree.value.size() / n_outputs;
+  nb::dict result;
+  result["feature"] = give(std::move(tree.feature));
+  result["category_set"] = give(std::move(tree.category_set));
+  result["first_word"] = give(std::move(tree.first_word));
+  result["words"] = give(std::move(tree.words));
+  result["threshold"] = give(std::move(tree.threshold));
+  result["right"] = give(std::move(tree.right));
+  result["missing_left"] = give(std::move(tree.missing_left));
+  result["weight"] = give(std::move(tree.weight));
+  result["gain"] = give(std::move(tree.gain));
+  result["value"] = give(std::move(tree.value), {n_leaves, n_outputs});
+  return result;
+}
+
+std::vector<nb::dict> GrownTrees::arrays() const {
+  std::vector<nb::dict> all;
+  for (const weald::Tree& tree : trees_) all.push_back(arrays_of(tree));
+  return all;
+}
+
+double GrownTrees::take_steps(const std::string& loss, double parameter, double rate) {
+  require(rate > 0.0, "rate must be positive");
+  check_parameter(loss, parameter);
+  return weald::take_steps(trees_, loss, parameter, rate);
+}
+
+void GrownTrees::add_to(OutMatrix<double> scores, Matrix<std::int32_t> leaf_of_row,
+                        int n_threads) const {
+  require(scores.shape(0) == size() && leaf_of_row.shape(0) == size() &&
+              scores.shape(1) == leaf_of_row.shape(1),
+          "scores and leaf_of_row must have the shape (trees, rows)");
+  for (const weald::Tree& tree : trees_)
+    require(tree.n_outputs == 1, "a tree of a round answers one score");
+  bool sound = true;
+  run(scores.size(), [&] {
+    sound =
+        weald::add_answers(trees_, leaf_of_row.data(), static_cast<std::int64_t>(scores.shape(1)),
+                           scores.data(), checked_threads(n_threads));
+  });
+  require(sound, "leaf_of_row names a leaf that does not exist");
+}
+
+namespace {
+
+nb::dict join_trees(const std::vector<const GrownTrees*>& rounds) {
+  std::vector<const weald::Tree*> trees;
+  for (const GrownTrees* const one : rounds) {
+    require(one != nullptr, "a round must be trees");
+    for (const weald::Tree& tree : one->trees()) {
+      require(trees.empty() || tree.n_outputs == trees[0]->n_outputs,
+              "all trees must answer the same number of outputs");
+      trees.push_back(&tree);
+    }
+  }
+  weald::JoinedTrees joined(trees);
+  nb::dict arrays = arrays_of(std::move(joined.all));
+  arrays["first_node"] = give(std::move(joined.first_node));
+  arrays["first_leaf"] = give(std::move(joined.first_leaf));
+  return arrays;
+}
+
+}  // namespace
+
+void bind_grown_trees(nb::module_& m) {
+  nb::class_<GrownTrees>(m, "GrownTrees")
+      .def("__len__", &GrownTrees::size)
+      .def("arrays", &GrownTrees::arrays)
+      .def("take_steps", &GrownTrees::take_steps, "loss"_a, "parameter"_a, "rate"_a)
+      .def("add_to", &GrownTrees::add_to, "scores"_a.noconvert(), "leaf_of_row"_a, "n_threads"_a);
+  m.def("join_trees", &join_trees, "rounds"_a);
+}
+
+}  // namespace weald::border
