@@ -9,6 +9,7 @@
 #include "parallel.hpp"
 #include "raw_pages.hpp"
 #include "sorted_keys.hpp"
+#include "two_valued.hpp"
 
 namespace weald {
 namespace {
@@ -290,6 +291,12 @@ void RankedTable::hold_levels(const std::vector<int>& n_levels, std::int64_t n_m
   }
   if (std::any_of(n_levels.begin(), n_levels.end(), [](int n) { return n > 0; }))
     n_levels_ = n_levels;
+}
+
+const TwoValued& RankedTable::two_valued() const {
+  std::call_once(asked_two_valued_,
+                 [&] { two_valued_ = std::make_shared<const TwoValued>(*this); });
+  return *two_valued_;
 }
 
 double RankedTable::threshold(int column, int rank, int next) const {
