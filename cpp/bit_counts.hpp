@@ -44,8 +44,8 @@ class BitCounts {
   }
 
  private:
-  static constexpr int most_bits = 6, turns = 4;
-  static constexpr std::int64_t most_cells = 1024;
+  static constexpr int most_bits = 7, turns = 4;
+  static constexpr std::int64_t most_cells = 1024, block = 512;
 
   // Cells are cleared and added up: there should be fewer than rows.
   int most_together(std::int64_t n) const {
@@ -54,24 +54,27 @@ class BitCounts {
     return m;
   }
 
-  // Most rows have the same code, and every one would wait for the last: they take turns among
-  // several sets of cells.
+  // Codes of a block of rows first: that is done for several rows at once. Most rows have the same
+  // code, and every one would wait for the last: they take turns among several sets of cells.
   template <int m, class OfRow>
   void count_together(const std::uint64_t* words, const Row* rows, std::int64_t n,
                       const std::array<int, most_bits>& shifts, OfRow of_row) {
-    const std::int64_t size = (std::int64_t{1} << m) * n_classes_;
+    const std::int64_t size = (std::int64_t{1} << m) * n_classes_, stride = n_classes_;
     cells_.assign(static_cast<std::size_t>(turns * size), 0);
-    const auto add = [&, stride = std::int64_t{n_classes_}](std::int64_t i, std::int32_t* cells) {
-      const std::uint64_t word = words[rows[i]];
-      std::uint64_t code = 0;
-      for (int j = 0; j < m; ++j) code |= (word >> shifts[j] & 1) << j;
-      const auto one = of_row(i);
-      cells[static_cast<std::int64_t>(code) * stride + one.k] += one.w;
-    };
-    std::int64_t i = 0;
-    for (; i + turns <= n; i += turns)
-      for (int turn = 0; turn < turns; ++turn) add(i + turn, cells_.data() + turn * size);
-    for (; i < n; ++i) add(i, cells_.data());
+    std::array<std::uint64_t, block> codes;
+    for (std::int64_t begin = 0; begin < n; begin += block) {
+      const std::int64_t some = std::min(block, n - begin);
+      for (std::int64_t i = 0; i < some; ++i) codes[i] = words[rows[begin + i]];
+      for (std::int64_t i = 0; i < some; ++i) {
+        std::uint64_t code = 0;
+        for (int j = 0; j < m; ++j) code |= (codes[i] >> shifts[j] & 1) << j;
+        codes[i] = code;
+      }
+      for (std::int64_t i = 0; i < some; ++i) {
+        const auto one = of_row(begin + i);
+        cells_[i % turns * size + static_cast<std::int64_t>(codes[i]) * stride + one.k] += one.w;
+      }
+    }
     for (std::int64_t cell = size; cell < turns * size; ++cell) cells_[cell % size] += cells_[cell];
   }
 

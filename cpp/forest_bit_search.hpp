@@ -56,11 +56,12 @@ template <class Scan, class T>
 void ForestEngine::try_bits_and_drawn_cuts(Scan& scan, DrawnValues<T>& drawn, const Rows& rows,
                                            const Draws& draws, Constants& known) {
   drawn.start(rows.n);
-  scan.expect_cuts(rows.n);
+  bool expects_cuts = false;
   drawn_rows_ = rows.rows;
   best_slot_ = -1;
   try_bits_and_others(scan, rows, draws, known, [&](int column) {
     if (table_->n_levels(column) > 0) return try_levels(scan, column, rows, draws);
+    if (!std::exchange(expects_cuts, true)) scan.expect_cuts(rows.n);
     const int slot = best_slot_ == 0 ? 1 : 0, first = 0;
     drawn.gather(two_valued_->column<T>(column), 1, rows.rows, &first, 1, slot);
     return try_drawn_cut(scan, drawn, slot, column, rows.n, draws);

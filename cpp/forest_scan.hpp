@@ -312,6 +312,12 @@ class ClassScan {
     left_.resize(static_cast<std::size_t>(n_classes_));
     const std::int64_t* const copies = channels.target().copies;
     most_copies_ = copies ? *std::max_element(copies, copies + n_rows) : 1;
+    of_row_.clear();
+    if (most_copies_ >> 16 != 0 || n_classes_ >> 16 != 0) return;
+    of_row_.resize(static_cast<std::size_t>(n_rows));
+    for (std::int64_t row = 0; row < n_rows; ++row)
+      of_row_[row] = static_cast<std::uint32_t>(channels.target().classes[row]) << 16 |
+                     static_cast<std::uint32_t>(copies ? copies[row] : 1);
   }
   void load(const Row* rows, std::int64_t n, const std::int64_t* totals) {
     const Channels& channels = *channels_;
@@ -320,6 +326,13 @@ class ClassScan {
     terms_ = 0;
     for (int k = 0; k < n_classes_; ++k) terms_ += impurity_.term(totals_[1 + k]);
     if (static_cast<std::int64_t>(rows_.size()) < n) rows_.resize(static_cast<std::size_t>(n));
+    if (!of_row_.empty()) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::uint32_t one = of_row_[rows[i]];
+        rows_[i] = {static_cast<std::int32_t>(one >> 16), static_cast<std::int32_t>(one & 0xffff)};
+      }
+      return;
+    }
     for (std::int64_t i = 0; i < n; ++i)
       rows_[i] = {channels.target().classes[rows[i]],
                   static_cast<std::int32_t>(channels.values()[rows[i]])};
@@ -463,6 +476,7 @@ class ClassScan {
   int n_classes_ = 0;
   const std::int64_t* totals_ = nullptr;
   double least_ = 1.0;
+  std::vector<std::uint32_t> of_row_;  // class and copies of all rows; empty: they do not fit
   std::vector<One> rows_;
   std::vector<std::int32_t> cells_;  // [bin] copies, and those of each class
   static constexpr int most_words = 4, most_together = 8;
