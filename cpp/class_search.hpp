@@ -142,9 +142,9 @@ class ClassSearch {
       return part([=, bits = rows_.bits(node.begin)](int i) { return (bits[i] >> bit & 1) == 0; });
     if constexpr (is_drawn) {
       const T last = at_most<T>(best_.threshold);
-      return part([=, x = x_[kept_].data(), missing_left = best_.missing_left](int i) {
-        return (x[i] <= last) | (missing_left & (x[i] != x[i]));
-      });
+      const T* const x = x_[kept_].data();
+      return best_.missing_left && table_.has_missing(best_.column) ? part(or_missing(x, last))
+                                                                    : part(up_to(x, last));
     } else {
       // Without sign: what is missing is rank 0, and far to the right if it does not go left.
       const std::uint32_t offset = best_.missing_left ? 0 : 1;
@@ -169,6 +169,12 @@ class ClassSearch {
 
   T value(std::uint64_t row, int place) const {
     return others_[std::int64_t{Rows::row_of(row)} * stride_ + place];
+  }
+  static auto up_to(const T* x, T last) {
+    return [=](int i) { return x[i] <= last; };
+  }
+  static auto or_missing(const T* x, T last) {
+    return [=](int i) { return (x[i] <= last) | (x[i] != x[i]); };
   }
   static bool is_missing(T value) {
     if constexpr (is_drawn)
@@ -308,10 +314,9 @@ class ClassSearch {
     const T last = at_most<T>(cut);
     for (const bool missing_left : {false, true}) {
       if (missing_left && (!has_missing || is_constant)) break;
-      const auto goes_left = [=](int i) {
-        return (x[i] <= last) | (missing_left & (x[i] != x[i]));
-      };
-      const auto left = judge_.left_of(rows_.template sum<W>(node.begin, n, goes_left));
+      const auto here = missing_left ? rows_.template sum<W>(node.begin, n, or_missing(x, last))
+                                     : rows_.template sum<W>(node.begin, n, up_to(x, last));
+      const auto left = judge_.left_of(here);
       if (!judge_.beats(left, best_.bar)) continue;
       take<W>(left, {column, is_constant ? all_values : 0, 0,
                      has_missing ? missing_left : judge_.left_is_heavier(left), cut});

@@ -303,9 +303,9 @@ void RankedTable::hold_levels(const std::vector<int>& n_levels, std::int64_t n_m
     n_levels_ = n_levels;
 }
 
-const TwoValued& RankedTable::two_valued() const {
+const TwoValued& RankedTable::two_valued(int n_threads) const {
   std::call_once(asked_two_valued_,
-                 [&] { two_valued_ = std::make_shared<const TwoValued>(*this); });
+                 [&] { two_valued_ = std::make_shared<const TwoValued>(*this, n_threads); });
   return *two_valued_;
 }
 

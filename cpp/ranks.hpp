@@ -104,7 +104,7 @@ class RankedTable {
   }
 
   // Made when first asked for, by any thread; by then levels must be known.
-  const TwoValued& two_valued() const;
+  const TwoValued& two_valued(int n_threads = 1) const;
 
   bool every_rank_is_a_bin(int column) const { return columns_[column].bin_of.empty(); }
 

@@ -18,7 +18,7 @@ class TwoValued {
  public:
   static constexpr int most = 64;  // such columns; more are like all others
 
-  explicit TwoValued(const RankedTable& table);
+  TwoValued(const RankedTable& table, int n_threads);
 
   bool any() const { return !words_.empty(); }
   bool are_many() const { return are_many_; }
@@ -59,9 +59,9 @@ class TwoValued {
       return ranks_;
   }
   template <class T>
-  void find_two_valued(const RankedTable& table, const T* values);
+  void find_two_valued(const RankedTable& table, const T* values, int n_threads);
   template <class T>
-  void part(const RankedTable& table, const T* values, Others<T>& others);
+  void part(const RankedTable& table, const T* values, Others<T>& others, int n_threads);
 
   std::vector<int> bit_of_, place_of_, column_of_;  // column_of_: of each bit
   std::vector<double> low_, high_;                  // of each bit
