@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "forest_engine.hpp"
+#include "forest_bit_search.hpp"  // and with it forest_engine.hpp
 
 namespace weald {
 
@@ -64,6 +64,8 @@ bool ForestEngine::try_drawn_cut_of_few(Scan& scan, const T* values, int column,
 template <class Scan, class T>
 void ForestEngine::try_drawn_cuts(Scan& scan, DrawnValues<T>& drawn, const T* values,
                                   const Rows& rows, const Draws& draws, Constants& known) {
+  if constexpr (requires { scan.put_rows_without(0); })
+    if (two_valued_) return try_bits_and_drawn_cuts(scan, drawn, rows, draws, known);
   constexpr std::int64_t few = 12, very_few = 4;
   const int n = columns_.most(), wanted = columns_.wanted();
   best_slot_ = -1;

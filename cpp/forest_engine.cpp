@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "forest_bit_search.hpp"
 #include "forest_category_search.hpp"  // and with it forest_engine.hpp
 #include "forest_drawn_search.hpp"
 
@@ -55,6 +56,9 @@ void ForestEngine::start() {
   drawn_rows_ = nullptr;
   choose_scan();
   std::visit([&](auto& scan) { scan.start(channels, limits_, table_->n_rows()); }, scan_);
+  two_valued_ = nullptr;
+  if (judges_by<ClassScan<GiniOfCounts>>() || judges_by<ClassScan<EntropyOfCounts>>())
+    two_valued_ = table_->two_valued().are_many() ? &table_->two_valued() : nullptr;
 
   draws_.clear();
   draws_.push_back(root_draws());
@@ -179,6 +183,10 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
 // Columns are drawn one after another; more than max_features only as long as none can be cut.
 template <class Scan>
 void ForestEngine::try_columns(Scan& scan, const Rows& rows, const Draws& draws, Constants& known) {
+  if constexpr (requires { scan.put_rows_without(0); })
+    if (two_valued_)
+      return try_bits_and_others(scan, rows, draws, known,
+                                 [&](int column) { return try_column(scan, column, rows, draws); });
   for (int j = 0; j < columns_.most() && (j < columns_.wanted() || best_.column < 0); ++j) {
     const int column = columns_.draw(j, draws);
     if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
@@ -387,6 +395,11 @@ std::int64_t ForestEngine::send_rows(int node, bool) {
 std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Split& split) {
   if (!split.left_set.empty()) return send_levels(begin, end, split);
   const int column = split.column, rank = split.bin;
+  if (const int bit = two_valued_ ? two_valued_->bit_of(column) : -1;
+      bit >= 0 && forest_.random_cuts)
+    return sapling_.rows.split_by(begin, end, [=, words = two_valued_->words()](Row row) {
+      return (words[row] >> bit & 1) == 0;
+    });
   if (forest_.random_cuts)
     return table_->holds_floats()
                ? send_by_value(drawn_floats_, table_->floats(), begin, end, split)

@@ -131,6 +131,15 @@ class ForestEngine : public SplitEngine {
   template <class T>
   std::int64_t send_by_value(const DrawnValues<T>& drawn, const T* values, std::int64_t begin,
                              std::int64_t end, const Split& split);
+  // Columns of two values: forest_bit_search.hpp.
+  template <class Scan, class TryOther>
+  void try_bits_and_others(Scan& scan, const Rows& rows, const Draws& draws, Constants& known,
+                           TryOther&& try_other);
+  template <class Scan>
+  bool try_bit(Scan& scan, int column, int bit, const Draws& draws);
+  template <class Scan, class T>
+  void try_bits_and_drawn_cuts(Scan& scan, DrawnValues<T>& drawn, const Rows& rows,
+                               const Draws& draws, Constants& known);
   // Columns of levels: forest_categories.hpp.
   template <class Scan>
   bool try_levels(Scan& scan, int column, const Rows& rows, const Draws& draws);
@@ -177,6 +186,8 @@ class ForestEngine : public SplitEngine {
   const Row* drawn_rows_ = nullptr;  // of the node whose values they hold,
   int best_slot_ = -1;               // those of its best cut here, if they are still there
   NodeLevels levels_;
+  const TwoValued* two_valued_ = nullptr;        // where bits are asked; null: they are not
+  std::vector<int> drawn_columns_, bits_asked_;  // of a node
 };
 
 }  // namespace weald

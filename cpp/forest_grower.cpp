@@ -74,7 +74,7 @@ void ForestGrower::grow_below(Open root) {
     sums_.resize(sums_.size() - cell_size_);
     const auto place = static_cast<std::int32_t>(tree_.feature.size());
     if (node.parent >= 0) tree_.right[node.parent] = place;
-    if (thicket_ && node.end - node.begin <= thicket_->few_rows()) {
+    if (thicket_ && thicket_->takes(node.end - node.begin, sums[0])) {
       finish(node, sums.data());
       continue;
     }
@@ -100,12 +100,8 @@ void ForestGrower::grow_below(Open root) {
 // A small node, with all below it.
 void ForestGrower::finish(const Open& node, const std::int64_t* sums) {
   const Thicket::Weighed weighed =
-      thicket_->grow({sapling_.rows.at(node.begin),
-                      static_cast<int>(node.end - node.begin),
-                      {sums[0], sums[cell_size_ - 1]},
-                      node.draws,
-                      node.constants,
-                      node.depth},
+      thicket_->grow({sapling_.rows.at(node.begin), static_cast<int>(node.end - node.begin), sums,
+                      node.draws, node.constants, node.depth},
                      tree_, params_.sends_unseen_rows ? &limits_ : nullptr);
   if (counts_) return;
   exact_ = {weighed.weight, weighed.sum};

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "bit_counts.hpp"
 #include "channels.hpp"
 #include "count_impurities.hpp"
 #include "drawn_values.hpp"
@@ -304,11 +305,19 @@ class ClassScan {
  public:
   struct Left {};  // the left side is kept here
 
-  void start(const Channels& channels, const SplitLimits& limits, std::int64_t) {
+  void start(const Channels& channels, const SplitLimits& limits, std::int64_t n_rows) {
     channels_ = &channels;
     n_classes_ = channels.n_channels();
     least_ = least_weight(channels, limits);
     left_.resize(static_cast<std::size_t>(n_classes_));
+    const std::int64_t* const copies = channels.target().copies;
+    most_copies_ = copies ? *std::max_element(copies, copies + n_rows) : 1;
+    of_row_.clear();
+    if (most_copies_ >> 16 != 0 || n_classes_ >> 16 != 0) return;
+    of_row_.resize(static_cast<std::size_t>(n_rows));
+    for (std::int64_t row = 0; row < n_rows; ++row)
+      of_row_[row] = static_cast<std::uint32_t>(channels.target().classes[row]) << 16 |
+                     static_cast<std::uint32_t>(copies ? copies[row] : 1);
   }
   void load(const Row* rows, std::int64_t n, const std::int64_t* totals) {
     const Channels& channels = *channels_;
@@ -317,6 +326,13 @@ class ClassScan {
     terms_ = 0;
     for (int k = 0; k < n_classes_; ++k) terms_ += impurity_.term(totals_[1 + k]);
     if (static_cast<std::int64_t>(rows_.size()) < n) rows_.resize(static_cast<std::size_t>(n));
+    if (!of_row_.empty()) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::uint32_t one = of_row_[rows[i]];
+        rows_[i] = {static_cast<std::int32_t>(one >> 16), static_cast<std::int32_t>(one & 0xffff)};
+      }
+      return;
+    }
     for (std::int64_t i = 0; i < n; ++i)
       rows_[i] = {channels.target().classes[rows[i]],
                   static_cast<std::int32_t>(channels.values()[rows[i]])};
@@ -345,49 +361,50 @@ class ClassScan {
     return {};
   }
   void add(Left&, std::uint32_t i) { put(rows_[i].k, rows_[i].w); }
-  // Counts of several classes share a word, with as many bits each as the node's copies need: a
-  // row adds one word, or a few of which all but one are zero.
+  // Counts of several classes share a word, so that a row adds one word, or a few of which all but
+  // one are zero. They have as many bits each as a block of rows needs, which may be all rows.
   void expect_cuts(std::int64_t n) {
-    bits_ = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(totals_[0])));
-    const int in_word = 64 / bits_;
-    n_words_ = (n_classes_ + in_word - 1) / in_word;
+    const int together = std::min(n_classes_, most_together);
+    bits_ = std::min(64 / together, 32);
+    n_words_ = (n_classes_ + together - 1) / together;
     if (n_words_ > most_words) return;
+    block_ = std::max<std::int64_t>(1, ((std::int64_t{1} << bits_) - 1) / most_copies_);
     if (static_cast<std::int64_t>(words_.size()) < n_words_ * n)
       words_.resize(static_cast<std::size_t>(n_words_ * n));
     if (n_words_ > 1) std::fill_n(words_.begin(), n_words_ * n, 0);
     for (std::int64_t i = 0; i < n; ++i) {
-      const int word = n_words_ > 1 ? rows_[i].k / in_word : 0;
+      const int word = n_words_ > 1 ? rows_[i].k / together : 0;
       words_[word * n + i] = static_cast<std::uint64_t>(rows_[i].w)
-                             << bits_ * (rows_[i].k - word * in_word);
+                             << bits_ * (rows_[i].k - word * together);
     }
   }
   template <class T>
   void add_up_to(Left&, const T* x, std::int64_t n, T cut, bool missing_too) {
-    const auto goes = [=](T one) {
-      return -std::int64_t{(one <= cut) | (missing_too & (one != one))};
-    };
-    if (n_words_ > most_words) {
-      for (std::int64_t i = 0; i < n; ++i) left_[rows_[i].k] += rows_[i].w & goes(x[i]);
-    } else {
-      const std::uint64_t mask = (std::uint64_t{1} << bits_) - 1;
-      for (int word = 0, k = 0; word < n_words_; ++word) {
-        const std::uint64_t* const words = words_.data() + word * n;
-        std::uint64_t sum = 0;
-        for (std::int64_t i = 0; i < n; ++i) sum += words[i] & goes(x[i]);
-        for (int shift = 0; shift + bits_ <= 64 && k < n_classes_; shift += bits_, ++k)
-          left_[k] += sum >> shift & mask;
+    if (n_words_ > most_words || most_copies_ >> bits_ != 0) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const bool is_left = (x[i] <= cut) | (missing_too & (x[i] != x[i]));
+        left_[rows_[i].k] += rows_[i].w & -std::int64_t{is_left};
       }
+    } else if (missing_too) {
+      add_words(n, [=](std::int64_t i) { return (x[i] <= cut) | (x[i] != x[i]); });
+    } else {
+      add_words(n, [=](std::int64_t i) { return x[i] <= cut; });
     }
-    std::int64_t weight = 0, left_terms = 0, right_terms = 0;
-    for (int k = 0; k < n_classes_; ++k) {
-      const std::int64_t left = left_[k], right = totals_[1 + k] - left;
-      weight += left;
-      left_terms += impurity_.term(left);
-      right_terms += impurity_.term(right);
-    }
-    weight_ = weight;
-    left_terms_ = left_terms;
-    right_terms_ = right_terms;
+    compute_terms();
+  }
+
+  // Rows by their bits: bit_counts.hpp. Those without one are put left, if there are any and
+  // others too.
+  void count_bits(const std::uint64_t* words, const Row* rows, std::int64_t n,
+                  const std::vector<int>& bits) {
+    bit_counts_.count(words, rows, n, bits, n_classes_,
+                      [of_row = rows_.data()](std::int64_t i) { return of_row[i]; });
+  }
+  bool put_rows_without(int bit) {
+    const std::int64_t* const ones = bit_counts_.ones(bit);
+    for (int k = 0; k < n_classes_; ++k) left_[k] = totals_[1 + k] - ones[k];
+    compute_terms();
+    return weight_ > 0 && weight_ < totals_[0];
   }
   void add_bin(Left&, int bin) {
     const std::int32_t* const counts = cell(bin) + 1;
@@ -422,6 +439,34 @@ class ClassScan {
     left_[k] = before + w;
     weight_ += w;
   }
+  void compute_terms() {
+    std::int64_t weight = 0, left_terms = 0, right_terms = 0;
+    for (int k = 0; k < n_classes_; ++k) {
+      const std::int64_t left = left_[k], right = totals_[1 + k] - left;
+      weight += left;
+      left_terms += impurity_.term(left);
+      right_terms += impurity_.term(right);
+    }
+    weight_ = weight;
+    left_terms_ = left_terms;
+    right_terms_ = right_terms;
+  }
+  template <class GoesLeft>
+  void add_words(std::int64_t n, GoesLeft goes_left) {
+    const int together = std::min(n_classes_, most_together);
+    const std::uint64_t mask = (std::uint64_t{1} << bits_) - 1;
+    for (int word = 0; word < n_words_; ++word) {
+      const std::uint64_t* const words = words_.data() + word * n;
+      const int first = word * together, some = std::min(together, n_classes_ - first);
+      for (std::int64_t begin = 0; begin < n; begin += block_) {
+        const std::int64_t end = std::min(n, begin + block_);
+        std::uint64_t sum = 0;
+        for (std::int64_t i = begin; i < end; ++i)
+          sum += words[i] & -static_cast<std::uint64_t>(goes_left(i));
+        for (int k = 0; k < some; ++k, sum >>= bits_) left_[first + k] += sum & mask;
+      }
+    }
+  }
 
   struct One {
     std::int32_t k, w;
@@ -431,11 +476,14 @@ class ClassScan {
   int n_classes_ = 0;
   const std::int64_t* totals_ = nullptr;
   double least_ = 1.0;
+  std::vector<std::uint32_t> of_row_;  // class and copies of all rows; empty: they do not fit
   std::vector<One> rows_;
   std::vector<std::int32_t> cells_;  // [bin] copies, and those of each class
-  static constexpr int most_words = 4;
+  static constexpr int most_words = 4, most_together = 8;
   int bits_ = 0, n_words_ = 0;
-  std::vector<std::uint64_t> words_;  // [word][row], for drawn cuts
+  std::int64_t most_copies_ = 1, block_ = 1;  // of a row; rows whose copies fit the bits
+  std::vector<std::uint64_t> words_;          // [word][row], for drawn cuts
+  BitCounts bit_counts_;
   std::vector<std::int64_t> left_, kept_;
   std::int64_t terms_ = 0, weight_ = 0, left_terms_ = 0, right_terms_ = 0;
 };

@@ -7,15 +7,17 @@
 #include <type_traits>
 #include <utility>
 
+#include "forest_class_thicket.hpp"
 #include "small_rows.hpp"
 #include "small_sort.hpp"
+#include "thicket_writer.hpp"
 
 namespace weald {
 namespace {
 
 // As in forest_engine.cpp.
 constexpr double tie = 1e-12;
-constexpr int all_values = most_ranks + 1;
+constexpr int all_values = SmallCut::all_values;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int payload_bits = KeySorter::payload_bits;
 constexpr std::uint32_t payload_mask = (std::uint32_t{1} << payload_bits) - 1;
@@ -32,17 +34,16 @@ class ThicketOf final : public Thicket {
         stride_(table.stride()),
         columns_(columns),
         max_depth_(max_depth > 0 ? max_depth : std::numeric_limits<std::int64_t>::max()),
-        kind_(channels) {}
+        kind_(channels),
+        out_(table, Kind::n_outputs) {}
 
   Weighed grow(const Root& root, Tree& tree, std::vector<std::uint32_t>* limits) override {
-    const std::size_t first = tree.feature.size(), first_leaf = tree.value.size();
-    make_room(tree, limits, root.n_rows);
+    out_.begin(tree, limits, root.n_rows);
     for (int i = 0; i < root.n_rows; ++i) rows_[i] = kind_.small_row(root.rows[i]);
     const Weighed weighed =
-        grow_node(rows_.data(), root.n_rows, root.total, root.draws, root.known, root.depth);
-    if constexpr (!is_drawn) write_thresholds();
-    resize_to(tree, limits, first + static_cast<std::size_t>(out_.n_nodes),
-              first_leaf + static_cast<std::size_t>(out_.n_leaves * kind_.n_outputs));
+        grow_node(rows_.data(), root.n_rows, {root.sums[0], root.sums[Kind::n_outputs]}, root.draws,
+                  root.known, root.depth);
+    out_.end(tree, limits, !is_drawn);
     return weighed;
   }
 
@@ -50,54 +51,16 @@ class ThicketOf final : public Thicket {
   static constexpr bool is_drawn = !std::is_same_v<T, Rank>;
 
   // The best cut so far, as in ForestEngine.
-  struct Best {
+  struct Best : SmallCut {
     double bar = no_score;
-    int column = -1, rank = 0, next = 0;
-    bool missing_left = false, is_perfect = false;
-    double threshold = 0.0;  // of a drawn cut
+    bool is_perfect = false;
     PairLeft left = {};
   };
-
-  // Where the tree's next nodes are written.
-  struct Out {
-    std::int32_t *feature, *right;
-    double *threshold, *weight, *gain, *value;
-    std::uint8_t* missing_left;
-    std::uint32_t* limit;
-    int n_nodes, n_leaves, first_node, first_leaf;
-  };
-
-  void make_room(Tree& tree, std::vector<std::uint32_t>* limits, int n_rows) {
-    const std::size_t node = tree.feature.size(), leaf = tree.value.size();
-    resize_to(tree, limits, node + static_cast<std::size_t>(2 * n_rows - 1),
-              leaf + static_cast<std::size_t>(n_rows * kind_.n_outputs));
-    out_ = {tree.feature.data() + node,
-            tree.right.data() + node,
-            tree.threshold.data() + node,
-            tree.weight.data() + node,
-            tree.gain.data() + node,
-            tree.value.data() + leaf,
-            tree.missing_left.data() + node,
-            limits ? limits->data() + node : nullptr,
-            0,
-            0,
-            static_cast<int>(node),
-            static_cast<int>(leaf) / kind_.n_outputs};
-  }
-  // Room for all that may come, and in the end none for what did not.
-  static void resize_to(Tree& tree, std::vector<std::uint32_t>* limits, std::size_t n_nodes,
-                        std::size_t n_values) {
-    for (auto* const array : {&tree.threshold, &tree.weight, &tree.gain}) array->resize(n_nodes);
-    for (auto* const array : {&tree.feature, &tree.right}) array->resize(n_nodes);
-    tree.missing_left.resize(n_nodes);
-    tree.value.resize(n_values);
-    if (limits) limits->resize(n_nodes);
-  }
 
   // Depth first: the left child is the next node.
   Weighed grow_node(SmallRow* rows, int n, const PairLeft& total, Draws draws, Constants known,
                     std::int64_t depth) {
-    const int place = out_.n_nodes++;
+    const int place = out_.open();
     if (n == 1 || depth >= max_depth_ || kind_.is_pure(rows, n, total))
       return write_leaf(place, rows, n, total);
     if (n == 2) return grow_pair(place, rows, total, draws);
@@ -107,10 +70,10 @@ class ThicketOf final : public Thicket {
     const int n_left = send(rows, n);
     write_split(place, best_, left, total);
     const Weighed of_left = grow_node(rows, n_left, left, draws.child(false), known, depth + 1);
-    out_.right[place] = out_.first_node + out_.n_nodes;
+    out_.right_is_next(place);
     const Weighed of_right =
         grow_node(rows + n_left, n - n_left, right, draws.child(true), known, depth + 1);
-    return kind_.join(of_left, of_right, out_.gain[place]);
+    return kind_.join(of_left, of_right, out_.gain(place));
   }
 
   T value(const SmallRow& row, int column) const {
@@ -138,7 +101,7 @@ class ThicketOf final : public Thicket {
     PairLeft left, right;
     kind_.add(left, of_left);
     kind_.add(right, of_right);
-    Best cut{.column = column};
+    SmallCut cut{.column = column};
     const T low = value(of_left, column), high = value(of_right, column);
     if (is_missing(high)) {
       cut.rank = all_values;
@@ -154,48 +117,17 @@ class ThicketOf final : public Thicket {
       }
     }
     write_split(place, cut, left, total);
-    out_.n_nodes += 2;
-    const Weighed weighed = write_leaf(place + 1, &of_left, 1, left);
-    out_.right[place] = out_.first_node + place + 2;
-    return kind_.join(weighed, write_leaf(place + 2, &of_right, 1, right), out_.gain[place]);
+    const Weighed weighed = write_leaf(out_.open(), &of_left, 1, left);
+    out_.right_is_next(place);
+    return kind_.join(weighed, write_leaf(out_.open(), &of_right, 1, right), out_.gain(place));
   }
 
-  void write_split(int place, const Best& cut, const PairLeft& left, const PairLeft& total) {
-    out_.feature[place] = cut.column;
-    out_.threshold[place] = cut.threshold;
-    out_.missing_left[place] = cut.missing_left;
-    out_.weight[place] = static_cast<double>(total.w);
-    if constexpr (!Kind::weighs_exactly) out_.gain[place] = kind_.gain(left, total);
-    if constexpr (is_drawn) {
-      if (out_.limit != nullptr) out_.limit[place] = static_cast<std::uint32_t>(cut.rank);
-    } else {
-      ranks_[place] = {cut.rank, cut.next};
-    }
+  void write_split(int place, const SmallCut& cut, const PairLeft& left, const PairLeft& total) {
+    out_.split(place, cut, total.w);
+    if constexpr (!Kind::weighs_exactly) out_.gain(place) = kind_.gain(left, total);
   }
-
-  // The values of ranks lie far apart: those of one node are fetched while others are waited for.
-  void write_thresholds() {
-    for (int place = 0; place < out_.n_nodes; ++place) {
-      const int column = out_.feature[place];
-      if (column < 0) continue;
-      const auto [rank, next] = ranks_[place];
-      if (rank != all_values) out_.threshold[place] = table_.threshold(column, rank, next);
-      if (out_.limit == nullptr) continue;
-      out_.limit[place] = static_cast<std::uint32_t>(
-          rank == all_values ? rank : table_.last_up_to(column, rank, out_.threshold[place]));
-    }
-  }
-
   Weighed write_leaf(int place, const SmallRow* rows, int n, const PairLeft& total) {
-    out_.feature[place] = -1;
-    out_.threshold[place] = 0.0;
-    out_.missing_left[place] = 0;
-    out_.weight[place] = static_cast<double>(total.w);
-    out_.gain[place] = 0.0;
-    if (out_.limit != nullptr) out_.limit[place] = 0;
-    const int leaf = out_.n_leaves++;
-    out_.right[place] = out_.first_leaf + leaf;
-    return kind_.weigh_leaf(rows, n, total, out_.value + leaf * kind_.n_outputs);
+    return kind_.weigh_leaf(rows, n, total, out_.leaf(place, total.w));
   }
 
   // ---- searching ----
@@ -216,8 +148,10 @@ class ThicketOf final : public Thicket {
   void take(const PairLeft& left, int column, int rank, int next, double threshold,
             bool missing_left) {
     const double score = kind_.score(left);
-    best_ = {score + tie * std::abs(score), column,    rank, next, missing_left,
-             kind_.is_perfect(left),        threshold, left};
+    best_ = {{column, rank, next, missing_left, threshold},
+             score + tie * std::abs(score),
+             kind_.is_perfect(left),
+             left};
   }
 
   // Tells whether the column has more than one value, or one that is missing beside others.
@@ -398,14 +332,13 @@ class ThicketOf final : public Thicket {
   DrawnColumns& columns_;
   std::int64_t max_depth_;
   Kind kind_;
-  Out out_{};
+  ThicketWriter<most_rows> out_;
   Best best_;
   std::array<SmallRow, most_rows> rows_, sent_;
   std::array<double, most_rows> x_[2];  // of the column that is tried, and of the best one
   int kept_ = 0;
   std::array<std::uint32_t, most_rows + KeySorter::slack> keys_, spare_;
   std::array<PairLeft, most_rows> cells_;
-  std::array<std::pair<int, int>, 2 * most_rows> ranks_;  // of the cuts: the last left, the next
   KeySorter sorter_;
 };
 
@@ -434,6 +367,10 @@ std::unique_ptr<Thicket> Thicket::made_for(const RankedTable& table, ForestEngin
     return make<SmallClasses<GiniOfCounts>>(table, engine, channels, max_depth);
   if (engine.judges_by<PairCounts<EntropyOfCounts>>())
     return make<SmallClasses<EntropyOfCounts>>(table, engine, channels, max_depth);
+  if (engine.judges_by<ClassScan<GiniOfCounts>>())
+    return make_class_thicket<GiniOfCounts>(table, engine.columns(), channels, max_depth);
+  if (engine.judges_by<ClassScan<EntropyOfCounts>>())
+    return make_class_thicket<EntropyOfCounts>(table, engine.columns(), channels, max_depth);
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -13,10 +14,10 @@
 namespace weald {
 
 // Nearly all nodes of a whole tree have but a few rows. What ForestEngine does for any node costs
-// more there than the rows themselves; so where a tree is plain (one number or one of two classes a
-// row, no weights, no limits but on depth, no levels), a node of few rows is taken from
-// it: what its rows teach is laid side by side once, moves with them, and nodes are written as they
-// are left. Trees are the same bits.
+// more there than the rows themselves; so where a tree is plain (one number or one class a row, no
+// weights, no limits but on depth, no levels), a node of few rows is taken from it: what its rows
+// teach is laid side by side once, moves with them, and nodes are written as they are left. Trees
+// are the same bits.
 class Thicket {
  public:
   static constexpr int most_rows = 512;  // of any table
@@ -24,7 +25,7 @@ class Thicket {
   struct Root {
     const Row* rows;
     int n_rows;
-    PairLeft total;  // the integer sums: weight, and the number or the second class
+    const std::int64_t* sums;  // the integer sums: weight, and the number or each class
     Draws draws;
     Constants known;
     std::int64_t depth;
@@ -41,15 +42,18 @@ class Thicket {
                                            const Channels& channels, std::int64_t max_depth);
   virtual ~Thicket() = default;
 
-  // How many rows are few.
-  int few_rows() const { return few_rows_; }
+  // Whether so many rows, of so many copies, are few.
+  bool takes(std::int64_t n_rows, std::int64_t copies) const {
+    return n_rows <= few_rows_ && copies <= few_copies_;
+  }
 
   // Adds the node and all below it to the tree, and to `limits` (null: nobody asks) the last ranks
   // that go left.
   virtual Weighed grow(const Root& root, Tree& tree, std::vector<std::uint32_t>* limits) = 0;
 
  protected:
-  explicit Thicket(int few_rows) : few_rows_(few_rows) {}
+  explicit Thicket(int few_rows, std::int64_t few_copies = std::numeric_limits<std::int64_t>::max())
+      : few_rows_(few_rows), few_copies_(few_copies) {}
   // The values of all rows should fit half of the nearest cache: one column is read after another.
   static int rows_that_stay_near(std::int64_t bytes_a_row) {
     constexpr std::int64_t near = 16384, least = 64;
@@ -58,6 +62,7 @@ class Thicket {
 
  private:
   int few_rows_;
+  std::int64_t few_copies_;
 };
 
 }  // namespace weald

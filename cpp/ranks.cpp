@@ -9,6 +9,7 @@
 #include "parallel.hpp"
 #include "raw_pages.hpp"
 #include "sorted_keys.hpp"
+#include "two_valued.hpp"
 
 namespace weald {
 namespace {
@@ -230,12 +231,22 @@ void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index,
   parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int worker) {
     const std::int64_t end = std::min(n_rows_, (b + 1) * block);
     std::uint8_t* const misses = missing[worker].data();
-    for (std::int64_t row = b * block; row < end; ++row)
-      for (std::int64_t c = 0; c < n_columns; ++c) {
-        const auto x = static_cast<Kept>(table.at(index ? index[row] : row, c));
-        values[row * stride_ + c] = x + Kept{0};
-        misses[c] |= x != x;
-      }
+    for (std::int64_t row = b * block; row < end; ++row) {
+      const T* const from = table.data + (index ? index[row] : row) * table.row_stride;
+      Kept* const to = values.data() + row * stride_;
+      const auto copy = [&](std::int64_t step) {
+        bool any_missing = false;
+        for (std::int64_t c = 0; c < n_columns; ++c) {
+          const auto x = static_cast<Kept>(from[c * step]);
+          to[c] = x + Kept{0};
+          any_missing |= x != x;
+        }
+        return any_missing;
+      };
+      // Most rows lie as they are copied, and miss nothing.
+      if (!(table.column_stride == 1 ? copy(1) : copy(table.column_stride))) continue;
+      for (std::int64_t c = 0; c < n_columns; ++c) misses[c] |= to[c] != to[c];
+    }
   });
   has_missing_.assign(static_cast<std::size_t>(n_columns), 0);
   for (const auto& misses : missing)
@@ -290,6 +301,12 @@ void RankedTable::hold_levels(const std::vector<int>& n_levels, std::int64_t n_m
   }
   if (std::any_of(n_levels.begin(), n_levels.end(), [](int n) { return n > 0; }))
     n_levels_ = n_levels;
+}
+
+const TwoValued& RankedTable::two_valued(int n_threads) const {
+  std::call_once(asked_two_valued_,
+                 [&] { two_valued_ = std::make_shared<const TwoValued>(*this, n_threads); });
+  return *two_valued_;
 }
 
 double RankedTable::threshold(int column, int rank, int next) const {

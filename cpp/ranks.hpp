@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "memory.hpp"
@@ -13,6 +15,8 @@ namespace weald {
 
 using Rank = std::uint16_t;  // 0 is missing, 1 the lowest value
 constexpr int most_ranks = 65535;
+
+class TwoValued;
 
 // Up to 65535 distinct values of a column have a rank each; more share ranks of about equal mass.
 // Columns of more than 255 ranks have coarse bins of ranks: enough for large nodes, whose rows are
@@ -99,6 +103,9 @@ class RankedTable {
     });
   }
 
+  // Made when first asked for, by any thread; by then levels must be known.
+  const TwoValued& two_valued(int n_threads = 1) const;
+
   bool every_rank_is_a_bin(int column) const { return columns_[column].bin_of.empty(); }
 
  private:
@@ -129,6 +136,8 @@ class RankedTable {
   LargeVector<Code> codes_;    // column by column
   std::vector<int> n_levels_;  // [columns]; empty: no column holds levels
   std::int64_t n_merged_ = 0;
+  mutable std::once_flag asked_two_valued_;
+  mutable std::shared_ptr<const TwoValued> two_valued_;
 };
 
 }  // namespace weald
