@@ -9,7 +9,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "drawn_kernels.hpp"
 #include "draws.hpp"
+#include "kernels/kernels.hpp"
 #include "memory.hpp"
 #include "shared.hpp"
 
@@ -86,6 +88,11 @@ class DrawnValues {
 
   // Of a column without missing values. Four vectors side by side: none waits for the last.
   Range range(int s) const {
+    if (const DrawnKernels* const drawn = kernels().drawn) {
+      Range range;
+      drawn->of<T>().range(slot(s), pitch_, &range.least, &range.most);
+      return range;
+    }
     using L = Lanes<T>;
     constexpr int abreast = 4;
     const T* const x = slot(s);

@@ -372,6 +372,10 @@ class ThicketOf final : public Thicket {
   int send(SmallRow* rows, int n) {
     const double* const x = x_[kept_].data();
     const double cut = best_.threshold;
+    if constexpr (is_drawn)
+      if (const DrawnKernels* const drawn = kernels().drawn; drawn && n > 16)
+        return static_cast<int>(drawn->doubles.part_words(
+            x, n, {cut, best_.missing_left}, &rows->row_and_more, &sent_.data()->row_and_more));
     // Without sign: what is missing is rank 0, and far to the right if it does not go left.
     const std::uint32_t offset = best_.missing_left ? 0 : 1;
     const std::uint32_t limit = static_cast<std::uint32_t>(best_.rank) - offset;
