@@ -50,9 +50,9 @@ class Thicket {
 
  protected:
   explicit Thicket(int few_rows) : few_rows_(few_rows) {}
-  // The values of all rows should fit half of the nearest cache: one column is read after another.
+  // The values of all rows should fit the nearest cache: one column is read after another.
   static int rows_that_stay_near(std::int64_t bytes_a_row) {
-    constexpr std::int64_t near = 16384, least = 64;
+    constexpr std::int64_t near = 32768, least = 64;
     return static_cast<int>(std::clamp<std::int64_t>(near / bytes_a_row, least, most_rows));
   }
 

@@ -26,8 +26,10 @@ struct SmallRow {
 
 typedef std::uint64_t TwoWords __attribute__((vector_size(16)));
 
+// So many rows are gone through one by one: kernels need more to be worth their call.
+constexpr int few = 16;
+
 inline TwoWords words_up_to(const SmallRow* rows, const double* x, int n, double cut) {
-  constexpr int few = 16;
   TwoWords sum{};
   if (const DrawnKernels* const drawn = kernels().drawn; drawn && n > few) {
     std::int64_t sums[2] = {};

@@ -1,4 +1,4 @@
-"""Trees of drawn cuts: the same by every instruction set, and rows lie where their cuts send them."""
+"""Trees of drawn cuts: the same by every instruction set, and rows lie where cuts send them."""
 
 import hashlib
 from itertools import product
@@ -67,33 +67,30 @@ def test_same_trees_by_all_instructions(instructions: str) -> None:
     )
 
 
+@pytest.mark.parametrize("n", [16, 33, 300])
 @pytest.mark.parametrize(("criterion", "dtype", "has_missing", "has_copies"), CASES)
 def test_rows_lie_where_cuts_send_them(
-    criterion: str, dtype: type, has_missing: bool, has_copies: bool
+    n: int, criterion: str, dtype: type, has_missing: bool, has_copies: bool
 ) -> None:
-    """One row after another: weights of nodes, answers of leaves, and cuts inside the range."""
-    for n in (16, 33, 300):
-        trees, X, y, copies = grown(n, criterion, dtype, has_missing, has_copies)
-        feature, value = trees["feature"], trees["value"].reshape(-1, 1 + (y.dtype != np.float64))
-        first_node, first_leaf = trees["first_node"], trees["first_leaf"]
+    """One node after another: weights of nodes, answers of leaves, and cuts inside the range."""
+    trees, X, y, copies = grown(n, criterion, dtype, has_missing, has_copies)
+    value = trees["value"].reshape(-1, 1 if criterion == "squared_error" else 2)[:, -1]
 
-        def walk(tree: int, node: int, rows: np.ndarray) -> None:
-            at = first_node[tree] + node
-            assert trees["weight"][at] == copies[rows].sum()
-            if feature[at] < 0:
-                answer = np.average(y[rows], weights=copies[rows])
-                leaf = first_leaf[tree] + trees["right"][at]
-                np.testing.assert_allclose(value[leaf, -1], answer, rtol=1e-12, atol=1e-12)
-                return
-            x = X[rows, feature[at]].astype(np.float64)
-            left = np.where(
-                np.isnan(x), trees["missing_left"][at] != 0, x <= trees["threshold"][at]
-            )
-            assert 0 < left.sum() < len(rows)
-            if not np.isnan(x).any():
-                assert x.min() <= trees["threshold"][at] < x.max()
-            walk(tree, node + 1, rows[left])
-            walk(tree, int(trees["right"][at]), rows[~left])
+    def walk(tree: int, node: int, rows: np.ndarray) -> None:
+        at = trees["first_node"][tree] + node
+        feature, cut, right = (trees[name][at] for name in ("feature", "threshold", "right"))
+        assert trees["weight"][at] == copies[rows].sum()
+        if feature < 0:
+            answer = np.average(y[rows], weights=copies[rows])
+            leaf = trees["first_leaf"][tree] + right
+            np.testing.assert_allclose(value[leaf], answer, rtol=1e-12, atol=1e-12)
+            return
+        x = X[rows, feature].astype(np.float64)
+        left = np.where(np.isnan(x), trees["missing_left"][at] != 0, x <= cut)
+        assert 0 < left.sum() < len(rows)
+        assert np.isnan(x).any() or x.min() <= cut < x.max()
+        walk(tree, node + 1, rows[left])
+        walk(tree, int(right), rows[~left])
 
-        for tree in range(2):
-            walk(tree, 0, np.arange(n))
+    for tree in range(2):
+        walk(tree, 0, np.arange(n))
