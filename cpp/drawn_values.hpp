@@ -9,7 +9,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "drawn_kernels.hpp"
 #include "draws.hpp"
+#include "kernels/kernels.hpp"
 #include "memory.hpp"
 #include "shared.hpp"
 
@@ -75,8 +77,13 @@ class DrawnValues {
   // `table` holds row r from table + r * stride on. Columns come into the slots from `slot` on.
   void gather(const T* table, std::int64_t stride, const Row* rows, const int* columns,
               int n_columns, int slot) {
+    // Rows that do not stay near from one node to the next are asked for before they are needed.
+    constexpr std::int64_t near = std::int64_t{1} << 19;
+    const bool asks = n_ * stride * static_cast<std::int64_t>(sizeof(T)) > near;
     const auto some = [&]<int n>() {
-      if (n == n_columns) gather_some<n>(table, stride, rows, columns, slot);
+      if (n == n_columns)
+        (this->*(asks ? &DrawnValues::gather_some<n, true> : &DrawnValues::gather_some<n, false>))(
+            table, stride, rows, columns, slot);
     };
     [&]<int... n>(std::integer_sequence<int, n...>) {
       (some.template operator()<n + 1>(), ...);
@@ -86,6 +93,11 @@ class DrawnValues {
 
   // Of a column without missing values. Four vectors side by side: none waits for the last.
   Range range(int s) const {
+    if (const DrawnKernels* const drawn = kernels().drawn) {
+      Range range;
+      drawn->of<T>().range(slot(s), pitch_, &range.least, &range.most);
+      return range;
+    }
     using L = Lanes<T>;
     constexpr int abreast = 4;
     const T* const x = slot(s);
@@ -119,13 +131,17 @@ class DrawnValues {
   }
 
  private:
-  template <int n_columns>
+  template <int n_columns, bool asks>
   void gather_some(const T* table, std::int64_t stride, const Row* rows, const int* columns,
                    int slot) {
     T* const to = values_.data() + slot * pitch_;
     const T* from[n_columns];
     for (int c = 0; c < n_columns; ++c) from[c] = table + columns[c];
+    constexpr std::int64_t soon = 24, line = 64 / static_cast<std::int64_t>(sizeof(T));
     for (std::int64_t i = 0; i < n_; ++i) {
+      if (asks && i + soon < n_)
+        for (std::int64_t at = 0; at < std::min(stride, 2 * line); at += line)
+          __builtin_prefetch(table + rows[i + soon] * stride + at);
       const std::int64_t offset = rows[i] * stride;
       for (int c = 0; c < n_columns; ++c) to[c * pitch_ + i] = from[c][offset];
     }

@@ -428,19 +428,14 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Spli
 template <class T>
 std::int64_t ForestEngine::send_by_value(const DrawnValues<T>& drawn, const T* values,
                                          std::int64_t begin, std::int64_t end, const Split& split) {
-  const T cut = at_most<T>(split.threshold);
-  const auto goes_left = [=, missing_left = split.missing_left](T x) {
-    return (x <= cut) | (missing_left & (x != x));
-  };
+  const DrawnTest<T> test{at_most<T>(split.threshold), split.missing_left};
   if (drawn_rows_ == sapling_.rows.at(begin) && best_slot_ >= 0) {
     drawn_rows_ = nullptr;
-    return sapling_.rows.split_by_place(
-        begin, end,
-        [=, x = drawn.slot(best_slot_)](std::int64_t i, Row) { return goes_left(x[i]); });
+    return sapling_.rows.split_by_values(begin, end, drawn.slot(best_slot_), test);
   }
   return sapling_.rows.split_by(begin, end,
                                 [=, x = values + split.column, stride = table_->stride()](Row row) {
-                                  return goes_left(x[row * stride]);
+                                  return test.goes_left(x[row * stride]);
                                 });
 }
 

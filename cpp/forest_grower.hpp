@@ -72,7 +72,7 @@ class ForestGrower {
   std::vector<std::int64_t> sums_;  // of the open nodes
   Tree tree_;
   std::vector<std::uint32_t> limits_;  // the last rank that goes left, where unseen rows want it
-  GrowingVector<double> medians_, gains_;  // of leaves and of nodes, for absolute error
+  RawGrowingVector<double> medians_, gains_;  // of leaves and of nodes, for absolute error
 
   // Where counts are not enough, W, S and gains come from the doubles of the rows: a node's as soon
   // as both its children have theirs. Open ones wait for one or both of them.

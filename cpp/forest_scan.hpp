@@ -119,6 +119,11 @@ class PairCounts {
     constexpr std::int64_t block = std::int64_t{1} << 15;  // their copies fit 31 bits
     for (std::int64_t begin = 0; begin < n; begin += block) {
       const std::int64_t end = std::min(n, begin + block);
+      if (const DrawnKernels* const drawn = kernels().drawn) {
+        drawn->of<T>().add_counts(x + begin, end - begin, {cut, missing_too},
+                                  payload_.data() + begin, &left);
+        continue;
+      }
       Wholes w{}, s{};
       for (std::int64_t i = begin; i < end; i += L::n) {
         const typename L::Values some = L::load(x + i);
@@ -251,6 +256,13 @@ class PairScan {
   }
   template <class T>
   void add_up_to(Left& left, const T* x, std::int64_t n, T cut, bool missing_too) const {
+    if (const DrawnKernels* const drawn = kernels().drawn) {
+      std::int64_t sum[2] = {};
+      drawn->of<T>().add_words(x, n, {cut, missing_too}, &pairs_.data()->w, sum);
+      left.w += sum[0];
+      left.s += sum[1];
+      return;
+    }
     using L = Lanes<T>;
     using Pair = Lanes<double>::Wholes;
     Pair sums{};

@@ -69,11 +69,17 @@ class ThicketOf final : public Thicket {
     const PairLeft left = best_.left, right{total.w - left.w, total.s - left.s};
     const int n_left = send(rows, n);
     write_split(place, best_, left, total);
-    const Weighed of_left = grow_node(rows, n_left, left, draws.child(false), known, depth + 1);
+    const Weighed of_left = grow_child(rows, n_left, left, draws, false, known, depth + 1);
     out_.right_is_next(place);
     const Weighed of_right =
-        grow_node(rows + n_left, n - n_left, right, draws.child(true), known, depth + 1);
+        grow_child(rows + n_left, n - n_left, right, draws, true, known, depth + 1);
     return kind_.join(of_left, of_right, out_.gain(place));
+  }
+  // Single rows, every second child, need none of what is made ready for others.
+  Weighed grow_child(SmallRow* rows, int n, const PairLeft& total, const Draws& parent,
+                     bool is_right, const Constants& known, std::int64_t depth) {
+    if (n == 1) return write_leaf(out_.open(), rows, 1, total);
+    return grow_node(rows, n, total, parent.child(is_right), known, depth);
   }
 
   T value(const SmallRow& row, int column) const {
@@ -306,6 +312,10 @@ class ThicketOf final : public Thicket {
   int send(SmallRow* rows, int n) {
     const double* const x = x_[kept_].data();
     const double cut = best_.threshold;
+    if constexpr (is_drawn)
+      if (const DrawnKernels* const drawn = kernels().drawn; drawn && n > few)
+        return static_cast<int>(drawn->doubles.part_words(
+            x, n, {cut, best_.missing_left}, &rows->row_and_more, &sent_.data()->row_and_more));
     // Without sign: what is missing is rank 0, and far to the right if it does not go left.
     const std::uint32_t offset = best_.missing_left ? 0 : 1;
     const std::uint32_t limit = static_cast<std::uint32_t>(best_.rank) - offset;

@@ -54,9 +54,9 @@ class Thicket {
  protected:
   explicit Thicket(int few_rows, std::int64_t few_copies = std::numeric_limits<std::int64_t>::max())
       : few_rows_(few_rows), few_copies_(few_copies) {}
-  // The values of all rows should fit half of the nearest cache: one column is read after another.
+  // The values of all rows should fit the nearest cache: one column is read after another.
   static int rows_that_stay_near(std::int64_t bytes_a_row) {
-    constexpr std::int64_t near = 16384, least = 64;
+    constexpr std::int64_t near = 32768, least = 64;
     return static_cast<int>(std::clamp<std::int64_t>(near / bytes_a_row, least, most_rows));
   }
 

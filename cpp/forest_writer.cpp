@@ -13,6 +13,7 @@ std::size_t room_for(std::size_t size, std::size_t n_so_far, std::size_t n_trees
 
 template <class To, class From>
 void copy_to(To& to, std::int64_t at, From& from, bool gives_back) {
+  expect_writes(to.data() + at, from.size() * sizeof(from[0]));
   std::copy(from.begin(), from.end(), to.begin() + at);
   if (gives_back) From().swap(from);
 }

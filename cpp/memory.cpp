@@ -72,6 +72,19 @@ void* allocate_small_pages(std::size_t bytes) {
 void free_small_pages(void* block, std::size_t bytes) noexcept {
   bytes < few ? std::free(block) : void(munmap(block, rounded(bytes, small_page)));
 }
+
+void expect_writes(void* begin, std::size_t bytes) noexcept {
+#if defined(MADV_POPULATE_WRITE)
+  constexpr std::size_t some = 16 * small_page;
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(begin) % small_page;
+  if (bytes < some) return;
+  // A wish again; systems before Linux 5.14 do not know it.
+  madvise(static_cast<char*>(begin) - before, rounded(bytes + before, small_page),
+          MADV_POPULATE_WRITE);
+#else
+  (void)begin, (void)bytes;
+#endif
+}
 #else
 void* allocate_pages(std::size_t bytes) {
   const std::size_t unit = bytes >= 2 * page ? page : line;
@@ -93,6 +106,7 @@ void free_pages(void* block, std::size_t) noexcept {
 
 void* allocate_small_pages(std::size_t bytes) { return allocate_pages(bytes); }
 void free_small_pages(void* block, std::size_t bytes) noexcept { free_pages(block, bytes); }
+void expect_writes(void*, std::size_t) noexcept {}
 #endif
 
 void give_back_free_memory(std::int64_t n_values) noexcept {

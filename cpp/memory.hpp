@@ -19,6 +19,10 @@ void free_pages(void* block, std::size_t bytes) noexcept;
 void* allocate_small_pages(std::size_t bytes);
 void free_small_pages(void* block, std::size_t bytes) noexcept;
 
+// Before so many bytes of such an array are written for the first time: the system is asked for
+// their pages at once. It would find each of them missing, else.
+void expect_writes(void* begin, std::size_t bytes) noexcept;
+
 // Asks the allocator of small blocks to give back what it keeps for later, if the work that comes
 // is on so many values that this is worth a few milliseconds.
 void give_back_free_memory(std::int64_t n_values) noexcept;
@@ -64,8 +68,5 @@ struct SmallPages : LargePages<T> {
   }
   void deallocate(T* block, std::size_t n) noexcept { free_small_pages(block, n * sizeof(T)); }
 };
-
-template <class T>
-using GrowingVector = std::vector<T, SmallPages<T>>;
 
 }  // namespace weald

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "drawn_kernels.hpp"
 #include "kernels/kernels.hpp"
 #include "memory.hpp"
 #include "parallel.hpp"
@@ -109,6 +110,15 @@ class Partition {
     }
     std::copy_n(spare_ + begin, n_right, rows_.begin() + begin + n_left);
     return begin + n_left;
+  }
+  // Or of values x that lie one after another, one for each row.
+  template <class T>
+  std::int64_t split_by_values(std::int64_t begin, std::int64_t end, const T* x,
+                               DrawnTest<T> test) {
+    if (const DrawnKernels* const drawn = kernels().drawn)
+      return begin +
+             drawn->of<T>().part_rows(x, end - begin, test, rows_.data() + begin, spare_ + begin);
+    return split_by_place(begin, end, [=](std::int64_t i, Row) { return test.goes_left(x[i]); });
   }
 
  private:

@@ -8,8 +8,10 @@
 #include "channels.hpp"
 #include "count_impurities.hpp"
 #include "criteria/criteria.hpp"
+#include "drawn_kernels.hpp"
 #include "forest_scan.hpp"
 #include "forest_thicket.hpp"
+#include "kernels/kernels.hpp"
 
 namespace weald {
 
@@ -24,9 +26,18 @@ struct SmallRow {
 
 typedef std::uint64_t TwoWords __attribute__((vector_size(16)));
 
+// So many rows are gone through one by one: kernels need more to be worth their call.
+constexpr int few = 16;
+
 inline TwoWords words_up_to(const SmallRow* rows, const double* x, int n, double cut) {
-  typedef double TwoValues __attribute__((vector_size(16)));
   TwoWords sum{};
+  if (const DrawnKernels* const drawn = kernels().drawn; drawn && n > few) {
+    std::int64_t sums[2] = {};
+    drawn->doubles.add_words(x, n, {cut, false}, reinterpret_cast<const std::int64_t*>(rows), sums);
+    std::memcpy(&sum, sums, sizeof sum);
+    return sum;
+  }
+  typedef double TwoValues __attribute__((vector_size(16)));
   for (int i = 0; i < n; ++i) {
     TwoWords words;
     std::memcpy(&words, rows + i, sizeof words);

@@ -17,9 +17,9 @@ constexpr std::int64_t few_sums = 512;
 
 // Which node stands where, in pre-order.
 struct Order {
-  std::vector<int> nodes;             // by their place
-  GrowingVector<std::int32_t> right;  // of each place, as in Tree
-  std::vector<int> leaf;              // of each node, its number among the leaves; -1: none
+  std::vector<int> nodes;                // by their place
+  RawGrowingVector<std::int32_t> right;  // of each place, as in Tree
+  std::vector<int> leaf;                 // of each node, its number among the leaves; -1: none
 
   explicit Order(const Sapling& sapling) : leaf(sapling.nodes.size(), -1) {
     nodes.reserve(leaf.size());

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "memory.hpp"
 #include "parallel.hpp"
+#include "raw_pages.hpp"
 #include "sapling.hpp"
 
 namespace weald {
@@ -15,18 +15,18 @@ namespace weald {
 // In pre-order: the left child of a node is the next node. A forest's trees are large: their memory
 // comes from the system and goes back to it.
 struct Tree {
-  GrowingVector<std::int32_t> feature;  // -1: a leaf
-  GrowingVector<std::uint8_t> code;     // the highest code that goes left
+  RawGrowingVector<std::int32_t> feature;  // -1: a leaf
+  RawGrowingVector<std::uint8_t> code;     // the highest code that goes left
   // A node that asks for a set of levels has its number here, others -1.
-  GrowingVector<std::int32_t> category_set;
-  GrowingVector<std::int64_t> first_word{0};  // [sets + 1]
-  GrowingVector<std::uint64_t> words;         // levels that go left: a bit for each
-  GrowingVector<double> threshold;    // the largest value that goes left, if the engine knows it
-  GrowingVector<std::int32_t> right;  // an inner node's right child; a leaf's row in `value`
-  GrowingVector<std::uint8_t> missing_left;
-  GrowingVector<double> weight;  // W of the node's rows
-  GrowingVector<double> gain;    // 0 for leaves
-  GrowingVector<double> value;   // [leaves][outputs]
+  RawGrowingVector<std::int32_t> category_set;
+  RawGrowingVector<std::int64_t> first_word{0};  // [sets + 1]
+  RawGrowingVector<std::uint64_t> words;         // levels that go left: a bit for each
+  RawGrowingVector<double> threshold;    // the largest value that goes left, if the engine knows it
+  RawGrowingVector<std::int32_t> right;  // an inner node's right child; a leaf's row in `value`
+  RawGrowingVector<std::uint8_t> missing_left;
+  RawGrowingVector<double> weight;  // W of the node's rows
+  RawGrowingVector<double> gain;    // 0 for leaves
+  RawGrowingVector<double> value;   // [leaves][outputs]
   int n_outputs = 1;
 
   // For so many nodes, about half of them leaves.

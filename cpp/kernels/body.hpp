@@ -12,6 +12,7 @@
 #include <limits>
 #include <utility>
 
+#include "drawn_kernels.hpp"
 #include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
 
@@ -302,6 +303,7 @@ void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::in
 #include "kernels/search.hpp"
 // These take what that has.
 #include "kernels/columns.hpp"
+#include "kernels/drawn.hpp"
 #include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
 #include "kernels/partition.hpp"
@@ -423,6 +425,6 @@ const Kernels table = {WEALD_KERNELS_NAME, add_trees,      encode<float>, encode
                        gradients,          largest,        coarse_sums,   pack_words,
                        add_packed,         add_shared,     search_packed, search_columns,
                        search_levels,      search_ordered, mark_ordered,  part_ordered,
-                       subtract,           partition};
+                       subtract,           partition,      drawn_kernels};
 
 }  // namespace weald::WEALD_KERNELS

@@ -160,6 +160,8 @@ constexpr std::int64_t near_codes = 1 << 16;
 // Trees whose root histograms are counted at once.
 constexpr int most_shared = 8;
 
+struct DrawnKernels;  // drawn_kernels.hpp
+
 struct Kernels {
   const char* name;
 
@@ -235,6 +237,8 @@ struct Kernels {
   // `limit` (unsigned): offset 1 sends missing values (code 0) right, offset 0 left.
   std::int64_t (*partition)(const Code* codes, std::int64_t stride, Code offset, Code limit,
                             const Row* rows, std::int64_t n, Row* sent);
+
+  const DrawnKernels* drawn;  // for cuts drawn between values; null: plain code is as quick
 };
 
 // The widest instruction set this machine has, unless WEALD_INSTRUCTIONS names another one.

@@ -44,6 +44,10 @@ class DistinctRows:
         nothing = np.empty((0, 2), dtype=np.uint64)
         return replace(self, hashes=nothing, set_of=np.empty(0, dtype=np.intp))
 
+    def when_ranked(self) -> "DistinctRows":
+        """What is needed once the rows were taken from their table: not even which they are."""
+        return replace(self, index=np.empty(0, dtype=np.intp))
+
 
 def distinct_rows(rows: WeightedTable, *, n_threads: int) -> DistinctRows:
     """Merge rows that are equal in all columns and the target.

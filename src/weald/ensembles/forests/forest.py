@@ -164,6 +164,9 @@ class ForestModel(BaggedForest, Answers):
             seen = self._answer_before(oob, parts, rows, distinct)
         n_seen = n_counted(distinct) if bags is None else bags.n_draws
         is_pruned = self.ccp_alpha > 0.0
+        if oob is None and not is_pruned:
+            del learnt
+            distinct = distinct.when_ranked()
         if begun is not None and oob is not None and not (is_auto or is_pruned):
             oob = begun.oob
         grow = partial(
