@@ -51,7 +51,7 @@ bool add_answers(const std::vector<Tree>& trees, const std::int32_t* leaf_of_row
   const auto n_trees = static_cast<std::int64_t>(trees.size());
   std::atomic<bool> sound = true;
   const auto add = [&](std::int64_t k, int) {
-    const GrowingVector<double>& values = trees[k].value;
+    const auto& values = trees[k].value;
     if (!add_leaf_values(scores + k * n_rows, leaf_of_row + k * n_rows, n_rows, values.data(),
                          static_cast<std::int64_t>(values.size()), n_threads))
       sound = false;
