@@ -70,6 +70,9 @@ class DrawnValues {
     n_ = n;
     pitch_ = padded(n);
     const auto size = static_cast<std::size_t>(n_slots * pitch_);
+    // What the first nodes of very many rows took is free again when the tree itself takes most.
+    constexpr std::size_t much = (std::size_t{8} << 20) / sizeof(T);
+    if (values_.size() > much && size < values_.size() / 8) LargeVector<T>().swap(values_);
     if (values_.size() < size) values_.resize(size);
     return n_slots;
   }

@@ -313,7 +313,7 @@ class ThicketOf final : public Thicket {
     const double* const x = x_[kept_].data();
     const double cut = best_.threshold;
     if constexpr (is_drawn)
-      if (const DrawnKernels* const drawn = kernels().drawn; drawn && n > few)
+      if (const DrawnKernels* const drawn = n > few ? kernels().drawn : nullptr)
         return static_cast<int>(drawn->doubles.part_words(
             x, n, {cut, best_.missing_left}, &rows->row_and_more, &sent_.data()->row_and_more));
     // Without sign: what is missing is rank 0, and far to the right if it does not go left.

@@ -31,7 +31,7 @@ constexpr int few = 16;
 
 inline TwoWords words_up_to(const SmallRow* rows, const double* x, int n, double cut) {
   TwoWords sum{};
-  if (const DrawnKernels* const drawn = kernels().drawn; drawn && n > few) {
+  if (const DrawnKernels* const drawn = n > few ? kernels().drawn : nullptr) {
     std::int64_t sums[2] = {};
     drawn->doubles.add_words(x, n, {cut, false}, reinterpret_cast<const std::int64_t*>(rows), sums);
     std::memcpy(&sum, sums, sizeof sum);
