@@ -12,6 +12,7 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/bit_codes.hpp"
 #include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
 
@@ -294,6 +295,7 @@ void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::in
 
 #include "kernels/search.hpp"
 // These take what that has.
+#include "kernels/bits.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
@@ -410,6 +412,9 @@ void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const 
 }
 
 }  // namespace
+
+extern const BitCodes bit_codes;
+const BitCodes bit_codes = write_bit_codes;
 
 extern const Kernels table;
 const Kernels table = {WEALD_KERNELS_NAME, add_trees,      encode<float>, encode<double>,
