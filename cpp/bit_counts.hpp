@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
+#include "kernels/bit_codes.hpp"
 #include "shared.hpp"
 
 namespace weald {
@@ -15,8 +15,8 @@ namespace weald {
 // however many columns are asked about (two_valued.hpp).
 class BitCounts {
  public:
-  // Row i of the node is rows[i], whose bits are words[rows[i]]; of_row(i) tells its class `k` and
-  // its copies `w`.
+  // The bits are given in rising order. Row i of the node is rows[i], whose bits are
+  // words[rows[i]]; of_row(i) tells its class `k` and its copies `w`.
   template <class OfRow>
   void count(const std::uint64_t* words, const Row* rows, std::int64_t n,
              const std::vector<int>& bits, int n_classes, OfRow of_row) {
@@ -27,52 +27,45 @@ class BitCounts {
     const int together = most_together(n);
     for (int first = 0; first < n_bits; first += together) {
       const int some = std::min(together, n_bits - first);
-      for (int j = first; j < first + some; ++j) place_of_[bits[j]] = j;
-      std::array<int, most_bits> shifts{};
+      std::array<int, most_code_bits> shifts{};
       std::copy_n(bits.begin() + first, some, shifts.begin());
-      [&]<int... m>(std::integer_sequence<int, m...>) {
-        ((m + 1 == some ? count_together<m + 1>(words, rows, n, shifts, of_row) : void()), ...);
-      }(std::make_integer_sequence<int, most_bits>());
+      for (int j = 0; j < some; ++j) place_of_[shifts[j]] = first + j;
+      count_together(words, rows, n, shifts, some, of_row);
       add_up(first, some);
     }
   }
 
-  bool has(int bit) const { return place_of_[bit] >= 0; }
   // [class], of rows that have the bit.
   const std::int64_t* ones(int bit) const {
     return ones_.data() + place_of_[bit] * static_cast<std::int64_t>(n_classes_);
   }
 
  private:
-  static constexpr int most_bits = 7, turns = 4;
+  static constexpr int turns = 4;
   static constexpr std::int64_t most_cells = 1024, block = 512;
 
   // Cells are cleared and added up: there should be fewer than rows.
   int most_together(std::int64_t n) const {
     int m = 1;
-    while (m < most_bits && (std::int64_t{2} << m) * n_classes_ <= std::min(n, most_cells)) ++m;
+    while (m < most_code_bits && (std::int64_t{2} << m) * n_classes_ <= std::min(n, most_cells))
+      ++m;
     return m;
   }
 
-  // Codes of a block of rows first: that is done for several rows at once. Most rows have the same
-  // code, and every one would wait for the last: they take turns among several sets of cells.
-  template <int m, class OfRow>
+  // Most rows have the same code, and every one would wait for the last: they take turns among
+  // several sets of cells.
+  template <class OfRow>
   void count_together(const std::uint64_t* words, const Row* rows, std::int64_t n,
-                      const std::array<int, most_bits>& shifts, OfRow of_row) {
+                      const std::array<int, most_code_bits>& shifts, int m, OfRow of_row) {
     const std::int64_t size = (std::int64_t{1} << m) * n_classes_, stride = n_classes_;
     cells_.assign(static_cast<std::size_t>(turns * size), 0);
-    std::array<std::uint64_t, block> codes;
+    std::array<std::uint8_t, block> codes;
     for (std::int64_t begin = 0; begin < n; begin += block) {
       const std::int64_t some = std::min(block, n - begin);
-      for (std::int64_t i = 0; i < some; ++i) codes[i] = words[rows[begin + i]];
-      for (std::int64_t i = 0; i < some; ++i) {
-        std::uint64_t code = 0;
-        for (int j = 0; j < m; ++j) code |= (codes[i] >> shifts[j] & 1) << j;
-        codes[i] = code;
-      }
+      bit_codes()(words, rows + begin, some, shifts.data(), m, codes.data());
       for (std::int64_t i = 0; i < some; ++i) {
         const auto one = of_row(begin + i);
-        cells_[i % turns * size + static_cast<std::int64_t>(codes[i]) * stride + one.k] += one.w;
+        cells_[i % turns * size + codes[i] * stride + one.k] += one.w;
       }
     }
     for (std::int64_t cell = size; cell < turns * size; ++cell) cells_[cell % size] += cells_[cell];

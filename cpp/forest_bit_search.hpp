@@ -1,6 +1,7 @@
 // How the engine of forests tries columns of two values, in nodes of several classes.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "forest_engine.hpp"
@@ -22,6 +23,7 @@ void ForestEngine::try_bits_and_others(Scan& scan, const Rows& rows, const Draws
     drawn_columns_.push_back(column);
     if (bit >= 0 && !known.has(column)) bits_asked_.push_back(bit);
   }
+  std::sort(bits_asked_.begin(), bits_asked_.end());
   if (!bits_asked_.empty()) count();
   for (int j = 0; j < columns_.most() && (j < wanted || best_.column < 0); ++j) {
     const int column = j < wanted ? drawn_columns_[j] : columns_.draw(j, draws);

@@ -78,7 +78,9 @@ void TwoValued::find_two_valued(const RankedTable& table, const T* values, int n
           std::lower_bound(open.begin(), open.end(), two.column,
                            [](const Two<T>& one, int column) { return one.column < column; });
       two.is_over |= found == open.end() || found->column != two.column;
-      if (!two.is_over) two.takes(found->one), two.takes(found->other);
+      if (two.is_over) break;
+      two.takes(found->one);
+      two.takes(found->other);
     }
     if (two.is_over || two.one == two.other || std::ssize(column_of_) == most) continue;
     column_of_.push_back(two.column);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "drawn_kernels.hpp"
+#include "kernels/bit_codes.hpp"
 #include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
 
@@ -302,6 +303,7 @@ void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::in
 
 #include "kernels/search.hpp"
 // These take what that has.
+#include "kernels/bits.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/drawn.hpp"
 #include "kernels/levels.hpp"
@@ -419,6 +421,9 @@ void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const 
 }
 
 }  // namespace
+
+extern const BitCodes bit_codes;
+const BitCodes bit_codes = write_bit_codes;
 
 extern const Kernels table;
 const Kernels table = {WEALD_KERNELS_NAME, add_trees,      encode<float>, encode<double>,
