@@ -14,6 +14,7 @@
 #include "count_impurities.hpp"
 #include "drawn_values.hpp"
 #include "labels.hpp"
+#include "least_weight.hpp"
 #include "sapling.hpp"
 #include "splitting.hpp"
 
@@ -29,15 +30,6 @@ namespace weald {
 // only. `keep` remembers a left side, `write` gives its integer sums, and no other split beats one
 // that is perfect.
 constexpr double no_score = -std::numeric_limits<double>::infinity();
-
-// The least integer weight of a side, as a number that weights are compared with.
-inline double least_weight(const Channels& channels, const SplitLimits& limits) {
-  const std::int64_t one = 1;
-  double least = std::max(1.0, limits.min_child_weight / channels.weight_of(&one));
-  if (channels.count_index() == 0)
-    least = std::max(least, static_cast<double>(limits.min_samples_leaf));
-  return least;
-}
 
 // Two classes where weights count copies, the commonest case: a row is a number of copies and a
 // bit.

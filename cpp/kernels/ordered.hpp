@@ -115,7 +115,7 @@ struct OrderedColumn {
   bool judge(std::int64_t begin, float enough, const OrderedNode& node, OrderedCut& best) const {
     const Doubles exact = exact_scores(load(sums + begin), node);
     bool is_better = false;
-    if (!any(exact > best.score)) return false;
+    if (!any(reinterpret_cast<Integers>(exact > best.score))) return false;
     for (int lane = 0; lane < vector_lanes; ++lane) {
       if (score[begin + lane] < enough || !(exact[lane] > best.score)) continue;
       best = {exact[lane], begin + lane, sums[begin + lane]};
