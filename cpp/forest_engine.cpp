@@ -34,7 +34,7 @@ ForestEngine::ForestEngine(std::shared_ptr<const RankedTable> table, const Fores
       forest_(forest),
       criterion_(criterion),
       is_entropy_(criterion == Entropy::name),
-      is_poisson_(criterion == Poisson::name),
+      is_poisson_(criterion == PoissonDeviance::name),
       limits_(limits),
       sapling_(sapling),
       keys_(large_node + KeySorter::slack),
@@ -173,7 +173,7 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
   }
   const Channels& channels = sapling_.channels;
   if (is_entropy_) return settle(SplitJudge<Entropy>(channels, limits_, totals));
-  if (is_poisson_) return settle(SplitJudge<Poisson>(channels, limits_, totals));
+  if (is_poisson_) return settle(SplitJudge<PoissonDeviance>(channels, limits_, totals));
   if (channels.cell_size() == 2) return settle(SplitJudge<Variance, 2>(channels, limits_, totals));
   if (channels.cell_size() == 3 && channels.n_channels() == 2)
     return settle(SplitJudge<Variance, 3>(channels, limits_, totals));

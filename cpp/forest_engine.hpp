@@ -171,7 +171,7 @@ class ForestEngine : public SplitEngine {
   std::variant<PairCounts<GiniOfCounts>, PairCounts<EntropyOfCounts>, PairScan<false>,
                PairScan<true>, ClassScan<GiniOfCounts>, ClassScan<EntropyOfCounts>,
                LabelScan<GiniOfCounts>, LabelScan<EntropyOfCounts>, VectorScan, CellScan<Variance>,
-               CellScan<Gini>, CellScan<Entropy>, CellScan<Poisson>, MedianScan>
+               CellScan<Gini>, CellScan<Entropy>, CellScan<PoissonDeviance>, MedianScan>
       scan_;
   std::vector<Draws> draws_;  // of every node
   std::vector<Constants> constants_;

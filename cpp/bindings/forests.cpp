@@ -178,7 +178,7 @@ weald::Target checked_target(const ForestParams& params, std::int64_t n_rows,
   require(params.criterion != weald::Entropy::name || classes, "entropy is of classes");
   require(!params.members.balances_bags || classes, "only classes can be balanced");
   require(params.criterion != weald::MedianScan::name || values, "medians are of values");
-  require(params.criterion != weald::Poisson::name || is_not_negative(values),
+  require(params.criterion != weald::PoissonDeviance::name || is_not_negative(values),
           "the poisson criterion is of numbers that are not negative");
   if (classes) {
     target.classes = data_or_null(classes, n_rows, "classes must have one entry per row");
@@ -203,7 +203,8 @@ struct SeveralOutputs {
     target.weight = data_or_null(weight, n_rows, "weight must have one entry per row");
     target.sums_per_weight = true;
     require(values.has_value() != labels.has_value(), "give either values or labels");
-    require(params.criterion != weald::MedianScan::name && params.criterion != weald::Poisson::name,
+    require(params.criterion != weald::MedianScan::name &&
+                params.criterion != weald::PoissonDeviance::name,
             "medians and the poisson criterion are of one output");
     if (values) {
       require(static_cast<std::int64_t>(values->shape(1)) == n_rows && values->shape(0) >= 1,

@@ -44,7 +44,7 @@ class OptionGrower {
       : criterion_(std::move(criterion)), n_rows_(n_rows) {
     require(weald::AllCriteria::with_name(criterion_, [](auto) {}), "unknown criterion");
     require(criterion_ != weald::Newton::name, "option trees are not of the newton criterion");
-    require(criterion_ != weald::Poisson::name || is_not_negative(sums),
+    require(criterion_ != weald::PoissonDeviance::name || is_not_negative(sums),
             "the poisson criterion is of numbers that are not negative");
     require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
     const auto n_columns = static_cast<std::int64_t>(n_bins.shape(0));

@@ -187,7 +187,7 @@ class Grower {
     require(params_.criterion != weald::Newton::name || target.sums,
             "the newton criterion is of sums");
     require(params_.criterion != weald::Entropy::name || target.classes, "entropy is of classes");
-    require(params_.criterion != weald::Poisson::name || is_not_negative(sums),
+    require(params_.criterion != weald::PoissonDeviance::name || is_not_negative(sums),
             "the poisson criterion is of numbers that are not negative");
     require(params_.params.split.direction.empty() || target.n_channels == (classes ? 2 : 1),
             "only one score, or the second of two classes, can have directions");

@@ -44,6 +44,6 @@ constexpr int gain_exponent(int unit) {
 template <Criterion... All>
 using CriterionList = NamedList<All...>;
 
-using AllCriteria = CriterionList<Newton, Variance, Gini, Entropy, Poisson>;
+using AllCriteria = CriterionList<Newton, Variance, Gini, Entropy, PoissonDeviance>;
 
 }  // namespace weald

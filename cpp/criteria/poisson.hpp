@@ -5,7 +5,7 @@
 #include "shared.hpp"
 
 namespace weald {
-struct Poisson {
+struct PoissonDeviance {
   static constexpr const char* name = "poisson";
   static constexpr bool is_quadratic = false;
   static constexpr bool needs_positive_sums = true;  // a mean of 0 has no deviance to others

@@ -14,14 +14,14 @@ struct Kinked : RowWise<L> {
   static constexpr BestConstant best_constant = BestConstant::quantile;
 
   WEALD_HOST_DEVICE static void gradients(const Scored& rows, Range range, double* gradient,
-                                          double* hessian) {
+                                          double* curvature) {
     const double above = L::above(rows.parameter), below = L::below(rows.parameter);
     const double base = rows.base, base_slope = rows.base_slope;
     for (std::int64_t row = range.begin; row < range.end; ++row) {
       const double y = rows.y[row], score = rows.scores[row];
       const double sloped = (score > y ? above : 0.0) - (score < y ? below : 0.0);
-      gradient[row] = sloped + ((score == y) & (y == base) ? base_slope : 0.0);
-      hessian[row] = 1.0;
+      gradient[row] = sloped + (((score == y) & (y == base)) ? base_slope : 0.0);
+      curvature[row] = 1.0;
     }
   }
   WEALD_HOST_DEVICE static double loss(double y, double score, double parameter) {
