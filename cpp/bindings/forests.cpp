@@ -1,5 +1,6 @@
 // Growing the members of a forest.
 #include "bindings/border.hpp"
+#include "bindings/grown_trees.hpp"
 #include "bindings/rotation_columns.hpp"
 #include "criteria/criteria.hpp"
 #include "parallel.hpp"
@@ -145,7 +146,7 @@ class ForestParams {
   weald::WoodlandParams members;
 };
 
-nb::dict arrays_of(weald::PackedForest&& forest) {
+nb::dict arrays_of_all(weald::PackedForest&& forest) {
   const auto n_outputs = static_cast<std::size_t>(forest.n_outputs);
   const std::size_t n_leaves = forest.value.size() / n_outputs;
   nb::dict result;
@@ -277,7 +278,7 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
                              members, params.criterion, params.tree);
     forest = woodland.grow(target, first, n_trees, out_of_bag);
   });
-  return arrays_of(std::move(forest));
+  return arrays_of_all(std::move(forest));
 }
 
 // ---- rotation forests ----
@@ -328,23 +329,6 @@ class RotationTable {
   std::shared_ptr<const weald::RotationTable> ready;
 };
 
-nb::dict arrays_of(weald::Tree& tree) {
-  const auto n_outputs = static_cast<std::size_t>(tree.n_outputs);
-  const std::size_t n_leaves = tree.value.size() / n_outputs;
-  nb::dict result;
-  result["feature"] = give(std::move(tree.feature));
-  result["threshold"] = give(std::move(tree.threshold));
-  result["right"] = give(std::move(tree.right));
-  result["missing_left"] = give(std::move(tree.missing_left));
-  result["category_set"] = give(std::move(tree.category_set));
-  result["first_word"] = give(std::move(tree.first_word));
-  result["words"] = give(std::move(tree.words));
-  result["weight"] = give(std::move(tree.weight));
-  result["gain"] = give(std::move(tree.gain));
-  result["value"] = give(std::move(tree.value), {n_leaves, n_outputs});
-  return result;
-}
-
 // Grows members first .. first + n_trees - 1 of a rotation forest. `mass` counts the rows, as
 // copies or, without `counts_copies`, as shares of what is drawn; with `bootstrap` the members' own
 // draws count. Returns the trees, each with its `order` and `loading`.
@@ -376,7 +360,7 @@ std::vector<nb::dict> grow_rotation_forest(
   });
   std::vector<nb::dict> results;
   for (weald::RotatedTree& tree : trees) {
-    results.push_back(arrays_of(tree.tree));
+    results.push_back(arrays_of(std::move(tree.tree)));
     results.back()["order"] = give(std::move(tree.rotation.order));
     results.back()["loading"] = give(std::move(tree.rotation.loading));
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bindings/border.hpp"
+#include "bindings/grown_trees.hpp"
 #include "criteria/criteria.hpp"
 #include "grower.hpp"
 #include "option_predictor.hpp"
@@ -12,21 +13,11 @@ namespace {
 
 constexpr std::int64_t most_copies = std::int64_t{1} << 36;  // weald.data.rows.MOST_COPIES
 
-nb::dict arrays_of(weald::Tree tree) {
-  const std::size_t n_outputs = static_cast<std::size_t>(tree.n_outputs);
-  const std::size_t n_leaves = tree.value.size() / n_outputs;
-  nb::dict result;
-  result["feature"] = give(std::move(tree.feature));
-  result["code"] = give(std::move(tree.code));
-  result["category_set"] = give(std::move(tree.category_set));
-  result["first_word"] = give(std::move(tree.first_word));
-  result["words"] = give(std::move(tree.words));
-  result["threshold"] = give(std::move(tree.threshold));
-  result["right"] = give(std::move(tree.right));
-  result["missing_left"] = give(std::move(tree.missing_left));
-  result["weight"] = give(std::move(tree.weight));
-  result["gain"] = give(std::move(tree.gain));
-  result["value"] = give(std::move(tree.value), {n_leaves, n_outputs});
+// Here codes are asked for too.
+nb::dict arrays_with_codes(weald::Tree tree) {
+  auto code = give(std::move(tree.code));
+  nb::dict result = arrays_of(std::move(tree));
+  result["code"] = std::move(code);
   return result;
 }
 
@@ -109,13 +100,13 @@ class OptionGrower {
     const weald::Target target = target_of(copies);
     weald::Tree tree;
     run([&] { tree = grower_->grow(target, leaf_of_row_.data()); });
-    return arrays_of(std::move(tree));
+    return arrays_with_codes(std::move(tree));
   }
 
  private:
   static nb::tuple pair_of(weald::Stump stump) {
     auto side = give(std::move(stump.side));
-    return nb::make_tuple(arrays_of(std::move(stump.tree)), side);
+    return nb::make_tuple(arrays_with_codes(std::move(stump.tree)), side);
   }
 
   void take_target(std::optional<Vector<double>> weight, std::optional<Matrix<double>> sums,
