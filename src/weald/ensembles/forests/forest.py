@@ -183,10 +183,9 @@ class ForestModel(BaggedForest, Answers):
             forest = self._grow_rest(grow, n_before, begun and begun.forest)
         if is_pruned:
             forest = self._prune(forest, n_before, rows, distinct, bags)
-        if is_pruned and oob is not None and bags is not None:
-            oob = OutOfBag(np.zeros_like(oob.sums)) if is_auto else oob  # pruned answers only
-            table = as_one_array(rows.table)
-            add_left_out(oob, forest, table, distinct, bags, first=n_before, n_threads=n_threads)
+            if oob is not None and bags is not None:
+                oob = OutOfBag(np.zeros_like(oob.sums)) if is_auto else oob  # pruned answers only
+                self._answer_pruned(oob, forest, n_before, rows, distinct, bags)
         forest = forest.scaled(rows.target_exponent, rows.weight_exponent if bags is None else 0)
         self._keep(self.forest_.joined(forest) if n_before else forest, seed, parts)
         self.n_outputs_ = rows.n_outputs
@@ -195,6 +194,19 @@ class ForestModel(BaggedForest, Answers):
         if self.oob_score and seen is not None and rows.n_outputs == 1:
             self._record = self._recorded(rows, distinct, seen)
         return oob if self.oob_score else None
+
+    def _answer_pruned(
+        self,
+        oob: OutOfBag,
+        forest: Forest,
+        first: int,
+        rows: Rows,
+        distinct: DistinctRows,
+        bags: Bags | Pastes,
+    ) -> None:
+        """Add what the trees, the first of which is member `first`, answer as they are now."""
+        table, n_threads = as_one_array(rows.table), self._n_threads
+        add_left_out(oob, forest, table, distinct, bags, first=first, n_threads=n_threads)
 
     def _keep(
         self, forest: Forest, seed: int, parts: list[tuple[int, Bags | Pastes | None]]
