@@ -41,6 +41,8 @@ class Channels {
   // of the mean of W; no sum of g can leave 32 bits, nor one of h.
   void prepare(const Target& target, std::int64_t n_rows, const Row* rows, std::int64_t n_seen,
                bool needs_count, Cells cells, int n_threads);
+  // Another member learns from the same rows.
+  void serve(std::uint64_t member) { target_.member = member; }
 
   bool is_packed() const { return is_packed_; }
   // A row teaches one number as it stands and counts once or not at all: see packing.hpp.

@@ -17,6 +17,22 @@ struct DrawnTest {
   bool goes_left(T x) const { return (x <= cut) | (missing_left & (x != x)); }
 };
 
+// A cut in each of several columns of a node.
+struct alignas(64) DrawnCuts {
+  static constexpr int most = 8;
+
+  double share[most] = {};  // of the way from the least value to the largest one
+  // What comes of it; the sums are of the words of rows that go left, and of those that miss a
+  // value, where any does.
+  double least[most], largest[most];  // infinity and its negative: all are missing
+  double cut[most];                   // infinity if the others are one
+  std::uint64_t left[2][most], missing[2][most];
+  std::int32_t column[most] = {};
+  std::uint32_t miss_some = 0;  // a bit for each column
+
+  bool misses_some(int c) const { return (miss_some >> c & 1) != 0; }
+};
+
 template <class T>
 struct DrawnKernelsOf {
   // The least and the largest of x[0, n); none is missing, and n is a multiple of 16.
@@ -34,6 +50,11 @@ struct DrawnKernelsOf {
   std::int64_t (*part_rows)(const T* x, std::int64_t n, DrawnTest<T> test, Row* rows, Row* spare);
   std::int64_t (*part_words)(const T* x, std::int64_t n, DrawnTest<T> test, std::uint64_t* words,
                              std::uint64_t* spare);
+
+  // Cuts n rows of two words in each of n_cuts columns: row r, the upper half of the first word,
+  // has its values from values + r * stride on. `room` is for eight numbers a row, in whole lines.
+  void (*cut_columns)(const T* values, std::int64_t stride, const std::uint64_t* rows,
+                      std::int64_t n, int n_cuts, DrawnCuts* cuts, double* room);
 };
 struct DrawnKernels {
   DrawnKernelsOf<float> floats;

@@ -141,10 +141,13 @@ class DrawnValues {
     const T* from[n_columns];
     for (int c = 0; c < n_columns; ++c) from[c] = table + columns[c];
     constexpr std::int64_t soon = 24, line = 64 / static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t near = std::min(stride, 2 * line);
     for (std::int64_t i = 0; i < n_; ++i) {
-      if (asks && i + soon < n_)
-        for (std::int64_t at = 0; at < std::min(stride, 2 * line); at += line)
-          __builtin_prefetch(table + rows[i + soon] * stride + at);
+      if (asks && i + soon < n_) {
+        const T* const row = table + rows[i + soon] * stride;
+        for (std::int64_t at = 0; at < near; at += line) __builtin_prefetch(row + at);
+        __builtin_prefetch(row + near - 1);  // rows need not begin where a line does
+      }
       const std::int64_t offset = rows[i] * stride;
       for (int c = 0; c < n_columns; ++c) to[c * pitch_ + i] = from[c][offset];
     }
@@ -157,11 +160,14 @@ class DrawnValues {
 };
 
 // A cut uniform between the least and the largest value present.
+inline double share_drawn(int column, const Draws& draws) {
+  return draws.unit((std::uint64_t{1} << 40) + static_cast<std::uint64_t>(column));
+}
 inline double draw_cut(int column, double low, double high, const Draws& draws) {
-  const double u = draws.unit((std::uint64_t{1} << 40) + static_cast<std::uint64_t>(column));
-  // Halves first: the difference of two floats may be infinite.
+  const double u = share_drawn(column, draws);
+  // Halves first: the difference of two floats may be infinite. What is no number is not between.
   const double drawn = 2.0 * (low / 2 + u * (high / 2 - low / 2));
-  return std::isfinite(drawn) && drawn >= low && drawn < high ? drawn : low;
+  return drawn >= low && drawn < high ? drawn : low;
 }
 
 // The largest number of the type that is at most x: what is up to x is up to it.

@@ -26,8 +26,12 @@ ForestGrower::ForestGrower(std::shared_ptr<const RankedTable> table, const Fores
 Tree ForestGrower::grow(const Target& target, std::int32_t* leaf_of_row, Tree old) {
   tree_ = std::move(old);
   sapling_.rows.start(n_rows_, target.copies);
-  sapling_.channels.prepare(target, n_rows_, sapling_.rows.at(0), sapling_.rows.size(),
-                            params_.split.min_samples_leaf > 1, Cells::wide, 1);
+  if (knows_all_rows_)
+    sapling_.channels.serve(target.member);
+  else
+    sapling_.channels.prepare(target, n_rows_, sapling_.rows.at(0), sapling_.rows.size(),
+                              params_.split.min_samples_leaf > 1, Cells::wide, 1);
+  knows_all_rows_ = !target.copies;
   sapling_.start();
   engine_.start();
   thicket_ = params_.min_samples_split > 2

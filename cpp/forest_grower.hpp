@@ -28,7 +28,8 @@ class ForestGrower {
   static bool grows(const TreeParams& params) { return params.max_leaf_nodes == 0; }
 
   // Writes the leaf of rows without copies only, and only if the parameters ask for it. An old tree
-  // may lend its memory.
+  // may lend its memory. All trees of a grower learn from one target, of which only the copies and
+  // the member may differ.
   Tree grow(const Target& target, std::int32_t* leaf_of_row, Tree old = {});
 
  private:
@@ -56,7 +57,8 @@ class ForestGrower {
   double weigh(std::size_t place);
 
   std::int64_t n_rows_;
-  bool has_levels_;  // some column asks for sets of levels
+  bool knows_all_rows_ = false;  // what they teach is ready, and the same for every tree
+  bool has_levels_;              // some column asks for sets of levels
   std::string criterion_;
   TreeParams params_;
   Sapling sapling_;  // its rows and channels; nodes are kept here

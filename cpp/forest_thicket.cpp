@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "drawn_pairs.hpp"
 #include "forest_class_thicket.hpp"
 #include "small_rows.hpp"
 #include "small_sort.hpp"
@@ -25,10 +26,15 @@ constexpr std::uint32_t payload_mask = (std::uint32_t{1} << payload_bits) - 1;
 // T: the table's ranks, or its values where cuts are drawn. Kind: what rows teach, small_rows.hpp.
 template <class T, class Kind>
 class ThicketOf final : public Thicket {
+  static constexpr bool is_drawn = !std::is_same_v<T, Rank>;
+  static constexpr int most_rows = is_drawn ? 2 * Thicket::most_rows : Thicket::most_rows;
+
  public:
   ThicketOf(const RankedTable& table, const T* values, DrawnColumns& columns,
             const Channels& channels, std::int64_t max_depth)
-      : Thicket(rows_that_stay_near(table.stride() * static_cast<std::int64_t>(sizeof(T)))),
+      : Thicket(is_drawn && kernels().drawn
+                    ? most_rows
+                    : rows_that_stay_near(table.stride() * static_cast<std::int64_t>(sizeof(T)))),
         table_(table),
         values_(values),
         stride_(table.stride()),
@@ -48,8 +54,6 @@ class ThicketOf final : public Thicket {
   }
 
  private:
-  static constexpr bool is_drawn = !std::is_same_v<T, Rank>;
-
   // The best cut so far, as in ForestEngine.
   struct Best : SmallCut {
     double bar = no_score;
@@ -142,10 +146,16 @@ class ThicketOf final : public Thicket {
             Constants& known) {
     best_ = {};
     kind_.load(total);
+    if constexpr (is_drawn)
+      find_drawn(rows, n, draws, known);
+    else
+      find_ranked(rows, n, draws, known);
+  }
+  void find_ranked(const SmallRow* rows, int n, const Draws& draws, Constants& known) {
     for (int j = 0; j < columns_.most() && (j < columns_.wanted() || best_.column < 0); ++j) {
       const int column = columns_.draw(j, draws);
       if (known.has(column)) continue;
-      if (!try_column(rows, n, column, draws)) known.add(column);
+      if (!try_cuts(rows, n, column)) known.add(column);
       if (best_.is_perfect) break;
     }
     columns_.put_back();
@@ -160,76 +170,58 @@ class ThicketOf final : public Thicket {
              left};
   }
 
-  // Tells whether the column has more than one value, or one that is missing beside others.
-  bool try_column(const SmallRow* rows, int n, int column, const Draws& draws) {
-    if constexpr (is_drawn)
-      return try_drawn_cut(rows, n, column, draws);
-    else
-      return try_cuts(rows, n, column);
-  }
-
   // ---- drawn cuts ----
 
-  struct Range {
-    double least, most;
-    int n_present;
-  };
-
-  // Copies the values of a column. Two of each bound, so that none waits for the last.
-  Range range_of(const SmallRow* rows, int n, int column, double* x) const {
-    double least = value(rows[0], column), most = least, least2 = least, most2 = least;
-    for (int i = 0; i + 1 < n; i += 2) {
-      const double a = value(rows[i], column), b = value(rows[i + 1], column);
-      x[i] = a;
-      x[i + 1] = b;
-      least = a < least ? a : least;
-      least2 = b < least2 ? b : least2;
-      most = a > most ? a : most;
-      most2 = b > most2 ? b : most2;
+  // As many columns are cut at once as lie side by side in a vector: eight, where a node draws more
+  // than two of them and there is such a vector.
+  void find_drawn(const SmallRow* rows, int n, const Draws& draws, Constants& known) {
+    const bool are_eight = kernels_ != nullptr && columns_.wanted() > 2;
+    const int most = are_eight ? DrawnCuts::most : 2;
+    for (int j = 0; j < columns_.most() && (j < columns_.wanted() || best_.column < 0);) {
+      int n_cuts = 0;
+      for (const int end = std::max(j + 1, columns_.wanted()); j < end && n_cuts < most; ++j) {
+        const int column = columns_.draw(j, draws);
+        if (known.has(column)) continue;
+        cuts_.column[n_cuts] = column;
+        cuts_.share[n_cuts++] = share_drawn(column, draws);
+      }
+      if (n_cuts == 0) continue;
+      cut(rows, n, n_cuts, are_eight);
+      for (int c = 0; c < n_cuts && !best_.is_perfect; ++c)
+        if (!judge_drawn(c)) known.add(cuts_.column[c]);
+      if (best_.is_perfect) break;
     }
-    if (n % 2 == 1) {
-      const double a = x[n - 1] = value(rows[n - 1], column);
-      least = a < least ? a : least;
-      most = a > most ? a : most;
-    }
-    return {least2 < least ? least2 : least, most2 > most ? most2 : most, n};
-  }
-  Range range_of_present(const SmallRow* rows, int n, int column, double* x) const {
-    Range range{infinity, -infinity, 0};
-    for (int i = 0; i < n; ++i) {
-      const double a = x[i] = value(rows[i], column);
-      range.least = a < range.least ? a : range.least;
-      range.most = a > range.most ? a : range.most;
-      range.n_present += a == a;
-    }
-    return range;
+    columns_.put_back();
   }
 
-  bool try_drawn_cut(const SmallRow* rows, int n, int column, const Draws& draws) {
-    const int trial = 1 - kept_;
-    double* const x = x_[trial].data();
-    const Range range = table_.has_missing(column) ? range_of_present(rows, n, column, x)
-                                                   : range_of(rows, n, column, x);
-    const bool has_missing = range.n_present < n, is_constant = !(range.least < range.most);
-    if (range.n_present == 0 || (is_constant && !has_missing)) return false;
-    const double cut = is_constant ? infinity : draw_cut(column, range.least, range.most, draws);
-    PairLeft left = kind_.up_to(rows, x, n, cut);
-    if (kind_.beats(left, best_.bar)) {
-      take(left, column, is_constant ? all_values : 0, 0, cut,
-           !has_missing && kind_.left_is_heavier(left));
-      kept_ = trial;
-    }
-    if (!has_missing || is_constant) return true;
-    for (int i = 0; i < n; ++i)
-      if (x[i] != x[i]) kind_.add(left, rows[i]);
-    if (!kind_.beats(left, best_.bar)) return true;
-    take(left, column, 0, 0, cut, true);
-    kept_ = trial;
+  void cut(const SmallRow* rows, int n, int n_cuts, bool are_eight) {
+    if (are_eight)
+      return kernels_->of<T>().cut_columns(values_, stride_, &rows->row_and_more, n, n_cuts, &cuts_,
+                                           room_.data());
+    if (n_cuts == 1) cuts_.column[1] = cuts_.column[0];
+    cut_two_columns(values_, stride_, &rows->row_and_more, n, &cuts_, room_.data());
+  }
+
+  // Missing values are tried on the right, then on the left. Tells whether there is more than one
+  // value, or one that is missing beside others.
+  bool judge_drawn(int c) {
+    const bool varies = cuts_.least[c] < cuts_.largest[c], misses_some = cuts_.misses_some(c);
+    if (!varies && !(misses_some && cuts_.least[c] == cuts_.largest[c])) return false;
+    PairLeft left = kind_.side_of(cuts_.left[0][c], cuts_.left[1][c]);
+    if (kind_.beats(left, best_.bar))
+      take(left, cuts_.column[c], varies ? 0 : all_values, 0, cuts_.cut[c],
+           !misses_some && kind_.left_is_heavier(left));
+    if (!misses_some || !varies) return true;
+    const PairLeft missing = kind_.side_of(cuts_.missing[0][c], cuts_.missing[1][c]);
+    left.w += missing.w;
+    left.s += missing.s;
+    if (kind_.beats(left, best_.bar)) take(left, cuts_.column[c], 0, 0, cuts_.cut[c], true);
     return true;
   }
 
   // ---- cuts between all neighbours ----
 
+  // Tells whether the column has more than one value, or one that is missing beside others.
   bool try_cuts(const SmallRow* rows, int n, int column) {
     std::uint32_t least = most_ranks, most = 0;
     for (int i = 0; i < n; ++i) {
@@ -308,25 +300,36 @@ class ThicketOf final : public Thicket {
     }
   }
 
-  // No branch to be guessed.
   int send(SmallRow* rows, int n) {
-    const double* const x = x_[kept_].data();
-    const double cut = best_.threshold;
     if constexpr (is_drawn)
-      if (const DrawnKernels* const drawn = n > few ? kernels().drawn : nullptr)
-        return static_cast<int>(drawn->doubles.part_words(
-            x, n, {cut, best_.missing_left}, &rows->row_and_more, &sent_.data()->row_and_more));
+      return send_drawn(rows, n);
+    else
+      return send_ranked(rows, n);
+  }
+  int send_drawn(SmallRow* rows, int n) {
+    const DrawnTest<double> test{best_.threshold, best_.missing_left};
+    const auto x = [&](int i) { return static_cast<double>(value(rows[i], best_.column)); };
+    if (kernels_ == nullptr || n <= few)
+      return send_by(rows, n, [&](int i) { return test.goes_left(x(i)); });
+    for (int i = 0; i < n; ++i) room_[i] = x(i);
+    return static_cast<int>(kernels_->doubles.part_words(room_.data(), n, test, &rows->row_and_more,
+                                                         &sent_.data()->row_and_more));
+  }
+  int send_ranked(SmallRow* rows, int n) {
     // Without sign: what is missing is rank 0, and far to the right if it does not go left.
     const std::uint32_t offset = best_.missing_left ? 0 : 1;
     const std::uint32_t limit = static_cast<std::uint32_t>(best_.rank) - offset;
+    return send_by(rows, n, [&](int i) {
+      return static_cast<std::uint32_t>(value(rows[i], best_.column)) - offset <= limit;
+    });
+  }
+  // No branch to be guessed.
+  template <class GoesLeft>
+  int send_by(SmallRow* rows, int n, GoesLeft goes_left) {
     int n_left = 0, n_right = 0;
     for (int i = 0; i < n; ++i) {
       const SmallRow row = rows[i];
-      bool is_left;
-      if constexpr (is_drawn)
-        is_left = (x[i] <= cut) | (best_.missing_left & (x[i] != x[i]));
-      else
-        is_left = static_cast<std::uint32_t>(value(row, best_.column)) - offset <= limit;
+      const bool is_left = goes_left(i);
       rows[n_left] = row;
       sent_[n_right] = row;
       n_left += is_left;
@@ -345,10 +348,14 @@ class ThicketOf final : public Thicket {
   ThicketWriter<most_rows> out_;
   Best best_;
   std::array<SmallRow, most_rows> rows_, sent_;
-  std::array<double, most_rows> x_[2];  // of the column that is tried, and of the best one
-  int kept_ = 0;
-  std::array<std::uint32_t, most_rows + KeySorter::slack> keys_, spare_;
-  std::array<PairLeft, most_rows> cells_;
+  // Of drawn cuts: the kernels, null where plain code is all there is.
+  static constexpr int n_drawn = is_drawn ? most_rows : 0, n_ranked = is_drawn ? 0 : most_rows;
+  const DrawnKernels* kernels_ = is_drawn ? kernels().drawn : nullptr;
+  DrawnCuts cuts_;
+  alignas(64) std::array<double, DrawnCuts::most * n_drawn> room_;
+  // Of others.
+  std::array<std::uint32_t, n_ranked + KeySorter::slack> keys_, spare_;
+  std::array<PairLeft, n_ranked> cells_;
   KeySorter sorter_;
 };
 

@@ -20,7 +20,7 @@ namespace weald {
 // are the same bits.
 class Thicket {
  public:
-  static constexpr int most_rows = 512;  // of any table
+  static constexpr int most_rows = 512;  // of any table; twice as many where cuts are drawn
 
   struct Root {
     const Row* rows;

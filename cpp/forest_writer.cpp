@@ -5,10 +5,11 @@
 namespace weald {
 namespace {
 
-// From the trees so far to all of them, and a little more: memory that is not written costs
+// From the trees so far to all of them, and an eighth more: memory that is not written costs
 // nothing, to move all trees does.
 std::size_t room_for(std::size_t size, std::size_t n_so_far, std::size_t n_trees) {
-  return size / n_so_far * n_trees + size / 8 + 64;
+  const std::size_t whole = (size / n_so_far + 1) * n_trees;
+  return whole + whole / 8 + 64;
 }
 
 template <class To, class From>

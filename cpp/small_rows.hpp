@@ -24,27 +24,8 @@ struct SmallRow {
   Row row() const { return static_cast<Row>(row_and_more >> 32); }
 };
 
-typedef std::uint64_t TwoWords __attribute__((vector_size(16)));
-
 // So many rows are gone through one by one: kernels need more to be worth their call.
 constexpr int few = 16;
-
-inline TwoWords words_up_to(const SmallRow* rows, const double* x, int n, double cut) {
-  TwoWords sum{};
-  if (const DrawnKernels* const drawn = n > few ? kernels().drawn : nullptr) {
-    std::int64_t sums[2] = {};
-    drawn->doubles.add_words(x, n, {cut, false}, reinterpret_cast<const std::int64_t*>(rows), sums);
-    std::memcpy(&sum, sums, sizeof sum);
-    return sum;
-  }
-  typedef double TwoValues __attribute__((vector_size(16)));
-  for (int i = 0; i < n; ++i) {
-    TwoWords words;
-    std::memcpy(&words, rows + i, sizeof words);
-    sum += words & reinterpret_cast<TwoWords>(TwoValues{x[i], x[i]} <= cut);
-  }
-  return sum;
-}
 
 // scale_by_power by always the same.
 class Scale {
@@ -92,9 +73,8 @@ class SmallNumbers {
     left.w += copies(row);
     left.s += static_cast<std::int64_t>(row.word);
   }
-  static PairLeft up_to(const SmallRow* rows, const double* x, int n, double cut) {
-    const TwoWords sum = words_up_to(rows, x, n, cut);
-    return {static_cast<std::uint32_t>(sum[0]), static_cast<std::int64_t>(sum[1])};
+  static PairLeft side_of(std::uint64_t first, std::uint64_t second) {
+    return {static_cast<std::uint32_t>(first), static_cast<std::int64_t>(second)};
   }
   bool beats(const PairLeft& left, double bar) const { return squares_.beats(left, bar); }
   double score(const PairLeft& left) const { return squares_.score(left); }
@@ -156,9 +136,9 @@ class SmallClasses {
     impurity_.load(total.w, 2, 1);
   }
   static void add(PairLeft& left, const SmallRow& row) { add_both(left, row.word); }
-  static PairLeft up_to(const SmallRow* rows, const double* x, int n, double cut) {
+  static PairLeft side_of(std::uint64_t, std::uint64_t second) {
     PairLeft left;
-    add_both(left, words_up_to(rows, x, n, cut)[1]);
+    add_both(left, second);
     return left;
   }
   bool beats(const PairLeft& left, double bar) const {

@@ -113,6 +113,100 @@ std::int64_t part_words(const T* x, std::int64_t n, DrawnTest<T> test, std::uint
   return (left_end - words) / 2;
 }
 
+// The values of a row in eight columns. A narrow row, of two vectors at most, is read whole.
+template <class T>
+constexpr std::int64_t most_narrow = 128 / sizeof(T);
+
+struct EightColumns {
+  __m256i which;
+  __mmask16 first, second;  // what a narrow row has of each vector
+
+  EightColumns(const std::int32_t* columns, std::int64_t stride, std::int64_t vector)
+      : which(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(columns))),
+        first(static_cast<__mmask16>(first_of_sixteen(std::min(stride, vector)))),
+        second(
+            static_cast<__mmask16>(first_of_sixteen(std::max<std::int64_t>(0, stride - vector)))) {}
+
+  template <bool is_narrow>
+  [[gnu::always_inline]] __m512d of(const float* row) const {
+    if constexpr (!is_narrow)
+      return _mm512_maskz_cvtps_pd(0xff, _mm256_i32gather_ps(row, which, sizeof(float)));
+    const __m512i all = _mm512_maskz_broadcast_i64x4(0xff, which);
+    const __m512 some = _mm512_permutex2var_ps(_mm512_maskz_loadu_ps(first, row), all,
+                                               _mm512_maskz_loadu_ps(second, row + 16));
+    return _mm512_maskz_cvtps_pd(0xff, _mm512_maskz_extractf32x8_ps(0xff, some, 0));
+  }
+  template <bool is_narrow>
+  [[gnu::always_inline]] __m512d of(const double* row) const {
+    if constexpr (!is_narrow)
+      return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), 0xff, which, row, sizeof(double));
+    const auto lower = static_cast<__mmask8>(first), upper = static_cast<__mmask8>(second);
+    return _mm512_permutex2var_pd(_mm512_maskz_loadu_pd(lower, row),
+                                  _mm512_maskz_cvtepi32_epi64(0xff, which),
+                                  _mm512_maskz_loadu_pd(upper, row + 8));
+  }
+};
+
+// Adds the words of each row to the sums of those lanes that `lanes_of` tells of it.
+template <class LanesOf>
+[[gnu::always_inline]] inline void add_to_lanes(const std::uint64_t* rows, std::int64_t n,
+                                                std::uint64_t (*sums)[DrawnCuts::most],
+                                                LanesOf lanes_of) {
+  __m512i sum[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+  for (std::int64_t i = 0; i < n; ++i) {
+    const __mmask8 lanes = lanes_of(i);
+    for (int word = 0; word < 2; ++word)
+      sum[word] =
+          _mm512_mask_add_epi64(sum[word], lanes, sum[word],
+                                _mm512_set1_epi64(static_cast<std::int64_t>(rows[2 * i + word])));
+  }
+  for (int word = 0; word < 2; ++word) _mm512_store_si512(sums[word], sum[word]);
+}
+
+template <bool is_narrow, class T>
+void cut_eight(const T* values, std::int64_t stride, const std::uint64_t* rows, std::int64_t n,
+               DrawnCuts* cuts, double* room) {
+  const EightColumns columns(cuts->column, stride, most_narrow<T> / 2);
+  const __m512d infinite = _mm512_set1_pd(std::numeric_limits<double>::infinity());
+  __m512d low = infinite, high = -infinite;
+  __mmask8 missing = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto row = static_cast<std::int64_t>(rows[2 * i] >> 32);
+    const __m512d x = columns.of<is_narrow>(values + row * stride);
+    _mm512_store_pd(room + 8 * i, x);
+    low = _mm512_maskz_min_pd(0xff, x, low);  // the second one, if the first is missing
+    high = _mm512_maskz_max_pd(0xff, x, high);
+    missing = static_cast<__mmask8>(missing | _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q));
+  }
+  // As draw_cut.
+  const __m512d half = _mm512_set1_pd(0.5), half_low = low * half, half_high = high * half;
+  const __m512d share = _mm512_load_pd(cuts->share);
+  const __m512d drawn = _mm512_set1_pd(2.0) * (half_low + share * (half_high - half_low));
+  const auto is_between = static_cast<__mmask8>(_mm512_cmp_pd_mask(drawn, low, _CMP_GE_OQ) &
+                                                _mm512_cmp_pd_mask(drawn, high, _CMP_LT_OQ));
+  const __m512d cut = _mm512_mask_mov_pd(infinite, _mm512_cmp_pd_mask(low, high, _CMP_LT_OQ),
+                                         _mm512_mask_mov_pd(low, is_between, drawn));
+  const auto x_of = [&](std::int64_t i) { return _mm512_load_pd(room + 8 * i); };
+  add_to_lanes(rows, n, cuts->left,
+               [&](std::int64_t i) { return _mm512_cmp_pd_mask(x_of(i), cut, _CMP_LE_OQ); });
+  if (missing != 0)
+    add_to_lanes(rows, n, cuts->missing, [&](std::int64_t i) {
+      return _mm512_cmp_pd_mask(x_of(i), x_of(i), _CMP_UNORD_Q);
+    });
+  _mm512_store_pd(cuts->least, low);
+  _mm512_store_pd(cuts->largest, high);
+  _mm512_store_pd(cuts->cut, cut);
+  cuts->miss_some = missing;
+}
+
+template <class T>
+void cut_columns(const T* values, std::int64_t stride, const std::uint64_t* rows, std::int64_t n,
+                 int n_cuts, DrawnCuts* cuts, double* room) {
+  std::fill(cuts->column + n_cuts, cuts->column + DrawnCuts::most, cuts->column[0]);
+  const auto cut = stride <= most_narrow<T> ? cut_eight<true, T> : cut_eight<false, T>;
+  cut(values, stride, rows, n, cuts, room);
+}
+
 void range_of_floats(const float* x, std::int64_t n, float* least, float* most) {
   __m512 low = _mm512_loadu_ps(x), high = low;
   for (std::int64_t i = 16; i < n; i += 16) {
@@ -144,9 +238,10 @@ void range_of_doubles(const double* x, std::int64_t n, double* least, double* mo
 }
 
 constexpr DrawnKernels all_drawn_kernels = {
-    {range_of_floats, add_words<float>, add_counts<float>, part_rows<float>, part_words<float>},
-    {range_of_doubles, add_words<double>, add_counts<double>, part_rows<double>,
-     part_words<double>}};
+    {range_of_floats, add_words<float>, add_counts<float>, part_rows<float>, part_words<float>,
+     cut_columns<float>},
+    {range_of_doubles, add_words<double>, add_counts<double>, part_rows<double>, part_words<double>,
+     cut_columns<double>}};
 constexpr const DrawnKernels* drawn_kernels = &all_drawn_kernels;
 #else
 constexpr const DrawnKernels* drawn_kernels = nullptr;

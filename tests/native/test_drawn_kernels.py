@@ -16,12 +16,25 @@ SIZES = [*range(2, 36), 47, 48, 49, 63, 65, 255, 257, 513, 1100]
 CRITERIA = ("squared_error", "gini", "entropy")
 
 
+# Columns with many values, and how many of all a node draws: one by one, several at once, and more
+# than one vector has, of rows that one or two vectors hold and of wider ones.
+SHAPES = ((3, 2), (9, 3), (25, 7), (40, 11))
+
+
 def grown(
-    n: int, criterion: str, dtype: type, has_missing: bool, has_copies: bool
+    n: int,
+    criterion: str,
+    dtype: type,
+    has_missing: bool,
+    has_copies: bool,
+    shape: tuple[int, int] = SHAPES[1],
 ) -> tuple[dict[str, Any], np.ndarray, np.ndarray, np.ndarray]:
     """Two trees of a random table; with it, its target and its copies."""
     rng = np.random.default_rng(n)
-    X = np.column_stack([rng.normal(size=(n, 9)), rng.integers(0, 3, (n, 2)), np.zeros(n)])
+    n_columns, max_features = shape
+    far = rng.choice([-1.0, 0.0, 1.0], n) * np.finfo(dtype).max  # farther apart than any number
+    coarse = np.column_stack([rng.integers(0, 3, (n, 2)), np.zeros(n), far])
+    X = np.column_stack([rng.normal(size=(n, n_columns)), coarse])
     if has_missing:
         X[rng.random(X.shape) < 0.15] = np.nan
     X = X.astype(dtype)
@@ -32,7 +45,7 @@ def grown(
     copies = rng.integers(1, 5, n) if has_copies else np.ones(n, dtype=np.int64)
     trees = _native.grow_forest(
         table=_native.RankedTable(X, np.arange(n), None, 1, keeps_values=True),
-        params=params(max_features=3, criterion=criterion, random_cuts=True),
+        params=params(max_features=max_features, criterion=criterion, random_cuts=True),
         bootstrap=None,
         weight=None,
         copies=copies if has_copies else None,
@@ -51,9 +64,9 @@ CASES = list(product(CRITERIA, (np.float32, np.float64), (False, True), (False, 
 def digest() -> str:
     """Of all trees."""
     whole = hashlib.sha256()
-    for case in CASES:
-        for n in SIZES:
-            trees = grown(n, *case)[0]
+    for case, shape in product(CASES, SHAPES):
+        for n in SIZES if shape == SHAPES[1] else SIZES[::5]:
+            trees = grown(n, *case, shape)[0]
             for name in sorted(trees):
                 whole.update(np.asarray(trees[name]).tobytes())
     return whole.hexdigest()
@@ -67,13 +80,18 @@ def test_same_trees_by_all_instructions(instructions: str) -> None:
     )
 
 
-@pytest.mark.parametrize("n", [16, 33, 300])
+@pytest.mark.parametrize(("n", "shape"), [(16, SHAPES[2]), (33, SHAPES[1]), (300, SHAPES[3])])
 @pytest.mark.parametrize(("criterion", "dtype", "has_missing", "has_copies"), CASES)
 def test_rows_lie_where_cuts_send_them(
-    n: int, criterion: str, dtype: type, has_missing: bool, has_copies: bool
+    n: int,
+    shape: tuple[int, int],
+    criterion: str,
+    dtype: type,
+    has_missing: bool,
+    has_copies: bool,
 ) -> None:
     """One node after another: weights of nodes, answers of leaves, and cuts inside the range."""
-    trees, X, y, copies = grown(n, criterion, dtype, has_missing, has_copies)
+    trees, X, y, copies = grown(n, criterion, dtype, has_missing, has_copies, shape)
     value = trees["value"].reshape(-1, 1 if criterion == "squared_error" else 2)[:, -1]
 
     def walk(tree: int, node: int, rows: np.ndarray) -> None:
