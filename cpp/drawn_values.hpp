@@ -12,7 +12,7 @@
 #include "drawn_kernels.hpp"
 #include "draws.hpp"
 #include "kernels/kernels.hpp"
-#include "memory.hpp"
+#include "raw_pages.hpp"
 #include "shared.hpp"
 
 namespace weald {
@@ -72,8 +72,10 @@ class DrawnValues {
     const auto size = static_cast<std::size_t>(n_slots * pitch_);
     // What the first nodes of very many rows took is free again when the tree itself takes most.
     constexpr std::size_t much = (std::size_t{8} << 20) / sizeof(T);
-    if (values_.size() > much && size < values_.size() / 8) LargeVector<T>().swap(values_);
-    if (values_.size() < size) values_.resize(size);
+    const bool is_too_much = values_.size() > much && size < values_.size() / 8;
+    // None of the old values is needed: there are never two such arrays.
+    if (is_too_much || values_.size() < size) RawVector<T>().swap(values_);
+    if (values_.empty()) values_.resize(size);
     return n_slots;
   }
 
@@ -156,7 +158,7 @@ class DrawnValues {
   }
 
   std::int64_t n_ = 0, pitch_ = 0;
-  LargeVector<T> values_;
+  RawVector<T> values_;
 };
 
 // A cut uniform between the least and the largest value present.
