@@ -171,9 +171,11 @@ void RankedTable::rank_columns(std::int64_t group, int n_threads, Fetch&& fetch,
     });
     parallel_for((n_rows_ + block - 1) / block, n_threads, [&](std::int64_t b, int) {
       const std::int64_t end = std::min(n_rows_, (b + 1) * block);
-      for (std::int64_t row = b * block; row < end; ++row)
-        for (std::int64_t c = 0; c < width; ++c)
-          ranks_[row * stride_ + first + c] = turned[c * n_rows_ + row];
+      for (std::int64_t row = b * block; row < end; ++row) {
+        Rank* const to = ranks_.data() + row * stride_;
+        for (std::int64_t c = 0; c < width; ++c) to[first + c] = turned[c * n_rows_ + row];
+        if (first == 0) std::fill(to + n_columns, to + stride_, Rank{0});
+      }
     });
   }
   note_missing();
@@ -221,7 +223,7 @@ template RankedTable::RankedTable(const Table<double>&, const std::int64_t*, std
 // A zero loses its sign: the least of equal values must have the same bits in any order of rows.
 template <class T, class Kept>
 void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index,
-                            LargeVector<Kept>& values, int n_threads) {
+                            RawVector<Kept>& values, int n_threads) {
   constexpr std::int64_t block = 1024;
   const std::int64_t n_columns = table.n_columns;
   values.resize(static_cast<std::size_t>(n_rows_ * stride_));
@@ -243,6 +245,7 @@ void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index,
         }
         return any_missing;
       };
+      std::fill(to + n_columns, to + stride_, Kept{0});
       // Most rows lie as they are copied, and miss nothing.
       if (!(table.column_stride == 1 ? copy(1) : copy(table.column_stride))) continue;
       for (std::int64_t c = 0; c < n_columns; ++c) misses[c] |= to[c] != to[c];

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "memory.hpp"
+#include "raw_pages.hpp"
 #include "shared.hpp"
 #include "table.hpp"
 
@@ -123,17 +123,17 @@ class RankedTable {
   void rank_columns(std::int64_t group, int n_threads, Fetch&& fetch, RankColumn&& rank_column);
   void note_missing();
   template <class T, class Kept>
-  void copy_rows(const Table<T>& table, const std::int64_t* index, LargeVector<Kept>& values,
+  void copy_rows(const Table<T>& table, const std::int64_t* index, RawVector<Kept>& values,
                  int n_threads);
 
   std::int64_t n_rows_, stride_;
   std::vector<Column> columns_;
-  LargeVector<Rank> ranks_;    // row by row
-  LargeVector<float> floats_;  // or one of these
-  LargeVector<double> doubles_;
+  RawVector<Rank> ranks_;    // row by row
+  RawVector<float> floats_;  // or one of these
+  RawVector<double> doubles_;
   std::vector<std::uint8_t> has_missing_;  // [columns]
   bool any_missing_ = false;
-  LargeVector<Code> codes_;    // column by column
+  RawVector<Code> codes_;      // column by column
   std::vector<int> n_levels_;  // [columns]; empty: no column holds levels
   std::int64_t n_merged_ = 0;
   mutable std::once_flag asked_two_valued_;
