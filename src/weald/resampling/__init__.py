@@ -1,7 +1,7 @@
 """Who is drawn: everything random is keyed by a seed and by what a row holds."""
 
 from weald.resampling.bags import Bags
-from weald.resampling.content import DistinctRows, distinct_rows, seed_of
+from weald.resampling.content import DistinctRows, distinct_rows, rows_by_themselves, seed_of
 from weald.resampling.draws import (
     Purpose,
     draw_by_mass,
@@ -29,6 +29,7 @@ __all__ = [
     "hold_out",
     "hold_out_rows",
     "member_seed",
+    "rows_by_themselves",
     "seed_of",
     "subsample",
 ]

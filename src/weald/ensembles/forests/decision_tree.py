@@ -27,6 +27,7 @@ from weald.ensembles.forests.forest_rows import (
     check_outputs,
     check_target,
     count_of,
+    different_rows,
     forest_rows,
     gain_exponent,
     n_counted,
@@ -49,7 +50,7 @@ from weald.parameters import (
     Share,
     Whole,
 )
-from weald.resampling import distinct_rows, seed_of
+from weald.resampling import seed_of
 from weald.trees import (
     Forest,
     ForestBuilder,
@@ -233,7 +234,9 @@ class DecisionTree(Answers):
             refuse_levels(rows.table, "criterion='absolute_error'")
         rows, n_levels = one_table(rows)
         n_threads, random_cuts = self._n_threads, self.splitter == "random"
-        distinct = distinct_rows(rows, n_threads=n_threads)
+        distinct = different_rows(
+            rows, n_levels, draws_rows=False, random_cuts=random_cuts, n_threads=n_threads
+        )
         n_rows, first = n_counted(distinct), getattr(self, "_first_class", None)
         learnt = (n_classes, class_weight, random_cuts, n_threads, n_levels, first)
         merged = forest_rows(rows, distinct, None, *learnt)

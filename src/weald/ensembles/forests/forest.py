@@ -25,6 +25,7 @@ from weald.ensembles.forests.forest_rows import (
     CRITERIA,
     Learnt,
     count_of,
+    different_rows,
     forest_rows,
     gain_exponent,
     n_counted,
@@ -36,7 +37,7 @@ from weald.ensembles.out_of_bag.in_bag import Draws, InBag
 from weald.ensembles.out_of_bag.tally import Record
 from weald.ensembles.predictor import Predictor
 from weald.persist import fingerprint
-from weald.resampling import Bags, DistinctRows, Pastes, distinct_rows, seed_of
+from weald.resampling import Bags, DistinctRows, Pastes, seed_of
 from weald.trees import (
     Forest,
     ForestLimits,
@@ -145,7 +146,13 @@ class ForestModel(BaggedForest, Answers):
         n_threads = self._n_threads
         n_before = self._n_trees_kept()
         rows, n_levels = self._one_table(rows)
-        distinct = distinct_rows(rows, n_threads=n_threads)
+        distinct = different_rows(
+            rows,
+            n_levels,
+            draws_rows=self._draws_rows,
+            random_cuts=self._random_cuts,
+            n_threads=n_threads,
+        )
         seed = self._seed if n_before else seed_of(self.random_state)
         bags = self._bags(rows, distinct, place_of(distinct, has_weight), seed)
         own = (n_classes, class_weight, self._random_cuts, n_threads, n_levels)

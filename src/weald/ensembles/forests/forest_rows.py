@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.data import Rows, as_one_array, levels_of, mass_of
 from weald.ensembles.class_weights import weights_by_class
-from weald.resampling import Bags, DistinctRows, Pastes
+from weald.resampling import Bags, DistinctRows, Pastes, distinct_rows, rows_by_themselves
 from weald.trees import ForestRows
 
 Floats = NDArray[np.float64]
@@ -87,6 +87,28 @@ def count_of(limit: float, n_rows: int) -> int:
 def one_table(rows: Rows) -> tuple[Rows, list[int]]:
     """The rows with one array as their table, and how many levels its columns have."""
     return replace(rows, table=as_one_array(rows.table)), levels_of(rows.table)
+
+
+def different_rows(
+    rows: Rows, n_levels: list[int], *, draws_rows: bool, random_cuts: bool, n_threads: int
+) -> DistinctRows:
+    """The rows that trees learn from: equal ones are merged where that matters, or is worth it.
+
+    Trees that see all rows and draw their cuts are made of whole numbers added up: neither the
+    order of rows nor whether one is repeated or counts twice can change them. (Searched cuts ask
+    how many rows a node has, levels how many were merged, and sums of weights are rounded.)
+    """
+    matters = draws_rows or not random_cuts or rows.weight is not None or len(n_levels) > 0
+    if matters or _seem_repeated(rows, n_threads):
+        return distinct_rows(rows, n_threads=n_threads)
+    return rows_by_themselves(rows, rows.n)
+
+
+def _seem_repeated(rows: Rows, n_threads: int) -> bool:
+    """Whether some of a few rows are equal: if each row is there twice, of 4,096 of a million."""
+    few = 4096
+    some = rows.take(np.arange(0, rows.n, max(1, rows.n // few)))
+    return len(np.unique(some.hashes(n_threads)[:, 0])) < some.n
 
 
 class Learnt(NamedTuple):
