@@ -54,7 +54,7 @@ bool ForestEngine::try_levels(Scan& scan, int column, const Rows& rows, const Dr
   scan.count(rows.n, n, [&](std::int64_t i) { return levels_.number(i); });
   const LevelGuards guards;
   const std::int64_t one = 1;
-  const Channels& channels = sapling_.channels;
+  const Channels& channels = sapling_->channels;
   const double share = guards.share_of(levels_.n_of_column());
   // Without copies a row may stand for several equal ones, and weigh what they weigh together.
   const double merged =
@@ -81,7 +81,7 @@ bool ForestEngine::try_levels(Scan& scan, int column, const Rows& rows, const Dr
 template <class Scan>
 void ForestEngine::try_ordered_levels(Scan& scan, int column, double smooth) {
   const LevelGuards guards;
-  const Target& target = sapling_.channels.target();
+  const Target& target = sapling_->channels.target();
   const int n = levels_.n_here(), n_channels = target.n_channels;
   const auto n_told = static_cast<int>(levels_.told.size());
   const bool is_pair = n_channels == 1 || (target.classes && n_channels == 2);

@@ -36,7 +36,7 @@ ForestEngine::ForestEngine(std::shared_ptr<const RankedTable> table, const Fores
       is_entropy_(criterion == Entropy::name),
       is_poisson_(criterion == PoissonDeviance::name),
       limits_(limits),
-      sapling_(sapling),
+      sapling_(&sapling),
       keys_(large_node + KeySorter::slack),
       spare_(large_node + KeySorter::slack) {
   if (forest.random_cuts != table_->keeps_values())
@@ -47,14 +47,27 @@ ForestEngine::ForestEngine(std::shared_ptr<const RankedTable> table, const Fores
 }
 
 void ForestEngine::start() {
-  const Channels& channels = sapling_.channels;
-  const double weight = channels.weight_of(sapling_.totals_of(0));
+  const Channels& channels = sapling_->channels;
+  const double weight = channels.weight_of(sapling_->totals_of(0));
   // As scikit-learn: what just reaches the limit is let through.
   limits_.min_gain = forest_.min_decrease > 0.0 ? forest_.min_decrease * weight * (1.0 - 1e-12)
                                                 : -std::numeric_limits<double>::infinity();
   limits_.min_child_weight = forest_.min_weight_share * weight * (1.0 - 1e-12);
-  drawn_rows_ = nullptr;
   choose_scan();
+  begin();
+}
+
+// Which scan fits is not asked anew: the rows, which are on the move, would have to be read.
+void ForestEngine::start_beside(const ForestEngine& other) {
+  sapling_ = other.sapling_;
+  limits_ = other.limits_;
+  std::visit([&]<class Scan>(const Scan&) { choose<Scan>(); }, other.scan_);
+  begin();
+}
+
+void ForestEngine::begin() {
+  const Channels& channels = sapling_->channels;
+  drawn_rows_ = nullptr;
   std::visit([&](auto& scan) { scan.start(channels, limits_, table_->n_rows()); }, scan_);
   two_valued_ = nullptr;
   if (judges_by<ClassScan<GiniOfCounts>>() || judges_by<ClassScan<EntropyOfCounts>>())
@@ -84,13 +97,13 @@ void ForestEngine::choose_general_scan() {
 // Those for classes whose weights count copies, if they do.
 template <class Impurity>
 bool ForestEngine::choose_counts() {
-  const Target& target = sapling_.channels.target();
-  if (LabelScan<Impurity>::fits(sapling_))
+  const Target& target = sapling_->channels.target();
+  if (LabelScan<Impurity>::fits(*sapling_))
     choose<LabelScan<Impurity>>();
-  else if (PairCounts<Impurity>::fits(sapling_))
+  else if (PairCounts<Impurity>::fits(*sapling_))
     choose<PairCounts<Impurity>>();
   else if (target.n_channels != 2 && target.classes && target.n_labels == 1 && !target.weight &&
-           sapling_.totals_of(0)[0] < most_counted)
+           sapling_->totals_of(0)[0] < most_counted)
     choose<ClassScan<Impurity>>();
   else
     return false;
@@ -103,7 +116,7 @@ void ForestEngine::choose_scan() {
   if (is_entropy_ && choose_counts<EntropyOfCounts>()) return;
   if (!is_of_squares) return choose_general_scan();
   if (choose_counts<GiniOfCounts>()) return;
-  const Channels& channels = sapling_.channels;
+  const Channels& channels = sapling_->channels;
   const Target& target = channels.target();
   const bool counts_itself = limits_.min_samples_leaf <= 1 || channels.count_index() == 0;
   if (target.n_channels == 2 && target.classes && counts_itself)
@@ -112,7 +125,7 @@ void ForestEngine::choose_scan() {
     choose<CellScan<Gini>>();
   else if (target.n_channels == 1 && counts_itself)
     choose<PairScan<false>>();
-  else if (VectorScan::fits(sapling_))
+  else if (VectorScan::fits(*sapling_))
     choose<VectorScan>();
   else
     choose<CellScan<Variance>>();
@@ -131,8 +144,8 @@ void ForestEngine::search(const Siblings& siblings) {
 }
 
 void ForestEngine::search_node(int node) {
-  Node& one = sapling_.nodes[node];
-  if (!find(one.begin, one.end, sapling_.totals_of(node), draws_[node], constants_[node],
+  Node& one = sapling_->nodes[node];
+  if (!find(one.begin, one.end, sapling_->totals_of(node), draws_[node], constants_[node],
             one.bounds))
     return;
   one.split = split_;
@@ -140,12 +153,12 @@ void ForestEngine::search_node(int node) {
 }
 
 Draws ForestEngine::root_draws() const {
-  return {forest_.seed, sapling_.channels.target().member, Purpose::columns};
+  return {forest_.seed, sapling_->channels.target().member, Purpose::columns};
 }
 
 bool ForestEngine::find(std::int64_t begin, std::int64_t end, const std::int64_t* totals,
                         const Draws& draws, Constants& known, const Bounds& bounds) {
-  const Rows rows{sapling_.rows.at(begin), end - begin};
+  const Rows rows{sapling_->rows.at(begin), end - begin};
   return std::visit(
       [&](auto& scan) {
         if constexpr (requires { scan.hold(bounds); }) scan.hold(bounds);
@@ -171,7 +184,7 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
     split_.middle = scan.kept_middle();
     return settle(scan);
   }
-  const Channels& channels = sapling_.channels;
+  const Channels& channels = sapling_->channels;
   if (is_entropy_) return settle(SplitJudge<Entropy>(channels, limits_, totals));
   if (is_poisson_) return settle(SplitJudge<PoissonDeviance>(channels, limits_, totals));
   if (channels.cell_size() == 2) return settle(SplitJudge<Variance, 2>(channels, limits_, totals));
@@ -362,7 +375,7 @@ void ForestEngine::try_cuts(Scan& scan, int column, const std::uint32_t* missing
 // The gain comes from the integer sums by the criterion itself.
 template <class Judge>
 bool ForestEngine::settle(Judge&& judge) {
-  const auto size = static_cast<std::size_t>(sapling_.channels.cell_size());
+  const auto size = static_cast<std::size_t>(sapling_->channels.cell_size());
   if (best_left_.size() != size) throw std::logic_error("a scan wrote a cell of another size");
   const auto judged = judge.judge(best_left_.data());
   if (!judged.is_admitted || !judge.is_worth(judged.gain, judged.children)) return false;
@@ -388,7 +401,7 @@ std::vector<int> ForestEngine::search_level(const std::vector<int>&, ColumnLook)
 // ---- sending rows ----
 
 std::int64_t ForestEngine::send_rows(int node, bool) {
-  const Node& parent = sapling_.nodes[node];
+  const Node& parent = sapling_->nodes[node];
   return send(parent.begin, parent.end, parent.split);
 }
 
@@ -397,7 +410,7 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Spli
   const int column = split.column, rank = split.bin;
   if (const int bit = two_valued_ ? two_valued_->bit_of(column) : -1;
       bit >= 0 && forest_.random_cuts)
-    return sapling_.rows.split_by(begin, end, [=, words = two_valued_->words()](Row row) {
+    return sapling_->rows.split_by(begin, end, [=, words = two_valued_->words()](Row row) {
       return (words[row] >> bit & 1) == 0;
     });
   if (forest_.random_cuts)
@@ -413,13 +426,13 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const Spli
     if (rank == all_values || rank == table_->last_rank(column, bin)) {
       const Code* const codes = table_->codes_of(column);
       const auto limit = static_cast<std::uint32_t>(bin) - offset;
-      return sapling_.rows.split_by(begin, end, [=](Row row) {
+      return sapling_->rows.split_by(begin, end, [=](Row row) {
         return static_cast<std::uint32_t>(codes[row]) - offset <= limit;
       });
     }
   }
   const auto limit = static_cast<std::uint32_t>(rank) - offset;
-  return sapling_.rows.split_by(begin, end, [=](Row row) {
+  return sapling_->rows.split_by(begin, end, [=](Row row) {
     return static_cast<std::uint32_t>(ranks[row * stride]) - offset <= limit;
   });
 }
@@ -429,14 +442,14 @@ template <class T>
 std::int64_t ForestEngine::send_by_value(const DrawnValues<T>& drawn, const T* values,
                                          std::int64_t begin, std::int64_t end, const Split& split) {
   const DrawnTest<T> test{at_most<T>(split.threshold), split.missing_left};
-  if (drawn_rows_ == sapling_.rows.at(begin) && best_slot_ >= 0) {
+  if (drawn_rows_ == sapling_->rows.at(begin) && best_slot_ >= 0) {
     drawn_rows_ = nullptr;
-    return sapling_.rows.split_by_values(begin, end, drawn.slot(best_slot_), test);
+    return sapling_->rows.split_by_values(begin, end, drawn.slot(best_slot_), test);
   }
-  return sapling_.rows.split_by(begin, end,
-                                [=, x = values + split.column, stride = table_->stride()](Row row) {
-                                  return test.goes_left(x[row * stride]);
-                                });
+  return sapling_->rows.split_by(
+      begin, end, [=, x = values + split.column, stride = table_->stride()](Row row) {
+        return test.goes_left(x[row * stride]);
+      });
 }
 
 }  // namespace weald

@@ -42,6 +42,9 @@ class ForestEngine : public SplitEngine {
                std::string_view criterion, const SplitLimits& limits, Sapling& sapling);
 
   void start() override;
+  // Serves a branch of the tree that another engine was started for. It may be at work meanwhile,
+  // on other rows of the tree.
+  void start_beside(const ForestEngine& other);
   std::int64_t send_rows(int node, bool looks_on) override;
   void search(const Siblings& siblings) override;
   std::vector<int> search_level(const std::vector<int>& nodes, ColumnLook columns) override;
@@ -94,6 +97,7 @@ class ForestEngine : public SplitEngine {
   };
 
   void choose_scan();
+  void begin();
   template <class Scan>
   void choose();
   template <class Impurity>
@@ -166,7 +170,7 @@ class ForestEngine : public SplitEngine {
   std::string_view criterion_;
   bool is_entropy_, is_poisson_;
   SplitLimits limits_;
-  Sapling& sapling_;
+  Sapling* sapling_;
 
   std::variant<PairCounts<GiniOfCounts>, PairCounts<EntropyOfCounts>, PairScan<false>,
                PairScan<true>, ClassScan<GiniOfCounts>, ClassScan<EntropyOfCounts>,

@@ -18,27 +18,42 @@ ForestGrower::ForestGrower(std::shared_ptr<const RankedTable> table, const Fores
     : n_rows_(table->n_rows()),
       has_levels_(table->any_levels()),
       criterion_(criterion),
+      forest_(forest),
       params_(params),
-      engine_(table, forest, criterion_, params.split, sapling_),
+      engine_(table, forest, criterion_, params.split, own_),
       table_(std::move(table)),
       is_median_(criterion == MedianScan::name) {}
 
 Tree ForestGrower::grow(const Target& target, std::int32_t* leaf_of_row, Tree old) {
   tree_ = std::move(old);
-  sapling_.rows.start(n_rows_, target.copies);
+  own_.rows.start(n_rows_, target.copies);
   if (knows_all_rows_)
-    sapling_.channels.serve(target.member);
+    own_.channels.serve(target.member);
   else
-    sapling_.channels.prepare(target, n_rows_, sapling_.rows.at(0), sapling_.rows.size(),
-                              params_.split.min_samples_leaf > 1, Cells::wide, 1);
+    own_.channels.prepare(target, n_rows_, own_.rows.at(0), own_.rows.size(),
+                          params_.split.min_samples_leaf > 1, Cells::wide, 1);
   knows_all_rows_ = !target.copies;
-  sapling_.start();
+  own_.start();
   engine_.start();
+  begin_tree(own_.rows.size());
+  sums_.assign(own_.channels.totals(), own_.channels.totals() + cell_size_);
+  grow_below({0, own_.rows.size(), engine_.root_draws(), {}, 0, -1});
+  if (is_median_) {
+    tree_.value = medians_;
+    tree_.gain = gains_;
+  }
+  if (params_.sends_unseen_rows && !own_.rows.holds_all_rows())
+    engine_.send_unseen_rows(tree_, limits_, leaf_of_row);
+  return std::move(tree_);
+}
+
+// Of a tree or a branch that the engine was started for, of so many rows: nothing is written yet.
+void ForestGrower::begin_tree(std::int64_t n_rows) {
   thicket_ = params_.min_samples_split > 2
                  ? nullptr
-                 : Thicket::made_for(*table_, engine_, sapling_.channels, params_.max_depth);
-  const Channels& channels = sapling_.channels;
-  counts_ = target.classes && !target.weight;
+                 : Thicket::made_for(*table_, engine_, sapling_->channels, params_.max_depth);
+  const Channels& channels = sapling_->channels;
+  counts_ = channels.target().classes && !channels.target().weight;
   cell_size_ = static_cast<std::size_t>(channels.cell_size());
   n_exact_ = static_cast<std::size_t>(1 + channels.n_channels());
   for (auto* array : {&tree_.threshold, &tree_.weight, &tree_.gain, &tree_.value}) array->clear();
@@ -51,33 +66,45 @@ Tree ForestGrower::grow(const Target& target, std::int32_t* leaf_of_row, Tree ol
   exact_.resize(n_exact_);
   exact_sums_.resize(n_exact_ - 1);
   halves_.clear();
-  AllCriteria::with_name(is_median_ ? Variance::name : criterion_,
-                         [&]<Criterion C>(C) { weigh_leaf_ = &ForestGrower::weigh_leaf<C>; });
+  AllCriteria::with_name(is_median_ ? Variance::name : criterion_, [&]<Criterion C>(C) {
+    weigh_leaf_ = &ForestGrower::weigh_leaf<C>;
+    complete_ = &ForestGrower::complete<C>;
+  });
   limits_.clear();
   medians_.clear();
   gains_.clear();
-  sums_.assign(channels.totals(), channels.totals() + cell_size_);
-  grow_below({0, sapling_.rows.size(), engine_.root_draws(), {}, 0, -1});
-  if (is_median_) {
-    tree_.value = medians_;
-    tree_.gain = gains_;
-  }
-  if (params_.sends_unseen_rows && !sapling_.rows.holds_all_rows())
-    engine_.send_unseen_rows(tree_, limits_, leaf_of_row);
-  return std::move(tree_);
+  make_room(n_rows);
 }
 
-void ForestGrower::grow_below(Open root) {
+// For all nodes there can be. Memory that is not written costs nothing, to move what is written
+// does.
+void ForestGrower::make_room(std::int64_t n_rows) {
+  std::int64_t n_leaves = n_rows / std::max<std::int64_t>(1, params_.split.min_samples_leaf) + 1;
+  if (params_.max_depth > 0 && params_.max_depth < 31)
+    n_leaves = std::min(n_leaves, std::int64_t{1} << params_.max_depth);
+  const auto n = static_cast<std::size_t>(2 * n_leaves);
+  for (auto* array : {&tree_.threshold, &tree_.weight, &tree_.gain}) array->reserve(n);
+  for (auto* array : {&tree_.feature, &tree_.right}) array->reserve(n);
+  tree_.missing_left.reserve(n);
+  if (tree_.n_outputs <= 2) tree_.value.reserve(n / 2 * static_cast<std::size_t>(tree_.n_outputs));
+}
+
+void ForestGrower::grow_below(const OpenNode& root) {
   std::vector<std::int64_t> sums(cell_size_);
-  open_.assign({root});
+  open_.assign({Open{root}});
   for (int looked = 0; !open_.empty(); ++looked) {
     if (looked % nodes_a_look == 0 && interrupted()) throw Interrupted{};
-    Open node = open_.back();
+    Open node = std::move(open_.back());
     open_.pop_back();
     std::copy(sums_.end() - static_cast<std::ptrdiff_t>(cell_size_), sums_.end(), sums.begin());
     sums_.resize(sums_.size() - cell_size_);
     const auto place = static_cast<std::int32_t>(tree_.feature.size());
     if (node.parent >= 0) tree_.right[node.parent] = place;
+    if (node.branch) {
+      graft(*node.branch);
+      continue;
+    }
+    if (branches_ && branches_->are_wanted()) offer_a_branch();
     if (thicket_ && thicket_->takes(node.end - node.begin, sums[0])) {
       finish(node, sums.data());
       continue;
@@ -93,18 +120,81 @@ void ForestGrower::grow_below(Open root) {
     for (std::size_t c = 0; c < cell_size_; ++c) sums_.push_back(sums[c] - left[c]);
     sums_.insert(sums_.end(), left.begin(), left.end());
     open_.push_back(
-        {middle, node.end, node.draws.child(true), node.constants, node.depth + 1, place});
+        {{middle, node.end, node.draws.child(true), node.constants, node.depth + 1, place}});
     open_.push_back(
-        {node.begin, middle, node.draws.child(false), node.constants, node.depth + 1, -1});
+        {{node.begin, middle, node.draws.child(false), node.constants, node.depth + 1, -1}});
     if (params_.split.is_directed())
       bound_children(node.bounds, left.data(), sums_.data() + sums_.size() - 2 * cell_size_);
   }
 }
 
+// ---- branches that others grow ----
+
+// The largest of those that wait, unless it is small.
+void ForestGrower::offer_a_branch() {
+  const auto largest =
+      std::max_element(open_.begin(), open_.end(), [](const Open& a, const Open& b) {
+        const auto rows = [](const Open& node) { return node.branch ? 0 : node.end - node.begin; };
+        return rows(a) < rows(b);
+      });
+  if (largest == open_.end() || largest->branch ||
+      largest->end - largest->begin < Branches::least_rows)
+    return;
+  const auto sums =
+      sums_.begin() + (largest - open_.begin()) * static_cast<std::ptrdiff_t>(cell_size_);
+  OpenNode root = *largest;
+  root.parent = -1;
+  largest->branch = std::make_shared<Branch>(
+      Branch{*this, root, {sums, sums + static_cast<std::ptrdiff_t>(cell_size_)}});
+  branches_->offer(largest->branch);
+}
+
+void ForestGrower::help(Branches& branches) {
+  branches_ = &branches;
+  branches.help_to_the_end([&](Branch& branch) { grow_branch(branch); });
+}
+
+void ForestGrower::grow_branch(Branch& branch) {
+  const std::uint64_t member = branch.from.sapling_->channels.target().member;
+  if (sapling_ != branch.from.sapling_ || member_ != member) {
+    sapling_ = branch.from.sapling_;
+    member_ = member;
+    engine_.start_beside(branch.from.engine_);
+  }
+  begin_tree(branch.root.end - branch.root.begin);
+  sums_ = branch.sums;
+  grow_below(branch.root);
+  branch.tree = std::move(tree_);
+  branch.limits = std::move(limits_);
+  branch.medians = std::move(medians_);
+  branch.gains = std::move(gains_);
+  branch.exact = exact_;
+  branch.score = score_;
+}
+
+// Writes a branch here, when it is grown; until then this thread grows those of others.
+void ForestGrower::graft(Branch& branch) {
+  branches_->help_until_grown(branch, [&](Branch& other) {
+    if (!helper_) helper_ = std::make_unique<ForestGrower>(table_, forest_, criterion_, params_);
+    helper_->branches_ = branches_;
+    helper_->grow_branch(other);
+  });
+  tree_.graft(branch.tree);
+  limits_.insert(limits_.end(), branch.limits.begin(), branch.limits.end());
+  medians_.insert(medians_.end(), branch.medians.begin(), branch.medians.end());
+  gains_.insert(gains_.end(), branch.gains.begin(), branch.gains.end());
+  branch.tree = {};
+  if (counts_) return;
+  exact_ = branch.exact;
+  (this->*complete_)(branch.score);
+}
+
+// ---- nodes and leaves ----
+
 // A small node, with all below it.
-void ForestGrower::finish(const Open& node, const std::int64_t* sums) {
+void ForestGrower::finish(const OpenNode& node, const std::int64_t* sums) {
   const Thicket::Weighed weighed =
-      thicket_->grow({sapling_.rows.at(node.begin), static_cast<int>(node.end - node.begin), sums,
+      thicket_->grow({sapling_->rows.at(node.begin), static_cast<int>(node.end - node.begin), sums,
                       node.draws, node.constants, node.depth},
                      tree_, params_.sends_unseen_rows ? &limits_ : nullptr);
   if (counts_) return;
@@ -120,22 +210,22 @@ void ForestGrower::bound_children(const Bounds& bounds, const std::int64_t* left
   const double direction = params_.split.direction_of(engine_.found().column);
   if (direction == 0.0 || engine_.found().parts_missing) return;
   const double middle =
-      middle_of(criterion_, sapling_.channels, engine_.found(), left, right, Penalty{});
+      middle_of(criterion_, sapling_->channels, engine_.found(), left, right, Penalty{});
   part_bounds(direction, middle, of_left, of_right);
 }
 
-bool ForestGrower::may_split(const Open& node, const std::int64_t* sums) const {
+bool ForestGrower::may_split(const OpenNode& node, const std::int64_t* sums) const {
   const std::int64_t n = node.end - node.begin;
   if (n < 2 || (params_.max_depth > 0 && node.depth >= params_.max_depth)) return false;
-  const Channels& channels = sapling_.channels;
+  const Channels& channels = sapling_->channels;
   const std::int64_t least = params_.split.min_samples_leaf;
   if (least > 1 || params_.min_samples_split > 2) {
     const int count = channels.count_index();
     const std::int64_t copies =
-        count >= 0 ? sums[count] : channels.count(sapling_.rows.at(node.begin), n);
+        count >= 0 ? sums[count] : channels.count(sapling_->rows.at(node.begin), n);
     if (copies < params_.min_samples_split || copies / 2 < least) return false;
   }
-  if (!counts_) return !channels.is_pure(sapling_.rows.at(node.begin), n);
+  if (!counts_) return !channels.is_pure(sapling_->rows.at(node.begin), n);
   int waiting = channels.target().n_labels;  // outputs of which no class has all rows so far
   for (int k = 1; k <= channels.n_channels(); ++k)
     if (sums[k] == sums[0] && --waiting == 0) return false;
@@ -148,7 +238,7 @@ void ForestGrower::add_place(int feature, const Split* split) {
   tree_.missing_left.push_back(split && split->missing_left);
   if (has_levels_) tree_.add_set(split ? split->left_set : LevelSet{});
   if (is_median_)
-    gains_.push_back(split ? std::max(0.0, scale_by_power(split->gain, sapling_.channels.unit()))
+    gains_.push_back(split ? std::max(0.0, scale_by_power(split->gain, sapling_->channels.unit()))
                            : 0.0);
 }
 
@@ -164,7 +254,7 @@ void ForestGrower::write_split(const Split& split, const std::int64_t* sums) {
   lefts_.resize(halves_.size() * n_exact_);
 }
 
-void ForestGrower::write_leaf(const Open& node, const std::int64_t* sums) {
+void ForestGrower::write_leaf(const OpenNode& node, const std::int64_t* sums) {
   add_place(-1, nullptr);
   const int n_outputs = tree_.n_outputs;
   tree_.right.push_back(static_cast<std::int32_t>(tree_.value.size()) / n_outputs);
@@ -180,16 +270,16 @@ void ForestGrower::write_leaf(const Open& node, const std::int64_t* sums) {
   }
   if (is_median_)
     medians_.push_back(node.bounds.held(
-        median_of_rows(sapling_.channels, sapling_.rows.at(node.begin), node.end - node.begin)));
+        median_of_rows(sapling_->channels, sapling_->rows.at(node.begin), node.end - node.begin)));
   (this->*weigh_leaf_)(node);
 }
 
 template <Criterion C>
-void ForestGrower::weigh_leaf(const Open& leaf) {
-  const Channels& channels = sapling_.channels;
+void ForestGrower::weigh_leaf(const OpenNode& leaf) {
+  const Channels& channels = sapling_->channels;
   const std::size_t place = tree_.feature.size() - 1;
   std::fill(exact_.begin(), exact_.end(), 0);
-  channels.add_exact(sapling_.rows.at(leaf.begin), leaf.end - leaf.begin, exact_.data());
+  channels.add_exact(sapling_->rows.at(leaf.begin), leaf.end - leaf.begin, exact_.data());
   const double score = weigh<C>(place);
   for (int k = 0; k < tree_.n_outputs; ++k)
     tree_.value.push_back(C::leaf_value(channels.exact_sum(exact_.data(), k), tree_.weight[place],
@@ -202,7 +292,7 @@ void ForestGrower::weigh_leaf(const Open& leaf) {
 // All nodes that are complete with the one whose exact sums and score are at hand.
 template <Criterion C>
 void ForestGrower::complete(double score) {
-  const Channels& channels = sapling_.channels;
+  const Channels& channels = sapling_->channels;
   for (; !halves_.empty(); halves_.pop_back()) {
     Half& half = halves_.back();
     Int128* const left = lefts_.data() + (halves_.size() - 1) * n_exact_;
@@ -218,12 +308,13 @@ void ForestGrower::complete(double score) {
     tree_.gain[place] =
         std::max(0.0, scale_by_power(children - score, gain_exponent<C>(channels.unit())));
   }
+  score_ = score;
 }
 
 // Writes W of the node whose exact sums are at hand, and tells its score.
 template <Criterion C>
 double ForestGrower::weigh(std::size_t place) {
-  const Channels& channels = sapling_.channels;
+  const Channels& channels = sapling_->channels;
   const double weight = tree_.weight[place] = channels.exact_weight(exact_.data());
   const int n_channels = channels.n_channels();
   for (int k = 0; k < n_channels; ++k)

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "forest_branches.hpp"
 #include "forest_engine.hpp"
 #include "forest_thicket.hpp"
 #include "grower.hpp"
@@ -32,25 +33,30 @@ class ForestGrower {
   // the member may differ.
   Tree grow(const Target& target, std::int32_t* leaf_of_row, Tree old = {});
 
+  // From now on branches are given to others who want them; null: to nobody.
+  void share(Branches* branches) { branches_ = branches; }
+  // Grows branches of others, until there will be no more.
+  void help(Branches& branches);
+
  private:
-  // A node whose rows wait; its sums are the last in sums_.
-  struct Open {
-    std::int64_t begin, end;
-    Draws draws;
-    Constants constants;
-    std::int32_t depth, parent;  // parent: the place it is the right child of; -1: it is a left one
-    Bounds bounds = {};          // of the answers of its leaves, where columns have directions
+  struct Open : OpenNode {
+    std::shared_ptr<Branch> branch = nullptr;  // null: nobody was asked to grow it
   };
 
-  void grow_below(Open node);
-  void finish(const Open& node, const std::int64_t* sums);
-  bool may_split(const Open& node, const std::int64_t* sums) const;
+  void begin_tree(std::int64_t n_rows);
+  void make_room(std::int64_t n_rows);
+  void grow_below(const OpenNode& root);
+  void offer_a_branch();
+  void grow_branch(Branch& branch);
+  void graft(Branch& branch);
+  void finish(const OpenNode& node, const std::int64_t* sums);
+  bool may_split(const OpenNode& node, const std::int64_t* sums) const;
   void write_split(const Split& split, const std::int64_t* sums);
-  void write_leaf(const Open& node, const std::int64_t* sums);
+  void write_leaf(const OpenNode& node, const std::int64_t* sums);
   void bound_children(const Bounds& bounds, const std::int64_t* left, const std::int64_t* right);
   void add_place(int feature, const Split* split);
   template <Criterion C>
-  void weigh_leaf(const Open& leaf);
+  void weigh_leaf(const OpenNode& leaf);
   template <Criterion C>
   void complete(double score);
   template <Criterion C>
@@ -60,8 +66,13 @@ class ForestGrower {
   bool knows_all_rows_ = false;  // what they teach is ready, and the same for every tree
   bool has_levels_;              // some column asks for sets of levels
   std::string criterion_;
+  ForestParams forest_;
   TreeParams params_;
-  Sapling sapling_;  // its rows and channels; nodes are kept here
+  Sapling own_;               // its rows and channels; nodes are kept here
+  Sapling* sapling_ = &own_;  // of the tree that grows, or of another's, of which a branch does
+  std::uint64_t member_ = 0;  // of that one
+  Branches* branches_ = nullptr;
+  std::unique_ptr<ForestGrower> helper_;  // grows branches while this one waits for one
   ForestEngine engine_;
 
   std::shared_ptr<const RankedTable> table_;
@@ -70,7 +81,7 @@ class ForestGrower {
   bool is_median_;
   bool counts_ = false;  // sums are counts of copies and need no other sum to be exact
   std::size_t cell_size_ = 0, n_exact_ = 0;
-  std::vector<Open> open_;
+  std::vector<Open> open_;          // the next is the last
   std::vector<std::int64_t> sums_;  // of the open nodes
   Tree tree_;
   std::vector<std::uint32_t> limits_;  // the last rank that goes left, where unseen rows want it
@@ -83,10 +94,12 @@ class ForestGrower {
     bool has_left;
     double left_score;
   };
-  void (ForestGrower::*weigh_leaf_)(const Open&) = nullptr;
+  void (ForestGrower::*weigh_leaf_)(const OpenNode&) = nullptr;
+  void (ForestGrower::*complete_)(double) = nullptr;
   std::vector<Half> halves_;
   std::vector<Int128> lefts_;  // [half][W, S of each channel], where it has the left one
   std::vector<Int128> exact_;  // of the node that was weighed last
+  double score_ = 0.0;         // of the root, when it was weighed
   std::vector<double> exact_sums_;
 };
 

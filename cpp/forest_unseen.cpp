@@ -15,7 +15,7 @@ void ForestEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row)
   std::vector<std::uint32_t> limits;
   std::vector<int> stack{0};
   while (!stack.empty()) {
-    const Node& node = sapling_.nodes[stack.back()];
+    const Node& node = sapling_->nodes[stack.back()];
     stack.pop_back();
     limits.push_back(node.left < 0 ? 0 : limit_of(node.split));
     if (node.left < 0) continue;
@@ -28,7 +28,7 @@ void ForestEngine::send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row)
 void ForestEngine::send_unseen_rows(const Tree& tree, const std::vector<std::uint32_t>& limits,
                                     std::int32_t* leaf_of_row) const {
   if (tree.first_word.size() > 1) return send_unseen_by_levels(tree, limits, leaf_of_row);
-  const std::int64_t* const copies = sapling_.channels.target().copies;
+  const std::int64_t* const copies = sapling_->channels.target().copies;
   if (forest_.random_cuts)
     return table_->with_values([&](const auto* values) {
       walk_unseen_rows(

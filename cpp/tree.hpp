@@ -45,6 +45,30 @@ struct Tree {
     words.insert(words.end(), set.begin(), set.end());
     first_word.push_back(static_cast<std::int64_t>(words.size()));
   }
+  // Adds another tree as the next node and all below it.
+  void graft(const Tree& branch) {
+    const auto node = static_cast<std::int32_t>(feature.size());
+    const auto leaf = static_cast<std::int32_t>(value.size()) / n_outputs;
+    const auto set = static_cast<std::int32_t>(first_word.size()) - 1;
+    const auto word = static_cast<std::int64_t>(words.size());
+    const auto append = [](auto& to, const auto& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    for (std::size_t i = 0; i < branch.right.size(); ++i)
+      right.push_back(branch.right[i] + (branch.feature[i] >= 0 ? node : leaf));
+    for (const std::int32_t number : branch.category_set)
+      category_set.push_back(number < 0 ? number : number + set);
+    for (std::size_t i = 1; i < branch.first_word.size(); ++i)
+      first_word.push_back(branch.first_word[i] + word);
+    append(feature, branch.feature);
+    append(code, branch.code);
+    append(words, branch.words);
+    append(threshold, branch.threshold);
+    append(missing_left, branch.missing_left);
+    append(weight, branch.weight);
+    append(gain, branch.gain);
+    append(value, branch.value);
+  }
   const std::uint64_t* words_of(std::int32_t set) const { return words.data() + first_word[set]; }
 };
 

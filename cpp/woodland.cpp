@@ -1,6 +1,7 @@
 #include "woodland.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "draws.hpp"
@@ -161,17 +162,17 @@ PackedForest Woodland::grow(const Target& target, std::uint64_t first, std::int6
     table_->two_valued(n_threads_);
   const bool answers = out_of_bag.sums != nullptr;
   tree_.sends_unseen_rows = answers;
-  workers_.resize(static_cast<std::size_t>(std::min<std::int64_t>(n_threads_, n_trees)));
-  const auto n_workers = static_cast<std::int64_t>(workers_.size());
-  ForestWriter writer(n_trees, n_workers);
+  const std::int64_t n_at_once = std::min<std::int64_t>(n_threads_, n_trees);
+  workers_.resize(static_cast<std::size_t>(n_threads_));
+  ForestWriter writer(n_trees, n_at_once);
   // Answers are added in the order of members: then the trees of a turn wait for each other.
-  const std::int64_t turn = answers ? n_workers : n_trees;
-  std::vector<Tree> now(static_cast<std::size_t>(answers ? n_workers : 0));
+  const std::int64_t turn = answers ? n_at_once : n_trees;
+  std::vector<Tree> now(static_cast<std::size_t>(answers ? n_at_once : 0));
   for (std::int64_t begin = 0; begin < n_trees; begin += turn) {
     const std::int64_t size = std::min(turn, n_trees - begin);
-    parallel_for(size, n_threads_, [&](std::int64_t i, int thread) {
+    in_turn(size, [&](std::int64_t i, int thread, Branches* branches) {
       Worker& worker = workers_[answers ? i : thread];
-      Tree tree = grow_one(worker, target, first + static_cast<std::uint64_t>(begin + i));
+      Tree tree = grow_one(worker, target, first + static_cast<std::uint64_t>(begin + i), branches);
       if (answers)
         now[i] = std::move(tree);
       else
@@ -188,7 +189,29 @@ PackedForest Woodland::grow(const Target& target, std::uint64_t first, std::int6
   return writer.take();
 }
 
-Tree Woodland::grow_one(Worker& worker, Target target, std::uint64_t member) const {
+// Calls grow_tree(number, thread, branches) for so many trees. Where trees are large, threads that
+// have none help those that do.
+template <class GrowTree>
+void Woodland::in_turn(std::int64_t n_trees, GrowTree&& grow_tree) const {
+  if (table_->n_rows() < 4 * Branches::least_rows || !ForestGrower::grows(tree_))
+    return parallel_for(n_trees, n_threads_,
+                        [&](std::int64_t i, int thread) { grow_tree(i, thread, nullptr); });
+  Branches branches;
+  std::atomic<std::int64_t> next{0};
+  // They outlive the loop: a branch that one of them gave away knows it, even when it has failed.
+  std::vector<std::unique_ptr<ForestGrower>> helpers(static_cast<std::size_t>(n_threads_));
+  parallel_for(n_threads_, n_threads_, [&](std::int64_t, int thread) {
+    {
+      const Branches::Growing growing(branches);
+      for (std::int64_t i; (i = next.fetch_add(1)) < n_trees;) grow_tree(i, thread, &branches);
+    }
+    helpers[thread] = std::make_unique<ForestGrower>(table_, forest_, criterion_, tree_);
+    helpers[thread]->help(branches);
+  });
+}
+
+Tree Woodland::grow_one(Worker& worker, Target target, std::uint64_t member,
+                        Branches* branches) const {
   const auto n_rows = static_cast<std::size_t>(table_->n_rows());
   target.member = member;
   if (!worker.quick && !worker.grower) {
@@ -197,6 +220,7 @@ Tree Woodland::grow_one(Worker& worker, Target target, std::uint64_t member) con
     else
       worker.grower = std::make_unique<Grower>(table_, forest_, criterion_, tree_);
   }
+  if (worker.quick) worker.quick->share(branches);
   // The quick grower tells leaves only to who asks for them.
   if (!worker.quick || tree_.sends_unseen_rows) worker.leaf_of_row.resize(n_rows);
   if (bootstrap_) {

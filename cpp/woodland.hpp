@@ -71,7 +71,7 @@ class Woodland {
            const ForestParams& forest, const WoodlandParams& params, std::string criterion,
            const TreeParams& tree);
 
-  // Grows the members first .. first + n_trees - 1, one a thread.
+  // Grows the members first .. first + n_trees - 1, one a thread; the last ones together.
   PackedForest grow(const Target& target, std::uint64_t first, std::int64_t n_trees,
                     const OutOfBag& out_of_bag);
 
@@ -86,7 +86,9 @@ class Woodland {
     Tree old;  // its memory is for the next tree
   };
 
-  Tree grow_one(Worker& worker, Target target, std::uint64_t member) const;
+  template <class GrowTree>
+  void in_turn(std::int64_t n_trees, GrowTree&& grow_tree) const;
+  Tree grow_one(Worker& worker, Target target, std::uint64_t member, Branches* branches) const;
   void answer(const std::vector<Tree>& trees, const Target& target,
               const OutOfBag& out_of_bag) const;
 

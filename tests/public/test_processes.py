@@ -18,7 +18,7 @@ from weald import BoostedTreesClassifier, BoostedTreesRegressor
 INTERRUPTED = """
 import os, signal, threading, time
 import numpy as np
-from weald import BoostedTreesClassifier, BoostedTreesRegressor
+from weald import BoostedTreesClassifier, BoostedTreesRegressor, ExtraTreesRegressor
 
 # What started this process may ignore or block the signal, as a shell does for a job behind it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -67,6 +67,20 @@ def test_ctrl_c_ends_a_fit(kind: str, jobs: int) -> None:
     seconds = seconds_to_interrupt(
         prepare=f"model = {kind}(n_estimators=10**6, n_jobs={jobs})",
         work="model.fit(X, y)",
+        after="not hasattr(model, 'forest_')",
+    )
+    assert seconds < 2.0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("left_out", [False, True])
+def test_ctrl_c_ends_a_forest(left_out: bool) -> None:
+    """Also while threads wait for branches of each other's trees, after every few that are asked
+    for rows they left out."""
+    seconds = seconds_to_interrupt(
+        prepare="many = rng.normal(size=(40_000, 5))\nmodel = ExtraTreesRegressor("
+        f"10_000, n_jobs=3, bootstrap={left_out}, oob_score={left_out})",
+        work="model.fit(many, many[:, 0])",
         after="not hasattr(model, 'forest_')",
     )
     assert seconds < 2.0
