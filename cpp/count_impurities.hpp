@@ -19,12 +19,14 @@ constexpr std::int64_t most_counted = std::int64_t{1} << 30;
 
 // An impurity is loaded with a node's copies, classes and outputs. A side has the terms of its
 // counts added up; `rise` is what w more copies add to the term of n. Of two classes the counts
-// themselves are enough.
+// themselves are enough; up to `most_listed` copies are judged sooner where it is known that there
+// are no more.
 
 // The term is the square, the score sum of S^2 / W. Of two classes the gain is d^2 / (W W_l W_r)
 // with d = S_l W - S W_l.
 class GiniOfCounts {
  public:
+  static constexpr std::int64_t most_listed = most_counted;
   void load(std::int64_t, int, std::int64_t n_outputs) { n_outputs_ = n_outputs; }
   static std::int64_t term(std::int64_t n) { return n * n; }
   static std::int64_t rise(std::int64_t n, std::int64_t w) { return w * (2 * n + w); }
@@ -43,6 +45,7 @@ class GiniOfCounts {
     return terms == n_outputs_ * weight * weight;
   }
 
+  template <bool are_listed = false>
   static bool pair_beats(const PairLeft& left, const PairLeft& total, double bar) {
     const auto d = static_cast<double>(left.s * total.w - total.s * left.w);
     return d * d > bar * static_cast<double>(left.w * (total.w - left.w));
@@ -60,13 +63,14 @@ class GiniOfCounts {
 // score is the sum of the terms less that of W: the same number whichever way rows were added.
 class EntropyOfCounts {
  public:
+  static constexpr std::int64_t most_listed = (1 << 16) - 1;
   void load(std::int64_t copies, int n_classes, std::int64_t n_outputs) {
     n_outputs_ = n_outputs;
     // Every term may be off by a step, and large ones by an ulp or two: what is closer is equal.
     const auto n_terms = 2 * (n_classes + n_outputs);
     slack_ = static_cast<double>(n_terms * (1 + (term(copies) >> 50)));
   }
-  std::int64_t term(std::int64_t n) const { return n < n_listed ? terms_[n] : computed(n); }
+  std::int64_t term(std::int64_t n) const { return n <= most_listed ? terms_[n] : computed(n); }
   std::int64_t rise(std::int64_t n, std::int64_t w) const { return term(n + w) - term(n); }
 
   bool beats(std::int64_t left, std::int64_t left_weight, std::int64_t right,
@@ -83,18 +87,22 @@ class EntropyOfCounts {
     return terms == n_outputs_ * term(weight);
   }
 
+  template <bool are_listed = false>
   bool pair_beats(const PairLeft& left, const PairLeft& total, double bar) const {
-    return pair_score(left, total) > bar + slack_;
+    return pair_score<are_listed>(left, total) > bar + slack_;
   }
+  template <bool are_listed = false>
   double pair_score(const PairLeft& left, const PairLeft& total) const {
-    const std::int64_t w = total.w - left.w, s = total.s - left.s;
-    return static_cast<double>(term(left.s) + term(left.w - left.s) - term(left.w) + term(s) +
-                               term(w - s) - term(w));
+    const auto side = [this](std::int64_t w, std::int64_t s) {
+      if constexpr (are_listed)
+        return terms_[s] + terms_[w - s] - terms_[w];
+      else
+        return term(s) + term(w - s) - term(w);
+    };
+    return static_cast<double>(side(left.w, left.s) + side(total.w - left.w, total.s - left.s));
   }
 
  private:
-  static constexpr std::int64_t n_listed = 1 << 16;
-
   static std::int64_t computed(std::int64_t n) {
     const auto x = static_cast<double>(n);
     return n == 0 ? 0 : std::llrint(x * elementary::log2(x) * 0x1p26);
@@ -102,7 +110,7 @@ class EntropyOfCounts {
   static const std::int64_t* listed() {
     static const std::vector<std::int64_t> all = [] {
       std::vector<std::int64_t> terms;
-      for (std::int64_t n = 0; n < n_listed; ++n) terms.push_back(computed(n));
+      for (std::int64_t n = 0; n <= most_listed; ++n) terms.push_back(computed(n));
       return terms;
     }();
     return all.data();

@@ -34,7 +34,8 @@ class ThicketOf final : public Thicket {
             const Channels& channels, std::int64_t max_depth)
       : Thicket(is_drawn && kernels().drawn
                     ? most_rows
-                    : rows_that_stay_near(table.stride() * static_cast<std::int64_t>(sizeof(T)))),
+                    : rows_that_stay_near(table.stride() * static_cast<std::int64_t>(sizeof(T))),
+                Kind::most_copies),
         table_(table),
         values_(values),
         stride_(table.stride()),

@@ -47,6 +47,7 @@ class SmallNumbers {
   using Weighed = Thicket::Weighed;
   static constexpr int n_outputs = 1;
   static constexpr bool weighs_exactly = true;
+  static constexpr std::int64_t most_copies = most_counted;
 
   explicit SmallNumbers(const Channels& channels)
       : channels_(channels),
@@ -120,6 +121,7 @@ class SmallClasses {
   using Weighed = Thicket::Weighed;
   static constexpr int n_outputs = 2;
   static constexpr bool weighs_exactly = false;
+  static constexpr std::int64_t most_copies = Impurity::most_listed;
 
   explicit SmallClasses(const Channels& channels) : channels_(channels) {}
 
@@ -142,7 +144,7 @@ class SmallClasses {
     return left;
   }
   bool beats(const PairLeft& left, double bar) const {
-    return impurity_.pair_beats(left, total_, bar);
+    return impurity_.template pair_beats<true>(left, total_, bar);
   }
   double score(const PairLeft& left) const { return impurity_.pair_score(left, total_); }
   bool is_perfect(const PairLeft& left) const {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "kernels/kernels.hpp"
+
 namespace weald {
 
 // Keys below 2^31, ordered as whole numbers; where the ranks above `payload_bits` are equal their
@@ -13,19 +15,23 @@ namespace weald {
 class KeySorter {
  public:
   static constexpr int payload_bits = 15;
-  static constexpr std::int64_t most_keys = 1024, slack = 4;  // keys that may be overwritten
+  static constexpr std::int64_t most_keys = 1024, slack = 16;  // keys that may be overwritten
 
   // Sorts keys whose ranks lie in [least, most]; `spare` has room for as many. Returns where the
   // sorted ones are: either of the two.
   std::uint32_t* sort(std::uint32_t* keys, std::uint32_t* spare, std::int64_t n,
                       std::uint32_t least, std::uint32_t most) {
     if (n <= few) return by_insertion(keys, n);
+    if (n > worth_a_call && sort_keys_) {
+      sort_keys_(keys, n);
+      return keys;
+    }
     if (n <= some) return by_comparing(keys, spare, n);
     return by_buckets(keys, spare, n, least, most);
   }
 
  private:
-  static constexpr std::int64_t few = 5, some = 32, crowd = 24;
+  static constexpr std::int64_t few = 5, worth_a_call = 12, some = 32, crowd = 24;
 
   static std::uint32_t* by_insertion(std::uint32_t* keys, std::int64_t n) {
     for (std::int64_t i = 1; i < n; ++i) {
@@ -42,7 +48,7 @@ class KeySorter {
   static std::uint32_t* by_comparing(std::uint32_t* keys, std::uint32_t* sorted, std::int64_t n) {
     typedef std::int32_t Four __attribute__((vector_size(16)));
     constexpr Four before[4] = {{0, 1, 1, 1}, {0, 0, 1, 1}, {0, 0, 0, 1}, {0, 0, 0, 0}};
-    for (std::int64_t i = n; i < n + slack; ++i) keys[i] = 0x7fffffff;
+    for (std::int64_t i = n; i < n + 4; ++i) keys[i] = 0x7fffffff;
     for (std::int64_t group = 0; group < n; group += 4) {
       Four mine, place{};
       __builtin_memcpy(&mine, keys + group, sizeof mine);
@@ -92,6 +98,7 @@ class KeySorter {
     for (std::int64_t i = 0; i < n; ++i) out[start_[(keys[i] >> shift) & 255]++] = keys[i];
   }
 
+  void (*sort_keys_)(std::uint32_t*, std::int64_t) = kernels().sort_keys;
   std::array<std::uint16_t, 2 * most_keys + 1> start_{};
 };
 

@@ -238,6 +238,10 @@ struct Kernels {
   std::int64_t (*partition)(const Code* codes, std::int64_t stride, Code offset, Code limit,
                             const Row* rows, std::int64_t n, Row* sent);
 
+  // Sorts keys[0, n), n up to 1024; fifteen more may be overwritten. Null: there are no vectors
+  // wide enough to be of use.
+  void (*sort_keys)(std::uint32_t* keys, std::int64_t n);
+
   const DrawnKernels* drawn;  // for cuts drawn between values; null: plain code is as quick
 };
 
