@@ -17,19 +17,26 @@ struct DrawnTest {
   bool goes_left(T x) const { return (x <= cut) | (missing_left & (x != x)); }
 };
 
+// The draw that says where column 0 is cut; those of columns themselves come before.
+constexpr std::uint64_t first_share = std::uint64_t{1} << 40;
+
 // A cut in each of several columns of a node.
 struct alignas(64) DrawnCuts {
   static constexpr int most = 8;
 
-  double share[most] = {};  // of the way from the least value to the largest one
-  // What comes of it; the sums are of the words of rows that go left, and of those that miss a
-  // value, where any does.
+  // What comes of the draws; the sums are of the words of rows that go left, and of those that miss
+  // a value, where any does.
   double least[most], largest[most];  // infinity and its negative: all are missing
   double cut[most];                   // infinity if the others are one
   std::uint64_t left[2][most], missing[2][most];
-  std::int32_t column[most] = {};
-  std::uint32_t miss_some = 0;  // a bit for each column
+  std::uint32_t vary = 0, miss_some = 0;  // a bit for each column
 
+  // What is asked.
+  std::uint64_t key = 0;  // of the node's draws
+  std::int32_t column[most] = {};
+  std::uint64_t columns_as_bytes = 0;  // the same, where none is above 255
+
+  bool varies(int c) const { return (vary >> c & 1) != 0; }
   bool misses_some(int c) const { return (miss_some >> c & 1) != 0; }
 };
 
@@ -57,6 +64,11 @@ struct DrawnKernelsOf {
                       std::int64_t n, int n_cuts, DrawnCuts* cuts, double* room);
 };
 struct DrawnKernels {
+  // Of n_cuts columns of numbers, none of which misses any, the one whose cut is the best by more
+  // than a billionth: it is, in whatever order they are judged. -1: there is none. A row's words
+  // are its copies, below, and the integer of its number; `weight` and `sum` are those of all rows.
+  int (*clear_best)(const DrawnCuts& cuts, int n_cuts, double weight, double sum);
+
   DrawnKernelsOf<float> floats;
   DrawnKernelsOf<double> doubles;
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "drawn_kernels.hpp"
+#include "drawn_values.hpp"
 
 namespace weald {
 
@@ -27,6 +28,11 @@ void add_to_two(const std::uint64_t* rows, std::int64_t n, std::uint64_t (*sums)
   std::memcpy(sums[1], &second, sizeof second);
 }
 
+inline TwoNumbers shares_of_two(const DrawnCuts& cuts) {
+  const Draws draws(cuts.key);
+  return TwoNumbers{share_drawn(cuts.column[0], draws), share_drawn(cuts.column[1], draws)};
+}
+
 // Of a single column the second is the same. `room`: two numbers a row.
 template <class T>
 void cut_two_columns(const T* values, std::int64_t stride, const std::uint64_t* rows,
@@ -45,7 +51,7 @@ void cut_two_columns(const T* values, std::int64_t stride, const std::uint64_t* 
     missing |= reinterpret_cast<TwoWords>(x != x);
   }
   // As draw_cut.
-  const TwoNumbers half_low = low * 0.5, share{cuts->share[0], cuts->share[1]};
+  const TwoNumbers half_low = low * 0.5, share = shares_of_two(*cuts);
   const TwoNumbers drawn = 2.0 * (half_low + share * (high * 0.5 - half_low));
   const TwoNumbers between = ((drawn >= low) & (drawn < high)) ? drawn : low;
   const TwoNumbers cut = low < high ? between : TwoNumbers{far, far};
@@ -56,7 +62,11 @@ void cut_two_columns(const T* values, std::int64_t stride, const std::uint64_t* 
   };
   add_to_two(rows, n, cuts->left,
              [&](std::int64_t i) { return reinterpret_cast<TwoWords>(x_of(i) <= cut); });
-  cuts->miss_some = static_cast<std::uint32_t>((missing[0] & 1) | (missing[1] & 2));
+  const auto bits = [](TwoWords which) {
+    return static_cast<std::uint32_t>((which[0] & 1) | (which[1] & 2));
+  };
+  cuts->vary = bits(reinterpret_cast<TwoWords>(low < high));
+  cuts->miss_some = bits(missing);
   if (cuts->miss_some != 0)
     add_to_two(rows, n, cuts->missing,
                [&](std::int64_t i) { return reinterpret_cast<TwoWords>(x_of(i) != x_of(i)); });

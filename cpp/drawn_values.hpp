@@ -163,7 +163,7 @@ class DrawnValues {
 
 // A cut uniform between the least and the largest value present.
 inline double share_drawn(int column, const Draws& draws) {
-  return draws.unit((std::uint64_t{1} << 40) + static_cast<std::uint64_t>(column));
+  return draws.unit(first_share + static_cast<std::uint64_t>(column));
 }
 inline double draw_cut(int column, double low, double high, const Draws& draws) {
   const double u = share_drawn(column, draws);

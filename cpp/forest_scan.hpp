@@ -169,6 +169,8 @@ class SquaresOfPair {
     total_w_ = static_cast<double>(total.w);
     total_s_ = static_cast<double>(total.s);
   }
+  double total_weight() const { return total_w_; }
+  double total_sum() const { return total_s_; }
   double left_weight(const PairLeft& left) const { return static_cast<double>(left.w); }
   double right_weight(const PairLeft& left) const { return static_cast<double>(total_ - left.w); }
   bool beats(const PairLeft& left, double bar) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -178,18 +179,19 @@ class ThicketOf final : public Thicket {
   void find_drawn(const SmallRow* rows, int n, const Draws& draws, Constants& known) {
     const bool are_eight = kernels_ != nullptr && columns_.wanted() > 2;
     const int most = are_eight ? DrawnCuts::most : 2;
+    cuts_.key = draws.key();
     for (int j = 0; j < columns_.most() && (j < columns_.wanted() || best_.column < 0);) {
       int n_cuts = 0;
+      cuts_.columns_as_bytes = 0;
       for (const int end = std::max(j + 1, columns_.wanted()); j < end && n_cuts < most; ++j) {
         const int column = columns_.draw(j, draws);
         if (known.has(column)) continue;
-        cuts_.column[n_cuts] = column;
-        cuts_.share[n_cuts++] = share_drawn(column, draws);
+        cuts_.columns_as_bytes |= static_cast<std::uint64_t>(column) << (8 * n_cuts);
+        cuts_.column[n_cuts++] = column;
       }
       if (n_cuts == 0) continue;
       cut(rows, n, n_cuts, are_eight);
-      for (int c = 0; c < n_cuts && !best_.is_perfect; ++c)
-        if (!judge_drawn(c)) known.add(cuts_.column[c]);
+      judge_drawn(n_cuts, are_eight, known);
       if (best_.is_perfect) break;
     }
     columns_.put_back();
@@ -203,10 +205,21 @@ class ThicketOf final : public Thicket {
     cut_two_columns(values_, stride_, &rows->row_and_more, n, &cuts_, room_.data());
   }
 
+  void judge_drawn(int n_cuts, bool are_eight, Constants& known) {
+    const int clear = are_eight ? kind_.clear_best(*kernels_, cuts_, n_cuts) : -1;
+    if (clear >= 0) {
+      judge_drawn(clear);
+      for (unsigned rest = ~cuts_.vary & ((1u << n_cuts) - 1); rest != 0; rest &= rest - 1)
+        known.add(cuts_.column[std::countr_zero(rest)]);
+      return;
+    }
+    for (int c = 0; c < n_cuts && !best_.is_perfect; ++c)
+      if (!judge_drawn(c)) known.add(cuts_.column[c]);
+  }
   // Missing values are tried on the right, then on the left. Tells whether there is more than one
   // value, or one that is missing beside others.
   bool judge_drawn(int c) {
-    const bool varies = cuts_.least[c] < cuts_.largest[c], misses_some = cuts_.misses_some(c);
+    const bool varies = cuts_.varies(c), misses_some = cuts_.misses_some(c);
     if (!varies && !(misses_some && cuts_.least[c] == cuts_.largest[c])) return false;
     PairLeft left = kind_.side_of(cuts_.left[0][c], cuts_.left[1][c]);
     if (kind_.beats(left, best_.bar))

@@ -80,6 +80,11 @@ class SmallNumbers {
   bool beats(const PairLeft& left, double bar) const { return squares_.beats(left, bar); }
   double score(const PairLeft& left) const { return squares_.score(left); }
   static bool is_perfect(const PairLeft&) { return false; }
+  int clear_best(const DrawnKernels& kernels, const DrawnCuts& cuts, int n_cuts) const {
+    return cuts.miss_some == 0
+               ? kernels.clear_best(cuts, n_cuts, squares_.total_weight(), squares_.total_sum())
+               : -1;
+  }
   bool left_is_heavier(const PairLeft& left) const { return squares_.left_is_heavier(left); }
 
   Weighed weigh_leaf(const SmallRow* rows, int n, const PairLeft& total, double* value) const {
@@ -152,6 +157,7 @@ class SmallClasses {
            (left.s == left.w && left.s == total_.s);
   }
   bool left_is_heavier(const PairLeft& left) const { return left.w >= total_.w - left.w; }
+  static int clear_best(const DrawnKernels&, const DrawnCuts&, int) { return -1; }
 
   // As SplitJudge says it.
   static double gain(const PairLeft& left, const PairLeft& total) {

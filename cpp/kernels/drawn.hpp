@@ -121,8 +121,11 @@ struct EightColumns {
   __m256i which;
   __mmask16 first, second;  // what a narrow row has of each vector
 
-  EightColumns(const std::int32_t* columns, std::int64_t stride, std::int64_t vector)
-      : which(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(columns))),
+  // Bytes are one number, which need not wait until all columns are written.
+  EightColumns(const DrawnCuts& cuts, bool is_narrow, std::int64_t stride, std::int64_t vector)
+      : which(is_narrow ? _mm256_cvtepu8_epi32(
+                              _mm_cvtsi64_si128(static_cast<std::int64_t>(cuts.columns_as_bytes)))
+                        : _mm256_loadu_si256(reinterpret_cast<const __m256i*>(cuts.column))),
         first(static_cast<__mmask16>(first_of_sixteen(std::min(stride, vector)))),
         second(
             static_cast<__mmask16>(first_of_sixteen(std::max<std::int64_t>(0, stride - vector)))) {}
@@ -163,10 +166,35 @@ template <class LanesOf>
   for (int word = 0; word < 2; ++word) _mm512_store_si512(sums[word], sum[word]);
 }
 
+// share_drawn of eight columns.
+typedef std::uint64_t EightWords __attribute__((vector_size(64)));
+[[gnu::always_inline]] inline __m512d shares_drawn(std::uint64_t key, __m256i columns) {
+  const auto wide = reinterpret_cast<EightWords>(_mm512_maskz_cvtepu32_epi64(0xff, columns));
+  const auto mixed = [](EightWords x) { return (x ^ (x >> 32)) * 0xd6e8feb86659fd93ULL; };
+  EightWords word = mixed(mixed(key + (wide + (first_share + 1)) * 0x9e3779b97f4a7c15ULL));
+  word ^= word >> 32;
+  return _mm512_maskz_cvtepu64_pd(0xff, reinterpret_cast<__m512i>(word >> 11)) * 0x1p-53;
+}
+
+int clear_best(const DrawnCuts& cuts, int n_cuts, double weight, double sum) {
+  const __m512i copies = _mm512_load_si512(cuts.left[0]) & _mm512_set1_epi64(0xffffffff);
+  const __m512d wl = _mm512_maskz_cvtepi64_pd(0xff, copies), wr = weight - wl;
+  const __m512d s = _mm512_maskz_cvtepi64_pd(0xff, _mm512_load_si512(cuts.left[1]));
+  const __m512d d = s * weight - sum * wl;
+  const auto varying = static_cast<__mmask8>(cuts.vary & ((1u << n_cuts) - 1));
+  const __m512d score = _mm512_mask_div_pd(_mm512_setzero_pd(), varying, d * d, wl * wr);
+  __m512d most = score;
+  most = _mm512_maskz_max_pd(0xff, most, _mm512_maskz_permute_pd(0xff, most, 0x55));
+  most = _mm512_maskz_max_pd(0xff, most, _mm512_maskz_permutex_pd(0xff, most, 0x4e));
+  most = _mm512_maskz_max_pd(0xff, most, _mm512_maskz_shuffle_f64x2(0xff, most, most, 0x4e));
+  const unsigned near = _mm512_cmp_pd_mask(score, most * (1.0 - 1e-9), _CMP_GE_OQ);
+  return std::popcount(near) == 1 ? std::countr_zero(near) : -1;
+}
+
 template <bool is_narrow, class T>
 void cut_eight(const T* values, std::int64_t stride, const std::uint64_t* rows, std::int64_t n,
                DrawnCuts* cuts, double* room) {
-  const EightColumns columns(cuts->column, stride, most_narrow<T> / 2);
+  const EightColumns columns(*cuts, is_narrow, stride, most_narrow<T> / 2);
   const __m512d infinite = _mm512_set1_pd(std::numeric_limits<double>::infinity());
   __m512d low = infinite, high = -infinite;
   __mmask8 missing = 0;
@@ -180,12 +208,13 @@ void cut_eight(const T* values, std::int64_t stride, const std::uint64_t* rows, 
   }
   // As draw_cut.
   const __m512d half = _mm512_set1_pd(0.5), half_low = low * half, half_high = high * half;
-  const __m512d share = _mm512_load_pd(cuts->share);
+  const __m512d share = shares_drawn(cuts->key, columns.which);
   const __m512d drawn = _mm512_set1_pd(2.0) * (half_low + share * (half_high - half_low));
   const auto is_between = static_cast<__mmask8>(_mm512_cmp_pd_mask(drawn, low, _CMP_GE_OQ) &
                                                 _mm512_cmp_pd_mask(drawn, high, _CMP_LT_OQ));
-  const __m512d cut = _mm512_mask_mov_pd(infinite, _mm512_cmp_pd_mask(low, high, _CMP_LT_OQ),
-                                         _mm512_mask_mov_pd(low, is_between, drawn));
+  const __mmask8 vary = _mm512_cmp_pd_mask(low, high, _CMP_LT_OQ);
+  const __m512d cut =
+      _mm512_mask_mov_pd(infinite, vary, _mm512_mask_mov_pd(low, is_between, drawn));
   const auto x_of = [&](std::int64_t i) { return _mm512_load_pd(room + 8 * i); };
   add_to_lanes(rows, n, cuts->left,
                [&](std::int64_t i) { return _mm512_cmp_pd_mask(x_of(i), cut, _CMP_LE_OQ); });
@@ -196,15 +225,16 @@ void cut_eight(const T* values, std::int64_t stride, const std::uint64_t* rows, 
   _mm512_store_pd(cuts->least, low);
   _mm512_store_pd(cuts->largest, high);
   _mm512_store_pd(cuts->cut, cut);
+  cuts->vary = vary;
   cuts->miss_some = missing;
 }
 
 template <class T>
 void cut_columns(const T* values, std::int64_t stride, const std::uint64_t* rows, std::int64_t n,
                  int n_cuts, DrawnCuts* cuts, double* room) {
+  if (stride <= most_narrow<T>) return cut_eight<true>(values, stride, rows, n, cuts, room);
   std::fill(cuts->column + n_cuts, cuts->column + DrawnCuts::most, cuts->column[0]);
-  const auto cut = stride <= most_narrow<T> ? cut_eight<true, T> : cut_eight<false, T>;
-  cut(values, stride, rows, n, cuts, room);
+  cut_eight<false>(values, stride, rows, n, cuts, room);
 }
 
 void range_of_floats(const float* x, std::int64_t n, float* least, float* most) {
@@ -238,6 +268,7 @@ void range_of_doubles(const double* x, std::int64_t n, double* least, double* mo
 }
 
 constexpr DrawnKernels all_drawn_kernels = {
+    clear_best,
     {range_of_floats, add_words<float>, add_counts<float>, part_rows<float>, part_words<float>,
      cut_columns<float>},
     {range_of_doubles, add_words<double>, add_counts<double>, part_rows<double>, part_words<double>,
