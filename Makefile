@@ -113,7 +113,7 @@ stub: .venv-check/ready ## write src/weald/_native.pyi anew, after a change of c
 
 # --- sanitizers (g++) -------------------------------------------------------------------------
 
-sanitize: sanitize-pool sanitize-package ## the core under ASan and UBSan, the thread pool and the forest writer under TSan
+sanitize: sanitize-pool sanitize-package ## the core under ASan and UBSan; the thread pool, the forest writer and shared branches under TSan
 
 # Python itself is not instrumented: the runtime must come first, and libstdc++ with it so that
 # exceptions can be intercepted. Python's own leaks are not ours. A report must reach the terminal
@@ -127,11 +127,14 @@ sanitize-package: .venv-sanitize/ready
 	$(call install,sanitize,'.[test]' --config-settings=cmake.build-type=Debug \
 		--config-settings=cmake.define.WEALD_SANITIZE=ON)
 
-sanitize-pool: build/pool_stress_tsan build/pool_stress_asan build/writer_stress_tsan build/writer_stress_asan
+sanitize-pool: build/pool_stress_tsan build/pool_stress_asan build/writer_stress_tsan build/writer_stress_asan \
+	build/branches_stress_tsan build/branches_stress_asan
 	build/pool_stress_tsan
 	build/pool_stress_asan
 	build/writer_stress_tsan
 	build/writer_stress_asan
+	build/branches_stress_tsan
+	build/branches_stress_asan
 build/pool_stress_%: tests/native/pool_stress.cpp $(wildcard cpp/parallel.*)
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp \
@@ -140,6 +143,12 @@ build/writer_stress_%: tests/native/writer_stress.cpp $(wildcard cpp/*.hpp) cpp/
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp \
 		tests/native/writer_stress.cpp cpp/forest_writer.cpp cpp/memory.cpp cpp/parallel.cpp -o $@
+# The whole core, with the baseline kernels only; takes minutes.
+build/branches_stress_%: tests/native/branches_stress.cpp $(filter-out cpp/bindings/%,$(filter cpp/%,$(SOURCES)))
+	@mkdir -p build
+	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -Wno-psabi -Wno-maybe-uninitialized -ffp-contract=off \
+		-D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp tests/native/branches_stress.cpp \
+		$(filter-out $(X86_ONLY),$(wildcard cpp/*.cpp cpp/kernels/*.cpp)) -o $@
 SANITIZE_tsan := -fsanitize=thread
 SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 

@@ -47,6 +47,8 @@ CLASSES = {
     "limits": NAMED | {"min_samples_leaf": 4, "max_depth": 14},
     "gini": NAMED | {"criterion": "gini"},
     "left out": NAMED | {"oob_score": True, "bootstrap": True},
+    "columns of a tree": NAMED
+    | {"feature_sampling": "tree", "oob_score": True, "bootstrap": True, "n_estimators": 6},
     "balanced": NAMED | {"class_weight": "balanced_subsample", "bootstrap": True},
     "categories": NAMED | {"categorical_features": [5]},
 }
