@@ -15,10 +15,10 @@ namespace weald {
 
 // All trees as `weald.trees.Forest` keeps them; sets only where there are any.
 struct PackedForest {
-  RawModelVector<std::int32_t> feature, right, category_set;
-  RawModelVector<double> threshold, weight, gain, value;
-  RawModelVector<std::uint8_t> missing_left;
-  RawModelVector<std::uint64_t> words;
+  RawGrowingVector<std::int32_t> feature, right, category_set;
+  RawGrowingVector<double> threshold, weight, gain, value;
+  RawGrowingVector<std::uint8_t> missing_left;
+  RawGrowingVector<std::uint64_t> words;
   std::vector<std::int64_t> first_node{0}, first_leaf{0}, first_word{0};
   int n_outputs = 1;
 };

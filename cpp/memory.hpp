@@ -69,33 +69,4 @@ struct SmallPages : LargePages<T> {
   void deallocate(T* block, std::size_t n) noexcept { free_small_pages(block, n * sizeof(T)); }
 };
 
-// Arrays of a finished model. To find a page missing every 4 KiB takes a tenth of the time in which
-// small trees are grown; large pages are not used for few, of which too much would be left over,
-// nor for very many, which come with so many rows that memory is what counts.
-template <class T>
-struct ModelPages : LargePages<T> {
-  using value_type = T;
-  template <class U>
-  struct rebind {
-    using other = ModelPages<U>;
-  };
-
-  ModelPages() = default;
-  template <class U>
-  ModelPages(const ModelPages<U>&) noexcept {}
-
-  T* allocate(std::size_t n) {
-    return are_large(n) ? LargePages<T>().allocate(n) : SmallPages<T>().allocate(n);
-  }
-  void deallocate(T* block, std::size_t n) noexcept {
-    are_large(n) ? LargePages<T>().deallocate(block, n) : SmallPages<T>().deallocate(block, n);
-  }
-
- private:
-  static bool are_large(std::size_t n) {
-    constexpr std::size_t mebibyte = std::size_t{1} << 20;
-    return n >= 8 * mebibyte / sizeof(T) && n < 64 * mebibyte / sizeof(T);
-  }
-};
-
 }  // namespace weald

@@ -9,7 +9,7 @@
 
 namespace weald {
 
-// As LargePages, or such as these; but whoever makes room in such a vector must write it all.
+// As LargePages or SmallPages; but whoever makes room in such a vector must write it all.
 template <class T, template <class> class Pages = LargePages>
 struct RawPages : Pages<T> {
   using value_type = T;
@@ -37,8 +37,5 @@ using RawVector = std::vector<T, RawPages<T>>;
 
 template <class T>
 using RawGrowingVector = std::vector<T, RawPages<T, SmallPages>>;
-
-template <class T>
-using RawModelVector = std::vector<T, RawPages<T, ModelPages>>;
 
 }  // namespace weald
