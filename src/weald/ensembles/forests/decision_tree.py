@@ -234,9 +234,7 @@ class DecisionTree(Answers):
             refuse_levels(rows.table, "criterion='absolute_error'")
         rows, n_levels = one_table(rows)
         n_threads, random_cuts = self._n_threads, self.splitter == "random"
-        distinct = different_rows(
-            rows, n_levels, draws_rows=False, random_cuts=random_cuts, n_threads=n_threads
-        )
+        distinct = different_rows(rows, n_levels, False, random_cuts, n_threads)
         n_rows, first = n_counted(distinct), getattr(self, "_first_class", None)
         learnt = (n_classes, class_weight, random_cuts, n_threads, n_levels, first)
         merged = forest_rows(rows, distinct, None, *learnt)

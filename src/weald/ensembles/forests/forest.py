@@ -146,13 +146,7 @@ class ForestModel(BaggedForest, Answers):
         n_threads = self._n_threads
         n_before = self._n_trees_kept()
         rows, n_levels = self._one_table(rows)
-        distinct = different_rows(
-            rows,
-            n_levels,
-            draws_rows=self._draws_rows,
-            random_cuts=self._random_cuts,
-            n_threads=n_threads,
-        )
+        distinct = different_rows(rows, n_levels, self._draws_rows, self._random_cuts, n_threads)
         seed = self._seed if n_before else seed_of(self.random_state)
         bags = self._bags(rows, distinct, place_of(distinct, has_weight), seed)
         own = (n_classes, class_weight, self._random_cuts, n_threads, n_levels)

@@ -90,7 +90,7 @@ def one_table(rows: Rows) -> tuple[Rows, list[int]]:
 
 
 def different_rows(
-    rows: Rows, n_levels: list[int], *, draws_rows: bool, random_cuts: bool, n_threads: int
+    rows: Rows, n_levels: list[int], draws_rows: bool, random_cuts: bool, n_threads: int
 ) -> DistinctRows:
     """The rows that trees learn from: equal ones are merged where that matters, or is worth it.
 
