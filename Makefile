@@ -139,12 +139,12 @@ build/pool_stress_%: tests/native/pool_stress.cpp $(wildcard cpp/parallel.*)
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp \
 		tests/native/pool_stress.cpp cpp/parallel.cpp -o $@
-build/writer_stress_%: tests/native/writer_stress.cpp $(wildcard cpp/*.hpp) cpp/forest_writer.cpp
+build/writer_stress_%: tests/native/writer_stress.cpp tests/native/stress.hpp $(wildcard cpp/*.hpp) cpp/forest_writer.cpp
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp \
 		tests/native/writer_stress.cpp cpp/forest_writer.cpp cpp/memory.cpp cpp/parallel.cpp -o $@
 # The whole core, with the baseline kernels only; takes minutes.
-build/branches_stress_%: tests/native/branches_stress.cpp $(filter-out cpp/bindings/%,$(filter cpp/%,$(SOURCES)))
+build/branches_stress_%: tests/native/branches_stress.cpp tests/native/stress.hpp $(filter-out cpp/bindings/%,$(filter cpp/%,$(SOURCES)))
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -Wno-psabi -Wno-maybe-uninitialized -ffp-contract=off \
 		-D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp tests/native/branches_stress.cpp \

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "parallel.hpp"
+#include "stress.hpp"
 #include "woodland.hpp"
 
 namespace {
@@ -19,18 +20,6 @@ constexpr std::int64_t n_rows = 40'000;
 constexpr int n_columns = 4, n_levels = 12;
 static_assert(n_rows >= 4 * weald::Branches::least_rows);
 
-int failed = 0;
-
-void check(bool ok, const std::string& what) {
-  failed += ok ? 0 : 1;
-  if (!ok) std::printf("FAILED: %s\n", what.c_str());
-}
-
-std::uint32_t mixed(std::uint32_t x) {
-  x = (x ^ (x >> 16)) * 0x45d9f3bU;
-  x = (x ^ (x >> 16)) * 0x45d9f3bU;
-  return x ^ (x >> 16);
-}
 std::uint32_t word_of(std::int64_t row, int column) {
   return mixed(static_cast<std::uint32_t>(row * 8 + column + 1));
 }

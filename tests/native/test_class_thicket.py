@@ -1,12 +1,11 @@
 """Trees of several classes: small nodes at once, columns of two values by their bits."""
 
-import hashlib
 from typing import Any
 
 import numpy as np
 import pytest
 
-from native.instructions import run_with
+from native.instructions import assert_same_digest, digest_of
 from native.test_labels import params
 from native.test_thicket import assert_same
 from weald import _native
@@ -167,14 +166,9 @@ def test_copies_are_rows_to_drawn_cuts(n_classes: int, most: int) -> None:
 def digest() -> str:
     table = make_table(2000, 14, missing=0.02)
     classes = make_classes(table, 6)
-    sha = hashlib.sha256()
-    for random_cuts in (False, True):
-        for array in grow(table, classes, random_cuts).values():
-            sha.update(array.tobytes())
-    return sha.hexdigest()
+    return digest_of(grow(table, classes, random_cuts) for random_cuts in (False, True))
 
 
 @pytest.mark.parametrize("instructions", _native.runnable_instructions())
 def test_every_instruction_set_grows_the_same_trees(instructions: str) -> None:
-    code = f"from native.test_class_thicket import digest; assert digest() == {digest()!r}"
-    run_with(instructions, code)
+    assert_same_digest(instructions, "test_class_thicket", digest())

@@ -1,13 +1,12 @@
 """Trees of drawn cuts: the same by every instruction set, and rows lie where cuts send them."""
 
-import hashlib
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from native.instructions import run_with
+from native.instructions import assert_same_digest, digest_of
 from native.test_labels import params
 from weald import _native
 
@@ -62,22 +61,16 @@ CASES = list(product(CRITERIA, (np.float32, np.float64), (False, True), (False, 
 
 
 def digest() -> str:
-    """Of all trees."""
-    whole = hashlib.sha256()
-    for case, shape in product(CASES, SHAPES):
-        for n in SIZES if shape == SHAPES[1] else SIZES[::5]:
-            trees = grown(n, *case, shape)[0]
-            for name in sorted(trees):
-                whole.update(np.asarray(trees[name]).tobytes())
-    return whole.hexdigest()
+    return digest_of(
+        grown(n, *case, shape)[0]
+        for case, shape in product(CASES, SHAPES)
+        for n in (SIZES if shape == SHAPES[1] else SIZES[::5])
+    )
 
 
 @pytest.mark.parametrize("instructions", _native.runnable_instructions())
 def test_same_trees_by_all_instructions(instructions: str) -> None:
-    run_with(
-        instructions,
-        f"from native.test_drawn_kernels import digest\nassert digest() == {digest()!r}",
-    )
+    assert_same_digest(instructions, "test_drawn_kernels", digest())
 
 
 @pytest.mark.parametrize(("n", "shape"), [(16, SHAPES[2]), (33, SHAPES[1]), (300, SHAPES[3])])

@@ -1,13 +1,12 @@
 """The keys of a small node are sorted by vectors, or by plain code: trees are the same."""
 
-import hashlib
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from native.instructions import run_with
+from native.instructions import assert_same_digest, digest_of
 from native.test_labels import params
 from weald import _native
 
@@ -55,21 +54,12 @@ def grown(n: int, target: str, has_missing: bool) -> dict[str, Any]:
 
 
 def digest() -> str:
-    """Of all trees."""
-    whole = hashlib.sha256()
-    for case in product(SIZES, TARGETS, (False, True)):
-        trees = grown(*case)
-        for name in sorted(trees):
-            whole.update(np.asarray(trees[name]).tobytes())
-    return whole.hexdigest()
+    return digest_of(grown(*case) for case in product(SIZES, TARGETS, (False, True)))
 
 
 @pytest.mark.parametrize("instructions", _native.runnable_instructions())
 def test_same_trees_by_all_instructions(instructions: str) -> None:
-    run_with(
-        instructions,
-        f"from native.test_small_sort import digest\nassert digest() == {digest()!r}",
-    )
+    assert_same_digest(instructions, "test_small_sort", digest())
 
 
 @pytest.mark.parametrize("n", SIZES[::4])

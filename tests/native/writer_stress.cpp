@@ -10,21 +10,9 @@
 
 #include "forest_writer.hpp"
 #include "parallel.hpp"
+#include "stress.hpp"
 
 namespace {
-
-int failed = 0;
-
-void check(bool ok, const std::string& what) {
-  failed += ok ? 0 : 1;
-  if (!ok) std::printf("FAILED: %s\n", what.c_str());
-}
-
-std::uint32_t mixed(std::uint32_t x) {
-  x = (x ^ (x >> 16)) * 0x45d9f3bU;
-  x = (x ^ (x >> 16)) * 0x45d9f3bU;
-  return x ^ (x >> 16);
-}
 
 // Sizes differ by a factor of up to 40, so that arrays move more than once, while others are
 // copied to; trees that are late make those after them wait.
