@@ -70,7 +70,7 @@ def losses_of(system: str, X: Any, y: Any, is_number: bool, trees: int, seed: in
     if system == "ydf":
         from forests import Ydf
 
-        model: Any = Ydf(trees, is_number, 2)
+        model: Any = Ydf(trees, is_number, None, 2, seed)
         del model.settings["max_depth"], model.settings["min_examples"]  # its defaults
     else:
         module = importlib.import_module("weald" if system == "weald" else "sklearn.ensemble")

@@ -57,6 +57,12 @@ class DrawnColumns {
     }
     return order_[j];
   }
+  // The first two of those that are wanted; nothing is to be put back.
+  std::array<int, 2> first_two(const Draws& draws) const {
+    if (is_of_tree_) return {order_[0], order_[1]};
+    const int i = place_of(0, draws), j = place_of(1, draws);
+    return {order_[i], order_[j == i ? 0 : j]};
+  }
   void put_back() {
     for (int j = n_drawn_; j-- > 0;) std::swap(order_[j], order_[swaps_[j]]);
     n_drawn_ = 0;

@@ -62,12 +62,22 @@ struct DrawnKernelsOf {
   // has its values from values + r * stride on. `room` is for eight numbers a row, in whole lines.
   void (*cut_columns)(const T* values, std::int64_t stride, const std::uint64_t* rows,
                       std::int64_t n, int n_cuts, DrawnCuts* cuts, double* room);
+
+  // The same of the first two columns, four rows at a time: behind the last there must be rows of
+  // the table up to whole fours. `room` is for two numbers of each. Of every four and column `left`
+  // gets the words that go left, a bit each. Tells whether both columns vary and miss nothing.
+  bool (*cut_two)(const T* values, std::int64_t stride, const std::uint64_t* rows, std::int64_t n,
+                  DrawnCuts* cuts, double* room, std::uint8_t (*left)[2]);
 };
 struct DrawnKernels {
   // Of n_cuts columns of numbers, none of which misses any, the one whose cut is the best by more
   // than a billionth: it is, in whatever order they are judged. -1: there is none. A row's words
   // are its copies, below, and the integer of its number; `weight` and `sum` are those of all rows.
   int (*clear_best)(const DrawnCuts& cuts, int n_cuts, double weight, double sum);
+
+  // As part_words, by the words of cut_two in one of the two columns.
+  std::int64_t (*part_by_lane)(const std::uint8_t (*left)[2], int column, std::int64_t n,
+                               std::uint64_t* words, std::uint64_t* spare);
 
   DrawnKernelsOf<float> floats;
   DrawnKernelsOf<double> doubles;

@@ -33,9 +33,10 @@ inline TwoNumbers shares_of_two(const DrawnCuts& cuts) {
   return TwoNumbers{share_drawn(cuts.column[0], draws), share_drawn(cuts.column[1], draws)};
 }
 
-// Of a single column the second is the same. `room`: two numbers a row.
+// Of a single column the second is the same. `room`: two numbers a row. Tells whether both vary and
+// miss nothing.
 template <class T>
-void cut_two_columns(const T* values, std::int64_t stride, const std::uint64_t* rows,
+bool cut_two_columns(const T* values, std::int64_t stride, const std::uint64_t* rows,
                      std::int64_t n, DrawnCuts* cuts, double* room) {
   const T *const of_first = values + cuts->column[0], *const of_second = values + cuts->column[1];
   constexpr double far = std::numeric_limits<double>::infinity();
@@ -73,6 +74,7 @@ void cut_two_columns(const T* values, std::int64_t stride, const std::uint64_t* 
   std::memcpy(cuts->least, &low, sizeof low);
   std::memcpy(cuts->largest, &high, sizeof high);
   std::memcpy(cuts->cut, &cut, sizeof cut);
+  return cuts->vary == 3 && cuts->miss_some == 0;
 }
 
 }  // namespace weald

@@ -48,6 +48,7 @@ class ThicketOf final : public Thicket {
   Weighed grow(const Root& root, Tree& tree, std::vector<std::uint32_t>* limits) override {
     out_.begin(tree, limits, root.n_rows);
     for (int i = 0; i < root.n_rows; ++i) rows_[i] = kind_.small_row(root.rows[i]);
+    std::fill_n(rows_.begin() + root.n_rows, slack, rows_[0]);
     const Weighed weighed =
         grow_node(rows_.data(), root.n_rows, {root.sums[0], root.sums[Kind::n_outputs]}, root.draws,
                   root.known, root.depth);
@@ -61,6 +62,7 @@ class ThicketOf final : public Thicket {
     double bar = no_score;
     bool is_perfect = false;
     PairLeft left = {};
+    int lane = -1;  // of cut_two, if what goes left there goes left here
   };
 
   // Depth first: the left child is the next node.
@@ -177,9 +179,10 @@ class ThicketOf final : public Thicket {
   // As many columns are cut at once as lie side by side in a vector: eight, where a node draws more
   // than two of them and there is such a vector.
   void find_drawn(const SmallRow* rows, int n, const Draws& draws, Constants& known) {
+    cuts_.key = draws.key();
+    if (columns_.wanted() == 2 && find_in_two(rows, n, draws, known)) return;
     const bool are_eight = kernels_ != nullptr && columns_.wanted() > 2;
     const int most = are_eight ? DrawnCuts::most : 2;
-    cuts_.key = draws.key();
     for (int j = 0; j < columns_.most() && (j < columns_.wanted() || best_.column < 0);) {
       int n_cuts = 0;
       cuts_.columns_as_bytes = 0;
@@ -190,19 +193,46 @@ class ThicketOf final : public Thicket {
         cuts_.column[n_cuts++] = column;
       }
       if (n_cuts == 0) continue;
-      cut(rows, n, n_cuts, are_eight);
+      if (are_eight)
+        kernels_->of<T>().cut_columns(values_, stride_, &rows->row_and_more, n, n_cuts, &cuts_,
+                                      room_.data());
+      else
+        cut_two(rows, n, n_cuts);
       judge_drawn(n_cuts, are_eight, known);
       if (best_.is_perfect) break;
     }
     columns_.put_back();
   }
-
-  void cut(const SmallRow* rows, int n, int n_cuts, bool are_eight) {
-    if (are_eight)
-      return kernels_->of<T>().cut_columns(values_, stride_, &rows->row_and_more, n, n_cuts, &cuts_,
-                                           room_.data());
+  // The same where two columns are all that is wanted, and one of them can be cut, as nearly
+  // always: nothing is swapped, and a clear winner need not be weighed. Tells whether it was so.
+  bool find_in_two(const SmallRow* rows, int n, const Draws& draws, Constants& known) {
+    int n_cuts = 0;
+    for (const int column : columns_.first_two(draws))
+      if (!known.has(column)) cuts_.column[n_cuts++] = column;
+    if (n_cuts == 0) return false;
+    const bool are_plain = cut_two(rows, n, n_cuts);
+    const int clear = are_plain ? kind_.clear_of_two(cuts_) : -1;
+    if (clear < 0) {
+      judge_drawn(n_cuts, false, known);
+      return best_.column >= 0;
+    }
+    best_.left = kind_.side_of(cuts_.left[0][clear], cuts_.left[1][clear]);
+    best_.column = cuts_.column[clear];
+    best_.threshold = cuts_.cut[clear];
+    best_.missing_left = kind_.left_is_heavier(best_.left);
+    best_.lane = clear;
+    return true;
+  }
+  // Tells whether there are two, and both vary and miss nothing.
+  bool cut_two(const SmallRow* rows, int n, int n_cuts) {
     if (n_cuts == 1) cuts_.column[1] = cuts_.column[0];
-    cut_two_columns(values_, stride_, &rows->row_and_more, n, &cuts_, room_.data());
+    best_.lane = -1;
+    const std::uint64_t* const words = &rows->row_and_more;
+    const bool are_plain =
+        kernels_
+            ? kernels_->of<T>().cut_two(values_, stride_, words, n, &cuts_, room_.data(), left_)
+            : cut_two_columns(values_, stride_, words, n, &cuts_, room_.data());
+    return n_cuts == 2 && are_plain;
   }
 
   void judge_drawn(int n_cuts, bool are_eight, Constants& known) {
@@ -222,9 +252,11 @@ class ThicketOf final : public Thicket {
     const bool varies = cuts_.varies(c), misses_some = cuts_.misses_some(c);
     if (!varies && !(misses_some && cuts_.least[c] == cuts_.largest[c])) return false;
     PairLeft left = kind_.side_of(cuts_.left[0][c], cuts_.left[1][c]);
-    if (kind_.beats(left, best_.bar))
+    if (kind_.beats(left, best_.bar)) {
       take(left, cuts_.column[c], varies ? 0 : all_values, 0, cuts_.cut[c],
            !misses_some && kind_.left_is_heavier(left));
+      best_.lane = c;
+    }
     if (!misses_some || !varies) return true;
     const PairLeft missing = kind_.side_of(cuts_.missing[0][c], cuts_.missing[1][c]);
     left.w += missing.w;
@@ -321,6 +353,9 @@ class ThicketOf final : public Thicket {
       return send_ranked(rows, n);
   }
   int send_drawn(SmallRow* rows, int n) {
+    if (best_.lane >= 0 && kernels_ && columns_.wanted() <= 2)
+      return static_cast<int>(kernels_->part_by_lane(left_, best_.lane, n, &rows->row_and_more,
+                                                     &sent_.data()->row_and_more));
     const DrawnTest<double> test{best_.threshold, best_.missing_left};
     const auto x = [&](int i) { return static_cast<double>(value(rows[i], best_.column)); };
     if (kernels_ == nullptr || n <= few)
@@ -361,7 +396,9 @@ class ThicketOf final : public Thicket {
   Kind kind_;
   ThicketWriter<most_rows> out_;
   Best best_;
-  std::array<SmallRow, most_rows> rows_, sent_;
+  static constexpr int slack = 4;
+  std::array<SmallRow, most_rows + slack> rows_, sent_;
+  std::uint8_t left_[most_rows / 4][2];
   // Of drawn cuts: the kernels, null where plain code is all there is.
   static constexpr int n_drawn = is_drawn ? most_rows : 0, n_ranked = is_drawn ? 0 : most_rows;
   const DrawnKernels* kernels_ = is_drawn ? kernels().drawn : nullptr;

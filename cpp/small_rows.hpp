@@ -1,6 +1,7 @@
 // What the rows of a small node teach, side by side and moved with them.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -80,6 +81,12 @@ class SmallNumbers {
   bool beats(const PairLeft& left, double bar) const { return squares_.beats(left, bar); }
   double score(const PairLeft& left) const { return squares_.score(left); }
   static bool is_perfect(const PairLeft&) { return false; }
+  // Of two columns that vary and miss nothing, as clear_best says it.
+  int clear_of_two(const DrawnCuts& cuts) const {
+    const double a = squares_.score(side_of(cuts.left[0][0], cuts.left[1][0]));
+    const double b = squares_.score(side_of(cuts.left[0][1], cuts.left[1][1]));
+    return std::abs(a - b) > 1e-9 * (a + b) ? b > a : -1;
+  }
   int clear_best(const DrawnKernels& kernels, const DrawnCuts& cuts, int n_cuts) const {
     return cuts.miss_some == 0
                ? kernels.clear_best(cuts, n_cuts, squares_.total_weight(), squares_.total_sum())
@@ -157,6 +164,7 @@ class SmallClasses {
            (left.s == left.w && left.s == total_.s);
   }
   bool left_is_heavier(const PairLeft& left) const { return left.w >= total_.w - left.w; }
+  static int clear_of_two(const DrawnCuts&) { return -1; }
   static int clear_best(const DrawnKernels&, const DrawnCuts&, int) { return -1; }
 
   // As SplitJudge says it.

@@ -237,6 +237,164 @@ void cut_columns(const T* values, std::int64_t stride, const std::uint64_t* rows
   cut_eight<false>(values, stride, rows, n, cuts, room);
 }
 
+// Two columns of four rows side by side: row i in lanes 2 * i and 2 * i + 1, as its two words.
+typedef double FourPairs __attribute__((vector_size(64)));
+
+template <class T>
+[[gnu::always_inline]] inline __m512d pairs_of_four(const T* first, const T* second,
+                                                    std::int64_t stride,
+                                                    const std::uint64_t* rows) {
+  const T *a[4], *b[4];
+  for (int k = 0; k < 4; ++k) {
+    const std::int64_t at = static_cast<std::int64_t>(rows[2 * k] >> 32) * stride;
+    a[k] = first + at;
+    b[k] = second + at;
+  }
+  return reinterpret_cast<__m512d>(
+      FourPairs{static_cast<double>(*a[0]), static_cast<double>(*b[0]), static_cast<double>(*a[1]),
+                static_cast<double>(*b[1]), static_cast<double>(*a[2]), static_cast<double>(*b[2]),
+                static_cast<double>(*a[3]), static_cast<double>(*b[3])});
+}
+// Those of the first n of four.
+[[gnu::always_inline]] inline __mmask8 words_of_four(std::int64_t n) {
+  return static_cast<__mmask8>(n >= 4 ? 0xff : (1u << (2 * n)) - 1);
+}
+// What `join` makes of each column, in all lanes of the column.
+template <class Join>
+[[gnu::always_inline]] inline __m512d of_all_pairs(__m512d x, Join join) {
+  x = join(x, _mm512_maskz_shuffle_f64x2(0xff, x, x, 0x4e));
+  return join(x, _mm512_maskz_shuffle_f64x2(0xff, x, x, 0xb1));
+}
+// Of what four rows of two words have been added up to, the sums of both words.
+[[gnu::always_inline]] inline __m128i sums_of_words(__m512i x) {
+  x = _mm512_add_epi64(x, _mm512_maskz_shuffle_i64x2(0xff, x, x, 0x4e));
+  x = _mm512_add_epi64(x, _mm512_maskz_shuffle_i64x2(0xff, x, x, 0xb1));
+  return _mm512_castsi512_si128(x);
+}
+
+struct PairRange {
+  __m512d low = _mm512_set1_pd(std::numeric_limits<double>::infinity()), high = -low;
+  __mmask8 missing = 0;
+
+  [[gnu::always_inline]] void add(__m512d x, __mmask8 present) {
+    low = _mm512_mask_min_pd(low, present, x, low);  // the second one, if the first is missing
+    high = _mm512_mask_max_pd(high, present, x, high);
+    missing = static_cast<__mmask8>(missing | _mm512_mask_cmp_pd_mask(present, x, x, _CMP_UNORD_Q));
+  }
+  [[gnu::always_inline]] void join_rows() {
+    low = of_all_pairs(low, [](__m512d a, __m512d b) { return _mm512_maskz_min_pd(0xff, a, b); });
+    high = of_all_pairs(high, [](__m512d a, __m512d b) { return _mm512_maskz_max_pd(0xff, a, b); });
+    missing = static_cast<__mmask8>(missing | missing >> 4);
+    missing = static_cast<__mmask8>((missing | missing >> 2) & 3);
+  }
+};
+
+// Sums of the words of rows, of those that each column tells of every four.
+template <class LanesOf>
+[[gnu::always_inline]] inline void add_to_pairs(const std::uint64_t* rows, std::int64_t n,
+                                                std::uint64_t (*sums)[DrawnCuts::most],
+                                                LanesOf lanes_of) {
+  __m512i sum[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+  for (std::int64_t i = 0; i < n; i += 4) {
+    const __mmask8 present = words_of_four(n - i);
+    const __m512i words = load_words(rows + 2 * i, present);
+    for (int column = 0; column < 2; ++column)
+      sum[column] =
+          _mm512_mask_add_epi64(sum[column], lanes_of(i, present, column), sum[column], words);
+  }
+  const __m128i a = sums_of_words(sum[0]), b = sums_of_words(sum[1]);
+  _mm_store_si128(reinterpret_cast<__m128i*>(sums[0]), _mm_unpacklo_epi64(a, b));
+  _mm_store_si128(reinterpret_cast<__m128i*>(sums[1]), _mm_unpackhi_epi64(a, b));
+}
+
+// One of the two columns, in both lanes of each row.
+[[gnu::always_inline]] inline __m512d of_column(__m512d x, int column) {
+  return column == 0 ? _mm512_maskz_unpacklo_pd(0xff, x, x) : _mm512_maskz_unpackhi_pd(0xff, x, x);
+}
+
+// When the range is known; x_of(i): the pairs from row i on.
+template <class XOf>
+[[gnu::always_inline]] inline bool cut_pairs(const PairRange& range, const std::uint64_t* rows,
+                                             std::int64_t n, DrawnCuts* cuts,
+                                             std::uint8_t (*left)[2], XOf x_of) {
+  // As draw_cut.
+  const __m512d low = range.low, high = range.high, half = _mm512_set1_pd(0.5);
+  const __m512d half_low = low * half, half_high = high * half;
+  const auto columns = std::uint64_t(cuts->column[1]) << 32 | std::uint32_t(cuts->column[0]);
+  const __m512d share =
+      shares_drawn(cuts->key, _mm256_set1_epi64x(static_cast<std::int64_t>(columns)));
+  const __m512d drawn = _mm512_set1_pd(2.0) * (half_low + share * (half_high - half_low));
+  const auto is_between = static_cast<__mmask8>(_mm512_cmp_pd_mask(drawn, low, _CMP_GE_OQ) &
+                                                _mm512_cmp_pd_mask(drawn, high, _CMP_LT_OQ));
+  const __mmask8 vary = _mm512_cmp_pd_mask(low, high, _CMP_LT_OQ);
+  const __m512d infinite = _mm512_set1_pd(std::numeric_limits<double>::infinity());
+  const __m512d cut =
+      _mm512_mask_mov_pd(infinite, vary, _mm512_mask_mov_pd(low, is_between, drawn));
+  const __m512d cut_of[2] = {of_column(cut, 0), of_column(cut, 1)};
+  add_to_pairs(rows, n, cuts->left, [&](std::int64_t i, __mmask8 present, int column) {
+    return left[i / 4][column] = _mm512_mask_cmp_pd_mask(present, of_column(x_of(i), column),
+                                                         cut_of[column], _CMP_LE_OQ);
+  });
+  cuts->vary = vary & 3;
+  cuts->miss_some = range.missing;
+  _mm_store_pd(cuts->least, _mm512_castpd512_pd128(low));
+  _mm_store_pd(cuts->largest, _mm512_castpd512_pd128(high));
+  _mm_store_pd(cuts->cut, _mm512_castpd512_pd128(cut));
+  if (range.missing == 0) return cuts->vary == 3;
+  add_to_pairs(rows, n, cuts->missing, [&](std::int64_t i, __mmask8 present, int column) {
+    const __m512d x = of_column(x_of(i), column);
+    return _mm512_mask_cmp_pd_mask(present, x, x, _CMP_UNORD_Q);
+  });
+  return false;
+}
+
+template <class T>
+bool cut_two(const T* values, std::int64_t stride, const std::uint64_t* rows, std::int64_t n,
+             DrawnCuts* cuts, double* room, std::uint8_t (*left)[2]) {
+  const T *const first = values + cuts->column[0], *const second = values + cuts->column[1];
+  PairRange range;
+  for (std::int64_t i = 0; i < n; i += 4) {
+    const __m512d x = pairs_of_four(first, second, stride, rows + 2 * i);
+    _mm512_store_pd(room + 2 * i, x);
+    range.add(x, words_of_four(n - i));
+  }
+  range.join_rows();
+  return cut_pairs(range, rows, n, cuts, left,
+                   [&](std::int64_t i) { return _mm512_load_pd(room + 2 * i); });
+}
+
+std::int64_t part_by_lane(const std::uint8_t (*left)[2], int column, std::int64_t n,
+                          std::uint64_t* words, std::uint64_t* spare) {
+  if (n <= 4) {
+    const __mmask8 all = words_of_four(n), lefts = left[0][column];
+    const int n_left = std::popcount(lefts);
+    const __m512i some = load_words(words, all);
+    const auto behind = static_cast<__mmask8>(0xff << n_left);
+    const auto rights = static_cast<__mmask8>(all & ~lefts);
+    _mm512_mask_storeu_epi64(
+        words, all,
+        _mm512_mask_expand_epi64(_mm512_maskz_compress_epi64(lefts, some), behind,
+                                 _mm512_maskz_compress_epi64(rights, some)));
+    return n_left / 2;
+  }
+  std::uint64_t *left_end = words, *right_end = spare;
+  for (std::int64_t i = 0; i < n; i += 4) {
+    const __mmask8 all = words_of_four(n - i), lefts = left[i / 4][column];
+    const auto rights = static_cast<__mmask8>(all & ~lefts);
+    const __m512i some = load_words(words + 2 * i, all);
+    _mm512_mask_storeu_epi64(left_end, all, _mm512_maskz_compress_epi64(lefts, some));
+    _mm512_mask_storeu_epi64(right_end, all, _mm512_maskz_compress_epi64(rights, some));
+    left_end += std::popcount(lefts);
+    right_end += std::popcount(rights);
+  }
+  for (std::uint64_t *from = spare, *to = left_end; from < right_end; from += 8, to += 8) {
+    const auto rest = right_end - from;
+    const auto all = static_cast<__mmask8>(rest >= 8 ? 0xff : (1u << rest) - 1);
+    _mm512_mask_storeu_epi64(to, all, _mm512_maskz_loadu_epi64(all, from));
+  }
+  return (left_end - words) / 2;
+}
+
 void range_of_floats(const float* x, std::int64_t n, float* least, float* most) {
   __m512 low = _mm512_loadu_ps(x), high = low;
   for (std::int64_t i = 16; i < n; i += 16) {
@@ -269,10 +427,11 @@ void range_of_doubles(const double* x, std::int64_t n, double* least, double* mo
 
 constexpr DrawnKernels all_drawn_kernels = {
     clear_best,
+    part_by_lane,
     {range_of_floats, add_words<float>, add_counts<float>, part_rows<float>, part_words<float>,
-     cut_columns<float>},
+     cut_columns<float>, cut_two<float>},
     {range_of_doubles, add_words<double>, add_counts<double>, part_rows<double>, part_words<double>,
-     cut_columns<double>}};
+     cut_columns<double>, cut_two<double>}};
 constexpr const DrawnKernels* drawn_kernels = &all_drawn_kernels;
 #else
 constexpr const DrawnKernels* drawn_kernels = nullptr;

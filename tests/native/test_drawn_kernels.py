@@ -15,9 +15,9 @@ SIZES = [*range(2, 36), 47, 48, 49, 63, 65, 255, 257, 513, 1100]
 CRITERIA = ("squared_error", "gini", "entropy")
 
 
-# Columns with many values, and how many of all a node draws: one by one, several at once, and more
-# than one vector has, of rows that one or two vectors hold and of wider ones.
-SHAPES = ((3, 2), (9, 3), (25, 7), (40, 11))
+# Columns with many values, and how many of all a node draws: one, two (a way of its own), several
+# at once, and more than one vector has, of rows that one or two vectors hold and of wider ones.
+SHAPES = ((3, 2), (9, 3), (25, 7), (40, 11), (3, 1))
 
 
 def grown(
@@ -64,7 +64,7 @@ def digest() -> str:
     return digest_of(
         grown(n, *case, shape)[0]
         for case, shape in product(CASES, SHAPES)
-        for n in (SIZES if shape == SHAPES[1] else SIZES[::5])
+        for n in (SIZES if shape in SHAPES[:2] else SIZES[::5])
     )
 
 
@@ -73,7 +73,9 @@ def test_same_trees_by_all_instructions(instructions: str) -> None:
     assert_same_digest(instructions, "test_drawn_kernels", digest())
 
 
-@pytest.mark.parametrize(("n", "shape"), [(16, SHAPES[2]), (33, SHAPES[1]), (300, SHAPES[3])])
+@pytest.mark.parametrize(
+    ("n", "shape"), [(16, SHAPES[2]), (33, SHAPES[1]), (300, SHAPES[3]), (301, SHAPES[0])]
+)
 @pytest.mark.parametrize(("criterion", "dtype", "has_missing", "has_copies"), CASES)
 def test_rows_lie_where_cuts_send_them(
     n: int,

@@ -78,6 +78,16 @@ def test_small_nodes_are_grown_as_others_are(
     assert_same(at_once, one_by_one)
 
 
+@pytest.mark.parametrize("criterion", ["squared_error", "gini"])
+def test_two_columns_of_many_that_are_constant(criterion: str) -> None:
+    """Most draws find nothing to cut, in columns remembered for it and in those beyond these."""
+    table = np.zeros((N, 300))
+    table[:, [3, 7, 280, 295]] = NUMBERS[:, :4]
+    at_once = grow(table, criterion, True)
+    assert len(np.unique(at_once["feature"])) == 5
+    assert_same(at_once, grow(table, criterion, True, max_leaf_nodes=BIG))
+
+
 @pytest.mark.parametrize("size", [1e-300, 1e-12, 1e12, 1e300])
 def test_numbers_of_any_size(size: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "TARGET", TARGET * size)
