@@ -116,6 +116,10 @@ class Channels {
     return to_double(totals[1 + channel], target_.classes ? weight_shift_ : exact_[channel].shift);
   }
 
+  // What a row wants of a channel, where targets are numbers; and how often it counts.
+  double number(int channel, Row row) const { return target_.sums[channel * n_rows_ + row]; }
+  std::int64_t copies_of(Row row) const { return target_.copies ? target_.copies[row] : 1; }
+
   // Are all rows the same to the criterion, so that no split can help?
   bool is_pure(const Row* rows, std::int64_t n) const;
 
@@ -145,7 +149,6 @@ class Channels {
     totals[0] += has_weight() ? exact_weight_fixed_(h) : 1;
     totals[1] += exact_[0](g);
   }
-  std::int64_t copies_of(Row row) const { return target_.copies ? target_.copies[row] : 1; }
 
   Target target_;
   std::int64_t n_rows_ = 0, n_copies_ = 1;

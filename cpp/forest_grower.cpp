@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "left_to_gain.hpp"
 #include "monotone.hpp"
 #include "parallel.hpp"
 
@@ -268,9 +269,11 @@ void ForestGrower::write_leaf(const OpenNode& node, const std::int64_t* sums) {
     hold(tree_.value.data() + tree_.value.size() - n_outputs, n_outputs, node.bounds);
     return;
   }
-  if (is_median_)
-    medians_.push_back(node.bounds.held(
-        median_of_rows(sapling_->channels, sapling_->rows.at(node.begin), node.end - node.begin)));
+  const Row* const rows = sapling_->rows.at(node.begin);
+  const std::int64_t n = node.end - node.begin;
+  double& rest = is_median_ ? gains_.back() : tree_.gain.back();
+  rest = left_to_gain(criterion_, sapling_->channels, rows, n);
+  if (is_median_) medians_.push_back(node.bounds.held(median_of_rows(sapling_->channels, rows, n)));
   (this->*weigh_leaf_)(node);
 }
 

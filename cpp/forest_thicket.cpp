@@ -141,7 +141,9 @@ class ThicketOf final : public Thicket {
     if constexpr (!Kind::weighs_exactly) out_.gain(place) = kind_.gain(left, total);
   }
   Weighed write_leaf(int place, const SmallRow* rows, int n, const PairLeft& total) {
-    return kind_.weigh_leaf(rows, n, total, out_.leaf(place, total.w));
+    double* const value = out_.leaf(place, total.w);
+    if (n > 1) out_.gain(place) = kind_.left_to_gain(rows, n);
+    return kind_.weigh_leaf(rows, n, total, value);
   }
 
   // ---- searching ----

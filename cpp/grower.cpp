@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "left_to_gain.hpp"
 #include "monotone.hpp"
 #include "parallel.hpp"
 
@@ -68,6 +69,7 @@ Grower::Grower(std::shared_ptr<const RankedTable> table, const ForestParams& for
   if (params.growth == Growth::symmetric)
     throw std::invalid_argument("symmetric growth draws no columns");
   params_.cells = Cells::wide;
+  weighs_rest_ = true;
   engine_ =
       std::make_unique<ForestEngine>(std::move(table), forest, criterion_, params_.split, sapling_);
 }
@@ -120,27 +122,44 @@ Tree Grower::grow_prepared(std::int32_t* leaf_of_row) {
   Tree tree = write_tree(sapling_, is_median ? std::string_view(Variance::name) : criterion_,
                          params_.split.penalty, params_.n_threads, leaf_of_row);
   if (is_median) write_medians(tree);
+  if (weighs_rest_) write_rest(tree);
   if (!sapling_.rows.holds_all_rows() && params_.sends_unseen_rows)
     engine_->send_unseen_rows(tree, leaf_of_row);
   return tree;
 }
 
-// Medians are no function of sums: leaves answer theirs, and gains are those that were found.
-void Grower::write_medians(Tree& tree) const {
+// Calls visit(place, node) for all nodes in the order of their places.
+template <class Visit>
+void Grower::in_order(Visit&& visit) const {
   std::vector<int> stack{0};
   for (std::size_t place = 0; !stack.empty(); ++place) {
     const Node& node = sapling_.nodes[stack.back()];
     stack.pop_back();
-    if (node.left < 0) {
-      double& value = tree.value[tree.right[place]];
-      value = node.bounds.held(
-          median_of_rows(sapling_.channels, sapling_.rows.at(node.begin), node.n_rows()));
-      continue;
-    }
-    tree.gain[place] = std::max(0.0, scale_by_power(node.split.gain, sapling_.channels.unit()));
+    visit(place, node);
+    if (node.left < 0) continue;
     stack.push_back(node.right);
     stack.push_back(node.left);
   }
+}
+
+// Medians are no function of sums: leaves answer theirs, and gains are those that were found.
+void Grower::write_medians(Tree& tree) const {
+  const Channels& channels = sapling_.channels;
+  in_order([&](std::size_t place, const Node& node) {
+    if (node.left < 0)
+      tree.value[tree.right[place]] =
+          node.bounds.held(median_of_rows(channels, sapling_.rows.at(node.begin), node.n_rows()));
+    else
+      tree.gain[place] = std::max(0.0, scale_by_power(node.split.gain, channels.unit()));
+  });
+}
+
+void Grower::write_rest(Tree& tree) const {
+  in_order([&](std::size_t place, const Node& node) {
+    if (node.left < 0)
+      tree.gain[place] =
+          left_to_gain(criterion_, sapling_.channels, sapling_.rows.at(node.begin), node.n_rows());
+  });
 }
 
 void Grower::run_node_by_node() {

@@ -76,7 +76,10 @@ class Grower {
   ColumnLook columns_of(int node) const;
   void bound_children(int node);
   void prune();
+  template <class Visit>
+  void in_order(Visit&& visit) const;
   void write_medians(Tree& tree) const;
+  void write_rest(Tree& tree) const;
   bool has_room_below(int node) const;
   bool may_split(int node) const;
   bool comes_before(int a, int b) const;
@@ -91,6 +94,7 @@ class Grower {
   std::vector<ColumnChoice::Path> paths_;  // of each node, where not all columns are looked at
   Sapling sapling_;
   std::unique_ptr<SplitEngine> engine_;
+  bool weighs_rest_ = false;   // a forest's leaves of numbers say what is left to gain
   std::vector<int> frontier_;  // a heap ordered by comes_before
 };
 

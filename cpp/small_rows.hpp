@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 #include "channels.hpp"
 #include "count_impurities.hpp"
@@ -13,6 +14,7 @@
 #include "forest_scan.hpp"
 #include "forest_thicket.hpp"
 #include "kernels/kernels.hpp"
+#include "left_to_gain.hpp"
 
 namespace weald {
 
@@ -101,6 +103,12 @@ class SmallNumbers {
     *value = weigh(leaf) / static_cast<double>(leaf.weight);
     return leaf;
   }
+  // Leaves of several rows are rare.
+  [[gnu::noinline]] double left_to_gain(const SmallRow* rows, int n) const {
+    std::vector<Row> all;
+    for (int i = 0; i < n; ++i) all.push_back(rows[i].row());
+    return weald::left_to_gain(Variance::name, channels_, all.data(), n);
+  }
   Weighed join(const Weighed& left, const Weighed& right, double& gain) const {
     Weighed both{left.weight + right.weight, left.sum + right.sum};
     weigh(both);
@@ -179,6 +187,7 @@ class SmallClasses {
     value[1] = static_cast<double>(total.s) / weight;
     return {};
   }
+  static double left_to_gain(const SmallRow*, int) { return 0.0; }
   static Weighed join(const Weighed&, const Weighed&, double&) { return {}; }
 
  private:

@@ -25,7 +25,7 @@ struct Tree {
   RawGrowingVector<std::int32_t> right;  // an inner node's right child; a leaf's row in `value`
   RawGrowingVector<std::uint8_t> missing_left;
   RawGrowingVector<double> weight;  // W of the node's rows
-  RawGrowingVector<double> gain;    // 0 for leaves
+  RawGrowingVector<double> gain;    // of a leaf what is left to gain, where that is asked for
   RawGrowingVector<double> value;   // [leaves][outputs]
   int n_outputs = 1;
 

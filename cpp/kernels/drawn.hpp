@@ -269,7 +269,7 @@ template <class Join>
 [[gnu::always_inline]] inline __m128i sums_of_words(__m512i x) {
   x = _mm512_add_epi64(x, _mm512_maskz_shuffle_i64x2(0xff, x, x, 0x4e));
   x = _mm512_add_epi64(x, _mm512_maskz_shuffle_i64x2(0xff, x, x, 0xb1));
-  return _mm512_castsi512_si128(x);
+  return _mm512_maskz_extracti64x2_epi64(3, x, 0);
 }
 
 struct PairRange {
@@ -337,9 +337,9 @@ template <class XOf>
   });
   cuts->vary = vary & 3;
   cuts->miss_some = range.missing;
-  _mm_store_pd(cuts->least, _mm512_castpd512_pd128(low));
-  _mm_store_pd(cuts->largest, _mm512_castpd512_pd128(high));
-  _mm_store_pd(cuts->cut, _mm512_castpd512_pd128(cut));
+  _mm_store_pd(cuts->least, _mm512_maskz_extractf64x2_pd(3, low, 0));
+  _mm_store_pd(cuts->largest, _mm512_maskz_extractf64x2_pd(3, high, 0));
+  _mm_store_pd(cuts->cut, _mm512_maskz_extractf64x2_pd(3, cut, 0));
   if (range.missing == 0) return cuts->vary == 3;
   add_to_pairs(rows, n, cuts->missing, [&](std::int64_t i, __mmask8 present, int column) {
     const __m512d x = of_column(x_of(i), column);

@@ -52,7 +52,7 @@ def test_the_first_split_is_the_best_of_all(criterion, n, is_weighted, seed) -> 
     best = max(naive_best(criterion, X, y, weight), 0.0)  # there may be no split at all
     for more in ({}, {"max_features": 3}):
         tree = DecisionTreeRegressor(criterion=criterion, max_depth=1, random_state=0, **more)
-        assert tree.fit(X, y, weight).forest_.gain[0] == pytest.approx(best, rel=1e-9, abs=1e-9)
+        assert tree.fit(X, y, weight).tree_.gain[0] == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 9}, {"min_samples_leaf": 6}], ids=str)
@@ -72,7 +72,8 @@ def test_leaves_answer_medians(limits: dict, is_weighted: bool) -> None:
         for leaf in np.unique(leaves)
     )
     whole = naive_loss("absolute_error", y, weight)
-    assert model.forest_.gain.sum() == pytest.approx(whole - left, rel=1e-9)
+    assert model.tree_.gain.sum() == pytest.approx(whole - left, rel=1e-9)
+    assert model.forest_.gain.sum() == pytest.approx(whole, rel=1e-9)
 
 
 def test_both_growers_make_the_same_tree_of_medians() -> None:

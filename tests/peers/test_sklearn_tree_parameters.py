@@ -124,11 +124,12 @@ def test_a_weighted_tree_of_classes_counts_rows() -> None:
     assert tree.impurity == pytest.approx(other.impurity, abs=1e-12)
 
 
-def test_trees_of_forests_of_numbers_keep_no_impurity() -> None:
+def test_trees_of_forests_know_their_impurity() -> None:
     X, y = task()
-    view = weald.RandomForestRegressor(2, random_state=0).fit(X, y).estimators_[0].tree_
-    with pytest.raises(AttributeError, match="keep no impurity"):
-        view.impurity  # noqa: B018
+    settings = {"min_samples_leaf": 5, "max_features": None, "bootstrap": False}
+    ours = weald.RandomForestRegressor(1, **settings).fit(X, y).estimators_[0].tree_
+    theirs = sklearn.ensemble.RandomForestRegressor(1, **settings).fit(X, y).estimators_[0].tree_
+    assert np.sort(ours.impurity) == pytest.approx(np.sort(theirs.impurity), rel=1e-9, abs=1e-12)
     labels = (y > 0).astype(int)
     forest = weald.RandomForestClassifier(2, min_samples_leaf=1, random_state=0).fit(X, labels)
     assert forest.estimators_[0].tree_.impurity[-1] == 0.0

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+Floats = NDArray[np.float64]
 
 _WHOLE = (np.uint8, np.uint16, np.uint32)
 _SIGNED = (np.int8, np.int16, np.int32)
@@ -17,17 +18,18 @@ _SIGNED = (np.int8, np.int16, np.int32)
 def compact(arrays: dict[str, Any]) -> dict[str, Any]:
     """The arrays of `Forest`, by name, in less space.
 
-    `right` follows from the order of nodes; thresholds, gains and sides of missing values are kept
-    of inner nodes only; shares of classes become the counts they were made of.
+    `right` follows from the order of nodes; thresholds and sides of missing values are kept of
+    inner nodes only, gains of these and of leaves that have any; shares of classes become the
+    counts they were made of.
     """
     kept = dict(arrays)
     feature, inner = arrays["feature"], arrays["feature"] >= 0
     if _same(right_of(inner, arrays["first_node"]), arrays["right"]):
         del kept["right"]
     kept["feature"] = _shortest(feature, _SIGNED)
-    for name in ("threshold", "gain"):
-        if not arrays[name][~inner].any():
-            kept[name] = (_shortest(arrays[name][inner]),)
+    if not arrays["threshold"][~inner].any():
+        kept["threshold"] = (_shortest(arrays["threshold"][inner]),)
+    kept["gain"] = (_shortest(arrays["gain"][inner]), *_not_zero(arrays["gain"][~inner]))
     if not arrays["missing_left"][~inner].any():
         kept["missing_left"] = (np.packbits(arrays["missing_left"][inner]),)
     weight = arrays["weight"]
@@ -47,10 +49,14 @@ def expanded(kept: dict[str, Any]) -> dict[str, Any]:
         arrays["right"] = right_of(inner, kept["first_node"])
     if "category_set" not in kept:
         arrays["category_set"] = np.full(n, -1, dtype=np.int32)
-    for name in ("threshold", "gain"):
-        if isinstance(kept[name], tuple):
-            arrays[name] = np.zeros(n)
-            arrays[name][inner] = kept[name][0]
+    if isinstance(kept["threshold"], tuple):
+        arrays["threshold"] = np.zeros(n)
+        arrays["threshold"][inner] = kept["threshold"][0]
+    gain = arrays["gain"] = np.zeros(n)
+    gain[inner], *of_leaves = kept["gain"]
+    if of_leaves:
+        which, numbers = of_leaves
+        gain[np.flatnonzero(~inner)[which]] = numbers
     if isinstance(kept["missing_left"], tuple):
         sides = np.zeros(n, dtype=np.uint8)
         sides[inner] = np.unpackbits(kept["missing_left"][0], count=int(inner.sum()))
@@ -86,6 +92,20 @@ def right_of(inner: NDArray[np.bool_], first_node: NDArray[np.int64]) -> NDArray
     n_before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(~inner)])[first_node[:-1]]
     right[~inner] = (leaves - np.repeat(n_before, sizes))[~inner]
     return right.astype(np.int32)
+
+
+def _not_zero(array: Floats) -> tuple[Any, ...]:
+    """Which numbers are not 0, all of them if they are many, and these; nothing if there are none.
+
+    >>> _not_zero(np.array([0.0, 0.0, 0.0, 0.1]))
+    (array([3], dtype=uint8), array([0.1]))
+    """
+    others = np.flatnonzero(array.view(np.uint64))  # -0 is not 0
+    if len(others) == 0:
+        return ()
+    if 2 * len(others) > len(array):
+        return slice(None), _shortest(array)
+    return _shortest(others), _shortest(array[others])
 
 
 def _as_counts(value: Array, weight: Array) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.trees.cutting import cut
+from weald.trees.cutting import cut, gains_below
 from weald.trees.forest import Forest, picked_sets
 from weald.trees.growing import GrownTree
 
@@ -23,7 +23,8 @@ def pruning_alphas(tree: Forest | GrownTree) -> Floats:
     parent = np.full(n, -1, dtype=np.int64)
     inner = np.flatnonzero(tree.feature >= 0)
     parent[inner + 1] = parent[tree.right[inner]] = inner
-    worth, leaves = tree.gain / tree.weight[0], np.ones(n, dtype=np.int64)
+    worth = np.where(tree.feature >= 0, tree.gain, 0.0) / tree.weight[0]
+    leaves = np.ones(n, dtype=np.int64)
     for node in inner[::-1]:
         below = (node + 1, tree.right[node])
         worth[node] += sum(worth[child] for child in below)
@@ -84,7 +85,7 @@ def pruned(tree: Forest, alpha: float) -> Forest:
         right=np.array(right, dtype=np.int32),
         missing_left=np.where(still, tree.missing_left[places], np.uint8(0)),
         weight=tree.weight[places],
-        gain=np.where(still, tree.gain[places], 0.0),
+        gain=np.where(still, tree.gain[places], gains_below(tree)[places]),
         value=np.array(values),
         first_node=np.array([0, len(places)]),
         first_leaf=np.array([0, len(values)]),

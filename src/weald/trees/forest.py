@@ -32,7 +32,9 @@ class Forest:
     missing_left : uint8 [nodes]
         Whether missing values go left.
     weight, gain : float64 [nodes]
-        What the node's rows weigh, and what its split gained; they change no prediction.
+        What the node's rows weigh, and what its split gained; they change no prediction. The gain
+        of a leaf is what is left to gain, where that is known: of forests of numbers what its rows
+        still differ by (weight times impurity), of pruned leaves what the splits below had gained.
     value : float64 [leaves, values]
         What a leaf answers.
     first_node, first_leaf : int64 [trees + 1]
@@ -187,6 +189,10 @@ class Forest:
             with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
                 forest = replace(forest, weight=np.ldexp(self.weight, weight_exponent))
         return forest
+
+    def with_gains_scaled(self, exponent: int) -> "Forest":
+        """The same trees; what splits gained is multiplied by 2 to this exponent."""
+        return replace(self, gain=np.ldexp(self.gain, exponent)) if exponent else self
 
     def with_mean_gains(self, n_outputs: int) -> "Forest":
         """The same trees; what splits gained in all outputs becomes the mean over them."""

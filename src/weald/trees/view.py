@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.trees.cutting import gains_below
 from weald.trees.forest import Forest
 
 Floats = NDArray[np.float64]
@@ -54,6 +55,7 @@ class TreeView:
     widths: tuple[int, ...] | None = None  # numbers in the answer of each output; None: of one
     criterion: str = "gini"
     facts: LeafFacts | None = None
+    unit: int = 0  # gains, for a weight of 1, are divided by 2 to this power
 
     @cached_property
     def _tree(self) -> Forest:
@@ -130,10 +132,7 @@ class TreeView:
             whole = self._from_leaves(own, tree.gain) / tree.weight
             return _closed(np.ldexp(whole, facts.exponent))
         if self.criterion in ("squared_error", "friedman_mse", "absolute_error", "poisson"):
-            raise AttributeError(
-                "The trees of a forest of numbers keep no impurity, only what splits gained: read "
-                "`gain`. A DecisionTreeRegressor keeps it."
-            )
+            return _closed(np.ldexp(gains_below(tree) / tree.weight, self.unit))
         widths = self.widths or (tree.value.shape[1],)
         each = [
             class_impurity(self.criterion, self.value[:, k, :width])
@@ -152,7 +151,7 @@ class TreeView:
 
     @property
     def gain(self) -> Floats:
-        return self._tree.gain
+        return _closed(np.where(self._is_leaf, 0.0, self._tree.gain))
 
     @cached_property
     def value(self) -> NDArray[Any]:

@@ -239,7 +239,7 @@ class AdaBoost(TreeModel):
             feature, gain = forest.feature[begin:end], forest.gain[begin:end]
             inner = feature >= 0
             # A stump without gain is still asked.
-            gain = gain[inner] if gain.sum() > 0 else np.ones(inner.sum())
+            gain = gain[inner] if gain[inner].sum() > 0 else np.ones(inner.sum())
             shares = np.bincount(feature[inner], gain, minlength=self._plan.n_columns)
             yield shares / max(shares.sum(), np.finfo(float).tiny)
 

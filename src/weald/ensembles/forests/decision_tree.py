@@ -297,8 +297,13 @@ class DecisionTree(Answers):
     def tree_(self) -> TreeView:
         """The tree under the names of scikit-learn's arrays; read-only."""
         check_is_fitted(self)
-        facts = getattr(self, "_facts", None)
-        return TreeView(self.forest_, criterion=self.criterion, facts=facts, widths=self._widths)
+        return TreeView(
+            self.forest_,
+            criterion=self.criterion,
+            facts=getattr(self, "_facts", None),  # those of a tree of a forest are in its gains
+            widths=self._widths,
+            unit=getattr(self, "_gain_unit", 0),
+        )
 
     def decision_path(self, X: object) -> Any:
         """Tell which nodes each row passes: a sparse matrix of the shape (rows, nodes)."""

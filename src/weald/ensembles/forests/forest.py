@@ -120,6 +120,7 @@ class ForestModel(BaggedForest, Answers):
     criterion: str
     bootstrap: bool
     _seed: int
+    _gain_unit: int  # gains, for a weight of 1, are divided by 2 to this power
     _grown_on: ColumnPlan  # the columns of the trees that a warm start keeps
     _ledger: list[tuple[int, Bags | Pastes | None]]  # from which tree on, which bags
     _has_weight: NDArray[np.bool_]  # rows of the fit, where there are no bags
@@ -187,8 +188,9 @@ class ForestModel(BaggedForest, Answers):
             if oob is not None and bags is not None:
                 oob = OutOfBag(np.zeros_like(oob.sums)) if is_auto else oob  # pruned answers only
                 self._answer_pruned(oob, forest, n_before, rows, distinct, bags)
-        forest = forest.scaled(rows.target_exponent, rows.weight_exponent if bags is None else 0)
-        self._keep(self.forest_.joined(forest) if n_before else forest, seed, parts)
+        weight_exponent = rows.weight_exponent if bags is None else 0
+        forest = forest.scaled(rows.target_exponent, weight_exponent)
+        self._keep(forest, gain_exponent(self.criterion, rows) + weight_exponent, seed, parts)
         self.n_outputs_ = rows.n_outputs
         if bags is None:
             self._has_weight = has_weight
@@ -210,9 +212,13 @@ class ForestModel(BaggedForest, Answers):
         add_left_out(oob, forest, table, distinct, bags, first=first, n_threads=n_threads)
 
     def _keep(
-        self, forest: Forest, seed: int, parts: list[tuple[int, Bags | Pastes | None]]
+        self, forest: Forest, unit: int, seed: int, parts: list[tuple[int, Bags | Pastes | None]]
     ) -> None:
-        """Keep all trees, and how they were drawn; what was made of others is forgotten."""
+        """Keep new trees, and how all were drawn; what was made of others is forgotten."""
+        if len(parts) > 1:  # behind those kept by a warm start, and in their unit of gains
+            forest = self.forest_.joined(forest.with_gains_scaled(unit - self._gain_unit))
+        else:
+            self._gain_unit = unit
         self.forest_ = forest
         self._seed, self._ledger, self._grown_on = seed, parts, self._plan
         self.__dict__.pop("_views", None)

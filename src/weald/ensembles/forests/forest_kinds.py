@@ -267,6 +267,7 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, 
     def _view(self, number: int) -> DecisionTreeRegressor:
         view = DecisionTreeRegressor(criterion=self.criterion, n_jobs=self.n_jobs)
         view.forest_, view.n_outputs_ = self.forest_.tree(number), self.n_outputs_
+        view._gain_unit = self._gain_unit
         keep_columns(self, view)
         return view
 
