@@ -18,6 +18,10 @@ namespace {
 template <class T>
 constexpr std::int64_t column_group = 32 / static_cast<std::int64_t>(sizeof(T));
 
+// All columns of a table of no more values: it is near as a whole, and groups would wait for the
+// slowest of their few columns.
+constexpr std::int64_t near_values = std::int64_t{1} << 15;
+
 // Parts n things, mass_of(i) each, into at most `most` groups of about equal mass, greedily from
 // below: the last index of each group.
 template <class MassOf>
@@ -111,6 +115,9 @@ struct RankedTable::Ranker {
     std::vector<std::int64_t> masses;  // of the ranks
     std::vector<std::int64_t> last;
     const bool share = n > most_ranks;
+    const auto n_most = static_cast<std::size_t>(std::min<std::int64_t>(n, most_ranks));
+    masses.reserve(n_most);
+    column.low.reserve(n_most + 1);
     if (share) {
       last = groups_by_mass(n, [&](std::int64_t i) { return mass(i, i + 1); }, most_ranks);
       column.high.push_back(0.0);
@@ -126,7 +133,9 @@ struct RankedTable::Ranker {
     }
     const auto n_ranks = static_cast<std::int64_t>(masses.size());
     if (n_ranks > max_value_bins) {
+      column.bin_of.reserve(static_cast<std::size_t>(n_ranks) + 1);
       column.bin_of.push_back(0);
+      column.last_of.reserve(max_value_bins + 1);
       column.last_of.push_back(0);
       const auto mass_of = [&](std::int64_t i) { return masses[i]; };
       for (const std::int64_t end : groups_by_mass(n_ranks, mass_of, max_value_bins)) {
@@ -198,7 +207,8 @@ RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::
   give_back_free_memory(n_rows_ * table.n_columns);
   std::vector<Ranker<T>> rankers(static_cast<std::size_t>(n_threads));
   // Rows lie far apart: a few columns of each are fetched together.
-  constexpr std::int64_t group = column_group<T>;
+  const std::int64_t group =
+      n_rows_ * table.n_columns <= near_values ? table.n_columns : column_group<T>;
   RawVector<T> fetched(static_cast<std::size_t>(std::min(group, table.n_columns) * n_rows_));
   const auto fetch = [&](std::int64_t first, std::int64_t width) {
     constexpr std::int64_t block = 1024;

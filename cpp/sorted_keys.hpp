@@ -73,12 +73,62 @@ std::span<Item> sorted_by_digits(std::span<Item> items, Spare& spare, int first_
   return from;
 }
 
-// By all digits.
+template <class Item>
+void insertion_sort(std::span<Item> items) {
+  for (std::size_t i = 1; i < items.size(); ++i) {
+    const Item item = items[i];
+    std::size_t at = i;
+    for (; at > 0 && sort_key(items[at - 1]) > sort_key(item); --at) items[at] = items[at - 1];
+    items[at] = item;
+  }
+}
+
+// Of fewer items than these the tables of digits take longer to fill than the items to sort; short
+// keys have few digits.
+template <class K>
+constexpr std::size_t worth_digits = sizeof(K) == 8 ? 1024 : 512;
+
+// Sends every item near its place, by how far its key lies between the least and the most, and
+// sorts what met there likewise: a level leaves five bits less of them, so that levels are few.
+template <class Item>
+void sort_by_spreading(std::span<Item> items, std::span<Item> spare) {
+  using K = decltype(sort_key(items[0]));
+  constexpr std::size_t few = 16;
+  if (items.size() <= few) return insertion_sort(items);
+  K least = sort_key(items[0]), most = least;
+  for (const Item& item : items) {
+    least = std::min(least, sort_key(item));
+    most = std::max(most, sort_key(item));
+  }
+  const auto range = static_cast<K>(most - least);
+  const int shift = std::max(
+      0, static_cast<int>(std::bit_width(range)) - static_cast<int>(std::bit_width(items.size())));
+  const auto place = [&](const Item& item) { return (sort_key(item) - least) >> shift; };
+  const auto n_places = static_cast<std::size_t>(range >> shift) + 1;
+  std::array<std::uint16_t, worth_digits<K>> ends;
+  std::fill_n(ends.begin(), n_places, std::uint16_t{0});
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    spare[i] = items[i];
+    ++ends[place(items[i])];
+  }
+  std::uint16_t total = 0;
+  for (std::size_t p = 0; p < n_places; ++p)
+    total = static_cast<std::uint16_t>(total + std::exchange(ends[p], total));
+  for (std::size_t i = 0; i < items.size(); ++i) items[ends[place(spare[i])]++] = spare[i];
+  if (shift == 0) return;  // a place for every key
+  std::size_t begin = 0;
+  for (std::size_t p = 0; p < n_places; begin = ends[p++])
+    if (ends[p] - begin > few) sort_by_spreading(items.subspan(begin, ends[p] - begin), spare);
+  insertion_sort(items);
+}
+
+// By all digits, or as it is quickest; equal keys stay in their order.
 template <class Item, class Spare>
 std::span<const Item> sorted(std::span<Item> items, Spare& spare) {
-  if (items.size() >= 256) return sorted_by_digits(items, spare, 0);
-  std::sort(items.begin(), items.end(),
-            [](const Item& a, const Item& b) { return sort_key(a) < sort_key(b); });
+  if (items.size() >= worth_digits<decltype(sort_key(items[0]))>)
+    return sorted_by_digits(items, spare, 0);
+  spare.resize(items.size());
+  sort_by_spreading(items, std::span<Item>(spare.data(), spare.size()));
   return items;
 }
 

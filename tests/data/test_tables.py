@@ -1,9 +1,12 @@
 """Tables of users as float arrays: checked, in native order, sparse ones in pieces."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from weald.data import dense_blocks, table_for_predict
 from weald.data.tables import table_for_fit
@@ -44,6 +47,43 @@ def test_columns_are_remembered_and_checked() -> None:
     assert table_for_predict(model, np.zeros((4, 3))).shape == (4, 3)
     with pytest.raises(ValueError, match="X has 2 features, but BaseEstimator is expecting 3"):
         table_for_predict(model, np.zeros((4, 2)))
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (np.zeros((3, 2)), np.arange(3)),
+        (np.zeros((3, 2), dtype=np.float32), np.array([True, False, True])),
+        (np.full((3, 2), np.nan), np.arange(3.0)),
+        (np.zeros((3, 2)), np.arange(6.0)[::2]),
+        (np.zeros((3, 2)), np.arange(3, dtype=object)),
+        (np.zeros((3, 2)), np.array([0.0, np.nan, 1.0])),
+        (np.zeros((3, 2)), np.array([0.0, 1.0, -np.inf])),
+        (np.zeros((3, 2)), np.zeros(3, dtype=complex)),
+        (np.zeros((3, 2)), np.arange(4)),
+        (np.zeros((3, 2)), np.zeros(())),
+        (np.zeros((3, 0)), np.arange(3)),
+        (np.zeros((0, 2)), np.arange(0)),
+        (np.zeros(3), np.arange(3)),
+    ],
+)
+def test_arrays_fare_as_in_scikit_learns_checks(X: np.ndarray, y: np.ndarray) -> None:
+    """Whether these are asked or not."""
+
+    def outcome(check: Any) -> Any:
+        model = BaseEstimator()
+        model.feature_names_in_ = np.array(["of", "before"], dtype=object)
+        try:
+            table, target = check(model)
+        except ValueError as error:
+            return str(error)
+        layout = table.dtype, target.dtype, target.flags.c_contiguous
+        assert model.n_features_in_ == X.shape[1]
+        return layout, table.tolist(), target.tolist(), sorted({*vars(model)} - {"_columns"})
+
+    rules = {"dtype": [np.float64, np.float32], "ensure_all_finite": False, "y_numeric": True}
+    theirs = outcome(lambda model: validate_data(model, X, y, **rules))
+    assert str(outcome(lambda model: table_for_fit(model, X, y, y_numeric=True))) == str(theirs)
 
 
 @pytest.mark.parametrize("layout", ["csr_array", "csc_array", "coo_array", "csr_matrix"])

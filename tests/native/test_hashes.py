@@ -113,7 +113,7 @@ def naive_sets(hashes: np.ndarray) -> tuple[np.ndarray, ...]:
     return order, np.flatnonzero(is_new), set_of, ordered[is_new]
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 100, 255, 256, 300, 5000])
+@pytest.mark.parametrize("n", [0, 1, 2, 16, 17, 100, 300, 1023, 1024, 5000])
 @pytest.mark.parametrize("most", [1, 7, 2**63], ids=["equal", "many ties", "different"])
 def test_sets_of_equal_rows_are_those_of_naive_code(n: int, most: int) -> None:
     """Words that agree while the others do not are what no hash gives, so they are made here."""
@@ -121,6 +121,17 @@ def test_sets_of_equal_rows_are_those_of_naive_code(n: int, most: int) -> None:
     found = _native.equal_rows(hashes)
     for mine, theirs in zip(found, naive_sets(hashes), strict=True):
         assert mine.dtype == theirs.dtype or n == 0
+        assert np.array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("n", [17, 100, 1023, 1024])
+def test_words_of_all_sizes_are_sorted(n: int) -> None:
+    """Most lie close to the least of them, and most of those again: how few rows are sorted."""
+    rng = np.random.default_rng(n)
+    hashes = rng.integers(0, 2**63, size=(n, 2), dtype=np.uint64) >> rng.integers(
+        0, 64, size=(n, 2), dtype=np.uint64
+    )
+    for mine, theirs in zip(_native.equal_rows(hashes), naive_sets(hashes), strict=True):
         assert np.array_equal(mine, theirs)
 
 

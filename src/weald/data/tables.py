@@ -68,8 +68,7 @@ def table_for_fit(
         _, target = validate_data(estimator, stand_in, y, **of_y, **_RULES)
         remember_names(estimator, names)
     else:
-        rules = {**_RULES, "accept_sparse": ["csc", "csr"]}
-        X, target = validate_data(estimator, X, y, **of_y, **rules)
+        X, target = _checked(estimator, X, y, of_y)
         if choice is None or isinstance(choice, str):
             estimator._columns = ColumnPlan.of_numbers(X.shape[1])
             return _array_or_sparse(X), target
@@ -80,6 +79,29 @@ def table_for_fit(
         None if sample_weight is None else counted_copies(sample_weight, X.shape[0]),
     )
     return _table_of(estimator._columns, arrays, [one.label for one in columns]), target
+
+
+def _checked(estimator: Any, X: Any, y: Any, of_y: dict[str, bool]) -> tuple[Any, Any]:
+    """X and y as scikit-learn's checks leave them, with their marks on the estimator."""
+    if not _are_plain(X, y):
+        rules = {**_RULES, "accept_sparse": ["csc", "csr"]}
+        return validate_data(estimator, X, y, **of_y, **rules)  # type: ignore[no-any-return]
+    if hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+    estimator.n_features_in_ = X.shape[1]
+    return X, y
+
+
+def _are_plain(X: Any, y: Any) -> bool:
+    """Tell whether scikit-learn's checks would find nothing, and leave both arrays as they are.
+
+    They take as long as ten small trees; whatever else there is goes through them.
+    """
+    if not _is_plain_array(X) or X.shape[1] == 0 or type(y) is not np.ndarray:
+        return False
+    if y.shape != (len(X),) or not y.flags.c_contiguous:
+        return False
+    return y.dtype.kind in "biu" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
 
 
 def table_for_predict(estimator: Any, X: Any) -> Any:
@@ -126,14 +148,15 @@ def is_plain_table(X: object, estimator: object) -> TypeGuard[Table]:
     else goes the long way and gets their errors and warnings.
     """
     return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype in _PLAIN
-        and X.shape[0] > 0
+        _is_plain_array(X)
         and X.shape[1] == getattr(estimator, "n_features_in_", -1)
         and not hasattr(estimator, "feature_names_in_")
         and plan_of(estimator).is_plain
     )
+
+
+def _is_plain_array(X: object) -> TypeGuard[Table]:
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype in _PLAIN and X.shape[0] > 0
 
 
 def dense_blocks(table: Any) -> Iterator[Table]:

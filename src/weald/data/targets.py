@@ -71,28 +71,29 @@ def numbered_classes(
     if labels.dtype.kind == "b":
         classes, numbers = numbered_classes(labels.view(np.uint8), kind, of_two=of_two)
         return classes.astype(bool), numbers
-    if labels.dtype.kind not in "iu" or int(labels.max()) - int(labels.min()) >= _NARROW:
+    is_whole = labels.dtype.kind in "iu"
+    least, most = (labels.min(), labels.max()) if is_whole else (0, 0)
+    if not is_whole or int(most) - int(least) >= _NARROW:
         # Made before what is freed again: room below an array that stays would lie idle.
         numbers = np.empty(labels.size, dtype=kind)
         classes, numbers[:] = _sorted_classes(labels)
         return classes, numbers.astype(numbers_for(classes), copy=False)
-    is_there = np.zeros(int(labels.max()) - int(labels.min()) + 1, dtype=bool)
-    for _, places in _places(labels):
+    is_there = np.zeros(int(most) - int(least) + 1, dtype=bool)
+    for _, places in _places(labels, least):
         is_there[places] = True
     # Where this wraps round, adding the least takes it back.
-    classes = (labels.min() + np.flatnonzero(is_there).astype(labels.dtype)).astype(labels.dtype)
+    classes = (least + np.flatnonzero(is_there).astype(labels.dtype)).astype(labels.dtype)
     number_of = (np.cumsum(is_there) - 1).astype(numbers_for(classes))
     numbers = np.empty(labels.size, dtype=number_of.dtype)
-    for rows, places in _places(labels):
+    for rows, places in _places(labels, least):
         number_of.take(places, out=numbers[rows], mode="clip")  # else it would fill a copy
     return classes, numbers
 
 
-def _places(labels: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.intp]]]:
+def _places(labels: NDArray[Any], least: Any) -> Iterator[tuple[slice, NDArray[np.intp]]]:
     """How far labels lie above the least of them, some rows after others."""
     # In 64 bits differences cannot overflow, and there are no negative ones.
     wide = np.uint64 if labels.dtype.kind == "u" else np.int64
-    least = labels.min()
     for begin in range(0, labels.size, _BLOCK):
         rows = slice(begin, begin + _BLOCK)
         yield rows, np.subtract(labels[rows], least, dtype=wide).astype(np.intp, copy=False)
