@@ -6,9 +6,6 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
 
 namespace weald {
 namespace {
@@ -108,14 +105,5 @@ void* allocate_small_pages(std::size_t bytes) { return allocate_pages(bytes); }
 void free_small_pages(void* block, std::size_t bytes) noexcept { free_pages(block, bytes); }
 void expect_writes(void*, std::size_t) noexcept {}
 #endif
-
-void give_back_free_memory(std::int64_t n_values) noexcept {
-  constexpr std::int64_t many = std::int64_t{1} << 22;
-#if defined(__GLIBC__)
-  if (n_values >= many) malloc_trim(0);
-#else
-  (void)n_values, (void)many;
-#endif
-}
 
 }  // namespace weald

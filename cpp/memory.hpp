@@ -23,10 +23,6 @@ void free_small_pages(void* block, std::size_t bytes) noexcept;
 // their pages at once. It would find each of them missing, else.
 void expect_writes(void* begin, std::size_t bytes) noexcept;
 
-// Asks the allocator of small blocks to give back what it keeps for later, if the work that comes
-// is on so many values that this is worth a few milliseconds.
-void give_back_free_memory(std::int64_t n_values) noexcept;
-
 template <class T>
 struct LargePages {
   using value_type = T;

@@ -204,7 +204,6 @@ RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::
                       : copy_rows(table, index, doubles_, n_threads);
     return;
   }
-  give_back_free_memory(n_rows_ * table.n_columns);
   std::vector<Ranker<T>> rankers(static_cast<std::size_t>(n_threads));
   // Rows lie far apart: a few columns of each are fetched together.
   const std::int64_t group =

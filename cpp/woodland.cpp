@@ -156,7 +156,6 @@ Woodland::Woodland(std::shared_ptr<const RankedTable> table,
 
 PackedForest Woodland::grow(const Target& target, std::uint64_t first, std::int64_t n_trees,
                             const OutOfBag& out_of_bag) {
-  give_back_free_memory(table_->n_rows() * table_->n_columns());
   // What every tree of several classes will ask for is made by all threads.
   if (target.classes && target.n_labels == 1 && target.n_channels > 2 && !target.weight)
     table_->two_valued(n_threads_);
