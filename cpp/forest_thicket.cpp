@@ -272,7 +272,7 @@ class ThicketOf final : public Thicket {
     std::uint32_t least = most_ranks, most = 0;
     for (int i = 0; i < n; ++i) {
       const std::uint32_t rank = value(rows[i], column);
-      keys_[i] = rank << payload_bits | static_cast<std::uint32_t>(i);
+      keys_[i] = rank << payload_bits | Kind::payload(rows[i], i);
       most = std::max(most, rank);
       least = std::min(least, rank);
     }
@@ -305,7 +305,7 @@ class ThicketOf final : public Thicket {
     const std::uint32_t* sorted = keys_.data();
     if (least < most) sorted = sorter_.sort(keys_.data(), spare_.data(), n_present, least, most);
     PairLeft left = try_sorted<true>(rows, n_present, column, sorted, {}, false);
-    kind_.add(left, rows[sorted[n_present - 1] & payload_mask]);
+    Kind::add_payload(left, rows, sorted[n_present - 1] & payload_mask);
     if (kind_.beats(left, best_.bar)) take(left, column, all_values, 0, infinity, false);
     try_sorted<true>(rows, n_present, column, sorted, missing, true);
   }
@@ -316,7 +316,7 @@ class ThicketOf final : public Thicket {
                       PairLeft left, bool missing_left) {
     double bar = best_.bar;
     for (int i = 0; i + 1 < n; ++i) {
-      kind_.add(left, rows[sorted[i] & payload_mask]);
+      Kind::add_payload(left, rows, sorted[i] & payload_mask);
       const std::uint32_t rank = sorted[i] >> payload_bits, next = sorted[i + 1] >> payload_bits;
       // One branch, seldom taken, instead of two.
       if (!((rank != next) & kind_.beats(left, bar))) continue;

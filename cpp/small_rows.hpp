@@ -23,6 +23,7 @@ struct SmallRow {
   std::uint64_t row_and_more, word;
 
   Row row() const { return static_cast<Row>(row_and_more >> 32); }
+  std::uint32_t more() const { return static_cast<std::uint32_t>(row_and_more); }
 };
 
 // So many rows are gone through one by one: kernels need more to be worth their call.
@@ -39,7 +40,8 @@ class Scale {
   double first_, second_;
 };
 
-// A kind of rows has the judge of forest_scan.hpp's scan of the same rows.
+// A kind of rows has the judge of forest_scan.hpp's scan of the same rows. `payload` is what a key
+// tells of the i-th row of a node, in 15 bits, and `add_payload` adds the row that it tells of.
 
 // A number each, and squared error: beside the row are its copies, then the integer of the number,
 // times these. The model's sums are those of the numbers themselves.
@@ -75,6 +77,10 @@ class SmallNumbers {
     left.w += copies(row);
     left.s += static_cast<std::int64_t>(row.word);
   }
+  static std::uint32_t payload(const SmallRow&, int i) { return static_cast<std::uint32_t>(i); }
+  static void add_payload(PairLeft& left, const SmallRow* rows, std::uint32_t payload) {
+    add(left, rows[payload]);
+  }
   static PairLeft side_of(std::uint64_t first, std::uint64_t second) {
     return {static_cast<std::uint32_t>(first), static_cast<std::int64_t>(second)};
   }
@@ -109,9 +115,7 @@ class SmallNumbers {
   }
 
  private:
-  static std::int64_t copies(const SmallRow& row) {
-    return static_cast<std::uint32_t>(row.row_and_more);
-  }
+  static std::int64_t copies(const SmallRow& row) { return row.more(); }
   double number(const SmallRow& row) const { return channels_.target().sums[row.row()]; }
   // Tells the sum in its own units.
   double weigh(Weighed& node) const {
@@ -126,7 +130,8 @@ class SmallNumbers {
 };
 
 // One of two classes each, as many times as the row has copies: a word of these, above, and of
-// those of the second class, below.
+// those of the second class, below. Copies are fewer than 2^14, as PairCounts asks for: beside the
+// row they and the class are a key's payload, and keys alone are enough to go through a column.
 template <class Impurity>
 class SmallClasses {
  public:
@@ -139,7 +144,8 @@ class SmallClasses {
 
   SmallRow small_row(Row row) const {
     const auto w = static_cast<std::uint64_t>(channels_.values()[row]);
-    return {std::uint64_t{row} << 32, w << 32 | (channels_.target().classes[row] == 1 ? w : 0)};
+    const bool is_second = channels_.target().classes[row] == 1;
+    return {std::uint64_t{row} << 32 | w << 1 | is_second, w << 32 | (is_second ? w : 0)};
   }
   static bool is_pure(const SmallRow*, int, const PairLeft& total) {
     return total.s == 0 || total.s == total.w;
@@ -150,6 +156,12 @@ class SmallClasses {
     impurity_.load(total.w, 2, 1);
   }
   static void add(PairLeft& left, const SmallRow& row) { add_both(left, row.word); }
+  static std::uint32_t payload(const SmallRow& row, int) { return row.more(); }
+  static void add_payload(PairLeft& left, const SmallRow*, std::uint32_t payload) {
+    const std::int64_t w = payload >> 1;
+    left.w += w;
+    left.s += w & -static_cast<std::int64_t>(payload & 1);
+  }
   static PairLeft side_of(std::uint64_t, std::uint64_t second) {
     PairLeft left;
     add_both(left, second);
