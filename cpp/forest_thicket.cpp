@@ -43,12 +43,14 @@ class ThicketOf final : public Thicket {
         columns_(columns),
         max_depth_(max_depth > 0 ? max_depth : std::numeric_limits<std::int64_t>::max()),
         kind_(channels),
-        out_(table, Kind::n_outputs) {}
+        out_(table, Kind::n_outputs),
+        rank_keys_(table.n_rows() * table.stride() < (std::int64_t{1} << 31) ? kernels().rank_keys
+                                                                             : nullptr) {}
 
   Weighed grow(const Root& root, Tree& tree, std::vector<std::uint32_t>* limits) override {
     out_.begin(tree, limits, root.n_rows);
     for (int i = 0; i < root.n_rows; ++i) rows_[i] = kind_.small_row(root.rows[i]);
-    std::fill_n(rows_.begin() + root.n_rows, slack, rows_[0]);
+    if constexpr (is_drawn) std::fill_n(rows_.begin() + root.n_rows, slack, rows_[0]);
     const Weighed weighed =
         grow_node(rows_.data(), root.n_rows, {root.sums[0], root.sums[Kind::n_outputs]}, root.draws,
                   root.known, root.depth);
@@ -269,13 +271,7 @@ class ThicketOf final : public Thicket {
 
   // Tells whether the column has more than one value, or one that is missing beside others.
   bool try_cuts(const SmallRow* rows, int n, int column) {
-    std::uint32_t least = most_ranks, most = 0;
-    for (int i = 0; i < n; ++i) {
-      const std::uint32_t rank = value(rows[i], column);
-      keys_[i] = rank << payload_bits | Kind::payload(rows[i], i);
-      most = std::max(most, rank);
-      least = std::min(least, rank);
-    }
+    const auto [least, most] = write_keys(rows, n, column);
     if (least == most) return false;
     if (least == 0) {
       try_beside_missing(rows, n, column, most);
@@ -286,6 +282,20 @@ class ThicketOf final : public Thicket {
       try_sorted<false>(rows, n, column, sorted, {}, false);
     }
     return true;
+  }
+
+  KeyRange write_keys(const SmallRow* rows, int n, int column) {
+    if (rank_keys_ && n > few)
+      return rank_keys_(values_ + column, stride_, &rows->row_and_more, n, Kind::are_numbered,
+                        keys_.data());
+    KeyRange range{most_ranks, 0};
+    for (int i = 0; i < n; ++i) {
+      const std::uint32_t rank = value(rows[i], column);
+      keys_[i] = rank << payload_bits | Kind::payload(rows[i], i);
+      range.most = std::max(range.most, rank);
+      range.least = std::min(range.least, rank);
+    }
+    return range;
   }
 
   // Missing values are tried on both sides, and all others beside them.
@@ -396,7 +406,7 @@ class ThicketOf final : public Thicket {
   Kind kind_;
   ThicketWriter<most_rows> out_;
   Best best_;
-  static constexpr int slack = 4;
+  static constexpr int slack = is_drawn ? 4 : 16;
   std::array<SmallRow, most_rows + slack> rows_, sent_;
   std::uint8_t left_[most_rows / 4][2];
   // Of drawn cuts: the kernels, null where plain code is all there is.
@@ -407,6 +417,7 @@ class ThicketOf final : public Thicket {
   // Of others.
   std::array<std::uint32_t, n_ranked + KeySorter::slack> keys_, spare_;
   std::array<PairLeft, n_ranked> cells_;
+  decltype(Kernels::rank_keys) rank_keys_;
   KeySorter sorter_;
 };
 

@@ -77,6 +77,7 @@ class SmallNumbers {
     left.w += copies(row);
     left.s += static_cast<std::int64_t>(row.word);
   }
+  static constexpr bool are_numbered = true;
   static std::uint32_t payload(const SmallRow&, int i) { return static_cast<std::uint32_t>(i); }
   static void add_payload(PairLeft& left, const SmallRow* rows, std::uint32_t payload) {
     add(left, rows[payload]);
@@ -156,6 +157,7 @@ class SmallClasses {
     impurity_.load(total.w, 2, 1);
   }
   static void add(PairLeft& left, const SmallRow& row) { add_both(left, row.word); }
+  static constexpr bool are_numbered = false;
   static std::uint32_t payload(const SmallRow& row, int) { return row.more(); }
   static void add_payload(PairLeft& left, const SmallRow*, std::uint32_t payload) {
     const std::int64_t w = payload >> 1;

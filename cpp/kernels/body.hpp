@@ -309,6 +309,7 @@ void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::in
 #include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
 #include "kernels/partition.hpp"
+#include "kernels/rank_keys.hpp"
 #include "kernels/sort.hpp"
 
 void subtract(std::int64_t* into, const std::int64_t* from, std::int64_t n) {
@@ -431,6 +432,7 @@ const Kernels table = {WEALD_KERNELS_NAME, add_trees,      encode<float>, encode
                        gradients,          largest,        coarse_sums,   pack_words,
                        add_packed,         add_shared,     search_packed, search_columns,
                        search_levels,      search_ordered, mark_ordered,  part_ordered,
-                       subtract,           partition,      sort_keys,     drawn_kernels};
+                       subtract,           partition,      sort_keys,     rank_keys,
+                       drawn_kernels};
 
 }  // namespace weald::WEALD_KERNELS

@@ -153,6 +153,10 @@ struct OrderedCut {
   std::int64_t place = -1, left = 0;
 };
 
+// The least and the largest rank among some keys.
+struct KeyRange {
+  std::uint32_t least, most;
+};
 // Rows of a node rise: where the codes of the first and of the last lie within so many bytes, all
 // are near, and asking for them before they are needed would take longer than reading them.
 constexpr std::int64_t near_codes = 1 << 16;
@@ -241,6 +245,14 @@ struct Kernels {
   // Sorts keys[0, n), n up to 1024; fifteen more may be overwritten. Null: there are no vectors
   // wide enough to be of use.
   void (*sort_keys)(std::uint32_t* keys, std::int64_t n);
+
+  // Writes the keys of n rows, each of two words with its number in the upper half of the first:
+  // ranks[row * stride] above 15 bits, which are the lower half or, if they `are_numbered`, say
+  // which of the n it is. Sixteen keys more are overwritten, the words of sixteen rows more and
+  // what follows the last rank are read; all row * stride are less than 2^31. Null: plain code is
+  // as quick.
+  KeyRange (*rank_keys)(const std::uint16_t* ranks, std::int64_t stride, const std::uint64_t* rows,
+                        std::int64_t n, bool are_numbered, std::uint32_t* keys);
 
   const DrawnKernels* drawn;  // for cuts drawn between values; null: plain code is as quick
 };
