@@ -167,8 +167,8 @@ class ThicketOf final : public Thicket {
     columns_.put_back();
   }
 
-  void take(const PairLeft& left, int column, int rank, int next, double threshold,
-            bool missing_left) {
+  // By value: a scan keeps its sums in registers.
+  void take(PairLeft left, int column, int rank, int next, double threshold, bool missing_left) {
     const double score = kind_.score(left);
     best_ = {{column, rank, next, missing_left, threshold},
              score + tie * std::abs(score),
@@ -279,7 +279,8 @@ class ThicketOf final : public Thicket {
       try_counted(rows, n, column, least, most);
     } else {
       const auto* const sorted = sorter_.sort(keys_.data(), spare_.data(), n, least, most);
-      try_sorted<false>(rows, n, column, sorted, {}, false);
+      if (!try_likely(rows, n, column, sorted))
+        try_sorted<false>(rows, n, column, sorted, {}, false);
     }
     return true;
   }
@@ -296,6 +297,20 @@ class ThicketOf final : public Thicket {
       range.least = std::min(range.least, rank);
     }
     return range;
+  }
+
+  // As try_sorted, but of those cuts alone that a kernel lists. Tells whether there is one.
+  bool try_likely(const SmallRow* rows, int n, int column, const std::uint32_t* sorted) {
+    const std::int64_t n_cuts =
+        n <= few ? -1 : kind_.likely_cuts(sorted, n, rows, best_.bar, likely_.data());
+    for (std::int64_t c = 0; c < n_cuts; ++c) {
+      const auto& [place, w, s] = likely_[c];
+      const PairLeft left{w, s};
+      if (!kind_.beats(left, best_.bar)) continue;
+      take(left, column, static_cast<int>(sorted[place] >> payload_bits),
+           static_cast<int>(sorted[place + 1] >> payload_bits), 0.0, kind_.left_is_heavier(left));
+    }
+    return n_cuts >= 0;
   }
 
   // Missing values are tried on both sides, and all others beside them.
@@ -418,6 +433,7 @@ class ThicketOf final : public Thicket {
   std::array<std::uint32_t, n_ranked + KeySorter::slack> keys_, spare_;
   std::array<PairLeft, n_ranked> cells_;
   decltype(Kernels::rank_keys) rank_keys_;
+  std::array<LikelyCut, n_ranked> likely_;
   KeySorter sorter_;
 };
 

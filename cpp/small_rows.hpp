@@ -42,6 +42,7 @@ class Scale {
 
 // A kind of rows has the judge of forest_scan.hpp's scan of the same rows. `payload` is what a key
 // tells of the i-th row of a node, in 15 bits, and `add_payload` adds the row that it tells of.
+// `likely_cuts` lists the cuts of a sorted column that have to be judged; -1: all of them.
 
 // A number each, and squared error: beside the row are its copies, then the integer of the number,
 // times these. The model's sums are those of the numbers themselves.
@@ -84,6 +85,12 @@ class SmallNumbers {
   }
   static PairLeft side_of(std::uint64_t first, std::uint64_t second) {
     return {static_cast<std::uint32_t>(first), static_cast<std::int64_t>(second)};
+  }
+  std::int64_t likely_cuts(const std::uint32_t* keys, int n, const SmallRow* rows, double bar,
+                           LikelyCut* cuts) const {
+    if (cuts_ == nullptr) return -1;
+    return cuts_(keys, n, &rows->row_and_more, squares_.total_weight(), squares_.total_sum(), bar,
+                 cuts);
   }
   bool beats(const PairLeft& left, double bar) const { return squares_.beats(left, bar); }
   double score(const PairLeft& left) const { return squares_.score(left); }
@@ -128,6 +135,7 @@ class SmallNumbers {
   const Channels& channels_;
   Scale to_number_, to_units_, to_gain_;
   SquaresOfPair squares_;
+  decltype(Kernels::number_cuts) cuts_ = kernels().number_cuts;
 };
 
 // One of two classes each, as many times as the row has copies: a word of these, above, and of
@@ -169,6 +177,13 @@ class SmallClasses {
     add_both(left, second);
     return left;
   }
+  std::int64_t likely_cuts(const std::uint32_t* keys, int n, const SmallRow*, double bar,
+                           LikelyCut* cuts) const {
+    constexpr bool is_gini = std::is_same_v<Impurity, GiniOfCounts>;
+    if (!is_gini || cuts_ == nullptr || total_.w >= (1 << 16)) return -1;
+    return cuts_(keys, n, static_cast<std::uint32_t>(total_.w),
+                 static_cast<std::uint32_t>(total_.s), bar, cuts);
+  }
   bool beats(const PairLeft& left, double bar) const {
     return impurity_.template pair_beats<true>(left, total_, bar);
   }
@@ -209,6 +224,7 @@ class SmallClasses {
   const Channels& channels_;
   Impurity impurity_;
   PairLeft total_;
+  decltype(Kernels::class_cuts) cuts_ = kernels().class_cuts;
 };
 
 }  // namespace weald

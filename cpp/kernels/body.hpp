@@ -308,6 +308,8 @@ void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::in
 #include "kernels/drawn.hpp"
 #include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
+// This takes what that has.
+#include "kernels/likely_cuts.hpp"
 #include "kernels/partition.hpp"
 #include "kernels/rank_keys.hpp"
 #include "kernels/sort.hpp"
@@ -433,6 +435,6 @@ const Kernels table = {WEALD_KERNELS_NAME, add_trees,      encode<float>, encode
                        add_packed,         add_shared,     search_packed, search_columns,
                        search_levels,      search_ordered, mark_ordered,  part_ordered,
                        subtract,           partition,      sort_keys,     rank_keys,
-                       drawn_kernels};
+                       class_cuts,         number_cuts,    drawn_kernels};
 
 }  // namespace weald::WEALD_KERNELS
