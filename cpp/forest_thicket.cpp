@@ -43,12 +43,14 @@ class ThicketOf final : public Thicket {
         columns_(columns),
         max_depth_(max_depth > 0 ? max_depth : std::numeric_limits<std::int64_t>::max()),
         kind_(channels),
-        out_(table, Kind::n_outputs) {}
+        out_(table, Kind::n_outputs),
+        rank_keys_(table.n_rows() * table.stride() < (std::int64_t{1} << 31) ? kernels().rank_keys
+                                                                             : nullptr) {}
 
   Weighed grow(const Root& root, Tree& tree, std::vector<std::uint32_t>* limits) override {
     out_.begin(tree, limits, root.n_rows);
     for (int i = 0; i < root.n_rows; ++i) rows_[i] = kind_.small_row(root.rows[i]);
-    std::fill_n(rows_.begin() + root.n_rows, slack, rows_[0]);
+    if constexpr (is_drawn) std::fill_n(rows_.begin() + root.n_rows, slack, rows_[0]);
     const Weighed weighed =
         grow_node(rows_.data(), root.n_rows, {root.sums[0], root.sums[Kind::n_outputs]}, root.draws,
                   root.known, root.depth);
@@ -167,8 +169,8 @@ class ThicketOf final : public Thicket {
     columns_.put_back();
   }
 
-  void take(const PairLeft& left, int column, int rank, int next, double threshold,
-            bool missing_left) {
+  // By value: a scan keeps its sums in registers.
+  void take(PairLeft left, int column, int rank, int next, double threshold, bool missing_left) {
     const double score = kind_.score(left);
     best_ = {{column, rank, next, missing_left, threshold},
              score + tie * std::abs(score),
@@ -271,13 +273,7 @@ class ThicketOf final : public Thicket {
 
   // Tells whether the column has more than one value, or one that is missing beside others.
   bool try_cuts(const SmallRow* rows, int n, int column) {
-    std::uint32_t least = most_ranks, most = 0;
-    for (int i = 0; i < n; ++i) {
-      const std::uint32_t rank = value(rows[i], column);
-      keys_[i] = rank << payload_bits | static_cast<std::uint32_t>(i);
-      most = std::max(most, rank);
-      least = std::min(least, rank);
-    }
+    const auto [least, most] = write_keys(rows, n, column);
     if (least == most) return false;
     if (least == 0) {
       try_beside_missing(rows, n, column, most);
@@ -285,9 +281,38 @@ class ThicketOf final : public Thicket {
       try_counted(rows, n, column, least, most);
     } else {
       const auto* const sorted = sorter_.sort(keys_.data(), spare_.data(), n, least, most);
-      try_sorted<false>(rows, n, column, sorted, {}, false);
+      if (!try_likely(rows, n, column, sorted))
+        try_sorted<false>(rows, n, column, sorted, {}, false);
     }
     return true;
+  }
+
+  KeyRange write_keys(const SmallRow* rows, int n, int column) {
+    if (rank_keys_ && n > few)
+      return rank_keys_(values_ + column, stride_, &rows->row_and_more, n, Kind::are_numbered,
+                        keys_.data());
+    KeyRange range{most_ranks, 0};
+    for (int i = 0; i < n; ++i) {
+      const std::uint32_t rank = value(rows[i], column);
+      keys_[i] = rank << payload_bits | Kind::payload(rows[i], i);
+      range.most = std::max(range.most, rank);
+      range.least = std::min(range.least, rank);
+    }
+    return range;
+  }
+
+  // As try_sorted, but of those cuts alone that a kernel lists. Tells whether there is one.
+  bool try_likely(const SmallRow* rows, int n, int column, const std::uint32_t* sorted) {
+    const std::int64_t n_cuts =
+        n <= few ? -1 : kind_.likely_cuts(sorted, n, rows, best_.bar, likely_.data());
+    for (std::int64_t c = 0; c < n_cuts; ++c) {
+      const auto& [place, w, s] = likely_[c];
+      const PairLeft left{w, s};
+      if (!kind_.beats(left, best_.bar)) continue;
+      take(left, column, static_cast<int>(sorted[place] >> payload_bits),
+           static_cast<int>(sorted[place + 1] >> payload_bits), 0.0, kind_.left_is_heavier(left));
+    }
+    return n_cuts >= 0;
   }
 
   // Missing values are tried on both sides, and all others beside them.
@@ -307,7 +332,7 @@ class ThicketOf final : public Thicket {
     const std::uint32_t* sorted = keys_.data();
     if (least < most) sorted = sorter_.sort(keys_.data(), spare_.data(), n_present, least, most);
     PairLeft left = try_sorted<true>(rows, n_present, column, sorted, {}, false);
-    kind_.add(left, rows[sorted[n_present - 1] & payload_mask]);
+    Kind::add_payload(left, rows, sorted[n_present - 1] & payload_mask);
     if (kind_.beats(left, best_.bar)) take(left, column, all_values, 0, infinity, false);
     try_sorted<true>(rows, n_present, column, sorted, missing, true);
   }
@@ -318,7 +343,7 @@ class ThicketOf final : public Thicket {
                       PairLeft left, bool missing_left) {
     double bar = best_.bar;
     for (int i = 0; i + 1 < n; ++i) {
-      kind_.add(left, rows[sorted[i] & payload_mask]);
+      Kind::add_payload(left, rows, sorted[i] & payload_mask);
       const std::uint32_t rank = sorted[i] >> payload_bits, next = sorted[i + 1] >> payload_bits;
       // One branch, seldom taken, instead of two.
       if (!((rank != next) & kind_.beats(left, bar))) continue;
@@ -398,7 +423,7 @@ class ThicketOf final : public Thicket {
   Kind kind_;
   ThicketWriter<most_rows> out_;
   Best best_;
-  static constexpr int slack = 4;
+  static constexpr int slack = is_drawn ? 4 : 16;
   std::array<SmallRow, most_rows + slack> rows_, sent_;
   std::uint8_t left_[most_rows / 4][2];
   // Of drawn cuts: the kernels, null where plain code is all there is.
@@ -409,6 +434,8 @@ class ThicketOf final : public Thicket {
   // Of others.
   std::array<std::uint32_t, n_ranked + KeySorter::slack> keys_, spare_;
   std::array<PairLeft, n_ranked> cells_;
+  decltype(Kernels::rank_keys) rank_keys_;
+  std::array<LikelyCut, n_ranked> likely_;
   KeySorter sorter_;
 };
 

@@ -158,7 +158,7 @@ void RankedTable::rank_columns(std::int64_t group, int n_threads, Fetch&& fetch,
                                RankColumn&& rank_column) {
   constexpr std::int64_t block = 1024;  // turned at a time
   const auto n_columns = static_cast<std::int64_t>(columns_.size());
-  ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_));
+  ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_ + 1));  // kernels read two
   codes_.resize(static_cast<std::size_t>(n_rows_ * n_columns));
   has_missing_.assign(columns_.size(), 0);
   RawVector<Rank> turned(static_cast<std::size_t>(std::min(group, n_columns) * n_rows_));

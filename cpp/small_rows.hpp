@@ -25,6 +25,7 @@ struct SmallRow {
   std::uint64_t row_and_more, word;
 
   Row row() const { return static_cast<Row>(row_and_more >> 32); }
+  std::uint32_t more() const { return static_cast<std::uint32_t>(row_and_more); }
 };
 
 // So many rows are gone through one by one: kernels need more to be worth their call.
@@ -41,7 +42,9 @@ class Scale {
   double first_, second_;
 };
 
-// A kind of rows has the judge of forest_scan.hpp's scan of the same rows.
+// A kind of rows has the judge of forest_scan.hpp's scan of the same rows. `payload` is what a key
+// tells of the i-th row of a node, in 15 bits, and `add_payload` adds the row that it tells of.
+// `likely_cuts` lists the cuts of a sorted column that have to be judged; -1: all of them.
 
 // A number each, and squared error: beside the row are its copies, then the integer of the number,
 // times these. The model's sums are those of the numbers themselves.
@@ -77,8 +80,19 @@ class SmallNumbers {
     left.w += copies(row);
     left.s += static_cast<std::int64_t>(row.word);
   }
+  static constexpr bool are_numbered = true;
+  static std::uint32_t payload(const SmallRow&, int i) { return static_cast<std::uint32_t>(i); }
+  static void add_payload(PairLeft& left, const SmallRow* rows, std::uint32_t payload) {
+    add(left, rows[payload]);
+  }
   static PairLeft side_of(std::uint64_t first, std::uint64_t second) {
     return {static_cast<std::uint32_t>(first), static_cast<std::int64_t>(second)};
+  }
+  std::int64_t likely_cuts(const std::uint32_t* keys, int n, const SmallRow* rows, double bar,
+                           LikelyCut* cuts) const {
+    if (cuts_ == nullptr) return -1;
+    return cuts_(keys, n, &rows->row_and_more, squares_.total_weight(), squares_.total_sum(), bar,
+                 cuts);
   }
   bool beats(const PairLeft& left, double bar) const { return squares_.beats(left, bar); }
   double score(const PairLeft& left) const { return squares_.score(left); }
@@ -117,9 +131,7 @@ class SmallNumbers {
   }
 
  private:
-  static std::int64_t copies(const SmallRow& row) {
-    return static_cast<std::uint32_t>(row.row_and_more);
-  }
+  static std::int64_t copies(const SmallRow& row) { return row.more(); }
   double number(const SmallRow& row) const { return channels_.target().sums[row.row()]; }
   // Tells the sum in its own units.
   double weigh(Weighed& node) const {
@@ -131,10 +143,12 @@ class SmallNumbers {
   const Channels& channels_;
   Scale to_number_, to_units_, to_gain_;
   SquaresOfPair squares_;
+  decltype(Kernels::number_cuts) cuts_ = kernels().number_cuts;
 };
 
 // One of two classes each, as many times as the row has copies: a word of these, above, and of
-// those of the second class, below.
+// those of the second class, below. Copies are fewer than 2^14, as PairCounts asks for: beside the
+// row they and the class are a key's payload, and keys alone are enough to go through a column.
 template <class Impurity>
 class SmallClasses {
  public:
@@ -147,7 +161,8 @@ class SmallClasses {
 
   SmallRow small_row(Row row) const {
     const auto w = static_cast<std::uint64_t>(channels_.values()[row]);
-    return {std::uint64_t{row} << 32, w << 32 | (channels_.target().classes[row] == 1 ? w : 0)};
+    const bool is_second = channels_.target().classes[row] == 1;
+    return {std::uint64_t{row} << 32 | w << 1 | is_second, w << 32 | (is_second ? w : 0)};
   }
   static bool is_pure(const SmallRow*, int, const PairLeft& total) {
     return total.s == 0 || total.s == total.w;
@@ -158,10 +173,24 @@ class SmallClasses {
     impurity_.load(total.w, 2, 1);
   }
   static void add(PairLeft& left, const SmallRow& row) { add_both(left, row.word); }
+  static constexpr bool are_numbered = false;
+  static std::uint32_t payload(const SmallRow& row, int) { return row.more(); }
+  static void add_payload(PairLeft& left, const SmallRow*, std::uint32_t payload) {
+    const std::int64_t w = payload >> 1;
+    left.w += w;
+    left.s += w & -static_cast<std::int64_t>(payload & 1);
+  }
   static PairLeft side_of(std::uint64_t, std::uint64_t second) {
     PairLeft left;
     add_both(left, second);
     return left;
+  }
+  std::int64_t likely_cuts(const std::uint32_t* keys, int n, const SmallRow*, double bar,
+                           LikelyCut* cuts) const {
+    constexpr bool is_gini = std::is_same_v<Impurity, GiniOfCounts>;
+    if (!is_gini || cuts_ == nullptr || total_.w >= (1 << 16)) return -1;
+    return cuts_(keys, n, static_cast<std::uint32_t>(total_.w),
+                 static_cast<std::uint32_t>(total_.s), bar, cuts);
   }
   bool beats(const PairLeft& left, double bar) const {
     return impurity_.template pair_beats<true>(left, total_, bar);
@@ -204,6 +233,7 @@ class SmallClasses {
   const Channels& channels_;
   Impurity impurity_;
   PairLeft total_;
+  decltype(Kernels::class_cuts) cuts_ = kernels().class_cuts;
 };
 
 }  // namespace weald

@@ -308,7 +308,10 @@ void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::in
 #include "kernels/drawn.hpp"
 #include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
+// This takes what that has.
+#include "kernels/likely_cuts.hpp"
 #include "kernels/partition.hpp"
+#include "kernels/rank_keys.hpp"
 #include "kernels/sort.hpp"
 
 void subtract(std::int64_t* into, const std::int64_t* from, std::int64_t n) {
@@ -431,6 +434,7 @@ const Kernels table = {WEALD_KERNELS_NAME, add_trees,      encode<float>, encode
                        gradients,          largest,        coarse_sums,   pack_words,
                        add_packed,         add_shared,     search_packed, search_columns,
                        search_levels,      search_ordered, mark_ordered,  part_ordered,
-                       subtract,           partition,      sort_keys,     drawn_kernels};
+                       subtract,           partition,      sort_keys,     rank_keys,
+                       class_cuts,         number_cuts,    drawn_kernels};
 
 }  // namespace weald::WEALD_KERNELS

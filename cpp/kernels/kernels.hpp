@@ -153,6 +153,16 @@ struct OrderedCut {
   std::int64_t place = -1, left = 0;
 };
 
+// The least and the largest rank among some keys.
+struct KeyRange {
+  std::uint32_t least, most;
+};
+// A cut of a sorted column, after a place of it, and the copies and the sum to its left.
+struct LikelyCut {
+  std::int64_t place, w, s;
+};
+constexpr std::int64_t most_likely = 512;  // rows of such a column
+
 // Rows of a node rise: where the codes of the first and of the last lie within so many bytes, all
 // are near, and asking for them before they are needed would take longer than reading them.
 constexpr std::int64_t near_codes = 1 << 16;
@@ -241,6 +251,26 @@ struct Kernels {
   // Sorts keys[0, n), n up to 1024; fifteen more may be overwritten. Null: there are no vectors
   // wide enough to be of use.
   void (*sort_keys)(std::uint32_t* keys, std::int64_t n);
+
+  // Writes the keys of n rows, each of two words with its number in the upper half of the first:
+  // ranks[row * stride] above 15 bits, which are the lower half or, if they `are_numbered`, say
+  // which of the n it is. Sixteen keys more are overwritten, the words of sixteen rows more and
+  // what follows the last rank are read; all row * stride are less than 2^31. Null: plain code is
+  // as quick.
+  KeyRange (*rank_keys)(const std::uint16_t* ranks, std::int64_t stride, const std::uint64_t* rows,
+                        std::int64_t n, bool are_numbered, std::uint32_t* keys);
+
+  // Of keys[0, n) in order, a rank above 15 bits each, lists all cuts between ranks that might be
+  // taken, one after the other, each if it beats `bar` and all taken before; returns how many. n is
+  // 2 to `most_likely`, and sixteen keys more may be read. The bits are copies and class, judged by
+  // Gini's gain: all copies are fewer than 2^16, and so many, and of the second class so many.
+  // Null: as sort_keys.
+  std::int64_t (*class_cuts)(const std::uint32_t* keys, std::int64_t n, std::uint32_t copies,
+                             std::uint32_t of_second, double bar, LikelyCut* cuts);
+  // Or they tell which of the rows it is, each of two words as SmallNumbers has them, judged by
+  // squared error of a node of `weight` and `sum`. Null: plain code is as quick.
+  std::int64_t (*number_cuts)(const std::uint32_t* keys, std::int64_t n, const std::uint64_t* rows,
+                              double weight, double sum, double bar, LikelyCut* cuts);
 
   const DrawnKernels* drawn;  // for cuts drawn between values; null: plain code is as quick
 };

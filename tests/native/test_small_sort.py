@@ -22,11 +22,13 @@ def seen_rows(n: int) -> np.ndarray:
     return copies
 
 
-def tree_of(X: np.ndarray, copies: np.ndarray, criterion: str, **target: Any) -> dict[str, Any]:
+def tree_of(
+    X: np.ndarray, copies: np.ndarray, criterion: str, max_leaf_nodes: int = 0, **target: Any
+) -> dict[str, Any]:
     of_numbers = {"values": None, "classes": None, "n_classes": 0}
     return _native.grow_forest(
         table=_native.RankedTable(X, np.arange(len(X)), None, 1, keeps_values=False),
-        params=params(max_features=X.shape[1], criterion=criterion),
+        params=params(max_features=X.shape[1], criterion=criterion, max_leaf_nodes=max_leaf_nodes),
         bootstrap=None,
         weight=None,
         copies=copies,
