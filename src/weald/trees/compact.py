@@ -41,14 +41,12 @@ def compact(arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def expanded(kept: dict[str, Any]) -> dict[str, Any]:
-    """What `compact` was given."""
+    """What `compact` was given, without sets where there were none."""
     arrays = dict(kept)
     feature = arrays["feature"] = kept["feature"].astype(np.int32)
     n, inner = len(feature), feature >= 0
     if "right" not in kept:
         arrays["right"] = right_of(inner, kept["first_node"])
-    if "category_set" not in kept:
-        arrays["category_set"] = np.full(n, -1, dtype=np.int32)
     if isinstance(kept["threshold"], tuple):
         arrays["threshold"] = np.zeros(n)
         arrays["threshold"][inner] = kept["threshold"][0]

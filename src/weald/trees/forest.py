@@ -78,7 +78,8 @@ class Forest:
 
     def __post_init__(self) -> None:
         if self.category_set is None:
-            nodes = np.full(len(self.feature), -1, dtype=np.int32)
+            # One number seen at all places: an array of them would be a tenth of the model.
+            nodes = np.broadcast_to(np.int32(-1), len(self.feature))
             object.__setattr__(self, "category_set", nodes)
         for array in self.__dict__.values():
             if isinstance(array, np.ndarray):
