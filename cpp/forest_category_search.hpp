@@ -56,11 +56,7 @@ bool ForestEngine::try_levels(Scan& scan, int column, const Rows& rows, const Dr
   const std::int64_t one = 1;
   const Channels& channels = sapling_->channels;
   const double share = guards.share_of(levels_.n_of_column());
-  // Without copies a row may stand for several equal ones, and weigh what they weigh together.
-  const double merged =
-      static_cast<double>(table_->n_merged()) / static_cast<double>(table_->n_rows());
-  const double row = share * channels.mean_weight() / channels.weight_of(&one) /
-                     (channels.target().copies ? 1.0 : merged);
+  const double row = share * channels.mean_weight() / channels.weight_of(&one);
   for (int number = 1; number <= n; ++number) {
     const bool is_rare = scan.bin_weight(number) < guards.rare_rows * row;
     (is_rare ? levels_.others : levels_.told).push_back(number);

@@ -171,6 +171,7 @@ template <class Scan>
 bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* totals,
                            const Draws& draws, Constants& known) {
   scan.load(rows.rows, rows.n, totals);
+  is_large_ = is_large(rows, totals);
   best_ = {};
   if (forest_.random_cuts && table_->holds_floats())
     try_drawn_cuts(scan, drawn_floats_, table_->floats(), rows, draws, known);
@@ -193,6 +194,13 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
   return settle(SplitJudge<Variance>(channels, limits_, totals));
 }
 
+bool ForestEngine::is_large(const Rows& rows, const std::int64_t* totals) const {
+  const Channels& channels = sapling_->channels;
+  if (rows.n >= large_node || !channels.target().copies) return rows.n >= large_node;
+  const int count = channels.count_index();
+  return (count >= 0 ? totals[count] : channels.count(rows.rows, rows.n)) >= large_node;
+}
+
 // Columns are drawn one after another; more than max_features only as long as none can be cut.
 template <class Scan>
 void ForestEngine::try_columns(Scan& scan, const Rows& rows, const Draws& draws, Constants& known) {
@@ -212,7 +220,7 @@ void ForestEngine::try_columns(Scan& scan, const Rows& rows, const Draws& draws,
 template <class Scan>
 bool ForestEngine::try_column(Scan& scan, int column, const Rows& rows, const Draws& draws) {
   if (table_->n_levels(column) > 0) return try_levels(scan, column, rows, draws);
-  if (rows.n >= large_node) {
+  if (is_large_) {
     const Code* const codes = table_->codes_of(column);
     return try_bins(scan, column, rows, [=](std::int64_t i) { return codes[rows.rows[i]]; });
   }

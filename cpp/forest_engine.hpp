@@ -90,6 +90,9 @@ class ForestEngine : public SplitEngine {
     const Row* rows;
     std::int64_t n;
   };
+  // Whether so many rows were drawn that a node is searched by bins. Rows count as often as they
+  // were drawn: a row of weight 2 and a repeated row are searched alike.
+  bool is_large(const Rows& rows, const std::int64_t* totals) const;
   // Which ranks of a column they have, without missing ones.
   struct Span {
     std::uint32_t least, most;
@@ -180,6 +183,7 @@ class ForestEngine : public SplitEngine {
   std::vector<Draws> draws_;  // of every node
   std::vector<Constants> constants_;
   DrawnColumns columns_;
+  bool is_large_ = false;  // the node that is searched
   Best best_;
   Split split_;
   std::vector<std::int64_t> best_left_;

@@ -279,9 +279,7 @@ RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
   });
 }
 
-void RankedTable::hold_levels(const std::vector<int>& n_levels, std::int64_t n_merged) {
-  if (n_merged < n_rows_) throw std::invalid_argument("fewer rows were merged than there are");
-  n_merged_ = n_merged;
+void RankedTable::hold_levels(const std::vector<int>& n_levels) {
   if (n_levels.size() != columns_.size())
     throw std::invalid_argument("n_levels must have one entry per column");
   for (std::size_t c = 0; c < columns_.size(); ++c) {

@@ -36,8 +36,7 @@ class RankedTable {
 
   // Says which columns hold levels, and how many (0: none). Their values are the places of levels,
   // 0, 1, ..., and from now on a level's rank and, of at most 255 levels, its bin is one more.
-  // `n_merged` rows were merged into those that are here, where they are equal.
-  void hold_levels(const std::vector<int>& n_levels, std::int64_t n_merged);
+  void hold_levels(const std::vector<int>& n_levels);
 
   std::int64_t n_rows() const { return n_rows_; }
   int n_columns() const { return static_cast<int>(columns_.size()); }
@@ -83,7 +82,6 @@ class RankedTable {
     return columns_[column].bin_of.empty() ? rank : columns_[column].bin_of[rank];
   }
   bool any_levels() const { return !n_levels_.empty(); }
-  std::int64_t n_merged() const { return n_merged_; }
   int n_levels(int column) const { return n_levels_.empty() ? 0 : n_levels_[column]; }
   // Calls visit(level_of): level_of(row) is one more than the place of the row's level; 0: missing.
   // Many rows are read column by column where that can be.
@@ -135,7 +133,6 @@ class RankedTable {
   bool any_missing_ = false;
   RawVector<Code> codes_;      // column by column
   std::vector<int> n_levels_;  // [columns]; empty: no column holds levels
-  std::int64_t n_merged_ = 0;
   mutable std::once_flag asked_two_valued_;
   mutable std::shared_ptr<const TwoValued> two_valued_;
 };

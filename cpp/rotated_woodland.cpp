@@ -45,8 +45,7 @@ RotatedWoodland::RotatedWoodland(std::shared_ptr<const RotationTable> table,
                                  std::shared_ptr<const Bootstrap> bootstrap,
                                  const RotationParams& rotation, const WoodlandParams& params,
                                  std::string criterion, const TreeParams& tree,
-                                 const ForestParams& forest, const std::int64_t* mass,
-                                 bool counts_copies)
+                                 const ForestParams& forest, const std::int64_t* mass)
     : table_(std::move(table)),
       bootstrap_(std::move(bootstrap)),
       rotation_(rotation),
@@ -55,7 +54,6 @@ RotatedWoodland::RotatedWoodland(std::shared_ptr<const RotationTable> table,
       tree_(tree),
       forest_(forest),
       mass_(mass),
-      counts_copies_(counts_copies),
       n_threads_(tree.n_threads),
       first_loading_(first_loadings(rotation.first_of_block)) {
   tree_.n_threads = 1;  // a tree a thread
@@ -71,7 +69,7 @@ std::vector<RotatedTree> RotatedWoodland::grow(const Target& target, std::uint64
   tree_.sends_unseen_rows = answers;
   if (!bootstrap_)
     rows_ = std::make_unique<RowsByClass>(target.classes, target.classes ? target.n_channels : 1,
-                                          mass_, counts_copies_, table_->n_rows());
+                                          mass_, false, table_->n_rows());
   workers_.resize(static_cast<std::size_t>(std::min<std::int64_t>(n_threads_, n_trees)));
   const auto n_workers = static_cast<std::int64_t>(workers_.size());
   std::vector<RotatedTree> trees(static_cast<std::size_t>(n_trees));
@@ -100,8 +98,14 @@ RotatedTree RotatedWoodland::grow_one(Worker& worker, Target target, std::uint64
     worker.copies.resize(static_cast<std::size_t>(n_rows));
     bootstrap_->draw(member, worker.copies.data());
     mass = target.copies = worker.copies.data();
+    if (mass_) {
+      worker.mass.resize(static_cast<std::size_t>(n_rows));
+      for (std::int64_t row = 0; row < n_rows; ++row)
+        worker.mass[row] = worker.copies[row] * mass_[row];
+      mass = worker.mass.data();
+    }
     own = std::make_unique<RowsByClass>(target.classes, target.classes ? target.n_channels : 1,
-                                        mass, true, n_rows);
+                                        mass, !mass_, n_rows);
     if (params_.balances_bags) balance_classes(target, n_rows, worker.weight);
   }
   RotatedTree grown;

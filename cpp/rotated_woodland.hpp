@@ -18,11 +18,11 @@ struct RotatedTree {
 
 class RotatedWoodland {
  public:
-  // `mass` and `counts_copies` say how rows are drawn where no bootstrap decides it.
+  // `mass` says what each row weighs (null: 1 each); rows that a bootstrap draws keep it.
   RotatedWoodland(std::shared_ptr<const RotationTable> table,
                   std::shared_ptr<const Bootstrap> bootstrap, const RotationParams& rotation,
                   const WoodlandParams& params, std::string criterion, const TreeParams& tree,
-                  const ForestParams& forest, const std::int64_t* mass, bool counts_copies);
+                  const ForestParams& forest, const std::int64_t* mass);
 
   // Grows the members first .. first + n_trees - 1, one a thread. Rotations know the classes of the
   // target, if it has any.
@@ -32,7 +32,7 @@ class RotatedWoodland {
  private:
   // What a thread works with.
   struct Worker {
-    LargeVector<std::int64_t> copies;
+    LargeVector<std::int64_t> copies, mass;  // of rows: how often drawn, and what that weighs
     LargeVector<double> weight;
     LargeVector<std::int32_t> leaf_of_row;
     RotationScratch scratch;
@@ -54,7 +54,6 @@ class RotatedWoodland {
   TreeParams tree_;
   ForestParams forest_;
   const std::int64_t* mass_;
-  bool counts_copies_;
   int n_threads_;
   std::vector<std::int64_t> first_loading_;
   std::vector<std::int32_t> block_of_;  // of each rotated column

@@ -4,17 +4,12 @@
 #include <atomic>
 #include <utility>
 
-#include "draws.hpp"
-#include "elementary.hpp"
 #include "parallel.hpp"
 
 namespace weald {
 namespace {
 
 constexpr std::int64_t block = 4096;
-
-// Units of mass for each row up to which they are listed one by one.
-constexpr std::int64_t listed_mass = 8;
 
 // `first`: where the classes of each output begin.
 void vote(Tree& tree, std::vector<int> first) {
@@ -47,76 +42,6 @@ double square_missed(const Target& target, std::int64_t row, std::int64_t n_rows
 }
 
 }  // namespace
-
-Bootstrap::Bootstrap(const std::int64_t* mass, std::int64_t n_rows, std::int64_t n_draws,
-                     std::uint64_t seed)
-    : n_rows_(n_rows), n_draws_(n_draws), total_(n_rows), seed_(seed) {
-  if (!mass) return;
-  total_ = 0;
-  for (std::int64_t row = 0; row < n_rows; ++row) total_ += mass[row];
-  if (total_ <= listed_mass * n_rows) {
-    row_of_.reserve(static_cast<std::size_t>(total_));
-    for (std::int64_t row = 0; row < n_rows; ++row)
-      row_of_.insert(row_of_.end(), static_cast<std::size_t>(mass[row]), static_cast<Row>(row));
-  } else {
-    std::int64_t end = 0;
-    for (std::int64_t row = 0; row < n_rows; ++row) end_of_.push_back(end += mass[row]);
-  }
-}
-
-Bootstrap::Bootstrap(const Hash128* hashes, const std::int64_t* copies, const double* weight,
-                     std::int64_t n_rows, std::int64_t n_draws, std::uint64_t seed)
-    : n_rows_(n_rows), n_draws_(n_draws), total_(n_rows), seed_(seed) {
-  hashes_.assign(hashes, hashes + n_rows);
-  if (copies) copies_.assign(copies, copies + n_rows);
-  if (weight) weight_.assign(weight, weight + n_rows);
-}
-
-void Bootstrap::draw_without_replacement(std::uint64_t member, std::int64_t* copies) const {
-  struct Copy {
-    double late;  // with weights; else 0
-    std::uint64_t word;
-    Row row;
-    bool operator<(const Copy& other) const {
-      return late != other.late ? late < other.late : word < other.word;
-    }
-  };
-  const DrawKey key{seed_, member, static_cast<std::uint64_t>(Purpose::paste)};
-  std::vector<Copy> all;
-  for (std::int64_t row = 0; row < n_rows_; ++row) {
-    const std::int64_t n = copies_.empty() ? 1 : copies_[row];
-    for (std::int64_t k = 0; k < n; ++k) {
-      const auto number = static_cast<std::uint64_t>(k);
-      const std::uint64_t word = key({hashes_[row].low ^ number, hashes_[row].high ^ number});
-      // The smallest of -log(u) / w: heavy rows come first in proportion (Efraimidis).
-      const double unit = scale_by_power(static_cast<double>(word >> 11) + 0.5, -53);
-      const double late = weight_.empty() ? 0.0 : -elementary::log(unit) / weight_[row];
-      all.push_back({late, word, static_cast<Row>(row)});
-    }
-  }
-  const auto end = all.begin() + std::min(n_draws_, static_cast<std::int64_t>(all.size()));
-  if (end < all.end()) std::nth_element(all.begin(), end, all.end());
-  for (auto one = all.begin(); one < end; ++one) ++copies[one->row];
-}
-
-void Bootstrap::draw(std::uint64_t member, std::int64_t* copies) const {
-  std::fill_n(copies, n_rows_, 0);
-  if (!hashes_.empty()) return draw_without_replacement(member, copies);
-  const Draws draws(seed_, member, Purpose::bootstrap);
-  const auto total = static_cast<std::uint64_t>(total_);
-  for (std::int64_t i = 0; i < n_draws_; ++i) {
-    const std::uint64_t unit = draws.below(static_cast<std::uint64_t>(i), total);
-    if (!row_of_.empty()) {
-      ++copies[row_of_[unit]];
-    } else if (!end_of_.empty()) {
-      const auto end =
-          std::upper_bound(end_of_.begin(), end_of_.end(), static_cast<std::int64_t>(unit));
-      ++copies[end - end_of_.begin()];
-    } else {
-      ++copies[unit];
-    }
-  }
-}
 
 void balance_classes(Target& target, std::int64_t n_rows, LargeVector<double>& weight) {
   std::vector<std::int64_t> copies(static_cast<std::size_t>(target.n_channels), 0);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "bootstrap.hpp"
 #include "channels.hpp"
-#include "content.hpp"
 #include "forest_engine.hpp"
 #include "forest_grower.hpp"
 #include "forest_writer.hpp"
@@ -16,34 +16,6 @@
 #include "tree.hpp"
 
 namespace weald {
-
-// How many copies of each row a member sees. Draws are numbered, and rows lie in the order of their
-// content: neither the order of the table nor threads can matter.
-class Bootstrap {
- public:
-  // Every row is drawn with a probability by its mass (null: 1 each), `n_draws` times in all.
-  Bootstrap(const std::int64_t* mass, std::int64_t n_rows, std::int64_t n_draws,
-            std::uint64_t seed);
-
-  // Without replacement: every copy of a row (null: one each) gets a random number by what the row
-  // holds, and a member sees those of the `n_draws` smallest. By `weight` (null: all alike), where
-  // rows have one, heavy ones come early.
-  Bootstrap(const Hash128* hashes, const std::int64_t* copies, const double* weight,
-            std::int64_t n_rows, std::int64_t n_draws, std::uint64_t seed);
-
-  void draw(std::uint64_t member, std::int64_t* copies) const;
-
- private:
-  void draw_without_replacement(std::uint64_t member, std::int64_t* copies) const;
-
-  std::int64_t n_rows_, n_draws_, total_;
-  std::uint64_t seed_;
-  std::vector<Row> row_of_;           // of every unit of mass, where these are few
-  std::vector<std::int64_t> end_of_;  // mass up to the end of each row, else
-  std::vector<Hash128> hashes_;       // what rows hold, if they are not put back
-  std::vector<std::int64_t> copies_;
-  std::vector<double> weight_;
-};
 
 struct WoodlandParams {
   bool balances_bags = false;  // classes weigh the same in every member

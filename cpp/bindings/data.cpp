@@ -3,7 +3,7 @@
 #include "binning.hpp"
 #include "content.hpp"
 #include "elementary.hpp"
-#include "equal_rows.hpp"
+#include "numbered_rows.hpp"
 
 namespace weald::border {
 namespace {
@@ -83,20 +83,21 @@ auto hash_rows(AnyTable<T> table, Vector<double> target, int n_threads) {
   return give(std::move(words), {static_cast<std::size_t>(view.n_rows), std::size_t{2}});
 }
 
-// order, begins, set_of and the hash of each set: see equal_rows.hpp.
-auto equal_rows(Matrix<std::uint64_t> hashes) {
+// The rows in the order of their content and the key of each place: see numbered_rows.hpp.
+auto numbered_rows(Matrix<std::uint64_t> hashes, std::optional<Vector<double>> weight) {
   require(hashes.shape(1) == 2, "hashes must have two words per row");
   require(hashes.shape(0) < std::numeric_limits<weald::Row>::max(),
           "a table must have at most 2^32 - 2 rows");
-  weald::EqualRows all;
+  const auto n = static_cast<std::int64_t>(hashes.shape(0));
+  const double* const weights = data_or_null(weight, n, "weight must have one entry per row");
+  for (std::int64_t row = 0; weights && row < n; ++row)
+    require(weights[row] == weights[row], "weights must be numbers");
+  weald::NumberedRows all;
   run([&] {
-    all = weald::equal_rows(reinterpret_cast<const weald::Hash128*>(hashes.data()),
-                            static_cast<std::int64_t>(hashes.shape(0)));
+    all = weald::numbered_rows(reinterpret_cast<const weald::Hash128*>(hashes.data()), weights, n);
   });
-  const std::size_t n_sets = all.begins.size();
-  return nb::make_tuple(give(std::move(all.order)), give(std::move(all.begins)),
-                        give(std::move(all.set_of)),
-                        give(std::move(all.hashes), {n_sets, std::size_t{2}}));
+  return nb::make_tuple(give(std::move(all.order)),
+                        give(std::move(all.keys), {hashes.shape(0), std::size_t{2}}));
 }
 
 auto draw(Matrix<std::uint64_t> hashes, std::uint64_t seed, std::uint64_t member,
@@ -145,7 +146,7 @@ void bind_data(nb::module_& m) {
         "n_threads"_a);
   m.def("hash_more", &hash_more<double>, "table"_a.noconvert(), "hashes"_a.noconvert(),
         "n_threads"_a);
-  m.def("equal_rows", &equal_rows, "hashes"_a);
+  m.def("numbered_rows", &numbered_rows, "hashes"_a, "weight"_a.none() = nb::none());
   m.def("draw", &draw, "hashes"_a, "seed"_a, "member"_a, "purpose"_a);
 }
 

@@ -40,7 +40,7 @@ class RankedTable {
   template <class T>
   RankedTable(AnyTable<T> table, Vector<std::int64_t> index,
               std::optional<Vector<std::int64_t>> mass, int n_threads, bool keeps_values,
-              const std::vector<int>& n_levels, std::int64_t n_merged) {
+              const std::vector<int>& n_levels) {
     const auto view = table_of(table);
     const auto n_rows = checked_index(index, view.n_rows, view.n_columns);
     const auto* const counts = data_or_null(mass, n_rows, "mass must have one entry per row");
@@ -49,7 +49,7 @@ class RankedTable {
     run([&] {
       const auto made = std::make_shared<weald::RankedTable>(view, index.data(), n_rows, counts,
                                                              threads, keeps_values);
-      if (!n_levels.empty()) made->hold_levels(n_levels, n_merged);
+      if (!n_levels.empty()) made->hold_levels(n_levels);
       ranked = made;
     });
   }
@@ -66,49 +66,60 @@ class RankedTable {
 // How a forest's members draw their rows; the bag of any of them can be drawn again.
 class Bootstrap {
  public:
-  Bootstrap(std::optional<Vector<std::int64_t>> mass, std::int64_t n_rows, std::int64_t n_draws,
-            std::uint64_t seed)
-      : n_rows_(n_rows) {
-    require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
+  using Groups = std::optional<Vector<std::int64_t>>;  // the group of each row; none: rows are drawn
+
+  Bootstrap(std::optional<Vector<std::int64_t>> mass, std::int64_t n_units, std::int64_t n_draws,
+            std::uint64_t seed, const Groups& group_of) {
+    require(n_units >= 1 && n_units < std::numeric_limits<weald::Row>::max(),
             "a table must have between 1 and 2^32 - 2 rows");
     require(n_draws >= 1 && n_draws <= most_copies, "n_draws must be in [1, 2^36]");
-    const auto* const masses = data_or_null(mass, n_rows, "mass must have one entry per row");
-    if (masses) checked_mass(masses, n_rows, std::int64_t{1} << 61);
-    run([&] { drawer = std::make_shared<const weald::Bootstrap>(masses, n_rows, n_draws, seed); });
+    const auto* const masses = data_or_null(mass, n_units, "mass must have one entry per unit");
+    if (masses) checked_mass(masses, n_units, std::int64_t{1} << 61);
+    make(group_of, n_units, [&] {
+      return std::make_shared<weald::Bootstrap>(masses, n_units, n_draws, seed);
+    });
   }
 
-  Bootstrap(Matrix<std::uint64_t> hashes, std::optional<Vector<std::int64_t>> copies,
-            std::optional<Vector<double>> weight, std::int64_t n_draws, std::uint64_t seed)
-      : n_rows_(static_cast<std::int64_t>(hashes.shape(0))) {
-    require(n_rows_ >= 1 && n_rows_ < std::numeric_limits<weald::Row>::max(),
+  Bootstrap(Matrix<std::uint64_t> keys, std::int64_t n_draws, std::uint64_t seed,
+            const Groups& group_of) {
+    const auto n_units = static_cast<std::int64_t>(keys.shape(0));
+    require(n_units >= 1 && n_units < std::numeric_limits<weald::Row>::max(),
             "a table must have between 1 and 2^32 - 2 rows");
-    require(hashes.shape(1) == 2, "a hash is two words");
-    const auto* const counts = data_or_null(copies, n_rows_, "copies must have one entry per row");
-    const auto* const weights = data_or_null(weight, n_rows_, "weight must have one entry per row");
-    const std::int64_t total = counts ? checked_mass(counts, n_rows_, most_copies) : n_rows_;
-    for (std::int64_t row = 0; weights && row < n_rows_; ++row)
-      require(weights[row] > 0.0, "weights must be positive");
-    require(n_draws >= 1 && n_draws <= total, "n_draws must be in [1, number of copies]");
-    std::vector<weald::Hash128> all(static_cast<std::size_t>(n_rows_));
-    for (std::int64_t row = 0; row < n_rows_; ++row)
-      all[row] = {hashes.data()[2 * row], hashes.data()[2 * row + 1]};
-    run([&] {
-      drawer = std::make_shared<const weald::Bootstrap>(all.data(), counts, weights, n_rows_,
-                                                        n_draws, seed);
+    require(keys.shape(1) == 2, "a key is two words");
+    require(n_draws >= 1 && n_draws <= n_units, "n_draws must be in [1, number of units]");
+    make(group_of, n_units, [&] {
+      const auto* const words = reinterpret_cast<const weald::Hash128*>(keys.data());
+      return std::make_shared<weald::Bootstrap>(words, n_units, n_draws, seed);
     });
   }
 
   auto draw(std::uint64_t member) const {
-    std::vector<std::int64_t> copies(static_cast<std::size_t>(n_rows_));
+    std::vector<std::int64_t> copies(static_cast<std::size_t>(n_rows()));
     run([&] { drawer->draw(member, copies.data()); });
     return give(std::move(copies));
   }
 
-  std::int64_t n_rows() const { return n_rows_; }
+  std::int64_t n_rows() const { return drawer->n_rows(); }
   std::shared_ptr<const weald::Bootstrap> drawer;
 
  private:
-  std::int64_t n_rows_;
+  template <class Make>
+  void make(const Groups& group_of, std::int64_t n_units, Make&& make_drawer) {
+    std::int64_t n_rows = 0;
+    if (group_of) {
+      n_rows = static_cast<std::int64_t>(group_of->shape(0));
+      require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
+              "a table must have between 1 and 2^32 - 2 rows");
+      for (std::int64_t row = 0; row < n_rows; ++row)
+        require(group_of->data()[row] >= 0 && group_of->data()[row] < n_units,
+                "a row must belong to one of the groups");
+    }
+    run([&] {
+      const auto made = make_drawer();
+      if (group_of) made->draw_groups(group_of->data(), n_rows);
+      drawer = made;
+    });
+  }
 };
 
 class ForestParams {
@@ -329,21 +340,22 @@ class RotationTable {
   std::shared_ptr<const weald::RotationTable> ready;
 };
 
-// Grows members first .. first + n_trees - 1 of a rotation forest. `mass` counts the rows, as
-// copies or, without `counts_copies`, as shares of what is drawn; with `bootstrap` the members' own
-// draws count. Returns the trees, each with its `order` and `loading`.
+// Grows members first .. first + n_trees - 1 of a rotation forest. `mass` is what each row weighs
+// where rotations are drawn; rows that `bootstrap` draws keep it. Returns the trees, each with its `order` and `loading`.
 std::vector<nb::dict> grow_rotation_forest(
     const RotationTable& table, const ForestParams& params, const Bootstrap* bootstrap,
     Vector<std::int64_t> first_of_block, double sample_fraction, bool replace,
     std::optional<Vector<double>> weight, std::optional<Vector<double>> values,
     std::optional<Vector<std::int32_t>> classes, int n_classes,
-    std::optional<Vector<std::int64_t>> mass, bool counts_copies, std::uint64_t first,
+    std::optional<Vector<std::int64_t>> mass, std::uint64_t first,
     std::int64_t n_trees, OutSums oob_sums, OutCounts oob_counts) {
   const std::int64_t n_rows = table.ready->n_rows();
-  weald::Target target = checked_target(params, n_rows, weight, values, classes, n_classes);
+  const weald::Target target = checked_target(params, n_rows, weight, values, classes, n_classes);
   const auto* const masses = data_or_null(mass, n_rows, "mass must have one entry per row");
-  if (masses) checked_mass(masses, n_rows, counts_copies ? most_copies : std::int64_t{1} << 61);
-  if (counts_copies) target.copies = masses;
+  const std::int64_t most = std::int64_t{1} << 61;
+  if (masses) checked_mass(masses, n_rows, most);
+  for (std::int64_t row = 0; masses && bootstrap && row < n_rows; ++row)
+    require(masses[row] <= most / bootstrap->drawer->n_draws(), "mass times draws out of range");
   require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
   require(sample_fraction > 0.0 && sample_fraction <= 1.0, "sample_fraction must be in (0, 1]");
   require(params.tree.split.direction.empty(), "rotated columns have no direction");
@@ -355,7 +367,7 @@ std::vector<nb::dict> grow_rotation_forest(
   run([&] {
     weald::RotatedWoodland woodland(table.ready, bootstrap ? bootstrap->drawer : nullptr, rotation,
                                     params.members, params.criterion, params.tree, params.forest,
-                                    masses, counts_copies);
+                                    masses);
     trees = woodland.grow(target, first, n_trees, out_of_bag);
   });
   std::vector<nb::dict> results;
@@ -373,21 +385,18 @@ void bind_forests(nb::module_& m) {
   using Mass = std::optional<Vector<std::int64_t>>;
   using Levels = std::vector<int>;  // of each column, 0: none; empty: of none
   nb::class_<RankedTable>(m, "RankedTable")
-      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int, bool, const Levels&,
-                    std::int64_t>(),
+      .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int, bool, const Levels&>(),
            "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_threads"_a,
-           "keeps_values"_a = false, "n_levels"_a = Levels{}, "n_merged"_a = 0)
-      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int, bool, const Levels&,
-                    std::int64_t>(),
+           "keeps_values"_a = false, "n_levels"_a = Levels{})
+      .def(nb::init<AnyTable<double>, Vector<std::int64_t>, Mass, int, bool, const Levels&>(),
            "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_threads"_a,
-           "keeps_values"_a = false, "n_levels"_a = Levels{}, "n_merged"_a = 0)
+           "keeps_values"_a = false, "n_levels"_a = Levels{})
       .def("n_ranks", &RankedTable::n_ranks);
   nb::class_<Bootstrap>(m, "Bootstrap")
-      .def(nb::init<Mass, std::int64_t, std::int64_t, std::uint64_t>(), "mass"_a.none(), "n_rows"_a,
-           "n_draws"_a, "seed"_a)
-      .def(nb::init<Matrix<std::uint64_t>, Mass, std::optional<Vector<double>>, std::int64_t,
-                    std::uint64_t>(),
-           "hashes"_a, "copies"_a.none(), "weight"_a.none(), "n_draws"_a, "seed"_a)
+      .def(nb::init<Mass, std::int64_t, std::int64_t, std::uint64_t, const Bootstrap::Groups&>(),
+           "mass"_a.none(), "n_units"_a, "n_draws"_a, "seed"_a, "group_of"_a.none() = nb::none())
+      .def(nb::init<Matrix<std::uint64_t>, std::int64_t, std::uint64_t, const Bootstrap::Groups&>(),
+           "keys"_a, "n_draws"_a, "seed"_a, "group_of"_a.none() = nb::none())
       .def("draw", &Bootstrap::draw, "member"_a);
   nb::class_<ForestParams>(m, "ForestParams")
       .def(nb::init<std::string, std::uint64_t, int, bool, bool, double, double, std::int64_t,
@@ -418,7 +427,7 @@ void bind_forests(nb::module_& m) {
   m.def("grow_rotation_forest", &grow_rotation_forest, nb::kw_only(), "table"_a, "params"_a,
         "bootstrap"_a.none(), "first_of_block"_a, "sample_fraction"_a, "replace"_a,
         "weight"_a.none(), "values"_a.none(), "classes"_a.none(), "n_classes"_a, "mass"_a.none(),
-        "counts_copies"_a, "first"_a, "n_trees"_a, "oob_sums"_a.noconvert().none(),
+        "first"_a, "n_trees"_a, "oob_sums"_a.noconvert().none(),
         "oob_counts"_a.noconvert().none());
 }
 

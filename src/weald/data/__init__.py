@@ -8,7 +8,13 @@ from weald.data.outputs import first_classes, label_rows, vector_rows
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
 from weald.data.row_reading import RowReader
-from weald.data.rows import Rows, checked_weights, extreme_exponent, rows_of_weight
+from weald.data.rows import (
+    Rows,
+    checked_weights,
+    effective_rows,
+    moderate_weights,
+    rows_of_weight,
+)
 from weald.data.selection import column_position
 from weald.data.sources import (
     ColumnTable,
@@ -59,7 +65,7 @@ __all__ = [
     "class_rows",
     "column_position",
     "dense_blocks",
-    "extreme_exponent",
+    "effective_rows",
     "finite_target",
     "first_classes",
     "has_several",
@@ -68,6 +74,7 @@ __all__ = [
     "label_rows",
     "levels_of",
     "mass_of",
+    "moderate_weights",
     "number_rows",
     "numbered_classes",
     "numbers_only",

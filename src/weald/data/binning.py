@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data.rows import Floats, Rows
+from weald.data.rows import Floats, Rows, whole_multiples
 from weald.data.sources import (
     AnyTable,
     ColumnTable,
@@ -23,7 +23,7 @@ from weald.data.sources import (
 # Bins of a column when nothing is said, and the most whose codes fit a byte.
 _CODED_BINS = 255
 
-# Fractional weights enter the choice of cuts as whole numbers of at most this many bits.
+# Weights enter the choice of cuts and draws as whole numbers of at most this many bits.
 _MASS_BITS = 30
 
 # The core's layout of codes (cpp/shared.hpp): columns in tiles of a cache line, and some slack.
@@ -122,7 +122,7 @@ def bin_rows(
     if exact:
         table = steady(as_one_array(rows.table))
         return SortedTable(table, None, None, _n_levels(rows.table))
-    mass = _mass(rows)
+    mass = mass_of(rows.total_weight)
     if learn_from is not None:
         mass = np.where(learn_from, np.int64(1) if mass is None else mass, np.int64(0))
     most = _CODED_BINS if max_bins is None else max_bins
@@ -196,19 +196,19 @@ def _between_levels(columns: Table, n_levels: NDArray[np.int64]) -> tuple[Table,
     return columns, cuts, np.concatenate([[0], np.cumsum(n_cuts)]).astype(np.int64)
 
 
-def _mass(rows: Rows) -> NDArray[np.int64] | None:
-    """How much each row counts when bins of equal mass are cut, in whole numbers."""
-    return mass_of(rows.copies, rows.weight)
+def mass_of(weight: Floats | None) -> NDArray[np.int64] | None:
+    """Weights as whole numbers in proportion: how probable a row is to be drawn. None: all alike.
 
+    Multiples of a power of two are kept exactly, others rounded to 30 bits.
 
-def mass_of(copies: NDArray[np.int64] | None, weight: Floats | None) -> NDArray[np.int64] | None:
-    """Copies, or weights as whole numbers of at most 30 bits: how probable a row is.
-
-    >>> mass_of(None, np.array([0.5, 1.0])).tolist()
-    [268435456, 536870912]
+    >>> mass_of(np.array([0.5, 1.0])).tolist()
+    [1, 2]
     """
     if weight is None:
-        return copies
+        return None
+    found = whole_multiples(weight)
+    if found is not None:
+        return found[0]
     # Powers of two scale exactly, so the result is the same on every machine.
     scaled = np.ldexp(weight, _MASS_BITS - np.frexp(weight.max())[1])
     mass: NDArray[np.int64] = np.maximum(1, np.rint(scaled)).astype(np.int64)

@@ -55,14 +55,14 @@ class Category:
 
     @classmethod
     def learn(
-        cls, values: Values, copies: NDArray[np.int64] | None
+        cls, values: Values, counted: NDArray[np.bool_] | None
     ) -> tuple["Category", list[Floats]]:
-        """Take the levels of the rows that count, and read the column by the way."""
+        """Take the levels of the rows that have a weight, and read the column."""
         codes, found = values.coded()
         level_of = _levels(found, values.label)
         total: dict[Level, int] = {}
         # What is missing has code -1 and comes first.
-        counts = np.bincount(np.add(codes, 1, dtype=np.intp), copies, len(found) + 1)
+        counts = np.bincount(np.add(codes, 1, dtype=np.intp), counted, len(found) + 1)
         for level, count in zip(level_of, counts[1:].astype(np.int64).tolist(), strict=True):
             if level is not None and count > 0:
                 total[level] = total.get(level, 0) + count

@@ -88,7 +88,7 @@ class ColumnPlan:
 
 
 def learn_plan(
-    table: Sequence[Values], chosen: NDArray[np.bool_] | None, copies: NDArray[np.int64] | None
+    table: Sequence[Values], chosen: NDArray[np.bool_] | None, counted: NDArray[np.bool_] | None
 ) -> tuple[ColumnPlan, list[NDArray[Any]]]:
     """Decide what each column is and read the table by the way.
 
@@ -96,20 +96,20 @@ def learn_plan(
     ----------
     chosen
         Which columns are categories; None: those whose type says so.
-    copies
-        How often each row counts (None: once); a row of no copies teaches no level.
+    counted
+        Which rows have a weight (None: all); levels that no other row has are not learnt.
     """
     columns: list[Column] = []
     arrays: list[NDArray[Any]] = []
     for i, values in enumerate(table):
-        column, read = _learn_column(values, None if chosen is None else bool(chosen[i]), copies)
+        column, read = _learn_column(values, None if chosen is None else bool(chosen[i]), counted)
         columns.append(column)
         arrays += read
     return ColumnPlan(tuple(columns)), arrays
 
 
 def _learn_column(
-    values: Values, is_category: bool | None, copies: NDArray[np.int64] | None
+    values: Values, is_category: bool | None, counted: NDArray[np.bool_] | None
 ) -> tuple[Column, list[NDArray[Any]]]:
     kind = values.kind
     if kind is Kind.MOMENT or kind is Kind.SPAN:
@@ -121,7 +121,7 @@ def _learn_column(
         moments: Column = Moment.learn(values) if kind is Kind.MOMENT else Span()
         return moments, moments.read(values)
     if is_category or (is_category is None and kind in (Kind.TEXT, Kind.CATEGORY)):
-        column, read = Category.learn(values, copies)
+        column, read = Category.learn(values, counted)
         return column, list(read)
     if is_category is None and kind is Kind.ORDERED:
         ordered = Ordered.learn(values)

@@ -1,5 +1,6 @@
 """The rows a fit sees: numbers, targets, and how much each row counts."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,11 +10,12 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.data.containers import read_array
 from weald.data.sources import AnyTable, numbers_only
+from weald.groups import Groups, groups_of_rows
 
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
-# Whole-number weights are repetitions as long as their sum leaves the sums of a tree 26 bits.
+# Weights multiply the integers of a tree's sums as long as their own sum leaves these 26 bits.
 MOST_COPIES = 2**36
 
 # Binary exponents up to this size are moderate: sums, squares and products stay far from the end.
@@ -22,13 +24,19 @@ _MODERATE = 200
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A table with a target; every row counts, `copies` times and with `weight`.
+    """A table with a target and weights.
 
-    Whole-number weights are repetitions: they are kept as `copies` and `weight` is None. Other
-    weights are kept as `weight` and every row is one copy. Neither: every row counts once.
+    Every row counts once: `min_samples_leaf`, shares of rows and draws go by rows as they were
+    given. A weight is a factor of what a row adds to sums: `copies * weight * weight_unit`, each of
+    them 1 if it is not given.
 
-    Weights and targets of extreme size are kept divided by a power of two, 2**weight_exponent and
-    2**target_exponent, so that no product of sums leaves the range of floats.
+    `weight_unit` is a common factor of all weights, so that their scale cannot matter: equal
+    weights are none at all, and sums of extreme weights stay within the range of floats. Targets of
+    extreme size are kept divided by 2**target_exponent for the same reason.
+
+    `copies` are weights as whole numbers, which multiply the integers of sums. That is exactly
+    what repeating the row does, but the core then counts the row as often, too. So weights are
+    kept this way (`with_whole_weights`) only by fits that count no rows.
 
     The target, `y`, has the shape (rows,) or, of several outputs, (rows, outputs). Where there are
     many rows, class numbers may lie in bytes: whoever cannot read these asks for `target`.
@@ -38,8 +46,9 @@ class Rows:
     y: Floats | Bytes
     copies: NDArray[np.int64] | None = None
     weight: Floats | None = None
-    weight_exponent: int = 0
+    weight_unit: float = 1.0
     target_exponent: int = 0
+    groups: Groups | None = None  # rows that are drawn together; None: each by itself
 
     @property
     def n(self) -> int:
@@ -54,6 +63,14 @@ class Rows:
     def n_outputs(self) -> int:
         return 1 if self.y.ndim == 1 else int(self.y.shape[1])
 
+    @property
+    def total_weight(self) -> Floats | None:
+        """What each row weighs, in the common unit; None: all weigh the same."""
+        if self.copies is None:
+            return self.weight
+        copies = self.copies.astype(np.float64)
+        return copies if self.weight is None else copies * self.weight
+
     def take(self, index: NDArray[np.intp]) -> "Rows":
         """Those rows, in that order."""
         return replace(
@@ -62,6 +79,7 @@ class Rows:
             y=self.y[index],
             copies=None if self.copies is None else self.copies[index],
             weight=None if self.weight is None else self.weight[index],
+            groups=None if self.groups is None else self.groups.take(index),
         )
 
     def weighted(self, sample_weight: object) -> "Rows":
@@ -79,12 +97,31 @@ class Rows:
         if not kept.all():
             rows = self.take(np.flatnonzero(kept))
             return rows.weighted(weight[kept])
-        if not are_copies(weight):
-            exponent = extreme_exponent(weight)
-            return replace(self, weight=np.ldexp(weight, -exponent), weight_exponent=exponent)
-        if (weight == 1.0).all():
+        if (weight == weight[0]).all():
+            return replace(self, weight_unit=float(weight[0]))
+        weight, unit = moderate_weights(weight)
+        return replace(self, weight=weight, weight_unit=unit)
+
+    def in_groups(self, groups: Any, kept: NDArray[np.bool_]) -> "Rows":
+        """Rows that are drawn together; `kept` marks the rows of the fit that are here."""
+        if groups is None:
             return self
-        return replace(self, copies=weight.astype(np.int64))
+        read = groups_of_rows(groups, len(kept))
+        return replace(self, groups=read.take(np.flatnonzero(kept)))
+
+    def with_whole_weights(self) -> "Rows":
+        """The same rows with weights as whole numbers, where they are multiples of a common one.
+
+        For fits that count no rows: there a row of weight 3 then gives the model of a row that is
+        there three times, bit for bit.
+        """
+        if self.weight is None or self.copies is not None:
+            return self
+        found = whole_multiples(self.weight)
+        if found is None:
+            return self
+        copies, unit = found
+        return replace(self, copies=copies, weight=None, weight_unit=self.weight_unit * unit)
 
     def of_numbers(self, who: str) -> "Rows":
         """The same rows with one array as their table, for `who` knows no categories."""
@@ -127,19 +164,35 @@ def rows_of_weight(y: object, sample_weight: object) -> NDArray[np.bool_]:
     return kept
 
 
-def are_copies(weight: Floats) -> bool:
-    """Tell whether weights are whole numbers that can count as repetitions."""
-    if weight.max() > MOST_COPIES or not (weight == np.floor(weight)).all():
-        return False
-    return bool(weight.sum() <= MOST_COPIES)
+def whole_multiples(weight: Floats) -> tuple[NDArray[np.int64], float] | None:
+    """Weights as whole multiples of the largest power of two that divides them all.
+
+    None if their sum would be too large for whole numbers that multiply sums.
+
+    >>> copies, unit = whole_multiples(np.array([0.5, 1.5]))
+    >>> copies.tolist(), unit
+    ([1, 3], 0.5)
+    """
+    mantissa, exponent = np.frexp(weight)
+    digits = np.ldexp(mantissa, 53).astype(np.int64)
+    trailing = np.frexp((digits & -digits).astype(np.float64))[1] - 1
+    unit = int((exponent - 53 + trailing).min())
+    whole = np.ldexp(weight, -unit)
+    if not whole.sum() <= MOST_COPIES:
+        return None
+    return whole.astype(np.int64), 2.0**unit
 
 
-def counted_copies(sample_weight: object, n: int) -> NDArray[np.int64]:
-    """How often each row counts: its weight if all are whole numbers, else once or not at all."""
-    if sample_weight is None:
-        return np.ones(n, dtype=np.int64)
-    weight = checked_weights(sample_weight, n)
-    return (weight if are_copies(weight) else weight > 0).astype(np.int64)
+def effective_rows(weight: Floats | None, n_rows: int) -> float:
+    """How many rows of equal weight tell as much as these: (Σw)² / Σw².
+
+    >>> effective_rows(np.array([2.0, 2.0]), 2), effective_rows(np.array([1.0, 0.0]), 2)
+    (2.0, 1.0)
+    """
+    if weight is None:
+        return float(n_rows)
+    scaled = weight / weight.max()
+    return math.fsum(scaled) ** 2 / math.fsum(scaled * scaled)
 
 
 def extreme_exponent(values: Floats) -> int:
@@ -151,6 +204,14 @@ def extreme_exponent(values: Floats) -> int:
     largest = float(np.abs(values).max())
     exponent = int(np.frexp(largest)[1])
     return exponent if largest > 0 and abs(exponent) > _MODERATE else 0
+
+
+def moderate_weights(weight: Floats) -> tuple[Floats, float]:
+    """Weights divided by a power of two, and that power: 1 unless they are of extreme size."""
+    exponent = extreme_exponent(weight)
+    if exponent == 0:
+        return weight, 1.0
+    return np.ldexp(weight, 1 - exponent), 2.0 ** (exponent - 1)
 
 
 def weights_as_numbers(sample_weight: Any) -> Floats:

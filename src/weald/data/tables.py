@@ -19,7 +19,7 @@ from weald.data.containers import (
 from weald.data.memory import refuse_beyond_memory
 from weald.data.names import check_names_again, frame_names, remember_names
 from weald.data.plan import ColumnPlan, learn_plan
-from weald.data.rows import counted_copies
+from weald.data.rows import checked_weights
 from weald.data.selection import chosen_columns
 from weald.data.sources import (
     AnyTable,
@@ -76,7 +76,7 @@ def table_for_fit(
     estimator._columns, arrays = learn_plan(
         columns,
         chosen_columns(choice, names, X.shape[1]),
-        None if sample_weight is None else counted_copies(sample_weight, X.shape[0]),
+        None if sample_weight is None else checked_weights(sample_weight, X.shape[0]) > 0,
     )
     return _table_of(estimator._columns, arrays, [one.label for one in columns]), target
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from weald.data.rows import Floats, are_copies, checked_weights
+from weald.data.rows import Floats, checked_weights, moderate_weights
 from weald.data.sources import AnyTable, ColumnTable, SparseTable
 from weald.data.tables import dense_blocks, table_for_predict
 from weald.data.targets import finite_target, readable_target, refuse_missing_labels
@@ -20,14 +20,14 @@ from weald.errors import listing
 class ValidationRows:
     """What `X_val`, `y_val` and `sample_weight_val` of a fit hold, row for row as given.
 
-    Whole-number weights are `copies`, others `weight`; a row that counts nothing has no copy.
+    `counted` marks the rows that have a weight (None: all have).
     """
 
     X: Any  # as the user gave it
     labels: NDArray[Any]  # likewise
     table: Any  # checked; `below` puts it under the table of the fit
     target: Floats
-    copies: NDArray[np.int64] | None
+    counted: NDArray[np.bool_] | None
     weight: Floats | None
 
     @property
@@ -116,12 +116,8 @@ def _weighed(
         return ValidationRows(X, labels, table, target, None, None)
     with _naming("sample_weight_val"):
         weight = checked_weights(sample_weight, len(target))
-    if are_copies(weight):
-        return ValidationRows(X, labels, table, target, weight.astype(np.int64), None)
-    # Only their ratios count here; so that no sum of the largest leaves the range of floats:
-    moderate = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
-    counts = (weight > 0).astype(np.int64)
-    return ValidationRows(X, labels, table, target, counts, moderate)
+    # Only their ratios matter here.
+    return ValidationRows(X, labels, table, target, weight > 0, moderate_weights(weight)[0])
 
 
 @contextmanager

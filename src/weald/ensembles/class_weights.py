@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.data import Rows, ValidationRows, extreme_exponent
+from weald.data import Rows, ValidationRows, moderate_weights
 from weald.ensembles.base import Floats
 
 
@@ -32,8 +32,7 @@ def weights_of_classes(
             )
         return weights_of_classes(wanted[0], rows, classes)
     if isinstance(wanted, str):
-        counts = rows.weight if rows.weight is not None else rows.copies
-        totals = _exact_totals(rows.target.astype(np.intp), counts, len(classes))
+        totals = _exact_totals(rows.target.astype(np.intp), rows.total_weight, len(classes))
         seen = totals > 0
         return np.where(seen, totals.sum() / (seen.sum() * np.where(seen, totals, 1.0)), 0.0)
     labels = {label: number for number, label in enumerate(classes.tolist())}
@@ -86,15 +85,11 @@ def weighed_by_class(rows: Rows, weight: Floats) -> Rows:
     """Rows whose weights are multiplied by those of their classes; how often they count stays."""
     if (weight == 1.0).all():
         return rows
-    own = extreme_exponent(weight)
-    of_row = np.ldexp(weight, -own)[rows.target.astype(np.intp)]
+    of_class, unit = moderate_weights(weight)
+    of_row = of_class[rows.target.astype(np.intp)]
     product = of_row if rows.weight is None else of_row * rows.weight
-    both = extreme_exponent(product)
-    return replace(
-        rows,
-        weight=np.ldexp(product, -both),
-        weight_exponent=rows.weight_exponent + own + both,
-    )
+    product, both = moderate_weights(product)
+    return replace(rows, weight=product, weight_unit=rows.weight_unit * unit * both)
 
 
 def judged_by_class(
@@ -107,21 +102,21 @@ def judged_by_class(
     """
     if validation is None or weight is None or (weight == 1.0).all():
         return validation
-    of_row = np.ldexp(weight, -extreme_exponent(weight))[validation.target.astype(np.intp)]
-    copies = validation.copies
+    of_row = moderate_weights(weight)[0][validation.target.astype(np.intp)]
+    counted = validation.counted
     if not of_row.all():
-        copies = (of_row > 0) * (np.int64(1) if copies is None else copies)
-        if not copies.any():
+        counted = of_row > 0 if counted is None else (of_row > 0) & counted
+        if not counted.any():
             raise ValueError(
                 "class_weight gives the weight 0 to every class of y_val, so that no row is left "
                 "to judge by. Give X_val rows of other classes, or leave it out."
             )
     product = of_row if validation.weight is None else of_row * validation.weight
-    return replace(validation, copies=copies, weight=np.ldexp(product, -extreme_exponent(product)))
+    return replace(validation, counted=counted, weight=moderate_weights(product)[0])
 
 
 def _exact_totals(numbers: NDArray[np.intp], counts: NDArray[Any] | None, n_classes: int) -> Floats:
     """The weight of each class, rounded once: the order of rows cannot matter."""
-    if counts is None or counts.dtype.kind == "i":
-        return np.bincount(numbers, weights=counts, minlength=n_classes).astype(np.float64)
+    if counts is None:
+        return np.bincount(numbers, minlength=n_classes).astype(np.float64)
     return np.array([math.fsum(counts[numbers == k]) for k in range(n_classes)])

@@ -1,89 +1,92 @@
-"""Rows by content: equal rows merged into one, in the order of a hash of what they hold."""
+"""Rows by content: every row has a key, and all draws are draws over these keys."""
 
-import math
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from weald import _native
+from weald.groups import Groups
 
 Hashes = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
 
 class WeightedTable(Protocol):
-    """What merging needs to know of rows: `weald.data.Rows` is one."""
+    """What numbering rows needs to know of them: `weald.data.Rows` is one."""
 
     def hashes(self, n_threads: int) -> Hashes: ...
     @property
-    def copies(self) -> NDArray[np.int64] | None: ...
+    def total_weight(self) -> Floats | None: ...
     @property
-    def weight(self) -> Floats | None: ...
+    def groups(self) -> Groups | None: ...
 
 
 @dataclass(frozen=True, eq=False)
-class DistinctRows:
-    """Which rows stand for all, and what they count.
+class OrderedRows:
+    """The rows of a fit in the order of their content.
 
-    `index` picks one of each set of equal rows, in the order of `hashes`; `copies` and `weight`
-    are the sums over the set, with the meaning they have in `weald.data.Rows`. `set_of` says for
-    each row which of the sets it belongs to.
+    Attributes
+    ----------
+    index : intp [rows]
+        Which row of the fit lies at each place.
+    keys : uint64 [rows, 2]
+        What draws go by: a hash of the row's content and of its number among equal rows, or, with
+        groups, a hash of the group's label. Empty where nothing is drawn.
+    groups : Groups or None
+        The group of each row, in the same order, if whole groups are drawn.
     """
 
     index: NDArray[np.intp]
-    hashes: Hashes
-    copies: NDArray[np.int64] | None
-    weight: Floats | None
-    set_of: NDArray[np.intp]
+    keys: Hashes
+    groups: Groups | None = None
 
-    def when_drawn(self) -> "DistinctRows":
-        """What is needed once all draws are made: neither hashes nor sets, 24 bytes a row."""
-        nothing = np.empty((0, 2), dtype=np.uint64)
-        return replace(self, hashes=nothing, set_of=np.empty(0, dtype=np.intp))
+    @property
+    def n(self) -> int:
+        return len(self.index)
 
-    def when_ranked(self) -> "DistinctRows":
-        """What is needed once the rows were taken from their table: not even which they are."""
+    @property
+    def place(self) -> NDArray[np.intp]:
+        """At which place each row of the fit lies."""
+        place = np.empty(len(self.index), dtype=np.intp)
+        place[self.index] = np.arange(len(self.index))
+        return place
+
+    def take(self, some: NDArray[np.intp]) -> "OrderedRows":
+        """Some of the rows, as if there were no others; `index` then counts from 0."""
+        groups = None if self.groups is None else self.groups.take(some)
+        return OrderedRows(np.arange(len(some)), np.ascontiguousarray(self.keys[some]), groups)
+
+    def without_keys(self) -> "OrderedRows":
+        """What is needed once all draws are made: 16 bytes a row less."""
+        return replace(self, keys=np.empty((0, 2), dtype=np.uint64), groups=None)
+
+    def without_index(self) -> "OrderedRows":
+        """What is needed once the rows were taken from their table."""
         return replace(self, index=np.empty(0, dtype=np.intp))
 
 
-def distinct_rows(rows: WeightedTable, *, n_threads: int) -> DistinctRows:
-    """Merge rows that are equal in all columns and the target.
+def ordered_rows(rows: WeightedTable, *, n_threads: int) -> OrderedRows:
+    """Sort rows by content and number those that are equal in all columns and the target.
 
-    The result does not depend on the order of the rows, nor on whether a row is repeated or
-    weighted: every draw starts from it.
+    Copies are numbered by rising weight, so that the order of the rows in the table changes at most
+    which of several identical rows is meant.
     """
-    order, begins, set_of, hashes = _native.equal_rows(rows.hashes(n_threads))
-    copies: NDArray[np.int64] | None = None
-    weight: Floats | None = None
-    if rows.weight is not None:
-        weight = _sums_by_set(rows.weight[order], begins)
-    elif rows.copies is not None:
-        copies = np.add.reduceat(rows.copies[order], begins)
-    elif len(begins) < len(order):
-        copies = np.diff(np.append(begins, len(order))).astype(np.int64)
-    index = order if len(begins) == len(order) else order[begins]
-    return DistinctRows(index, hashes, copies, weight, set_of)
+    index, keys = _native.numbered_rows(rows.hashes(n_threads), rows.total_weight)
+    if rows.groups is None:
+        return OrderedRows(index, keys)
+    groups = rows.groups.take(index)
+    return OrderedRows(index, groups.keys_of_rows, groups)
 
 
-def rows_by_themselves(rows: WeightedTable, n: int) -> DistinctRows:
-    """All `n` rows in the order they lie in: for work that neither order nor repetition touches."""
-    index, nothing = np.arange(n), np.empty((0, 2), dtype=np.uint64)
-    return DistinctRows(index, nothing, rows.copies, rows.weight, index)
+def rows_as_they_lie(n: int) -> OrderedRows:
+    """All `n` rows in the order of the table: for a fit that draws no rows."""
+    return OrderedRows(np.arange(n), np.empty((0, 2), dtype=np.uint64))
 
 
-def _sums_by_set(weight: Floats, begins: NDArray[np.intp]) -> Floats:
-    """Sums over runs of `weight`, rounded once, so that the order inside a run cannot matter."""
-    sums = weight[begins].copy()
-    ends = np.append(begins[1:], len(weight))
-    for i in np.flatnonzero(ends - begins > 1):
-        sums[i] = math.fsum(weight[begins[i] : ends[i]])
-    return sums
-
-
-def seed_of(random_state: object) -> int:
+def seed_of(random_state: Any) -> int:
     """The whole number that keys all draws of a fit.
 
     >>> seed_of(7)

@@ -1,4 +1,4 @@
-"""Draws of rows by the hash of their content."""
+"""Draws of rows by their keys."""
 
 from enum import IntEnum
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
+from weald.groups import Groups
 from weald.resampling.content import Hashes
 
 _UNIFORM_BITS = 53
@@ -34,33 +35,22 @@ class Purpose(IntEnum):
 
 
 def subsample(
-    hashes: Hashes,
-    copies: NDArray[np.int64] | None,
-    fraction: float,
-    *,
-    seed: int,
-    member: int,
-) -> NDArray[np.int64]:
-    """How many copies of each row a member sees: `fraction` of them, without replacement.
+    keys: Hashes, among: NDArray[np.bool_], fraction: float, *, seed: int, member: int
+) -> NDArray[np.bool_]:
+    """Which of some rows a member sees: each with the probability `fraction`.
 
-    A row of c copies gives the whole part of `fraction * c` for certain and one more with the
-    probability of the rest, so that repeated rows are thinned and never all in or all out. At
-    least one row is drawn.
+    Rows of one key (those of a group) are drawn together. At least one row is drawn.
     """
-    words = _native.draw(hashes, seed, member, Purpose.SUBSAMPLE)
-    expected = fraction * (np.ones(len(words)) if copies is None else copies)
-    certain = np.floor(expected)
-    threshold = np.ldexp(expected - certain, _UNIFORM_BITS)
-    drawn = certain.astype(np.int64)
-    drawn += (words >> np.uint64(64 - _UNIFORM_BITS)).astype(np.float64) < threshold
+    words = _native.draw(keys, seed, member, Purpose.SUBSAMPLE)
+    threshold = np.ldexp(fraction, _UNIFORM_BITS)
+    drawn = among & ((words >> np.uint64(64 - _UNIFORM_BITS)).astype(np.float64) < threshold)
     if not drawn.any():
-        candidates = np.flatnonzero(expected > 0)
-        drawn[candidates[np.argmin(words[candidates])]] = 1
+        drawn = among & (words == words[among].min())
     return drawn
 
 
 def hold_out(
-    hashes: Hashes,
+    keys: Hashes,
     strata: NDArray[np.int64] | None,
     fraction: float,
     *,
@@ -70,10 +60,10 @@ def hold_out(
     """Mark about `fraction` of the rows as held out: the first ones in the order of their draws.
 
     Inside each stratum (a class) the share is kept, rounded, so that a class of one row stays in
-    training; `at_least` so many are held out of a stratum that has more. All copies of a row are on
-    the same side. At least one row is held out and one kept.
+    training; `at_least` so many are held out of a stratum that has more. At least one row is held
+    out and one kept.
     """
-    words = _native.draw(hashes, seed, 0, Purpose.HOLD_OUT)
+    words = _native.draw(keys, seed, 0, Purpose.HOLD_OUT)
     if strata is None:
         strata = np.zeros(len(words), dtype=np.int64)
     order = np.lexsort((words, strata))
@@ -86,6 +76,22 @@ def hold_out(
     if not held.any() and len(words) > 1:
         held[np.argmin(words)] = True
     return held
+
+
+def hold_out_groups(groups: Groups, fraction: float, *, seed: int) -> NDArray[np.bool_]:
+    """Mark the rows of some groups as held out: whole groups, until about `fraction` of the rows.
+
+    At least one group is held out and one kept.
+    """
+    words = _native.draw(groups.keys, seed, 0, Purpose.HOLD_OUT)
+    order = np.argsort(words, kind="stable")
+    sizes = np.bincount(groups.of_row, minlength=groups.n)[order]
+    # A group is held out if that brings the number of rows nearer to what is wanted.
+    middle = np.cumsum(sizes) - sizes / 2
+    n_held = int((middle < fraction * len(groups.of_row)).sum())
+    chosen = np.zeros(groups.n, dtype=bool)
+    chosen[order[: min(max(n_held, 1), groups.n - 1)]] = True
+    return chosen[groups.of_row]
 
 
 def draw_some(n: int, n_drawn: int, *, seed: int, member: int) -> NDArray[np.intp]:
@@ -128,7 +134,7 @@ def draw_by_mass(
     ----------
     mass
         Whole numbers with a sum below 2**53, for rows in the order of their content
-        (`distinct_rows`): then the draws do not depend on the order the rows came in.
+        (`ordered_rows`): then the draws do not depend on the order the rows came in.
     attempt
         Another number makes other draws.
     """

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.errors import wrong_parameter
+from weald.groups import groups_of_rows
 from weald.resampling.content import Hashes, seed_of
-from weald.resampling.draws import Purpose, hold_out
+from weald.resampling.draws import Purpose, hold_out, hold_out_groups
 from weald.resampling.tables import hash_any_rows
 
 Indices = NDArray[np.intp]
@@ -18,9 +19,10 @@ Indices = NDArray[np.intp]
 class ContentKFold:
     """K folds for cross-validation that do not depend on the order of the rows.
 
-    Rows are dealt out in the order of a hash of their content, keyed by the seed; equal rows fall
-    into the same fold, so that a repetition is never its own test. It can be given as `cv` wherever
-    scikit-learn takes a splitter.
+    Rows are dealt out in the order of a hash of their content, keyed by the seed. Rows that are
+    equal in all columns and the target are numbered and dealt out like any others, as every
+    splitter does; if they are repeated measurements of one thing, pass `groups`, which keeps the
+    rows of a group in one fold. It can be given as `cv` wherever scikit-learn takes a splitter.
 
     Parameters
     ----------
@@ -73,59 +75,71 @@ class ContentKFold:
             raise ValueError(
                 wrong_parameter(self, "n_splits", "an int in the range [2, inf)", self.n_splits)
             )
-        hashes, place = _distinct(_hashes(X, y, groups))
-        strata = np.zeros(len(hashes), dtype=np.int64)
-        if self.stratify and groups is None and y is not None:
-            # Equal rows have equal targets: the last of each set speaks for all.
-            strata[place] = np.unique(np.asarray(y), return_inverse=True)[1]
-        fold = _dealt(hashes, strata, int(self.n_splits), seed_of(self.random_state))[place]
+        n_folds, seed = int(self.n_splits), seed_of(self.random_state)
+        if groups is not None:
+            read = groups_of_rows(groups, _n_rows(X))
+            strata = np.zeros(read.n, dtype=np.int64)
+            fold = _dealt(read.keys, strata, n_folds, seed, "groups")[read.of_row]
+        else:
+            order, keys = _numbered(X, y, None)
+            strata = np.zeros(len(keys), dtype=np.int64)
+            if self.stratify and y is not None:
+                strata = np.unique(np.asarray(y), return_inverse=True)[1].ravel()[order]
+            fold = np.empty(len(keys), dtype=np.intp)
+            fold[order] = _dealt(keys, strata, n_folds, seed, "rows")
         for number in range(int(self.n_splits)):
             test = np.flatnonzero(fold == number)
             yield np.flatnonzero(fold != number), test
 
 
 def hold_out_rows(
-    X: Any, y: Any, groups: Any, strata: NDArray[np.int64] | None, fraction: float, *, seed: int
+    X: Any,
+    y: Any,
+    groups: Any,
+    strata: NDArray[np.int64] | None,
+    fraction: float,
+    *,
+    weight: NDArray[np.float64] | None,
+    seed: int,
 ) -> NDArray[np.bool_]:
     """Mark about `fraction` of the rows of any table as held out, as `hold_out` does.
 
-    Of a stratum of two different rows or more at least one is held out. With groups whole groups
-    are held out, and `strata` are not looked at.
+    Of a stratum of two rows or more at least one is held out. With groups whole groups are held
+    out, and `strata` are not looked at. `weight` tells copies of a row apart.
     """
-    hashes, place = _distinct(_hashes(X, y, groups))
-    chosen = None
-    if groups is None and strata is not None:
-        chosen = np.zeros(len(hashes), dtype=np.int64)
-        chosen[place] = strata
-    return hold_out(hashes, chosen, fraction, seed=seed, at_least=1)[place]
-
-
-def _hashes(X: Any, y: Any, groups: Any) -> Hashes:
     if groups is not None:
-        labels = np.asarray(groups)
-        return hash_any_rows(labels.tolist(), np.zeros(len(labels)), n_threads=1)
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    labels = np.zeros(n_rows) if y is None else np.asarray(y)
+        return hold_out_groups(groups_of_rows(groups, _n_rows(X)), fraction, seed=seed)
+    order, keys = _numbered(X, y, weight)
+    held = np.empty(len(keys), dtype=bool)
+    chosen = None if strata is None else strata[order]
+    held[order] = hold_out(keys, chosen, fraction, seed=seed, at_least=1)
+    return held
+
+
+def _n_rows(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _numbered(X: Any, y: Any, weight: NDArray[np.float64] | None) -> tuple[Indices, Hashes]:
+    """The rows in the order of their content, and the key of each."""
+    labels = np.zeros(_n_rows(X)) if y is None else np.asarray(y)
     if labels.dtype.kind not in "biuf":
-        labels = np.unique(labels, return_inverse=True)[1]
-    return hash_any_rows(X, labels.astype(np.float64), n_threads=1)
+        labels = np.unique(labels, return_inverse=True)[1].ravel()
+    hashes = hash_any_rows(X, labels.astype(np.float64), n_threads=1)
+    order, keys = _native.numbered_rows(hashes, weight)
+    return order, keys
 
 
-def _distinct(hashes: Hashes) -> tuple[Hashes, Indices]:
-    """The different hashes, sorted, and which of them each row has."""
-    different, place = np.unique(hashes, axis=0, return_inverse=True)
-    return different, place.ravel()
-
-
-def _dealt(hashes: Hashes, strata: NDArray[np.int64], n_folds: int, seed: int) -> Indices:
-    """The fold of each hash: dealt out in turn, stratum after stratum, in the order of draws."""
-    if len(hashes) < n_folds:
+def _dealt(
+    keys: Hashes, strata: NDArray[np.int64], n_folds: int, seed: int, what: str
+) -> Indices:
+    """The fold of each key: dealt out in turn, stratum after stratum, in the order of draws."""
+    if len(keys) < n_folds:
         raise ValueError(
-            f"n_splits={n_folds} folds need as many different rows (or groups); of those "
-            f"there are only n_samples = {len(hashes)}."
+            f"n_splits={n_folds} folds need as many {what}; got n_samples = {len(keys)} of them."
         )
-    words = _native.draw(hashes, seed, 0, Purpose.FOLD)
+    words = _native.draw(keys, seed, 0, Purpose.FOLD)
     order = np.lexsort((words, strata))
-    fold = np.empty(len(hashes), dtype=np.intp)
-    fold[order] = np.arange(len(hashes)) % n_folds
+    fold = np.empty(len(keys), dtype=np.intp)
+    fold[order] = np.arange(len(keys)) % n_folds
     return fold

@@ -3,7 +3,7 @@
 from weald.trees.conditions import conditions_of_leaf
 from weald.trees.cost_complexity import pruned_forest, pruned_newton_tree, pruning_alphas
 from weald.trees.cutting import cut
-from weald.trees.forest import Forest, ForestBuilder, mean_shares, picked_sets
+from weald.trees.forest import Forest, ForestBuilder, mean_shares, picked_sets, unit_parts
 from weald.trees.frame import made_frame, node_columns
 from weald.trees.growing import GrownTree, GrownTrees, TreeGrower, TreeLimits, check_search
 from weald.trees.medians import weighted_median, with_medians
@@ -71,6 +71,7 @@ __all__ = [
     "pruned_newton_tree",
     "pruning_alphas",
     "tree_text",
+    "unit_parts",
     "way_to",
     "weighted_median",
     "with_medians",

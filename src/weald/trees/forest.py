@@ -1,5 +1,6 @@
 """The only tree model: any number of trees as flat arrays."""
 
+import math
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,20 @@ from weald.trees.growing import GrownTree, GrownTrees
 Floats = NDArray[np.float64]
 
 _OF_NODES = ("feature", "threshold", "right", "missing_left", "weight", "gain")
+
+
+# Factors whose binary exponents are smaller change gains; products of them stay finite.
+_MODERATE = 200
+
+
+def unit_parts(unit: float) -> tuple[float, int]:
+    """A factor of weights as the part that gains are multiplied by and a binary exponent.
+
+    >>> unit_parts(20.5), unit_parts(2.0**900)
+    ((20.5, 0), (0.5, 901))
+    """
+    mantissa, exponent = math.frexp(unit)
+    return (unit, 0) if abs(exponent) <= _MODERATE else (mantissa, exponent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +192,11 @@ class Forest:
             first_word=np.append(self.first_word, self.first_word[-1] + other.first_word[1:]),
         )
 
-    def scaled(self, target_exponent: int, weight_exponent: int) -> "Forest":
-        """The same trees; what they answer and weigh is multiplied by 2 to these exponents."""
+    def scaled(self, target_exponent: int, weight_unit: float) -> "Forest":
+        """The same trees for targets multiplied by a power of two and weights by a factor.
+
+        Gains are multiplied by the factor too, of a factor of extreme size by its mantissa only.
+        """
         forest = self
         if target_exponent:
             forest = replace(
@@ -186,9 +204,10 @@ class Forest:
                 value=np.ldexp(self.value, target_exponent),
                 base_score=np.ldexp(self.base_score, target_exponent),
             )
-        if weight_exponent:
+        if weight_unit != 1.0:
             with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
-                forest = replace(forest, weight=np.ldexp(self.weight, weight_exponent))
+                weight = self.weight * weight_unit
+            forest = replace(forest, weight=weight, gain=self.gain * unit_parts(weight_unit)[0])
         return forest
 
     def with_gains_scaled(self, exponent: int) -> "Forest":
@@ -321,20 +340,13 @@ class ForestBuilder:
         self._parts.append(trees)
         self._outputs.extend(range(len(trees)))
 
-    def build(self, target_exponent: int = 0, weight_exponent: int = 0) -> Forest:
-        """Join the trees; what they answer and weigh is multiplied by 2 to these exponents.
-
-        Gains stay in the units the trees were grown in, where they are finite.
-        """
-        arrays = self._joined()
-        with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
-            arrays["weight"] = np.ldexp(arrays["weight"], weight_exponent)
-        arrays["value"] = np.ldexp(arrays["value"], target_exponent)
+    def build(self) -> Forest:
+        """Join the trees."""
         return Forest(
-            **arrays,
+            **self._joined(),
             output=np.array(self._outputs, dtype=np.int32),
             tree_weight=np.ones(len(self)),
-            base_score=np.ldexp(self._base_score, target_exponent),
+            base_score=self._base_score,
             n_columns=self._n_columns,
             saw_missing=self._parts[0].saw_missing if self._parts else None,
         )

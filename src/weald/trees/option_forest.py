@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.trees.forest import Forest
+from weald.trees.forest import Forest, unit_parts
 from weald.trees.growing import GrownTree
 
 Floats = NDArray[np.float64]
@@ -70,11 +70,13 @@ class Branch:
         n_columns = int(self.feature.max()) + 1 if self.feature.max() >= 0 else 1
         return _native.OptionPredictor(**arrays, n_columns=n_columns).leaf_shares()
 
-    def scaled(self, target_exponent: int, weight_exponent: int) -> "Branch":
-        """The same with answers and weights multiplied by 2 to these exponents."""
+    def scaled(self, target_exponent: int, weight_unit: float) -> "Branch":
+        """The same for targets multiplied by a power of two and weights by a factor."""
         with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
-            weight = np.ldexp(self.weight, weight_exponent)
-        return replace(self, weight=weight, value=np.ldexp(self.value, target_exponent))
+            weight = self.weight * weight_unit
+        gain = self.gain * unit_parts(weight_unit)[0]
+        value = np.ldexp(self.value, target_exponent)
+        return replace(self, weight=weight, gain=gain, value=value)
 
 
 def below(test: Branch, left: Branch, right: Branch) -> Branch:

@@ -222,7 +222,7 @@ def blocks_of(n_columns: int, subset_size: int | None, n_subsets: int | None) ->
 
 @dataclass(frozen=True, eq=False)
 class RotationRows:
-    """What the members of a rotation forest learn from: different rows in the order of content.
+    """What the members of a rotation forest learn from: rows in the order of content.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ class RotationRows:
     values, classes, n_classes, weight, bootstrap
         As `ForestRows` has them.
     mass : int64 [rows] or None
-        How often each row counts; without `counts_copies` only how probable it is to be drawn.
+        What each row weighs where rotations are drawn, in whole numbers; None: 1 each.
     """
 
     table: "_native.RotationTable"
@@ -243,7 +243,6 @@ class RotationRows:
     n_classes: int
     weight: Floats | None
     mass: NDArray[np.int64] | None
-    counts_copies: bool
     bootstrap: "_native.Bootstrap | None"
 
 
@@ -287,7 +286,6 @@ def grow_rotated_members(
             classes=rows.classes,
             n_classes=rows.n_classes,
             mass=rows.mass,
-            counts_copies=rows.counts_copies,
             first=begin,
             n_trees=min(step, members.stop - begin),
             oob_sums=None if out_of_bag is None else out_of_bag.sums,

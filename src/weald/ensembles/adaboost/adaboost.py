@@ -171,7 +171,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         y : array, shape (rows,)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
-            What the rows weigh before the first round; whole numbers count as repetitions.
+            What the rows weigh before the first round; only their ratios matter.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)

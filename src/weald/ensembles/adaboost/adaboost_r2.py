@@ -136,7 +136,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None
-            What the rows weigh before the first round; whole numbers count as repetitions.
+            What the rows weigh before the first round; only their ratios matter.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
@@ -212,7 +212,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         builder = ForestBuilder(np.zeros(1), self._plan.n_columns)
         for tree in found.members:
             builder.add(tree, output=0)
-        forest = builder.build(rows.target_exponent, 0)
+        forest = builder.build().scaled(rows.target_exponent, 1.0)
         self.forest_ = replace(forest, tree_weight=self.estimator_weights_)
 
     def _own_members(self) -> list[Any]:

@@ -1,6 +1,6 @@
 """The rows of an AdaBoost fit, weighted or drawn, and members that are other people's."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,12 +11,10 @@ from sklearn.utils.validation import has_fit_parameter
 from weald.data import Rows
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import Floats
-from weald.resampling import distinct_rows, draw_by_mass, member_seed, seed_of
+from weald.ensembles.row_counts import weighted_as_repeated
+from weald.resampling import draw_by_mass, member_seed, ordered_rows, seed_of
 
 REWEIGHT = ("weighting", "resampling")
-
-# Weights of a million a row are no reason to draw for hours.
-_MOST_DRAWS = 2**20
 
 # So often is drawn again: when all drawn rows are of one class, which many learners refuse, and
 # when the first member is of no use, which is no error if only the draw was bad luck.
@@ -25,18 +23,12 @@ ATTEMPTS = 10
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The rows as the rounds see them, and how the user's rows are found again.
-
-    Where rows are drawn, equal rows are one: `part` is the share of each of the user's rows in the
-    row that stands for it, `row_of` names that row.
-    """
+    """The rows as the rounds see them, and how the user's rows are found again."""
 
     rows: Rows
     n_draws: int | None  # None: nothing is drawn
     seed: int
-    row_of: NDArray[np.intp]
-    part: Floats
-    place: NDArray[np.intp]  # of the rows that count among the user's
+    place: NDArray[np.intp]  # of each row among the user's
     n_given: int
 
     def drawn(self, weights: RowWeights, round_: int, attempt: int = 0) -> NDArray[np.int64]:
@@ -59,7 +51,7 @@ class Training:
     def of_given_rows(self, weight_of_rows: Floats) -> Floats:
         """What each of the user's rows weighs; rows without sample weight weigh nothing."""
         given = np.zeros((*weight_of_rows.shape[:-1], self.n_given))
-        given[..., self.place] = weight_of_rows[..., self.row_of] * self.part
+        given[..., self.place] = weight_of_rows
         return given
 
 
@@ -72,18 +64,10 @@ def training_of(
     if given.ndim == 1:
         place, n_given = np.flatnonzero(given > 0), len(given)
     if reweight == "weighting":
-        every = np.arange(rows.n)
-        return Training(rows, None, 0, every, np.ones(rows.n), place, n_given)
-    distinct = distinct_rows(rows, n_threads=n_threads)
-    merged = replace(rows.take(distinct.index), copies=distinct.copies, weight=distinct.weight)
-    own = rows.weight if rows.weight is not None else rows.copies
-    whole = distinct.weight if distinct.weight is not None else distinct.copies
-    part = np.ones(rows.n) if own is None else own.astype(np.float64)
-    if whole is not None:
-        part = part / whole[distinct.set_of]
-    n_draws = rows.n if rows.copies is None else int(rows.copies.sum())
-    n_draws = min(n_draws, max(_MOST_DRAWS, merged.n))
-    return Training(merged, n_draws, seed_of(random_state), distinct.set_of, part, place, n_given)
+        return Training(weighted_as_repeated(rows), None, 0, place, n_given)
+    # As many draws as there are rows, which lie in the order of their content.
+    index = ordered_rows(rows, n_threads=n_threads).index
+    return Training(rows.take(index), rows.n, seed_of(random_state), place[index], n_given)
 
 
 @dataclass

@@ -52,7 +52,7 @@ class StumpSearch:
         table, n_levels = steady(as_one_array(rows.table)), levels_of(rows.table)
         levels = np.array(n_levels, dtype=np.int32) if n_levels else None
         self._stumps = _native.Stumps(table, classes, n_classes, 0, n_threads, levels)
-        self._n_copies = rows.n if rows.copies is None else int(rows.copies.sum())
+        self._n_rows = rows.n
         self._criterion = criterion
         self._goes_right = np.empty(rows.n, dtype=np.uint8)
         self._wrong = np.empty(rows.n, dtype=bool)
@@ -64,7 +64,7 @@ class StumpSearch:
 
         `n_drawn`: masses count so many rows that were drawn.
         """
-        row_weight = float(mass.sum()) / (self._n_copies if n_drawn is None else n_drawn)
+        row_weight = float(mass.sum()) / (self._n_rows if n_drawn is None else n_drawn)
         column, threshold, missing_left, gain, left, right, left_set = self._stumps.find(
             mass, self._criterion, self._goes_right, row_weight
         )
@@ -203,7 +203,7 @@ class Stump(ClassifierMixin, TreeModel):
         y : array, shape (rows,)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row.
+            What each row counts in sums.
         """
         with self._fitting():
             rows, classes = class_rows(self, X, y, sample_weight)

@@ -29,9 +29,9 @@ class Noise(Protocol):
 class BagTask:
     """One member: an estimator with its seeds set, the rows and columns it sees.
 
-    `rows` are rows of the sample, each once, `copies` how often each counts. `columns` is None for
-    all of them as they are. `asked` are rows to be answered after the fit. `weight` is what rows
-    weigh beside their copies; `noise` is added to what is learnt from.
+    `rows` are rows of the sample, each once, `copies` how often each was drawn. `columns` is None
+    for all of them as they are. `asked` are rows to be answered after the fit. `weight` is what one
+    copy of a row weighs; `noise` is added to what is learnt from.
     """
 
     name: str
@@ -128,7 +128,7 @@ def _raise_failures(owner: Any, tasks: Sequence[BagTask], outcomes: Sequence[Out
     fitted: dict[str, Any] = {}
     for task, outcome in zip(tasks, outcomes, strict=True):
         if outcome.error is not None:
-            failed[task.name] = (f"on its {len(task.rows)} different rows", outcome.error)
+            failed[task.name] = (f"on its {len(task.rows)} rows", outcome.error)
         else:
             fitted[task.name] = outcome.fitted
     if failed:
@@ -168,27 +168,24 @@ def _fit_one(
                 else np.empty((0, 1))
             )
         if verbose:
-            print(f"{task.name}: fitted on {len(task.rows)} different rows")
+            print(f"{task.name}: fitted on {len(task.rows)} rows")
         return Outcome(member, answers)
     except Exception as error:
         return Outcome(error=portable(error))
 
 
 def _rows_and_weights(member: Any, task: BagTask) -> tuple[Indices, dict[str, Floats]]:
-    """The rows a member sees, and their weights if it takes any."""
+    """The rows a member sees, each as often as it was drawn, and their weights if they have any."""
+    rows = np.repeat(task.rows, task.copies)
+    if task.weight is None:
+        return rows, {}
     if not has_fit_parameter(member, "sample_weight"):
-        if task.weight is not None:
-            raise TypeError(
-                f"{type(member).__name__} takes no sample_weight, which this way of making members "
-                "differ needs."
-            )
-        # Noise is drawn for each row once, so that repetitions stay equal.
-        return np.repeat(task.rows, task.copies), {}
-    # A weight is a repetition, at the price of one row.
-    weight = task.copies.astype(np.float64)
-    if task.weight is not None:
-        weight = weight * task.weight
-    return task.rows, {} if (weight == 1).all() else {"sample_weight": weight}
+        raise TypeError(
+            f"{type(member).__name__} takes no sample_weight, and the rows have weights that are "
+            "not in the draws. Use an estimator that takes them, or bootstrap=True without groups, "
+            "which draws rows by their weights."
+        )
+    return rows, {"sample_weight": np.repeat(task.weight, task.copies)}
 
 
 def ask_members(

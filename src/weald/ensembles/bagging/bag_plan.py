@@ -9,8 +9,7 @@ from weald.ensembles.bagging.bag_members import BagTask, member_name, seeded_mem
 from weald.ensembles.bagging.bag_rows import BagRows
 from weald.ensembles.bagging.diversifiers import Algorithms, Variation
 from weald.ensembles.bagging.diversifiers import Rows as DrawnRows
-from weald.ensembles.out_of_bag.in_bag import Draws
-from weald.resampling import draw_columns
+from weald.resampling import RowSamples, draw_columns
 
 
 class MemberPlan:
@@ -47,7 +46,7 @@ class MemberPlan:
             )
         return list(several[-1].estimators) if several else [self._member()]
 
-    def _rows_drawn(self, rows: BagRows, seed: int) -> Draws | None:
+    def _rows_drawn(self, rows: BagRows, seed: int) -> RowSamples | None:
         ways = self._ways()
         if any(getattr(way, "sees_all_rows", False) for way in ways):
             return None
@@ -55,25 +54,26 @@ class MemberPlan:
         return rows.draws(own[-1] if own else self, seed)
 
     def _task(
-        self, number: int, rows: BagRows, draws: Draws | None, seed: int, n_classes: int
+        self, number: int, rows: BagRows, draws: RowSamples | None, seed: int, n_classes: int
     ) -> BagTask:
-        index, copies = rows.distinct.index, rows.distinct.copies
-        if draws is not None:
-            drawn = draws.drawn(number)
-        else:
-            drawn = np.ones(len(index), dtype=np.int64) if copies is None else copies
+        index = rows.ordered.index
+        drawn = np.ones(len(index), dtype=np.int64) if draws is None else draws.drawn(number)
         asks = self.oob_score or isinstance(self.weights, str) or self._is_auto()
         varied = Variation(
             number,
             seed,
             self._kinds()[0],
-            rows.distinct.hashes,
+            rows.ordered.keys,
             getattr(self, "n_features_in_", 0),
             n_classes,
             self._drawn_columns(number, seed),
         )
         for way in self._ways():
             varied = way.vary(varied)
+        # Rows that are not drawn by their weights keep these.
+        weight = rows.weight if draws is None or not draws.draws_by_weight else None
+        if varied.weight is not None:
+            weight = varied.weight if weight is None else varied.weight * weight
         return BagTask(
             name=member_name(number),
             estimator=seeded_member(varied.estimator, seed, number),
@@ -81,7 +81,7 @@ class MemberPlan:
             copies=drawn[drawn > 0],
             columns=varied.columns,
             asked=index[drawn == 0] if asks else None,
-            weight=None if varied.weight is None else varied.weight[drawn > 0],
+            weight=None if weight is None else weight[drawn > 0],
             noise=varied.noise,
         )
 

@@ -25,14 +25,14 @@ def record_of_members(
 ) -> Record:
     """What the members said of the rows they did not see."""
     place = np.full(rows.sample.n, -1, dtype=np.intp)
-    place[rows.distinct.index] = np.arange(len(rows.distinct.index))
+    place[rows.ordered.index] = np.arange(rows.ordered.n)
     width = None if classes is None else len(classes)
     members = [
         (place[task.asked], as_shares_of(outcome.answers, width))
         for task, outcome in zip(tasks, outcomes, strict=True)
     ]
     return recorded(
-        [(slice(0, len(rows.distinct.index)), members)],
+        [(slice(0, rows.ordered.n), members)],
         rows.target.astype(np.float64),
         classes,
         rows.weight,
@@ -52,10 +52,7 @@ def judged(
     tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, n_classes: int | None
 ) -> list[tuple[NDArray[Any], Floats, Floats | None]]:
     """For each member the targets, its answers and the weights of the rows it did not see."""
-    weight: Floats | None = None
-    if rows.weight is not None:
-        weight = np.zeros(rows.sample.n)
-        weight[rows.distinct.index] = rows.weight
+    weight = rows.sample.weight
     return [
         (
             rows.sample.y[task.asked],
@@ -77,8 +74,7 @@ def fitted_until_enough(
     outcomes: list[Outcome] = []
     enough, width = Enough(), 1 if classes is None else len(classes)
     tally = Tally(rows.sample.n, width)
-    weight = np.zeros(rows.sample.n)
-    weight[rows.distinct.index] = 1.0 if rows.weight is None else rows.weight
+    weight = rows.sample.weight
     while True:
         more = fitted(range(len(tasks), len(tasks) + BATCH))
         for task, outcome in zip(*more, strict=True):
@@ -88,5 +84,5 @@ def fitted_until_enough(
         scored = np.flatnonzero(tally.n_out > 0)
         target = rows.sample.y[scored]
         losses = row_losses(None, target, tally.means[scored], classes)
-        if enough.says(len(tasks), losses, weight[scored] if len(scored) else None):
+        if enough.says(len(tasks), losses, None if weight is None else weight[scored]):
             return tasks, outcomes

@@ -101,7 +101,9 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
     def _default_member(self) -> DecisionTreeClassifier:
         return DecisionTreeClassifier()
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any
+    ) -> Self:
         """Fit the members.
 
         Parameters
@@ -111,18 +113,22 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
         y : array, shape (rows,)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
-            How often rows are drawn; whole numbers count as repetitions of the row.
+            What each row counts: with `bootstrap` how probable it is to be drawn; else passed to
+            the members.
+        groups : array, shape (rows,), or None
+            Labels of groups, such as patients or customers. Whole groups are drawn, and are out of
+            bag together; rows keep their weights.
         **fit_params
             With metadata routing enabled: passed to the members.
         """
         with self._fitting():
             X = as_table(X)
             if self._is_grove(X) and not fit_params:
-                self._fit_grove(X, y, sample_weight)
+                self._fit_grove(X, y, sample_weight, groups)
                 self.classes_ = self._grove.classes_
                 self._n_rows_seen = n_rows_of(X)
             else:
-                self._fit_any(X, y, sample_weight, fit_params)
+                self._fit_any(X, y, sample_weight, groups, fit_params)
             self.n_classes_ = len(self.classes_)
             if self._record is not None:
                 self._warn_of_unscored()
@@ -130,9 +136,11 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
                 self.oob_score_ = 1.0 - self._oob_error()
         return self
 
-    def _fit_any(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
+    def _fit_any(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, fit_params: dict[str, Any]
+    ) -> None:
         before: Any = getattr(self, "classes_", None)
-        sample, classes = class_sample(self, X, y, sample_weight, None)
+        sample, classes = class_sample(self, X, y, sample_weight, groups)
         if self._n_kept() and not np.array_equal(before, classes):
             raise ValueError(
                 f"The members kept by warm_start=True know the classes {before}; got {classes}."
@@ -261,7 +269,9 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
     def _default_member(self) -> DecisionTreeRegressor:
         return DecisionTreeRegressor()
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any
+    ) -> Self:
         """Fit the members.
 
         Parameters
@@ -271,17 +281,21 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None
-            How often rows are drawn; whole numbers count as repetitions of the row.
+            What each row counts: with `bootstrap` how probable it is to be drawn; else passed to
+            the members.
+        groups : array, shape (rows,), or None
+            Labels of groups, such as patients or customers. Whole groups are drawn, and are out of
+            bag together; rows keep their weights.
         **fit_params
             With metadata routing enabled: passed to the members.
         """
         with self._fitting():
             X = as_table(X)
             if self._is_grove(X) and not fit_params:
-                self._fit_grove(X, y, sample_weight)
+                self._fit_grove(X, y, sample_weight, groups)
                 self._n_rows_seen = n_rows_of(X)
             else:
-                sample = number_sample(self, X, y, sample_weight, None)
+                sample = number_sample(self, X, y, sample_weight, groups)
                 self._n_rows_seen = len(sample.place)
                 self._fit_members(sample, Question("predict"), None, fit_params)
             if self._record is not None:

@@ -27,9 +27,10 @@ from weald.ensembles.members.members import Outcome, members_learnt
 from weald.ensembles.members.routing import router, routing_is_enabled
 from weald.ensembles.members.samples import Sample, as_table, asked_table
 from weald.ensembles.out_of_bag.bagged import Bagged
-from weald.ensembles.out_of_bag.in_bag import Draws, InBag
+from weald.ensembles.out_of_bag.in_bag import InBag
 from weald.ensembles.out_of_bag.oob_pruning import PrunedForest
 from weald.ensembles.out_of_bag.tally import Tally
+from weald.ensembles.out_of_bag.unscored import warn_of_unscored
 from weald.parameters import (
     AnyOf,
     Jobs,
@@ -45,7 +46,7 @@ from weald.parameters import (
     Whole,
 )
 from weald.persist import fingerprint
-from weald.resampling import seed_of
+from weald.resampling import RowSamples, seed_of
 from weald.threads import thread_count
 
 Floats = NDArray[np.float64]
@@ -79,12 +80,14 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         Number of members. "auto": batches of 50 until the out-of-bag error foreseen for infinitely
         many members is within a tenth of a standard error of the present one, at most 1000.
     max_samples : int, float or None, default=None
-        Rows a member draws: a number, or a share of the rows. None: as many as there are.
-        Whole-number sample weights count as repetitions.
+        Rows a member draws: a number, or a share of the sum of all sample weights (of the rows, if
+        there are none). None: as many as there are rows of positive weight. With `groups` it is a
+        number or a share of the groups.
     max_features : int or float, default=1.0
         Columns a member sees: a number, or a share of them (at least one).
     bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
+        Whether rows are drawn with replacement: then each with a probability in proportion to its
+        sample weight. Without replacement all are as probable, and rows keep their weights.
     bootstrap_features : bool, default=False
         Whether columns are drawn with replacement.
     oob_score : bool, default=False
@@ -133,7 +136,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     _grove: Any  # a forest, where trees of ours are bagged; else there are members
     _members: list[Any]
     _columns_seen: list[NDArray[np.intp] | None]
-    _draws: list[tuple[int, Draws | None]]  # from which member on, which draws
+    _draws: list[tuple[int, RowSamples | None]]  # from which member on, which draws
     _seed: int
     _n_rows_seen: int
     _engine: ClassVar[type]
@@ -149,7 +152,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         is_plain = self.estimator is None and self.weights is None and self.diversifiers is None
         return is_plain and all_columns and all_rows
 
-    def _fit_grove(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit_grove(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Let the core grow the trees."""
         self._check_oob(has_draws=bool(self.bootstrap))
         grove = copy.copy(self._grove) if self._goes_on("_grove") else self._engine()
@@ -163,7 +166,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
             verbose=int(self.verbose),
             warm_start=bool(self.warm_start),
         )
-        grove.fit(X, y, sample_weight)
+        grove.fit(X, y, sample_weight, groups=groups)
         self._forget()
         self._grove, self.estimator_ = grove, self._default_member()
         keep_columns(grove, self)
@@ -273,14 +276,10 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
 
     def _warn_of_unscored(self) -> None:
         # The core's trees have said so already.
-        n = self.oob_.unscored.size if hasattr(self, "_members") else 0
-        if n:
-            warnings.warn(
-                f"{n} inputs do not have OOB scores: every member saw them. This probably means "
-                "too few estimators were used to compute any reliable oob estimates.",
-                UserWarning,
-                stacklevel=3,
-            )
+        if hasattr(self, "_members"):
+            record, samples = self.oob_.record, self._draws[-1][1]
+            assert samples is not None
+            warn_of_unscored(record.n_out, samples, record.weight, stacklevel=4)
 
     def _oob_error(self) -> float:
         """The usual error of the out-of-bag answers; NaN where there are none."""

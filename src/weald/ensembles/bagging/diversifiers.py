@@ -46,13 +46,13 @@ class Variation:
         Which member it is, and what keys the draws of the fit.
     estimator : estimator
         What will be cloned and fitted.
-    hashes : uint64 [different rows, 2]
-        What each row holds, as the key of draws.
+    keys : uint64 [rows, 2]
+        The key of each row, by which draws are made.
     n_columns, n_classes : int
         Of the table and of the target; 0 classes are a regression, 0 columns no table.
     columns : intp array or None
         The columns it sees; None: all.
-    weight : float64 [different rows] or None
+    weight : float64 [rows] or None
         What rows weigh beside how often they were drawn.
     noise : ContentNoise or None
         What is added to the rows it learns from.
@@ -61,7 +61,7 @@ class Variation:
     number: int
     seed: int
     estimator: Any
-    hashes: NDArray[np.uint64] = field(repr=False)
+    keys: NDArray[np.uint64] = field(repr=False)
     n_columns: int
     n_classes: int
     columns: NDArray[np.intp] | None = None
@@ -289,6 +289,6 @@ class BayesianBootstrap(_Way):
 
     def vary(self, variation: Variation) -> Variation:
         """Draw the weights of a member, of the mean 1."""
-        words = _native.draw(variation.hashes, variation.seed, variation.number, Purpose.POSTERIOR)
+        words = _native.draw(variation.keys, variation.seed, variation.number, Purpose.POSTERIOR)
         units = np.ldexp((words >> np.uint64(11)).astype(np.float64) + 0.5, -53)
         return replace(variation, weight=-_native.log(units))

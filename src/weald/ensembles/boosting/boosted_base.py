@@ -38,9 +38,10 @@ from weald.ensembles.class_weights import weighed_by_class
 from weald.ensembles.directions import directions_of
 from weald.ensembles.drawn_columns import n_drawn
 from weald.ensembles.predictor import Predictor
+from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.staging import staged_scores
 from weald.losses import Loss, scaled, units_of
-from weald.resampling import DistinctRows, distinct_rows
+from weald.resampling import OrderedRows, ordered_rows
 from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
 
 # early_stopping="auto" holds rows out if there are more, as scikit-learn does.
@@ -72,22 +73,24 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self._refuse_judging_without_loss(loss, is_judged)
         checkpoint = None if self.checkpoint is None else Checkpoint(self)
         earlier = self._earlier(rows, loss, checkpoint, is_judged)
-        distinct = None
+        ordered = None
         if self.n_bags is not None:
-            distinct = distinct_rows(rows, n_threads=self._n_threads)
-        training = self._prepared(rows, given, strata, stops, earlier, distinct)
-        if class_weight is not None:
+            ordered = ordered_rows(rows, n_threads=self._n_threads)
+        else:
+            rows = weighted_as_repeated(rows, min_samples_leaf=self.min_samples_leaf)
+        training = self._prepared(rows, given, strata, stops, earlier, ordered)
+        binned = self._binned(training)  # by the rows' own weights: classes change no bins
+        if ordered is None and class_weight is not None:
             training = replace(training, rows=weighed_by_class(training.rows, class_weight))
         if checkpoint is not None:
             classes = getattr(self, "classes_", None)
             checkpoint.check_rows(training, self._plan, classes, self._n_threads)
         company = Company(self, given, limits, checkpoint)
-        binned = self._binned(training)
-        if distinct is None or kept is None or self.n_bags is None:
+        if ordered is None or kept is None or self.n_bags is None:
             recipe = self._recipe(company, binned, training, loss, stops)
             self._keep([recipe.booster(training, earlier=earlier)], loss)
             return
-        bags = BoosterBags.of(training, distinct, kept, class_weight)
+        bags = BoosterBags.of(training, ordered, kept, class_weight)
         recipe = self._recipe(company, binned, bags.training_of(0), loss, stops)
         numbers = range(self.n_bags)
         boosters = [recipe.booster(bags.training_of(k), number=k) for k in numbers]
@@ -100,7 +103,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         strata: bool,
         stops: bool,
         earlier: Grown | None,
-        distinct: DistinctRows | None,
+        ordered: OrderedRows | None,
     ) -> Training:
         holds_out = stops and given.validation is None
         return prepare(
@@ -113,7 +116,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             n_threads=self._n_threads,
             validation=given.validation,
             draws_columns=self.max_features is not None,
-            distinct=distinct,
+            ordered=ordered,
         )
 
     def _recipe(
@@ -201,8 +204,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
 
     def _stops_early(self, rows: Rows, validation: ValidationRows | None) -> bool:
         if isinstance(self.early_stopping, str):
-            n = rows.n if rows.copies is None else int(rows.copies.sum())
-            return validation is not None or n > _MANY_ROWS
+            return validation is not None or rows.n > _MANY_ROWS
         return bool(self.early_stopping)
 
     def _refuse_judging_without_loss(self, loss: Loss, is_judged: bool) -> None:
@@ -246,7 +248,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         """Keep a model without trees, which always answers the same."""
         empty = ForestBuilder(np.zeros(1), self._plan.n_columns).build()
         classes = getattr(self, "classes_", None)
-        grown = Grown(empty, rows.target_exponent, rows.weight_exponent, 0, {}, self._plan, classes)
+        grown = Grown(empty, rows.target_exponent, rows.weight_unit, 0, {}, self._plan, classes)
         self._keep([Booster(grown, empty)], loss)
 
     def _predictions(self, X: object) -> Floats:

@@ -46,7 +46,7 @@ class BoostedParameters(ScoredModel):
     max_depth : int or None, default=None
         Most questions between the root and a leaf.
     min_samples_leaf : int, default=20
-        Fewest rows of a leaf. Rows count by their weights if these are whole numbers.
+        Fewest rows of a leaf, whatever they weigh.
     min_child_weight : float, default=1e-3
         Least sum of hessians of a leaf.
     l2_regularization : float, default=0.0

@@ -15,6 +15,7 @@ from weald.data import (
     read_once,
     readable_target,
     refuse_beyond_memory,
+    rows_of_weight,
     validation_classes,
     validation_numbers,
 )
@@ -178,6 +179,8 @@ or object, default="squared_error"
         X_val: object = None,
         y_val: object = None,
         sample_weight_val: object = None,
+        *,
+        groups: object = None,
     ) -> Self:
         """Fit the trees.
 
@@ -188,18 +191,23 @@ or object, default="squared_error"
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row.
+            What each row counts in sums; `min_samples_leaf` and other counts are of rows.
         X_val, y_val : table and array, or None
             Rows to judge by, for early stopping and `validation_loss_`. Nothing is learnt from
             them: no bin, no category, no score.
         sample_weight_val : array or None
             The weights of those rows.
+        groups : array, shape (rows,), or None
+            Labels of groups, such as patients or customers, for fits that draw or hold out rows:
+            whole groups are drawn and held out together.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             self._refuse_going_on_with_bags()
             loss = self._chosen_loss()
             rows = number_rows(self, X, y, sample_weight)
+            if groups is not None:
+                rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
             refuse_targets(loss, rows.target)
             if isinstance(loss, BuiltinLoss):
                 rows = rows.with_moderate_target()
@@ -404,6 +412,8 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         X_val: object = None,
         y_val: object = None,
         sample_weight_val: object = None,
+        *,
+        groups: object = None,
     ) -> Self:
         """Fit the trees.
 
@@ -414,18 +424,23 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         y : array, shape (rows,)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row.
+            What each row counts in sums; `min_samples_leaf` and other counts are of rows.
         X_val, y_val : table and array, or None
             Rows to judge by, for early stopping and `validation_loss_`. Nothing is learnt from
             them: no bin, no category, no score.
         sample_weight_val : array or None
             The weights of those rows.
+        groups : array, shape (rows,), or None
+            Labels of groups, such as patients or customers, for fits that draw or hold out rows:
+            whole groups are drawn and held out together.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             self._refuse_going_on_with_bags()
             takes_bytes = isinstance(self.loss, str)  # a loss of the user's is told floats
             rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)
+            if groups is not None:
+                rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
             _refuse_too_many(rows.n, len(self.classes_))
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             self._refuse_penalty_of_vectors()

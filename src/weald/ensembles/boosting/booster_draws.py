@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from weald.data import mass_of
 from weald.ensembles.boosting.loop import Training
 from weald.ensembles.class_weights import weighed_by_class
-from weald.resampling import Bags, DistinctRows, member_seed
+from weald.resampling import OrderedRows, RowSamples, member_seed
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 # Draws of the held-out rows have a seed of their own, as if they were those of a far member.
 _HELD_OUT = 2**40
@@ -18,46 +19,52 @@ _HELD_OUT = 2**40
 
 @dataclass(frozen=True, eq=False)
 class BoosterDraws:
-    """Who saw what: a bag of the rows to learn from and, apart from it, one of those held out.
+    """Which rows each booster saw: samples of the rows to learn from and of those held out.
 
-    Drawn apart, no booster goes without rows to learn from. What it drew of the held-out rows only
-    its leaves learn from, when they are estimated anew.
+    They are drawn apart, so that no booster goes without rows to learn from. What a booster drew
+    of the held-out rows only its leaves learn from, when they are refitted.
 
     Attributes
     ----------
-    learnt : Bags
+    learnt : RowSamples
         Of the rows to learn from.
-    held : Bags or None
+    held : RowSamples or None
         Of the rows held out; None: there are none.
+    is_held : bool [rows] or None
+        Which rows are held out.
     """
 
-    learnt: Bags
-    held: Bags | None = None
+    learnt: RowSamples
+    held: RowSamples | None = None
+    is_held: Mask | None = None
 
     @property
     def n(self) -> int:
-        """Number of different rows."""
+        """Number of rows that have a weight."""
         return self.learnt.n
 
     @property
     def place(self) -> NDArray[np.intp]:
-        """Which of the different rows each row of the fit is; -1: it had no weight."""
+        """Where each row of the fit lies; -1: it had no weight."""
         return self.learnt.place
 
+    @property
+    def has_equal_draws(self) -> bool:
+        """Whether each booster makes n draws of n rows, all as probable."""
+        return self.held is None and self.learnt.has_equal_draws
+
     def sample(self, member: int) -> NDArray[np.int64]:
-        """How often a booster learns from each of the different rows."""
+        """How often a booster learns from each row."""
         drawn = self.learnt.drawn(member)
         return drawn if self.held is None else drawn + self.held.drawn(member)
 
     def drawn(self, member: int) -> NDArray[np.int64]:
-        """How often a booster saw each of the different rows; what judged it, at least once."""
+        """How often a booster saw each row; what judged it, at least once."""
         sample = self.sample(member)
-        if self.held is None or self.held.mass is None:
-            return sample
-        return np.maximum(sample, self.held.mass > 0)
+        return sample if self.is_held is None else np.maximum(sample, self.is_held)
 
     def counts(self, member: int) -> NDArray[np.int64]:
-        """How often a booster saw each row of the fit; equal rows have their common count."""
+        """How often a booster saw each row passed to fit."""
         return np.append(self.drawn(member), 0)[self.place]
 
 
@@ -71,59 +78,63 @@ class BoosterBags:
         All rows; the user's rows to judge by, if any, come after those that are drawn.
     draws : BoosterDraws
         How often each booster has each row.
-    weight : float64 [different rows] or None
-        What a row counts; whole numbers are repetitions.
     class_weight : float64 [classes] or None
         What the rows of each class weigh beside their weights.
     """
 
     training: Training
     draws: BoosterDraws
-    weight: Floats | None
     class_weight: Floats | None
 
     @classmethod
     def of(
-        cls,
-        training: Training,
-        distinct: DistinctRows,
-        kept: NDArray[np.bool_],
-        class_weight: Floats | None,
+        cls, training: Training, ordered: OrderedRows, kept: Mask, class_weight: Floats | None
     ) -> "BoosterBags":
         """`kept` marks those of the rows passed to fit that have a weight."""
         place = np.full(len(kept), -1, dtype=np.intp)
-        place[kept] = distinct.set_of
-        weight = distinct.weight if distinct.weight is not None else distinct.copies
-        return cls(
-            training,
-            _draws(training, distinct, place),
-            None if weight is None else weight.astype(np.float64),
-            class_weight,
-        )
+        place[kept] = ordered.place
+        return cls(training, _draws(training, ordered, place), class_weight)
+
+    @property
+    def weight(self) -> Floats | None:
+        """What the rows that are drawn weigh; None: all the same."""
+        weight = self.training.rows.total_weight
+        return None if weight is None else weight[: self.draws.n]
 
     def training_of(self, member: int) -> Training:
-        """The same rows as often as a booster drew them: the draws are the weights."""
+        """The same rows as often as a booster drew them."""
         rows, seed = self.training.rows, member_seed(self.training.seed, member)
         copies = np.zeros(rows.n, dtype=np.int64)
         copies[: self.draws.n] = self.draws.sample(member)
-        own = replace(rows, weight=None, weight_exponent=0, copies=copies)
+        own = replace(rows, copies=copies, weight=rows.total_weight)
+        if self.draws.learnt.draws_by_weight:
+            own = replace(own, weight=None, weight_unit=1.0)
+        judging = rows
         if self.class_weight is not None:
             own = weighed_by_class(own, self.class_weight)
+            judging = weighed_by_class(rows, self.class_weight)
         # All held-out rows judge, drawn or not, and by their own weights.
-        return replace(self.training, rows=own, seed=seed, judging_rows=rows)
+        return replace(self.training, rows=own, seed=seed, judging_rows=judging)
 
 
-def _draws(training: Training, distinct: DistinctRows, place: NDArray[np.intp]) -> BoosterDraws:
-    mass, n = mass_of(distinct.copies, distinct.weight), len(distinct.index)
-    seed = training.seed
+def _draws(training: Training, ordered: OrderedRows, place: NDArray[np.intp]) -> BoosterDraws:
+    """Samples with replacement, as large as the rows (or groups) they are drawn from."""
+    n, groups, seed = ordered.n, ordered.groups, training.seed
+    if groups is None:
+        weight = training.rows.total_weight
+        mass, group_of = None if weight is None else mass_of(weight[:n]), None
+    else:
+        mass, group_of = None, groups.of_row
     if training.held_out is None or training.validation is not None:
-        n_draws = len(distinct.set_of) if distinct.copies is None else int(distinct.copies.sum())
-        return BoosterDraws(Bags(seed, n_draws, mass, place, n))
-    copies = np.ones(n, dtype=np.int64) if distinct.copies is None else distinct.copies
+        n_draws = n if groups is None else groups.n
+        return BoosterDraws(RowSamples(seed, n_draws, place, n, mass=mass, group_of=group_of))
 
-    def bag(rows: NDArray[np.bool_], own_seed: int) -> Bags:
-        own_mass = np.where(rows, 1 if mass is None else mass, 0).astype(np.int64)
-        return Bags(own_seed, int(copies[rows].sum()), own_mass, place, n)
+    def samples(rows: Mask, own_seed: int) -> RowSamples:
+        units = rows if groups is None else np.isin(np.arange(groups.n), group_of[rows])
+        own_mass = np.where(units, 1 if mass is None else mass, 0).astype(np.int64)
+        return RowSamples(
+            own_seed, int(units.sum()), place, n, mass=own_mass, group_of=group_of
+        )
 
     held = training.held_out
-    return BoosterDraws(bag(~held, seed), bag(held, member_seed(seed, _HELD_OUT)))
+    return BoosterDraws(samples(~held, seed), samples(held, member_seed(seed, _HELD_OUT)), held)

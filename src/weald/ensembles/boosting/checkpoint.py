@@ -18,7 +18,7 @@ from weald.ensembles.boosting.grown import CURVES, Grown
 from weald.ensembles.boosting.loop import Stage, Training
 from weald.losses import Loss
 from weald.persist import fingerprint, read_snapshot, write_snapshot
-from weald.resampling import distinct_rows
+from weald.resampling import ordered_rows
 from weald.trees import Forest, ForestBuilder
 from weald.version import __version__
 
@@ -79,7 +79,7 @@ class Checkpoint:
             grown = Grown(
                 forest,
                 int(facts["target_exponent"]),
-                int(facts["weight_exponent"]),
+                float(facts["weight_unit"]),
                 int(facts["seed"]),
                 {name: arrays[name].tolist() for name in CURVES},
                 model._plan,
@@ -162,7 +162,7 @@ class Checkpoint:
             "data": self._data,
             "n_columns": grown.forest.n_columns,
             "target_exponent": grown.target_exponent,
-            "weight_exponent": grown.weight_exponent,
+            "weight_unit": grown.weight_unit,
             "seed": grown.seed,
         }
         curves = {name: np.array(grown.curves[name], dtype=np.float64) for name in CURVES}
@@ -198,13 +198,9 @@ def _data_of(training: Training, plan: Any, classes: Any, n_threads: int) -> str
         own = rows.take(part)
         if training.validation is not None and mask is held:
             weight = training.held_weight
-            own = replace(
-                own,
-                copies=training.held_copies[part],
-                weight=None if weight is None else weight[part],
-            )
+            own = replace(own, copies=None, weight=None if weight is None else weight[part])
         digest.update(_digest_of(own, n_threads))
-    digest.update(f"{rows.target_exponent} {rows.weight_exponent}".encode())
+    digest.update(f"{rows.target_exponent} {rows.weight_unit}".encode())
     labels = {} if classes is None else {"classes": np.asarray(classes)}
     digest.update(fingerprint({**plan.learnt(), **labels}).encode())
     return digest.hexdigest()
@@ -214,14 +210,9 @@ def _digest_of(rows: Rows, n_threads: int) -> bytes:
     """What rows hold and count, in the order of their hashes."""
     if rows.n == 0:
         return b"none"
-    if rows.weight is not None and rows.copies is not None:
-        rows = replace(rows, weight=rows.weight * rows.copies, copies=None)
-    distinct = distinct_rows(rows, n_threads=n_threads)
-    n = len(distinct.hashes)
-    copies = np.ones(n, dtype=np.int64) if distinct.copies is None else distinct.copies
-    weight = np.ones(n) if distinct.weight is None else distinct.weight
-    parts = (distinct.hashes.astype("<u8"), copies.astype("<i8"), weight.astype("<f8"))
-    return b"".join(part.tobytes() for part in parts)
+    ordered, weight = ordered_rows(rows, n_threads=n_threads), rows.total_weight
+    weight = np.ones(rows.n) if weight is None else weight[ordered.index]
+    return ordered.keys.astype("<u8").tobytes() + weight.astype("<f8").tobytes()
 
 
 # ---- a forest as arrays ----

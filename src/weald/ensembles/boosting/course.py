@@ -108,7 +108,7 @@ class Course:
         return Grown(
             forest.part(0, rounds * forest.trees_a_round(self._loss.n_scores)),
             rows.target_exponent,
-            rows.weight_exponent,
+            rows.weight_unit,
             self._training.seed,
             curves,
             self._model._plan,

@@ -26,6 +26,7 @@ from weald.ensembles.boosting.tree_learners import (
 )
 from weald.ensembles.drawn_columns import n_drawn
 from weald.ensembles.forests.decision_tree import DecisionTreeRegressor
+from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.staging import moves
 from weald.ensembles.warm import check_warm_start
 from weald.losses import Loss
@@ -86,7 +87,7 @@ class GradientBoosting(GradientParameters):
             if part is not None and not isinstance(part, str):
                 rows = rows.of_numbers(f"{type(part).__name__} as part of {type(self).__name__}")
         training = prepare(
-            rows,
+            self._with_weights(rows),
             fraction=self.subsample,
             held_fraction=None if self.n_iter_no_change is None else self.validation_fraction,
             asked_by="n_iter_no_change=None",
@@ -121,6 +122,14 @@ class GradientBoosting(GradientParameters):
             watcher=watcher,
         )
         self._keep(learner, start, rows, loss, progress)
+
+    def _with_weights(self, rows: Rows) -> Rows:
+        """Weights as repetitions where our trees count no rows, and for estimators without any."""
+        if self.estimator is not None:
+            return rows.with_whole_weights()
+        return weighted_as_repeated(
+            rows, min_samples_split=self.min_samples_split, min_samples_leaf=self.min_samples_leaf
+        )
 
     def _learner(
         self, training: Training, loss: Loss, start: Start
@@ -235,7 +244,7 @@ class GradientBoosting(GradientParameters):
         exponent = 0 if loss.is_of_logarithms else rows.target_exponent
         if isinstance(learner, DescentTrees):
             learner.step_sizes = self.forest_.tree_weight.tolist()
-            for i, tree in enumerate(trees_of(self.forest_, exponent, rows.weight_exponent)):
+            for i, tree in enumerate(trees_of(self.forest_, exponent, rows.weight_unit)):
                 learner.forest.add(tree, output=i % loss.n_scores)
         else:
             learner.members = list(self._members or ())

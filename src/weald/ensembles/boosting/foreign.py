@@ -19,8 +19,10 @@ def fit_foreign(estimator: Any, rows: Rows, target: Any, copies: Copies) -> Any:
     repeated rows; of other weights only the last step of a pipeline can be told.
     """
     table: Any = rows.table
-    weight: Any = rows.weight
     takes_weights = has_fit_parameter(estimator, "sample_weight")
+    weight: Any = rows.weight
+    if takes_weights and rows.weight_unit != 1.0:
+        weight = np.full(rows.n, rows.weight_unit) if weight is None else weight * rows.weight_unit
     if copies is not None:
         times = (copies > 0).astype(np.int64) if takes_weights else copies
         index = np.repeat(np.arange(rows.n), times)
@@ -41,9 +43,8 @@ def _of_last_step(pipeline: Any) -> str:
     if steps and steps[-1][1] is not None and has_fit_parameter(steps[-1][1], "sample_weight"):
         return f"{steps[-1][0]}__sample_weight"
     raise ValueError(
-        f"{type(pipeline).__name__} takes no sample_weight, and the weights are no whole numbers, "
-        "so that rows cannot be repeated instead. Give whole-number weights, or an estimator that "
-        "takes weights."
+        f"{type(pipeline).__name__} takes no sample_weight, and rows cannot be repeated instead: "
+        "the weights are not multiples of one number. Use an estimator that takes weights."
     )
 
 

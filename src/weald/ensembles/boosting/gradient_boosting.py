@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from weald.data import class_rows, number_rows
+from weald.data import class_rows, number_rows, rows_of_weight
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting.descent import GradientBoosting
 from weald.ensembles.boosting.gradient_parameters import GradientParameters
@@ -125,7 +125,13 @@ default="squared_error"
         self.alpha = alpha
 
     def fit(
-        self, X: object, y: object, sample_weight: object = None, monitor: Monitor | None = None
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        monitor: Monitor | None = None,
+        *,
+        groups: object = None,
     ) -> Self:
         """Fit the members.
 
@@ -137,15 +143,20 @@ default="squared_error"
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row.
+            What each row counts in sums; `min_samples_leaf` and other counts are of rows.
         monitor : callable or None
             Called after each round as ``monitor(i, self, locals)`` with the number of the round,
             this estimator as it is so far (it can predict) and a dict of what the loop holds; the
             fit ends after the round for which it returns True.
+        groups : array, shape (rows,), or None
+            Labels of groups, such as patients or customers, for fits that draw or hold out rows:
+            whole groups are drawn and held out together.
         """
         with self._fitting():
             loss = self._chosen_loss()
             rows = number_rows(self, X, y, sample_weight)
+            if groups is not None:
+                rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
             refuse_targets(loss, rows.target)
             if isinstance(loss, BuiltinLoss) and (self.init is None or not loss.is_of_logarithms):
                 rows = rows.with_moderate_target()
@@ -285,7 +296,13 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         )
 
     def fit(
-        self, X: object, y: object, sample_weight: object = None, monitor: Monitor | None = None
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        monitor: Monitor | None = None,
+        *,
+        groups: object = None,
     ) -> Self:
         """Fit the members.
 
@@ -297,17 +314,22 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         y : array, shape (rows,)
             Class labels of any kind; with loss="kl" also probabilities, shape (rows, classes).
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row.
+            What each row counts in sums; `min_samples_leaf` and other counts are of rows.
         monitor : callable or None
             Called after each round as ``monitor(i, self, locals)`` with the number of the round,
             this estimator as it is so far (it can predict) and a dict of what the loop holds; the
             fit ends after the round for which it returns True.
+        groups : array, shape (rows,), or None
+            Labels of groups, such as patients or customers, for fits that draw or hold out rows:
+            whole groups are drawn and held out together.
         """
         with self._fitting():
             if self.loss == "kl" and is_table_of_shares(y):
                 rows, self.classes_ = share_rows(self, X, y, sample_weight)
             else:
                 rows, self.classes_ = class_rows(self, X, y, sample_weight)
+            if groups is not None:
+                rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
             self.n_classes_ = len(self.classes_)
             loss = class_loss(self.loss, self.n_classes_, self._n_threads)
             if self.loss == "kl":

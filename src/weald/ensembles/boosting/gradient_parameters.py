@@ -67,8 +67,7 @@ class GradientParameters(ScoredModel):
     min_samples_split : int or float, default=2
         Fewest rows a node must hold to be split; a float is a share of the rows.
     min_samples_leaf : int or float, default=1
-        Fewest rows of a leaf; a float is a share of the rows. Rows count by their weights if these
-        are whole numbers.
+        Fewest rows of a leaf, whatever they weigh; a float is a share of the rows.
     min_weight_fraction_leaf : float, default=0.0
         Least share of the weight of all rows that a leaf must hold.
     max_depth : int or None, default=3
@@ -241,12 +240,9 @@ class GradientParameters(ScoredModel):
     def _trees(self, training: Training, forest: ForestBuilder, loss: Loss) -> DescentTrees:
         """What grows our own trees, within the limits of the parameters."""
         rows, n_threads = training.rows, self._n_threads
-        copies = training.seen_copies
-        n = rows.n if copies is None else int(copies.sum())
-        weights = rows.weight
-        if weights is not None and copies is not None:
-            weights = weights[copies > 0]
-        total = self.subsample * (n if weights is None else math.fsum(weights))
+        seen = np.ones(rows.n, dtype=bool) if training.held_out is None else ~training.held_out
+        n, weights = int(seen.sum()), rows.total_weight
+        total = self.subsample * (n if weights is None else math.fsum(weights[seen]))
         n_columns = self._plan.n_columns
         max_features = n_drawn(self.max_features, n_columns)
         unit = _DEGREE.get(loss.name, 0) * rows.target_exponent

@@ -29,24 +29,21 @@ class Grown:
 
     forest: Forest
     target_exponent: int
-    weight_exponent: int
+    weight_unit: float
     seed: int
     curves: Mapping[str, Sequence[float]]
     plan: ColumnPlan
     classes: NDArray[Any] | None
 
     def in_units_of(self, rows: Rows, loss: Loss) -> "Grown":
-        """The same for rows whose targets and weights were divided by other powers of two."""
-        step = self.weight_exponent - rows.weight_exponent
+        """The same for rows whose targets and weights were divided by other numbers."""
         forest = moved(self.forest, self.target_exponent - rows.target_exponent, loss)
-        if step:
-            with np.errstate(over="ignore"):
-                forest = replace(forest, weight=np.ldexp(forest.weight, step))
+        forest = forest.scaled(0, self.weight_unit / rows.weight_unit)
         return replace(
             self,
             forest=forest,
             target_exponent=rows.target_exponent,
-            weight_exponent=rows.weight_exponent,
+            weight_unit=rows.weight_unit,
         )
 
     def scores(self, rows: Rows, n_threads: int) -> Floats:

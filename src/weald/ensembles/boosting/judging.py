@@ -54,12 +54,10 @@ def _shown(training: Training, n_threads: int) -> _Part:
     """The rows learnt from, or of many those with the least hashes of what they hold."""
     rows, copies = training.rows, training.seen_copies
     index = np.arange(rows.n) if copies is None else np.flatnonzero(copies)
-    n = len(index) if copies is None else int(copies.sum())
-    if n > SHOWN_ROWS:
-        hashes = training.hashes
-        word = (rows.hashes(n_threads) if hashes is None else hashes)[index, 0]
-        few = word < np.uint64(SHOWN_ROWS * 2**64 // n)
-        # Copies of a row are all in or all out, whether they are written out or counted.
+    if len(index) > SHOWN_ROWS:
+        keys = training.keys
+        word = (rows.hashes(n_threads) if keys is None else keys)[index, 0]
+        few = word < np.uint64(SHOWN_ROWS * 2**64 // len(index))
         index = index[few if few.any() else word == word.min()]
     return _part(training, index, rows.weight, copies)
 

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from weald.data import Rows, ValidationRows, as_one_array
 from weald.ensembles.base import Floats
 from weald.losses import Loss
-from weald.resampling import DistinctRows, distinct_rows, hold_out, seed_of, subsample
+from weald.resampling import (
+    OrderedRows,
+    hold_out,
+    hold_out_groups,
+    ordered_rows,
+    seed_of,
+    subsample,
+)
 
 Copies = NDArray[np.int64] | None
 
@@ -24,7 +31,7 @@ class Training:
     """The rows of a fit as the loop needs them."""
 
     rows: Rows
-    hashes: NDArray[np.uint64] | None  # None: nothing is drawn
+    keys: NDArray[np.uint64] | None  # what draws of rows go by; None: none are drawn
     held_out: NDArray[np.bool_] | None  # rows that only judge; None: none
     seed: int
     validation: ValidationRows | None = None  # the held-out rows, if the user gave them
@@ -41,15 +48,19 @@ class Training:
 
     @cached_property
     def seen_copies(self) -> Copies:
-        """Copies of each row that members may learn from; None: one each."""
+        """What each row weighs in whole numbers, 0 if it is held out; None: 1 each."""
         if self.held_out is None:
             return self.rows.copies
         return np.where(self.held_out, np.int64(0), _copies_of(self.rows))
 
     @cached_property
     def held_copies(self) -> NDArray[np.int64]:
-        """Copies of each row that judge when to stop."""
+        """The same of the rows that judge when to stop."""
         assert self.held_out is not None
+        if self.validation is not None and self.validation.counted is not None:
+            counted = self.held_out.copy()
+            counted[self.rows.n - self.validation.n :] = self.validation.counted
+            return counted.astype(np.int64)
         return np.where(self.held_out, _copies_of(self.judging_rows or self.rows), np.int64(0))
 
     @cached_property
@@ -67,19 +78,21 @@ class Training:
         return replace(self, held_out=None)
 
     def drawn(self, fraction: float, round_: int) -> Copies:
-        """How often each row is seen in a round; None: once each."""
-        if fraction == 1.0 or self.hashes is None:
+        """What each row weighs in a round, in whole numbers; None: 1 each."""
+        if fraction == 1.0 or self.keys is None:
             return self.seen_copies
-        return subsample(self.hashes, self.seen_copies, fraction, seed=self.seed, member=round_)
+        seen = _copies_of(self.rows) if self.seen_copies is None else self.seen_copies
+        drawn = subsample(self.keys, seen > 0, fraction, seed=self.seed, member=round_)
+        return np.where(drawn, seen, np.int64(0))
 
     def not_drawn(self, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Copies of each row that members may learn from and that a round did not see."""
+        """The same of the rows that a round might have seen and did not."""
         seen = _copies_of(self.rows) if self.seen_copies is None else self.seen_copies
         return seen - drawn
 
     def in_weight_units(self, amount: float) -> float:
         """A parameter that is compared with sums of weights, in the unit these are kept in."""
-        return float(np.ldexp(amount, -self.rows.weight_exponent))
+        return amount / self.rows.weight_unit
 
 
 def prepare(
@@ -93,9 +106,9 @@ def prepare(
     n_threads: int,
     validation: ValidationRows | None = None,
     draws_columns: bool = False,
-    distinct: DistinctRows | None = None,
+    ordered: OrderedRows | None = None,
 ) -> Training:
-    """Merge equal rows and hold some out, where anything is drawn.
+    """Sort the rows by content and hold some out, where any are drawn.
 
     Parameters
     ----------
@@ -111,8 +124,8 @@ def prepare(
         Rows that the user gave to judge by.
     draws_columns
         Whether trees draw the columns they look at, for which rows need no hash.
-    distinct
-        The rows merged already, because something else is drawn too.
+    ordered
+        The rows sorted already, because something else is drawn too.
     """
     if validation is not None:
         training = prepare(
@@ -124,42 +137,53 @@ def prepare(
             strata=strata,
             n_threads=n_threads,
             draws_columns=draws_columns,
-            distinct=distinct,
+            ordered=ordered,
         )
         return _judged_by(validation, training)
-    if fraction == 1.0 and held_fraction is None and distinct is None:
+    if fraction == 1.0 and held_fraction is None and ordered is None:
+        refuse_groups(rows)
         return Training(rows, None, None, seed_of(random_state) if draws_columns else 0)
     seed = seed_of(random_state)
-    if distinct is None:
-        distinct = distinct_rows(_hashable(rows), n_threads=n_threads)
-    merged = rows.take(distinct.index)
-    merged = replace(merged, copies=distinct.copies, weight=distinct.weight)
+    if ordered is None:
+        ordered = ordered_rows(_hashable(rows), n_threads=n_threads)
+    rows, groups = rows.take(ordered.index), ordered.groups
     if held_fraction is None:
-        return Training(merged, distinct.hashes, None, seed)
-    if merged.n < 2:
+        return Training(rows, ordered.keys, None, seed)
+    n, what = (rows.n, "rows") if groups is None else (groups.n, "groups")
+    if n < 2:
         name, off = asked_by.split("=")
         raise ValueError(
-            f"{name} needs at least two different rows, one to learn from and one to judge by; "
-            f"got n_samples = {merged.n} distinct. Set {name}={off} or give more rows."
+            f"{name} needs at least two {what}, one to learn from and one to judge by; got "
+            f"n_samples = {n}. Set {name}={off} or give more {what}."
         )
-    classes = merged.target.astype(np.int64) if strata else None
-    held = hold_out(distinct.hashes, classes, held_fraction, seed=seed)
-    return Training(merged, distinct.hashes, held, seed)
+    if groups is not None:
+        held = hold_out_groups(groups, held_fraction, seed=seed)
+    else:
+        classes = rows.target.astype(np.int64) if strata else None
+        held = hold_out(ordered.keys, classes, held_fraction, seed=seed)
+    return Training(rows, ordered.keys, held, seed)
+
+
+def refuse_groups(rows: Rows) -> None:
+    """Groups without a draw are an argument that would be ignored."""
+    if rows.groups is not None:
+        raise ValueError(
+            "groups says which rows are drawn or held out together, and nothing is drawn: set "
+            "early stopping, subsample or n_bags, or leave groups out."
+        )
 
 
 def _judged_by(validation: ValidationRows, training: Training) -> Training:
     """Put the user's rows after those of the fit, held out: their leaves are found by the way."""
     rows, n = training.rows, validation.n
-    copies, weight, hashes = rows.copies, rows.weight, training.hashes
-    if copies is not None or validation.copies is not None:
-        before = _copies_of(rows)
-        after = np.ones(n, dtype=np.int64) if validation.copies is None else validation.copies
-        copies = np.concatenate([before, after])
+    copies, weight, keys = rows.copies, rows.weight, training.keys
+    if copies is not None:
+        copies = np.concatenate([copies, np.ones(n, dtype=np.int64)])
     if weight is not None:
         # Any weight of the others: it is never looked at, and must not be the largest.
         weight = np.concatenate([weight, np.full(n, weight[0])])
-    if hashes is not None:
-        hashes = np.concatenate([hashes, np.zeros((n, 2), dtype=np.uint64)])
+    if keys is not None:
+        keys = np.concatenate([keys, np.zeros((n, 2), dtype=np.uint64)])
     with np.errstate(over="ignore"):
         target = np.ldexp(validation.target, -rows.target_exponent)
     if not np.isfinite(target).all():
@@ -174,8 +198,9 @@ def _judged_by(validation: ValidationRows, training: Training) -> Training:
         y=np.concatenate([rows.target, target]),
         copies=copies,
         weight=weight,
+        groups=None,
     )
-    return Training(merged, hashes, np.arange(merged.n) >= rows.n, training.seed, validation)
+    return Training(merged, keys, np.arange(merged.n) >= rows.n, training.seed, validation)
 
 
 def _copies_of(rows: Rows) -> NDArray[np.int64]:

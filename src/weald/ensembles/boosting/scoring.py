@@ -17,9 +17,6 @@ from weald.trees import Forest
 
 _LN2 = 0.6931471805599453
 
-# More repetitions than this are too many to write out for a scorer that takes no weights.
-_MOST_REPEATED = 2**24
-
 
 @dataclass(frozen=True)
 class Scoring:
@@ -87,24 +84,17 @@ class HeldOutScorer:
     def _weights_for(self, scorer: Callable[..., Any]) -> dict[str, Floats]:
         """What rows count, if they count differently and the scorer can be told so."""
         training = self._training
-        counts = training.held_copies[self._held]
+        weight = training.held_copies[self._held].astype(np.float64)
         if training.held_weight is not None:
-            weight = training.held_weight[self._held] * counts
-        elif (counts != 1).any():
-            weight = counts.astype(np.float64)
-        else:
+            weight = weight * training.held_weight[self._held]
+        if (weight == weight[0]).all():
             return {}
-        if _takes_weights(scorer):
-            return {"sample_weight": weight}
-        if training.held_weight is not None or counts.sum() > _MOST_REPEATED:
+        if not _takes_weights(scorer):
             raise ValueError(
                 f"scoring={self._scoring!r} has no parameter sample_weight, and the rows to judge "
                 "by have weights. Give it one: scoring(estimator, X, y, sample_weight=None)."
             )
-        self._held = np.repeat(self._held, counts)
-        again = np.repeat(np.arange(len(counts)), counts)
-        self._X, self._y = as_one_array(training.rows.table[self._held]), self._y[again]
-        return {}
+        return {"sample_weight": weight}
 
     def __call__(self, scores: Floats) -> float:
         """The scorer's number for the held-out rows at these scores."""

@@ -12,7 +12,15 @@ from weald.ensembles.boosting.constraints import held_monotone
 from weald.ensembles.boosting.loop import Stage, refuse_largest, refuse_runaway
 from weald.ensembles.directions import Directions
 from weald.losses import BuiltinLoss, Loss, best_step
-from weald.trees import Forest, ForestBuilder, GrownTree, GrownTrees, TreeGrower, picked_sets
+from weald.trees import (
+    Forest,
+    ForestBuilder,
+    GrownTree,
+    GrownTrees,
+    TreeGrower,
+    picked_sets,
+    unit_parts,
+)
 
 _LN2 = 0.6931471805599453
 
@@ -35,10 +43,8 @@ def refined_values(stage: Stage, leaf_of_row: NDArray[np.int32], n_leaves: int, 
 
 
 def in_user_units(forest: Forest, rows: Rows, loss: Loss) -> Forest:
-    """Take back what extreme targets and weights were divided by."""
-    if rows.weight_exponent:
-        with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
-            forest = replace(forest, weight=np.ldexp(forest.weight, rows.weight_exponent))
+    """Take back what targets and weights were divided by."""
+    forest = forest.scaled(0, rows.weight_unit)
     return moved(forest, rows.target_exponent, loss)
 
 
@@ -207,7 +213,7 @@ def searched_step(stage: Stage, directions: Floats) -> float:
     )
 
 
-def trees_of(forest: Forest, exponent: int = 0, weight_exponent: int = 0) -> list[GrownTree]:
+def trees_of(forest: Forest, exponent: int = 0, weight_unit: float = 1.0) -> list[GrownTree]:
     """A forest's trees in the units of a fit, as a builder takes them: to go on from there."""
     trees = []
     for t in range(forest.n_trees):
@@ -219,8 +225,8 @@ def trees_of(forest: Forest, exponent: int = 0, weight_exponent: int = 0) -> lis
                 threshold=forest.threshold[nodes],
                 right=forest.right[nodes],
                 missing_left=forest.missing_left[nodes],
-                weight=np.ldexp(forest.weight[nodes], -weight_exponent),
-                gain=forest.gain[nodes],
+                weight=forest.weight[nodes] / weight_unit,
+                gain=forest.gain[nodes] / unit_parts(weight_unit)[0],
                 value=np.ldexp(forest.value[leaves], -exponent),
                 leaf_of_row=np.zeros(0, dtype=np.int32),
                 **picked_sets(forest.category_set[nodes], forest.first_word, forest.words),

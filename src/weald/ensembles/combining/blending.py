@@ -60,12 +60,13 @@ class Blending(Stacked):
             sample.groups,
             sample.y.astype(np.int64) if is_classifier(self) else None,
             self.validation_fraction,
+            weight=sample.weight,
             seed=seed_of(self.random_state),
         )
         if held.all() or not held.any():
             raise ValueError(
-                f"{type(self).__name__} needs rows to hold out and rows to keep, of different "
-                f"content: there are n_samples = {sample.n}, and no two of them can be parted."
+                f"{type(self).__name__} needs rows to hold out and rows to keep; there are "
+                f"n_samples = {sample.n}."
             )
         return [(np.flatnonzero(~held), np.flatnonzero(held))]
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.aggregation.products import log_probabilities, shares_of_logs
 from weald.ensembles.combining.quadratic import nonnegative_minimum
-from weald.ensembles.exact_means import counted_rows, exact_means
+from weald.data import effective_rows
+from weald.ensembles.exact_means import exact_means
 
 Floats = NDArray[np.float64]
 
@@ -89,7 +90,7 @@ class NonNegativeProduct:
     ) -> "NonNegativeProduct":
         """Learn the exponents from probabilities of the shape (members, rows, classes)."""
         n_members, n_rows, _ = answers.shape
-        self.least_ = 0.5 / counted_rows(weight, n_rows)
+        self.least_ = 0.5 / effective_rows(weight, n_rows)
         logs = self._logs(answers)
         even = np.full(n_members, 1 / n_members)
         true = logs[:, np.arange(n_rows), y]

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from weald import _native
-from weald.ensembles.exact_means import counted_rows, exact_means
+from weald.data import effective_rows
+from weald.ensembles.exact_means import exact_means
 
 Floats = NDArray[np.float64]
 
@@ -43,4 +44,4 @@ def weights_of_votes(
 ) -> Floats:
     """`vote_weights` from votes of the shape (members, rows) and the true classes."""
     errors = exact_means((votes != y).astype(np.float64), weight)
-    return vote_weights(errors, counted_rows(weight, len(y)))
+    return vote_weights(errors, effective_rows(weight, len(y)))

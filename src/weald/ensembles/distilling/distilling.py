@@ -15,7 +15,7 @@ from weald.ensembles.distilling.teachers import Teacher
 from weald.ensembles.members.members import n_rows_of, take
 from weald.ensembles.members.samples import as_table
 from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Whole
-from weald.resampling import hold_out, seed_of
+from weald.resampling import hold_out_rows, seed_of
 from weald.resampling.tables import hash_any_rows
 
 Floats = NDArray[np.float64]
@@ -226,8 +226,7 @@ def _parts(X: Any, y: Any, X_val: Any, y_val: Any, fraction: float, seed: int) -
         n = n_rows_of(X)
         if n < 2:
             raise ValueError("X has 1 row, of which none can be held back. Pass X_val, or more.")
-        hashes = hash_any_rows(X, np.zeros(n), n_threads=1)
-        is_held = hold_out(hashes, None, fraction, seed=seed)
+        is_held = hold_out_rows(X, None, None, None, fraction, weight=None, seed=seed)
         held, kept = np.flatnonzero(is_held), np.flatnonzero(~is_held)
         return _Parts(take(X, kept), take(X, held), None if y is None else y[held], held)
     if y is not None:

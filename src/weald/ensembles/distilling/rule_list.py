@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data import BinnedTable, Rows, bin_rows, class_rows, number_rows
 from weald.ensembles.base import Floats, TreeModel
+from weald.ensembles.row_counts import weighted_as_repeated
 from weald.parameters import Columns, Jobs, Limit, Whole
 from weald.trees import ForestBuilder, TreeGrower, TreeLimits, conditions_of_leaf
 
@@ -73,6 +74,7 @@ class RuleList(TreeModel):
 
     def _learn(self, rows: Rows, values: Floats) -> None:
         """Find rule after rule on targets of the shape (outputs, rows)."""
+        rows = weighted_as_repeated(rows, min_samples_leaf=self.min_samples_leaf)
         binned = bin_rows(rows, max_bins=None, n_threads=self._n_threads)
         assert isinstance(binned, BinnedTable)
         limits = TreeLimits(
@@ -100,10 +102,10 @@ class RuleList(TreeModel):
             answers.append(tree.value[rule])
             weights.append(float(of_leaf[rule]))
             left[tree.leaf_of_row == rule] = 0
-        self.forest_ = forest.build(rows.target_exponent, rows.weight_exponent)
+        self.forest_ = forest.build().scaled(rows.target_exponent, rows.weight_unit)
         self.leaf_ = np.array(leaves, dtype=np.int32)
         self.answer_ = np.ldexp(np.array(answers), rows.target_exponent)
-        self.weight_ = np.ldexp(np.array(weights), rows.weight_exponent)
+        self.weight_ = np.array(weights) * rows.weight_unit
 
     def rule_of(self, X: object) -> NDArray[np.intp]:
         """The number of the first rule that each row fits; one more than the last if none does."""
@@ -180,7 +182,7 @@ class RuleListClassifier(ClassifierMixin, RuleList):
         y : array, shape (rows,)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row.
+            What each row counts in sums; `min_samples_leaf` counts rows.
         """
         with self._fitting():
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
@@ -228,7 +230,7 @@ class RuleListRegressor(RegressorMixin, RuleList):
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row.
+            What each row counts in sums; `min_samples_leaf` counts rows.
         """
         with self._fitting():
             rows = number_rows(self, X, y, sample_weight).with_moderate_target()

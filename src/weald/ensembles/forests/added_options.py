@@ -81,7 +81,7 @@ def with_option(model: Model, node: int, feature: Any, threshold: Any, rows: Row
         test["missing_left"][0] = 2 * left[reaches].sum() >= reaches.sum()
     _refuse_twin(owner, node, column, rows, reaches, left)
     branch = grower.below_test(reaches, left, test)
-    branch = owner._finished(branch.scaled(rows.target_exponent, rows.weight_exponent))
+    branch = owner._finished(branch.scaled(rows.target_exponent, rows.weight_unit))
     changed = copy.copy(model)
     changed.forest_ = inserted_option(tree, node, branch)  # type: ignore[attr-defined]
     return changed
@@ -213,18 +213,17 @@ def _refuse_twin(model: Any, node: int, column: int, rows: Rows, reaches: Mask, 
                 )
 
 
-def _sides(rows: Rows, reaches: Mask, left: Mask) -> tuple[int, int]:
-    """Copies of the node's rows that go left and right."""
-    copies = np.ones(rows.n, dtype=np.int64) if rows.copies is None else rows.copies
-    return int(copies[reaches & left].sum()), int(copies[reaches & ~left].sum())
+def _sides(reaches: Mask, left: Mask) -> tuple[int, int]:
+    """How many of the node's rows go left and right."""
+    return int((reaches & left).sum()), int((reaches & ~left).sum())
 
 
-def _is_wide(model: Any, rows: Rows, reaches: Mask, left: Mask) -> bool:
-    return min(_sides(rows, reaches, left)) >= int(model.min_samples_leaf)
+def _is_wide(model: Any, reaches: Mask, left: Mask) -> bool:
+    return min(_sides(reaches, left)) >= int(model.min_samples_leaf)
 
 
-def _too_narrow(model: Any, rows: Rows, reaches: Mask, left: Mask) -> ValueError:
-    n_left, n_right = _sides(rows, reaches, left)
+def _too_narrow(model: Any, reaches: Mask, left: Mask) -> ValueError:
+    n_left, n_right = _sides(reaches, left)
     return ValueError(
         f"The test sends {n_left} of the node's {n_left + n_right} rows left and {n_right} "
         f"right; each side needs min_samples_leaf={model.min_samples_leaf}."

@@ -20,7 +20,7 @@ from weald.ensembles.forests.forest import Begun, ForestModel
 from weald.ensembles.forests.forest_limits import FOREST_LIMITS
 from weald.ensembles.forests.forest_rows import Learnt, forest_rows
 from weald.parameters import AnyOf, Limit, OneOf
-from weald.resampling import Bags, DistinctRows, Pastes, Purpose
+from weald.resampling import Purpose
 from weald.trees import ForestRows, OutOfBag, grow_members
 
 # Trees of a trial; rows each draws at most, and different rows it draws from at most: a large table
@@ -111,13 +111,13 @@ class ChosenSettings(ForestModel):
         settings = self._settings_to_try()
         self.min_samples_leaf_, self.max_features_ = settings[0]
         self.auto_settings_ = []
-        if len(settings) == 1 or learnt.bags is None:
+        if len(settings) == 1 or learnt.samples is None:
             return None
-        is_small = learnt.bags.n_draws <= _MOST_DRAWS and learnt.bags.n <= _MOST_ROWS
+        is_small = learnt.samples.mean_rows <= _MOST_DRAWS and learnt.samples.n <= _MOST_ROWS
         if not is_small:
             learnt = _fewer(learnt, seed)
-        assert learnt.bags is not None
-        trial = Trial(forest_rows(*learnt), learnt.bags.n_draws, self._weight_of_rows(learnt))
+        assert learnt.samples is not None
+        trial = Trial(forest_rows(*learnt), learnt.samples.mean_rows, self._weight_of_rows(learnt))
         grow = partial(self._try, trial=trial, rows=learnt.rows, seed=seed)
         best = grow(*settings[0])
         for setting in settings[1:]:
@@ -183,15 +183,15 @@ class ChosenSettings(ForestModel):
         )
 
     def _weight_of_rows(self, learnt: Learnt) -> Floats | None:
-        """What the different rows weigh in the fit, by themselves and by their classes."""
-        distinct, rows, of_class = learnt.distinct, learnt.rows, learnt.class_weight
-        own = distinct.weight if distinct.weight is not None else distinct.copies
-        weight = None if own is None else own.astype(np.float64)
+        """What the rows weigh in the fit, by themselves and by their classes."""
+        ordered, rows, of_class = learnt.ordered, learnt.rows, learnt.class_weight
+        own = rows.total_weight
+        weight = None if own is None else own[ordered.index]
         if self._votes().get("balances_bags"):
             of_class = weights_of_classes("balanced", rows, self.classes_)
         if of_class is None:
             return weight
-        of_row = weights_by_class(rows.target[distinct.index], of_class)
+        of_row = weights_by_class(rows.target[ordered.index], of_class)
         return of_row if weight is None else weight * of_row
 
 
@@ -221,20 +221,31 @@ def _absolute(oob: OutOfBag, rows: ForestRows, judged: NDArray[np.bool_]) -> Flo
 
 
 def _fewer(learnt: Learnt, seed: int) -> Learnt:
-    """Some of the different rows, drawn by what they hold, and smaller bags of them."""
-    distinct, bags = learnt.distinct, learnt.bags
-    words = _native.draw(distinct.hashes, seed, 0, Purpose.SETTINGS)
-    some = np.sort(np.argsort(words, kind="stable")[:_MOST_ROWS])
-    place = np.arange(len(some))
-    copies = None if distinct.copies is None else distinct.copies[some]
-    weight = None if distinct.weight is None else distinct.weight[some]
-    hashes = np.ascontiguousarray(distinct.hashes[some])
-    assert bags is not None
-    n_draws = min(bags.n_draws, _MOST_DRAWS)
+    """Some of the rows, drawn by their keys (of groups: whole groups), and smaller samples."""
+    ordered, samples = learnt.ordered, learnt.samples
+    assert samples is not None
+    words = _native.draw(ordered.keys, seed, 0, Purpose.SETTINGS)
+    order = np.argsort(words, kind="stable")
+    end = min(_MOST_ROWS, len(order))
+    while end < len(order) and words[order[end]] == words[order[end - 1]]:
+        end += 1  # the rest of a group
+    some = np.sort(order[:end])
+    rows, fewer = learnt.rows.take(ordered.index[some]), ordered.take(some)
+    share = min(1.0, _MOST_DRAWS / samples.mean_rows)
+    n_draws = max(1, round(samples.n_draws * share))
+    groups, weight = fewer.groups, rows.total_weight
+    n_units = fewer.n if groups is None else groups.n
+    by_weight = samples.draws_by_weight and weight is not None
     return learnt._replace(
-        rows=replace(learnt.rows.take(distinct.index[some]), copies=copies, weight=weight),
-        distinct=DistinctRows(place, hashes, copies, weight, place),
-        bags=Bags(seed, n_draws, mass_of(copies, weight), place, len(some))
-        if isinstance(bags, Bags)
-        else Pastes(seed, n_draws, hashes, copies, weight, place),
+        rows=rows,
+        ordered=fewer,
+        samples=replace(
+            samples,
+            n_draws=n_draws if samples.keys is None else min(n_draws, n_units),
+            place=fewer.index,
+            n=fewer.n,
+            mass=mass_of(weight) if by_weight else None,
+            keys=None if samples.keys is None else (fewer.keys if groups is None else groups.keys),
+            group_of=None if groups is None else groups.of_row,
+        ),
     )

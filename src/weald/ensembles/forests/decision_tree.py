@@ -27,15 +27,14 @@ from weald.ensembles.forests.forest_rows import (
     check_outputs,
     check_target,
     count_of,
-    different_rows,
     forest_rows,
     gain_exponent,
-    n_counted,
     one_table,
 )
 from weald.ensembles.forests.outputs import Answers, ClassAnswers, NumberAnswers
 from weald.ensembles.forests.tree_facts import leaf_facts, pruning_path
 from weald.ensembles.forests.tree_tags import TreeTags
+from weald.ensembles.row_counts import weighted_as_repeated
 from weald.parameters import (
     AnyOf,
     ClassWeight,
@@ -50,7 +49,7 @@ from weald.parameters import (
     Share,
     Whole,
 )
-from weald.resampling import seed_of
+from weald.resampling import rows_as_they_lie, seed_of
 from weald.trees import (
     Forest,
     ForestBuilder,
@@ -105,7 +104,7 @@ class DecisionTree(Answers):
     min_samples_split : int or float, default=2
         Fewest rows a node must hold to be split; a float is a share of all rows.
     min_samples_leaf : int or float, default=1
-        Fewest rows of a leaf, likewise. Rows count by their weights if these are whole numbers.
+        Fewest rows of a leaf, likewise. Rows count once, whatever they weigh.
     min_weight_fraction_leaf : float, default=0.0
         Least weight of a leaf, as a share of the weight of all rows.
     max_features : int, float, {"sqrt", "log2", "third"} or None, default=None
@@ -185,6 +184,11 @@ class DecisionTree(Answers):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
+    def _with_weights(self, rows: Rows) -> Rows:
+        return weighted_as_repeated(
+            rows, min_samples_split=self.min_samples_split, min_samples_leaf=self.min_samples_leaf
+        )
+
     def _bin(self, rows: Rows) -> BinnedTable | SortedTable:
         check_search(growth=self.growth, max_bins=self.max_bins, exact=self.exact)
         return bin_rows(rows, max_bins=self.max_bins, exact=self.exact, n_threads=self._n_threads)
@@ -192,14 +196,14 @@ class DecisionTree(Answers):
     def _grower(
         self, binned: BinnedTable | SortedTable, rows: Rows, weight: Floats | None
     ) -> TreeGrower:
-        n_rows, total = _n_and_weight(rows, weight)
+        total = _total_weight(rows, weight)
         decrease, slack = self._decrease(rows), 1.0 - 1e-12  # what just reaches it is let through
         limits = TreeLimits(
             growth=self.growth,
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
-            min_samples_split=max(2, count_of(self.min_samples_split, n_rows)),
-            min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_rows)),
+            min_samples_split=max(2, count_of(self.min_samples_split, rows.n)),
+            min_samples_leaf=max(1, count_of(self.min_samples_leaf, rows.n)),
             min_child_weight=float(self.min_weight_fraction_leaf) * total * slack,
             min_gain=decrease * total * slack if decrease > 0.0 else -math.inf,
             directions=directions_of_model(self, len(getattr(self, "classes_", ()))),
@@ -234,10 +238,9 @@ class DecisionTree(Answers):
             refuse_levels(rows.table, "criterion='absolute_error'")
         rows, n_levels = one_table(rows)
         n_threads, random_cuts = self._n_threads, self.splitter == "random"
-        distinct = different_rows(rows, n_levels, False, random_cuts, n_threads)
-        n_rows, first = n_counted(distinct), getattr(self, "_first_class", None)
+        first = getattr(self, "_first_class", None)
         learnt = (n_classes, class_weight, random_cuts, n_threads, n_levels, first)
-        merged = forest_rows(rows, distinct, None, *learnt)
+        merged = forest_rows(rows, rows_as_they_lie(rows.n), None, *learnt)
         limits = ForestLimits(
             criterion=CRITERIA.get(self.criterion, self.criterion),
             max_features=n_drawn(self.max_features, self._plan.n_columns),
@@ -246,19 +249,19 @@ class DecisionTree(Answers):
             min_weight_share=float(self.min_weight_fraction_leaf),
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
-            min_samples_split=max(2, count_of(self.min_samples_split, n_rows)),
-            min_samples_leaf=max(1, count_of(self.min_samples_leaf, n_rows)),
+            min_samples_split=max(2, count_of(self.min_samples_split, rows.n)),
+            min_samples_leaf=max(1, count_of(self.min_samples_leaf, rows.n)),
             directions=directions_of_model(self, n_classes),
         )
         seed = seed_of(self.random_state) if self._draws else 0  # which column wins a tie
         forest = grow_members(merged, limits, range(1), seed=seed, n_threads=n_threads)
-        forest = forest.scaled(rows.target_exponent, rows.weight_exponent)
+        forest = forest.scaled(rows.target_exponent, rows.weight_unit)
         self._keep_forest(forest, rows, class_weight)
 
     def _keep(self, tree: GrownTree, rows: Rows, class_weight: Floats | None = None) -> None:
         forest = ForestBuilder(np.zeros(tree.value.shape[1]), self._plan.n_columns)
         forest.add(tree, output=-1)
-        built = forest.build(rows.target_exponent, rows.weight_exponent)
+        built = forest.build().scaled(rows.target_exponent, rows.weight_unit)
         self._keep_forest(built.with_mean_gains(rows.n_outputs), rows, class_weight)
 
     def _keep_forest(self, forest: Forest, rows: Rows, class_weight: Floats | None) -> None:
@@ -266,9 +269,9 @@ class DecisionTree(Answers):
         forest = pruned_forest(forest, alpha)
         # Means of leaves keep to a direction; medians of all their rows need not.
         if alpha > 0.0 and self.criterion == "absolute_error" and self.monotonic_cst is None:
-            own = rows.weight if rows.weight is not None else rows.copies
             target = np.ldexp(rows.target, rows.target_exponent)
-            forest = with_medians(forest, as_one_array(rows.table), target, lambda _: own)
+            table, own = as_one_array(rows.table), rows.total_weight
+            forest = with_medians(forest, table, target, lambda _: own)
         self.forest_ = forest
         self._facts = leaf_facts(self, rows, class_weight)
         self.max_features_ = n_drawn(self.max_features, self._plan.n_columns)
@@ -401,11 +404,12 @@ class DecisionTreeClassifier(TreeTags, ClassAnswers, ClassifierMixin, DecisionTr
         y : array, shape (rows,) or (rows, outputs)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row.
+            What each row counts in sums; `min_samples_split` and `min_samples_leaf` count rows.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             rows, classes = self._class_rows(X, y, sample_weight)
+            rows = self._with_weights(rows)
             check_outputs(self, rows.n_outputs)
             self._know(classes)
             of_class = weights_of_classes(self.class_weight, rows, self.classes_)
@@ -463,11 +467,12 @@ class DecisionTreeRegressor(TreeTags, NumberAnswers, RegressorMixin, DecisionTre
         y : array of finite numbers, shape (rows,) or (rows, outputs)
             The target.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row.
+            What each row counts in sums; `min_samples_split` and `min_samples_leaf` count rows.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             rows = self._number_rows(X, y, sample_weight).with_moderate_target()
+            rows = self._with_weights(rows)
             check_outputs(self, rows.n_outputs)
             check_target(self.criterion, rows.target)
             if self._needs_forest_engine:
@@ -480,9 +485,8 @@ class DecisionTreeRegressor(TreeTags, NumberAnswers, RegressorMixin, DecisionTre
         return self
 
 
-def _n_and_weight(rows: Rows, weight: Floats | None) -> tuple[int, float]:
-    """How many rows there are, and what they weigh; sums are rounded once."""
-    n_rows = rows.n if rows.copies is None else int(rows.copies.sum())
+def _total_weight(rows: Rows, weight: Floats | None) -> float:
+    """What all rows weigh, in the unit of `rows`; the sum is rounded once."""
     if weight is None:
-        return n_rows, float(n_rows)
-    return n_rows, math.fsum(weight if rows.copies is None else weight * rows.copies)
+        return float(rows.n if rows.copies is None else rows.copies.sum())
+    return math.fsum(weight if rows.copies is None else weight * rows.copies)

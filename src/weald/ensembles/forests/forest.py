@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import ColumnPlan, Rows, as_one_array, mass_of, refuse_levels
+from weald.data import ColumnPlan, Rows, as_one_array, refuse_levels
 from weald.ensembles.base import Floats
 from weald.ensembles.directions import directions_of_model
 from weald.ensembles.drawn_columns import n_drawn
@@ -25,19 +25,21 @@ from weald.ensembles.forests.forest_rows import (
     CRITERIA,
     Learnt,
     count_of,
-    different_rows,
     forest_rows,
     gain_exponent,
-    n_counted,
     one_table,
     place_of,
+    weight_unit,
 )
 from weald.ensembles.forests.outputs import Answers
 from weald.ensembles.out_of_bag.in_bag import Draws, InBag
 from weald.ensembles.out_of_bag.tally import Record
+from weald.ensembles.out_of_bag.unscored import warn_of_unscored
 from weald.ensembles.predictor import Predictor
+from weald.ensembles.row_counts import weighted_as_repeated
+from weald.ensembles.row_samples import row_samples
 from weald.persist import fingerprint
-from weald.resampling import Bags, DistinctRows, Pastes, seed_of
+from weald.resampling import OrderedRows, RowSamples, ordered_rows, rows_as_they_lie, seed_of
 from weald.trees import (
     Forest,
     ForestLimits,
@@ -47,6 +49,7 @@ from weald.trees import (
     grow_members,
     mean_shares,
     pruned_forest,
+    unit_parts,
     with_medians,
 )
 
@@ -72,7 +75,7 @@ class ForestModel(BaggedForest, Answers):
         Most questions between the root and a leaf.
     min_samples_split : int or float, default=2
         Fewest rows a node must hold to be split; a float is a share of the rows drawn. Rows count
-        as often as they are drawn, and by their weights if these are whole numbers.
+        as often as they are drawn, whatever they weigh.
     min_samples_leaf : int or float, default=1
         Fewest rows of a leaf, likewise.
     min_weight_fraction_leaf : float, default=0.0
@@ -96,9 +99,12 @@ class ForestModel(BaggedForest, Answers):
         Every tree is pruned: subtrees whose splits lower its impurity by at most this much for
         each leaf they add are taken back.
     max_samples : int, float or None, default=None
-        Rows a tree draws: a number, or a share of the weight of all rows; with `bootstrap` both
-        may exceed the number of rows. None: as many rows as there are. Without `bootstrap` rows
-        are drawn without replacement.
+        Rows a tree draws: a number, or a share of the sum of all weights (of the rows, if there
+        are none); with `bootstrap` both may exceed the number of rows. None: as many as there are
+        rows of positive weight, whatever the scale of the weights. With `bootstrap` a row is drawn
+        with a probability in proportion to its weight. Without, rows are drawn without replacement,
+        all with the same probability, and those drawn keep their weights. With `groups` it is a
+        number or a share of the groups.
     monotonic_cst : array, dict or None, default=None
         For each column, or by name, 1 if answers must not fall along it, -1 if they must not rise,
         0 if they may do both. For numbers and two classes (then of the second one). Missing values
@@ -122,8 +128,8 @@ class ForestModel(BaggedForest, Answers):
     _seed: int
     _gain_unit: int  # gains, for a weight of 1, are divided by 2 to this power
     _grown_on: ColumnPlan  # the columns of the trees that a warm start keeps
-    _ledger: list[tuple[int, Bags | Pastes | None]]  # from which tree on, which bags
-    _has_weight: NDArray[np.bool_]  # rows of the fit, where there are no bags
+    _ledger: list[tuple[int, RowSamples | None]]  # from which tree on, which samples
+    _has_weight: NDArray[np.bool_]  # rows of the fit, where none are drawn
     _random_cuts: ClassVar[bool]
 
     def _store(self, **parameters: Any) -> None:
@@ -147,28 +153,31 @@ class ForestModel(BaggedForest, Answers):
         n_threads = self._n_threads
         n_before = self._n_trees_kept()
         rows, n_levels = self._one_table(rows)
-        distinct = different_rows(rows, n_levels, self._draws_rows, self._random_cuts, n_threads)
         seed = self._seed if n_before else seed_of(self.random_state)
-        bags = self._bags(rows, distinct, place_of(distinct, has_weight), seed)
+        if self._draws_rows:
+            ordered = ordered_rows(rows, n_threads=n_threads)
+        else:
+            rows, ordered = self._with_weights(rows, n_levels), rows_as_they_lie(rows.n)
+        samples = self._samples(rows, ordered, place_of(ordered, has_weight), seed)
         own = (n_classes, class_weight, self._random_cuts, n_threads, n_levels)
-        learnt = Learnt(rows, distinct, bags, *own, getattr(self, "_first_class", None))
+        learnt = Learnt(rows, ordered, samples, *own, getattr(self, "_first_class", None))
         begun = self._settle(learnt, seed, n_before)
-        distinct = distinct.when_drawn()  # before the table is ranked: that takes most memory
-        learnt = learnt._replace(distinct=distinct)
+        ordered = ordered.without_keys()  # before the table is ranked: that takes most memory
+        learnt = learnt._replace(ordered=ordered)
         merged = forest_rows(*learnt) if begun is None else begun.rows
         is_auto = isinstance(self.n_estimators, str)
-        parts = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
-        seen: Draws | InBag | None = bags
+        parts = [*self._ledger, (n_before, samples)] if n_before else [(0, samples)]
+        seen: Draws | InBag | None = samples
         oob = None
         if self.oob_score or is_auto:
-            oob = OutOfBag(np.zeros((len(distinct.index), merged.width)))
+            oob = OutOfBag(np.zeros((rows.n, merged.width)))
         if n_before and oob is not None:
-            seen = self._answer_before(oob, parts, rows, distinct)
-        n_seen = n_counted(distinct) if bags is None else bags.n_draws
+            seen = self._answer_before(oob, parts, rows, ordered)
+        n_seen = rows.n if samples is None else samples.mean_rows
         is_pruned = self.ccp_alpha > 0.0
         if oob is None and not is_pruned:
             del learnt
-            distinct = distinct.when_ranked()
+            ordered = ordered.without_index()
         if begun is not None and oob is not None and not (is_auto or is_pruned):
             oob = begun.oob
         grow = partial(
@@ -180,22 +189,22 @@ class ForestModel(BaggedForest, Answers):
             out_of_bag=oob if is_auto or not is_pruned else None,
         )
         if is_auto:
-            forest = grown_until_enough(grow, oob, merged, distinct, bags)
+            forest = grown_until_enough(grow, oob, merged, rows, ordered, samples)
         else:
             forest = self._grow_rest(grow, n_before, begun and begun.forest)
         if is_pruned:
-            forest = self._prune(forest, n_before, rows, distinct, bags)
-            if oob is not None and bags is not None:
+            forest = self._prune(forest, n_before, rows, ordered, samples)
+            if oob is not None and samples is not None:
                 oob = OutOfBag(np.zeros_like(oob.sums)) if is_auto else oob  # pruned answers only
-                self._answer_pruned(oob, forest, n_before, rows, distinct, bags)
-        weight_exponent = rows.weight_exponent if bags is None else 0
-        forest = forest.scaled(rows.target_exponent, weight_exponent)
-        self._keep(forest, gain_exponent(self.criterion, rows) + weight_exponent, seed, parts)
+                self._answer_pruned(oob, forest, n_before, rows, ordered, samples)
+        unit = weight_unit(rows, samples)
+        forest = forest.scaled(rows.target_exponent, unit)
+        self._keep(forest, gain_exponent(self.criterion, rows) + unit_parts(unit)[1], seed, parts)
         self.n_outputs_ = rows.n_outputs
-        if bags is None:
+        if samples is None:
             self._has_weight = has_weight
         if self.oob_score and seen is not None and rows.n_outputs == 1:
-            self._record = self._recorded(rows, distinct, seen)
+            self._record = self._recorded(rows, ordered, seen)
         return oob if self.oob_score else None
 
     def _answer_pruned(
@@ -204,15 +213,15 @@ class ForestModel(BaggedForest, Answers):
         forest: Forest,
         first: int,
         rows: Rows,
-        distinct: DistinctRows,
-        bags: Bags | Pastes,
+        ordered: OrderedRows,
+        samples: RowSamples,
     ) -> None:
         """Add what the trees, the first of which is member `first`, answer as they are now."""
         table, n_threads = as_one_array(rows.table), self._n_threads
-        add_left_out(oob, forest, table, distinct, bags, first=first, n_threads=n_threads)
+        add_left_out(oob, forest, table, ordered, samples, first=first, n_threads=n_threads)
 
     def _keep(
-        self, forest: Forest, unit: int, seed: int, parts: list[tuple[int, Bags | Pastes | None]]
+        self, forest: Forest, unit: int, seed: int, parts: list[tuple[int, RowSamples | None]]
     ) -> None:
         """Keep new trees, and how all were drawn; what was made of others is forgotten."""
         if len(parts) > 1:  # behind those kept by a warm start, and in their unit of gains
@@ -247,19 +256,19 @@ class ForestModel(BaggedForest, Answers):
             refuse_levels(rows.table, "criterion='absolute_error'")
         return one_table(rows)
 
-    def _recorded(self, rows: Rows, distinct: DistinctRows, seen: Draws | InBag) -> Record:
+    def _recorded(self, rows: Rows, ordered: OrderedRows, seen: Draws | InBag) -> Record:
         classes = getattr(self, "classes_", None)
         return record_of_forest(
-            self.forest_, rows, distinct, seen, classes, n_threads=self._n_threads
+            self.forest_, rows, ordered, seen, classes, n_threads=self._n_threads
         )
 
     def _answer_before(
-        self, oob: OutOfBag, parts: list[Any], rows: Rows, distinct: DistinctRows
+        self, oob: OutOfBag, parts: list[Any], rows: Rows, ordered: OrderedRows
     ) -> InBag:
         """Let the trees kept by a warm start answer the rows that they had left out."""
         seen, table = ledger_of_all(parts, int(self.n_estimators)), as_one_array(rows.table)
-        kept = self.forest_.scaled(-rows.target_exponent, 0)
-        add_left_out(oob, kept, table, distinct, seen, n_threads=self._n_threads)
+        kept = self.forest_.scaled(-rows.target_exponent, 1.0)
+        add_left_out(oob, kept, table, ordered, seen, n_threads=self._n_threads)
         return seen
 
     def _prune(
@@ -267,8 +276,8 @@ class ForestModel(BaggedForest, Answers):
         forest: Forest,
         first: int,
         rows: Rows,
-        distinct: DistinctRows,
-        bags: Bags | Pastes | None,
+        ordered: OrderedRows,
+        samples: RowSamples | None,
     ) -> Forest:
         """The trees, the first of which is member `first`, without splits that are not worth it."""
         unit = gain_exponent(self.criterion, rows)
@@ -276,13 +285,17 @@ class ForestModel(BaggedForest, Answers):
         # Means of leaves keep to a direction; medians of all their rows need not.
         if self.criterion != "absolute_error" or self.monotonic_cst is not None:
             return forest
-        own = distinct.weight if distinct.weight is not None else distinct.copies
-        return with_medians(
-            forest,
-            as_one_array(rows.table)[distinct.index],
-            rows.target[distinct.index],
-            lambda tree: own if bags is None else bags.drawn(first + tree),
-        )
+        own = rows.total_weight
+        own = None if own is None else own[ordered.index]
+
+        def mass_of_tree(tree: int) -> NDArray[Any] | None:
+            if samples is None:
+                return own
+            drawn = samples.drawn(first + tree)
+            return drawn if own is None or samples.draws_by_weight else drawn * own
+
+        table = as_one_array(rows.table)[ordered.index]
+        return with_medians(forest, table, rows.target[ordered.index], mass_of_tree)
 
     def _n_trees_kept(self) -> int:
         """How many trees of the fit before stay."""
@@ -326,35 +339,44 @@ class ForestModel(BaggedForest, Answers):
         )
         return True
 
-    def _bags(
-        self, rows: Rows, distinct: DistinctRows, place: NDArray[np.intp], seed: int
-    ) -> Bags | Pastes | None:
-        """How members draw their rows; None: they see all."""
-        if not self._draws_rows:
-            if self.oob_score:
-                raise ValueError(
-                    "Out of bag estimation only available if bootstrap=True or max_samples is "
-                    "given: without them every tree sees every row. Set one of them, or "
-                    "oob_score=False."
-                )
-            return None
-        # Whole-number weights are repetitions; with others as many draws as there are rows.
-        is_weighted = distinct.weight is not None and self.bootstrap
-        n_rows = rows.n if is_weighted else n_counted(distinct)
-        n_draws, wanted = n_rows, self.max_samples
-        if wanted is not None:
-            is_count = isinstance(wanted, (int, np.integer))
-            n_draws = int(wanted) if is_count else max(1, round(n_rows * float(wanted)))
-        if self.bootstrap:
-            mass = mass_of(distinct.copies, distinct.weight)
-            return Bags(seed, n_draws, mass, place, len(distinct.index))
-        if n_draws > n_rows or (n_draws == n_rows and self.oob_score):
-            raise ValueError(
-                f"max_samples={wanted!r} asks for {n_draws} of {n_rows} rows without replacement"
-                f"{', which leaves none out of bag' if n_draws == n_rows else ''}. Ask for fewer, "
-                "or set bootstrap=True."
+    def _with_weights(self, rows: Rows, n_levels: list[int]) -> Rows:
+        """Weights of rows that are not drawn; see `weighted_as_repeated`."""
+        leaf, _ = self._leaf_and_columns
+        if any(n_levels):
+            return rows
+        return weighted_as_repeated(
+            rows,
+            min_samples_split=self.min_samples_split,
+            min_samples_leaf=1 if leaf == "auto" else leaf,
+        )
+
+    def _samples(
+        self, rows: Rows, ordered: OrderedRows, place: NDArray[np.intp], seed: int
+    ) -> RowSamples | None:
+        """How trees draw their rows; None: they see all."""
+        if self._draws_rows:
+            return row_samples(
+                ordered,
+                rows.total_weight,
+                rows.weight_unit,
+                place,
+                bootstrap=bool(self.bootstrap),
+                max_samples=self.max_samples,
+                leaves_some_out=bool(self.oob_score),
+                seed=seed,
             )
-        return Pastes(seed, n_draws, distinct.hashes, distinct.copies, distinct.weight, place)
+        if self.oob_score:
+            raise ValueError(
+                "Out of bag estimation only available if bootstrap=True or max_samples is "
+                "given: without them every tree sees every row. Set one of them, or "
+                "oob_score=False."
+            )
+        if rows.groups is not None:
+            raise ValueError(
+                "groups says which rows are drawn together, and no rows are drawn: set "
+                "bootstrap=True or max_samples, or leave groups out."
+            )
+        return None
 
     @property
     def _draws_rows(self) -> bool:
@@ -399,23 +421,17 @@ class ForestModel(BaggedForest, Answers):
 
     # ---- what was left out ----
 
-    def _out_of_bag(self, oob: OutOfBag) -> Floats:
+    def _out_of_bag(self, oob: OutOfBag, rows: Rows) -> Floats:
         """Mean answers of the trees that did not see each row passed to fit; NaN: all saw it.
 
         A row of weight zero is left NaN, as if it had not been passed.
         """
-        if (oob.counts == 0).any():
-            warnings.warn(
-                "Some inputs do not have OOB scores. This probably means too few trees were used "
-                "to compute any reliable OOB estimates.",
-                UserWarning,
-                stacklevel=4,
-            )
+        samples = self._ledger[-1][1]
+        assert samples is not None
+        warn_of_unscored(oob.counts[samples.place[samples.place >= 0]], samples, rows.total_weight)
         means = oob.means()
         nothing = np.full((1, means.shape[1]), np.nan)
-        bags = self._ledger[-1][1]
-        assert bags is not None
-        return np.concatenate([means, nothing])[bags.place]
+        return np.concatenate([means, nothing])[samples.place]
 
     # ---- answering ----
 
@@ -450,18 +466,17 @@ class ForestModel(BaggedForest, Answers):
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
         """The rows each tree drew, by their numbers, as often as it drew them, in rising order.
 
-        Of rows that are equal the first stands for all. Without a bootstrap: every row of weight.
+        Without a bootstrap: every row of weight.
         """
         check_is_fitted(self)
         return [self._samples_of(member) for member in range(self.forest_.n_trees)]
 
     def _samples_of(self, member: int) -> NDArray[np.intp]:
-        bags = [bags for first, bags in self._ledger if first <= member][-1]
-        if bags is None:
+        samples = [samples for first, samples in self._ledger if first <= member][-1]
+        if samples is None:
             return np.flatnonzero(self._has_weight)
-        places, first = np.unique(bags.place, return_index=True)
-        first = first[places >= 0]
-        return np.sort(np.repeat(first, bags.drawn(member)))
+        counts = samples.counts(member)
+        return np.repeat(np.arange(len(counts)), counts)
 
     def decision_path(self, X: object) -> tuple[Any, NDArray[np.int64]]:
         """Tell which nodes of which trees each row passes.
@@ -481,7 +496,7 @@ class ForestModel(BaggedForest, Answers):
         return decision_paths(self.forest_, self.apply(X))
 
     def in_bag_counts(self, member: int) -> NDArray[np.int64]:
-        """How often a tree saw each row of the fit; rows that are equal share their count.
+        """How often a tree saw each row of the fit.
 
         Parameters
         ----------
@@ -491,10 +506,10 @@ class ForestModel(BaggedForest, Answers):
         check_is_fitted(self)
         if not 0 <= member < self.forest_.n_trees:
             raise ValueError(f"There is no tree {member}: there are {self.forest_.n_trees}.")
-        bags = [bags for first, bags in self._ledger if first <= member][-1]
-        if bags is None:
+        samples = [samples for first, samples in self._ledger if first <= member][-1]
+        if samples is None:
             raise ValueError("bootstrap=False without max_samples: every tree saw every row.")
-        return bags.counts(member)
+        return samples.counts(member)
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_views"}

@@ -61,7 +61,9 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
     class_weight: Any
     voting: str
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, y: object, sample_weight: object = None, *, groups: object = None
+    ) -> Self:
         """Grow the trees.
 
         Parameters
@@ -71,7 +73,11 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
         y : array, shape (rows,) or (rows, outputs)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row; others say how often it is drawn.
+            What each row counts: with `bootstrap` how probable it is to be drawn, else in sums.
+            Only the ratios of weights matter; limits such as `min_samples_leaf` count rows.
+        groups : array, shape (rows,), or None
+            Labels of groups, such as patients or customers. Whole groups are drawn, and are out of
+            bag together; rows keep their weights.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
@@ -86,6 +92,7 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
                 return self
             self._know(classes)
             kept = rows_of_weight(y, sample_weight)
+            rows = rows.in_groups(groups, kept)
             weight = self._weights_of_classes(rows)
             if weight is not None:
                 kept[kept] = weights_by_class(rows.target, weight) > 0
@@ -94,7 +101,7 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
             for name in ("oob_score_", "oob_decision_function_"):
                 self.__dict__.pop(name, None)
             if oob is not None:
-                shares = self._out_of_bag(oob)
+                shares = self._out_of_bag(oob, rows)
                 self.oob_decision_function_ = _side_by_side(self._parts(shares))
                 self.oob_score_ = self._judge(shares[kept], rows, y, kept)
         return self
@@ -198,7 +205,9 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, 
         **FOREST_LIMITS,
     }
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, y: object, sample_weight: object = None, *, groups: object = None
+    ) -> Self:
         """Grow the trees.
 
         Parameters
@@ -208,7 +217,11 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, 
         y : array of finite numbers, shape (rows,) or (rows, outputs)
             The target.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row; others say how often it is drawn.
+            What each row counts: with `bootstrap` how probable it is to be drawn, else in sums.
+            Only the ratios of weights matter; limits such as `min_samples_leaf` count rows.
+        groups : array, shape (rows,), or None
+            Labels of groups, such as patients or customers. Whole groups are drawn, and are out of
+            bag together; rows keep their weights.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
@@ -223,12 +236,12 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, 
             if self._adds_nothing():
                 return self
             kept = rows_of_weight(y, sample_weight)
-            oob = self._grow(rows, kept)
+            oob = self._grow(rows.in_groups(groups, kept), kept)
             for name in ("oob_score_", "oob_prediction_"):
                 self.__dict__.pop(name, None)
             if oob is not None:
                 oob.sums = np.ldexp(oob.sums, rows.target_exponent)
-                means = without_axis(self._out_of_bag(oob))
+                means = without_axis(self._out_of_bag(oob, rows))
                 self.oob_prediction_ = means
                 self.oob_score_ = self._judge(means[kept], rows)
         return self
@@ -273,7 +286,7 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, 
 
 
 def _weights(rows: Rows, known: NDArray[np.bool_]) -> NDArray[Any] | None:
-    weight = rows.weight if rows.weight is not None else rows.copies
+    weight = rows.total_weight
     return None if weight is None else weight[known]
 
 

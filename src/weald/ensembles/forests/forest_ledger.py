@@ -15,7 +15,7 @@ from weald.ensembles.out_of_bag.enough import BATCH, Enough
 from weald.ensembles.out_of_bag.in_bag import Draws, InBag
 from weald.ensembles.out_of_bag.oob_pruning import PrunedForest, pruned_out_of_bag
 from weald.ensembles.out_of_bag.tally import Block, Record, recorded
-from weald.resampling import DistinctRows
+from weald.resampling import OrderedRows
 from weald.trees import Forest, ForestRows, OutOfBag, RotatedForest
 
 Floats = NDArray[np.float64]
@@ -109,8 +109,8 @@ def trees_of(forest: Forest | RotatedForest) -> Forest:
 def record_of_forest(
     forest: Forest | RotatedForest,
     rows: Rows,
-    distinct: DistinctRows,
-    bags: Draws | InBag,
+    ordered: OrderedRows,
+    samples: Draws | InBag,
     classes: NDArray[Any] | None,
     *,
     n_threads: int,
@@ -118,17 +118,17 @@ def record_of_forest(
 ) -> Record:
     """Ask each tree about the rows it left out.
 
-    `rows` and `distinct` are those of the fit, with targets in the unit they are kept in.
+    `rows` and `ordered` are those of the fit, with targets in the unit they are kept in.
     """
-    target = np.ldexp(rows.target[distinct.index], rows.target_exponent)
-    weight = distinct.weight if distinct.weight is not None else distinct.copies
-    left_out = np.stack([bags.drawn(k) == 0 for k in range(forest.n_trees)])
+    target = np.ldexp(rows.target[ordered.index], rows.target_exponent)
+    weight = rows.total_weight
+    left_out = np.stack([samples.drawn(k) == 0 for k in range(forest.n_trees)])
     table = as_one_array(rows.table)
     return recorded(
-        _blocks(forest, table, distinct.index, left_out, n_threads),
+        _blocks(forest, table, ordered.index, left_out, n_threads),
         target,
         classes,
-        None if weight is None else weight.astype(np.float64),
+        None if weight is None else weight[ordered.index],
         n_members=forest.n_trees,
         member_weights=member_weights,
     )
@@ -163,17 +163,17 @@ def add_left_out(
     oob: OutOfBag,
     forest: Forest,
     table: NDArray[Any],
-    distinct: DistinctRows,
-    bags: Draws | InBag,
+    ordered: OrderedRows,
+    samples: Draws | InBag,
     *,
     first: int = 0,
     n_threads: int,
 ) -> None:
     """Add what trees answer for rows they did not draw, tree after tree; `first` is their first."""
     for number in range(forest.n_trees):
-        out = np.flatnonzero(bags.drawn(first + number) == 0)
+        out = np.flatnonzero(samples.drawn(first + number) == 0)
         if len(out):
-            rows = np.ascontiguousarray(table[distinct.index[out]])
+            rows = np.ascontiguousarray(table[ordered.index[out]])
             oob.sums[out] += forest.tree(number).predict(rows, n_threads=n_threads)
             oob.counts[out] += 1
 
@@ -187,13 +187,13 @@ def ledger_of_all(parts: list[tuple[int, Any]], n_trees: int) -> InBag:
         If they were not.
     """
     *before, (_, last) = parts
-    for _, bags in before:
-        if bags is None:
+    for _, samples in before:
+        if samples is None:
             raise ValueError(
                 "oob_score cannot be estimated for trees kept by warm_start=True that saw every "
                 "row. Fit all trees at once, or without oob_score."
             )
-        if bags.n != last.n or not np.array_equal(bags.place, last.place):
+        if samples.n != last.n or not np.array_equal(samples.place, last.place):
             raise ValueError(
                 "oob_score with warm_start=True needs the rows of the fit before, in their order: "
                 "got others. Fit all trees at once, or without oob_score."
@@ -204,23 +204,25 @@ def ledger_of_all(parts: list[tuple[int, Any]], n_trees: int) -> InBag:
 def grown_until_enough(
     grow: Callable[[range], Forest],
     oob: OutOfBag | None,
-    rows: ForestRows,
-    distinct: DistinctRows,
-    bags: Draws | None,
+    learnt: ForestRows,
+    rows: Rows,
+    ordered: OrderedRows,
+    samples: Draws | None,
 ) -> Forest:
     """Grow batches of trees until the out-of-bag error says that more would not help."""
-    if bags is None or oob is None:
+    if samples is None or oob is None:
         raise ValueError(
             "n_estimators='auto' goes by the rows that trees leave out: set bootstrap=True, or "
             "give a number of trees."
         )
     enough, forest = Enough(), grow(range(BATCH))
-    weight = distinct.weight if distinct.weight is not None else distinct.copies
+    weight = rows.total_weight
+    weight = None if weight is None else weight[ordered.index]
     while True:
         means = oob.means()
         scored = oob.counts > 0
-        losses = _losses(means[scored], rows, scored)
-        own = None if weight is None else weight[scored].astype(np.float64)
+        losses = _losses(means[scored], learnt, scored)
+        own = None if weight is None else weight[scored]
         if enough.says(forest.n_trees, losses, own):
             return forest
         forest = forest.joined(grow(range(forest.n_trees, forest.n_trees + BATCH)))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.data import Rows, as_one_array, levels_of, mass_of
 from weald.ensembles.class_weights import weights_by_class
-from weald.resampling import Bags, DistinctRows, Pastes, distinct_rows, rows_by_themselves
+from weald.resampling import OrderedRows, RowSamples
 from weald.trees import ForestRows
 
 Floats = NDArray[np.float64]
@@ -18,6 +18,11 @@ Floats = NDArray[np.float64]
 # Other names that scikit-learn has for the same thing.
 CRITERIA = {"log_loss": "entropy", "friedman_mse": "squared_error"}
 OF_NUMBERS = ("squared_error", "absolute_error", "friedman_mse", "poisson")
+
+
+def weight_unit(rows: Rows, samples: RowSamples | None) -> float:
+    """The factor of all weights in the sums of trees: draws by weight leave none."""
+    return 1.0 if samples is not None and samples.draws_by_weight else rows.weight_unit
 
 
 def gain_exponent(criterion: str, rows: Rows) -> int:
@@ -64,17 +69,12 @@ def check_target(criterion: str, target: Floats) -> None:
         )
 
 
-def n_counted(distinct: DistinctRows) -> int:
-    """How many rows there are, repetitions counted."""
-    return len(distinct.index) if distinct.copies is None else int(distinct.copies.sum())
-
-
-def place_of(distinct: DistinctRows, has_weight: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Which of the different rows each row passed to fit is; -1: it has no weight."""
-    if len(distinct.set_of) == len(has_weight):
-        return distinct.set_of
+def place_of(ordered: OrderedRows, has_weight: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Where each row passed to fit lies among the ordered ones; -1: it has no weight."""
+    if ordered.n == len(has_weight):
+        return ordered.place
     place = np.full(len(has_weight), -1, dtype=np.intp)
-    place[has_weight] = distinct.set_of
+    place[has_weight] = ordered.place
     return place
 
 
@@ -89,35 +89,12 @@ def one_table(rows: Rows) -> tuple[Rows, list[int]]:
     return replace(rows, table=as_one_array(rows.table)), levels_of(rows.table)
 
 
-def different_rows(
-    rows: Rows, n_levels: list[int], draws_rows: bool, random_cuts: bool, n_threads: int
-) -> DistinctRows:
-    """The rows that trees learn from: equal ones are merged where that matters, or is worth it.
-
-    Trees that see all rows and draw their cuts are made of whole numbers added up: neither the
-    order of rows nor whether one is repeated or counts twice can change them. (Searched cuts ask
-    how many rows a node has, levels how many were merged, and sums of weights are rounded.)
-    """
-    matters = draws_rows or not random_cuts or rows.weight is not None or len(n_levels) > 0
-    if matters or _seem_repeated(rows, n_threads):
-        return distinct_rows(rows, n_threads=n_threads)
-    return rows_by_themselves(rows, rows.n)
-
-
-def _seem_repeated(rows: Rows, n_threads: int) -> bool:
-    """Whether some of a few rows are equal: if each row is there twice, of 4,096 of a million."""
-    few = 4096
-    step = max(1, rows.n // few)
-    some = rows if step == 1 else rows.take(np.arange(0, rows.n, step))
-    return len(np.unique(some.hashes(n_threads)[:, 0])) < some.n
-
-
 class Learnt(NamedTuple):
     """What the trees of a forest learn from: the arguments of `forest_rows`."""
 
     rows: Rows
-    distinct: DistinctRows
-    bags: Bags | Pastes | None
+    ordered: OrderedRows
+    samples: RowSamples | None
     n_classes: int
     class_weight: Floats | None
     random_cuts: bool
@@ -128,8 +105,8 @@ class Learnt(NamedTuple):
 
 def forest_rows(
     rows: Rows,
-    distinct: DistinctRows,
-    bags: Bags | Pastes | None,
+    ordered: OrderedRows,
+    samples: RowSamples | None,
     n_classes: int,
     class_weight: Floats | None,
     random_cuts: bool,
@@ -137,23 +114,27 @@ def forest_rows(
     n_levels: list[int],
     first_class: list[int] | None = None,
 ) -> ForestRows:
-    """The different rows, ranked; with bags the weights are in the draws.
+    """The rows, ranked; where rows are drawn by weight they carry no weights.
 
     `n_levels` tells which columns hold levels, and how many (`weald.data.levels_of`); `first_class`
     where the classes of each of several outputs begin.
     """
+    own = rows.total_weight
     ranks = _native.RankedTable(
         as_one_array(rows.table),
-        distinct.index,
-        mass_of(distinct.copies, distinct.weight),
+        ordered.index,
+        None if own is None else mass_of(own[ordered.index]),
         n_threads,
         keeps_values=random_cuts,
         n_levels=n_levels,
-        n_merged=rows.n,
     )
     # What ranking took is free again.
-    target = np.ascontiguousarray(rows.target[distinct.index])
-    weight = distinct.weight if bags is None else None
+    target = np.ascontiguousarray(rows.target[ordered.index])
+    copies, weight = None, None
+    if samples is None:
+        copies, weight = _taken(rows.copies, ordered), _taken(rows.weight, ordered)
+    elif not samples.draws_by_weight:
+        weight = _taken(own, ordered)
     if class_weight is not None:
         of_row = weights_by_class(target, class_weight)
         weight = of_row if weight is None else weight * of_row
@@ -163,8 +144,12 @@ def forest_rows(
         classes=target.astype(np.int32) if n_classes else None,
         n_classes=n_classes,
         weight=weight,
-        copies=distinct.copies if bags is None else None,
-        bootstrap=None if bags is None else bags.bootstrap,
+        copies=copies,
+        bootstrap=None if samples is None else samples.bootstrap,
         n_columns=rows.table.shape[1],
         first_class=first_class,
     )
+
+
+def _taken(values: NDArray[Any] | None, ordered: OrderedRows) -> NDArray[Any] | None:
+    return None if values is None else values[ordered.index]

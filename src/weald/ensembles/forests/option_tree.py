@@ -21,6 +21,7 @@ from weald.data import (
 )
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.forests.added_options import rows_of_classes, rows_of_numbers, with_option
+from weald.ensembles.row_counts import weighted_as_repeated
 from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Whole
 from weald.trees import (
     Branch,
@@ -71,7 +72,7 @@ class OptionTree(TreeModel):
     min_samples_split : int, default=2
         Fewest rows a node must hold to be split.
     min_samples_leaf : int, default=1
-        Fewest rows of a leaf. Rows count by their weights if these are whole numbers.
+        Fewest rows of a leaf, whatever they weigh.
     ccp_alpha : float, default=0.0
         Minimal cost-complexity pruning: the least that a leaf must lower the mean impurity by. A
         node is pruned together with all its options, and what hangs below an option counts by its
@@ -123,6 +124,11 @@ class OptionTree(TreeModel):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
+    def _with_weights(self, rows: Rows) -> Rows:
+        return weighted_as_repeated(
+            rows, min_samples_split=self.min_samples_split, min_samples_leaf=self.min_samples_leaf
+        )
+
     def _grower(self, rows: Rows, target: OptionTarget, *, start: int = 0) -> OptionGrower:
         binned = bin_rows(rows, max_bins=self.max_bins, n_threads=self._n_threads)
         assert isinstance(binned, BinnedTable)  # at most 255 bins
@@ -139,7 +145,7 @@ class OptionTree(TreeModel):
         grower = self._grower(rows, target)
         # Gains of numbers are in units of the target's own scale, squared.
         alpha = float(np.ldexp(self.ccp_alpha, -2 * rows.target_exponent))
-        branch = grower.grow(alpha).scaled(rows.target_exponent, rows.weight_exponent)
+        branch = grower.grow(alpha).scaled(rows.target_exponent, rows.weight_unit)
         self.forest_ = OptionForest.of(
             self._finished(branch), self._plan.n_columns, grower.saw_missing
         )
@@ -352,10 +358,11 @@ class OptionTreeClassifier(ClassifierMixin, OptionTree):
         y : array, shape (rows,)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row.
+            What each row counts in sums; `min_samples_split` and `min_samples_leaf` count rows.
         """
         with self._fitting():
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
+            rows = self._with_weights(rows)
             self._grow(rows, self._target(rows))
         return self
 
@@ -388,7 +395,7 @@ class OptionTreeClassifier(ClassifierMixin, OptionTree):
         )
 
     def _rows_again(self, X: object, y: object, sample_weight: object) -> Rows:
-        return rows_of_classes(self, X, y, sample_weight)
+        return self._with_weights(rows_of_classes(self, X, y, sample_weight))
 
     def _finished(self, branch: Branch) -> Branch:
         if self.voting == "soft":
@@ -445,10 +452,11 @@ class OptionTreeRegressor(RegressorMixin, OptionTree):
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row.
+            What each row counts in sums; `min_samples_split` and `min_samples_leaf` count rows.
         """
         with self._fitting():
             rows = number_rows(self, X, y, sample_weight).with_moderate_target()
+            rows = self._with_weights(rows)
             self._grow(rows, self._target(rows))
         return self
 
@@ -476,4 +484,5 @@ class OptionTreeRegressor(RegressorMixin, OptionTree):
         return OptionTarget.of_numbers(rows.target[np.newaxis], rows.weight, rows.copies)
 
     def _rows_again(self, X: object, y: object, sample_weight: object) -> Rows:
-        return rows_of_numbers(self, X, y, sample_weight).with_moderate_target()
+        rows = rows_of_numbers(self, X, y, sample_weight).with_moderate_target()
+        return self._with_weights(rows)

@@ -15,10 +15,10 @@ from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.forests.forest import ForestModel
 from weald.ensembles.forests.forest_ledger import record_of_forest
 from weald.ensembles.forests.forest_limits import FOREST_LIMITS
-from weald.ensembles.forests.forest_rows import count_of, n_counted, place_of
+from weald.ensembles.forests.forest_rows import count_of, place_of, weight_unit
 from weald.ensembles.warm import check_warm_start
 from weald.parameters import Columns, Limit, NoneOr, OneOf, Real, Whole
-from weald.resampling import Bags, DistinctRows, Pastes, distinct_rows, seed_of
+from weald.resampling import OrderedRows, RowSamples, ordered_rows, seed_of
 from weald.trees import (
     Forest,
     ForestBuilder,
@@ -168,18 +168,18 @@ class RotationModel(ForestModel):
     ) -> OutOfBag | None:
         sample, n_threads = self._sample(), self._n_threads
         n_before = self._n_trees_kept()
-        distinct = distinct_rows(rows, n_threads=n_threads)
+        ordered = ordered_rows(rows, n_threads=n_threads)
         seed = self._seed if n_before else seed_of(self.random_state)
-        bags = self._bags(rows, distinct, place_of(distinct, has_weight), seed)
+        samples = self._samples(rows, ordered, place_of(ordered, has_weight), seed)
         before = self.rotations_ if n_before else None
-        merged = self._rotation_rows(rows, distinct, bags, n_classes, class_weight, before)
+        learnt = self._rotation_rows(rows, ordered, samples, n_classes, class_weight, before)
         oob = None
         if self.oob_score:
-            oob = OutOfBag(np.zeros((len(distinct.index), max(1, n_classes))))
-        n_drawn = n_counted(distinct) if bags is None else bags.n_draws
+            oob = OutOfBag(np.zeros((rows.n, max(1, n_classes))))
+        n_drawn = rows.n if samples is None else samples.mean_rows
         began = time.perf_counter()
         trees, rotations = grow_rotated_members(
-            merged,
+            learnt,
             self._tree_limits(n_drawn, rows),
             sample,
             range(n_before, self.n_estimators),
@@ -192,7 +192,7 @@ class RotationModel(ForestModel):
         builder = ForestBuilder(np.zeros(max(1, n_classes)), rotations.n_columns)
         for tree in trees:
             builder.add(tree, output=-1)
-        forest = builder.build(rows.target_exponent, rows.weight_exponent if bags is None else 0)
+        forest = builder.build().scaled(rows.target_exponent, weight_unit(rows, samples))
         saw_missing = _saw_missing(as_one_array(rows.table), rotations)
         if before is not None:
             assert self.forest_.saw_missing is not None
@@ -201,16 +201,16 @@ class RotationModel(ForestModel):
         self.forest_, self.rotations_ = replace(forest, saw_missing=saw_missing), rotations
         self._rotated = RotatedForest(self.forest_, rotations).prepared()
         self._kept = (self._plan, self.scale)
-        ledger = [*self._ledger, (n_before, bags)] if n_before else [(0, bags)]
+        ledger = [*self._ledger, (n_before, samples)] if n_before else [(0, samples)]
         self._seed, self._ledger, self.n_outputs_ = seed, ledger, 1
-        if bags is None:
+        if samples is None:
             self._has_weight = has_weight
         self.__dict__.pop("_views", None)
         self._record = None
-        if self.oob_score and bags is not None:
+        if self.oob_score and samples is not None:
             classes = getattr(self, "classes_", None)
             self._record = record_of_forest(
-                self._rotated, rows, distinct, bags, classes, n_threads=n_threads
+                self._rotated, rows, ordered, samples, classes, n_threads=n_threads
             )
         return oob
 
@@ -226,23 +226,25 @@ class RotationModel(ForestModel):
     def _rotation_rows(
         self,
         rows: Rows,
-        distinct: DistinctRows,
-        bags: Bags | Pastes | None,
+        ordered: OrderedRows,
+        samples: RowSamples | None,
         n_classes: int,
         class_weight: Floats | None,
         before: Rotations | None,
     ) -> RotationRows:
-        """The different rows, made ready, as they were for the trees before."""
-        target = np.ascontiguousarray(rows.target[distinct.index])
-        weight = distinct.weight if bags is None else None
+        """The rows, made ready, as they were for the trees before."""
+        target, own = np.ascontiguousarray(rows.target[ordered.index]), rows.total_weight
+        own = None if own is None else own[ordered.index]
+        in_draws = samples is not None and samples.draws_by_weight
+        weight = None if in_draws else own
         if class_weight is not None:
             of_row = class_weight[target.astype(np.intp)]
             weight = of_row if weight is None else weight * of_row
-        table, mass = as_one_array(rows.table), mass_of(distinct.copies, distinct.weight)
+        table, mass = as_one_array(rows.table), mass_of(own)
         levels = [0 if one is None else len(one) for one in self._plan.levels]
         ready = _native.RotationTable(
             table,
-            distinct.index,
+            ordered.index,
             mass,
             np.array(levels, dtype=np.int64),
             self.scale or "none",
@@ -256,9 +258,8 @@ class RotationModel(ForestModel):
             classes=target.astype(np.int32) if n_classes else None,
             n_classes=n_classes,
             weight=weight,
-            mass=mass,
-            counts_copies=distinct.weight is None,
-            bootstrap=None if bags is None else bags.bootstrap,
+            mass=None if in_draws else mass,
+            bootstrap=None if samples is None else samples.bootstrap,
         )
 
     # ---- answering ----

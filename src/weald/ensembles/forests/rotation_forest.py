@@ -84,7 +84,9 @@ class RotationForestClassifier(RotationModel, ForestClassifier):
             warm_start=warm_start,
         )
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, y: object, sample_weight: object = None, *, groups: object = None
+    ) -> Self:
         """Rotate the columns for every tree, and grow it.
 
         Parameters
@@ -94,10 +96,11 @@ class RotationForestClassifier(RotationModel, ForestClassifier):
         y : array, shape (rows,)
             Class labels of any kind.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row; others also say how probable it is to be
-            drawn.
+            What each row counts: in sums, and how probable it is to be drawn with replacement.
+        groups : array, shape (rows,), or None
+            Labels of groups: with `bootstrap` or `max_samples` whole groups are drawn.
         """
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight, groups=groups)
 
     def predict_proba(self, X: object, return_std: bool = False) -> Any:
         """Mean shares of the classes in the leaves of each row.
@@ -177,7 +180,9 @@ class RotationForestRegressor(RotationModel, ForestRegressor):
             warm_start=warm_start,
         )
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(
+        self, X: object, y: object, sample_weight: object = None, *, groups: object = None
+    ) -> Self:
         """Rotate the columns for every tree, and grow it.
 
         Parameters
@@ -187,10 +192,11 @@ class RotationForestRegressor(RotationModel, ForestRegressor):
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None
-            Whole numbers count as repetitions of the row; others also say how probable it is to be
-            drawn.
+            What each row counts: in sums, and how probable it is to be drawn with replacement.
+        groups : array, shape (rows,), or None
+            Labels of groups: with `bootstrap` or `max_samples` whole groups are drawn.
         """
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight, groups=groups)
 
     def predict(self, X: object, return_std: bool = False) -> Any:
         """The mean answer of the trees.

@@ -21,13 +21,14 @@ def leaf_facts(model: Any, rows: Rows, class_weight: Floats | None = None) -> Le
     `monotonic_cst` need not answer. Targets in `rows` are kept divided, and so are they.
     """
     of_classes, is_held = hasattr(model, "classes_"), model.monotonic_cst is not None
-    if of_classes and not is_held and rows.weight is None and class_weight is None:
+    own = rows.total_weight
+    is_unweighted = own is None and rows.weight_unit == 1.0 and class_weight is None
+    if of_classes and not is_held and is_unweighted:
         return None
     forest = model.forest_
     leaves, n_leaves = _leaves_of(forest, rows, model._n_threads), len(forest.value)
-    copies = np.ones(rows.n) if rows.copies is None else rows.copies
-    samples = np.rint(np.bincount(leaves, copies, minlength=n_leaves)).astype(np.int64)
-    mass = np.asarray(copies if rows.weight is None else rows.weight, dtype=np.float64)
+    samples = np.bincount(leaves, minlength=n_leaves).astype(np.int64)
+    mass = np.ones(rows.n) if own is None else own
     weight = np.bincount(leaves, mass, n_leaves)
     if of_classes:
         of_class = np.ones(model.n_classes_) if class_weight is None else class_weight

@@ -112,7 +112,14 @@ class Bagged:
         classes = getattr(self, "classes_", None)
         if loss is None:
             loss = "squared_error" if classes is None else "zero_one"
-        in_bag = self._in_bag().toarray()
+        ledger = self._in_bag()
+        if not all(getattr(rule, "has_equal_draws", False) for _, rule in ledger.parts):
+            raise ValueError(
+                "The .632 estimates are about n draws of n rows with replacement, all rows with "
+                "the same probability. This ensemble draws by sample weights, groups or "
+                "max_samples, or without replacement: use oob_.error() instead."
+            )
+        in_bag = ledger.toarray()
         said = np.concatenate(list(self._member_answers(X)), axis=1)
         alone = self._one_on_all_rows(X, y)._combined_answers(X)
         if loss != "log_loss":
@@ -194,15 +201,12 @@ class BaggedRegressor(Bagged):
 
     def _jackknife(self, X: Any, record: Record, coverage: float) -> Floats:
         in_bag = self._in_bag()
-        scored = ~np.isnan(record.answers[:, 0])
-        copies = np.ones(len(scored), dtype=np.int64)
         if record.weight is not None:
-            if not (record.weight == np.floor(record.weight)).all():
-                raise ValueError(
-                    "method='jackknife+' knows no weights but whole numbers; take 'conformal'."
-                )
-            copies = record.weight.astype(np.int64)
-        rows = np.repeat(np.flatnonzero(scored), copies[scored])
+            raise ValueError(
+                "method='jackknife+' is proven for rows of equal weight, and the fit had sample "
+                "weights. Use method='conformal'."
+            )
+        rows = np.flatnonzero(record.scored)
         left_out = np.stack([in_bag.left_out(k)[rows] for k in range(len(in_bag))])
         residuals = np.abs(record.target[rows] - record.answers[rows, 0])
         parts = [

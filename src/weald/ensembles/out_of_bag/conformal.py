@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.ensembles.exact_means import are_copies
+from weald.data import effective_rows
 from weald.ensembles.out_of_bag.tally import Record
 from weald.parameters import Real
 
@@ -34,15 +34,14 @@ def checked_coverage(coverage: Any) -> float:
 def conformal_quantile(scores: Floats, weight: Floats | None, level: float, *, what: str) -> float:
     """The ⌈(n + 1)·level⌉-th smallest score: a new one is at most so large with that probability.
 
-    Whole-number weights are repetitions; others count as shares of the number of rows.
+    Weighted scores count as n = (Σw)² / Σw² of equal weight.
 
     >>> conformal_quantile(np.arange(1.0, 10.0), None, 0.8, what="coverage=0.8")
     8.0
     """
-    mass = np.ones(len(scores)) if weight is None else weight
-    if weight is not None and not are_copies(weight):
-        mass = mass * (len(mass) / mass.sum())
-    n = float(mass.sum())
+    n, mass = effective_rows(weight, len(scores)), np.ones(len(scores))
+    if weight is not None:
+        mass = weight * (n / weight.sum())
     # The product may exceed a whole number by its rounding only.
     rank = (n + 1) * level * (1 - 4 * _EPSILON)
     rank = math.ceil(rank) if float(n).is_integer() else rank
@@ -68,7 +67,7 @@ class Residuals:
 
     @classmethod
     def of(cls, record: Record) -> "Residuals":
-        scored = ~np.isnan(record.answers[:, 0])
+        scored = record.scored
         weight = None if record.weight is None else record.weight[scored]
         signed = record.target[scored] - record.answers[scored, 0]
         spread = record.spreads[scored, 0]
@@ -199,7 +198,7 @@ def jackknife_bounds(
 def set_threshold(record: Record, coverage: float) -> float:
     """The least share that puts a class into the prediction set of a row."""
     assert record.classes is not None
-    scored = ~np.isnan(record.answers[:, 0])
+    scored = record.scored
     own = record.answers[scored, record.target[scored].astype(np.intp)]
     weight = None if record.weight is None else record.weight[scored]
     return 1.0 - conformal_quantile(1.0 - own, weight, coverage, what=f"coverage={coverage:g}")

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.data import effective_rows
 from weald.ensembles.exact_means import exact_means
 
 Floats = NDArray[np.float64]
@@ -29,14 +30,14 @@ class Enough:
         """Note the losses of the rows after so many members; True: add no more."""
         if n_members >= MOST:
             return True
-        if not len(losses):
-            return False
+        if not len(losses):  # rows so few, or so heavy, that each is in every sample
+            return n_members >= 2 * BATCH
         error = float(exact_means(losses, weight))
         variance = float(exact_means((losses - error) ** 2, weight))
         self._points.append((1.0 / n_members, error))
         if len(self._points) < 2:
             return False
-        standard_error = float(np.sqrt(variance / len(losses)))
+        standard_error = float(np.sqrt(variance / effective_rows(weight, len(losses))))
         slope, n = self._slope(), len(self._points)
         limit = sum(e for _, e in self._points) / n - slope * sum(x for x, _ in self._points) / n
         return abs(error - limit) <= _PART * standard_error

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Draws(Protocol):
-    """A rule that gives the draws of any member again (`Bags`, `Pastes`)."""
+    """A rule that gives the draws of any member again (`RowSamples`)."""
 
     @property
     def n(self) -> int: ...
@@ -24,8 +24,8 @@ class Draws(Protocol):
 class InBag:
     """How often each member saw each row of the fit: a rule and a seed, not a table.
 
-    ``in_bag[k]`` are the counts of member k, one for each row passed to fit; rows that are equal
-    share their count, and a row of weight zero counts 0.
+    ``in_bag[k]`` are the counts of member k, one for each row passed to fit; a row of weight zero
+    counts 0.
 
     Attributes
     ----------
@@ -66,11 +66,11 @@ class InBag:
         return self.parts[-1][1]
 
     def drawn(self, member: int) -> NDArray[np.int64]:
-        """How often a member drew each of the different rows, in the order of their content."""
+        """How often a member drew each row that has a weight, in the order of their content."""
         return self._rule(member).drawn(member)
 
     def left_out(self, member: int) -> NDArray[np.bool_]:
-        """Which of the different rows, in the order of their content, a member did not see."""
+        """Which rows that have a weight, in the order of their content, a member did not see."""
         return np.equal(self.drawn(member), 0)
 
     def _rule(self, member: int) -> Draws:

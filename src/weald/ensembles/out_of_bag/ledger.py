@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.data import effective_rows
 from weald.ensembles.exact_means import exact_means
 from weald.ensembles.out_of_bag.in_bag import InBag
 from weald.ensembles.out_of_bag.row_losses import RowLoss, names_of, row_losses
 from weald.ensembles.out_of_bag.tally import Record
+from weald.ensembles.out_of_bag.unscored import unscored_share
 from weald.errors import listing
 
 Floats = NDArray[np.float64]
@@ -83,7 +85,7 @@ class Ledger:
 
     @property
     def record(self) -> Record:
-        """The answers, for the different rows in the order of their content."""
+        """The answers, for the rows that have a weight in the order of their content."""
         if self._record is None:
             raise ValueError(
                 "The ledger knows who saw which row, but not what was answered: that is worked "
@@ -125,8 +127,14 @@ class Ledger:
         no_answer = self._of_rows(np.isnan(record.answers[:, 0]), False)
         return np.flatnonzero(no_answer & (place >= 0))
 
+    @property
+    def unscored_weight(self) -> float:
+        """The share of all weight that the unscored rows have: errors say nothing of it."""
+        record = self.record
+        return unscored_share(~np.isnan(record.answers[:, 0]), record.weight)
+
     def _of_rows(self, values: NDArray[Any], nothing: Any) -> NDArray[Any]:
-        """Values of the different rows for the rows of the fit."""
+        """Values of ordered rows for the rows passed to fit."""
         rest = np.full((1, *values.shape[1:]), nothing, dtype=values.dtype)
         return np.concatenate([values, rest])[self.in_bag.last.place]
 
@@ -153,6 +161,8 @@ class Ledger:
     def standard_error(self, loss: RowLoss | None = None, *, probabilities: bool = False) -> float:
         """Standard error of `error`: how far it may be off because the rows are a sample.
 
+        Weighted rows tell as much as (Σw)² / Σw² rows of equal weight.
+
         Parameters
         ----------
         loss : str, callable or None, default=None
@@ -162,16 +172,12 @@ class Ledger:
         """
         losses, weight = self._losses(loss, probabilities)
         middle = float(exact_means(losses, weight))
-        return float(np.sqrt(exact_means((losses - middle) ** 2, weight) / len(losses)))
+        variance = float(exact_means((losses - middle) ** 2, weight))
+        return float(np.sqrt(variance / effective_rows(weight, len(losses))))
 
     def _losses(self, loss: RowLoss | None, probabilities: bool) -> tuple[Floats, Floats | None]:
         record = self.record
-        scored = ~np.isnan(record.answers[:, 0])
-        if not scored.any():
-            raise ValueError(
-                "Every member saw every row: there is no out-of-bag answer to judge. Use more "
-                "members, or let them draw fewer rows (max_samples)."
-            )
+        scored = record.scored
         losses = row_losses(
             loss,
             record.target[scored],

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
+from weald.data import effective_rows
 from weald.ensembles.exact_means import exact_means
 from weald.ensembles.out_of_bag.row_losses import RowLoss, names_of, row_losses
 from weald.parameters import Whole
@@ -70,7 +71,7 @@ def importance_by_shuffling(
     target, place = checked_rows_of_fit(model, X, y)
     record = model.oob_.record
     scored = np.flatnonzero((place >= 0) & ~np.isnan(record.answers[place, 0]))
-    weight = None if record.weight is None else _row_weights(record.weight, place)[scored]
+    weight = None if record.weight is None else record.weight[place[scored]]
     classes = record.classes
     before = row_losses(loss, target[scored], left_out_answers(model, X)[scored], classes)
     n_columns, found, noise = model.n_features_in_, [], []
@@ -81,7 +82,7 @@ def importance_by_shuffling(
             said = left_out_answers(model, with_column_from(X, column, order))[scored]
             gaps[repeat] = row_losses(loss, target[scored], said, classes) - before
         found.append(exact_means(gaps, weight))
-        noise.append(gaps.mean(axis=0).std() / np.sqrt(len(scored)))
+        noise.append(_standard_error(gaps.mean(axis=0), weight))
     importances = np.array(found)
     name = names_of(classes)[0] if loss is None else loss
     return OutOfBagImportance(
@@ -113,10 +114,11 @@ def checked_rows_of_fit(model: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArr
     return target, place
 
 
-def _row_weights(weight: Floats, place: NDArray[np.intp]) -> Floats:
-    """The weight of a set of equal rows, shared out evenly among them."""
-    sizes = np.bincount(place[place >= 0], minlength=len(weight))
-    return np.where(place >= 0, (weight / np.maximum(sizes, 1))[place], 0.0)
+def _standard_error(values: Floats, weight: Floats | None) -> float:
+    """Of the mean of rows, which may have weights."""
+    middle = np.average(values, weights=weight)
+    variance = np.average((values - middle) ** 2, weights=weight)
+    return float(np.sqrt(variance / effective_rows(weight, len(values))))
 
 
 def _shuffled(place: NDArray[np.intp], seed: int, number: int) -> NDArray[np.intp]:

@@ -46,7 +46,8 @@ def pruned_out_of_bag(model: Any, X: Any, y: Any) -> PrunedForest:
     it out of bag are answered better so. The halves are drawn by what the rows hold.
     """
     target, place = checked_rows_of_fit(model, X, y)
-    classes = model.oob_.record.classes
+    record = model.oob_.record
+    classes, weight = record.classes, None if record.weight is None else record.weight[place]
     numbers = np.asarray(target, dtype=np.float64)
     hashes = hash_any_rows(np.asarray(place)[:, np.newaxis].astype(float), numbers, n_threads=1)
     steers = (_native.draw(hashes, 0, 0, Purpose.HALVES) >> np.uint64(63)).astype(bool)
@@ -58,7 +59,8 @@ def pruned_out_of_bag(model: Any, X: Any, y: Any) -> PrunedForest:
     for number in range(forest.n_trees):
         rows = np.flatnonzero(steers & (place >= 0) & (in_bag[number] == 0))
         tree = _grown(forest.tree(number))
-        builder.add(_cut_back(tree, leaves[rows, number], wanted[rows]), output=-1)
+        own = None if weight is None else weight[rows]
+        builder.add(_cut_back(tree, leaves[rows, number], wanted[rows], own), output=-1)
     smaller = copy.copy(model)
     smaller.__dict__.pop("_views", None)
     smaller._take(builder.build())
@@ -71,7 +73,8 @@ def pruned_out_of_bag(model: Any, X: Any, y: Any) -> PrunedForest:
     def error(of: Any) -> float:
         said = left_out_answers(of, X)[judged]
         known = ~np.isnan(said[:, 0])
-        return float(row_losses(loss, target[judged][known], said[known], classes).mean())
+        losses = row_losses(loss, target[judged][known], said[known], classes)
+        return float(np.average(losses, weights=None if weight is None else weight[judged][known]))
 
     return PrunedForest(
         model=smaller,
@@ -90,12 +93,19 @@ def _grown(tree: Forest) -> GrownTree:
     return GrownTree(leaf_of_row=np.zeros(0, dtype=np.int32), **arrays)
 
 
-def _cut_back(tree: GrownTree, leaf_of_row: NDArray[np.int32], wanted: Floats) -> GrownTree:
+def _cut_back(
+    tree: GrownTree, leaf_of_row: NDArray[np.int32], wanted: Floats, weight: Floats | None
+) -> GrownTree:
     """Reduced-error pruning by rows that end in the given leaves and want the given answers."""
     n_leaves, is_inner = len(tree.value), tree.feature >= 0
-    counts = np.bincount(leaf_of_row, minlength=n_leaves).astype(np.float64)
-    sums = np.stack([np.bincount(leaf_of_row, one, minlength=n_leaves) for one in wanted.T], axis=1)
-    squares = np.bincount(leaf_of_row, (wanted**2).sum(axis=1), minlength=n_leaves)
+    own = np.ones(len(leaf_of_row)) if weight is None else weight
+
+    def by_leaf(values: Floats) -> Floats:
+        return np.bincount(leaf_of_row, own * values, minlength=n_leaves)
+
+    counts = by_leaf(np.ones(len(own)))
+    sums = np.stack([by_leaf(one) for one in wanted.T], axis=1)
+    squares = by_leaf((wanted**2).sum(axis=1))
     n, width = len(tree.feature), wanted.shape[1]
     # Of each node: rows, sums and squares of what they want, weight and weighted answers below.
     rows, total, square = np.zeros(n), np.zeros((n, width)), np.zeros(n)

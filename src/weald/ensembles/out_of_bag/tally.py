@@ -55,7 +55,7 @@ class Tally:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What the ledger keeps of the different rows, in the order of their content.
+    """What the ledger keeps of the rows that have a weight, in the order of their content.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Record:
     n_out : int32 [rows]
         Members that did not see the row.
     weight : float64 [rows] or None
-        What a row counts; whole numbers are repetitions.
+        What a row weighs; None: all the same.
     steps : int64 [points]
         Numbers of members that `means` and `errors` are of.
     means, errors : dict of str to float64 [points]
@@ -86,6 +86,18 @@ class Record:
     steps: NDArray[np.int64]
     means: dict[str, Floats]
     errors: dict[str, Floats]
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """Which rows have an out-of-bag answer; an error if none has."""
+        scored = ~np.isnan(self.answers[:, 0])
+        if not scored.any():
+            raise ValueError(
+                "There is no out-of-bag prediction to judge by: every base estimator drew every "
+                "row. Use more base estimators (n_estimators), or let each draw fewer rows "
+                "(max_samples)."
+            )
+        return scored
 
 
 def steps_of(n_members: int) -> NDArray[np.int64]:
@@ -139,7 +151,7 @@ class _Curve:
         self.steps = steps_of(n_members)
         self._place = {int(step): i for i, step in enumerate(self.steps)}
         self._classes = classes
-        # Weight, loss, loss squared, rows.
+        # Weight, loss, loss squared, weight squared.
         self._sums = {name: np.zeros((4, len(self.steps))) for name in names_of(classes)}
 
     def __contains__(self, n_members: int) -> bool:
@@ -153,14 +165,14 @@ class _Curve:
         mass, place = mass[scored], self._place[n_members]
         for name, sums in self._sums.items():
             losses = row_losses(name, target[scored], answers[scored], self._classes)
-            terms = (mass, mass * losses, mass * losses * losses, np.ones(len(mass)))
+            terms = (mass, mass * losses, mass * losses * losses, mass * mass)
             sums[:, place] += [float(term.sum()) for term in terms]
 
     def results(self) -> tuple[dict[str, Floats], dict[str, Floats]]:
         means, errors = {}, {}
         with np.errstate(invalid="ignore", divide="ignore"):
-            for name, (mass, first, second, n_rows) in self._sums.items():
+            for name, (mass, first, second, squares) in self._sums.items():
                 means[name] = first / mass
                 variance = np.maximum(second / mass - means[name] ** 2, 0.0)
-                errors[name] = np.sqrt(variance / n_rows)
+                errors[name] = np.sqrt(variance * squares) / mass
         return means, errors

@@ -1,0 +1,22 @@
+"""Whether a fit counts rows: then a weight cannot stand for repetitions of a row."""
+
+from typing import Any
+
+import numpy as np
+
+from weald.data import Rows, levels_of
+
+
+def weighted_as_repeated(
+    rows: Rows, *, min_samples_split: Any = 2, min_samples_leaf: Any = 1
+) -> Rows:
+    """The rows with weights as whole numbers, if no limit counts rows.
+
+    Columns of categories count them too: levels of few rows are not told apart.
+    """
+    counts = not (_is_at_most(min_samples_split, 2) and _is_at_most(min_samples_leaf, 1))
+    return rows if counts or any(levels_of(rows.table)) else rows.with_whole_weights()
+
+
+def _is_at_most(limit: Any, number: int) -> bool:
+    return isinstance(limit, (int, np.integer)) and limit <= number
