@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "categories.hpp"
@@ -46,6 +47,12 @@ class WideLevels {
   double weight(const std::int64_t* cell) const { return channels_.weight_of(cell); }
   double sum(const std::int64_t* cell, int k) const { return channels_.sum_of(cell, k); }
   std::int64_t heaviness(const std::int64_t* cell) const { return cell[0]; }
+  // What smoothed means are drawn towards: the node's own mean. Gradients are drawn towards 0, as
+  // the penalty of leaves does.
+  double centre(int k) const {
+    if constexpr (std::is_same_v<C, Newton>) return 0.0;
+    return totals_[0] > 0 ? sum(totals_, k) / weight(totals_) : 0.0;
+  }
 
   // The channels whose shares put the levels in order: the heaviest few.
   std::vector<int> orders() const {
@@ -132,6 +139,7 @@ class PackedLevels {
   double weight(const std::int64_t* cell) const { return static_cast<double>(packed_h(*cell)); }
   double sum(const std::int64_t* cell, int) const { return static_cast<double>(packed_g(*cell)); }
   std::int64_t heaviness(const std::int64_t* cell) const { return packed_h(*cell); }
+  double centre(int) const { return 0.0; }
   std::vector<int> orders() const { return {0}; }
 
   // `count` is that of the left side; without total_count (-1) only h can tell.
@@ -160,7 +168,7 @@ class PackedLevels {
 };
 
 // Tries, of the levels that have rows: each against the rest, where they are few; and all sets of
-// levels that come first, and so all that come last, in the order of their smoothed mean S / W.
+// levels that come first, and so all that come last, in the order of their mean S / W, smoothed.
 // Levels of few rows, and those without any, keep company with what is missing, on either side.
 // Ties go to the pair tried first; equal means are ordered by level.
 template <class Levels>
@@ -221,9 +229,10 @@ class CategorySearch {
 
   void order_by(int channel, double smooth) {
     keys_.resize(static_cast<std::size_t>(n_levels_));
+    const double added = smooth * levels_.centre(channel);
     for (const int level : told_) {
       const double weight = levels_.weight(cell(level)) + smooth;
-      keys_[level] = weight > 0.0 ? levels_.sum(cell(level), channel) / weight : 0.0;
+      keys_[level] = weight > 0.0 ? (levels_.sum(cell(level), channel) + added) / weight : 0.0;
     }
     std::sort(told_.begin(), told_.end(),
               [&](int a, int b) { return keys_[a] != keys_[b] ? keys_[a] < keys_[b] : a < b; });

@@ -9,6 +9,7 @@
 
 #include "forest_engine.hpp"
 #include "ranks.hpp"
+#include "small_sort.hpp"
 #include "tree.hpp"
 
 namespace weald {
@@ -42,9 +43,9 @@ class Thicket {
                                            const Channels& channels, std::int64_t max_depth);
   virtual ~Thicket() = default;
 
-  // Whether so many rows, of so many copies, are few.
+  // Whether so many rows, of so many copies, are few. Nodes of many copies are searched by bins.
   bool takes(std::int64_t n_rows, std::int64_t copies) const {
-    return n_rows <= few_rows_ && copies <= few_copies_;
+    return n_rows <= few_rows_ && copies <= few_copies_ && copies < KeySorter::most_keys;
   }
 
   // Adds the node and all below it to the tree, and to `limits` (null: nobody asks) the last ranks

@@ -1,4 +1,5 @@
-// Rows in the order of their content, copies of a row numbered: what every draw of rows starts from.
+// Rows in the order of their content, copies of a row numbered: what every draw of rows starts
+// from.
 #pragma once
 
 #include <cstdint>

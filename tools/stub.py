@@ -17,10 +17,9 @@ HEAD = "# Generated from cpp/bindings/ by `make stub`; not to be edited.\n"
 RETURNS = {
     "arrays": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "columns": ("dict", "dict[str, NDArray[Any]]"),
-    "equal_rows": (
+    "numbered_rows": (
         "tuple",
-        "tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], "
-        "NDArray[numpy.uint64]]",
+        "tuple[NDArray[numpy.int64], NDArray[numpy.uint64]]",
     ),
     "find": (
         "tuple",

@@ -66,7 +66,8 @@ class RankedTable {
 // How a forest's members draw their rows; the bag of any of them can be drawn again.
 class Bootstrap {
  public:
-  using Groups = std::optional<Vector<std::int64_t>>;  // the group of each row; none: rows are drawn
+  using Groups =
+      std::optional<Vector<std::int64_t>>;  // the group of each row; none: rows are drawn
 
   Bootstrap(std::optional<Vector<std::int64_t>> mass, std::int64_t n_units, std::int64_t n_draws,
             std::uint64_t seed, const Groups& group_of) {
@@ -75,9 +76,8 @@ class Bootstrap {
     require(n_draws >= 1 && n_draws <= most_copies, "n_draws must be in [1, 2^36]");
     const auto* const masses = data_or_null(mass, n_units, "mass must have one entry per unit");
     if (masses) checked_mass(masses, n_units, std::int64_t{1} << 61);
-    make(group_of, n_units, [&] {
-      return std::make_shared<weald::Bootstrap>(masses, n_units, n_draws, seed);
-    });
+    make(group_of, n_units,
+         [&] { return std::make_shared<weald::Bootstrap>(masses, n_units, n_draws, seed); });
   }
 
   Bootstrap(Matrix<std::uint64_t> keys, std::int64_t n_draws, std::uint64_t seed,
@@ -341,14 +341,15 @@ class RotationTable {
 };
 
 // Grows members first .. first + n_trees - 1 of a rotation forest. `mass` is what each row weighs
-// where rotations are drawn; rows that `bootstrap` draws keep it. Returns the trees, each with its `order` and `loading`.
+// where rotations are drawn; rows that `bootstrap` draws keep it. Returns the trees, each with its
+// `order` and `loading`.
 std::vector<nb::dict> grow_rotation_forest(
     const RotationTable& table, const ForestParams& params, const Bootstrap* bootstrap,
     Vector<std::int64_t> first_of_block, double sample_fraction, bool replace,
     std::optional<Vector<double>> weight, std::optional<Vector<double>> values,
     std::optional<Vector<std::int32_t>> classes, int n_classes,
-    std::optional<Vector<std::int64_t>> mass, std::uint64_t first,
-    std::int64_t n_trees, OutSums oob_sums, OutCounts oob_counts) {
+    std::optional<Vector<std::int64_t>> mass, std::uint64_t first, std::int64_t n_trees,
+    OutSums oob_sums, OutCounts oob_counts) {
   const std::int64_t n_rows = table.ready->n_rows();
   const weald::Target target = checked_target(params, n_rows, weight, values, classes, n_classes);
   const auto* const masses = data_or_null(mass, n_rows, "mass must have one entry per row");
@@ -427,8 +428,7 @@ void bind_forests(nb::module_& m) {
   m.def("grow_rotation_forest", &grow_rotation_forest, nb::kw_only(), "table"_a, "params"_a,
         "bootstrap"_a.none(), "first_of_block"_a, "sample_fraction"_a, "replace"_a,
         "weight"_a.none(), "values"_a.none(), "classes"_a.none(), "n_classes"_a, "mass"_a.none(),
-        "first"_a, "n_trees"_a, "oob_sums"_a.noconvert().none(),
-        "oob_counts"_a.noconvert().none());
+        "first"_a, "n_trees"_a, "oob_sums"_a.noconvert().none(), "oob_counts"_a.noconvert().none());
 }
 
 }  // namespace weald::border

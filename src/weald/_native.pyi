@@ -74,11 +74,9 @@ def hash_more(
 def hash_more(
     table: NDArray[numpy.float64], hashes: NDArray[numpy.uint64], n_threads: int
 ) -> None: ...
-def equal_rows(
-    hashes: NDArray[numpy.uint64],
-) -> tuple[
-    NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.uint64]
-]: ...
+def numbered_rows(
+    hashes: NDArray[numpy.uint64], weight: NDArray[numpy.float64] | None = None
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint64]]: ...
 def draw(
     hashes: NDArray[numpy.uint64], seed: int, member: int, purpose: int
 ) -> NDArray[numpy.uint64]: ...
@@ -93,7 +91,6 @@ class RankedTable:
         n_threads: int,
         keeps_values: bool = False,
         n_levels: Sequence[int] = [],
-        n_merged: int = 0,
     ) -> None: ...
     @overload
     def __init__(
@@ -104,23 +101,26 @@ class RankedTable:
         n_threads: int,
         keeps_values: bool = False,
         n_levels: Sequence[int] = [],
-        n_merged: int = 0,
     ) -> None: ...
     def n_ranks(self) -> list[int]: ...
 
 class Bootstrap:
     @overload
     def __init__(
-        self, mass: NDArray[numpy.int64] | None, n_rows: int, n_draws: int, seed: int
+        self,
+        mass: NDArray[numpy.int64] | None,
+        n_units: int,
+        n_draws: int,
+        seed: int,
+        group_of: NDArray[numpy.int64] | None = None,
     ) -> None: ...
     @overload
     def __init__(
         self,
-        hashes: NDArray[numpy.uint64],
-        copies: NDArray[numpy.int64] | None,
-        weight: NDArray[numpy.float64] | None,
+        keys: NDArray[numpy.uint64],
         n_draws: int,
         seed: int,
+        group_of: NDArray[numpy.int64] | None = None,
     ) -> None: ...
     def draw(self, member: int) -> NDArray[numpy.int64]: ...
 
@@ -224,7 +224,6 @@ def grow_rotation_forest(
     classes: NDArray[numpy.int32] | None,
     n_classes: int,
     mass: NDArray[numpy.int64] | None,
-    counts_copies: bool,
     first: int,
     n_trees: int,
     oob_sums: NDArray[numpy.float64] | None,

@@ -222,6 +222,41 @@ def variant_id(value: Any) -> str:
     return value.__name__ if inspect.isclass(value) else str(value).replace(" ", "_")
 
 
+def why_weights_are_no_repetitions(model: BaseEstimator) -> str | None:
+    """Why a row of weight 3 need not give the model of a row that is there three times.
+
+    Weights are factors of what a row adds to sums; whatever draws or counts rows goes by the rows.
+    None: it gives the same model, bit for bit.
+    """
+    is_set = model.get_params(deep=False).get
+    if isinstance(model, RotationModel):
+        return "the axes of a tree come from a share of the rows"
+    if is_set("n_bags") is not None:
+        return "boosters are fitted on as many draws as there are rows"
+    if is_set("reweight") == "resampling":
+        return "a round draws as many rows as there are"
+    if is_set("subsample", 1.0) != 1.0:
+        return "a round sees a share of the rows"
+    if is_set("early_stopping") is True:
+        return "a share of the rows is held out"
+    if has(type(model), "final_estimator"):
+        return "rows are held out, or dealt out to folds"
+    if is_set("weights") in ("oof", "oob"):
+        return "weights are learnt from rows that base estimators have not seen"
+    limits = (is_set("min_samples_leaf", 1), is_set("min_samples_split", 2))
+    if is_set("bootstrap"):
+        if is_set("max_samples") is None:
+            return "as many draws are made as there are rows"
+        chooses = limits[0] == "auto" or is_set("max_features") == "auto"
+        return "settings are chosen by the out-of-bag error" if chooses else None
+    if is_set("max_samples") is not None:
+        return "rows are drawn without replacement"
+    if limits[0] not in (1, "auto") or limits[1] != 2:
+        return "min_samples_leaf or min_samples_split counts rows"
+    members = [member for _, member in is_set("estimators", [])]
+    return next(filter(None, map(why_weights_are_no_repetitions, members)), None)
+
+
 def table(n: int = 120, n_columns: int = 4, seed: int = 0, *, missing: float = 0.0) -> np.ndarray:
     """Numbers without ties, exact in float32."""
     rng = np.random.default_rng(seed)

@@ -192,13 +192,13 @@ def test_one_row_cannot_be_parted(estimator) -> None:
 
 @pytest.mark.parametrize("estimator", [e for e in EVERY_ESTIMATOR if has(e, "early_stopping")])
 def test_one_row_leaves_nothing_to_stop_by(estimator) -> None:
-    for X, y in ([[1.0]], [0.0]), ([[1.0], [1.0]], [0.0, 0.0]):
-        if is_classifier(quick(estimator)):
-            # One class is answered without learning.
-            quick(estimator, early_stopping=True).fit(X, y)
-            continue
+    if is_classifier(quick(estimator)):
+        # One class is answered without learning.
+        quick(estimator, early_stopping=True).fit([[1.0]], [0.0])
+    else:
         with pytest.raises(ValueError, match=r"early_stopping .* n_samples = 1"):
-            quick(estimator, early_stopping=True).fit(X, y)
+            quick(estimator, early_stopping=True).fit([[1.0]], [0.0])
+    quick(estimator, early_stopping=True).fit([[1.0], [1.0]], [0.0, 0.0])
     quick(estimator, early_stopping=True).fit([[1.0], [2.0]], [0, 1])
 
 
@@ -466,7 +466,6 @@ def test_weights_of_all_sizes(estimator) -> None:
 def test_huge_whole_weights(estimator) -> None:
     X, y = task(estimator)
     weight = np.random.default_rng(0).integers(1, 4, len(X))
-    # Weights too large to be repetitions change the number of draws of a bootstrap.
     free = settings(estimator, min_samples_leaf=1, bootstrap=False)
     plain = quick(estimator, **free).fit(X, y, weight)
     huge = quick(estimator, **free).fit(X, y, weight * 2**40)

@@ -36,7 +36,11 @@ class CategorySplits:
         more_l2 = 0.0 if few else L2_ROWS * self.mean_weight
         lefts = [([code], 0.0) for code in told] if few else []
         for channel in self.orders(total):
-            told = sorted(told, key=lambda code, k=channel: (mean_of(cells[code], k, smooth), code))
+            centre = 0.0 if self.search.criterion == "newton" else mean_of(total, channel, 0.0, 0.0)
+            told = sorted(
+                told,
+                key=lambda code, k=channel, c=centre: (mean_of(cells[code], k, smooth, c), code),
+            )
             lefts += [(told[: i + 1], more_l2) for i in range(len(told))]
         found = []
         for left, l2 in lefts:
@@ -93,9 +97,10 @@ class CategorySplits:
         )
 
 
-def mean_of(cell: Cell, channel: int, smooth: float) -> float:
+def mean_of(cell: Cell, channel: int, smooth: float, centre: float) -> float:
+    """S / W, as if `smooth` more weight had the mean `centre`."""
     weight = float(cell.weight) + smooth
-    return float(cell.sums[channel]) / weight if weight > 0 else 0.0
+    return (float(cell.sums[channel]) + smooth * centre) / weight if weight > 0 else 0.0
 
 
 class SetGuide(naive.Guide):

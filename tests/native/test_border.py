@@ -8,7 +8,7 @@ import pytest
 from weald import BoostedTreesRegressor, _native
 from weald.data import Rows, bin_rows
 from weald.losses import BuiltinLoss
-from weald.resampling import Bags
+from weald.resampling import RowSamples
 from weald.trees import (
     Forest,
     ForestLimits,
@@ -192,9 +192,9 @@ def test_counts_are_not_negative() -> None:
 
 def test_squares_out_of_bag_belong_to_sums() -> None:
     X, n = np.arange(8.0)[:, np.newaxis], 8
-    bags = Bags(seed=0, n_draws=n, mass=None, place=np.arange(n), n=n)
+    samples = RowSamples(seed=0, n_draws=n, place=np.arange(n), n=n)
     ranks = _native.RankedTable(X, np.arange(n), None, 1)
-    rows = ForestRows(ranks, X[:, 0].copy(), None, 0, None, None, bags.bootstrap, 1)
+    rows = ForestRows(ranks, X[:, 0].copy(), None, 0, None, None, samples.bootstrap, 1)
     limits = ForestLimits(criterion="squared_error", max_features=1)
     for n_squares in (n - 1, 0):
         oob = OutOfBag(np.zeros((n, 1)), np.zeros(n_squares))

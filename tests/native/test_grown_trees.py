@@ -39,14 +39,14 @@ def rounds(n_rounds: int = 3, n_trees: int = 3) -> list[GrownTrees]:
     ]
 
 
-def built(parts: list[GrownTree] | list[GrownTrees], **exponents: int) -> Forest:
+def built(parts: list[GrownTree] | list[GrownTrees]) -> Forest:
     builder = ForestBuilder(np.arange(3.0), 4)
     for number, part in enumerate(parts):
         if isinstance(part, GrownTrees):
             builder.add_round(part)
         else:
             builder.add(part, output=number % 3)
-    return builder.build(**exponents)
+    return builder.build()
 
 
 def assert_same(a: Forest, b: Forest) -> None:
@@ -56,10 +56,9 @@ def assert_same(a: Forest, b: Forest) -> None:
 
 def test_joined_as_python_joins_them() -> None:
     kept = rounds()
-    exponents = {"target_exponent": 3, "weight_exponent": -2}
-    forest = built(kept, **exponents)
+    forest = built(kept)
     assert len(forest.first_word) > 3  # there are sets, and in several trees
-    assert_same(forest, built([tree for one in kept for tree in one], **exponents))
+    assert_same(forest, built([tree for one in kept for tree in one]))
 
 
 def test_joined_with_trees_of_an_earlier_fit() -> None:

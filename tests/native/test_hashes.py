@@ -79,19 +79,25 @@ def test_draws_are_the_same_every_time_and_everywhere() -> None:
     assert int(_native.draw(hashes, 4, 5, 6)[0]) == draw_by_hand([3.0, 1.0, 2.0], (4, 5, 6))
 
 
+WRAP = 2**64 - 1
+
+
+def mix(x: int) -> int:
+    x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93 & WRAP
+    x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93 & WRAP
+    return x ^ (x >> 32)
+
+
+def absorb(low: int, high: int, word: int) -> tuple[int, int]:
+    low = (mix(low ^ word) + 0x9E3779B97F4A7C15) & WRAP
+    return low, mix((high + word * 0xC2B2AE3D27D4EB4F) & WRAP) ^ low
+
+
 def draw_by_hand(values: list[float], key: tuple[int, int, int]) -> int:
     """The target first, then the columns, then the key."""
-    wrap = 2**64 - 1
-
-    def mix(x: int) -> int:
-        x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93 & wrap
-        x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93 & wrap
-        return x ^ (x >> 32)
-
     low, high = 0x243F6A8885A308D3, 0x13198A2E03707344
     for word in [int(np.float64(value).view(np.uint64)) for value in values] + list(key):
-        low = (mix(low ^ word) + 0x9E3779B97F4A7C15) & wrap
-        high = mix((high + word * 0xC2B2AE3D27D4EB4F) & wrap) ^ low
+        low, high = absorb(low, high, word)
     return mix(high ^ mix(low))
 
 
@@ -102,26 +108,33 @@ def test_shapes_are_checked() -> None:
         _native.draw(np.zeros((2, 3), dtype=np.uint64), 0, 0, 0)
 
 
-def naive_sets(hashes: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Sorted by both words, equal rows as they came."""
-    order = np.lexsort((hashes[:, 0], hashes[:, 1]))
-    ordered = hashes[order]
-    is_new = np.ones(len(order), dtype=bool)
-    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    set_of = np.empty(len(order), dtype=np.int64)
-    set_of[order] = np.cumsum(is_new) - 1
-    return order, np.flatnonzero(is_new), set_of, ordered[is_new]
+def naive_numbered(
+    hashes: np.ndarray, weight: np.ndarray | None
+) -> tuple[np.ndarray, list[tuple[int, int]]]:
+    """Sorted by both words, equal rows by weight and then as they came; copies have other keys."""
+    weights = np.zeros(len(hashes)) if weight is None else weight
+    order = np.lexsort((np.arange(len(hashes)), weights, hashes[:, 0], hashes[:, 1]))
+    keys, number = [], 0
+    for i, row in enumerate(order):
+        same = i > 0 and (hashes[row] == hashes[order[i - 1]]).all()
+        number = number + 1 if same else 0
+        low, high = (int(word) for word in hashes[row])
+        keys.append(absorb(low, high, number) if number else (low, high))
+    return order, keys
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 16, 17, 100, 300, 1023, 1024, 5000])
+@pytest.mark.parametrize("n", [0, 1, 2, 16, 17, 100, 300, 1023, 1024, 3000])
 @pytest.mark.parametrize("most", [1, 7, 2**63], ids=["equal", "many ties", "different"])
-def test_sets_of_equal_rows_are_those_of_naive_code(n: int, most: int) -> None:
+@pytest.mark.parametrize("weighted", [False, True])
+def test_numbered_rows_are_those_of_naive_code(n: int, most: int, weighted: bool) -> None:
     """Words that agree while the others do not are what no hash gives, so they are made here."""
-    hashes = np.random.default_rng(n).integers(0, most, size=(n, 2), dtype=np.uint64)
-    found = _native.equal_rows(hashes)
-    for mine, theirs in zip(found, naive_sets(hashes), strict=True):
-        assert mine.dtype == theirs.dtype or n == 0
-        assert np.array_equal(mine, theirs)
+    rng = np.random.default_rng(n)
+    hashes = rng.integers(0, most, size=(n, 2), dtype=np.uint64)
+    weight = rng.integers(1, 4, n).astype(np.float64) if weighted else None
+    order, keys = _native.numbered_rows(hashes, weight)
+    naive_order, naive_keys = naive_numbered(hashes, weight)
+    assert np.array_equal(order, naive_order)
+    assert [tuple(map(int, key)) for key in keys] == naive_keys
 
 
 @pytest.mark.parametrize("n", [17, 100, 1023, 1024])
@@ -131,10 +144,18 @@ def test_words_of_all_sizes_are_sorted(n: int) -> None:
     hashes = rng.integers(0, 2**63, size=(n, 2), dtype=np.uint64) >> rng.integers(
         0, 64, size=(n, 2), dtype=np.uint64
     )
-    for mine, theirs in zip(_native.equal_rows(hashes), naive_sets(hashes), strict=True):
-        assert np.array_equal(mine, theirs)
+    assert np.array_equal(_native.numbered_rows(hashes)[0], naive_numbered(hashes, None)[0])
 
 
-def test_hashes_of_three_words_are_refused() -> None:
+def test_keys_of_copies_differ() -> None:
+    _, keys = _native.numbered_rows(np.zeros((5000, 2), dtype=np.uint64))
+    assert len(np.unique(keys, axis=0)) == 5000
+
+
+def test_hashes_of_three_words_and_weights_of_other_rows_are_refused() -> None:
     with pytest.raises(ValueError, match="two words per row"):
-        _native.equal_rows(np.zeros((4, 3), dtype=np.uint64))
+        _native.numbered_rows(np.zeros((4, 3), dtype=np.uint64))
+    with pytest.raises(ValueError, match="weight must have one entry per row"):
+        _native.numbered_rows(np.zeros((4, 2), dtype=np.uint64), np.ones(3))
+    with pytest.raises(ValueError, match="weights must be numbers"):
+        _native.numbered_rows(np.zeros((1, 2), dtype=np.uint64), np.array([np.nan]))

@@ -8,7 +8,7 @@ from weald import _native
 
 def ranked(values: list[float], n_levels: list[int], **more: object) -> "_native.RankedTable":
     table = np.array(values)[:, np.newaxis]
-    settings = {"n_levels": n_levels, "n_merged": len(table), **more}
+    settings = {"n_levels": n_levels, **more}
     return _native.RankedTable(table, np.arange(len(table)), None, 1, **settings)
 
 
@@ -30,11 +30,6 @@ def test_what_is_no_place_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=match):
         ranked(values, n_levels, keeps_values=keeps_values)
-
-
-def test_no_more_rows_than_were_merged() -> None:
-    with pytest.raises(ValueError, match="merged"):
-        ranked([0.0, 1.0], [2], n_merged=1)
 
 
 def test_missing_places_and_levels_without_rows_are_welcome() -> None:

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from weald import _native
-from weald.resampling import draw_by_mass, hold_out, member_seed, subsample
+from weald.groups import groups_of_rows
+from weald.resampling import (
+    RowSamples,
+    draw_by_mass,
+    hold_out,
+    hold_out_groups,
+    member_seed,
+    subsample,
+)
 
 N = 2000
 
@@ -13,41 +21,32 @@ def hashes_of(n: int = N) -> np.ndarray:
     return _native.hash_rows(np.arange(float(n))[:, np.newaxis], np.zeros(n), 1)
 
 
+ALL = np.ones(N, dtype=bool)
+
+
 # ---- subsample ----
 
 
 @pytest.mark.parametrize("fraction", [0.01, 0.3, 0.5, 0.9])
 def test_share_of_rows(fraction: float) -> None:
-    drawn = subsample(hashes_of(), None, fraction, seed=0, member=0)
-    assert set(drawn.tolist()) == {0, 1}
+    drawn = subsample(hashes_of(), ALL, fraction, seed=0, member=0)
     # Five standard deviations.
     assert abs(drawn.sum() - fraction * N) < 5 * np.sqrt(N * fraction * (1 - fraction))
 
 
 def test_all_rows() -> None:
-    assert (subsample(hashes_of(), None, 1.0, seed=0, member=0) == 1).all()
-    copies = np.arange(N) % 5
-    assert np.array_equal(subsample(hashes_of(), copies, 1.0, seed=0, member=0), copies)
-
-
-@pytest.mark.parametrize("fraction", [0.25, 0.4, 0.77])
-def test_copies_are_thinned(fraction: float) -> None:
-    copies = np.random.default_rng(0).integers(0, 40, N)
-    drawn = subsample(hashes_of(), copies, fraction, seed=0, member=0)
-    assert (np.abs(drawn - fraction * copies) < 1).all()
-    assert (drawn <= copies).all()
-    assert drawn.sum() == pytest.approx(fraction * copies.sum(), rel=0.01)
+    assert subsample(hashes_of(), ALL, 1.0, seed=0, member=0).all()
 
 
 def test_seeds_and_members_draw_differently_and_repeat() -> None:
     hashes = hashes_of()
     draws = {
-        (seed, member): subsample(hashes, None, 0.5, seed=seed, member=member)
+        (seed, member): subsample(hashes, ALL, 0.5, seed=seed, member=member)
         for seed in range(3)
         for member in range(3)
     }
     for key, drawn in draws.items():
-        again = subsample(hashes, None, 0.5, seed=key[0], member=key[1])
+        again = subsample(hashes, ALL, 0.5, seed=key[0], member=key[1])
         assert np.array_equal(drawn, again)
     vectors = np.array(list(draws.values()), dtype=np.float64)
     correlation = np.corrcoef(vectors) - np.eye(9)
@@ -57,22 +56,22 @@ def test_seeds_and_members_draw_differently_and_repeat() -> None:
 def test_order_of_rows_does_not_matter() -> None:
     hashes = hashes_of()
     order = np.random.default_rng(0).permutation(N)
-    drawn = subsample(hashes, None, 0.3, seed=1, member=2)
-    assert np.array_equal(subsample(hashes[order], None, 0.3, seed=1, member=2), drawn[order])
+    drawn = subsample(hashes, ALL, 0.3, seed=1, member=2)
+    assert np.array_equal(subsample(hashes[order], ALL, 0.3, seed=1, member=2), drawn[order])
 
 
-def test_at_least_one_row_is_drawn() -> None:
+def test_rows_of_one_key_are_drawn_together() -> None:
+    keys = hashes_of(20)[np.arange(N) % 20]
+    drawn = subsample(keys, ALL, 0.5, seed=0, member=0).reshape(-1, 20)
+    assert (drawn == drawn[0]).all() and 0 < drawn[0].sum() < 20
+
+
+def test_at_least_one_row_is_drawn_of_those_there_are() -> None:
+    among = np.arange(50) % 2 == 1
     for seed in range(20):
-        assert subsample(hashes_of(50), None, 1e-12, seed=seed, member=0).sum() == 1
-
-
-def test_rows_of_no_copies_are_never_drawn() -> None:
-    """Held-out rows have no copies; the one row drawn when chance draws none is not theirs."""
-    copies = (np.arange(50) % 2).astype(np.int64)
-    for seed in range(20):
-        drawn = subsample(hashes_of(50), copies, 1e-12, seed=seed, member=0)
+        drawn = subsample(hashes_of(50), among, 1e-12, seed=seed, member=0)
         assert drawn.sum() == 1
-        assert (drawn <= copies).all()
+        assert among[drawn].all()
 
 
 # ---- hold-out ----
@@ -115,7 +114,7 @@ def test_hold_out_depends_on_content_and_seed() -> None:
 def test_hold_out_and_subsample_are_independent() -> None:
     hashes = hashes_of()
     held = hold_out(hashes, None, 0.5, seed=0).astype(float)
-    drawn = subsample(hashes, None, 0.5, seed=0, member=0).astype(float)
+    drawn = subsample(hashes, ALL, 0.5, seed=0, member=0).astype(float)
     assert abs(np.corrcoef(held, drawn)[0, 1]) < 5 / np.sqrt(N)
 
 
@@ -153,3 +152,85 @@ def test_seeds_of_members_are_seeds() -> None:
     seeds = {member_seed(seed, member) for seed in range(5) for member in range(100)}
     assert len(seeds) == 500
     assert all(0 <= seed < 2**32 for seed in seeds)
+
+
+# ---- groups ----
+
+
+def test_whole_groups_are_held_out_up_to_the_share_of_rows() -> None:
+    rng = np.random.default_rng(0)
+    for seed in range(10):
+        labels = rng.integers(0, 40, N)
+        held = hold_out_groups(groups_of_rows(labels, N), 0.25, seed=seed)
+        assert all(len(set(held[labels == group])) == 1 for group in range(40))
+        assert abs(held.mean() - 0.25) < 1 / 40
+
+
+def test_one_group_is_held_out_and_one_kept() -> None:
+    groups = groups_of_rows(["a", "a", "b"], 3)
+    for fraction in (1e-9, 1 - 1e-9):
+        assert len(set(hold_out_groups(groups, fraction, seed=0))) == 2
+
+
+def test_groups_are_told_by_their_labels_in_any_order() -> None:
+    labels = np.array(["x", "y", "z", "x"])
+    groups, other = groups_of_rows(labels, 4), groups_of_rows(labels[::-1], 4)
+    assert np.array_equal(groups.keys, other.keys)
+    assert np.array_equal(groups.of_row, other.of_row[::-1])
+    assert np.array_equal(groups_of_rows([1.0, 2.0], 2).keys, groups_of_rows([1, 2], 2).keys)
+
+
+@pytest.mark.parametrize(
+    ("groups", "match"),
+    [
+        ([1, 2], "one label for each of the 3 rows"),
+        ([1, None, 2], "row 1"),
+        ([1, 2, np.nan], "row 2"),
+    ],
+)
+def test_wrong_groups(groups: list, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        groups_of_rows(groups, 3)
+
+
+# ---- samples that are drawn again ----
+
+
+def test_a_row_of_twice_the_mass_is_drawn_like_two_rows() -> None:
+    """Bit for bit: copies lie side by side, and masses may be multiplied by any number."""
+    mass = np.array([1, 2, 3, 1])
+    place = np.repeat(np.arange(4), mass)
+    for factor in (1, 7, 2**28):
+        weighted = RowSamples(3, 5, np.arange(4), 4, mass=mass * factor)
+        repeated = RowSamples(3, 5, np.arange(7), 7)
+        for member in range(20):
+            counts = np.bincount(place, repeated.drawn(member), 4)
+            assert np.array_equal(weighted.drawn(member), counts)
+
+
+def test_rows_are_drawn_in_proportion_to_their_mass() -> None:
+    mass = np.array([1, 2, 4, 13])
+    drawn = sum(RowSamples(0, 100, np.arange(4), 4, mass=mass).drawn(k) for k in range(200))
+    expected = 20_000 * mass / 20
+    assert (np.abs(drawn - expected) < 5 * np.sqrt(expected)).all()
+
+
+def test_groups_are_drawn_whole() -> None:
+    group_of = np.arange(12) % 4
+    for keys in (None, hashes_of(4)):
+        samples = RowSamples(0, 3, np.arange(12), 12, keys=keys, group_of=group_of)
+        for member in range(10):
+            counts = samples.drawn(member).reshape(3, 4)
+            assert (counts == counts[0]).all() and counts[0].sum() == 3
+            assert keys is None or counts.max() == 1
+        assert samples.n_units == 4 and samples.mean_rows == 9
+
+
+def test_what_is_the_bootstrap_of_textbooks() -> None:
+    place = np.arange(5)
+    assert RowSamples(0, 5, place, 5).has_equal_draws
+    assert RowSamples(0, 5, place, 5, mass=np.full(5, 3)).has_equal_draws
+    assert not RowSamples(0, 4, place, 5).has_equal_draws
+    assert not RowSamples(0, 5, place, 5, mass=np.arange(1, 6)).has_equal_draws
+    assert not RowSamples(0, 5, place, 5, keys=hashes_of(5)).has_equal_draws
+    assert not RowSamples(0, 5, place, 5, group_of=place).has_equal_draws

@@ -177,7 +177,8 @@ def whole_multiples(weight: Floats) -> tuple[NDArray[np.int64], float] | None:
     digits = np.ldexp(mantissa, 53).astype(np.int64)
     trailing = np.frexp((digits & -digits).astype(np.float64))[1] - 1
     unit = int((exponent - 53 + trailing).min())
-    whole = np.ldexp(weight, -unit)
+    with np.errstate(over="ignore"):
+        whole = np.ldexp(weight, -unit)
     if not whole.sum() <= MOST_COPIES:
         return None
     return whole.astype(np.int64), 2.0**unit

@@ -19,4 +19,4 @@ def weighted_as_repeated(
 
 
 def _is_at_most(limit: Any, number: int) -> bool:
-    return isinstance(limit, (int, np.integer)) and limit <= number
+    return isinstance(limit, (int, np.integer)) and int(limit) <= number

@@ -46,7 +46,7 @@ def subsample(
     drawn = among & ((words >> np.uint64(64 - _UNIFORM_BITS)).astype(np.float64) < threshold)
     if not drawn.any():
         drawn = among & (words == words[among].min())
-    return drawn
+    return np.asarray(drawn)
 
 
 def hold_out(

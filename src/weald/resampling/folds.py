@@ -59,7 +59,9 @@ class ContentKFold:
         """Number of folds."""
         return self.n_splits
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None, *, sample_weight: Any = None
+    ) -> Iterator[tuple[Indices, Indices]]:
         """Give the rows to train on and to test on, fold after fold.
 
         Parameters
@@ -70,6 +72,8 @@ class ContentKFold:
             The target: part of the content, and what `stratify` goes by.
         groups : array, shape (rows,), or None
             Rows of one group stay together; then only groups are drawn.
+        sample_weight : array, shape (rows,), or None
+            Tells copies of a row apart, so that their order does not matter.
         """
         if not isinstance(self.n_splits, (int, np.integer)) or self.n_splits < 2:
             raise ValueError(
@@ -81,7 +85,7 @@ class ContentKFold:
             strata = np.zeros(read.n, dtype=np.int64)
             fold = _dealt(read.keys, strata, n_folds, seed, "groups")[read.of_row]
         else:
-            order, keys = _numbered(X, y, None)
+            order, keys = _numbered(X, y, sample_weight)
             strata = np.zeros(len(keys), dtype=np.int64)
             if self.stratify and y is not None:
                 strata = np.unique(np.asarray(y), return_inverse=True)[1].ravel()[order]
@@ -120,19 +124,18 @@ def _n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _numbered(X: Any, y: Any, weight: NDArray[np.float64] | None) -> tuple[Indices, Hashes]:
+def _numbered(X: Any, y: Any, weight: Any) -> tuple[Indices, Hashes]:
     """The rows in the order of their content, and the key of each."""
     labels = np.zeros(_n_rows(X)) if y is None else np.asarray(y)
     if labels.dtype.kind not in "biuf":
         labels = np.unique(labels, return_inverse=True)[1].ravel()
     hashes = hash_any_rows(X, labels.astype(np.float64), n_threads=1)
+    weight = None if weight is None else np.asarray(weight, dtype=np.float64)
     order, keys = _native.numbered_rows(hashes, weight)
     return order, keys
 
 
-def _dealt(
-    keys: Hashes, strata: NDArray[np.int64], n_folds: int, seed: int, what: str
-) -> Indices:
+def _dealt(keys: Hashes, strata: NDArray[np.int64], n_folds: int, seed: int, what: str) -> Indices:
     """The fold of each key: dealt out in turn, stratum after stratum, in the order of draws."""
     if len(keys) < n_folds:
         raise ValueError(

@@ -51,6 +51,9 @@ _MANY_ROWS = 10_000
 class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     """Trees added one after another, each to the gradient of the loss at the scores so far."""
 
+    # Groups that are passed on for folds are not meant for the draws of rows, unless asked for.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
+
     def _boost(
         self,
         rows: Rows,

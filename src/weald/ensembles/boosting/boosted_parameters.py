@@ -9,6 +9,7 @@ from weald.ensembles.boosting.checkpoint import SnapshotPath
 from weald.ensembles.boosting.scoring import Scoring
 from weald.ensembles.drawn_columns import MAX_FEATURES
 from weald.ensembles.scored import ScoredModel
+from weald.losses import BuiltinLoss, Loss, UserLoss, quantile_losses
 from weald.parameters import (
     ColumnDirections,
     ColumnGroups,
@@ -244,3 +245,28 @@ class BoostedParameters(ScoredModel):
         self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+
+def number_loss(model: Any) -> Loss:
+    """The loss, with its own parameter; those of other losses must be left alone."""
+    if not isinstance(model.loss, str):
+        return UserLoss(model.loss, 1, model._n_threads, of_classes=False)
+    own = {"quantile": "quantile", "huber": "huber_alpha", "tweedie": "tweedie_power"}
+    for name, parameter in own.items():
+        if name != model.loss and getattr(model, parameter) is not None:
+            raise ValueError(
+                f"{parameter}={getattr(model, parameter)!r} is only used with loss={name!r}; "
+                f"got loss={model.loss!r}. Leave {parameter} at None or choose that loss."
+            )
+    if model.loss == "quantile" and model.quantile is None:
+        raise ValueError(
+            "loss='quantile' needs the parameter quantile, a float in the range [0, 1]; "
+            "got None. quantile=0.5 predicts the median."
+        )
+    if isinstance(model.quantile, (list, tuple, np.ndarray)):
+        return quantile_losses(model.quantile, model._n_threads)
+    if model.loss == "huber":
+        level = 0.9 if model.huber_alpha is None else float(model.huber_alpha)
+        return BuiltinLoss("huber", 1, model._n_threads, level=level)
+    value = {"quantile": model.quantile, "tweedie": model.tweedie_power or 1.5}.get(model.loss)
+    return BuiltinLoss(model.loss, 1, model._n_threads, float(value or 0.0))

@@ -21,6 +21,7 @@ from weald.data import (
 )
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting.boosted_base import BoostedTrees
+from weald.ensembles.boosting.boosted_parameters import number_loss
 from weald.ensembles.boosting.booster_predictor import log_shares
 from weald.ensembles.boosting.course import Given
 from weald.ensembles.class_weights import judged_by_class, weights_of_classes, without_classes
@@ -31,10 +32,8 @@ from weald.losses import (
     Loss,
     LossChoice,
     QuantileLosses,
-    UserLoss,
     class_loss,
     pinball_saved,
-    quantile_losses,
     refuse_targets,
     takes_positive_only,
 )
@@ -204,10 +203,9 @@ or object, default="squared_error"
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             self._refuse_going_on_with_bags()
-            loss = self._chosen_loss()
+            loss = number_loss(self)
             rows = number_rows(self, X, y, sample_weight)
-            if groups is not None:
-                rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
+            rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
             refuse_targets(loss, rows.target)
             if isinstance(loss, BuiltinLoss):
                 rows = rows.with_moderate_target()
@@ -217,30 +215,6 @@ or object, default="squared_error"
             given = Given(X, y, sample_weight, validation)
             self._boost(rows, loss, given, strata=False, kept=self._rows_of_bags(y, sample_weight))
         return self
-
-    def _chosen_loss(self) -> Loss:
-        """The loss, with its own parameter; those of other losses must be left alone."""
-        if not isinstance(self.loss, str):
-            return UserLoss(self.loss, 1, self._n_threads, of_classes=False)
-        own = {"quantile": "quantile", "huber": "huber_alpha", "tweedie": "tweedie_power"}
-        for name, parameter in own.items():
-            if name != self.loss and getattr(self, parameter) is not None:
-                raise ValueError(
-                    f"{parameter}={getattr(self, parameter)!r} is only used with loss={name!r}; "
-                    f"got loss={self.loss!r}. Leave {parameter} at None or choose that loss."
-                )
-        if self.loss == "quantile" and self.quantile is None:
-            raise ValueError(
-                "loss='quantile' needs the parameter quantile, a float in the range [0, 1]; "
-                "got None. quantile=0.5 predicts the median."
-            )
-        if isinstance(self.quantile, (list, tuple, np.ndarray)):
-            return quantile_losses(self.quantile, self._n_threads)
-        if self.loss == "huber":
-            level = 0.9 if self.huber_alpha is None else float(self.huber_alpha)
-            return BuiltinLoss("huber", 1, self._n_threads, level=level)
-        value = {"quantile": self.quantile, "tweedie": self.tweedie_power or 1.5}.get(self.loss)
-        return BuiltinLoss(self.loss, 1, self._n_threads, float(value or 0.0))
 
     def predict(self, X: object, *, return_std: bool = False) -> Any:
         """Predict a number for each row; for a list of quantiles an array (rows, quantiles).
@@ -439,8 +413,7 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             self._refuse_going_on_with_bags()
             takes_bytes = isinstance(self.loss, str)  # a loss of the user's is told floats
             rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)
-            if groups is not None:
-                rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
+            rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
             _refuse_too_many(rows.n, len(self.classes_))
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             self._refuse_penalty_of_vectors()

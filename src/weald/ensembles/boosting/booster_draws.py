@@ -130,11 +130,11 @@ def _draws(training: Training, ordered: OrderedRows, place: NDArray[np.intp]) ->
         return BoosterDraws(RowSamples(seed, n_draws, place, n, mass=mass, group_of=group_of))
 
     def samples(rows: Mask, own_seed: int) -> RowSamples:
-        units = rows if groups is None else np.isin(np.arange(groups.n), group_of[rows])
+        units = rows
+        if groups is not None:
+            units = np.isin(np.arange(groups.n), groups.of_row[rows])
         own_mass = np.where(units, 1 if mass is None else mass, 0).astype(np.int64)
-        return RowSamples(
-            own_seed, int(units.sum()), place, n, mass=own_mass, group_of=group_of
-        )
+        return RowSamples(own_seed, int(units.sum()), place, n, mass=own_mass, group_of=group_of)
 
     held = training.held_out
     return BoosterDraws(samples(~held, seed), samples(held, member_seed(seed, _HELD_OUT)), held)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,9 @@ class GradientBoosting(GradientParameters):
     max_features_ : int
         Columns looked at in a split: as many as `max_features` says.
     """
+
+    # Groups that are passed on for folds are not meant for the draws of rows, unless asked for.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
 
     _start: Start
     _plan_of_members: ColumnPlan

@@ -155,8 +155,7 @@ default="squared_error"
         with self._fitting():
             loss = self._chosen_loss()
             rows = number_rows(self, X, y, sample_weight)
-            if groups is not None:
-                rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
+            rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
             refuse_targets(loss, rows.target)
             if isinstance(loss, BuiltinLoss) and (self.init is None or not loss.is_of_logarithms):
                 rows = rows.with_moderate_target()
@@ -328,8 +327,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
                 rows, self.classes_ = share_rows(self, X, y, sample_weight)
             else:
                 rows, self.classes_ = class_rows(self, X, y, sample_weight)
-            if groups is not None:
-                rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
+            rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
             self.n_classes_ = len(self.classes_)
             loss = class_loss(self.loss, self.n_classes_, self._n_threads)
             if self.loss == "kl":

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.aggregation.products import log_probabilities, shares_of_logs
-from weald.ensembles.combining.quadratic import nonnegative_minimum
 from weald.data import effective_rows
+from weald.ensembles.combining.quadratic import nonnegative_minimum
 from weald.ensembles.exact_means import exact_means
 
 Floats = NDArray[np.float64]

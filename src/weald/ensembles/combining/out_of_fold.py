@@ -12,6 +12,7 @@ from weald.ensembles.members.answers import Question
 from weald.ensembles.members.members import Indices, Job, Named, fit_members, members_learnt
 from weald.ensembles.members.samples import Sample
 from weald.persist import fingerprint
+from weald.resampling import ContentKFold
 
 Floats = NDArray[np.float64]
 Splits = list[tuple[Indices, Indices]]
@@ -45,6 +46,8 @@ def splits_of(owner: Any, cv: Any, sample: Sample, params: Mapping[str, Any]) ->
             (_kept(train, sample), _kept(test, sample)) for train, test in splitter.split(sample.X)
         ]
     else:
+        if isinstance(splitter, ContentKFold):
+            params = {**params, "sample_weight": sample.weight}
         given = list(splitter.split(sample.X, sample.y, **params))
     splits = [(train, test) for train, test in given if len(train) and len(test)]
     if not splits:

@@ -73,9 +73,9 @@ def with_option(model: Model, node: int, feature: Any, threshold: Any, rows: Row
     x = _values(rows, column)
     some_missing = bool(np.isnan(x[reaches]).any())
     tests = [_test(owner, column, threshold, x, side) for side in (False, True)[: 1 + some_missing]]
-    fitting = [one for one in tests if _is_wide(owner, rows, reaches, one[1])]
+    fitting = [one for one in tests if _is_wide(owner, reaches, one[1])]
     if not fitting:
-        raise _too_narrow(owner, rows, reaches, tests[0][1])
+        raise _too_narrow(owner, reaches, tests[0][1])
     test, left = max(fitting, key=lambda one: grower.gain(reaches, one[1]))  # ties: the first
     if not some_missing:  # a value missing only when predicting goes with the more
         test["missing_left"][0] = 2 * left[reaches].sum() >= reaches.sum()

@@ -28,7 +28,7 @@ from weald.ensembles.forests.forest_rows import (
     forest_rows,
     gain_exponent,
     one_table,
-    place_of,
+    sampled_rows,
     weight_unit,
 )
 from weald.ensembles.forests.outputs import Answers
@@ -36,10 +36,8 @@ from weald.ensembles.out_of_bag.in_bag import Draws, InBag
 from weald.ensembles.out_of_bag.tally import Record
 from weald.ensembles.out_of_bag.unscored import warn_of_unscored
 from weald.ensembles.predictor import Predictor
-from weald.ensembles.row_counts import weighted_as_repeated
-from weald.ensembles.row_samples import row_samples
 from weald.persist import fingerprint
-from weald.resampling import OrderedRows, RowSamples, ordered_rows, rows_as_they_lie, seed_of
+from weald.resampling import OrderedRows, RowSamples, seed_of
 from weald.trees import (
     Forest,
     ForestLimits,
@@ -154,11 +152,7 @@ class ForestModel(BaggedForest, Answers):
         n_before = self._n_trees_kept()
         rows, n_levels = self._one_table(rows)
         seed = self._seed if n_before else seed_of(self.random_state)
-        if self._draws_rows:
-            ordered = ordered_rows(rows, n_threads=n_threads)
-        else:
-            rows, ordered = self._with_weights(rows, n_levels), rows_as_they_lie(rows.n)
-        samples = self._samples(rows, ordered, place_of(ordered, has_weight), seed)
+        rows, ordered, samples = sampled_rows(self, rows, n_levels, has_weight, seed)
         own = (n_classes, class_weight, self._random_cuts, n_threads, n_levels)
         learnt = Learnt(rows, ordered, samples, *own, getattr(self, "_first_class", None))
         begun = self._settle(learnt, seed, n_before)
@@ -338,45 +332,6 @@ class ForestModel(BaggedForest, Answers):
             stacklevel=4,
         )
         return True
-
-    def _with_weights(self, rows: Rows, n_levels: list[int]) -> Rows:
-        """Weights of rows that are not drawn; see `weighted_as_repeated`."""
-        leaf, _ = self._leaf_and_columns
-        if any(n_levels):
-            return rows
-        return weighted_as_repeated(
-            rows,
-            min_samples_split=self.min_samples_split,
-            min_samples_leaf=1 if leaf == "auto" else leaf,
-        )
-
-    def _samples(
-        self, rows: Rows, ordered: OrderedRows, place: NDArray[np.intp], seed: int
-    ) -> RowSamples | None:
-        """How trees draw their rows; None: they see all."""
-        if self._draws_rows:
-            return row_samples(
-                ordered,
-                rows.total_weight,
-                rows.weight_unit,
-                place,
-                bootstrap=bool(self.bootstrap),
-                max_samples=self.max_samples,
-                leaves_some_out=bool(self.oob_score),
-                seed=seed,
-            )
-        if self.oob_score:
-            raise ValueError(
-                "Out of bag estimation only available if bootstrap=True or max_samples is "
-                "given: without them every tree sees every row. Set one of them, or "
-                "oob_score=False."
-            )
-        if rows.groups is not None:
-            raise ValueError(
-                "groups says which rows are drawn together, and no rows are drawn: set "
-                "bootstrap=True or max_samples, or leave groups out."
-            )
-        return None
 
     @property
     def _draws_rows(self) -> bool:

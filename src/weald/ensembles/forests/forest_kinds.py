@@ -61,6 +61,9 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
     class_weight: Any
     voting: str
 
+    # Groups that are passed on for folds are not meant for the draws of rows, unless asked for.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
+
     def fit(
         self, X: object, y: object, sample_weight: object = None, *, groups: object = None
     ) -> Self:
@@ -204,6 +207,9 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, 
         "criterion": OneOf(OF_NUMBERS),
         **FOREST_LIMITS,
     }
+
+    # Groups that are passed on for folds are not meant for the draws of rows, unless asked for.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
 
     def fit(
         self, X: object, y: object, sample_weight: object = None, *, groups: object = None

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.data import Rows, as_one_array, levels_of, mass_of
 from weald.ensembles.class_weights import weights_by_class
-from weald.resampling import OrderedRows, RowSamples
+from weald.ensembles.row_counts import weighted_as_repeated
+from weald.ensembles.row_samples import row_samples
+from weald.resampling import OrderedRows, RowSamples, ordered_rows, rows_as_they_lie
 from weald.trees import ForestRows
 
 Floats = NDArray[np.float64]
@@ -67,6 +69,50 @@ def check_target(criterion: str, target: Floats) -> None:
             "criterion='poisson' is of counts: the sum of y is not positive. Choose another "
             "criterion."
         )
+
+
+def sampled_rows(
+    model: Any, rows: Rows, n_levels: list[int], has_weight: NDArray[np.bool_], seed: int
+) -> tuple[Rows, OrderedRows, RowSamples | None]:
+    """The rows with their weights, in the order that draws need, and how trees draw them.
+
+    `has_weight` marks those of the rows passed to fit that `rows` holds. No samples: every tree
+    sees every row.
+    """
+    if model._draws_rows:
+        ordered = ordered_rows(rows, n_threads=model._n_threads)
+        return rows, ordered, _samples(model, rows, ordered, has_weight, seed)
+    if model.oob_score:
+        raise ValueError(
+            "Out of bag estimation only available if bootstrap=True or max_samples is given: "
+            "without them every tree sees every row. Set one of them, or oob_score=False."
+        )
+    if rows.groups is not None:
+        raise ValueError(
+            "groups says which rows are drawn together, and no rows are drawn: set bootstrap=True "
+            "or max_samples, or leave groups out."
+        )
+    if not any(n_levels):
+        leaf = 1 if isinstance(model.min_samples_leaf, str) else model.min_samples_leaf
+        rows = weighted_as_repeated(
+            rows, min_samples_split=model.min_samples_split, min_samples_leaf=leaf
+        )
+    return rows, rows_as_they_lie(rows.n), None
+
+
+def _samples(
+    model: Any, rows: Rows, ordered: OrderedRows, has_weight: NDArray[np.bool_], seed: int
+) -> RowSamples:
+    return row_samples(
+        ordered,
+        rows.total_weight,
+        rows.weight_unit,
+        place_of(ordered, has_weight),
+        bootstrap=bool(model.bootstrap),
+        max_samples=model.max_samples,
+        leaves_some_out=bool(model.oob_score),
+        seed=seed,
+    )
 
 
 def place_of(ordered: OrderedRows, has_weight: NDArray[np.bool_]) -> NDArray[np.intp]:

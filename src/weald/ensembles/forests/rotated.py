@@ -15,7 +15,7 @@ from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.forests.forest import ForestModel
 from weald.ensembles.forests.forest_ledger import record_of_forest
 from weald.ensembles.forests.forest_limits import FOREST_LIMITS
-from weald.ensembles.forests.forest_rows import count_of, place_of, weight_unit
+from weald.ensembles.forests.forest_rows import count_of, sampled_rows, weight_unit
 from weald.ensembles.warm import check_warm_start
 from weald.parameters import Columns, Limit, NoneOr, OneOf, Real, Whole
 from weald.resampling import OrderedRows, RowSamples, ordered_rows, seed_of
@@ -168,9 +168,10 @@ class RotationModel(ForestModel):
     ) -> OutOfBag | None:
         sample, n_threads = self._sample(), self._n_threads
         n_before = self._n_trees_kept()
-        ordered = ordered_rows(rows, n_threads=n_threads)
         seed = self._seed if n_before else seed_of(self.random_state)
-        samples = self._samples(rows, ordered, place_of(ordered, has_weight), seed)
+        rows, ordered, samples = sampled_rows(self, rows, [], has_weight, seed)
+        if samples is None:  # rotations are drawn from rows in the order of their content
+            ordered = ordered_rows(rows, n_threads=n_threads)
         before = self.rotations_ if n_before else None
         learnt = self._rotation_rows(rows, ordered, samples, n_classes, class_weight, before)
         oob = None

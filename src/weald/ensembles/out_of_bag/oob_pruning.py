@@ -101,7 +101,7 @@ def _cut_back(
     own = np.ones(len(leaf_of_row)) if weight is None else weight
 
     def by_leaf(values: Floats) -> Floats:
-        return np.bincount(leaf_of_row, own * values, minlength=n_leaves)
+        return np.bincount(leaf_of_row, own * values, minlength=n_leaves).astype(np.float64)
 
     counts = by_leaf(np.ones(len(own)))
     sums = np.stack([by_leaf(one) for one in wanted.T], axis=1)
