@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from weald.ensembles.bagging.bag_members import BagTask, member_name, seeded_member
 from weald.ensembles.bagging.bag_rows import BagRows
-from weald.ensembles.bagging.diversifiers import Algorithms, Variation
+from weald.ensembles.bagging.diversifiers import Algorithms, BayesianBootstrap, Variation
 from weald.ensembles.bagging.diversifiers import Rows as DrawnRows
 from weald.resampling import RowSamples, draw_columns
 
@@ -47,11 +47,17 @@ class MemberPlan:
         return list(several[-1].estimators) if several else [self._member()]
 
     def _rows_drawn(self, rows: BagRows, seed: int) -> RowSamples | None:
-        ways = self._ways()
-        if any(getattr(way, "sees_all_rows", False) for way in ways):
-            return None
-        own = [way for way in ways if isinstance(way, DrawnRows)]
-        return rows.draws(own[-1] if own else self, seed)
+        ways, draws = self._ways(), None
+        if not any(getattr(way, "sees_all_rows", False) for way in ways):
+            own = [way for way in ways if isinstance(way, DrawnRows)]
+            draws = rows.draws(own[-1] if own else self, seed)
+        draws_weights = any(isinstance(way, BayesianBootstrap) for way in ways)
+        if draws is None and rows.ordered.groups is not None and not draws_weights:
+            raise ValueError(
+                "groups says which rows are drawn together, and every member sees every row: set "
+                "bootstrap=True or max_samples below 1.0, or leave groups out."
+            )
+        return draws
 
     def _task(
         self, number: int, rows: BagRows, draws: RowSamples | None, seed: int, n_classes: int
