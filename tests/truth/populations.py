@@ -17,7 +17,7 @@ Generator = np.random.Generator
 Sample = tuple[Any, np.ndarray]
 
 # Rows of a test sample: the standard error of the truth is small beside that of an estimate.
-N_TEST = 20_000
+N_TEST = 10_000
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,11 @@ def _diagonal(X: Any) -> np.ndarray:
 
 
 _EFFECT = np.random.default_rng(500).normal(size=500)
+_FREQUENCY = 1 / (np.arange(500) + 20)
 
 
 def _levels(rng: Generator, n: int) -> pd.DataFrame:
-    number = rng.integers(0, 500, size=n)
+    number = rng.choice(500, size=n, p=_FREQUENCY / _FREQUENCY.sum())
     level = np.array([f"level {i}" for i in range(500)], dtype=object)[number]
     return pd.DataFrame({"level": level, "x": rng.integers(0, 5, size=n)})
 
@@ -107,8 +108,8 @@ FEW_VALUES = Population("few values", _grid, _diagonal, whole=True)
 # One row in a hundred is of class 1.
 RARE = Population("rare", _normal, _bent, threshold=6.0, n=4000)
 RARE_FEW_VALUES = Population("rare, few values", _grid, _diagonal, threshold=8.2, n=4000)
-# Text: 500 levels, and names none of which is there twice beside few values.
-LEVELS = Population("500 levels", _levels, _level_effect, whole=True, n=5000)
+# Text: 500 levels, some frequent and many rare; and few values beside names that all differ.
+LEVELS = Population("500 levels", _levels, _level_effect, whole=True, n=4000)
 NAMES = Population("all names differ", _named, lambda X: _diagonal(X[["a", "b"]]), whole=True)
 
 OF_NUMBERS = [CONTINUOUS, FEW_VALUES]

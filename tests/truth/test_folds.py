@@ -24,7 +24,8 @@ from weald import (
 from weald.resampling import ContentKFold
 from weald.theory import cross_validate
 
-# A fold's model is trained on fewer rows than the one that is kept, so its error is higher.
+# A fold's model is trained on four rows in five, so its error is higher than that of the one that
+# is kept.
 BIAS = ALLOWED_BIAS
 
 every_population = pytest.mark.parametrize("population", EVERY_POPULATION, ids=str)
@@ -93,13 +94,13 @@ STACKS_OF_LABELS = {
     "stacking": StackingClassifier(two_of("labels"), "nonnegative", cv=ContentKFold(5)),
     "stacking, folds of scikit-learn": StackingClassifier(two_of("labels"), "nonnegative", cv=5),
     "blending": BlendingClassifier(
-        two_of("labels"), "nonnegative", validation_fraction=0.4, random_state=0
+        two_of("labels"), "nonnegative", validation_fraction=0.2, random_state=0
     ),
 }
 STACKS_OF_NUMBERS = {
     "stacking": StackingRegressor(two_of("numbers"), "nonnegative", cv=ContentKFold(5)),
     "blending": BlendingRegressor(
-        two_of("numbers"), "nonnegative", validation_fraction=0.4, random_state=0
+        two_of("numbers"), "nonnegative", validation_fraction=0.2, random_state=0
     ),
 }
 
@@ -139,7 +140,7 @@ def test_blending_holds_out_the_share_it_is_told(population: Population) -> None
     model = clone(STACKS_OF_LABELS["blending"]).fit(X, y)
     held = ~np.isnan(model.out_of_fold_[:, 0])
     for label in (0, 1):
-        assert held[y == label].mean() == pytest.approx(0.4, abs=0.001)
+        assert held[y == label].mean() == pytest.approx(0.2, abs=0.001)
 
 
 @of_numbers
