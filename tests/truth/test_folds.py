@@ -154,3 +154,22 @@ def test_weights_of_votes(population: Population) -> None:
     for error, member in zip(errors, model.estimators_, strict=True):
         wrong = (model.classes_[member.predict(new)] != true).astype(float)
         assert_agrees(error, wrong, len(y), bias=BIAS)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        StackingClassifier(two_of("labels"), "nonnegative", cv=ContentKFold(3)),
+        BlendingClassifier(two_of("labels"), "nonnegative", random_state=0),
+        VotingClassifier(two_of("labels"), voting="hard", weights="oof", cv=ContentKFold(3)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_order_of_equal_rows_of_unequal_weight(model: Any) -> None:
+    """Equal rows are numbered by rising weight, so that their order decides nothing."""
+    X, y = FEW_VALUES.labels(600, seed=1)
+    rng = np.random.default_rng(0)
+    weight, order = rng.uniform(0.5, 2.0, size=len(y)), rng.permutation(len(y))
+    before = clone(model).fit(X, y, sample_weight=weight).fingerprint()
+    again = clone(model).fit(X[order], y[order], sample_weight=weight[order])
+    assert again.fingerprint() == before

@@ -120,6 +120,19 @@ def test_counts_are_repeated_rows_when_the_number_of_draws_is_given(
     assert model.fit(X, y, sample_weight=count).fingerprint() == whole
 
 
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 2.5}], ids=str)
+def test_class_weights_beside_counts(class_weight: Any) -> None:
+    """Columns of more values than bins: cuts lie where the counts say, whatever classes weigh."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] + rng.normal(size=400) > 1).astype(np.int64)
+    count = rng.integers(1, 4, size=400)
+    repeated = np.repeat(np.arange(400), count)
+    model = BoostedTreesClassifier(class_weight=class_weight, min_samples_leaf=1, n_estimators=10)
+    expected = clone(model).fit(X[repeated], y[repeated]).fingerprint()
+    assert model.fit(X, y, sample_weight=count).fingerprint() == expected
+
+
 @pytest.mark.parametrize("name", ["forest", "extra trees", "bagged trees"])
 def test_counts_that_leave_nothing_out_are_reported(name: str) -> None:
     """2,000 draws from 200 rows: the heavy ones are in every bag, and no estimate speaks of them.
