@@ -2,6 +2,8 @@
 PYTHON ?= python3
 ARGS ?=
 WHAT ?=
+TIME ?= 300
+SEED ?= 0
 
 PIP := -m pip install -qq --disable-pip-version-check --no-input
 SOURCES := $(shell find cpp src/weald -type f ! -name '*.so' ! -path '*__pycache__*')
@@ -13,7 +15,7 @@ PYTEST := -m pytest tests docs README.md --pyargs weald $(ARGS)
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-floor bench micro check format stub sanitize portable clean \
+.PHONY: help demo test test-floor fuzz-api bench micro check format stub sanitize portable clean \
 	lint types imports cpp-format stub-check size sanitize-package sanitize-pool portable-tools
 
 help: ## say what there is
@@ -52,6 +54,9 @@ test-floor: .venv-floor/ready ## the same with the oldest dependencies that pypr
 	$(call environment,floor)
 	@.venv-floor/bin/python tools/requirements.py floors > .venv-floor/floors.txt
 	$(call install,floor,'.[test]' --constraint .venv-floor/floors.txt)
+
+fuzz-api: .venv-test/ready ## random pairs of parameters of every estimator; TIME=600 seconds, SEED=7, ARGS="--estimator Name"
+	PYTHONPATH=tests .venv-test/bin/python -m fuzz.run --seconds $(TIME) --seed $(SEED) $(ARGS)
 
 micro: build/micro ## measure the kernels alone, on one core
 	./build/micro
