@@ -73,7 +73,7 @@ struct DrawnKernels {
   // Of n_cuts columns of numbers, none of which misses any, the one whose cut is the best by more
   // than a billionth: it is, in whatever order they are judged. -1: there is none. A row's words
   // are its copies, below, and the integer of its number; `weight` and `sum` are those of all rows.
-  int (*clear_best)(const DrawnCuts& cuts, int n_cuts, double weight, double sum);
+  int (*clear_best)(const DrawnCuts& cuts, int n_cuts, double weight, std::int64_t sum);
 
   // As part_words, by the words of cut_two in one of the two columns.
   std::int64_t (*part_by_lane)(const std::uint8_t (*left)[2], int column, std::int64_t n,

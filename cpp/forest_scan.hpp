@@ -162,34 +162,36 @@ class PairCounts {
 
 // Squared error of one sum S beside the weight W, up to a factor that the sides of a node share:
 // S_l^2 / W_l + S_r^2 / W_r - S^2 / W = d^2 / (W W_l W_r), and no difference of large squares.
+// d = S_l W_r - S_r W_l changes its sign only if left and right are exchanged: cuts of two columns
+// that part the rows alike are ties, whichever part is on the left.
 class SquaresOfPair {
  public:
   void load(const PairLeft& total) {
     total_ = total.w;
     total_w_ = static_cast<double>(total.w);
-    total_s_ = static_cast<double>(total.s);
+    total_s_ = total.s;
   }
   double total_weight() const { return total_w_; }
-  double total_sum() const { return total_s_; }
+  std::int64_t total_sum() const { return total_s_; }
   double left_weight(const PairLeft& left) const { return static_cast<double>(left.w); }
   double right_weight(const PairLeft& left) const { return static_cast<double>(total_ - left.w); }
   bool beats(const PairLeft& left, double bar) const {
-    const double wl = left_weight(left), wr = right_weight(left), d = difference(left, wl);
+    const double wl = left_weight(left), wr = right_weight(left), d = difference(left, wl, wr);
     return d * d > bar * (wl * wr);
   }
   double score(const PairLeft& left) const {
-    const double wl = left_weight(left), wr = right_weight(left), d = difference(left, wl);
+    const double wl = left_weight(left), wr = right_weight(left), d = difference(left, wl, wr);
     return d * d / (wl * wr);
   }
   bool left_is_heavier(const PairLeft& left) const { return left.w >= total_ - left.w; }
 
  private:
-  double difference(const PairLeft& left, double wl) const {
-    return static_cast<double>(left.s) * total_w_ - total_s_ * wl;
+  double difference(const PairLeft& left, double wl, double wr) const {
+    return static_cast<double>(left.s) * wr - static_cast<double>(total_s_ - left.s) * wl;
   }
 
-  std::int64_t total_ = 0;
-  double total_w_ = 0.0, total_s_ = 0.0;
+  std::int64_t total_ = 0, total_s_ = 0;
+  double total_w_ = 0.0;
 };
 
 // One sum beside the weight: squared error; or Gini of two classes, which is twice the squared

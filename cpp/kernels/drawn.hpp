@@ -176,11 +176,12 @@ typedef std::uint64_t EightWords __attribute__((vector_size(64)));
   return _mm512_maskz_cvtepu64_pd(0xff, reinterpret_cast<__m512i>(word >> 11)) * 0x1p-53;
 }
 
-int clear_best(const DrawnCuts& cuts, int n_cuts, double weight, double sum) {
+int clear_best(const DrawnCuts& cuts, int n_cuts, double weight, std::int64_t sum) {
   const __m512i copies = _mm512_load_si512(cuts.left[0]) & _mm512_set1_epi64(0xffffffff);
   const __m512d wl = _mm512_maskz_cvtepi64_pd(0xff, copies), wr = weight - wl;
-  const __m512d s = _mm512_maskz_cvtepi64_pd(0xff, _mm512_load_si512(cuts.left[1]));
-  const __m512d d = s * weight - sum * wl;
+  const __m512i s = _mm512_load_si512(cuts.left[1]), of_right = _mm512_set1_epi64(sum) - s;
+  const __m512d d =
+      _mm512_maskz_cvtepi64_pd(0xff, s) * wr - _mm512_maskz_cvtepi64_pd(0xff, of_right) * wl;
   const auto varying = static_cast<__mmask8>(cuts.vary & ((1u << n_cuts) - 1));
   const __m512d score = _mm512_mask_div_pd(_mm512_setzero_pd(), varying, d * d, wl * wr);
   __m512d most = score;

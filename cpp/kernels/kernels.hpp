@@ -270,7 +270,7 @@ struct Kernels {
   // Or they tell which of the rows it is, each of two words as SmallNumbers has them, judged by
   // squared error of a node of `weight` and `sum`. Null: plain code is as quick.
   std::int64_t (*number_cuts)(const std::uint32_t* keys, std::int64_t n, const std::uint64_t* rows,
-                              double weight, double sum, double bar, LikelyCut* cuts);
+                              double weight, std::int64_t sum, double bar, LikelyCut* cuts);
 
   const DrawnKernels* drawn;  // for cuts drawn between values; null: plain code is as quick
 };

@@ -142,7 +142,7 @@ struct NumberColumn {
   }
   // The same operations as SquaresOfPair has them; less than 0 where there is no cut. Returns the
   // largest.
-  double rate(const std::uint32_t* keys, std::int64_t n, double weight, double sum) {
+  double rate(const std::uint32_t* keys, std::int64_t n, double weight, std::int64_t sum) {
     const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
     const __m512i odds = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     __m512d top = _mm512_set1_pd(-1.0);
@@ -152,8 +152,9 @@ struct NumberColumn {
       const __m512i copies = _mm512_and_si512(_mm512_permutex2var_epi64(one, evens, two),
                                               _mm512_set1_epi64(0xffffffff));
       const __m512d wl = _mm512_cvtepi64_pd(copies), wr = _mm512_set1_pd(weight) - wl;
-      const __m512d s = _mm512_cvtepi64_pd(_mm512_permutex2var_epi64(one, odds, two));
-      const __m512d d = s * _mm512_set1_pd(weight) - _mm512_set1_pd(sum) * wl;
+      const __m512i s = _mm512_permutex2var_epi64(one, odds, two);
+      const __m512i of_right = _mm512_sub_epi64(_mm512_set1_epi64(sum), s);
+      const __m512d d = _mm512_cvtepi64_pd(s) * wr - _mm512_cvtepi64_pd(of_right) * wl;
       const __m256i key = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys + i));
       const __m256i next = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys + i + 1));
       const auto is_cut = static_cast<__mmask8>(
@@ -170,7 +171,7 @@ struct NumberColumn {
 };
 
 std::int64_t list_number_cuts(const std::uint32_t* keys, std::int64_t n, const std::uint64_t* rows,
-                              double weight, double sum, double bar, LikelyCut* cuts) {
+                              double weight, std::int64_t sum, double bar, LikelyCut* cuts) {
   NumberColumn column;
   column.add_up(keys, n, rows);
   const double largest = column.rate(keys, n, weight, sum);
@@ -179,5 +180,5 @@ std::int64_t list_number_cuts(const std::uint32_t* keys, std::int64_t n, const s
 constexpr auto number_cuts = list_number_cuts;
 #else
 constexpr std::int64_t (*number_cuts)(const std::uint32_t*, std::int64_t, const std::uint64_t*,
-                                      double, double, double, LikelyCut*) = nullptr;
+                                      double, std::int64_t, double, LikelyCut*) = nullptr;
 #endif

@@ -57,19 +57,7 @@ def groups_of_rows(groups: Any, n_rows: int) -> Groups:
     >>> read.n, bool(read.of_row[0] == read.of_row[2])
     (2, True)
     """
-    labels = np.asarray(groups)
-    if labels.shape != (n_rows,):
-        raise ValueError(
-            f"groups must hold one label for each of the {n_rows} rows of X; got the shape "
-            f"{labels.shape}."
-        )
-    values = labels.tolist()
-    missing = [i for i, label in enumerate(values) if label is None or label != label]
-    if missing:
-        raise ValueError(
-            f"groups must not hold missing values: row {missing[0]} has none. Give rows that "
-            "belong to no other a label of their own."
-        )
+    values = checked_group_labels(groups, n_rows).tolist()
     different = {label: i for i, label in enumerate(dict.fromkeys(values))}
     hashes = np.frombuffer(b"".join(map(_digest, different)), dtype="<u8").reshape(-1, 2)
     order = np.lexsort((hashes[:, 1], hashes[:, 0]))
@@ -77,6 +65,31 @@ def groups_of_rows(groups: Any, n_rows: int) -> Groups:
     place[order] = np.arange(len(order))
     of_row = np.array([different[label] for label in values], dtype=np.intp)
     return Groups(np.ascontiguousarray(hashes[order], dtype=np.uint64), place[of_row])
+
+
+def checked_group_labels(groups: Any, n_rows: int) -> NDArray[Any]:
+    """Labels of groups as an array; an error says what is wrong with them."""
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise ValueError(
+            f"groups must hold one label for each of the {n_rows} rows of X; got the shape "
+            f"{labels.shape}."
+        )
+    missing = [i for i, label in enumerate(labels.tolist()) if _is_missing(label)]
+    if missing:
+        raise ValueError(
+            f"groups must not hold missing values: row {missing[0]} has none. Give rows that "
+            "belong to no other a label of their own."
+        )
+    return labels
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, or a missing value of a frame library, which cannot be compared."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True
 
 
 def _digest(label: Any) -> bytes:

@@ -1,32 +1,28 @@
-"""Rows and their weights: repetitions, fractions, zeros, and what is refused."""
+"""Rows and their weights: factors of sums, their unit, zeros, and what is refused."""
 
 import numpy as np
 import pytest
 
 from weald.data import Rows
-from weald.data.rows import MOST_COPIES, checked_weights
+from weald.data.rows import MOST_COPIES, checked_weights, effective_rows
 
 
 def rows(n: int = 4) -> Rows:
     return Rows(np.arange(float(n))[:, np.newaxis], np.arange(float(n)) * 10)
 
 
-def test_no_weights_and_weights_of_one_are_the_same() -> None:
-    for weight in (None, np.ones(4), 1, [1, 1, 1, 1]):
+def test_equal_weights_are_a_unit_and_no_weights() -> None:
+    for weight, unit in ((None, 1.0), (np.ones(4), 1.0), (3, 3.0), ([0.1] * 4, 0.1)):
         weighted = rows().weighted(weight)
         assert weighted.copies is None and weighted.weight is None
+        assert weighted.weight_unit == unit and weighted.total_weight is None
 
 
-def test_whole_numbers_are_copies() -> None:
-    weighted = rows().weighted([1.0, 3.0, 2.0, 1.0])
-    assert weighted.copies.tolist() == [1, 3, 2, 1] and weighted.copies.dtype == np.int64
-    assert weighted.weight is None
-
-
-def test_fractions_are_weights() -> None:
-    weighted = rows().weighted([1.0, 3.0, 2.5, 1.0])
-    assert weighted.weight.tolist() == [1.0, 3.0, 2.5, 1.0]
-    assert weighted.copies is None
+@pytest.mark.parametrize("weight", [[1.0, 3.0, 2.0, 1.0], [1.0, 3.0, 2.5, 1.0]])
+def test_weights_are_factors_whether_they_are_whole_numbers_or_not(weight: list) -> None:
+    weighted = rows().weighted(weight)
+    assert weighted.weight.tolist() == weighted.total_weight.tolist() == weight
+    assert weighted.copies is None and weighted.weight_unit == 1.0
 
 
 def test_rows_without_weight_are_dropped() -> None:
@@ -34,16 +30,39 @@ def test_rows_without_weight_are_dropped() -> None:
     assert weighted.n == 2
     assert weighted.table[:, 0].tolist() == [1.0, 3.0]
     assert weighted.target.tolist() == [10.0, 30.0]
-    assert weighted.copies.tolist() == [2, 1]
+    assert weighted.weight.tolist() == [2.0, 1.0]
     assert rows().weighted([0, 0.5, -0.0, 1]).weight.tolist() == [0.5, 1.0]
-    assert rows().weighted([0, 1, 0, 1]).copies is None
+    assert rows().weighted([0, 2, 0, 2]).weight is None
 
 
-def test_more_copies_than_sums_have_room_for_are_weights() -> None:
+@pytest.mark.parametrize(
+    ("weight", "copies", "unit"),
+    [
+        ([1, 3, 2, 1], [1, 3, 2, 1], 1.0),
+        ([4, 12, 8, 4], [1, 3, 2, 1], 4.0),
+        ([0.25, 0.75, 0.5, 0.25], [1, 3, 2, 1], 0.25),
+        ([1, 3, 2.5, 1], [2, 6, 5, 2], 0.5),
+        ([2.0**300, 3 * 2.0**300, 2.0**301, 2.0**300], [1, 3, 2, 1], 2.0**300),
+    ],
+)
+def test_weights_as_whole_numbers(weight: list, copies: list, unit: float) -> None:
+    whole = rows().weighted(weight).with_whole_weights()
+    assert whole.copies.tolist() == copies and whole.copies.dtype == np.int64
+    assert whole.weight is None and whole.weight_unit == unit
+    assert whole.total_weight.tolist() == copies
+    assert whole.with_whole_weights() is whole
+
+
+def test_more_whole_weight_than_sums_have_room_for_stays_a_factor() -> None:
     most = MOST_COPIES // 4
-    assert rows().weighted(np.full(4, most)).copies.tolist() == [most] * 4
-    weighted = rows().weighted(np.full(4, most) + [0, 0, 0, 1])
-    assert weighted.copies is None and weighted.weight.sum() == 4 * most + 1
+    weight = np.full(4, float(most)) + [-1, 1, 0, 0]
+    assert rows().weighted(weight).with_whole_weights().copies.tolist() == weight.tolist()
+    weight[3] += 1
+    assert rows().weighted(weight).with_whole_weights().copies is None
+    for fractions in ([0.1, 0.2, 0.3, 0.4], [5e-324, 1.0, 1.0, 1.7e308]):
+        weighted = rows().weighted(fractions)
+        assert weighted.with_whole_weights() is weighted
+    assert rows().with_whole_weights().copies is None
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint64, np.float32, np.bool_, object])
@@ -80,7 +99,15 @@ def test_wrong_weights_are_refused(weight, message: str) -> None:
 
 
 def test_weights_near_the_end_of_doubles() -> None:
-    for weight in (1.7e308, 5e-324):
-        weighted = rows().weighted(np.full(4, weight))
-        assert 0.5 <= weighted.weight[0] < 1.0
-        assert np.ldexp(weighted.weight, weighted.weight_exponent).tolist() == [weight] * 4
+    for weight in ([1.7e308, 1e300, 1e308, 1e307], [5e-324, 1e-323, 3e-310, 1e-320]):
+        weighted = rows().weighted(weight)
+        assert 1.0 <= weighted.weight.max() < 2.0
+        assert (weighted.weight * weighted.weight_unit).tolist() == weight
+
+
+def test_effective_rows() -> None:
+    weight = np.array([1.0, 2.0, 3.0])
+    assert effective_rows(weight, 3) == pytest.approx(36 / 14, rel=1e-15)
+    for factor in (4.0, 2.0**900, 2.0**-900):
+        assert effective_rows(weight * factor, 3) == effective_rows(weight, 3)
+    assert effective_rows(None, 7) == effective_rows(np.full(7, 0.1), 7) == 7.0

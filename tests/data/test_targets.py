@@ -35,7 +35,7 @@ def test_numbers_stay_as_they_are() -> None:
     y = np.array([0.5, -1e300, 5e-324, 3.0])
     rows = number_rows(BaseEstimator(), X, y, [1, 2, 1, 1])
     assert np.array_equal(rows.target, y)
-    assert rows.copies.tolist() == [1, 2, 1, 1]
+    assert rows.weight.tolist() == [1, 2, 1, 1]
     for kind in (np.int32, np.float32, ">f8"):
         rows = number_rows(BaseEstimator(), X, np.array([1, 2, 3, 4], dtype=kind), None)
         assert rows.target.dtype == np.float64 and rows.target.flags.c_contiguous

@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 
 from weald import _native
 from weald.data import Rows, mass_of
-from weald.resampling import distinct_rows
+from weald.resampling import ordered_rows
 from weald.resampling.draws import Purpose
 
 MASK = 2**64 - 1
@@ -89,13 +89,14 @@ def naive_rotation(
     """
     columns = np.argsort(model.rotations_.rotated, kind="stable")
     rows = Rows(X, y.astype(float)).weighted(None if model.bootstrap else weight)
-    distinct = distinct_rows(rows, n_threads=1)
-    table, target = rows.table[distinct.index] * model.rotations_.scale, rows.target[distinct.index]
-    mass = mass_of(distinct.copies, distinct.weight)
-    mass = np.ones(len(target), dtype=np.int64) if mass is None else mass
+    index = ordered_rows(rows, n_threads=1).index
+    table, target = rows.table[index] * model.rotations_.scale, rows.target[index]
+    mass = np.ones(len(target), dtype=np.int64)
     if model.bootstrap:
         assert weight is not None
-        mass = weight[distinct.index]
+        mass = weight[index]
+    elif rows.weight is not None:
+        mass = mass_of(rows.weight[index])
     seen = np.flatnonzero(mass > 0)
     labels = target.astype(int) if is_classifier(model) else np.zeros(len(target), dtype=int)
 
@@ -111,6 +112,6 @@ def naive_rotation(
         block = Draws(draws.word(2**40 + b))
         kept = kept_classes(Draws(block.word(0)), np.unique(labels[seen]).tolist())
         ours = np.concatenate([seen[labels[seen] == k] for k in kept])
-        counts = drawn_rows(model, Draws(block.word(1)), ours, mass, distinct.weight is None)
+        counts = drawn_rows(model, Draws(block.word(1)), ours, mass, bool(model.bootstrap))
         R[order[begin:end], begin:end] = axes_of(table[:, order[begin:end]], counts)
     return R

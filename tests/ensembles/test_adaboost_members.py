@@ -36,20 +36,36 @@ def test_resampling_draws_in_proportion_to_the_weights() -> None:
     assert np.mean([model.score(X, y) for model in models]) > weighted - 0.1
 
 
-def test_resampling_is_the_same_for_any_order_and_any_way_to_say_it_twice() -> None:
+def twice_task() -> tuple[np.ndarray, np.ndarray]:
+    """The first 20 of 80 rows come once more at the end."""
     X, y = noisy_task(5)
-    X, y = np.concatenate([X, X[:20]]), np.concatenate([y, y[:20]])
+    return np.concatenate([X, X[:20]]), np.concatenate([y, y[:20]])
+
+
+def test_resampling_is_the_same_for_any_order_of_rows_and_scale_of_weights() -> None:
+    X, y = twice_task()
     model = AdaBoostClassifier(n_estimators=8, reweight="resampling", random_state=1)
-    expected = clone(model).fit(X, y)
-    order = np.random.default_rng(0).permutation(100)
-    shuffled = clone(model).fit(X[order], y[order])
-    assert shuffled.fingerprint() == expected.fingerprint()
-    assert shuffled.row_weights_ == pytest.approx(expected.row_weights_[order], rel=1e-12)
-    weight = np.where(np.arange(80) < 20, 2, 1)
-    twice = clone(model).fit(X[:80], y[:80], weight)
-    assert twice.fingerprint() == expected.fingerprint()
-    once, again = expected.row_weights_[:20], expected.row_weights_[80:]
-    assert twice.row_weights_[:20] == pytest.approx(once + again)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(100)
+    for weight in (np.ones(100), rng.integers(1, 4, 100), rng.exponential(size=100)):
+        expected = clone(model).fit(X, y, weight)
+        shuffled = clone(model).fit(X[order], y[order], weight[order])
+        assert shuffled.fingerprint() == expected.fingerprint()
+        assert shuffled.row_weights_ == pytest.approx(expected.row_weights_[order], rel=1e-12)
+        scaled = clone(model).fit(X, y, weight * 4)
+        assert scaled.fingerprint() == expected.fingerprint()
+        assert np.array_equal(scaled.row_weights_, expected.row_weights_)
+
+
+@every_form
+def test_weighting_counts_a_row_of_weight_two_as_two_rows(form: str) -> None:
+    X, y = twice_task()
+    model = AdaBoostClassifier(n_estimators=8, form=form, reweight="weighting")
+    repeated = clone(model).fit(X, y)
+    weighted = clone(model).fit(X[:80], y[:80], np.where(np.arange(80) < 20, 2, 1))
+    assert weighted.fingerprint() == repeated.fingerprint()
+    once, again = repeated.row_weights_[:20], repeated.row_weights_[80:]
+    assert weighted.row_weights_[:20] == pytest.approx(once + again, rel=1e-12)
 
 
 def test_resampling_with_millions_of_copies_ends() -> None:

@@ -170,25 +170,48 @@ def test_other_people_s_members_do_not_mind_the_order_of_rows(member) -> None:
     assert np.array_equal(clone(bag).fit(X[order], y[order]).predict_proba(X), first)
 
 
-@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize("max_samples", [0.8, 50])
 @pytest.mark.parametrize("member", [GaussianNB(), KNeighborsClassifier()])
-def test_whole_weights_are_repetitions_for_any_member(member, bootstrap: bool) -> None:
+def test_whole_weights_are_repetitions_for_any_member(member, max_samples: float) -> None:
     X, y = labels(80)
     weight = np.random.default_rng(1).integers(0, 4, 80)
-    bag = BaggingClassifier(member, 5, random_state=0, max_samples=0.8, bootstrap=bootstrap)
+    bag = BaggingClassifier(member, 5, random_state=0, max_samples=max_samples)
     weighted = clone(bag).fit(X, y, weight)
     repeated = clone(bag).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     assert np.array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
 
 
-def test_fractional_weights_say_how_often_rows_are_drawn() -> None:
+def test_as_many_draws_as_rows_have_a_weight_whatever_its_scale() -> None:
+    X, y = labels(80)
+    weight = np.random.default_rng(1).integers(0, 4, 80)
+    bag = BaggingClassifier(KNeighborsClassifier(), 5, random_state=0).fit(X, y, weight)
+    assert {len(rows) for rows in bag.estimators_samples_} == {int((weight > 0).sum())}
+    scaled = clone(bag).fit(X, y, weight * 0.25)
+    assert np.array_equal(scaled.predict_proba(X), bag.predict_proba(X))
+
+
+def test_rows_are_drawn_in_proportion_to_their_weights_with_replacement() -> None:
     X, y = task(40)
     weight = np.r_[np.full(20, 0.1), np.full(20, 0.9)]
-    for settings in ({}, {"bootstrap": False, "max_samples": 10}):
-        bag = BaggingRegressor(LinearRegression(), 200, random_state=0, **settings)
-        rows = np.concatenate(bag.fit(X, y, weight).estimators_samples_)
-        share = (rows >= 20).mean()
-        assert 0.8 < share < 0.95
+    bag = BaggingRegressor(LinearRegression(), 200, random_state=0).fit(X, y, weight)
+    share = (np.concatenate(bag.estimators_samples_) >= 20).mean()
+    # Five standard deviations of 8000 draws.
+    assert abs(share - 0.9) < 5 * np.sqrt(0.9 * 0.1 / 8000)
+
+
+def test_weights_do_not_enter_a_draw_without_replacement() -> None:
+    X, y = labels(80)
+    weight = np.random.default_rng(1).exponential(size=80)
+    settings = {"bootstrap": False, "max_samples": 50, "random_state": 0}
+    bag = BaggingClassifier(GaussianNB(), 5, **settings).fit(X, y, weight)
+    plain = BaggingClassifier(GaussianNB(), 5, **settings).fit(X, y)
+    parts = zip(bag.estimators_, bag.estimators_samples_, plain.estimators_samples_, strict=True)
+    for member, rows, expected in parts:
+        assert np.array_equal(rows, expected)
+        alone = GaussianNB().fit(X[rows], y[rows], weight[rows])
+        assert member.predict_proba(X) == pytest.approx(alone.predict_proba(X), abs=1e-12)
+    with pytest.raises(TypeError, match="KNeighborsClassifier takes no sample_weight"):
+        BaggingClassifier(KNeighborsClassifier(), 5, **settings).fit(X, y, weight)
 
 
 def test_without_replacement_no_row_comes_twice() -> None:

@@ -17,12 +17,10 @@ LABELS = np.digitize(Y, [1.5, 3.0])
 NEW = RNG.integers(0, 4, size=(60, 3)).astype(np.float64)
 NEW_Y = NEW[:, 0] + np.abs(NEW[:, 1] - 2)
 
-_, FIRST = np.unique(np.column_stack([X, Y]), axis=0, return_index=True)
-
 
 def drawn(model: Any, counts: np.ndarray) -> np.ndarray:
-    """The rows of a bag, repeated; equal rows share their count, so that one stands for all."""
-    return np.repeat(FIRST, counts[model._draws.place[FIRST]])
+    """The rows of a bag, each as often as it was drawn."""
+    return np.repeat(np.arange(len(X)), counts[model._draws.place])
 
 
 def members(model: Any, table: np.ndarray) -> np.ndarray:
@@ -90,9 +88,8 @@ def test_classes_weigh_in_every_booster() -> None:
     model = BoostedTreesClassifier(n_bags=3, class_weight=wanted, **SMALL).fit(X, LABELS)
     plain = BoostedTreesClassifier(n_bags=3, **SMALL).fit(X, LABELS)
     assert np.array_equal(model.oob_.in_bag.toarray(), plain.oob_.in_bag.toarray())
-    _, first = np.unique(np.column_stack([X, LABELS]), axis=0, return_index=True)
     for number, counts in enumerate(model.oob_.in_bag):
-        rows = np.repeat(first, counts[first])
+        rows = np.repeat(np.arange(len(X)), counts)
         alone = BoostedTreesClassifier(class_weight=wanted, **SMALL).fit(X[rows], LABELS[rows])
         assert members(model, NEW)[number] == pytest.approx(alone.predict_proba(NEW))
     assert model.predict_proba(NEW)[:, 0].mean() > plain.predict_proba(NEW)[:, 0].mean()

@@ -109,6 +109,31 @@ def test_numbers() -> None:
     assert blend.disagreement(X).shape == (300,)
 
 
-def test_rows_that_cannot_be_parted() -> None:
-    with pytest.raises(ValueError, match="n_samples = 5, and no two of them can be parted"):
-        BlendingClassifier(MEMBERS).fit(np.ones((5, 2)), np.ones(5, dtype=int))
+def test_equal_rows_are_parted_like_any_others() -> None:
+    members = [("tree", DecisionTreeRegressor())]
+    blend = BlendingRegressor(members, "nonnegative", random_state=0, validation_fraction=0.4)
+    assert held_out(blend.fit(np.ones((5, 2)), np.ones(5))).sum() == 2
+    X, y = classes()
+    twice = np.concatenate([X, X]), np.concatenate([y, y])
+    held = held_out(BlendingClassifier(MEMBERS, random_state=0).fit(*twice))
+    assert held.sum() == 2 * round(0.2 * np.sum(y == 0)) + 2 * round(0.2 * np.sum(y == 1))
+    assert (held[:300] != held[300:]).sum() > 50
+
+
+def test_the_order_of_weighted_rows_does_not_matter() -> None:
+    rng = np.random.default_rng(1)
+    X, y = classes(100)
+    X, y = np.concatenate([X, X]), np.concatenate([y, y])
+    weight, order = rng.integers(1, 4, 200), rng.permutation(200)
+    blend = BlendingClassifier(OURS, "nonnegative", random_state=0)
+    first = blend.fit(X, y, sample_weight=weight).fingerprint()
+    second = blend.fit(X[order], y[order], sample_weight=weight[order])
+    assert second.fingerprint() == first
+
+
+@pytest.mark.parametrize("groups", [None, np.zeros(5)])
+def test_rows_that_cannot_be_parted(groups) -> None:
+    n = 1 if groups is None else 5
+    members = [("tree", DecisionTreeRegressor())]
+    with pytest.raises(ValueError, match=rf"rows to hold out and rows to keep.*n_samples = {n}\."):
+        BlendingRegressor(members).fit(np.ones((n, 2)), np.ones(n), groups=groups)

@@ -110,12 +110,23 @@ def test_classes_weights_categories_and_rows_to_judge_by(file) -> None:
 
 
 def test_rows_may_come_in_another_order(file) -> None:
-    counts = np.random.default_rng(0).integers(0, 3, 300)
+    rng = np.random.default_rng(0)
+    some = rng.integers(0, 200, 300)  # some rows come more than once
+    table, target, weight = X[some], Y[some], rng.integers(0, 3, 300)
     model = quick(checkpoint=file, subsample=0.7)
-    cut_short(model, 7, X, Y, counts)
-    order = np.random.default_rng(1).permutation(np.repeat(np.arange(300), counts))
-    model.set_params(n_jobs=2).fit(X[order], Y[order])
-    assert model.fingerprint() == quick(subsample=0.7).fit(X, Y, counts).fingerprint()
+    cut_short(model, 7, table, target, weight)
+    order = rng.permutation(300)
+    model.set_params(n_jobs=2).fit(table[order], target[order], weight[order])
+    whole = quick(subsample=0.7).fit(table, target, weight)
+    assert model.fingerprint() == whole.fingerprint()
+
+
+def test_repeated_rows_are_other_data_than_weighted_ones(file) -> None:
+    counts = np.random.default_rng(0).integers(0, 3, 300)
+    cut_short(quick(checkpoint=file, subsample=0.7), 7, X, Y, counts)
+    again = np.repeat(np.arange(300), counts)
+    with pytest.raises(ValueError, match="was made from other data"):
+        quick(checkpoint=file, subsample=0.7).fit(X[again], Y[again])
 
 
 def test_a_seed_that_is_not_written_is_kept(file) -> None:

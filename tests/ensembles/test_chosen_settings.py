@@ -316,17 +316,19 @@ WAYS: list[tuple[type, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("is_large", [False, True])
 @pytest.mark.parametrize(("kind", "way"), WAYS)
-def test_order_repetition_and_threads_change_nothing(
+def test_order_scale_of_weights_and_threads_change_nothing(
     kind: type, way: dict[str, Any], is_large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if is_large:
         few_rows(monkeypatch)
     X, y = task(kind)
-    weight = np.random.default_rng(2).integers(0, 4, size=len(y))
+    rng = np.random.default_rng(2)
+    some, weight = rng.integers(0, 120, size=160), rng.integers(0, 4, size=160)
+    X, y = X[some], y[some]  # with copies, of the same weight and of others
     model = made(kind, 30, **way).fit(X, y, weight)
-    order = np.random.default_rng(3).permutation(np.repeat(np.arange(len(y)), weight))
-    for n_jobs in (1, 3):
-        other = made(kind, 30, n_jobs=n_jobs, **way).fit(X[order], y[order])
+    order = rng.permutation(160)
+    for n_jobs, scale in ((1, 1), (3, 4)):
+        other = made(kind, 30, n_jobs=n_jobs, **way).fit(X[order], y[order], weight[order] * scale)
         assert other.auto_settings_ == model.auto_settings_
         assert other.fingerprint() == model.fingerprint()
 

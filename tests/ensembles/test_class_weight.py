@@ -57,19 +57,37 @@ def test_weights_of_one_and_balanced_classes_change_no_bit() -> None:
     assert balanced.fingerprint() == quick().fit(X, even).fingerprint()
 
 
+EVERY_WEIGHT = pytest.mark.parametrize("weight", ["balanced", {"rare": 2, "often": 1, "rarest": 5}])
+
+
+@EVERY_WEIGHT
+@pytest.mark.parametrize("own", [{}, {"max_features": 1}, {"multi_class": "vector_leaves"}])
+def test_whole_weights_are_repetitions_where_no_row_is_counted(own: dict, weight) -> None:
+    X, y = data()
+    copies = np.random.default_rng(0).integers(0, 4, len(y))
+    settings = {"class_weight": weight, "min_samples_leaf": 1, **own}
+    weighted = quick(**settings).fit(X, y, copies)
+    repeated = quick(n_jobs=2, **settings)
+    repeated.fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
+    assert repeated.fingerprint() == weighted.fingerprint()
+
+
+@EVERY_WEIGHT
 @pytest.mark.parametrize(
-    "own", [{}, {"subsample": 0.5}, {"early_stopping": True, "subsample": 0.7}]
+    "own", [{}, {"subsample": 0.5}, {"early_stopping": True, "subsample": 0.7}, {"n_bags": 2}]
 )
-@pytest.mark.parametrize("weight", ["balanced", {"rare": 2, "often": 1, "rarest": 5}])
-def test_copies_are_repetitions_and_order_does_not_matter(own, weight) -> None:
+def test_order_and_scale_of_weights_do_not_matter(own: dict, weight) -> None:
+    """With copies of rows among them; X is rounded."""
     X, y = data()
     rng = np.random.default_rng(0)
-    copies, order = rng.integers(0, 4, len(y)), rng.permutation(len(y))
-    expected = quick(class_weight=weight, **own).fit(X, y, copies).fingerprint()
-    repeated = quick(class_weight=weight, n_jobs=2, **own)
-    repeated.fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
-    shuffled = quick(class_weight=weight, n_jobs=3, **own).fit(X[order], y[order], copies[order])
-    assert repeated.fingerprint() == shuffled.fingerprint() == expected
+    X, y = np.concatenate([X, X[:90]]), np.concatenate([y, y[:90]])
+    own = {"class_weight": weight, "min_child_weight": 0.0, **own}
+    for counts in (rng.integers(0, 4, len(y)), rng.exponential(size=len(y))):
+        order = rng.permutation(len(y))
+        expected = quick(**own).fit(X, y, counts).fingerprint()
+        shuffled = quick(n_jobs=3, **own).fit(X[order], y[order], counts[order])
+        scaled = quick(**own).fit(X, y, counts * 4)
+        assert shuffled.fingerprint() == scaled.fingerprint() == expected
 
 
 def test_a_class_that_weighs_nothing_is_not_learnt_but_known() -> None:
@@ -127,6 +145,19 @@ def test_extreme_weights() -> None:
         assert model.predict_proba(X) == pytest.approx(expected, abs=1e-9)
         model.fit(X, y, np.full(len(y), 1 / size))
         assert model.predict_proba(X) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_extreme_weights_of_rows_and_classes_together(size: float) -> None:
+    """Their product is beyond the range of floats."""
+    X, y = data()
+    own = {"min_child_weight": 0.0, "l2_regularization": 0.0}
+    expected = quick(class_weight={"often": 1, "rare": 2, "rarest": 3}, **own).fit(X, y)
+    weight = {"often": size, "rare": 2 * size, "rarest": 3 * size}
+    for rows in (np.full(len(y), size), np.full(len(y), size) * [*[1.0] * (len(y) - 1), 1 + 1e-9]):
+        with np.errstate(all="raise"):
+            model = quick(class_weight=weight, **own).fit(X, y, rows)
+        assert model.predict_proba(X) == pytest.approx(expected.predict_proba(X), abs=1e-6)
 
 
 def test_what_is_refused() -> None:

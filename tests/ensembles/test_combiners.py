@@ -44,14 +44,14 @@ def test_exact_means(terms: list, copies: list) -> None:
         weight.sum()
     )
     got = float(exact_means(values, weight))
-    assert got == pytest.approx(float(expected), abs=1e-9 * max(1.0, np.abs(values).max()))
+    near = 1e-12 * max(1.0, np.abs(values).max())
+    assert got == pytest.approx(float(expected), abs=near)
     order = np.argsort(-values, kind="stable")
     assert float(exact_means(values[order], weight[order])) == got
     repeated = np.repeat(values, weight.astype(int))
-    assert float(exact_means(repeated, None)) == got
-    assert float(exact_means(values, weight * 2.0**-900)) == pytest.approx(
-        got, abs=1e-9 * max(1.0, np.abs(values).max())
-    )
+    assert float(exact_means(repeated, None)) == pytest.approx(got, abs=near)
+    for scale in (4.0, 2.0**900, 2.0**-900):
+        assert float(exact_means(values, weight * scale)) == got
 
 
 def mixture(n: int = 2000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -190,17 +190,30 @@ def test_large_libraries_are_guarded() -> None:
     assert math.isclose(GreedySelection("squared_error").fit(said, y, None).weights_.sum(), 1)
 
 
-def test_combiners_do_not_depend_on_the_order_of_rows_and_count_copies() -> None:
+def test_combiners_do_not_depend_on_the_order_of_rows_and_the_scale_of_weights() -> None:
     said, y = mixture(300)
+    # The least probability that counts in a product goes by the number of rows: have none as small.
+    said = np.maximum(said, 0.01)
     rng = np.random.default_rng(1)
-    order, copies = rng.permutation(300), rng.integers(1, 4, 300)
+    order, counts = rng.permutation(300), rng.integers(1, 4, 300)
+    weight = counts.astype(float)
     for fit in (
         lambda *a: NonNegativeProduct().fit(*a).weights_,
         lambda *a: GreedySelection("log_loss").fit(*a).weights_,
         mixture_weights,
     ):
-        plain = fit(said, y, copies.astype(float))
-        assert np.array_equal(fit(said[:, order], y[order], copies[order].astype(float)), plain)
-        assert np.array_equal(
-            fit(np.repeat(said, copies, axis=1), np.repeat(y, copies), None), plain
-        )
+        found = fit(said, y, weight)
+        assert np.array_equal(fit(said[:, order], y[order], weight[order]), found)
+        assert np.array_equal(fit(said, y, weight * 4), found)
+        repeated = fit(np.repeat(said, counts, axis=1), np.repeat(y, counts), None)
+        assert repeated == pytest.approx(found, rel=1e-6, abs=1e-9)
+
+
+def test_weighted_rows_are_as_many_as_tell_as_much() -> None:
+    said, y = mixture(300)
+    weight = np.random.default_rng(1).integers(1, 4, 300).astype(float)
+    n_rows = weight.sum() ** 2 / (weight**2).sum()
+    for scale in (1.0, 4.0):
+        model = NonNegativeProduct().fit(said, y, weight * scale)
+        assert model.least_ == pytest.approx(0.5 / n_rows, rel=1e-15)
+    assert NonNegativeProduct().fit(said, y, None).least_ == 0.5 / 300

@@ -85,18 +85,39 @@ def test_both_growers_make_the_same_tree_of_medians() -> None:
     assert bound.forest_.gain == pytest.approx(free.forest_.gain)
 
 
+def some_trees(kind: type, criterion: str, **settings):
+    if kind is not DecisionTreeRegressor:
+        settings["n_estimators"] = 4
+    return kind(criterion=criterion, random_state=0, **settings)
+
+
 @pytest.mark.parametrize("kind", EVERY_KIND)
 @pytest.mark.parametrize("criterion", ["poisson", "absolute_error"])
-def test_weights_repeats_and_the_order_of_rows(kind: type, criterion: str) -> None:
+def test_whole_weights_are_repetitions(kind: type, criterion: str) -> None:
     X, y = task(90)
     rng = np.random.default_rng(1)
     copies = rng.integers(0, 4, 90)
-    settings = {} if kind is DecisionTreeRegressor else {"n_estimators": 4}
-    model = kind(criterion=criterion, random_state=0, min_samples_leaf=2, **settings)
+    if kind is RandomForestRegressor:  # rows that are drawn count as often as they were
+        model = some_trees(kind, criterion, min_samples_leaf=2, max_features=2, max_samples=100)
+    else:
+        model = some_trees(kind, criterion, min_samples_leaf=1)
     weighted = model.fit(X, y, copies).fingerprint()
     again = rng.permutation(np.repeat(np.arange(90), copies))
     assert model.fit(X[again], y[again]).fingerprint() == weighted
-    assert model.set_params(n_jobs=2).fit(X, y, copies).fingerprint() == weighted
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+@pytest.mark.parametrize("criterion", ["poisson", "absolute_error"])
+def test_order_scale_of_weights_and_threads_do_not_matter(kind: type, criterion: str) -> None:
+    X, y = task(90)
+    rng = np.random.default_rng(1)
+    some, order, weight = rng.integers(0, 60, 90), rng.permutation(90), rng.integers(0, 4, 90)
+    X, y = X[some], y[some]
+    model = some_trees(kind, criterion, min_samples_leaf=2)
+    expected = model.fit(X, y, weight).fingerprint()
+    assert model.fit(X[order], y[order], weight[order]).fingerprint() == expected
+    assert model.fit(X, y, weight * 4).fingerprint() == expected
+    assert model.set_params(n_jobs=2).fit(X, y, weight).fingerprint() == expected
 
 
 @pytest.mark.parametrize("n", [200, 3000])

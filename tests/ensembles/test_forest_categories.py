@@ -145,14 +145,30 @@ def test_rows_in_any_order_and_any_threads_make_the_same_forest(forest: Any) -> 
 
 
 @pytest.mark.parametrize("forest", FORESTS)
-def test_whole_number_weights_are_repetitions(forest: Any) -> None:
+def test_whole_number_weights_are_repetitions_in_so_many_draws(forest: Any) -> None:
     X, y = frame(150)
     y = target_of(forest, y)
     weight = np.random.default_rng(2).integers(0, 4, size=len(y))
     rows = np.repeat(np.arange(len(y)), weight)
-    settings = {"n_estimators": 5, "random_state": 0}
+    settings = {"n_estimators": 5, "random_state": 0, "bootstrap": True, "max_samples": 120}
+    if forest in (RandomForestClassifier, RandomForestRegressor):
+        settings |= {"min_samples_leaf": 2, "max_features": 0.5}  # none is chosen
     weighted = forest(**settings).fit(X, y, weight)
     assert weighted.fingerprint() == forest(**settings).fit(X.iloc[rows], y[rows]).fingerprint()
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize("forest", FORESTS)
+def test_order_and_scale_of_weights_do_not_matter(forest: Any, bootstrap: bool) -> None:
+    X, y = frame(150)
+    y, rng = target_of(forest, y), np.random.default_rng(2)
+    some, order, weight = rng.integers(0, 100, 150), rng.permutation(150), rng.integers(0, 4, 150)
+    X, y = X.iloc[some], y[some]
+    settings = {"n_estimators": 5, "random_state": 0, "bootstrap": bootstrap}
+    one = forest(**settings).fit(X, y, weight)
+    other = forest(**settings).fit(X.iloc[order], y[order], weight[order])
+    assert other.fingerprint() == one.fingerprint()
+    assert forest(**settings).fit(X, y, weight * 4).fingerprint() == one.fingerprint()
 
 
 def test_names_of_levels_mean_nothing_where_no_row_is_drawn() -> None:

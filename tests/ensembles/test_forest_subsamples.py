@@ -12,7 +12,7 @@ from weald import (
     RotationForestClassifier,
     _native,
 )
-from weald.resampling import Pastes, Purpose
+from weald.resampling import Purpose, RowSamples
 
 
 def task(n: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -21,43 +21,29 @@ def task(n: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, X[:, 0] + np.abs(X[:, 1]) + 0.3 * rng.normal(size=n)
 
 
-def naive_draws(pastes: Pastes, member: int) -> np.ndarray:
-    """Every copy gets a random number by content; those of the smallest are seen."""
-    keys = []
-    for row, (low, high) in enumerate(pastes.hashes.tolist()):
-        for number in range(1 if pastes.copies is None else int(pastes.copies[row])):
-            content = np.array([[low ^ number, high ^ number]], dtype=np.uint64)
-            word = int(_native.draw(content, pastes.seed, member, Purpose.PASTE)[0])
-            late = 0.0
-            if pastes.weight is not None:
-                unit = ((word >> 11) + 0.5) * 2.0**-53
-                late = -float(_native.log(np.array([unit]))[0]) / pastes.weight[row]
-            keys.append((late, word, row))
-    drawn = np.zeros(pastes.n, dtype=np.int64)
-    for _, _, row in sorted(keys)[: pastes.n_draws]:
-        drawn[row] += 1
-    return drawn
-
-
-@pytest.mark.parametrize("kind", ["alike", "copies", "weights"])
-def test_draws_are_those_of_naive_code(kind: str) -> None:
-    rng = np.random.default_rng(0)
-    hashes = rng.integers(2**63, size=(40, 2), dtype=np.uint64)
-    copies = rng.integers(0, 4, 40) if kind == "copies" else None
-    weight = rng.exponential(size=40) if kind == "weights" else None
-    pastes = Pastes(5, 17, hashes, copies, weight, np.arange(40))
+def test_draws_are_those_of_naive_code() -> None:
+    """Every row gets a random number by its key; those of the smallest are drawn."""
+    keys = np.random.default_rng(0).integers(2**63, size=(40, 2), dtype=np.uint64)
+    samples = RowSamples(5, 17, np.arange(40), 40, keys=keys)
     for member in range(5):
-        assert np.array_equal(pastes.drawn(member), naive_draws(pastes, member))
-    again = pickle.loads(pickle.dumps(pastes))
-    assert np.array_equal(again.drawn(3), pastes.drawn(3))
+        words = _native.draw(keys, 5, member, Purpose.PASTE)
+        expected = np.zeros(40, dtype=np.int64)
+        expected[np.argsort(words)[:17]] = 1
+        assert np.array_equal(samples.drawn(member), expected)
+    again = pickle.loads(pickle.dumps(samples))
+    assert np.array_equal(again.drawn(3), samples.drawn(3))
 
 
-def test_heavy_rows_are_drawn_more_often() -> None:
-    hashes = np.random.default_rng(0).integers(2**63, size=(20, 2), dtype=np.uint64)
-    weight = np.repeat([0.1, 10.0], 10)
-    pastes = Pastes(0, 8, hashes, None, weight, np.arange(20))
-    drawn = sum(pastes.drawn(member) for member in range(200))
-    assert drawn[10:].min() > 3 * drawn[:10].max()
+def test_weights_do_not_enter_the_draw_and_drawn_rows_keep_them() -> None:
+    X, y = task()
+    weight = np.where(np.arange(200) < 100, 0.25, 4.0)
+    settings = {"bootstrap": False, "max_samples": 0.5, "random_state": 0}
+    plain = RandomForestRegressor(5, **settings).fit(X, y)
+    model = RandomForestRegressor(5, **settings).fit(X, y, weight)
+    for member in range(5):
+        counts = model.in_bag_counts(member)
+        assert np.array_equal(counts, plain.in_bag_counts(member))
+        assert model.forest_.tree(member).weight[0] == (counts * weight).sum()
 
 
 @pytest.mark.parametrize(("max_samples", "n_drawn"), [(0.5, 100), (30, 30), (1.0, 200)])
@@ -85,19 +71,13 @@ def test_out_of_bag_answers_come_from_trees_that_left_the_row_out() -> None:
     assert 0.3 < model.oob_score_ < 1
 
 
-@pytest.mark.parametrize("is_weighted", [False, True])
-def test_weights_are_repeats_and_order_does_not_matter(is_weighted: bool) -> None:
+def test_the_order_of_weighted_rows_does_not_matter() -> None:
     X, y = task(100)
     rng = np.random.default_rng(0)
+    X[50:], y[50:] = X[:50], y[:50]
     model = RandomForestClassifier(
         4, bootstrap=False, max_samples=0.5, class_weight="balanced_subsample", random_state=0
     )
-    if not is_weighted:
-        copies = rng.integers(0, 3, 100)
-        one = model.fit(X, y > 0.5, copies).fingerprint()
-        again = rng.permutation(np.repeat(np.arange(100), copies))
-        assert model.fit(X[again], y[again] > 0.5).fingerprint() == one
-        return
     weight = rng.exponential(size=100)
     one = model.fit(X, y > 0.5, weight).fingerprint()
     order = rng.permutation(100)
@@ -114,8 +94,8 @@ def test_rotation_forests_draw_so_too() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     X, y = task(50)
-    for max_samples in (51, 1.5):
-        with pytest.raises(ValueError, match="of 50 rows without replacement"):
+    for max_samples, n_draws in ((51, 51), (1.5, 75)):
+        with pytest.raises(ValueError, match=f"without replacement: .* {n_draws} of 50 rows"):
             RandomForestRegressor(2, bootstrap=False, max_samples=max_samples).fit(X, y)
     with pytest.raises(ValueError, match="leaves none out of bag"):
         RandomForestRegressor(2, bootstrap=False, max_samples=1.0, oob_score=True).fit(X, y)

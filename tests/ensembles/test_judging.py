@@ -117,23 +117,35 @@ def test_weights_of_rows_to_judge_by() -> None:
 
 def test_the_curve_of_many_rows_is_that_of_some(monkeypatch) -> None:
     monkeypatch.setattr("weald.ensembles.boosting.judging.SHOWN_ROWS", 100)
-    counts = np.random.default_rng(0).integers(0, 4, 300)
-    many = np.random.default_rng(1).permutation(np.repeat(np.arange(300), counts))
+    weight = np.random.default_rng(0).integers(0, 4, 300)
+    order = np.random.default_rng(1).permutation(300)
     rows = {"X_val": X[VAL], "y_val": Y[VAL]}
 
     def curve(*given):
         return quick(BoostedTreesRegressor).fit(*given, **rows).train_loss_
 
-    some = curve(X[TRAIN], Y[TRAIN], counts)
-    assert np.array_equal(some, curve(X[many], Y[many]))
+    some = curve(X[TRAIN], Y[TRAIN], weight)
+    assert np.array_equal(some, curve(X[order], Y[order], weight[order]))
     monkeypatch.setattr("weald.ensembles.boosting.judging.SHOWN_ROWS", 10**6)
-    all_ = curve(X[TRAIN], Y[TRAIN], counts)
+    all_ = curve(X[TRAIN], Y[TRAIN], weight)
     assert not np.array_equal(some, all_)
     assert some == pytest.approx(all_, rel=0.5)
     monkeypatch.setattr(
         "weald.ensembles.boosting.judging.SHOWN_ROWS", 0
     )  # none but that of least hash
     assert np.isfinite(curve(X[TRAIN], Y[TRAIN])).all()
+
+
+def test_the_curve_of_many_copies_of_few_rows_is_that_of_some_of_each(monkeypatch) -> None:
+    monkeypatch.setattr("weald.ensembles.boosting.judging.SHOWN_ROWS", 1000)
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2, 4000).astype(float)
+    y = np.where(rng.random(4000) < 0.1, 1 - x, x)
+    model = quick(BoostedTreesRegressor, n_estimators=60).fit(
+        x[:, np.newaxis], y, X_val=x[:50, np.newaxis], y_val=y[:50]
+    )
+    mean = ((model.predict(x[:, np.newaxis]) - y) ** 2).mean() / 2
+    assert model.train_loss_[-1] == pytest.approx(mean, rel=0.3)
 
 
 def test_curves_are_in_the_units_of_the_target() -> None:
@@ -170,9 +182,10 @@ def test_auto_stops_early_above_ten_thousand_rows(n: int, stops: bool) -> None:
     table = np.arange(n, dtype=float)[:, np.newaxis] % 100
     model = BoostedTreesRegressor(n_estimators=2, early_stopping="auto").fit(table, table[:, 0])
     assert hasattr(model, "validation_loss_") == stops
-    counted = BoostedTreesRegressor(n_estimators=2, early_stopping="auto", random_state=0)
-    counted.fit(table[:100], table[:100, 0], np.full(100, n // 100 + (n % 100 > 0)))
-    assert hasattr(counted, "validation_loss_") == stops
+    # Rows of weight are counted, not what they weigh.
+    weight = np.r_[np.full(n - 1, 1000.0), 0.0]
+    model.fit(table, table[:, 0], weight)
+    assert not hasattr(model, "validation_loss_")
 
 
 def test_auto_stops_early_if_rows_to_judge_by_are_given() -> None:
@@ -222,12 +235,8 @@ def frame_of_numbers(values: np.ndarray) -> list[list[float]]:
     return values.tolist()
 
 
-@pytest.mark.parametrize("takes_weights", [True, False])
-def test_a_scorer_counts_repeated_rows_repeatedly(takes_weights: bool) -> None:
-    def plain(model, table, y):
-        return -((model.predict(table) - y) ** 2).mean()
-
-    scoring = make_scorer(mean_absolute_error, greater_is_better=False) if takes_weights else plain
+def test_a_scorer_counts_rows_by_their_weights() -> None:
+    scoring = make_scorer(mean_absolute_error, greater_is_better=False)
     counts = np.random.default_rng(0).integers(0, 4, 100)
     many = 300 + np.repeat(np.arange(100), counts)
 
@@ -235,10 +244,30 @@ def test_a_scorer_counts_repeated_rows_repeatedly(takes_weights: bool) -> None:
         model = quick(BoostedTreesRegressor, scoring=scoring)
         return model.fit(X[TRAIN], Y[TRAIN], None, X[rows], Y[rows], weight).validation_score_
 
-    assert curve(np.arange(300, 400), counts) == pytest.approx(curve(many, None), rel=1e-12)
-    if not takes_weights:
-        with pytest.raises(ValueError, match="has no parameter sample_weight"):
-            curve(np.arange(300, 400), counts * 0.3)
+    weighted = curve(np.arange(300, 400), counts)
+    assert weighted == pytest.approx(curve(many, None), rel=1e-12)
+    assert weighted == pytest.approx(curve(np.arange(300, 400), counts * 0.3), rel=1e-12)
+
+
+@pytest.mark.parametrize("held_out", [True, False])
+@pytest.mark.parametrize("factor", [1.0, 0.3])
+def test_a_scorer_that_takes_no_weights_is_refused_for_weighted_rows(held_out, factor) -> None:
+    def plain(model, table, y):
+        return -((model.predict(table) - y) ** 2).mean()
+
+    weight = factor * np.random.default_rng(0).integers(1, 4, 400)
+    model = quick(BoostedTreesRegressor, scoring=plain, early_stopping=held_out)
+
+    def fit(weight):
+        if held_out:
+            return model.fit(X, Y, weight)
+        own = None if weight is None else weight[VAL]
+        return model.fit(X[TRAIN], Y[TRAIN], None, X[VAL], Y[VAL], own)
+
+    with pytest.raises(ValueError, match="has no parameter sample_weight, and the rows to judge"):
+        fit(weight)
+    # Equal weights are none.
+    assert np.array_equal(fit(np.full(400, factor)).validation_score_, fit(None).validation_score_)
 
 
 def test_a_scorer_without_a_number_is_an_error() -> None:

@@ -92,16 +92,18 @@ def test_the_same_rows_give_the_same_leaves_of_classes() -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"subsample": 0.7}])
-def test_order_repetition_and_threads_do_not_matter(more) -> None:
+def test_order_scale_of_weights_and_threads_do_not_matter(more) -> None:
     X, y = data(200)
-    counts = np.random.default_rng(1).integers(0, 4, 200)
-    model = stopped(BoostedTreesRegressor, **more)
-    whole = model.fit(X, y, counts).fingerprint()
-    order = np.random.default_rng(2).permutation(np.repeat(np.arange(200), counts))
-    assert model.fit(X[order], y[order]).fingerprint() == whole
-    assert model.set_params(n_jobs=2).fit(X, y, counts).fingerprint() == whole
-    kept = counts > 0
-    assert model.fit(X[kept], y[kept], counts[kept]).fingerprint() == whole
+    X, y = np.concatenate([X, X[:60]]), np.concatenate([y, y[:60]])
+    rng = np.random.default_rng(1)
+    weight, order = rng.integers(0, 4, 260), rng.permutation(260)
+    model = stopped(BoostedTreesRegressor, min_child_weight=0.0, **more)
+    whole = model.fit(X, y, weight).fingerprint()
+    assert model.fit(X[order], y[order], weight[order]).fingerprint() == whole
+    assert model.fit(X, y, weight * 4).fingerprint() == whole
+    assert model.set_params(n_jobs=2).fit(X, y, weight).fingerprint() == whole
+    kept = weight > 0
+    assert model.fit(X[kept], y[kept], weight[kept]).fingerprint() == whole
 
 
 def test_frames_are_read_in_pieces(monkeypatch) -> None:

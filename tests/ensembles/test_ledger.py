@@ -43,11 +43,14 @@ def task(n: int = 90) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fitted(model, X, y, weight=None):
-    """Few members leave rows unscored, and say so."""
+    """Few members leave rows unscored, and say so if these are more than a hundredth."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         model.fit(X, y, weight)
-    assert len(said) == bool(model.oob_.unscored.size)
+    own = np.ones(len(X)) if weight is None else weight
+    share = own[model.oob_.unscored].sum() / own.sum()
+    assert model.oob_.unscored_weight == pytest.approx(share, abs=1e-12)
+    assert len(said) == (share > 0.01)
     assert all("do not have OOB scores" in str(one.message) for one in said)
     return model
 
@@ -115,10 +118,13 @@ def test_classes_left_out(model) -> None:
     assert by_shares == pytest.approx(shares[known].max(axis=1).mean())
 
 
+@pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("model", [NUMBERS[0], NUMBERS[3]], ids=lambda m: type(m).__name__)
-def test_the_curve_is_the_error_of_the_first_members(model) -> None:
+def test_the_curve_is_the_error_of_the_first_members(model, is_weighted: bool) -> None:
+    """Rows count by their weights; n of them tell as much as (Σw)² / Σw² of equal weight."""
     X, y = task()
-    curve = fitted(model, X, y).oob_.curve()
+    weight = np.random.default_rng(0).integers(1, 4, len(X)) if is_weighted else np.ones(len(X))
+    curve = fitted(model, X, y, weight).oob_.curve()
     said = np.array([m.predict(X) for m in model.estimators_])
     out = model.oob_.in_bag.toarray() == 0
     for n_members, error, lower, upper in zip(
@@ -126,27 +132,34 @@ def test_the_curve_is_the_error_of_the_first_members(model) -> None:
     ):
         known = out[:n_members].any(axis=0)
         mean = (said * out)[:n_members].sum(axis=0)[known] / out[:n_members].sum(axis=0)[known]
-        losses = (mean - y[known]) ** 2
-        assert error == pytest.approx(losses.mean())
-        # Equal rows are one row of twice the weight, and no second witness.
-        n_different = len(np.unique(X[known], axis=0))
-        band = 1.96 * losses.std() / np.sqrt(n_different)
-        assert (upper - lower) / 2 == pytest.approx(band)
+        losses, own = (mean - y[known]) ** 2, weight[known]
+        assert error == pytest.approx(np.average(losses, weights=own))
+        n_rows = own.sum() ** 2 / (own**2).sum()
+        variance = np.average((losses - error) ** 2, weights=own)
+        assert (upper - lower) / 2 == pytest.approx(1.96 * np.sqrt(variance / n_rows))
     assert curve.n_members.tolist() == list(range(1, 13))
+    assert model.oob_.error() == pytest.approx(error)
+    assert 1.96 * model.oob_.standard_error() == pytest.approx((upper - lower) / 2)
     assert steps_of(100)[-1] == 100 and len(steps_of(100)) == 20
 
 
 @pytest.mark.parametrize("model", [NUMBERS[0], NUMBERS[3]], ids=lambda m: type(m).__name__)
-def test_weights_are_repetitions_and_zero_is_absence(model) -> None:
+def test_the_scale_of_weights_changes_nothing_and_zero_is_absence(model) -> None:
     X, y = task()
     weight = np.random.default_rng(0).integers(0, 3, len(X))
     ledger = fitted(model, X, y, weight).oob_
-    error, curve = ledger.error(), ledger.curve()
-    assert np.isnan(ledger.predictions[weight == 0]).all()
+    error, predictions = ledger.error(), ledger.predictions
+    errors = ledger.curve().error, ledger.standard_error()
+    assert np.isnan(predictions[weight == 0]).all()
     assert not np.isin(ledger.unscored, np.flatnonzero(weight == 0)).any()
-    again = fitted(model, np.repeat(X, weight, axis=0), np.repeat(y, weight)).oob_
-    assert again.error() == pytest.approx(error, rel=1e-12)
-    assert again.curve().error == pytest.approx(curve.error, rel=1e-12)
+    scaled = fitted(model, X, y, weight * 4).oob_
+    assert np.array_equal(scaled.predictions, predictions, equal_nan=True)
+    assert scaled.error() == pytest.approx(error, rel=1e-12)
+    assert scaled.curve().error == pytest.approx(errors[0], rel=1e-12)
+    assert scaled.standard_error() == pytest.approx(errors[1], rel=1e-12)
+    kept = weight > 0
+    fewer = fitted(model, X[kept], y[kept], weight[kept]).oob_
+    assert np.array_equal(fewer.predictions, predictions[kept], equal_nan=True)
 
 
 def test_rows_that_every_member_saw_are_counted_out() -> None:
@@ -162,7 +175,7 @@ def test_rows_that_every_member_saw_are_counted_out() -> None:
     seen_by_all = BaggingRegressor(LinearRegression(), 2, max_samples=2000, oob_score=True)
     ledger = fitted(seen_by_all, X, y).oob_
     assert len(ledger.unscored) == len(X) and np.isnan(seen_by_all.oob_score_)
-    with pytest.raises(ValueError, match="Every member saw every row"):
+    with pytest.raises(ValueError, match="every base estimator drew every row"):
         ledger.error()
 
 

@@ -92,6 +92,7 @@ def test_rare_counts_give_the_same_bits(more: dict) -> None:
     X, copies = rng.integers(0, 8, (600, 3)).astype(float), rng.integers(0, 4, 600)
     y, order = rng.poisson(0.03 * (1 + X[:, 0])).astype(float), rng.permutation(600)
     settings = {"loss": "quantile", "quantile": [0.5, 0.9, 0.99], "random_state": 0, **more}
+    settings["min_child_weight"] = 0.0  # is in units of weight
 
     def fitted(X: np.ndarray, y: np.ndarray, weight=None, **own) -> str:
         model = BoostedTreesRegressor(**settings, **{"n_estimators": 12, **own})
@@ -99,8 +100,11 @@ def test_rare_counts_give_the_same_bits(more: dict) -> None:
 
     expected = fitted(X, y, copies)
     assert fitted(X[order], y[order], copies[order], n_jobs=3) == expected
-    assert fitted(np.repeat(X, copies, axis=0), np.repeat(y, copies)) == expected
+    assert fitted(X, y, copies * 4) == expected
     if not more:
+        alike = {"min_samples_leaf": 1}
+        repeated = fitted(np.repeat(X, copies, axis=0), np.repeat(y, copies), **alike)
+        assert fitted(X, y, copies, **alike) == repeated
         model = BoostedTreesRegressor(n_estimators=5, warm_start=True, **settings)
         again = model.fit(X, y, copies).set_params(n_estimators=12).fit(X, y, copies)
         assert again.fingerprint() == expected

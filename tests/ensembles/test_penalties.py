@@ -133,15 +133,31 @@ def test_extreme_targets_keep_the_limits_in_their_units(loss: str, degree) -> No
     assert features[0] == features[1] and len(features[0]) > 5
 
 
-def test_whole_weights_are_repetitions() -> None:
+@pytest.mark.parametrize("prune", ["before", "after"])
+def test_whole_weights_are_repetitions_and_penalties_are_in_units_of_weight(prune: str) -> None:
     X, y = task(4, n=150)
     weight = np.random.default_rng(0).integers(0, 4, 150)
-    for model in (
-        one_tree(l1_regularization=9.0, min_gain=20.0, n_estimators=4),
-        one_tree(l1_regularization=9.0, min_gain=20.0, prune="after", n_estimators=4),
-    ):
-        weighted = model.fit(X, y, weight).fingerprint()
-        assert model.fit(X.repeat(weight, axis=0), y.repeat(weight)).fingerprint() == weighted
+
+    def model(unit: float):
+        return one_tree(
+            l1_regularization=9.0 * unit,
+            l2_regularization=2.0 * unit,
+            min_gain=20.0 * unit,
+            min_child_weight=5.0 * unit,
+            min_samples_leaf=1,
+            prune=prune,
+            n_estimators=4,
+        )
+
+    weighted = model(1.0).fit(X, y, weight).fingerprint()
+    repeated = model(1.0).fit(X.repeat(weight, axis=0), y.repeat(weight))
+    assert repeated.fingerprint() == weighted
+    for unit in (4.0, 2.0**-30):
+        assert model(unit).fit(X, y, weight * unit).fingerprint() == weighted
+    # Equal weights are a unit, too: no other model, but other penalties.
+    plain = model(1.0).fit(X, y).fingerprint()
+    assert model(4.0).fit(X, y, np.full(150, 4.0)).fingerprint() == plain
+    assert model(1.0).fit(X, y, np.full(150, 4.0)).fingerprint() != plain
 
 
 def test_classes_too() -> None:

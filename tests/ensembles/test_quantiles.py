@@ -139,15 +139,26 @@ def test_a_list_of_one_level_is_a_column() -> None:
     assert model.set_params(quantile=0.5).predict(X).shape == (300, 1)
 
 
-def test_weights_are_repetitions_and_threads_and_order_do_not_matter() -> None:
+def test_weights_are_repetitions_where_no_row_is_counted() -> None:
     X, y = data()
+    weight = np.random.default_rng(1).integers(0, 4, len(y))
+    weighted = quick(min_samples_leaf=1).fit(X, y, weight)
+    repeated = quick(min_samples_leaf=1, n_jobs=3)
+    repeated.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert repeated.fingerprint() == weighted.fingerprint()
+
+
+def test_threads_order_and_scale_of_weights_do_not_matter() -> None:
+    X, y = data()
+    X, y = np.concatenate([X, X[:50]]), np.concatenate([y, y[:50]])
     rng = np.random.default_rng(1)
     weight, order = rng.integers(0, 4, len(y)), rng.permutation(len(y))
     for own in ({}, {"subsample": 0.5, "early_stopping": True, "random_state": 0}):
+        own = {"min_child_weight": 0.0, **own}
         expected = quick(**own).fit(X, y, weight).fingerprint()
-        repeated = quick(n_jobs=3, **own).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
         shuffled = quick(n_jobs=2, **own).fit(X[order], y[order], weight[order])
-        assert repeated.fingerprint() == shuffled.fingerprint() == expected
+        scaled = quick(n_jobs=3, **own).fit(X, y, weight * 4)
+        assert scaled.fingerprint() == shuffled.fingerprint() == expected
 
 
 def test_early_stopping_judges_the_predictions() -> None:

@@ -5,7 +5,12 @@ import pickle
 import numpy as np
 import pytest
 
-from weald import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
+from weald import (
+    DecisionTreeClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from weald.data import Rows
 
 
@@ -139,12 +144,32 @@ def test_out_of_bag_numbers_and_a_score_of_one_s_own() -> None:
 
 def test_out_of_bag_rows_follow_weights_and_order() -> None:
     X, y = table(80)
-    weight = np.random.default_rng(0).integers(0, 3, 80)
+    rng = np.random.default_rng(0)
+    weight, order = rng.integers(0, 3, 80), rng.permutation(80)
     model = RandomForestRegressor(60, oob_score=True, random_state=0)
-    weighted = model.fit(X, y, weight).oob_prediction_
-    repeated = model.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).oob_prediction_
-    assert np.isnan(weighted[weight == 0]).all()
-    assert np.array_equal(np.repeat(weighted, weight), repeated)
+    expected, score = model.fit(X, y, weight).oob_prediction_, model.oob_score_
+    assert np.array_equal(np.isnan(expected), weight == 0)
+    shuffled = model.fit(X[order], y[order], weight[order])
+    assert np.array_equal(shuffled.oob_prediction_, expected[order], equal_nan=True)
+    scaled = model.fit(X, y, weight * 4)
+    assert np.array_equal(scaled.oob_prediction_, expected, equal_nan=True)
+    assert scaled.oob_score_ == score
+    mean = np.average(y, weights=weight)
+    left = np.where(weight > 0, y - expected, 0.0)
+    r2 = 1 - (weight * left**2).sum() / (weight * (y - mean) ** 2).sum()
+    assert score == pytest.approx(r2)
+
+
+def test_copies_are_left_out_each_by_itself() -> None:
+    """Rows that agree in X and differ in y are not drawn against each other."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(400, 2)).astype(float)
+    y = np.where(rng.random(400) < 0.1, 1 - X[:, 0], X[:, 0])
+    model = RandomForestClassifier(50, oob_score=True, random_state=0).fit(X, y)
+    bags = np.array([model.in_bag_counts(k) for k in range(50)])
+    assert (bags == 0).mean() == pytest.approx(np.exp(-1), abs=0.01)
+    assert len(np.unique(bags, axis=1).T) > 390
+    assert model.oob_score_ == pytest.approx((y == X[:, 0]).mean(), abs=0.01)
 
 
 def test_few_trees_leave_rows_without_an_estimate() -> None:
@@ -153,6 +178,21 @@ def test_few_trees_leave_rows_without_an_estimate() -> None:
         model = RandomForestClassifier(2, oob_score=True, random_state=0).fit(X, y)
     assert np.isnan(model.oob_decision_function_).any()
     assert 0 <= model.oob_score_ <= 1
+
+
+@pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_a_node_of_two_rows_is_parted_alike_however_often_they_come(kind, bootstrap: bool) -> None:
+    """All columns part them equally well: rounding must not choose another one of them."""
+    weight, rows = np.array([1, 3]), np.array([0, 1, 1, 1])
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(2, 3)), 1.4 + 1e-3 * rng.normal(size=2)
+        model = kind(1, min_samples_leaf=1, max_features=3, bootstrap=bootstrap, random_state=seed)
+        if bootstrap:
+            model.set_params(max_samples=6)
+        weighted = model.fit(X, y, weight).fingerprint()
+        assert model.fit(X[rows], y[rows]).fingerprint() == weighted, seed
 
 
 # ---- what is drawn ----

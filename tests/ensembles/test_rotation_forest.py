@@ -469,7 +469,6 @@ def test_wrong_arguments_are_refused_at_the_border() -> None:
         "classes": y.astype(np.int32),
         "n_classes": 3,
         "mass": None,
-        "counts_copies": True,
         "first": 0,
         "n_trees": 1,
         "oob_sums": None,

@@ -24,9 +24,9 @@ def test_they_add_up_to_one_and_stay_so() -> None:
         assert math.fsum(weights.of_rows()) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_copies_weigh_as_repeats() -> None:
+def test_whole_numbers_weigh_as_repeats() -> None:
     copies = np.array([1, 3, 2])
-    once = RowWeights(rows_of(3, copies))
+    once = RowWeights(rows_of(3, copies).with_whole_weights())
     again = RowWeights(rows_of(6))
     wrong = np.array([True, False, True])
     for weights, marked in ((once, wrong), (again, np.repeat(wrong, copies))):
@@ -34,6 +34,16 @@ def test_copies_weigh_as_repeats() -> None:
         weights.multiply_two(marked, 1.0, 3.0)
     assert np.array_equal(np.repeat(once.each, copies), again.each)
     assert once.mass.sum() == again.mass.sum()
+
+
+def test_factors_weigh_as_repeats_up_to_rounding() -> None:
+    copies = np.array([1, 3, 2])
+    once, again = RowWeights(rows_of(3, copies)), RowWeights(rows_of(6))
+    wrong = np.array([True, False, True])
+    once.multiply_two(wrong, 1.0, 3.0)
+    again.multiply_two(np.repeat(wrong, copies), 1.0, 3.0)
+    together = np.bincount(np.repeat(np.arange(3), copies), again.of_rows())
+    assert once.of_rows() == pytest.approx(together, rel=1e-12)
 
 
 def test_no_row_is_lost() -> None:

@@ -69,22 +69,46 @@ def test_more_rules_fit_better() -> None:
     assert scores == sorted(scores) and abs(scores[0]) < 1e-12 and scores[-1] > 0.9
 
 
-def test_rows_in_any_order_and_weights_as_repetitions() -> None:
+def test_rows_in_any_order_and_weights_of_any_scale() -> None:
     X, y = table()
+    weight = np.random.default_rng(2).integers(0, 4, len(X))
     order = np.random.default_rng(1).permutation(len(X))
-    one = RuleListClassifier(n_jobs=1).fit(X, y)
-    two = RuleListClassifier(n_jobs=2).fit(X.iloc[order], y[order])
-    assert one.fingerprint() == two.fingerprint()
+    for own in (None, weight):
+        one = RuleListClassifier(n_jobs=1).fit(X, y, own)
+        shuffled = None if own is None else own[order]
+        two = RuleListClassifier(n_jobs=2).fit(X.iloc[order], y[order], shuffled)
+        assert one.fingerprint() == two.fingerprint()
+    scaled = RuleListClassifier().fit(X, y, weight * 4)
+    assert scaled.fingerprint() == one.fingerprint()
+    assert np.array_equal(scaled.weight_, 4 * one.weight_)
+
+
+def test_weights_are_repetitions_where_no_row_is_counted() -> None:
+    X, y = table()
+    X = X[["a", "b"]]
     weight = np.arange(len(X)) % 3
     again = np.repeat(np.arange(len(X)), weight)
-    weighted = RuleListClassifier().fit(X, y, weight)
-    assert weighted.fingerprint() == RuleListClassifier().fit(X.iloc[again], y[again]).fingerprint()
+    rules = RuleListClassifier(min_samples_leaf=1).fit(X, y, weight)
+    repeated = RuleListClassifier(min_samples_leaf=1).fit(X.iloc[again], y[again])
+    assert rules.fingerprint() == repeated.fingerprint()
+    assert np.array_equal(rules.weight_, repeated.weight_)
 
 
-@pytest.mark.parametrize("estimator", [RuleListClassifier(), RuleListRegressor()])
-def test_scikit_learn_checks(estimator) -> None:
-    for model, check in estimator_checks_generator(estimator):
-        check(model)
+def test_a_rule_has_as_many_rows_whatever_they_weigh() -> None:
+    X, y = table()
+    rules = RuleListClassifier(min_samples_leaf=40).fit(X, y, np.where(np.arange(300) < 30, 100, 1))
+    assert rules.get_n_rules() > 1
+    assert np.bincount(rules.rule_of(X)).min() >= 40
+
+
+@pytest.mark.parametrize("rules", [RuleListClassifier, RuleListRegressor])
+@pytest.mark.parametrize("fewest", [1, 5])
+def test_scikit_learn_checks(rules: type, fewest: int) -> None:
+    for model, check in estimator_checks_generator(rules(min_samples_leaf=fewest)):
+        name = getattr(check, "func", check).__name__
+        # min_samples_leaf counts rows as they are given, whatever they weigh.
+        if fewest == 1 or not name.startswith("check_sample_weight_equivalence"):
+            check(model)
 
 
 def test_bad_rules() -> None:

@@ -257,15 +257,31 @@ def test_outputs_in_another_order_give_answers_in_that_order(kind: type) -> None
 
 @pytest.mark.parametrize("bootstrap", [False, True])
 @pytest.mark.parametrize("kind", CLASSIFIERS + REGRESSORS)
-def test_rows_weights_and_threads(kind: type, bootstrap: bool) -> None:
+def test_whole_weights_are_repetitions(kind: type, bootstrap: bool) -> None:
     X = table()
     y = target_for(kind, X)
-    settings = {"bootstrap": bootstrap} if kind in FORESTS else {}
+    settings = {"bootstrap": False, "min_samples_leaf": 1} if kind in FORESTS else {}
+    if bootstrap and kind in FORESTS:  # rows that are drawn count as often as they were
+        settings = {"bootstrap": True, "max_samples": 100, "max_features": 2, "min_samples_leaf": 2}
     copies = np.arange(len(X)) % 3
     weighted = small(kind, n_jobs=1, **settings).fit(X, y, copies)
     order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(X)), copies))
     repeated = small(kind, n_jobs=2, **settings).fit(X[order], y[order])
     assert weighted.fingerprint() == repeated.fingerprint()
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize("kind", CLASSIFIERS + REGRESSORS)
+def test_order_scale_of_weights_and_threads_do_not_matter(kind: type, bootstrap: bool) -> None:
+    X = np.concatenate([table(), table()[:40]])
+    y = target_for(kind, X)
+    y[120:] = y[:40]
+    settings = {"bootstrap": bootstrap} if kind in FORESTS else {"min_samples_leaf": 3}
+    rng = np.random.default_rng(0)
+    weight, order = rng.integers(0, 3, len(X)), rng.permutation(len(X))
+    one = small(kind, n_jobs=1, **settings).fit(X, y, weight)
+    other = small(kind, n_jobs=2, **settings).fit(X[order], y[order], weight[order] * 4)
+    assert other.fingerprint() == one.fingerprint()
 
 
 @pytest.mark.parametrize("kind", FORESTS)

@@ -214,13 +214,81 @@ def test_intervals_need_a_ledger() -> None:
         REGRESSORS[0].fit(X, Y).predict_interval(NEW, method="naive")
 
 
-def test_weights_are_repetitions() -> None:
-    weight = np.random.default_rng(0).integers(0, 3, 200)
+def test_order_and_scale_of_weights_do_not_matter() -> None:
+    rng = np.random.default_rng(0)
+    some, weight = rng.integers(0, 150, 200), rng.integers(0, 3, 200)
+    order = rng.permutation(200)
+    table, target = X[some], Y[some]
     model = RandomForestRegressor(80, oob_score=True, random_state=0)
-    for method in ("conformal", "jackknife+"):
-        weighted = model.fit(X[:200], Y[:200], weight).predict_interval(NEW, method=method)
-        model.fit(np.repeat(X[:200], weight, axis=0), np.repeat(Y[:200], weight))
-        assert weighted == pytest.approx(model.predict_interval(NEW, method=method), rel=1e-9)
+    expected = model.fit(table, target, weight).predict_interval(NEW)
+    scaled = model.fit(table, target, weight * 4).predict_interval(NEW)
+    assert scaled == pytest.approx(expected, rel=1e-12)
+    shuffled = model.fit(table[order], target[order], weight[order]).predict_interval(NEW)
+    assert shuffled == pytest.approx(expected, rel=1e-9)
+
+
+def test_intervals_hold_for_rows_as_they_are_weighted() -> None:
+    """Loud rows weigh three times as much: new ones come so much more often."""
+    loud, many = np.abs(X[:, 2]) > 0.7, np.abs(NEW[:, 2]) > 0.7
+    weight, often = np.where(loud, 3.0, 1.0), np.where(many, 3.0, 1.0)
+    model = RandomForestRegressor(80, oob_score=True, random_state=0).fit(X, Y, weight)
+    lower, upper = model.predict_interval(NEW, 0.9).T
+    held = (lower <= TRUE) & (upper >= TRUE)
+    # Three standard deviations of a share, with the rows that weighted ones tell as much as.
+    sizes = [w.sum() ** 2 / (w**2).sum() for w in (weight, often)]
+    off = 3 * math.sqrt(0.9 * 0.1 * sum(1 / n for n in sizes))
+    assert 0.9 - off < np.average(held, weights=often) < 0.9 + off + 0.01
+
+
+def test_jackknife_is_for_rows_of_equal_weight() -> None:
+    model = RandomForestRegressor(80, oob_score=True, random_state=0)
+    model.fit(X[:200], Y[:200], np.full(200, 3.0))
+    equal = model.predict_interval(NEW, method="jackknife+")
+    plain = model.fit(X[:200], Y[:200]).predict_interval(NEW, method="jackknife+")
+    assert np.array_equal(equal, plain)
+    model.fit(X[:200], Y[:200], np.arange(1, 201))
+    with pytest.raises(ValueError, match="is proven for rows of equal weight"):
+        model.predict_interval(NEW, method="jackknife+")
+
+
+def test_weighted_conformal_quantile_against_naive_code() -> None:
+    rng = np.random.default_rng(0)
+    for level in (0.3, 0.8, 0.95):
+        scores, weight = rng.exponential(size=120), rng.integers(1, 5, 120).astype(float)
+        n = weight.sum() ** 2 / (weight**2).sum()
+        left = (n + 1) * level
+        for one in np.argsort(scores):
+            left -= weight[one] * n / weight.sum()
+            if left <= 1e-9:
+                break
+        for scale in (1.0, 4.0, 0.3):
+            found = conformal_quantile(scores, weight * scale, level, what="")
+            assert found == scores[one]
+        with pytest.raises(ValueError, match=f"there are {n:g}"):
+            conformal_quantile(scores, weight, 1 - 1 / (2 * n), what="")
+
+
+@pytest.mark.parametrize("draws", [{"max_samples": 120}, {"bootstrap": False, "max_samples": 60}])
+def test_weighted_quantile_regression_forest_against_naive_code(draws: dict) -> None:
+    """Rows drawn by weight weigh the same; those drawn without replacement keep their weights."""
+    table, target = X[:100], Y[:100]
+    own = np.random.default_rng(0).integers(1, 20, 100).astype(float)
+    model = RandomForestRegressor(
+        60, min_samples_leaf=5, max_features=2, oob_score=True, random_state=0, **draws
+    )
+    model.fit(table, target, own)
+    levels, order = [0.05, 0.3, 0.5, 0.95], np.argsort(target)
+    found = model.predict_quantiles(NEW[:10], levels, method="leaves", X_fit=table)
+    for x, row in zip(NEW[:10], found, strict=True):
+        weight = np.zeros(100)
+        for number, tree in enumerate(model.estimators_):
+            here = tree.apply(table)[:, 0] == tree.apply([x])[0, 0]
+            mass = model.oob_.in_bag[number] * here
+            mass = mass if model.bootstrap else mass * own
+            weight += mass / mass.sum() / 60
+        ends = np.cumsum(weight[order])
+        expected = [target[order][np.searchsorted(ends, level - 1e-9)] for level in levels]
+        assert row.tolist() == expected
 
 
 def test_the_conformal_quantile() -> None:

@@ -89,7 +89,9 @@ def weighed_by_class(rows: Rows, weight: Floats) -> Rows:
     of_row = of_class[rows.target.astype(np.intp)]
     product = of_row if rows.weight is None else of_row * rows.weight
     product, both = moderate_weights(product)
-    return replace(rows, weight=product, weight_unit=rows.weight_unit * unit * both)
+    # Products of extreme weights have no place in the range of floats; they are kept at its edge.
+    whole = min(max(rows.weight_unit * unit * both, 2.0**-1000), 2.0**1000)
+    return replace(rows, weight=product, weight_unit=whole)
 
 
 def judged_by_class(

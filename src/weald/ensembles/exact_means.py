@@ -20,7 +20,8 @@ def exact_means(terms: Floats, weight: Floats | None) -> Floats:
         # A common power of two changes no mean, and keeps products within the range of floats.
         shares = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
         terms = terms * shares
-    return np.asarray(_sums(terms) / _sums(shares))
+    with np.errstate(invalid="ignore", divide="ignore"):  # weights so small that they add up to 0
+        return np.asarray(_sums(terms) / _sums(shares))
 
 
 def _sums(terms: Floats) -> Floats:

@@ -49,6 +49,11 @@ class BoosterDraws:
         return self.learnt.place
 
     @property
+    def draws_by_weight(self) -> bool:
+        """Whether weights are in the draws: then drawn rows weigh the same."""
+        return self.learnt.draws_by_weight
+
+    @property
     def has_equal_draws(self) -> bool:
         """Whether each booster makes n draws of n rows, all as probable."""
         return self.held is None and self.learnt.has_equal_draws

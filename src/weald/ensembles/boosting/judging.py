@@ -13,6 +13,7 @@ from weald.ensembles.boosting.grown import CURVES
 from weald.ensembles.boosting.loop import Copies, Stage, Training
 from weald.ensembles.boosting.progress import DEGREE
 from weald.losses import Loss
+from weald.resampling import ordered_rows
 
 Curves = Mapping[str, Sequence[float]]
 
@@ -50,13 +51,22 @@ def _held(training: Training) -> _Part:
     return _part(training, index, training.held_weight, training.held_copies)
 
 
+def _keys(training: Training, n_threads: int) -> NDArray[np.uint64]:
+    """The keys of the rows, also where nothing is drawn from them: copies have keys of their own."""
+    if training.keys is not None:
+        return training.keys
+    ordered = ordered_rows(training.rows, n_threads=n_threads)
+    keys = np.empty_like(ordered.keys)
+    keys[ordered.index] = ordered.keys
+    return keys
+
+
 def _shown(training: Training, n_threads: int) -> _Part:
-    """The rows learnt from, or of many those with the least hashes of what they hold."""
+    """The rows learnt from, or of many those with the least keys."""
     rows, copies = training.rows, training.seen_copies
     index = np.arange(rows.n) if copies is None else np.flatnonzero(copies)
     if len(index) > SHOWN_ROWS:
-        keys = training.keys
-        word = (rows.hashes(n_threads) if keys is None else keys)[index, 0]
+        word = _keys(training, n_threads)[index, 0]
         few = word < np.uint64(SHOWN_ROWS * 2**64 // len(index))
         index = index[few if few.any() else word == word.min()]
     return _part(training, index, rows.weight, copies)

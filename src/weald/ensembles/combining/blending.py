@@ -65,8 +65,8 @@ class Blending(Stacked):
         )
         if held.all() or not held.any():
             raise ValueError(
-                f"{type(self).__name__} needs rows to hold out and rows to keep; there are "
-                f"n_samples = {sample.n}."
+                f"{type(self).__name__} needs rows (or groups) to hold out and others to keep; "
+                f"there are n_samples = {sample.n}."
             )
         return [(np.flatnonzero(~held), np.flatnonzero(held))]
 

@@ -25,6 +25,7 @@ from weald.data import (
     refuse_text,
 )
 from weald.ensembles.members.members import Indices, has_rows, n_rows_of, take
+from weald.groups import checked_group_labels
 
 Floats = NDArray[np.float64]
 
@@ -131,8 +132,7 @@ def _weighted(X: Any, y: NDArray[Any], sample_weight: Any, groups: Any) -> Sampl
     """Leave out the rows of weight zero: a member that knows no weights must not see them."""
     place = np.arange(len(y))
     if groups is not None:
-        groups = np.asarray(groups)
-        check_consistent_length(y, groups)
+        groups = checked_group_labels(groups, len(y))
     if sample_weight is None:
         return Sample(X, y, None, groups, place)
     weight = checked_weights(sample_weight, len(y))

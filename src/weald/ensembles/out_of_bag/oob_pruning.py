@@ -49,8 +49,7 @@ def pruned_out_of_bag(model: Any, X: Any, y: Any) -> PrunedForest:
     record = model.oob_.record
     classes, weight = record.classes, None if record.weight is None else record.weight[place]
     numbers = np.asarray(target, dtype=np.float64)
-    hashes = hash_any_rows(np.asarray(place)[:, np.newaxis].astype(float), numbers, n_threads=1)
-    steers = (_native.draw(hashes, 0, 0, Purpose.HALVES) >> np.uint64(63)).astype(bool)
+    steers = _steering_half(model.oob_.in_bag.last, place, numbers)
     judged = np.flatnonzero(~steers & (place >= 0))
     wanted = numbers[:, np.newaxis] if classes is None else np.eye(len(classes))[target]
     forest, in_bag = model.forest_, model._in_bag()
@@ -83,6 +82,17 @@ def pruned_out_of_bag(model: Any, X: Any, y: Any) -> PrunedForest:
         n_leaves_before=len(forest.value),
         n_leaves_after=len(smaller.forest_.value),
     )
+
+
+def _steering_half(samples: Any, place: NDArray[np.intp], target: Floats) -> NDArray[np.bool_]:
+    """Which rows steer the cuts: about half of them, or of their groups if these are drawn."""
+    group_of = getattr(samples, "group_of", None)
+    if group_of is None:
+        unit = place.astype(np.float64)
+    else:
+        unit, target = np.append(group_of, -1)[place].astype(np.float64), np.zeros(len(place))
+    hashes = hash_any_rows(unit[:, np.newaxis], target, n_threads=1)
+    return np.asarray(_native.draw(hashes, 0, 0, Purpose.HALVES) >> np.uint64(63), dtype=bool)
 
 
 def _grown(tree: Forest) -> GrownTree:

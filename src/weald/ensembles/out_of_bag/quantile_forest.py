@@ -15,7 +15,7 @@ def leaf_quantiles(model: Any, X: Any, X_fit: Any, levels: Floats) -> Floats:
     """Quantiles of the training targets that share a row's leaves.
 
     In every tree the rows it drew that end in the same leaf weigh 1 together, each as often as it
-    was drawn; the mean of these weights over the trees is a distribution of the target. Its
+    was drawn, times the weight it kept; the mean of these weights over the trees is a distribution of the target. Its
     quantiles rise with the level.
     """
     from scipy.sparse import csr_array
@@ -34,6 +34,8 @@ def leaf_quantiles(model: Any, X: Any, X_fit: Any, levels: Floats) -> Floats:
     order = np.argsort(target, kind="stable")
     leaves = (model.apply(X_fit)[order] + first).T
     counts = np.stack([in_bag[k][order] for k in range(forest.n_trees)]).astype(np.float64)
+    if record.weight is not None and not in_bag.last.draws_by_weight:
+        counts *= record.weight[place][order]
     sizes = np.bincount(leaves.ravel(), counts.ravel(), minlength=len(forest.value))
     drawn = counts > 0
     rows = np.broadcast_to(np.arange(n_fit), leaves.shape)[drawn]
