@@ -212,6 +212,9 @@ def test_zeros_of_slopes(most: float) -> None:
     assert zero_of(lambda _: 1.0, most=most) == -most
     assert zero_of(lambda _: np.nan, most=most) == 0.0
     assert 0.0 <= zero_of(lambda x: -1.0 if x < 1.2 else np.nan, most=most) < 1.2
+    # The product of two such slopes is zero.
+    assert zero_of(lambda _: -1e-200, most=most) == most
+    assert zero_of(lambda x: 1e-200 * (x - 1.5), most=most) == pytest.approx(1.5, rel=1e-11)
 
 
 def test_a_best_step_needs_gradients_only_and_survives_overflow() -> None:
