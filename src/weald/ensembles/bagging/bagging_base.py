@@ -31,6 +31,7 @@ from weald.ensembles.out_of_bag.in_bag import Draws, InBag
 from weald.ensembles.out_of_bag.oob_pruning import PrunedForest
 from weald.ensembles.out_of_bag.tally import Tally
 from weald.parameters import (
+    MOST_DRAWS,
     AnyOf,
     Jobs,
     Limit,
@@ -53,7 +54,7 @@ Floats = NDArray[np.float64]
 BAGGING_LIMITS: Mapping[str, Limit] = {
     "estimator": NoneOr(ObjectWith(("fit", "predict", "get_params"))),
     "n_estimators": AnyOf((Whole(1, 1_000_000), OneOf(("auto",)))),
-    "max_samples": NoneOr(AnyOf((Whole(1), Share(0.0, 1.0, open_below=True)))),
+    "max_samples": NoneOr(AnyOf((Whole(1, MOST_DRAWS), Share(0.0, 1.0, open_below=True)))),
     "max_features": AnyOf((Whole(1), Share(0.0, 1.0, open_below=True))),
     "bootstrap": OneOf((True, False)),
     "bootstrap_features": OneOf((True, False)),

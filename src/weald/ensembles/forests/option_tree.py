@@ -132,7 +132,9 @@ class OptionTree(TreeModel):
             min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,
         )
-        options = OptionLimits(self.max_options, self.option_depth, self.option_ratio)
+        # One of each column at most, and no table has more columns than the core can count.
+        most = min(int(self.max_options), 2**31 - 1)
+        options = OptionLimits(most, self.option_depth, self.option_ratio)
         return OptionGrower(binned, target, limits, options, n_threads=self._n_threads, start=start)
 
     def _grow(self, rows: Rows, target: OptionTarget) -> None:
