@@ -376,7 +376,10 @@ class OptionTreeClassifier(ClassifierMixin, OptionTree):
         -------
         array, shape (rows, classes), or two of them
         """
-        return self._with_spread(X) if return_std else self._scores(X)
+        shares, *spread = self._with_spread(X) if return_std else (self._scores(X),)
+        # Shares of leaves, such as sixths, may add up to one bit more than 1.
+        shares = np.minimum(shares, 1.0)
+        return (shares, *spread) if return_std else shares
 
     def predict(self, X: object) -> NDArray[Any]:
         """The class of the largest merged share of each row; ties go to the first."""
