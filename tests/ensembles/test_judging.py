@@ -241,9 +241,10 @@ def test_a_scorer_counts_repeated_rows_repeatedly(takes_weights: bool) -> None:
             curve(np.arange(300, 400), counts * 0.3)
 
 
-def test_a_scorer_without_a_number_is_an_error() -> None:
-    model = quick(BoostedTreesRegressor, early_stopping=True, scoring=lambda *_: np.nan)
-    with pytest.raises(ValueError, match=r"scoring=.* returned nan"):
+@pytest.mark.parametrize("score", [np.nan, None, "good", np.ones(2), 1j, np.ma.masked])
+def test_a_scorer_without_a_number_is_an_error(score) -> None:
+    model = quick(BoostedTreesRegressor, early_stopping=True, scoring=lambda *_: score)
+    with pytest.raises(ValueError, match=r"scoring=.*, for the rows that judge, gave "):
         model.fit(X, Y)
     assert not hasattr(model, "forest_")
 

@@ -62,7 +62,9 @@ class _ForeignLearner:
 
     def learn(self, weights: RowWeights, round_: int) -> tuple[Any, Floats]:
         member = self._learner.fit(weights, round_)
-        return member, checked_answers(member, self._table, f"Member {round_ + 1}")
+        return member, checked_answers(
+            member, self._table, f"Member {round_ + 1}", are_numbers=True
+        )
 
 
 class AdaBoostRegressor(RegressorMixin, AdaBoost):
@@ -231,10 +233,10 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         if not hasattr(self, "forest_"):
             table = self._checked_table(X)
             answers = [
-                checked_answers(member, table, f"Member {i + 1}")
+                checked_answers(member, table, f"Member {i + 1}", are_numbers=True)
                 for i, member in enumerate(self.estimators_)
             ]
-            yield np.stack(answers, axis=1).astype(np.float64)
+            yield np.stack(answers, axis=1)
             return
         n_threads, values = self._n_threads, self.forest_.value[:, 0]
         for table in dense_blocks(table_for_predict(self, X)):

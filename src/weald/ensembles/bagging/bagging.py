@@ -283,7 +283,7 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
             else:
                 sample = number_sample(self, X, y, sample_weight, None)
                 self._n_rows_seen = len(sample.place)
-                self._fit_members(sample, Question("predict"), None, fit_params)
+                self._fit_members(sample, Question("predict", width=1), None, fit_params)
             if self._record is not None:
                 self._warn_of_unscored()
                 self.oob_prediction_ = self.oob_.predictions

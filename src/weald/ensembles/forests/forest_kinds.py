@@ -24,6 +24,7 @@ from weald.ensembles.forests.outputs import (
 from weald.ensembles.forests.tree_tags import TreeTags
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.parameters import ClassWeight, Limit, OneOf
+from weald.returned import number_returned
 from weald.trees import Forest
 
 
@@ -140,7 +141,7 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
             right = np.asarray(y).ravel()[kept][known]
             hits = np.argmax(parts, axis=1) == numbers
         if callable(self.oob_score):
-            return float(self.oob_score(right, said))
+            return _score_by(self.oob_score, right, said)
         return float(np.average(hits, weights=_weights(rows, known)))
 
     def predict_proba(self, X: object, *, return_std: bool = False) -> Any:
@@ -245,7 +246,7 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, 
             return float("nan")
         target = np.ldexp(rows.target[known], rows.target_exponent)
         if callable(self.oob_score):
-            return float(self.oob_score(target, means[known]))
+            return _score_by(self.oob_score, target, means[known])
         return float(r2_score(target, means[known], sample_weight=_weights(rows, known)))
 
     def predict(self, X: object, *, return_std: bool = False) -> Any:
@@ -270,6 +271,10 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, 
         view._gain_unit = self._gain_unit
         keep_columns(self, view)
         return view
+
+
+def _score_by(score: Any, target: Any, said: Any) -> float:
+    return number_returned(score(target, said), f"oob_score={score!r}", finite=False)
 
 
 def _weights(rows: Rows, known: NDArray[np.bool_]) -> NDArray[Any] | None:
