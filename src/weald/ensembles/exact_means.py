@@ -25,8 +25,11 @@ def exact_means(terms: Floats, weight: Floats | None) -> Floats:
         # A common power of two changes no mean, and keeps products within the range of floats.
         shares = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
         terms = terms * shares
-    sums = _sums(terms, copies)
-    return np.asarray(sums / _sums(shares, copies))
+    exponent, sums = _sums(terms, copies)
+    share_exponent, share_sums = _sums(shares, copies)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # The sum itself may lie beyond the floats where the mean does not.
+        return np.asarray(np.ldexp(sums / share_sums, exponent - share_exponent))
 
 
 def counted_rows(weight: Floats | None, n_rows: int) -> float:
@@ -40,8 +43,13 @@ def are_copies(weight: Floats) -> bool:
     return bool(is_whole and weight.sum() <= MOST_COPIES)
 
 
-def _sums(terms: Floats, copies: NDArray[np.int64] | None) -> Floats:
+def _sums(terms: Floats, copies: NDArray[np.int64] | None) -> tuple[int, Floats]:
+    """Sums over the last axis in units of two to an exponent; of what is not finite, as it is."""
     largest = float(np.abs(terms).max(initial=0.0))
+    if not np.isfinite(largest):
+        counted = terms if copies is None else np.where(copies > 0, terms, 0.0)
+        with np.errstate(invalid="ignore"):
+            return 0, np.asarray(counted.sum(axis=-1))
     exponent = _BITS - int(np.frexp(largest)[1])
     fixed = np.rint(np.ldexp(terms, exponent)).astype(np.int64)
     high, low = fixed >> _HALF, fixed & (2**_HALF - 1)
@@ -51,5 +59,5 @@ def _sums(terms: Floats, copies: NDArray[np.int64] | None) -> Floats:
         (int(upper) << _HALF) + int(lower)
         for upper, lower in zip(high.sum(axis=-1).ravel(), low.sum(axis=-1).ravel(), strict=True)
     ]
-    sums = np.ldexp(np.array([float(total) for total in totals]), -exponent)
-    return np.asarray(sums.reshape(terms.shape[:-1]))
+    sums = np.array([float(total) for total in totals])
+    return -exponent, np.asarray(sums.reshape(terms.shape[:-1]))

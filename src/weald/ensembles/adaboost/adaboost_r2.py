@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
@@ -21,6 +21,7 @@ from weald.ensembles.adaboost.adaboost_training import (
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.forests.decision_tree import DecisionTreeRegressor
+from weald.ensembles.regressing import Regressor
 from weald.parameters import Limit, OneOf
 from weald.resampling import seed_of
 from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, TreeLimits, picked_sets
@@ -67,7 +68,7 @@ class _ForeignLearner:
         )
 
 
-class AdaBoostRegressor(RegressorMixin, AdaBoost):
+class AdaBoostRegressor(Regressor, AdaBoost):
     """AdaBoost.R2: the weighted median of members that each learn what those before got wrong.
 
     With its defaults it is scikit-learn's class of the same name, with trees of three questions

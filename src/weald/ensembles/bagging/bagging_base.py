@@ -12,6 +12,7 @@ from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data import extreme_exponent
 from weald.ensembles.bagging.bag_members import (
     BagTask,
     ask_members,
@@ -356,10 +357,11 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         tally: Tally | None = None
         for weight, said in zip(self.weights_, self._answers(X), strict=True):
             shares = self._in_shares(said)
-            tally = Tally(*shares.shape) if tally is None else tally
-            tally.add(slice(None), shares, float(weight))
+            if tally is None:
+                tally, exponent = Tally(*shares.shape), extreme_exponent(shares)
+            tally.add(slice(None), np.ldexp(shares, -exponent), float(weight))
         assert tally is not None
-        return tally.means, tally.spreads
+        return np.ldexp(tally.means, exponent), np.ldexp(tally.spreads, exponent)
 
     def _in_shares(self, said: Floats) -> Floats:
         """Votes as shares; numbers and shares as they are."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 
 from weald.data import Rows, read_once, rows_of_weight
 from weald.ensembles.base import Floats, keep_columns
@@ -23,6 +23,7 @@ from weald.ensembles.forests.outputs import (
 )
 from weald.ensembles.forests.tree_tags import TreeTags
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
+from weald.ensembles.regressing import Regressor
 from weald.parameters import ClassWeight, Limit, OneOf
 from weald.returned import number_returned
 from weald.trees import Forest
@@ -173,7 +174,7 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
         return view
 
 
-class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, ForestModel):
+class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, Regressor, ForestModel):
     """A forest that answers the mean of its trees.
 
     Parameters
@@ -244,10 +245,12 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, 
         known = ~np.isnan(means if means.ndim == 1 else means[:, 0])
         if known.sum() < 2:
             return float("nan")
-        target = np.ldexp(rows.target[known], rows.target_exponent)
         if callable(self.oob_score):
+            target = np.ldexp(rows.target[known], rows.target_exponent)
             return _score_by(self.oob_score, target, means[known])
-        return float(r2_score(target, means[known], sample_weight=_weights(rows, known)))
+        # In the unit of the fit no square leaves the range of floats.
+        own = np.ldexp(means[known], -rows.target_exponent)
+        return float(r2_score(rows.target[known], own, sample_weight=_weights(rows, known)))
 
     def predict(self, X: object, *, return_std: bool = False) -> Any:
         """The mean answer of the trees.

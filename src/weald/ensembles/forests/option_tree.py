@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import (
@@ -21,6 +21,7 @@ from weald.data import (
 )
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.forests.added_options import rows_of_classes, rows_of_numbers, with_option
+from weald.ensembles.regressing import Regressor
 from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Whole
 from weald.trees import (
     Branch,
@@ -413,7 +414,7 @@ class OptionTreeClassifier(ClassifierMixin, OptionTree):
         return {**super()._learnt(), "classes": self.classes_}
 
 
-class OptionTreeRegressor(RegressorMixin, OptionTree):
+class OptionTreeRegressor(Regressor, OptionTree):
     """A regression tree that follows several tests where they are nearly as good as the best.
 
     Parameters

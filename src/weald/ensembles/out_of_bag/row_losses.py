@@ -21,6 +21,13 @@ def names_of(classes: NDArray[Any] | None) -> tuple[str, ...]:
     return NUMBER_LOSSES if classes is None else CLASS_LOSSES
 
 
+def loss_degree(loss: RowLoss | None) -> int:
+    """How a loss of numbers, the usual one if None, grows with their unit: by this power of it."""
+    if callable(loss):
+        return 0
+    return {"squared_error": 2, "absolute_error": 1}.get(loss or NUMBER_LOSSES[0], 0)
+
+
 def row_losses(
     loss: RowLoss | None,
     target: NDArray[Any],
