@@ -136,3 +136,47 @@ def test_means_and_deviations_beyond_their_squares() -> None:
         assert disagreement(answers * scale) == pytest.approx([2**0.5 * scale], rel=1e-12)
         y = np.array([1.0, 2.0, 4.0])
         assert r_squared(y * scale, (y + 0.5) * scale) == pytest.approx(r_squared(y, y + 0.5))
+
+
+# ---- numbers of all sizes in one target ----
+
+TREES: list[Any] = [
+    weald.DecisionTreeRegressor(),
+    weald.DecisionTreeRegressor(exact=True),
+    weald.DecisionTreeRegressor(max_leaf_nodes=100),
+    weald.RandomForestRegressor(3, bootstrap=False, random_state=0),
+    weald.ExtraTreesRegressor(3, random_state=0),
+    weald.RotationForestRegressor(2, random_state=0),
+    weald.OptionTreeRegressor(),
+]
+
+
+@pytest.mark.parametrize("model", TREES, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("largest", [1e12, 1e20, -1e20, 1e120, 1e300])
+def test_small_numbers_beside_a_large_one(model: Any, largest: float) -> None:
+    """Each row has a leaf of its own, which answers what the row holds."""
+    for n in (4, 40):
+        table, y = np.arange(n)[:, np.newaxis] + 0.0, np.arange(n) * 1.2 + 1.1
+        y[n - 1] = largest
+        assert model.fit(table, y).predict(table) == pytest.approx(y, rel=1e-8, abs=0)
+
+
+@pytest.mark.parametrize("weight", [None, np.array([2, 1, 1, 5])])
+def test_the_mean_of_small_numbers_beside_a_large_one(weight: Any) -> None:
+    table, y = np.arange(4)[:, np.newaxis] + 0.0, np.array([1.1, 2.3, 3.7, 1e20])
+    for model in (
+        weald.DecisionTreeRegressor(max_depth=1),
+        weald.ExtraTreesRegressor(1, max_depth=1, random_state=1),
+        weald.RandomForestRegressor(1, max_depth=1, bootstrap=False, random_state=0),
+    ):
+        small = np.flatnonzero(model.fit(table, y, weight).predict(table) < 1e19)
+        assert len(small) >= 1 and small[-1] < 3
+        expected = np.average(y[small], weights=None if weight is None else weight[small])
+        assert model.predict(table[small]) == pytest.approx(expected, rel=1e-14, abs=0)
+
+
+def test_small_and_large_outputs_beside_large_rows() -> None:
+    table = np.arange(5)[:, np.newaxis] + 0.0
+    y = np.array([[1.1, 1e-9], [2.3, 2e-9], [3.7, 3e-9], [1e20, 1e9], [4.9, 4e-9]])
+    for model in (weald.DecisionTreeRegressor(), weald.ExtraTreesRegressor(2, random_state=0)):
+        assert model.fit(table, y).predict(table) == pytest.approx(y, rel=1e-8, abs=0)
