@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::int64_t block = 16384;
 
+// Numbers below 2^-30 of the largest keep less than half of their bits in its steps.
+constexpr int small_bits = 30;
+
 // Runs visit(partial, row) over blocks of rows in parallel; merge(partial) is called once per
 // block, under a lock: only for operations whose order cannot matter (integer sums, maxima).
 template <class Partial, class Visit, class Merge>
@@ -63,6 +66,7 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
   exact_weight_fixed_ = FixedPoint(weight_exponent_, counts_copies ? 0 : exact_bits);
   weight_shift_ = exact_weight_fixed_.shift;
   if (!target.classes) exact_ = exact_scales(rows, n_seen);
+  has_small_numbers_ = any_number_is_small();
   const bool must = cells == Cells::packed || cells == Cells::ordered;
   std::optional<Rounding> rounding;
   if (may_pack)
@@ -263,6 +267,34 @@ void Channels::add_exact(std::int64_t begin, std::int64_t end, const std::int32_
   const std::int64_t size = 1 + target_.n_channels;
   for (std::int64_t row = begin; row < end; ++row)
     add_exact_row(static_cast<Row>(row), totals + leaf_of_row[row] * size);
+}
+
+// Targets of copies only: with weights the sums of these would be as coarse.
+bool Channels::any_number_is_small() const {
+  if (!target_.sums || !target_.sums_per_weight || target_.weight) return false;
+  for (int k = 0; k < target_.n_channels; ++k) {
+    const double least = scale_by_power(1.0, exact_bits - exact_[k].shift - small_bits);
+    const double* const numbers = target_.sums + k * n_rows_;
+    bool found = false;
+    for (std::int64_t row = 0; row < n_rows_; ++row)
+      found |= numbers[row] != 0.0 && std::abs(numbers[row]) < least;
+    if (found) return true;
+  }
+  return false;
+}
+
+double Channels::leaf_sum_of_small(const Row* rows, std::int64_t n, const Int128* totals,
+                                   int channel) const {
+  double largest = 0.0;
+  for (std::int64_t i = 0; i < n; ++i)
+    largest = Extremes::larger(largest, number(channel, rows[i]));
+  const int exponent = exponent_above(largest);
+  if (exponent > exact_bits - exact_[channel].shift - small_bits) return exact_sum(totals, channel);
+  const FixedPoint fixed(exponent, exact_bits);
+  Int128 total = 0;
+  for (std::int64_t i = 0; i < n; ++i)
+    total += static_cast<Int128>(fixed(number(channel, rows[i]))) * copies_of(rows[i]);
+  return to_double(total, fixed.shift);
 }
 
 bool Channels::is_pure(const Row* rows, std::int64_t n) const {

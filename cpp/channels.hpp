@@ -116,6 +116,15 @@ class Channels {
     return to_double(totals[1 + channel], target_.classes ? weight_shift_ : exact_[channel].shift);
   }
 
+  // S of the rows of a leaf, whose exact totals are at hand, for its answer. A step of these is set
+  // by the largest number of all rows; where those of a leaf are far smaller they are summed again,
+  // in steps of their own.
+  double leaf_sum(const Row* rows, std::int64_t n, const Int128* totals, int channel) const {
+    return has_small_numbers_ ? leaf_sum_of_small(rows, n, totals, channel)
+                              : exact_sum(totals, channel);
+  }
+  bool has_small_numbers() const { return has_small_numbers_; }
+
   // What a row wants of a channel, where targets are numbers; and how often it counts.
   double number(int channel, Row row) const { return target_.sums[channel * n_rows_ + row]; }
   std::int64_t copies_of(Row row) const { return target_.copies ? target_.copies[row] : 1; }
@@ -137,6 +146,9 @@ class Channels {
                     int n_threads);
   std::vector<FixedPoint> exact_scales(const Row* rows, std::int64_t n) const;
   void add_exact_row(Row row, Int128* totals) const;
+  bool any_number_is_small() const;
+  double leaf_sum_of_small(const Row* rows, std::int64_t n, const Int128* totals,
+                           int channel) const;
   double sum_of_row(int channel, Row row) const {
     const double sum = target_.sums[channel * n_rows_ + row];
     return target_.sums_per_weight && target_.weight ? sum * target_.weight[row] : sum;
@@ -152,7 +164,7 @@ class Channels {
 
   Target target_;
   std::int64_t n_rows_ = 0, n_copies_ = 1;
-  bool is_packed_ = false, is_plain_ = false;
+  bool is_packed_ = false, is_plain_ = false, has_small_numbers_ = false;
   int cell_size_ = 2, count_index_ = -1;
   int weight_exponent_ = 0, sum_exponent_ = 0, packed_sum_exponent_ = 0;
   std::int64_t packed_most_weight_ = 1;

@@ -282,11 +282,13 @@ void ForestGrower::weigh_leaf(const OpenNode& leaf) {
   const Channels& channels = sapling_->channels;
   const std::size_t place = tree_.feature.size() - 1;
   std::fill(exact_.begin(), exact_.end(), 0);
-  channels.add_exact(sapling_->rows.at(leaf.begin), leaf.end - leaf.begin, exact_.data());
+  const Row* const rows = sapling_->rows.at(leaf.begin);
+  const std::int64_t n = leaf.end - leaf.begin;
+  channels.add_exact(rows, n, exact_.data());
   const double score = weigh<C>(place);
   for (int k = 0; k < tree_.n_outputs; ++k)
-    tree_.value.push_back(C::leaf_value(channels.exact_sum(exact_.data(), k), tree_.weight[place],
-                                        params_.split.penalty));
+    tree_.value.push_back(C::leaf_value(channels.leaf_sum(rows, n, exact_.data(), k),
+                                        tree_.weight[place], params_.split.penalty));
   if (params_.split.is_directed())
     hold(tree_.value.data() + tree_.value.size() - tree_.n_outputs, tree_.n_outputs, leaf.bounds);
   complete<C>(score);

@@ -25,7 +25,8 @@ std::vector<double> means(const Channels& channels, const Row* rows, std::int64_
   channels.add_exact(rows, n, totals.data());
   std::vector<double> all;
   for (int k = 0; k < channels.n_channels(); ++k)
-    all.push_back(channels.exact_sum(totals.data(), k) / channels.exact_weight(totals.data()));
+    all.push_back(channels.leaf_sum(rows, n, totals.data(), k) /
+                  channels.exact_weight(totals.data()));
   return all;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "exact_sum.hpp"
 #include "parallel.hpp"
 
 namespace weald {
@@ -43,6 +44,10 @@ OptionPredictor::OptionPredictor(const Forest& forest, const std::int32_t* next_
                       forest.set_of(i), forest.missing_left[i] != 0});
   find_shares();
   count_answers();
+  double largest = 0.0;
+  for (std::int64_t i = 0; i < forest.n_leaves * forest.n_values; ++i)
+    largest = std::max(largest, std::abs(forest.value[i]));
+  unit_ = exponent_above(largest);
 }
 
 void OptionPredictor::find_shares() {
@@ -128,11 +133,12 @@ void OptionPredictor::predict(const Table<T>& table, double* scores, double* spr
           for (int k = 0; k < n_values; ++k) {
             double sum = 0.0;
             for (const std::int32_t leaf : reached) {
-              const double off = forest_.value[std::int64_t{leaf} * n_values + k] - score[k];
+              const double off = scale_by_power(
+                  forest_.value[std::int64_t{leaf} * n_values + k] - score[k], -unit_);
               sum += share_[leaf] * off * off;
             }
             spread[row * n_values + k] =
-                reached.size() < 2 ? 0.0 : std::sqrt(sum / (1.0 - squares));
+                reached.size() < 2 ? 0.0 : scale_by_power(std::sqrt(sum / (1.0 - squares)), unit_);
           }
         }
       });

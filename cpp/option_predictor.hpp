@@ -57,6 +57,7 @@ class OptionPredictor {
   std::vector<WalkNode> nodes_;
   std::vector<double> share_;  // of each leaf
   std::int64_t most_answers_ = 1;
+  int unit_ = 0;  // differences are squared in units of 2^unit, within the range of doubles
 };
 
 // Nodes in pre-order, options after what hangs below the option before them, leaves numbered as

@@ -114,14 +114,14 @@ class SmallNumbers {
     Weighed leaf{total.w};
     for (int i = 0; i < n; ++i)
       leaf.sum += channels_.exact_number(number(rows[i]), copies(rows[i]));
-    *value = weigh(leaf) / static_cast<double>(leaf.weight);
+    const double sum = weigh(leaf);
+    const bool is_small = channels_.has_small_numbers();
+    *value = (is_small ? sum_of_small(rows, n, leaf) : sum) / static_cast<double>(leaf.weight);
     return leaf;
   }
   // Leaves of several rows are rare.
   [[gnu::noinline]] double left_to_gain(const SmallRow* rows, int n) const {
-    std::vector<Row> all;
-    for (int i = 0; i < n; ++i) all.push_back(rows[i].row());
-    return weald::left_to_gain(Variance::name, channels_, all.data(), n);
+    return weald::left_to_gain(Variance::name, channels_, all_of(rows, n).data(), n);
   }
   Weighed join(const Weighed& left, const Weighed& right, double& gain) const {
     Weighed both{left.weight + right.weight, left.sum + right.sum};
@@ -133,6 +133,19 @@ class SmallNumbers {
  private:
   static std::int64_t copies(const SmallRow& row) { return row.more(); }
   double number(const SmallRow& row) const { return channels_.target().sums[row.row()]; }
+  static std::vector<Row> all_of(const SmallRow* rows, int n) {
+    std::vector<Row> all;
+    for (int i = 0; i < n; ++i) all.push_back(rows[i].row());
+    return all;
+  }
+  // As Channels::leaf_sum, where some numbers are small.
+  [[gnu::noinline]] double sum_of_small(const SmallRow* rows, int n, const Weighed& leaf) const {
+    const Int128 totals[2] = {leaf.weight, leaf.sum};
+    if (n > few) return channels_.leaf_sum(all_of(rows, n).data(), n, totals, 0);
+    Row near[few];
+    for (int i = 0; i < n; ++i) near[i] = rows[i].row();
+    return channels_.leaf_sum(near, n, totals, 0);
+  }
   // Tells the sum in its own units.
   double weigh(Weighed& node) const {
     const double sum = to_number_(to_double(node.sum)), in_units = to_units_(sum);

@@ -84,8 +84,11 @@ class Writer {
       tree.gain.push_back(std::max(0.0, scale_by_power(gain, gain_exponent<C>(unit))));
       Penalty here = penalty;
       here.bounds = node.bounds;
-      for (int k = 0; is_leaf && k < n_channels; ++k)
-        tree.value.push_back(C::leaf_value(channels_.exact_sum(totals(i), k), weight, here));
+      for (int k = 0; is_leaf && k < n_channels; ++k) {
+        const double sum =
+            channels_.leaf_sum(sapling_.rows.at(node.begin), node.n_rows(), totals(i), k);
+        tree.value.push_back(C::leaf_value(sum, weight, here));
+      }
       if (is_leaf)
         hold(tree.value.data() + tree.value.size() - n_channels, n_channels, node.bounds);
     }

@@ -32,5 +32,18 @@ def unknown_parameter(owner: object, name: str, known: Iterable[str]) -> str:
 def wrong_parameter(owner: object, name: str, expected: str, got: object) -> str:
     """Word the error for a constructor parameter, as scikit-learn words its own."""
     return (
-        f"The {name!r} parameter of {type(owner).__name__} must be {expected}. Got {got!r} instead."
+        f"The {name!r} parameter of {type(owner).__name__} must be {expected}. "
+        f"Got {shown(got)} instead."
     )
+
+
+def shown(value: object) -> str:
+    """A value as Python writes it; of one that cannot be written, such as 10**5000, its type.
+
+    >>> shown(0.5), shown(10**5000)
+    ('0.5', 'an object of the type int')
+    """
+    try:
+        return repr(value)
+    except Exception:
+        return f"an object of the type {type(value).__name__}"

@@ -15,6 +15,9 @@ from sklearn.base import BaseEstimator
 
 from weald.errors import unknown_parameter, wrong_parameter
 
+# Rows that the core draws for a member at most.
+MOST_DRAWS = 2**36
+
 
 class Limit(Protocol):
     """What a parameter may be: a sentence and a test."""
@@ -61,7 +64,10 @@ class Real:
     def admits(self, value: object) -> bool:
         if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number or fraction beyond all floats
+            return False
         above = number > self.least if self.open_below else number >= self.least
         if self.most is None:
             below = True
@@ -385,7 +391,7 @@ class NumbersOr:
             return value in self.values
         try:
             numbers = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return False
         is_list = numbers.ndim == 1 and numbers.size > 0
         return is_list and bool(

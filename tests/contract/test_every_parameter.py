@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ NEVER_RIGHT = [
     np.inf,
     -np.inf,
     -1.5,
+    Fraction(10**400),
     np.array([1, 2]),
 ]
 
@@ -149,6 +151,22 @@ def test_wrong_values_are_refused_by_name(estimator, name: str) -> None:
         with pytest.raises(ValueError, match=expected):
             model.fit(X, y)
         assert not is_fitted(model)
+
+
+@every_parameter
+def test_numbers_beyond_all_floats(estimator, name: str) -> None:
+    """They are no limit at all, or refused by name."""
+    if name == "cv":
+        return  # a number of folds, which scikit-learn compares with the number of rows
+    X, y = task(estimator, n=30)
+    for huge in (10**400, -(10**400), 10**5000, Fraction(10**400)):
+        model = quick(estimator).set_params(**{name: huge})
+        try:
+            model.fit(X, y)
+        except ValueError as error:
+            assert name in str(error)
+        else:
+            assert np.isfinite(model.predict(X)).all()
 
 
 def is_number(value: Any) -> bool:

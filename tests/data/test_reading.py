@@ -459,3 +459,17 @@ def test_parquet_needs_an_engine(tmp_path: Path, absent: set[str]) -> None:
     absent.add("polars")
     with pytest.raises(ImportError, match="parquet with pandas needs pyarrow too"):
         read(file)
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.csv.gz"])
+def test_nul_characters_are_refused(write: Any, library: str, name: str) -> None:
+    """pandas would take "a" for "a, NUL, b"."""
+    for content in ("n,t\n1,x\n2,a\0b\n", 'n,t\n1,x\n2,"a\0b"\n', "n,t\n1,x\n2\0,y\n"):
+        packed = gzip.compress(content.encode()) if name.endswith(".gz") else content
+        with pytest.raises(ValueError, match=r"line 3 of '.*' holds a NUL character"):
+            read(write(packed, name))
+
+
+def test_utf_16_is_refused(write: Any, library: str) -> None:
+    with pytest.raises(ValueError, match="save UTF-16 as UTF-8"):
+        read(write("n,t\n1,x\n2,y\n".encode("utf-16-le")))

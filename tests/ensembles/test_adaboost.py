@@ -300,6 +300,18 @@ def test_stages_end_in_the_model_and_are_shorter_models(form: str, n_classes: in
     assert scores[2] == shorter.score(X, y)
 
 
+@pytest.mark.parametrize("learner", [None, GaussianNB()])
+def test_many_stages_end_in_the_model(learner) -> None:
+    """Sums of many weights depend on their order."""
+    for seed in range(5):
+        X, y = noisy_task(seed, n_classes=3)
+        model = AdaBoostClassifier(learner, n_estimators=40, random_state=0).fit(X, y)
+        *_, last = model.staged_predict_proba(X)
+        assert np.array_equal(last, model.predict_proba(X))
+        *_, decision = model.staged_decision_function(X)
+        assert np.array_equal(decision, model.decision_function(X))
+
+
 def test_members_predict_apply_and_print() -> None:
     names = ["width", "height"]
     pandas = pytest.importorskip("pandas")

@@ -159,3 +159,18 @@ def test_a_way_of_one_s_own_and_no_way() -> None:
     assert {member.max_depth for member in bag(Stump()).estimators_} == {1}
     with pytest.raises(ValueError, match="must be a non-empty list of diversifiers"):
         bag(Stump)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_noise_in_a_frame_leaves_a_frame(library: str) -> None:
+    """A member fitted on an array would warn of the names of every table it is asked about."""
+    module = pytest.importorskip(library)
+    columns = {name: X[:, i] for i, name in enumerate("abcdef")}
+    frame = (module.table if library == "pyarrow" else module.DataFrame)(columns)
+    for estimator in (TREE, LogisticRegression(), None):
+        for more in ({}, {"max_features": 0.5, "bootstrap_features": True}):
+            model = BaggingClassifier(estimator, 5, diversifiers=[Noise(0.1)], random_state=0)
+            model = model.set_params(**more).fit(frame, LABELS)  # a warning is an error here
+            assert all(len(one.feature_names_in_) for one in model.estimators_)
+            plain = clone(model).fit(X, LABELS)
+            assert np.array_equal(model.predict_proba(frame), plain.predict_proba(X))

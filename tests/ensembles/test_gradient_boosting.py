@@ -370,7 +370,7 @@ def test_stopping_early() -> None:
     ).fit(X, y)
     assert 4 < model.n_estimators_ < 100
     assert len(model.train_score_) == model.n_estimators_ == len(model.estimators_)
-    losses = model._validation
+    losses = model._descended.validation
     assert not losses[-1] + 1e-4 < max(losses[-5:-1])
     # Held-out rows teach nothing.
     assert model.forest_.weight[0] == 270

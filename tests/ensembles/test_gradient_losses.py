@@ -124,3 +124,25 @@ def test_probabilities_that_are_none() -> None:
         GradientBoostingClassifier(loss="kl", init=LogisticRegression()).fit(
             X, np.full((30, 3), 1 / 3)
         )
+
+
+# ---- tables of a few rows ----
+
+
+@pytest.mark.parametrize("step", ["auto", "leaf", "line_search", "constant"])
+@pytest.mark.parametrize(
+    "loss", ["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma"]
+)
+def test_tables_of_a_few_rows(loss: str, step: str) -> None:
+    """Every loss and step ends in finite predictions, however little there is to learn."""
+    for n in (1, 2, 3, 4):
+        for y in (np.zeros(n), np.ones(n), np.arange(n) + 0.0, 1e-300 * np.arange(n)):
+            y = y + 1e-300 if loss == "gamma" else y
+            for more in ({}, {"subsample": 0.5}, {"n_iter_no_change": 1}, {"init": Ridge()}):
+                if n == 1 and "n_iter_no_change" in more:
+                    continue
+                model = GradientBoostingRegressor(
+                    loss=loss, step=step, n_estimators=3, random_state=1, **more
+                )
+                predictions = model.fit(np.arange(n)[:, np.newaxis], y).predict([[0.0], [9.0]])
+                assert np.isfinite(predictions).all(), (n, y, more)

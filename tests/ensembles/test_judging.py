@@ -270,9 +270,10 @@ def test_a_scorer_that_takes_no_weights_is_refused_for_weighted_rows(held_out, f
     assert np.array_equal(fit(np.full(400, factor)).validation_score_, fit(None).validation_score_)
 
 
-def test_a_scorer_without_a_number_is_an_error() -> None:
-    model = quick(BoostedTreesRegressor, early_stopping=True, scoring=lambda *_: np.nan)
-    with pytest.raises(ValueError, match=r"scoring=.* returned nan"):
+@pytest.mark.parametrize("score", [np.nan, None, "good", np.ones(2), 1j, np.ma.masked])
+def test_a_scorer_without_a_number_is_an_error(score) -> None:
+    model = quick(BoostedTreesRegressor, early_stopping=True, scoring=lambda *_: score)
+    with pytest.raises(ValueError, match=r"scoring=.*, for the rows that judge, gave "):
         model.fit(X, Y)
     assert not hasattr(model, "forest_")
 

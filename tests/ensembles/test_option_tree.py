@@ -47,6 +47,18 @@ def walk(model, row: np.ndarray) -> list[tuple[int, float]]:
     return found
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_probabilities_are_at_most_one(seed: int) -> None:
+    """Shares such as sixths may add up to more than 1."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
+    model = OptionTreeClassifier(max_options=7, option_depth=3).fit(X, y)
+    alone, (beside, _) = model.predict_proba(X), model.predict_proba(X, return_std=True)
+    assert np.array_equal(alone, beside)
+    assert alone.min() >= 0.0 and alone.max() <= 1.0
+    assert np.abs(alone.sum(axis=1) - 1.0).max() < 1e-15
+
+
 @pytest.mark.parametrize("voting", ["soft", "hard"])
 def test_merging_equals_a_walk_through_all_options(voting: str) -> None:
     X, y = numbers(200)
@@ -62,7 +74,7 @@ def test_merging_equals_a_walk_through_all_options(voting: str) -> None:
             share for _, share in reached
         ]
         merged = sum(share * model.forest_.value[leaf] for leaf, share in reached)
-        assert shares[i].tolist() == merged.tolist()
+        assert shares[i].tolist() == np.minimum(merged, 1.0).tolist()
         off = sum(share * (model.forest_.value[leaf] - merged) ** 2 for leaf, share in reached)
         rest = 1 - sum(share * share for _, share in reached)
         wanted = np.sqrt(off / rest) if len(reached) > 1 else 0 * off

@@ -1,6 +1,7 @@
 """Random forests: their draws, limits, out-of-bag estimates and importances."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -378,6 +379,21 @@ def test_rows_of_a_tree_and_nodes_of_a_row() -> None:
                 node = (view.children_left if is_left else view.children_right)[node]
         assert np.array_equal(passed[:, begins[number] : begins[number + 1]].toarray(), walked)
         assert np.array_equal(tree.decision_path(X).toarray(), walked)
+
+
+def test_nodes_of_a_few_rows_of_a_deep_tree_take_little_memory() -> None:
+    n = 3000
+    X, y = np.arange(n)[:, np.newaxis].astype(float), np.arange(n) % 2
+    tree = DecisionTreeClassifier(exact=True).fit(X, y)
+    assert tree.get_depth() > 0.9 * n
+    tracemalloc.start()
+    try:
+        passed = tree.decision_path(X[-5:])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert passed.nnz > 4 * n
+    assert peak < 100 * passed.nnz  # the nodes of all leaves took 6000 bytes
 
 
 def test_out_of_bag_answers_of_pruned_trees() -> None:

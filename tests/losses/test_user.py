@@ -118,6 +118,13 @@ WRONG = {
     "NaN hessian": (Answers(hessian=lambda y: np.full_like(y, np.nan)), "hessian that is no"),
     "one array": (OneArray(), "must return two arrays"),
     "loss of one number": (Answers(loss=np.mean), "one number per row"),
+    "mask": (Answers(lambda y: np.ma.masked_array(y, y > 1)), "masked array, of which the mask"),
+    "complex": (Answers(lambda y: y + 1j), "gave complex numbers, of which the imaginary part"),
+    "complex hessian": (Answers(hessian=lambda y: y + 1j), "gave complex numbers"),
+    "text": (Answers(lambda y: y.astype(str)), "no numbers, such as"),
+    "dates": (Answers(lambda y: np.full(len(y), np.datetime64("2024"))), "no numbers, such as"),
+    "loss with a mask": (Answers(loss=lambda y: np.ma.masked_array(y, y > 1)), "masked array"),
+    "loss of complex numbers": (Answers(loss=lambda y: y + 0j), "gave complex numbers"),
     "loss of NaN": (Answers(loss=lambda y: np.full_like(y, np.nan)), "loss that is no finite"),
 }
 
@@ -137,6 +144,9 @@ def test_wrong_links_and_errors_of_the_user() -> None:
     X, y = data()
     model = BoostedTreesRegressor(loss=Answers(link=lambda s: s[:-1]), n_estimators=2).fit(X, y)
     with pytest.raises(ValueError, match="link of the loss Answers must return the shape"):
+        model.predict(X)
+    model = BoostedTreesRegressor(loss=Answers(link=lambda s: s + 1j), n_estimators=2).fit(X, y)
+    with pytest.raises(ValueError, match="link of the loss Answers gave complex numbers"):
         model.predict(X)
     with pytest.raises(ZeroDivisionError, match="my own mistake"):
         BoostedTreesRegressor(loss=Raises()).fit(X, y)
@@ -212,6 +222,9 @@ def test_zeros_of_slopes(most: float) -> None:
     assert zero_of(lambda _: 1.0, most=most) == -most
     assert zero_of(lambda _: np.nan, most=most) == 0.0
     assert 0.0 <= zero_of(lambda x: -1.0 if x < 1.2 else np.nan, most=most) < 1.2
+    # The product of two such slopes is zero.
+    assert zero_of(lambda _: -1e-200, most=most) == most
+    assert zero_of(lambda x: 1e-200 * (x - 1.5), most=most) == pytest.approx(1.5, rel=1e-11)
 
 
 def test_a_best_step_needs_gradients_only_and_survives_overflow() -> None:

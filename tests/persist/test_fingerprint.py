@@ -76,3 +76,9 @@ def test_arrays_are_left_alone() -> None:
     array = np.array([-0.0, np.nan])
     of(array)
     assert np.signbit(array[0])
+
+
+def test_lone_surrogates_are_text_like_any_other() -> None:
+    """Such as names of files that are no UTF-8, as Python reads them."""
+    assert of(["a\udc80"]) == of(np.array(["a\udc80"], dtype=object))
+    assert len({of(["a\udc80"]), of(["a\udc81"]), of(["a"])}) == 3

@@ -1,6 +1,10 @@
 """Files that are whole or not there, and that run nothing."""
 
+import os
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,6 +41,59 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch
     with pytest.raises(OSError, match="no space"):
         write_snapshot(file, {"which": "new"}, ARRAYS)
     assert read_snapshot(file)[0] == {"which": "old"}
+    assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits the size of files")
+def test_a_full_disk_leaves_nothing_behind(tmp_path) -> None:
+    """The limit on the size of files fails the write itself, as a full disk does."""
+    write_snapshot(tmp_path / "a.npz", {"which": "old"}, ARRAYS)
+    process = run(
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))",
+        "write_snapshot(Path('a.npz'), {'which': 'new'}, {'much': np.zeros(10000)})",
+        folder=tmp_path,
+    )
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1 and "OSError" in errors, errors
+    assert read_snapshot(tmp_path / "a.npz")[0] == {"which": "old"}
+    assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
+
+
+def test_processes_that_write_one_file(tmp_path) -> None:
+    writers = [
+        run(
+            "for i in range(100):",
+            f"    write_snapshot(Path('a.npz'), {{'by': {n}}}, {{'much': np.full(10000, {n})}})",
+            folder=tmp_path,
+        )
+        for n in range(3)
+    ]
+    errors = [writer.communicate(timeout=60)[1] for writer in writers]
+    assert errors == [""] * 3
+    facts, arrays = read_snapshot(tmp_path / "a.npz")
+    assert (arrays["much"] == facts["by"]).all()
+    assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
+
+
+def test_a_name_may_be_as_long_as_names_are(tmp_path) -> None:
+    file = tmp_path / ("a" * 250 + ".npz")
+    write_snapshot(file, FACTS, ARRAYS)
+    assert read_snapshot(file)[0] == FACTS
+
+
+def run(*lines: str, folder: Path) -> subprocess.Popen[str]:
+    imports = (
+        "import numpy as np",
+        "from pathlib import Path",
+        "from weald.persist import write_snapshot",
+        "import resource" if os.name == "posix" else "",
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", "\n".join((*imports, *lines))],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def test_every_cut_and_every_changed_byte_is_found(tmp_path) -> None:

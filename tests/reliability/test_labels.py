@@ -1,5 +1,7 @@
 """Labels of every kind, and of no kind: one class, text, truth values, mixtures, objects."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -112,3 +114,16 @@ def test_weights_of_classes_that_are_not_there(estimator) -> None:
         # A class that is not named weighs one.
         some = quick(estimator, class_weight={0: 1.0}).fit(X0, y)
         assert some.fingerprint() == quick(estimator).fit(X0, y).fingerprint()
+
+
+@every_family_of_classes
+def test_lone_surrogates_in_labels_and_levels(estimator) -> None:
+    """Names of files that are no UTF-8 become such text in Python."""
+    number = labels(estimator)
+    y = np.array(["a\udc80", "b"])[number]
+    X = X0.astype(object)
+    if estimator is not weald.RotationForestClassifier:  # takes no categories
+        X[:, 0] = np.where(number == 1, "u\udcff", "v")
+    model = quick(estimator).fit(X, y)
+    assert set(model.predict(X)) <= set(y) and len(model.fingerprint()) == 64
+    assert pickle.loads(pickle.dumps(model)).fingerprint() == model.fingerprint()

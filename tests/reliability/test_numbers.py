@@ -112,6 +112,21 @@ def test_whole_numbers_beyond_doubles_are_refused_by_name(estimator) -> None:
         quick(estimator).fit(X, np.arange(20) % 2)
 
 
+@every_family_of_numbers
+def test_targets_beyond_doubles_are_refused_by_row(estimator) -> None:
+    X, _ = task(estimator, n=20)
+    for y in ([*range(19), 10**400], np.array([*range(19), -(10**400)], dtype=object)):
+        with pytest.raises(ValueError, match="y holds a whole number too large .* in row 19"):
+            quick(estimator).fit(X, y)
+
+
+@every_family
+def test_weights_beyond_doubles_are_refused(estimator) -> None:
+    X, y = task(estimator, n=20)
+    with pytest.raises(ValueError, match="sample_weight must hold a number for each row"):
+        quick(estimator).fit(X, y, sample_weight=[*range(19), 10**400])
+
+
 # ---- columns that say the same ----
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, make_friedman1
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -14,6 +15,7 @@ from sklearn.ensemble import (
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
+import weald
 from weald import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.theory import correlated_error, error_correlation, error_correlation_from_members
 
@@ -196,3 +198,26 @@ def test_it_prints(rng: np.random.Generator) -> None:
     text = str(found)
     assert "errors of 3 members on 9 rows" in text and "rho = c / v" in text
     assert found.to_dict()["v"] == found.v
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_members_are_asked_in_the_form_they_were_trained_on(library: str) -> None:
+    """A warning for every member that is given names it does not know, or lacks, is an error."""
+    module = pytest.importorskip(library)
+    X, y = load_iris(return_X_y=True)
+    columns = {name: X[:, i] for i, name in enumerate("abcd")}
+    frame = (module.table if library == "pyarrow" else module.DataFrame)(columns)
+    tree = DecisionTreeClassifier(max_depth=3)
+    models = [
+        weald.RandomForestClassifier(10, random_state=0),
+        weald.BaggingClassifier(tree, 10, random_state=0),
+        weald.BaggingClassifier(tree, 10, max_features=3, bootstrap_features=True, random_state=0),
+        weald.ExtraTreesRegressor(10, bootstrap=True, random_state=0),
+    ]
+    if library == "pandas":
+        models += [RandomForestClassifier(10, random_state=0), BaggingClassifier(tree, 10)]
+        models[-1].set_params(max_features=2, random_state=0)
+    for model in models:
+        by_name = error_correlation(model.fit(frame, y), frame, y)
+        by_place = error_correlation(clone(model).fit(X, y), X, y)
+        assert (by_name.v, by_name.c) == (by_place.v, by_place.c)

@@ -30,7 +30,20 @@ def disagreement(scores: ArrayLike, combined: ArrayLike | None = None) -> Floats
     if len(answers) < 2:
         raise ValueError("One member alone cannot disagree: give two or more.")
     centre = mean(answers) if combined is None else np.asarray(combined, dtype=np.float64)
-    squares = np.zeros(answers.shape[1:])
+    return deviation(answers, centre)
+
+
+def deviation(answers: Floats, centre: Floats) -> Floats:
+    """The standard deviation of answers, members first, about their centre.
+
+    It is worked out in a unit of its own, in which no square leaves the range of floats.
+
+    >>> deviation(np.array([[1e200], [3e200]]), np.array([2e200])).tolist()
+    [1.414213562373095e+200]
+    """
+    largest = max(float(np.abs(answer - centre).max(initial=0.0)) for answer in answers)
+    exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) else 0
+    squares = np.zeros(np.shape(centre))
     for answer in answers:
-        squares += (answer - centre) ** 2
-    return np.asarray(np.sqrt(squares / (len(answers) - 1)))
+        squares += np.ldexp(answer - centre, -exponent) ** 2
+    return np.asarray(np.ldexp(np.sqrt(squares / (len(answers) - 1)), exponent))

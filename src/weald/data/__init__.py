@@ -12,6 +12,7 @@ from weald.data.rows import (
     Rows,
     checked_weights,
     effective_rows,
+    extreme_exponent,
     moderate_weights,
     rows_of_weight,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "column_position",
     "dense_blocks",
     "effective_rows",
+    "extreme_exponent",
     "finite_target",
     "first_classes",
     "has_several",

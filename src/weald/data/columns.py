@@ -1,7 +1,7 @@
 """What a model knows of a column: how its values become numbers, when fitting and ever after."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -22,8 +22,13 @@ MOST_LEVELS = 2**16 - 1
 
 @dataclass(frozen=True)
 class Number:
-    """A column of numbers, or of truth values, which are 0 and 1."""
+    """A column of numbers, or of truth values, which are 0 and 1.
 
+    Also a column without any value in the rows of the fit, whatever its type: no split can use
+    it, so that it may hold values of any kind later; what is no number is read as missing.
+    """
+
+    has_values: bool = field(default=True, compare=False)
     parts: ClassVar[tuple[str, ...]] = ("",)
     levels: ClassVar[None] = None
 
@@ -31,6 +36,8 @@ class Number:
         kind = values.kind
         if kind is Kind.NUMBER:
             return [values.numbers()]
+        if not self.has_values:
+            return [np.full(len(values), np.nan)]
         if kind in (Kind.CATEGORY, Kind.ORDERED):
             codes, found = values.coded()
             numbers = [_number_or_none(value) for value in found]
@@ -226,6 +233,21 @@ def _coded_like(values: Values, levels: tuple[Level, ...]) -> tuple[NDArray[Any]
             "Levels are compared by value: give them the type they had."
         )
     return codes, found
+
+
+def has_no_value(values: Values, column: Column, arrays: list[NDArray[Any]]) -> bool:
+    """Tell whether all values that a column was learnt from, and read as arrays, are missing."""
+    if not isinstance(column, Category):
+        return is_all_nan(arrays[0])
+    if column.levels:
+        return False
+    codes, found = values.coded()  # levels of few rows were left out, and are values
+    return all(is_missing(found[code]) for code in np.unique(codes).tolist() if code >= 0)
+
+
+def is_all_nan(array: NDArray[Any]) -> bool:
+    """Tell whether all of at least one number are NaN; mostly the first one tells."""
+    return array.dtype.kind == "f" and bool(np.isnan(array[0]) and np.isnan(array).all())
 
 
 def _is_all_missing(values: Values) -> bool:

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.data.columns import Category, Column, Moment, Number, Ordered, Span
+from weald.data.columns import (
+    Category,
+    Column,
+    Moment,
+    Number,
+    Ordered,
+    Span,
+    has_no_value,
+    is_all_nan,
+)
 from weald.data.values import Kind, Values
 
 
@@ -24,6 +33,15 @@ class ColumnPlan:
     @classmethod
     def of_numbers(cls, n_columns: int) -> "ColumnPlan":
         return cls((Number(),) * n_columns)
+
+    @classmethod
+    def of_array(cls, table: Any) -> "ColumnPlan":
+        """The columns of an array, or sparse matrix, of numbers."""
+        columns = [Number()] * table.shape[1]
+        if not hasattr(table, "tocsc"):
+            for i in np.flatnonzero(np.isnan(table[0])):
+                columns[i] = Number(has_values=not is_all_nan(table[:, i]))
+        return cls(tuple(columns))
 
     @cached_property
     def is_plain(self) -> bool:
@@ -103,6 +121,9 @@ def learn_plan(
     arrays: list[NDArray[Any]] = []
     for i, values in enumerate(table):
         column, read = _learn_column(values, None if chosen is None else bool(chosen[i]), counted)
+        if has_no_value(values, column, read):
+            column = Number(has_values=False)
+            read = [np.full(len(values), np.nan)]
         columns.append(column)
         arrays += read
     return ColumnPlan(tuple(columns)), arrays

@@ -15,12 +15,20 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import unquote_plus
 
 # The stable interface: the plain one renamed `native_namespace` within the versions we support.
 import narwhals.stable.v1 as nw
 
+from weald.data.text_files import (
+    content_of,
+    n_bytes,
+    n_quotes,
+    opened,
+    refuse_nul,
+    undecodable,
+)
 from weald.errors import listing
 
 FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -238,7 +246,8 @@ def _checked_rest(source: _Source, names: list[str], label: str) -> str:
 # 3. a blank line is skipped by pandas and pyarrow, and is a row of gaps in polars (above the first
 #    row, one version sees the row and the next does not);
 # 4. bytes that are no UTF-8 stop pandas and polars, and make a column of bytes in pyarrow;
-# 5. a quotation that is not closed stops pandas, and leaves an odd number of quotation marks.
+# 5. a quotation that is not closed stops pandas, and leaves an odd number of quotation marks;
+# 6. a NUL character ends a cell in pandas, and is a character like others elsewhere: it is refused.
 
 
 @dataclass(frozen=True)
@@ -255,6 +264,7 @@ def _read_csv(source: _Source) -> nw.DataFrame[Any]:
     library = _frame_library(FRAME_LIBRARIES)
     head = _read_head(source)
     frame = _parse_csv(library, source.file, head, range(1, head.first_line))
+    refuse_nul(source.file)
     if _is_suspect(library, source.file, frame):
         blank_lines = _scan(source.file, len(head.names))
         if library == "polars" and blank_lines:
@@ -270,7 +280,7 @@ def _parse_csv(
         # Versions of polars differ in what a blank line is, and the first ones do not notice that
         # gzip data are cut short: it gets the rows unpacked and without such lines.
         if library == "polars" and (blank_lines or file.name.endswith(".gz")):
-            content = io.BytesIO(_content(file, blank_lines))
+            content = io.BytesIO(content_of(file, blank_lines))
         # Not narwhals' own reader: some of its versions take no bytes.
         module = importlib.import_module("pyarrow.csv" if library == "pyarrow" else library)
         frame = module.read_csv(content, **_csv_options(library, file, head))
@@ -353,7 +363,7 @@ def _csv_options(library: str, file: Path, head: _Head) -> dict[str, Any]:
         "read_options": arrow.ReadOptions(
             column_names=head.names,
             skip_rows=head.n_header_lines,
-            block_size=min(max(_n_bytes(file), 1 << 20), (1 << 31) - 1),
+            block_size=min(max(n_bytes(file), 1 << 20), (1 << 31) - 1),
         ),
         "parse_options": arrow.ParseOptions(newlines_in_values=True),
         "convert_options": arrow.ConvertOptions(
@@ -367,13 +377,14 @@ def _is_suspect(library: str, file: Path, frame: nw.DataFrame[Any]) -> bool:
         is_suspect = any(str(kind) == "binary" for kind in frame.to_native().schema.types)
     else:
         is_suspect = frame[frame.columns[-1]].null_count() > 0
-    return is_suspect or (library != "pandas" and _n_quotes(file) % 2 == 1)
+    return is_suspect or (library != "pandas" and n_quotes(file) % 2 == 1)
 
 
 def _scan(file: Path, width: int) -> set[int]:
     """Give the numbers of the blank lines; raise with the line number at what is no csv row."""
     blank_lines: set[int] = set()
     with _csv_rows(file) as reader:
+        refuse_nul(file)
         line = 1
         for row in reader:
             if not row:
@@ -392,7 +403,7 @@ def _csv_rows(file: Path) -> Iterator[Any]:
     """Open a file for csv.reader; say what is wrong with bytes that are no text."""
     limit = csv.field_size_limit((1 << 31) - 1)  # the frame libraries know no limit
     try:
-        with _opened(file) as stream:
+        with opened(file) as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
             reader = csv.reader(text, strict=True)
             try:
@@ -403,7 +414,7 @@ def _csv_rows(file: Path) -> Iterator[Any]:
                     "mark not closed?"
                 ) from error
     except UnicodeDecodeError:
-        raise ValueError(_undecodable(file)) from None
+        raise ValueError(undecodable(file)) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(
             f"'{file}' is not a whole gzip file: {error}; fetch it again, or drop '.gz' from a "
@@ -411,43 +422,6 @@ def _csv_rows(file: Path) -> Iterator[Any]:
         ) from error
     finally:
         csv.field_size_limit(limit)
-
-
-def _undecodable(file: Path) -> str:
-    with _opened(file) as stream:
-        content = stream.read()
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        kind = "; gzip data needs a name ending in '.gz'" if content[:2] == b"\x1f\x8b" else ""
-        return (
-            f"'{file}' is not UTF-8 text: byte 0x{content[error.start]:02x} at position "
-            f"{error.start}, line {line}; save it as UTF-8{kind}"
-        )
-    return f"'{file}' changed while it was read; read it again"
-
-
-def _opened(file: Path) -> BinaryIO:
-    # Small letters only: pyarrow, too, goes by the name and does not know ".GZ".
-    return cast(BinaryIO, gzip.open(file) if file.name.endswith(".gz") else file.open("rb"))
-
-
-def _content(file: Path, blank_lines: Collection[int]) -> bytes:
-    with _opened(file) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        lines = (line for number, line in enumerate(text, 1) if number not in blank_lines)
-        return "".join(lines).encode("utf-8")
-
-
-def _n_bytes(file: Path) -> int:
-    with _opened(file) as stream:
-        return stream.seek(0, os.SEEK_END)
-
-
-def _n_quotes(file: Path) -> int:
-    with _opened(file) as stream:
-        return sum(chunk.count(b'"') for chunk in iter(lambda: stream.read(1 << 20), b""))
 
 
 # --- parquet and libraries -----------------------------------------------------------------------

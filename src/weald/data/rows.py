@@ -233,7 +233,7 @@ def weights_as_numbers(sample_weight: Any) -> Floats:
         )
     try:
         return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"sample_weight must hold a number for each row: {error}.") from error
 

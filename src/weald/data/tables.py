@@ -70,7 +70,7 @@ def table_for_fit(
     else:
         X, target = _checked(estimator, X, y, of_y)
         if choice is None or isinstance(choice, str):
-            estimator._columns = ColumnPlan.of_numbers(X.shape[1])
+            estimator._columns = ColumnPlan.of_array(X)
             return _array_or_sparse(X), target
     columns = _columns_of(X, names)
     estimator._columns, arrays = learn_plan(

@@ -192,12 +192,16 @@ def refuse_several(estimator: object, y: Any) -> None:
 
 
 def refuse_text(y: Any) -> None:
-    """Raise a ValueError that names the first row whose target is text of no number."""
+    """Raise a ValueError that names the first row whose target is text, or beyond all floats."""
     if getattr(getattr(y, "dtype", None), "kind", "O") not in "OSTU":
         return
     for row, value in enumerate(np.ravel(np.asarray(y, dtype=object))):
         try:
-            _ = float(value) if isinstance(value, (str, bytes)) else 0.0
+            _ = float(value) if isinstance(value, (str, bytes, int)) else 0.0
+        except OverflowError as error:
+            raise ValueError(
+                f"y holds a whole number too large for float64 in row {row}. Scale the target."
+            ) from error
         except ValueError as error:
             raise ValueError(
                 f"y holds text, which could not be converted to numbers: row {row} has {value!r}. "

@@ -33,6 +33,7 @@ class Values(Protocol):
 
     label: str  # how messages name the column
 
+    def __len__(self) -> int: ...
     @property
     def kind(self) -> Kind: ...
     def numbers(self) -> NDArray[Any]:
@@ -70,6 +71,9 @@ class SeriesValues:
         self._series = series
         self.label = label
         self.dtype = series.dtype  # asked once: it is made anew each time
+
+    def __len__(self) -> int:
+        return len(self._series)
 
     @property
     def kind(self) -> Kind:
@@ -180,6 +184,9 @@ class ArrayValues:
     def __init__(self, array: NDArray[Any], label: str) -> None:
         self._array = array
         self.label = label
+
+    def __len__(self) -> int:
+        return len(self._array)
 
     @property
     def kind(self) -> Kind:

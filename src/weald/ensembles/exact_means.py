@@ -20,12 +20,20 @@ def exact_means(terms: Floats, weight: Floats | None) -> Floats:
         # A common power of two changes no mean, and keeps products within the range of floats.
         shares = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
         terms = terms * shares
-    with np.errstate(invalid="ignore", divide="ignore"):  # weights so small that they add up to 0
-        return np.asarray(_sums(terms) / _sums(shares))
+    exponent, sums = _sums(terms)
+    share_exponent, share_sums = _sums(shares)
+    # Weights may be so small that they add up to 0.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        # The sum itself may lie beyond the floats where the mean does not.
+        return np.asarray(np.ldexp(sums / share_sums, exponent - share_exponent))
 
 
-def _sums(terms: Floats) -> Floats:
+def _sums(terms: Floats) -> tuple[int, Floats]:
+    """Sums over the last axis in units of two to an exponent; of what is not finite, as it is."""
     largest = float(np.abs(terms).max(initial=0.0))
+    if not np.isfinite(largest):
+        with np.errstate(invalid="ignore"):
+            return 0, np.asarray(terms.sum(axis=-1))
     exponent = _BITS - int(np.frexp(largest)[1])
     fixed = np.rint(np.ldexp(terms, exponent)).astype(np.int64)
     high, low = fixed >> _HALF, fixed & (2**_HALF - 1)
@@ -33,5 +41,5 @@ def _sums(terms: Floats) -> Floats:
         (int(upper) << _HALF) + int(lower)
         for upper, lower in zip(high.sum(axis=-1).ravel(), low.sum(axis=-1).ravel(), strict=True)
     ]
-    sums = np.ldexp(np.array([float(total) for total in totals]), -exponent)
-    return np.asarray(sums.reshape(terms.shape[:-1]))
+    sums = np.array([float(total) for total in totals])
+    return -exponent, np.asarray(sums.reshape(terms.shape[:-1]))

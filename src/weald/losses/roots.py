@@ -78,7 +78,7 @@ def zero_of(slope: Callable[[float], float], *, most: float) -> float:
         return 0.0
     b = math.copysign(min(1.0, most), -slope_a)
     slope_b = slope(b)
-    while slope_b * slope_a > 0 and math.isfinite(slope_b):
+    while _same_sign(slope_a, slope_b) and math.isfinite(slope_b):
         if abs(b) >= most:
             return b
         a, slope_a = b, slope_b
@@ -89,6 +89,11 @@ def zero_of(slope: Callable[[float], float], *, most: float) -> float:
     return _between(slope, a, slope_a, b, slope_b)
 
 
+def _same_sign(a: float, b: float) -> bool:
+    """Tell whether two slopes are both positive or both negative; their product may underflow."""
+    return a > 0.0 < b or a < 0.0 > b
+
+
 def _before(slope: Callable[[float], float], a: float, slope_a: float, end: float) -> float:
     """The change of sign between a and an end where the slope is no number, by halving."""
     for _ in range(_STEPS):
@@ -96,7 +101,7 @@ def _before(slope: Callable[[float], float], a: float, slope_a: float, end: floa
         slope_b = slope(b)
         if not math.isfinite(slope_b):
             end = b
-        elif slope_b * slope_a > 0:
+        elif _same_sign(slope_a, slope_b):
             a, slope_a = b, slope_b
         else:
             return _between(slope, a, slope_a, b, slope_b)
@@ -119,7 +124,7 @@ def _between(
         slope_c = slope(c)
         if not math.isfinite(slope_c):
             return b
-        if slope_c * slope_b < 0:
+        if slope_c != 0.0 and not _same_sign(slope_b, slope_c):
             a, slope_a = b, slope_b
         elif not halves:
             slope_a *= 0.5

@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.losses.builtin import BuiltinLoss, Copies, Floats
 from weald.losses.roots import NotFiniteError, best_step
+from weald.returned import numbers_returned
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,8 @@ class UserLoss:
 
     def mean(self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies) -> float:
         """The mean loss over weights and copies."""
-        values = np.asarray(self.loss.loss(_read_only(y), self._shown(scores)), dtype=np.float64)
+        answer = self.loss.loss(_read_only(y), self._shown(scores))
+        values = numbers_returned(answer, f"loss of the loss {self.name}")
         if values.shape != (len(y),):
             raise ValueError(
                 f"loss of the loss {self.name} must return one number per row, of the shape "
@@ -135,7 +137,9 @@ class UserLoss:
         if not hasattr(self.loss, "link"):
             return self._logistic.predictions(scores) if self.of_classes else scores
         shown = scores[:, 0] if self.n_scores == 1 else scores
-        linked = np.asarray(self.loss.link(_read_only(shown)), dtype=np.float64)
+        linked = numbers_returned(
+            self.loss.link(_read_only(shown)), f"link of the loss {self.name}"
+        )
         if linked.shape != shown.shape:
             raise ValueError(
                 f"link of the loss {self.name} must return the shape of its argument, "
@@ -173,7 +177,7 @@ class UserLoss:
         return _read_only(scores[0] if self.n_scores == 1 else np.ascontiguousarray(scores.T))
 
     def _checked(self, answer: object, method: str, what: str, scores: Floats) -> Floats:
-        values = np.asarray(answer, dtype=np.float64)
+        values = numbers_returned(answer, f"{method} of the loss {self.name}")
         n_scores, n_rows = scores.shape
         expected = (n_rows,) if n_scores == 1 else (n_rows, n_scores)
         if values.shape != expected:

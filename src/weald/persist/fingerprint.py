@@ -12,7 +12,8 @@ def fingerprint(arrays: Mapping[str, NDArray[Any]]) -> str:
     """Hash named arrays: name, kind, shape and little-endian bytes, in the order of the names.
 
     -0 counts as 0 and every NaN as one. Whole numbers count by value, whatever their width, and
-    text by its UTF-8 bytes, so the same labels give the same fingerprint from any array type.
+    text by its UTF-8 bytes (lone surrogates too), so the same labels give the same fingerprint from
+    any array type.
 
     Examples
     --------
@@ -35,5 +36,6 @@ def _canonical(array: NDArray[Any]) -> tuple[str, bytes]:
         values = array.astype("<f8") + 0.0
         values[np.isnan(values)] = np.nan
         return "float", values.tobytes()
-    parts = [f"{type(item).__name__}:{item}".encode() for item in array.ravel().tolist()]
+    items = [f"{type(item).__name__}:{item}" for item in array.ravel().tolist()]
+    parts = [item.encode("utf-8", "surrogatepass") for item in items]
     return "text", b"".join(len(part).to_bytes(8, "little") + part for part in parts)

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from weald.persist.fingerprint import fingerprint
 
 _FACTS, _CHECK = "facts.json", "sha256"
+_NAME = 50  # letters of a file's name that the name of its part begins with; both have a limit
 
 
 def write_snapshot(
@@ -21,20 +23,26 @@ def write_snapshot(
 ) -> None:
     """Write a file that replaces the one before in one step, once its bytes are on the disk.
 
-    Whenever the process ends, by whatever means, either the old file or the new one is there.
+    Whenever the process ends, by whatever means, either the old file or the new one is there. The
+    bytes are first written to a file of a name that no other process uses, which is removed if
+    that fails.
     """
     text = np.frombuffer(json.dumps(facts, sort_keys=True).encode(), dtype=np.uint8)
     named = {**arrays, _FACTS: text}
     if any(array.dtype.hasobject for array in named.values()):
         raise TypeError("a snapshot holds numbers only")
     check = np.frombuffer(bytes.fromhex(fingerprint(named)), dtype=np.uint8)
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        contents: dict[str, Any] = {**named, _CHECK: check}
-        np.savez(file, **contents)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    part = path.with_name(f"{path.name[:_NAME]}.{secrets.token_hex(8)}.part")
+    try:
+        with part.open("xb") as file:
+            contents: dict[str, Any] = {**named, _CHECK: check}
+            np.savez(file, **contents)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
     if os.name == "posix":
         # The new name of the file has to reach the disk too.
         folder = os.open(path.parent, os.O_RDONLY)

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
@@ -256,13 +257,12 @@ def error_correlation(ensemble: Any, X: Any, y: Any) -> ErrorCorrelation:
     target = target_of(X, y)
     samples = list(ensemble.estimators_samples_)
     in_bag = np.array([_counted(drawn, len(target)) for drawn in samples])
-    table = _matrix(X)
     if is_classifier(ensemble):
         classes = np.asarray(ensemble.classes_)
-        answers = _probabilities(ensemble, table, classes)
+        answers = _probabilities(ensemble, X, classes)
         goal = np.asarray(target[:, np.newaxis] == classes, dtype=np.float64)
         return error_correlation_from_members(answers, in_bag, goal)
-    answers = np.array([member.predict(part) for member, part in _members(ensemble, table)])
+    answers = np.array([member.predict(part) for member, part in _members(ensemble, X)])
     return error_correlation_from_members(answers, in_bag, finite_target(target))
 
 
@@ -276,27 +276,37 @@ def _counted(drawn: NDArray[Any], n_rows: int) -> NDArray[np.intp]:
     return counted
 
 
-def _matrix(X: Any) -> Any:
-    """The members of scikit-learn's ensembles were trained on arrays, without names of columns."""
-    return X if hasattr(X, "tocsr") else np.asarray(X)
-
-
-def _members(ensemble: Any, table: Any) -> list[tuple[Any, Any]]:
-    """Every member and the columns it knows."""
+def _members(ensemble: Any, X: Any) -> list[tuple[Any, Any]]:
+    """Every member and the columns it knows, in the form that it was trained on."""
     members = list(ensemble.estimators_)
     columns = getattr(ensemble, "estimators_features_", None)
-    if columns is None:
-        return [(member, table) for member in members]
-    return [(member, table[:, mine]) for member, mine in zip(members, columns, strict=True)]
+    # The members of scikit-learn's ensembles were trained on arrays, without names of columns.
+    matrix = X if hasattr(X, "tocsr") else np.asarray(X)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    found = []
+    for i, member in enumerate(members):
+        own = None if columns is None else columns[i]
+        names = getattr(member, "feature_names_in_", None)
+        if names is None or not isinstance(frame, nw.DataFrame):
+            found.append((member, matrix if own is None else matrix[:, own]))
+        else:
+            found.append((member, X if own is None else _named(frame, own, names)))
+    return found
 
 
-def _probabilities(ensemble: Any, table: Any, classes: NDArray[Any]) -> Floats:
+def _named(frame: "nw.DataFrame[Any]", columns: NDArray[Any], names: NDArray[Any]) -> Any:
+    """Columns under the names that a member knows them by; one may be there twice."""
+    own = [frame[:, int(i)].alias(str(name)) for i, name in zip(columns, names, strict=True)]
+    return frame.select(*own).to_native()
+
+
+def _probabilities(ensemble: Any, X: Any, classes: NDArray[Any]) -> Floats:
     """What each member says about each class; votes where it gives no probabilities."""
     known = {label for member in ensemble.estimators_ for label in np.asarray(member.classes_)}
     # scikit-learn trains members on class numbers, others may do so on the labels themselves.
     names = classes if known <= set(classes) else np.arange(len(classes))
     answers = []
-    for member, part in _members(ensemble, table):
+    for member, part in _members(ensemble, X):
         if hasattr(member, "predict_proba"):
             answers.append(aligned(member.predict_proba(part), member.classes_, names))
         else:

@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 
 from weald.errors import listing
+from weald.returned import numbers_returned, probabilities_returned
 from weald.theory.arguments import Floats, finite_target
 
 Loss = str | Callable[[NDArray[Any], NDArray[Any]], Any]
@@ -38,9 +39,14 @@ class Judge:
     def ask(self, model: Any, X: Any) -> NDArray[Any]:
         """Answers of a fitted model: labels, numbers, or probabilities by `classes`."""
         if self.classes is None:
-            answers = np.asarray(model.predict(X))
+            answers = model.predict(X)
+            if self.loss != "zero_one" and not callable(self.loss):
+                answers = numbers_returned(answers, f"predict of {type(model).__name__}")
+            answers = np.asarray(answers)
         else:
-            answers = aligned(model.predict_proba(X), model.classes_, self.classes)
+            name = f"predict_proba of {type(model).__name__}"
+            shares = probabilities_returned(numbers_returned(model.predict_proba(X), name), name)
+            answers = aligned(shares, model.classes_, self.classes)
         return self.checked(answers, of=f"The answers of {type(model).__name__}")
 
     def checked(self, answers: NDArray[Any], *, of: str) -> NDArray[Any]:
@@ -93,7 +99,7 @@ class Judge:
         if self.loss == "absolute_error":
             return np.asarray(np.abs(target - answers), dtype=np.float64)
         assert callable(self.loss)
-        losses = np.asarray(self.loss(target, answers), dtype=np.float64)
+        losses = numbers_returned(self.loss(target, answers), f"The loss {self.loss_name!r}")
         if losses.shape != target.shape or not np.isfinite(losses).all():
             raise ValueError(
                 f"The loss {self.loss_name!r} must give one finite number a row: for "

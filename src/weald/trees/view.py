@@ -1,5 +1,6 @@
 """One tree under scikit-learn's names: a read-only view, and the nodes that rows pass."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -221,30 +222,32 @@ def decision_paths(forest: Forest, leaves: NDArray[np.int32]) -> tuple[Any, Ints
     """
     from scipy.sparse import csr_matrix
 
-    parts, n_rows = [], len(leaves)
+    length = np.zeros(leaves.shape, dtype=np.int64)
     for number in range(forest.n_trees):
-        tree = forest.tree(number)
-        n_nodes = len(tree.feature)
-        inner = np.flatnonzero(tree.feature >= 0)
-        parent = np.full(n_nodes, -1, dtype=np.int64)
-        parent[inner + 1] = parent[tree.right[inner]] = inner
-        # A leaf's nodes, once for each leaf; then one look-up a row.
-        node = np.flatnonzero(tree.feature < 0)
-        leaf, rows, nodes = np.arange(len(node)), [], []
-        while len(node):
-            rows.append(leaf)
-            nodes.append(node)
-            node = parent[node]
-            leaf, node = leaf[node >= 0], node[node >= 0]
-        passed = np.concatenate(nodes)
-        of_leaf = csr_matrix(
-            (np.ones(len(passed), dtype=np.int64), (np.concatenate(rows), passed)),
-            shape=(len(tree.value), n_nodes),
-        )
-        parts.append(of_leaf[leaves[:, number]])
-    from scipy.sparse import hstack
+        for alive, _ in _upwards(forest.tree(number), leaves[:, number]):
+            length[alive, number] += 1
+    # Nodes lie row by row, those of a row tree by tree, from the root down.
+    end = np.cumsum(length.ravel()).reshape(leaves.shape)
+    n_passed, n_nodes = int(end[-1, -1]), len(forest.feature)
+    kind: Any = np.int32 if max(n_passed, n_nodes) < 2**31 else np.int64
+    passed = np.empty(n_passed, dtype=kind)
+    for number in range(forest.n_trees):
+        place = end[:, number].copy()
+        for alive, node in _upwards(forest.tree(number), leaves[:, number]):
+            place[alive] -= 1
+            passed[place[alive]] = forest.first_node[number] + node
+    begin = np.append(0, end[:, -1]).astype(kind)
+    ones = np.ones(n_passed, dtype=np.int64)
+    return csr_matrix((ones, passed, begin), shape=(len(leaves), n_nodes)), forest.first_node
 
-    whole = parts[0] if len(parts) == 1 else hstack(parts, format="csr")
-    whole.sort_indices()
-    assert whole.shape[0] == n_rows
-    return whole, forest.first_node
+
+def _upwards(tree: Forest, leaves: NDArray[np.int32]) -> Iterator[tuple[NDArray[np.intp], Ints]]:
+    """The nodes that rows pass from their leaf up, level by level, and who still passes one."""
+    inner = np.flatnonzero(tree.feature >= 0)
+    parent = np.full(len(tree.feature), -1, dtype=np.int64)
+    parent[inner + 1] = parent[tree.right[inner]] = inner
+    alive, node = np.arange(len(leaves)), np.flatnonzero(tree.feature < 0)[leaves]
+    while len(alive):
+        yield alive, node
+        node = parent[node]
+        alive, node = alive[node >= 0], node[node >= 0]

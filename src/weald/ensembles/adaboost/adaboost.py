@@ -301,15 +301,14 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 
     def _staged_votes(self, X: object) -> Iterator[tuple[Floats, float]]:
         """The sums of the votes after each member, and of what the votes count."""
-        ballots, total = _ballots(self._form), 0.0
+        ballots, counts = _ballots(self._form), np.abs(self.estimator_weights_)
         if hasattr(self, "forest_"):
             leaves = self.apply(X)
             leaves = leaves + self.forest_.first_leaf[:-1]
             votes = np.zeros((len(leaves), ballots.shape[1]))
             for member, weight in enumerate(self.estimator_weights_):
                 votes = votes + (weight * self.forest_.value)[leaves[:, member]]
-                total += abs(weight)
-                yield votes, total
+                yield votes, float(counts[: member + 1].sum())
             return
         table = self._checked_table(X)
         votes = np.zeros((len(table), ballots.shape[1]))
@@ -319,8 +318,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             where = f"Member {i + 1}"
             answers = checked_answers(member, table, where)
             votes = votes + (weight * ballots)[class_numbers(answers, self.classes_, where)]
-            total += abs(weight)
-            yield votes, total
+            yield votes, float(counts[: i + 1].sum())
 
     def _decision(self, votes: Floats, total: float) -> Floats:
         if self.n_classes_ == 1:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
@@ -21,6 +21,7 @@ from weald.ensembles.adaboost.adaboost_training import (
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.forests.decision_tree import DecisionTreeRegressor
+from weald.ensembles.regressing import Regressor
 from weald.parameters import Limit, OneOf
 from weald.resampling import seed_of
 from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, TreeLimits, picked_sets
@@ -62,10 +63,12 @@ class _ForeignLearner:
 
     def learn(self, weights: RowWeights, round_: int) -> tuple[Any, Floats]:
         member = self._learner.fit(weights, round_)
-        return member, checked_answers(member, self._table, f"Member {round_ + 1}")
+        return member, checked_answers(
+            member, self._table, f"Member {round_ + 1}", are_numbers=True
+        )
 
 
-class AdaBoostRegressor(RegressorMixin, AdaBoost):
+class AdaBoostRegressor(Regressor, AdaBoost):
     """AdaBoost.R2: the weighted median of members that each learn what those before got wrong.
 
     With its defaults it is scikit-learn's class of the same name, with trees of three questions
@@ -231,10 +234,10 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         if not hasattr(self, "forest_"):
             table = self._checked_table(X)
             answers = [
-                checked_answers(member, table, f"Member {i + 1}")
+                checked_answers(member, table, f"Member {i + 1}", are_numbers=True)
                 for i, member in enumerate(self.estimators_)
             ]
-            yield np.stack(answers, axis=1).astype(np.float64)
+            yield np.stack(answers, axis=1)
             return
         n_threads, values = self._n_threads, self.forest_.value[:, 0]
         for table in dense_blocks(table_for_predict(self, X)):

@@ -13,6 +13,7 @@ from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import Floats
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.resampling import draw_by_mass, member_seed, ordered_rows, seed_of
+from weald.returned import numbers_returned
 
 REWEIGHT = ("weighting", "resampling")
 
@@ -124,10 +125,15 @@ def _set_seeds(estimator: Any, seed: int) -> None:
         estimator.set_params(**dict.fromkeys(names, seed))
 
 
-def checked_answers(member: Any, table: Any, where: str) -> NDArray[Any]:
+def checked_answers(
+    member: Any, table: Any, where: str, *, are_numbers: bool = False
+) -> NDArray[Any]:
     """What a member predicts: one answer a row, and none of them NaN."""
-    answers = np.asarray(member.predict(table))
     name, n = type(member).__name__, table.shape[0]
+    answers = member.predict(table)
+    if are_numbers or np.ma.isMaskedArray(answers):
+        answers = numbers_returned(answers, f"{where} ({name})")
+    answers = np.asarray(answers)
     if answers.shape != (n,):
         raise ValueError(
             f"{where} ({name}) predicted an array of the shape {answers.shape} for {n} rows; "

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +24,7 @@ class ContentNoise:
     target: float
 
     def added(self, X: Any, y: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
-        """The table and the target with noise."""
+        """The table, a frame if it was one, and the target with noise."""
         table = np.array(X.toarray() if hasattr(X, "toarray") else X)
         if table.dtype.kind not in "biuf" or table.ndim != 2:
             raise TypeError(
@@ -36,7 +37,7 @@ class ContentNoise:
                 table[:, column] += self._noise(hashes, column, table[:, column], self.scale)
         if self.target:
             y = y + self._noise(hashes, table.shape[1], y, self.target)
-        return table, y
+        return _in_frame_like(X, table), y
 
     def _noise(
         self, hashes: NDArray[np.uint64], number: int, values: Floats, scale: float
@@ -54,3 +55,15 @@ class ContentNoise:
             return np.zeros(len(values))
         middle = float(exact_means(known, None))
         return normal * (scale * float(np.sqrt(exact_means((known - middle) ** 2, None))))
+
+
+def _in_frame_like(X: Any, table: Floats) -> Any:
+    """Numbers in a frame as X is one, so that a member is asked what it was fitted on."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return table
+    if hasattr(X, "iloc"):  # names of a pandas frame need not be text
+        pandas = nw.get_native_namespace(frame)
+        return pandas.DataFrame(table, index=X.index, columns=X.columns)
+    columns = dict(zip(frame.columns, np.asfortranarray(table).T, strict=True))
+    return nw.from_dict(columns, native_namespace=nw.get_native_namespace(frame)).to_native()

@@ -9,6 +9,7 @@ from weald.ensembles.bagging.bag_members import BagTask, member_name, seeded_mem
 from weald.ensembles.bagging.bag_rows import BagRows
 from weald.ensembles.bagging.diversifiers import Algorithms, BayesianBootstrap, Variation
 from weald.ensembles.bagging.diversifiers import Rows as DrawnRows
+from weald.errors import shown
 from weald.resampling import RowSamples, draw_columns
 
 
@@ -100,7 +101,7 @@ class MemberPlan:
         n_drawn = int(wanted) if is_count else max(1, int(wanted * n))
         if n_drawn > n:
             raise ValueError(
-                f"max_features must be <= n_features: max_features={wanted!r}, and X has {n}."
+                f"max_features must be <= n_features: max_features={shown(wanted)}, and X has {n}."
             )
         if n_drawn == n and not self.bootstrap_features:
             return None

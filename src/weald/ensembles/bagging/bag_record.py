@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.data import extreme_exponent
 from weald.ensembles.bagging.bag_members import BagTask
 from weald.ensembles.bagging.bag_rows import BagRows
 from weald.ensembles.members.members import Outcome
@@ -75,14 +76,18 @@ def fitted_until_enough(
     enough, width = Enough(), 1 if classes is None else len(classes)
     tally = Tally(rows.sample.n, width)
     weight = rows.sample.weight
+    # Whether there are enough does not depend on the unit, and squares stay within the floats.
+    exponent = extreme_exponent(rows.sample.y) if classes is None else 0
     while True:
         more = fitted(range(len(tasks), len(tasks) + BATCH))
         for task, outcome in zip(*more, strict=True):
             n_classes = None if classes is None else width
-            tally.add(task.asked, as_shares_of(outcome.answers, n_classes))
+            said = as_shares_of(outcome.answers, n_classes)
+            tally.add(task.asked, np.ldexp(said, -exponent))
         tasks, outcomes = tasks + more[0], outcomes + more[1]
         scored = np.flatnonzero(tally.n_out > 0)
         target = rows.sample.y[scored]
+        target = target if classes is not None else np.ldexp(target, -exponent)
         losses = row_losses(None, target, tally.means[scored], classes)
         if enough.says(len(tasks), losses, None if weight is None else weight[scored]):
             return tasks, outcomes

@@ -5,11 +5,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
+from weald.data import extreme_exponent
 from weald.ensembles.bagging.bag_members import BagTask
 from weald.ensembles.bagging.bag_record import judged
 from weald.ensembles.bagging.bag_rows import BagRows
@@ -21,6 +22,7 @@ from weald.ensembles.members.answers import Question
 from weald.ensembles.members.members import Outcome, n_rows_of
 from weald.ensembles.members.samples import as_table, class_sample, number_sample
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
+from weald.ensembles.regressing import Regressor
 from weald.parameters import Limit
 
 Floats = NDArray[np.float64]
@@ -205,7 +207,7 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
         return {**super()._learnt(), "classes": self.classes_}
 
 
-class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
+class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
     """Bagging of regressors: each learns from rows of its own, the mean of their numbers answers.
 
     A drop-in for scikit-learn's class of the same name.
@@ -297,7 +299,7 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
             else:
                 sample = number_sample(self, X, y, sample_weight, groups)
                 self._n_rows_seen = len(sample.place)
-                self._fit_members(sample, Question("predict"), None, fit_params)
+                self._fit_members(sample, Question("predict", width=1), None, fit_params)
             if self._record is not None:
                 self._warn_of_unscored()
                 self.oob_prediction_ = self.oob_.predictions
@@ -309,9 +311,11 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
     ) -> Floats:
         """One over the mean squared error of each; all the same if they make no error."""
         errors = np.full(len(tasks), np.inf)
+        exponent = extreme_exponent(rows.sample.y)
         for k, (target, said, weight) in enumerate(judged(tasks, outcomes, rows, None)):
             if len(target):
-                errors[k] = float(exact_means((said[:, 0] - target) ** 2, weight))
+                gaps = np.ldexp(said[:, 0] - target, -exponent)
+                errors[k] = float(exact_means(gaps**2, weight))
         least = errors.min()
         if not np.isfinite(least) or errors.max() == 0:
             return np.ones(len(errors))
@@ -327,9 +331,12 @@ class BaggingRegressor(BaggedRegressor, RegressorMixin, Bagging):
         target, weight = self._record.target[scored], self._record.weight
         if len(target) < 2:
             return float("nan")
-        middle = float(exact_means(target, None if weight is None else weight[scored]))
-        around = self.oob_.error(lambda y, _: (y - middle) ** 2)
-        return 1.0 - self._oob_error() / around if around > 0 else 0.0
+        weight = None if weight is None else weight[scored]
+        exponent = extreme_exponent(target)
+        own = np.ldexp(target, -exponent)
+        off = own - np.ldexp(self._record.answers[scored, 0], -exponent)
+        around = float(exact_means((own - float(exact_means(own, weight))) ** 2, weight))
+        return 1.0 - float(exact_means(off**2, weight)) / around if around > 0 else 0.0
 
     def predict(self, X: Any, *, return_std: bool = False) -> Any:
         """The mean answer of the members.

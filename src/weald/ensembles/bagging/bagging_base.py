@@ -12,6 +12,7 @@ from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from weald.data import extreme_exponent
 from weald.ensembles.bagging.bag_members import (
     BagTask,
     ask_members,
@@ -32,6 +33,7 @@ from weald.ensembles.out_of_bag.oob_pruning import PrunedForest
 from weald.ensembles.out_of_bag.tally import Tally
 from weald.ensembles.out_of_bag.unscored import warn_of_unscored
 from weald.parameters import (
+    MOST_DRAWS,
     AnyOf,
     Jobs,
     Limit,
@@ -54,7 +56,7 @@ Floats = NDArray[np.float64]
 BAGGING_LIMITS: Mapping[str, Limit] = {
     "estimator": NoneOr(ObjectWith(("fit", "predict", "get_params"))),
     "n_estimators": AnyOf((Whole(1, 1_000_000), OneOf(("auto",)))),
-    "max_samples": NoneOr(AnyOf((Whole(1), Share(0.0, 1.0, open_below=True)))),
+    "max_samples": NoneOr(AnyOf((Whole(1, MOST_DRAWS), Share(0.0, 1.0, open_below=True)))),
     "max_features": AnyOf((Whole(1), Share(0.0, 1.0, open_below=True))),
     "bootstrap": OneOf((True, False)),
     "bootstrap_features": OneOf((True, False)),
@@ -354,10 +356,11 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         tally: Tally | None = None
         for weight, said in zip(self.weights_, self._answers(X), strict=True):
             shares = self._in_shares(said)
-            tally = Tally(*shares.shape) if tally is None else tally
-            tally.add(slice(None), shares, float(weight))
+            if tally is None:
+                tally, exponent = Tally(*shares.shape), extreme_exponent(shares)
+            tally.add(slice(None), np.ldexp(shares, -exponent), float(weight))
         assert tally is not None
-        return tally.means, tally.spreads
+        return np.ldexp(tally.means, exponent), np.ldexp(tally.spreads, exponent)
 
     def _in_shares(self, said: Floats) -> Floats:
         """Votes as shares; numbers and shares as they are."""

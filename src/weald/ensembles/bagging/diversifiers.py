@@ -30,6 +30,7 @@ from sklearn.base import clone
 from weald import _native
 from weald.ensembles.bagging.bag_noise import ContentNoise
 from weald.ensembles.bagging.class_groups import GroupMember
+from weald.errors import shown
 from weald.parameters import Real
 from weald.resampling import Purpose, draw_columns
 
@@ -130,7 +131,7 @@ class Features(_Way):
         is_count = isinstance(wanted, (int, np.integer))
         n_drawn = int(wanted) if is_count else max(1, int(wanted * n))
         if not 1 <= n_drawn <= n:
-            raise ValueError(f"Features(max_features={wanted!r}) of a table of {n} columns.")
+            raise ValueError(f"Features(max_features={shown(wanted)}) of a table of {n} columns.")
         columns = draw_columns(
             n, n_drawn, replace=self.bootstrap, seed=variation.seed, member=variation.number
         )

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from weald.data import (
@@ -26,6 +25,7 @@ from weald.ensembles.boosting.booster_predictor import log_shares
 from weald.ensembles.boosting.course import Given
 from weald.ensembles.class_weights import judged_by_class, weights_of_classes, without_classes
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
+from weald.ensembles.regressing import Regressor
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
     BuiltinLoss,
@@ -40,7 +40,7 @@ from weald.losses import (
 from weald.parameters import AnyOf, ClassWeight, Levels, Limit, NoneOr, OneOf, Real
 
 
-class BoostedTreesRegressor(BaggedRegressor, RegressorMixin, BoostedTrees):
+class BoostedTreesRegressor(BaggedRegressor, Regressor, BoostedTrees):
     """Boosted regression trees: second order, on histograms, with any of many losses.
 
     Parameters

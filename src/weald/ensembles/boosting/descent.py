@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data import ColumnPlan, Rows, as_one_array, dense_blocks, table_for_predict
 from weald.ensembles.base import Floats, keep_columns
+from weald.ensembles.boosting.descended import Descended
 from weald.ensembles.boosting.foreign import ForeignMembers, answers_of
 from weald.ensembles.boosting.gradient_parameters import GradientParameters
 from weald.ensembles.boosting.loop import Training, Watcher, boost, prepare
@@ -31,7 +32,7 @@ from weald.ensembles.staging import moves
 from weald.ensembles.warm import check_warm_start
 from weald.losses import Loss
 from weald.resampling import seed_of
-from weald.trees import ForestBuilder
+from weald.trees import Forest, ForestBuilder
 
 
 def _has_trees(model: Any) -> bool:
@@ -70,6 +71,7 @@ class GradientBoosting(GradientParameters):
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
 
     _start: Start
+    _descended: Descended
     _plan_of_members: ColumnPlan
     _members: list[Any] | None
 
@@ -100,17 +102,17 @@ class GradientBoosting(GradientParameters):
             draws_columns=self.max_features is not None,
         )
         rows, done = training.rows, self._rounds_to_keep(loss)
-        start = (
-            self._start_in_units_of(rows, loss)
-            if done
-            else start_at(self.init, training, loss, labels(rows.target))
-        )
+        before = self._descended.in_units_of(rows, loss) if done else None
+        if before is not None:
+            start = replace(self._start, base=before.forest.base_score)
+        else:
+            start = start_at(self.init, training, loss, labels(rows.target))
         scores = start.scores(rows.table, loss, rows.target_exponent)
         judge = loss.at(training.y, scores, rows.weight, training.seen_copies)
         learner = self._learner(training, loss, start)
         progress = self._progress(training, judge, done)
-        if done:
-            self._replay(learner, rows, loss, scores, progress)
+        if before is not None:
+            self._replay(before, learner, rows, scores, progress)
         watcher: Watcher = progress
         if monitor is not None:
             keep = partial(self._keep, learner, start, rows, loss, progress)
@@ -120,7 +122,7 @@ class GradientBoosting(GradientParameters):
             loss,
             scores,
             learner,
-            rounds=range(done, self.n_estimators),
+            rounds=range(done, done if progress.is_flat else self.n_estimators),
             fraction=self.subsample,
             watcher=watcher,
         )
@@ -184,13 +186,16 @@ class GradientBoosting(GradientParameters):
         sizes = np.array(learner.step_sizes)
         if isinstance(learner, DescentTrees):
             self._members = None
-            forest = in_user_units(learner.forest.build(), rows, loss)
-            self.forest_ = replace(forest, tree_weight=sizes.copy())
+            own = replace(learner.forest.build(), tree_weight=sizes.copy())
         else:
             self._members = learner.members
-            empty = ForestBuilder(start.base, self._plan.n_columns).build()
-            forest = in_user_units(empty, rows, loss)
-            sizes = sizes if loss.is_of_logarithms else np.ldexp(sizes, rows.target_exponent)
+            own = ForestBuilder(start.base, self._plan.n_columns).build()
+        self._descended = Descended.of(rows, own, sizes, progress.validation)
+        forest = in_user_units(own, rows, loss)
+        if self._members is None:
+            self.forest_ = forest
+        elif not loss.is_of_logarithms:
+            sizes = np.ldexp(sizes, rows.target_exponent)
         self._start = replace(start, base=forest.base_score)
         self._fitted_loss = loss
         self._plan_of_members = self._plan
@@ -199,7 +204,6 @@ class GradientBoosting(GradientParameters):
         self.step_sizes_ = sizes.reshape(self.n_estimators_, loss.n_scores)
         self.max_features_ = n_drawn(self.max_features, self._plan.n_columns)
         self.train_score_ = np.array(progress.train)
-        self._validation = list(progress.validation)
         if self.subsample < 1.0:
             self.oob_improvement_ = np.array(progress.oob_improvement)
             self.oob_scores_ = np.array(progress.oob)
@@ -230,45 +234,43 @@ class GradientBoosting(GradientParameters):
         )
         return int(self.n_estimators_)
 
-    def _start_in_units_of(self, rows: Rows, loss: Loss) -> Start:
-        if loss.is_of_logarithms or rows.target_exponent == 0:
-            return self._start
-        return replace(self._start, base=np.ldexp(self._start.base, -rows.target_exponent))
-
     def _replay(
         self,
+        before: Descended,
         learner: DescentTrees | ForeignMembers,
         rows: Rows,
-        loss: Loss,
         scores: Floats,
         progress: Progress,
     ) -> None:
         """Bring everything to where the last fit ended, by the same sums in the same order."""
-        exponent = 0 if loss.is_of_logarithms else rows.target_exponent
+        learner.step_sizes = before.step_sizes.tolist()
+        n_scores = self.n_trees_per_iteration_
         if isinstance(learner, DescentTrees):
-            learner.step_sizes = self.forest_.tree_weight.tolist()
-            for i, tree in enumerate(trees_of(self.forest_, exponent, rows.weight_unit)):
-                learner.forest.add(tree, output=i % loss.n_scores)
+            for i, tree in enumerate(trees_of(before.forest)):
+                learner.forest.add(tree, output=i % n_scores)
         else:
             learner.members = list(self._members or ())
-            learner.step_sizes = np.ldexp(self.step_sizes_, -exponent).ravel().tolist()
-        for k, move in self._moves(as_one_array(rows.table)):
-            scores[k] += np.ldexp(move, -exponent)
+        table = as_one_array(rows.table)
+        for k, move in self._moves(table, before.forest, before.step_sizes):
+            scores[k] += move
         progress.train = self.train_score_.tolist()
         progress.oob = getattr(self, "oob_scores_", np.zeros(0)).tolist()
         progress.oob_improvement = getattr(self, "oob_improvement_", np.zeros(0)).tolist()
-        progress.validation = list(self._validation)
+        progress.validation = list(before.validation)
 
     # ---- answers ----
 
-    def _moves(self, table: Any) -> Iterator[tuple[int, Floats]]:
-        """What each member in turn adds to which score."""
+    def _moves(
+        self, table: Any, forest: Forest | None = None, sizes: Floats | None = None
+    ) -> Iterator[tuple[int, Floats]]:
+        """What each member in turn adds to which score; by default in the user's units."""
         n_scores = self.n_trees_per_iteration_
         if self._members is not None:
+            sizes = self.step_sizes_.ravel() if sizes is None else sizes
             for i, member in enumerate(self._members):
-                yield i % n_scores, answers_of(member, table) * self.step_sizes_.ravel()[i]
+                yield i % n_scores, answers_of(member, table) * sizes[i]
             return
-        trees = moves(self.forest_, table, self._n_threads)
+        trees = moves(self.forest_ if forest is None else forest, table, self._n_threads)
         yield from ((t % n_scores, move) for t, move in enumerate(trees))
 
     def _scores(self, X: object) -> Floats:

@@ -10,6 +10,7 @@ from weald.data import Rows
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting.loop import Copies, Stage, refuse_runaway
 from weald.ensembles.boosting.tree_learners import searched_step
+from weald.returned import numbers_returned, refuse_not_finite
 
 
 def fit_foreign(estimator: Any, rows: Rows, target: Any, copies: Copies) -> Any:
@@ -50,21 +51,17 @@ def _of_last_step(pipeline: Any) -> str:
 
 def answers_of(estimator: Any, table: Any, method: str = "predict") -> Floats:
     """What an estimator says of a table, checked to be one finite number per row."""
-    answer = np.asarray(getattr(estimator, method)(table), dtype=np.float64)
+    name = type(estimator).__name__
+    answer = numbers_returned(getattr(estimator, method)(table), f"{method} of {name}")
     if method == "predict" and answer.shape == (len(table), 1):
         answer = answer[:, 0]
-    name = type(estimator).__name__
-    if len(answer) != len(table) or (method == "predict" and answer.ndim != 1):
+    width = 1 if method == "predict" else 2
+    if answer.ndim != width or len(answer) != len(table):
         raise ValueError(
             f"{method} of {name} must return one answer per row, {len(table)} of them; got the "
             f"shape {answer.shape}."
         )
-    if not np.isfinite(answer).all():
-        bad = ~np.isfinite(answer).reshape(len(table), -1).all(axis=1)
-        raise ValueError(
-            f"{method} of {name} returned NaN or infinity for {int(bad.sum())} of {len(table)} "
-            f"rows, first for row {int(np.argmax(bad))}. A member must answer finite numbers."
-        )
+    refuse_not_finite(answer.reshape(len(table), -1), f"{method} of {name}")
     return answer
 
 

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 
 from weald.data import class_rows, number_rows, rows_of_weight
 from weald.ensembles.base import Floats
@@ -13,6 +12,7 @@ from weald.ensembles.boosting.descent import GradientBoosting
 from weald.ensembles.boosting.gradient_parameters import GradientParameters
 from weald.ensembles.boosting.progress import Monitor
 from weald.ensembles.boosting.shares import as_shares, is_table_of_shares, share_rows
+from weald.ensembles.regressing import Regressor
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
     BuiltinLoss,
@@ -28,7 +28,7 @@ from weald.parameters import Limit, OneOf, Real
 _METHODS = ("gradient", "gradient_hessian")
 
 
-class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
+class GradientBoostingRegressor(Regressor, GradientBoosting):
     """Gradient boosting for numbers: any loss, and any regressor as member.
 
     scikit-learn's parameters and attributes, on our own trees (histograms of `max_bins` bins) by

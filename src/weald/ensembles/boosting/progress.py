@@ -38,13 +38,14 @@ class Progress:
         self._judge = judge
         self._has_oob = has_oob
         self._patience = patience
-        self._tol = tol
+        with np.errstate(over="ignore"):
+            self._tol = float(np.ldexp(tol, -loss_exponent(judge, training.rows.target_exponent)))
         self._reporter = reporter
         self._before = np.nan
         self.train: list[float] = []
         self.oob: list[float] = []
         self.oob_improvement: list[float] = []
-        self.validation: list[float] = []
+        self.validation: list[float] = []  # in the units of the fit, where none is infinite
 
     def before(self, stage: Stage) -> None:
         """Judge the rows that this round will not see."""
@@ -61,29 +62,39 @@ class Progress:
             self._reporter.report(stage.number, self)
         if self._patience is None:
             return False
-        self.validation.append(self._loss(stage.scores, self._training.held_copies))
-        return self._is_flat()
+        self.validation.append(self._own_loss(stage.scores, self._training.held_copies))
+        return self.is_flat
 
-    def _is_flat(self) -> bool:
-        *earlier, now = self.validation
-        if len(earlier) < int(self._patience or 0):
+    @property
+    def is_flat(self) -> bool:
+        """Whether none of the last `patience` rounds was worse than the one after them."""
+        if self._patience is None or len(self.validation) <= self._patience:
             return False
-        return not any(now + self._tol < one for one in earlier[-int(self._patience or 0) :])
+        *earlier, now = self.validation[-self._patience - 1 :]
+        return not any(now + self._tol < one for one in earlier)
 
     def _left_out(self, stage: Stage) -> Any:
         return None if stage.copies is None else self._training.not_drawn(stage.copies)
 
     def _loss(self, scores: Floats, copies: Copies) -> float:
         """The mean loss of rows in the user's units; NaN where there are no rows or no loss."""
+        exponent = loss_exponent(self._judge, self._training.rows.target_exponent)
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(self._own_loss(scores, copies), exponent))
+
+    def _own_loss(self, scores: Floats, copies: Copies) -> float:
         judge, rows = self._judge, self._training.rows
         if not isinstance(judge, BuiltinLoss) and not judge.has_loss:
             return np.nan
         if copies is not None and not copies.any():
             return np.nan
         mean = judge.mean(self._training.y, scores, rows.weight, copies)
-        factor = 2.0 if judge.name in _DOUBLED and judge.n_scores == 1 else 1.0
-        with np.errstate(over="ignore"):
-            return float(np.ldexp(factor * mean, DEGREE.get(judge.name, 0) * rows.target_exponent))
+        return (2.0 if judge.name in _DOUBLED and judge.n_scores == 1 else 1.0) * mean
+
+
+def loss_exponent(loss: Loss, exponent: int) -> int:
+    """The binary exponent of what a loss is multiplied by if targets are by 2**exponent."""
+    return DEGREE.get(loss.name, 0) * exponent
 
 
 class Reporter:

@@ -13,6 +13,7 @@ from weald.data import as_one_array
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting.loop import Training
 from weald.losses import Loss
+from weald.returned import number_returned
 from weald.trees import Forest
 
 _LN2 = 0.6931471805599453
@@ -115,13 +116,7 @@ class HeldOutScorer:
 
         model._scores = answers
         found = self._scorer()(model, self._X, self._y, **self._weights)
-        value = float(found)
-        if not np.isfinite(value):
-            raise ValueError(
-                f"scoring={self._scoring!r} returned {found!r} for the rows that judge; early "
-                "stopping needs a finite number."
-            )
-        return value
+        return number_returned(found, f"scoring={self._scoring!r}, for the rows that judge,")
 
 
 def _takes_weights(scorer: Callable[..., Any]) -> bool:

@@ -10,6 +10,7 @@ from weald.ensembles.base import Floats
 from weald.ensembles.boosting.foreign import answers_of, fit_foreign
 from weald.ensembles.boosting.loop import Training
 from weald.losses import BuiltinLoss, Loss
+from weald.returned import probabilities_returned
 
 _LEAST_SHARE = 2.0**-52
 
@@ -36,13 +37,15 @@ class Start:
 
 
 def _scores_of_shares(estimator: Any, table: Any, loss: Loss) -> Floats:
+    name = f"predict_proba of init={type(estimator).__name__}"
     shares = answers_of(estimator, table, "predict_proba")
     expected = (len(table), max(2, loss.n_scores))
     if shares.shape != expected:
         raise ValueError(
-            f"predict_proba of init={type(estimator).__name__} must return the shape {expected}, a "
+            f"{name} must return the shape {expected}, a "
             f"probability for each class; got {shares.shape}."
         )
+    shares = probabilities_returned(shares, name)
     shares = np.clip(shares, _LEAST_SHARE, 1.0 - _LEAST_SHARE)
     if loss.n_scores > 1:
         return np.ascontiguousarray(np.log(shares).T)

@@ -331,7 +331,20 @@ class Stacked(Combination):
                     "members disagree, see the method disagreement."
                 )
             return final.combine(stacked(answers, self._layers[-1].questions))  # type: ignore[no-any-return]
-        return np.asarray(getattr(final, method)(table, **params))
+        said = getattr(final, method)(table, **params)
+        # With parameters of its own, such as return_std, it may answer in a form of its own.
+        return np.asarray(said) if params else self._checked_final(said, method, len(answers[0]))
+
+    def _checked_final(self, said: Any, method: str, n_rows: int) -> NDArray[Any]:
+        """What the final model said, as it said it; the labels of classes as their numbers."""
+        names_classes = is_classifier(self) and method in ("predict", "predict_proba")
+        classes = np.arange(len(self.classes_)) if names_classes else None
+        try:
+            checked = Question(method, classes).checked(said, self.final_estimator_, n_rows)
+        except ValueError as error:
+            raise member_error(self, {"final_estimator": ("when asked", error)}, {}) from error
+        is_label = classes is not None and method == "predict"
+        return checked[:, 0].astype(np.intp) if is_label else np.asarray(said)
 
     # ---- looking ----
 

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from weald.ensembles.combining.combination import Floats
@@ -13,6 +13,7 @@ from weald.ensembles.combining.stacked import Stacked
 from weald.ensembles.members.answers import Question
 from weald.ensembles.members.routing import routing_is_enabled
 from weald.ensembles.members.samples import class_sample, number_sample
+from weald.ensembles.regressing import Regressor
 
 
 def weighted_by_default(final: Any) -> Any:
@@ -143,7 +144,7 @@ class StackedClassifier(ClassifierMixin, Stacked):
         return {**super()._learnt(), "classes": self.classes_}
 
 
-class StackedRegressor(RegressorMixin, Stacked):
+class StackedRegressor(Regressor, Stacked):
     """A final regressor on the numbers that members predict."""
 
     def fit(

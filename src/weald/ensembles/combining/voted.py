@@ -1,6 +1,7 @@
 """What voting of classes and of numbers shares: members that are all asked, weights of theirs."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,9 @@ class Voting(Combination):
         members = self._checked_members()
         given = self._given_weights(members)
         names = [name for name, _ in members]
-        self._questions = questions_of(members, self._method(), classes)
+        width = len(classes) if classes is not None and self._method() == "predict_proba" else 1
+        questions = questions_of(members, self._method(), classes)
+        self._questions = [replace(question, width=width) for question in questions]
         if self.prefit:
             models = [model for _, model in members]
             for model in models:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +17,7 @@ from weald.ensembles.combining.vote_weights import weights_of_votes
 from weald.ensembles.combining.voted import LIMITS, Voting
 from weald.ensembles.members.members import Named
 from weald.ensembles.members.samples import Sample, class_sample, number_sample
+from weald.ensembles.regressing import Regressor
 from weald.parameters import Limit, NoneOr, OneOf
 
 
@@ -275,7 +276,7 @@ class VotingClassifier(ClassifierMixin, Voting):
         return learnt
 
 
-class VotingRegressor(RegressorMixin, Voting):
+class VotingRegressor(Regressor, Voting):
     """A mean, median, minimum or maximum of the numbers that regressors predict.
 
     Parameters

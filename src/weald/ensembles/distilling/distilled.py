@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.data import extreme_exponent
 from weald.ensembles.distilling.rule_list import RuleList
 from weald.ensembles.distilling.students import size_of
 from weald.trees import conditions_of_leaf
@@ -64,6 +65,9 @@ def r2_estimate(wanted: Floats, said: Floats) -> Estimate:
     True
     """
     n = len(wanted)
+    # It does not depend on the unit, in which squares stay within the range of floats.
+    exponent = extreme_exponent(wanted)
+    wanted, said = np.ldexp(wanted, -exponent), np.ldexp(said, -exponent)
     error, spread = (wanted - said) ** 2, (wanted - wanted.mean()) ** 2
     if not spread.mean() > 0:
         value = 1.0 if not error.any() else -math.inf

@@ -6,11 +6,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import BinnedTable, Rows, bin_rows, class_rows, number_rows
 from weald.ensembles.base import Floats, TreeModel
+from weald.ensembles.regressing import Regressor
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.parameters import Columns, Jobs, Limit, Whole
 from weald.trees import ForestBuilder, TreeGrower, TreeLimits, conditions_of_leaf
@@ -207,7 +208,7 @@ class RuleListClassifier(ClassifierMixin, RuleList):
         return {**super()._learnt(), "classes": self.classes_}
 
 
-class RuleListRegressor(RegressorMixin, RuleList):
+class RuleListRegressor(Regressor, RuleList):
     """A list of rules for numbers.
 
     Examples

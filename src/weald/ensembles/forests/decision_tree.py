@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import (
@@ -34,6 +34,7 @@ from weald.ensembles.forests.forest_rows import (
 from weald.ensembles.forests.outputs import Answers, ClassAnswers, NumberAnswers
 from weald.ensembles.forests.tree_facts import leaf_facts, pruning_path
 from weald.ensembles.forests.tree_tags import TreeTags
+from weald.ensembles.regressing import Regressor
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.parameters import (
     AnyOf,
@@ -430,7 +431,7 @@ class DecisionTreeClassifier(TreeTags, ClassAnswers, ClassifierMixin, DecisionTr
         return self
 
 
-class DecisionTreeRegressor(TreeTags, NumberAnswers, RegressorMixin, DecisionTree):
+class DecisionTreeRegressor(TreeTags, NumberAnswers, Regressor, DecisionTree):
     """A regression tree (CART).
 
     Parameters

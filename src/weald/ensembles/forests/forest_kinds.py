@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 
 from weald.data import Rows, read_once, rows_of_weight
 from weald.ensembles.base import Floats, keep_columns
@@ -23,7 +23,9 @@ from weald.ensembles.forests.outputs import (
 )
 from weald.ensembles.forests.tree_tags import TreeTags
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
+from weald.ensembles.regressing import Regressor
 from weald.parameters import ClassWeight, Limit, OneOf
+from weald.returned import number_returned
 from weald.trees import Forest
 
 
@@ -150,7 +152,7 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
             right = np.asarray(y).ravel()[kept][known]
             hits = np.argmax(parts, axis=1) == numbers
         if callable(self.oob_score):
-            return float(self.oob_score(right, said))
+            return _score_by(self.oob_score, right, said)
         return float(np.average(hits, weights=_weights(rows, known)))
 
     def predict_proba(self, X: object, *, return_std: bool = False) -> Any:
@@ -182,7 +184,7 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
         return view
 
 
-class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, ForestModel):
+class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, Regressor, ForestModel):
     """A forest that answers the mean of its trees.
 
     Parameters
@@ -262,10 +264,12 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, 
         known = ~np.isnan(means if means.ndim == 1 else means[:, 0])
         if known.sum() < 2:
             return float("nan")
-        target = np.ldexp(rows.target[known], rows.target_exponent)
         if callable(self.oob_score):
-            return float(self.oob_score(target, means[known]))
-        return float(r2_score(target, means[known], sample_weight=_weights(rows, known)))
+            target = np.ldexp(rows.target[known], rows.target_exponent)
+            return _score_by(self.oob_score, target, means[known])
+        # In the unit of the fit no square leaves the range of floats.
+        own = np.ldexp(means[known], -rows.target_exponent)
+        return float(r2_score(rows.target[known], own, sample_weight=_weights(rows, known)))
 
     def predict(self, X: object, *, return_std: bool = False) -> Any:
         """The mean answer of the trees.
@@ -289,6 +293,10 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, RegressorMixin, 
         view._gain_unit = self._gain_unit
         keep_columns(self, view)
         return view
+
+
+def _score_by(score: Any, target: Any, said: Any) -> float:
+    return number_returned(score(target, said), f"oob_score={score!r}", finite=False)
 
 
 def _weights(rows: Rows, known: NDArray[np.bool_]) -> NDArray[Any] | None:

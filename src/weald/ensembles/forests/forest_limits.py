@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from weald.ensembles.drawn_columns import MAX_FEATURES
 from weald.parameters import (
+    MOST_DRAWS,
     AnyOf,
     CallableOr,
     ColumnDirections,
@@ -35,7 +36,7 @@ FOREST_LIMITS: Mapping[str, Limit] = {
     "verbose": Whole(0),
     "warm_start": OneOf((True, False)),
     "ccp_alpha": Real(0.0),
-    "max_samples": NoneOr(AnyOf((Whole(1), Share(0.0, open_below=True)))),
+    "max_samples": NoneOr(AnyOf((Whole(1, MOST_DRAWS), Share(0.0, open_below=True)))),
     "monotonic_cst": NoneOr(ColumnDirections()),
     "feature_sampling": OneOf(("node", "tree")),
 }

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import (
@@ -21,6 +21,7 @@ from weald.data import (
 )
 from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.forests.added_options import rows_of_classes, rows_of_numbers, with_option
+from weald.ensembles.regressing import Regressor
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.parameters import Columns, Jobs, Limit, NoneOr, OneOf, Real, Whole
 from weald.trees import (
@@ -138,7 +139,9 @@ class OptionTree(TreeModel):
             min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,
         )
-        options = OptionLimits(self.max_options, self.option_depth, self.option_ratio)
+        # One of each column at most, and no table has more columns than the core can count.
+        most = min(int(self.max_options), 2**31 - 1)
+        options = OptionLimits(most, self.option_depth, self.option_ratio)
         return OptionGrower(binned, target, limits, options, n_threads=self._n_threads, start=start)
 
     def _grow(self, rows: Rows, target: OptionTarget) -> None:
@@ -381,7 +384,10 @@ class OptionTreeClassifier(ClassifierMixin, OptionTree):
         -------
         array, shape (rows, classes), or two of them
         """
-        return self._with_spread(X) if return_std else self._scores(X)
+        shares, *spread = self._with_spread(X) if return_std else (self._scores(X),)
+        # Shares of leaves, such as sixths, may add up to one bit more than 1.
+        shares = np.minimum(shares, 1.0)
+        return (shares, *spread) if return_std else shares
 
     def predict(self, X: object) -> NDArray[Any]:
         """The class of the largest merged share of each row; ties go to the first."""
@@ -415,7 +421,7 @@ class OptionTreeClassifier(ClassifierMixin, OptionTree):
         return {**super()._learnt(), "classes": self.classes_}
 
 
-class OptionTreeRegressor(RegressorMixin, OptionTree):
+class OptionTreeRegressor(Regressor, OptionTree):
     """A regression tree that follows several tests where they are nearly as good as the best.
 
     Parameters

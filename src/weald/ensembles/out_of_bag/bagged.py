@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from weald.aggregation.spread import deviation
 from weald.ensembles.out_of_bag.conformal import (
     Residuals,
     checked_coverage,
@@ -145,10 +146,7 @@ class Bagged:
                     "One member alone has no spread: return_std needs two members or more."
                 )
             mean = self._mean_of(answers)
-            squares = np.zeros_like(mean)
-            for answer in answers:
-                squares += (answer - mean) ** 2
-            parts.append((mean, np.sqrt(squares / (len(answers) - 1))))
+            parts.append((mean, deviation(answers, mean)))
         means, spreads = zip(*parts, strict=True)
         return np.concatenate(means), np.concatenate(spreads)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.data import effective_rows
+from weald.data import effective_rows, extreme_exponent
 from weald.ensembles.out_of_bag.tally import Record
 from weald.parameters import Real
 
@@ -97,8 +97,10 @@ def _for_all_members(
     if not known.any():
         return 1.0
     own = None if weight is None else weight[known]
-    extra = spread[known] ** 2 * (1.0 / n_out[known] - 1.0 / n_members)
-    squares = float(np.average(signed[known] ** 2, weights=own))
+    # The quotient does not depend on the unit, in which squares stay within the floats.
+    unit = -extreme_exponent(signed[known])
+    extra = np.ldexp(spread[known], unit) ** 2 * (1.0 / n_out[known] - 1.0 / n_members)
+    squares = float(np.average(np.ldexp(signed[known], unit) ** 2, weights=own))
     if squares == 0:
         return 1.0
     return math.sqrt(max(0.5, 1.0 - float(np.average(extra, weights=own)) / squares))

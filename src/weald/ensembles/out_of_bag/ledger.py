@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.data import effective_rows
+from weald.data import effective_rows, extreme_exponent
 from weald.ensembles.exact_means import exact_means
 from weald.ensembles.out_of_bag.in_bag import InBag
-from weald.ensembles.out_of_bag.row_losses import RowLoss, names_of, row_losses
+from weald.ensembles.out_of_bag.row_losses import RowLoss, loss_degree, names_of, row_losses
 from weald.ensembles.out_of_bag.tally import Record
 from weald.ensembles.out_of_bag.unscored import unscored_share
 from weald.errors import listing
@@ -155,8 +155,9 @@ class Ledger:
         probabilities : bool, default=False
             Whether a function gets shares of the classes, in sorted order, instead of labels.
         """
-        losses, weight = self._losses(loss, probabilities)
-        return float(exact_means(losses, weight))
+        losses, weight, exponent = self._losses(loss, probabilities)
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(exact_means(losses, weight), exponent))
 
     def standard_error(self, loss: RowLoss | None = None, *, probabilities: bool = False) -> float:
         """Standard error of `error`: how far it may be off because the rows are a sample.
@@ -170,22 +171,29 @@ class Ledger:
         probabilities : bool, default=False
             As for `error`.
         """
-        losses, weight = self._losses(loss, probabilities)
+        losses, weight, exponent = self._losses(loss, probabilities)
         middle = float(exact_means(losses, weight))
         variance = float(exact_means((losses - middle) ** 2, weight))
-        return float(np.sqrt(variance / effective_rows(weight, len(losses))))
+        found = np.sqrt(variance / effective_rows(weight, len(losses)))
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(found, exponent))
 
-    def _losses(self, loss: RowLoss | None, probabilities: bool) -> tuple[Floats, Floats | None]:
+    def _losses(
+        self, loss: RowLoss | None, probabilities: bool
+    ) -> tuple[Floats, Floats | None, int]:
+        """Losses of rows in units of two to an exponent, and what the rows count.
+
+        Squares of extreme numbers would leave the range of floats.
+        """
         record = self.record
         scored = record.scored
-        losses = row_losses(
-            loss,
-            record.target[scored],
-            record.answers[scored],
-            record.classes,
-            probabilities=probabilities,
-        )
-        return losses, None if record.weight is None else record.weight[scored]
+        target, answers, exponent = record.target[scored], record.answers[scored], 0
+        if record.classes is None and (degree := loss_degree(loss)):
+            unit = extreme_exponent(target)
+            target, answers = np.ldexp(target, -unit), np.ldexp(answers, -unit)
+            exponent = degree * unit
+        losses = row_losses(loss, target, answers, record.classes, probabilities=probabilities)
+        return losses, None if record.weight is None else record.weight[scored], exponent
 
     def curve(self, loss: str | None = None) -> ErrorCurve:
         """The error of the first 1, 2, ... members, with a band of 1.96 standard errors.

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data import effective_rows
+from weald.data import effective_rows, extreme_exponent
 from weald.ensembles.exact_means import exact_means
-from weald.ensembles.out_of_bag.row_losses import RowLoss, names_of, row_losses
+from weald.ensembles.out_of_bag.row_losses import RowLoss, loss_degree, names_of, row_losses
 from weald.parameters import Whole
 from weald.resampling import Purpose
 
@@ -73,25 +73,37 @@ def importance_by_shuffling(
     scored = np.flatnonzero((place >= 0) & ~np.isnan(record.answers[place, 0]))
     weight = None if record.weight is None else record.weight[place[scored]]
     classes = record.classes
-    before = row_losses(loss, target[scored], left_out_answers(model, X)[scored], classes)
+    degree = loss_degree(loss) if classes is None else 0
+    unit = extreme_exponent(target[scored]) if degree else 0
+
+    def losses_of(said: Floats) -> Floats:
+        own = target[scored] if classes is not None else np.ldexp(target[scored], -unit)
+        return row_losses(loss, own, np.ldexp(said[scored], -unit), classes)
+
+    before = losses_of(left_out_answers(model, X))
     n_columns, found, noise = model.n_features_in_, [], []
     for column in range(n_columns):
         gaps = np.zeros((n_repeats, len(scored)))
         for repeat in range(n_repeats):
             order = _shuffled(place, int(random_state), column * n_repeats + repeat)
-            said = left_out_answers(model, with_column_from(X, column, order))[scored]
-            gaps[repeat] = row_losses(loss, target[scored], said, classes) - before
+            said = left_out_answers(model, with_column_from(X, column, order))
+            gaps[repeat] = losses_of(said) - before
         found.append(exact_means(gaps, weight))
         noise.append(_standard_error(gaps.mean(axis=0), weight))
-    importances = np.array(found)
+    own = np.array(found)
+    with np.errstate(over="ignore"):
+        importances, means, spreads, errors = (
+            np.ldexp(values, degree * unit)
+            for values in (own, own.mean(axis=1), own.std(axis=1), np.array(noise))
+        )
     name = names_of(classes)[0] if loss is None else loss
     return OutOfBagImportance(
         loss=name if isinstance(name, str) else getattr(name, "__name__", "loss"),
         columns=[str(one) for one in getattr(model, "feature_names_in_", range(n_columns))],
-        importances_mean=importances.mean(axis=1),
-        importances_std=importances.std(axis=1),
+        importances_mean=means,
+        importances_std=spreads,
         importances=importances,
-        standard_error=np.array(noise),
+        standard_error=errors,
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.errors import listing
+from weald.returned import numbers_returned
 
 Floats = NDArray[np.float64]
 RowLoss = str | Callable[[NDArray[Any], NDArray[Any]], Any]
@@ -18,6 +19,13 @@ NUMBER_LOSSES = ("squared_error", "absolute_error")
 def names_of(classes: NDArray[Any] | None) -> tuple[str, ...]:
     """The losses that have a name, the usual one first."""
     return NUMBER_LOSSES if classes is None else CLASS_LOSSES
+
+
+def loss_degree(loss: RowLoss | None) -> int:
+    """How a loss of numbers, the usual one if None, grows with their unit: by this power of it."""
+    if callable(loss):
+        return 0
+    return {"squared_error": 2, "absolute_error": 1}.get(loss or NUMBER_LOSSES[0], 0)
 
 
 def row_losses(
@@ -77,10 +85,11 @@ def _by_function(
         target = classes[target.astype(np.intp)]
         if not probabilities:
             said = classes[np.argmax(answers, axis=1)]
-    losses = np.asarray(loss(target, said), dtype=np.float64)
+    name = getattr(loss, "__name__", loss)
+    losses = numbers_returned(loss(target, said), f"The loss {name!r}")
     if losses.shape != target.shape or not np.isfinite(losses).all():
         raise ValueError(
-            f"The loss {getattr(loss, '__name__', loss)!r} must give one finite number a row: for "
+            f"The loss {name!r} must give one finite number a row: for "
             f"{len(target)} rows it gave the shape {losses.shape}"
             + (" with NaN or infinities." if losses.shape == target.shape else ".")
         )

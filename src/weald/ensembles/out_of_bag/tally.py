@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.ensembles.out_of_bag.row_losses import names_of, row_losses
+from weald.data import extreme_exponent
+from weald.ensembles.out_of_bag.row_losses import loss_degree, names_of, row_losses
 
 Floats = NDArray[np.float64]
 
@@ -125,7 +126,13 @@ def recorded(
     n_members: int,
     member_weights: Floats | None = None,
 ) -> Record:
-    """Add up the answers of all members, and note the losses on the way."""
+    """Add up the answers of all members, and note the losses on the way.
+
+    Extreme numbers are worked with in units of a power of two, so that their squares stay within
+    the range of floats.
+    """
+    exponent = 0 if classes is not None else extreme_exponent(target)
+    own_target = np.ldexp(target, -exponent) if exponent else target
     n_rows, width = len(target), 1 if classes is None else len(classes)
     answers, spreads = np.empty((n_rows, width)), np.empty((n_rows, width))
     n_out = np.zeros(n_rows, dtype=np.int32)
@@ -135,12 +142,14 @@ def recorded(
         tally = Tally(rows.stop - rows.start, width)
         own = None if weight is None else weight[rows]
         for number, (some, said) in enumerate(members):
+            said = np.ldexp(said, -exponent) if exponent else said
             tally.add(some, said, float(by_weight[number]))
             if number + 1 in curve:
-                curve.note(number + 1, tally.means, target[rows], own)
-        answers[rows], spreads[rows] = tally.means, tally.spreads
+                curve.note(number + 1, tally.means, own_target[rows], own)
+        answers[rows] = np.ldexp(tally.means, exponent)
+        spreads[rows] = np.ldexp(tally.spreads, exponent)
         n_out[rows] = tally.n_out
-    means, errors = curve.results()
+    means, errors = curve.results(exponent)
     return Record(target, classes, answers, spreads, n_out, weight, curve.steps, means, errors)
 
 
@@ -168,11 +177,16 @@ class _Curve:
             terms = (mass, mass * losses, mass * losses * losses, mass * mass)
             sums[:, place] += [float(term.sum()) for term in terms]
 
-    def results(self) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    def results(self, exponent: int) -> tuple[dict[str, Floats], dict[str, Floats]]:
+        """Mean losses and their standard errors, of numbers in units of two to an exponent."""
         means, errors = {}, {}
         with np.errstate(invalid="ignore", divide="ignore"):
             for name, (mass, first, second, squares) in self._sums.items():
                 means[name] = first / mass
                 variance = np.maximum(second / mass - means[name] ** 2, 0.0)
                 errors[name] = np.sqrt(variance * squares) / mass
+                degree = loss_degree(name) * exponent
+                with np.errstate(over="ignore"):
+                    means[name] = np.ldexp(means[name], degree)
+                    errors[name] = np.ldexp(errors[name], degree)
         return means, errors

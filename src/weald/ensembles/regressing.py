@@ -1,0 +1,45 @@
+"""What every regressor shares: a score that does not depend on the unit of the target."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from weald.data import extreme_exponent
+
+
+class Regressor(RegressorMixin):
+    """scikit-learn's mixin, with a score for targets of any size."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R squared: the share of the variance of y that the predictions explain.
+
+        Parameters
+        ----------
+        X : table
+            As for `predict`.
+        y : array, shape (rows,) or (rows, outputs)
+            The right answers.
+        sample_weight : array, shape (rows,), or None
+            What the rows count.
+        """
+        return r_squared(y, self.predict(X), sample_weight)
+
+
+def r_squared(y: Any, predictions: Any, sample_weight: Any = None) -> float:
+    """R squared as scikit-learn has it, also where squares would leave the range of floats.
+
+    >>> y = np.array([1.0, 2.0, 4.0])
+    >>> r_squared(y, y + 0.5) == r_squared(y * 2.0**-800, (y + 0.5) * 2.0**-800)
+    True
+    """
+    from sklearn.metrics import r2_score
+
+    try:
+        target = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        target = np.zeros(0)  # scikit-learn says what is wrong with it
+    exponent = extreme_exponent(target) if target.size and np.isfinite(target).all() else 0
+    if exponent:
+        y, predictions = np.ldexp(target, -exponent), np.ldexp(predictions, -exponent)
+    return float(r2_score(y, predictions, sample_weight=sample_weight))
