@@ -1,4 +1,4 @@
-"""How the base estimators of a bag or forest draw their rows: `bootstrap`, `max_samples`, groups."""
+"""How base estimators of a bag or forest draw rows: `bootstrap`, `max_samples`, groups."""
 
 import math
 import warnings

@@ -52,7 +52,7 @@ def _held(training: Training) -> _Part:
 
 
 def _keys(training: Training, n_threads: int) -> NDArray[np.uint64]:
-    """The keys of the rows, also where nothing is drawn from them: copies have keys of their own."""
+    """The keys of the rows, also where none are drawn: copies have keys of their own."""
     if training.keys is not None:
         return training.keys
     ordered = ordered_rows(training.rows, n_threads=n_threads)

@@ -15,8 +15,8 @@ def leaf_quantiles(model: Any, X: Any, X_fit: Any, levels: Floats) -> Floats:
     """Quantiles of the training targets that share a row's leaves.
 
     In every tree the rows it drew that end in the same leaf weigh 1 together, each as often as it
-    was drawn, times the weight it kept; the mean of these weights over the trees is a distribution of the target. Its
-    quantiles rise with the level.
+    was drawn, times the weight it kept; the mean of these weights over the trees is a distribution
+    of the target. Its quantiles rise with the level.
     """
     from scipy.sparse import csr_array
 
