@@ -1,13 +1,13 @@
 """Bootstrap samples that are not kept but drawn again when asked for."""
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
+from weald.cached import cached_property
 
 
 @dataclass(frozen=True, eq=False)
