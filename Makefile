@@ -8,6 +8,7 @@ SEED ?= 0
 PIP := -m pip install -qq --disable-pip-version-check --no-input
 SOURCES := $(shell find cpp src/weald -type f ! -name '*.so' ! -path '*__pycache__*')
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE NOTICE $(SOURCES)
+X86_ONLY := cpp/kernels/avx2.cpp cpp/kernels/avx512.cpp
 CPP := $(shell find cpp tests/native tests/portable benchmarks -name '*.cpp' -o -name '*.hpp')
 PYTEST := -m pytest tests docs README.md --pyargs weald $(ARGS)
 
@@ -16,7 +17,8 @@ PYTEST := -m pytest tests docs README.md --pyargs weald $(ARGS)
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-floor fuzz-api bench micro check format stub sanitize portable clean \
-	lint types imports cpp-format stub-check size sanitize-package sanitize-pool portable-tools
+	lint types imports cpp-format stub-check size one-definition sanitize-package sanitize-pool \
+	portable-tools
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -71,7 +73,7 @@ bench: .venv-bench/ready ## measure beside the peers; WHAT=name picks a row or a
 
 # --- gates ------------------------------------------------------------------------------------
 
-check: lint types imports cpp-format stub-check size ## every gate but the tests; `make -k check` shows all that fail
+check: lint types imports cpp-format stub-check size one-definition ## every gate but the tests; `make -k check` shows all that fail
 	@echo "all gates passed"
 
 .venv-check/tools: pyproject.toml
@@ -107,6 +109,19 @@ stub-check: .venv-check/ready
 
 size: .venv-check/tools
 	.venv-check/bin/python tools/size.py
+
+# No name is defined twice in the core: by the names, and by what g++ sees when it links all of it.
+# Not optimised, and no code is made: it takes half a minute.
+ODR_OBJECTS := $(patsubst cpp/%.cpp,build/odr/%.o,$(filter-out $(X86_ONLY),$(wildcard cpp/*.cpp cpp/kernels/*.cpp)))
+one-definition: .venv-check/tools build/odr/core.o
+	.venv-check/bin/python tools/one_definition.py
+build/odr/core.o: $(ODR_OBJECTS)
+	@echo "g++ -flto -Wodr -Werror=odr"
+	@$(CXX) -O0 -flto -r -flinker-output=rel -Wodr -Werror=odr $^ -o $@
+build/odr/%.o: cpp/%.cpp Makefile
+	@mkdir -p $(@D)
+	@$(CXX) -std=c++20 -O0 -flto -w -Icpp -MMD -MP -c $< -o $@
+-include $(ODR_OBJECTS:.o=.d)
 
 format: .venv-check/tools ## lay out Python and C++ as the gates want it
 	.venv-check/bin/ruff check --fix-only .
@@ -172,7 +187,6 @@ PORTABLE_FLAGS := -std=c++20 -O3 -DNDEBUG -ffp-contract=off -Icpp \
 FLAGS_avx2 := -mavx2 -mbmi2
 FLAGS_avx512 := $(FLAGS_avx2) -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
 PORTABLE_SOURCES := $(wildcard cpp/*.cpp cpp/kernels/*.cpp) tests/portable/driver.cpp
-X86_ONLY := cpp/kernels/avx2.cpp cpp/kernels/avx512.cpp
 
 portable: $(PORTABLE:%=build/portable/%/driver.exe) ## g++ and clang, x86-64 and aarch64: the same bits; and it compiles for Windows
 	@sh tests/portable/compare.sh build/portable $(filter-out windows,$(PORTABLE))

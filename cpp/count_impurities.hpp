@@ -1,9 +1,10 @@
 // Impurities of classes that are counted: sums of a term of each count, all in whole numbers.
 #pragma once
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "elementary.hpp"
 
@@ -107,13 +108,15 @@ class EntropyOfCounts {
     const auto x = static_cast<double>(n);
     return n == 0 ? 0 : std::llrint(x * elementary::log2(x) * 0x1p26);
   }
+  // Made once and never freed. Not a static vector: its guard, held by another thread at a fork,
+  // would hang the child. Of threads that race, one wins.
   static const std::int64_t* listed() {
-    static const std::vector<std::int64_t> all = [] {
-      std::vector<std::int64_t> terms;
-      for (std::int64_t n = 0; n <= most_listed; ++n) terms.push_back(computed(n));
-      return terms;
-    }();
-    return all.data();
+    static constinit std::atomic<const std::int64_t*> all{nullptr};
+    const std::int64_t* known = all.load(std::memory_order_acquire);
+    if (known) return known;
+    auto terms = std::make_unique<std::int64_t[]>(most_listed + 1);
+    for (std::int64_t n = 0; n <= most_listed; ++n) terms[n] = computed(n);
+    return all.compare_exchange_strong(known, terms.get()) ? terms.release() : known;
   }
 
   const std::int64_t* terms_ = listed();

@@ -31,7 +31,7 @@ bool OptionSearch::may_split(const OptionLimits& options) const {
          !sapling_.channels.is_pure(sapling_.rows_of(0), n);
 }
 
-std::vector<Stump> OptionSearch::look(const Target& target, const OptionLimits& options) {
+std::vector<OptionStump> OptionSearch::look(const Target& target, const OptionLimits& options) {
   start(target);
   if (!may_split(options)) return {};
   const HistogramLayout layout(codes_, categories_, sapling_.channels.cell_size());
@@ -42,22 +42,22 @@ std::vector<Stump> OptionSearch::look(const Target& target, const OptionLimits& 
   std::erase_if(splits, [](const Split& split) { return !split.found(); });
   std::stable_sort(splits.begin(), splits.end(),
                    [](const Split& a, const Split& b) { return a.gain > b.gain; });
-  std::vector<Stump> stumps;
+  std::vector<OptionStump> stumps;
   for (const Split& split : splits) {
     if (interrupted()) throw Interrupted{};
     if (static_cast<int>(stumps.size()) == options.most) break;
     // Where nothing is gained no test is better than another.
     const double least = options.ratio * splits[0].gain;
     if (!stumps.empty() && !(split.gain > 0.0 && split.gain >= least)) break;
-    Stump stump = stump_of(split);
+    OptionStump stump = stump_of(split);
     if (std::none_of(stumps.begin(), stumps.end(),
-                     [&](const Stump& other) { return parts_alike(stump, other); }))
+                     [&](const OptionStump& other) { return parts_alike(stump, other); }))
       stumps.push_back(std::move(stump));
   }
   return stumps;
 }
 
-Stump OptionSearch::part(const Target& target, const std::uint8_t* goes_left) {
+OptionStump OptionSearch::part(const Target& target, const std::uint8_t* goes_left) {
   start(target);
   return stump_of(Split{0.0, 0, 0, false, 0.0, {}}, [&](Row row) { return goes_left[row] != 0; });
 }
@@ -103,7 +103,7 @@ std::vector<Split> OptionSearch::best_of_columns(const HistogramLayout& layout,
   return splits;
 }
 
-Stump OptionSearch::stump_of(const Split& split) {
+OptionStump OptionSearch::stump_of(const Split& split) {
   const int wide = categories_.wide_place(split.column);
   return stump_of(split, [&](Row row) {
     const int code = wide < 0 ? codes_.at(row, split.column) : categories_.wide[wide].codes[row];
@@ -114,7 +114,7 @@ Stump OptionSearch::stump_of(const Split& split) {
 
 // Weights, gain and values of the stump come from the rows' doubles, as in every tree.
 template <class GoesLeft>
-Stump OptionSearch::stump_of(const Split& split, GoesLeft&& goes_left) {
+OptionStump OptionSearch::stump_of(const Split& split, GoesLeft&& goes_left) {
   sapling_.start();
   const std::int64_t middle =
       sapling_.rows.split_by(0, sapling_.rows.size(), std::forward<GoesLeft>(goes_left));
@@ -124,14 +124,14 @@ Stump OptionSearch::stump_of(const Split& split, GoesLeft&& goes_left) {
   sapling_.make_children(0);
   sapling_.part_rows(0, middle);
   sapling_.join(0);
-  Stump stump;
+  OptionStump stump;
   stump.side.assign(static_cast<std::size_t>(codes_.n_rows), -1);
   stump.tree = write_tree(sapling_, criterion_, limits_.penalty, n_threads_, stump.side.data());
   return stump;
 }
 
 // Are the two halves the same, whichever comes first?
-bool OptionSearch::parts_alike(const Stump& a, const Stump& b) const {
+bool OptionSearch::parts_alike(const OptionStump& a, const OptionStump& b) const {
   const Row first = *sapling_.rows.at(0);
   const std::int32_t turned = a.side[first] ^ b.side[first];
   for (std::size_t row = 0; row < a.side.size(); ++row)

@@ -24,7 +24,7 @@ struct OptionLimits {
 };
 
 // A tree of one test and the side of every row: 0 left, 1 right, -1 for rows without copies.
-struct Stump {
+struct OptionStump {
   Tree tree;
   std::vector<std::int32_t> side;
 };
@@ -41,10 +41,10 @@ class OptionSearch {
 
   // The best test of the rows of positive copies and those that gain nearly as much, the best
   // first; each is of another column and parts the rows in another way. None: the node is a leaf.
-  std::vector<Stump> look(const Target& target, const OptionLimits& options);
+  std::vector<OptionStump> look(const Target& target, const OptionLimits& options);
 
   // The stump of a test that somebody else has made: goes_left of every row.
-  Stump part(const Target& target, const std::uint8_t* goes_left);
+  OptionStump part(const Target& target, const std::uint8_t* goes_left);
 
  private:
   void start(const Target& target);
@@ -54,9 +54,9 @@ class OptionSearch {
   std::vector<Split> best_of_columns(const HistogramLayout& layout,
                                      const std::vector<std::int64_t>& cells) const;
   template <class GoesLeft>
-  Stump stump_of(const Split& split, GoesLeft&& goes_left);
-  Stump stump_of(const Split& split);
-  bool parts_alike(const Stump& a, const Stump& b) const;
+  OptionStump stump_of(const Split& split, GoesLeft&& goes_left);
+  OptionStump stump_of(const Split& split);
+  bool parts_alike(const OptionStump& a, const OptionStump& b) const;
 
   Codes codes_;
   Categories categories_;

@@ -1,4 +1,5 @@
-// What every binding needs: array types, checks, running without the GIL, giving arrays away.
+// What every binding needs: array types, checks, giving arrays away; gil.hpp runs work without the
+// GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/gil.hpp"
 #include "categories.hpp"
 #include "loss_at.hpp"
 #include "memory.hpp"
@@ -47,40 +49,6 @@ inline void require(bool condition, const char* what) {
 inline int checked_threads(int n_threads) {
   require(n_threads >= 1 && n_threads <= kMaxThreads, "n_threads must be in [1, 1024]");
   return n_threads;
-}
-
-// Python's answer to Ctrl-C.
-inline bool python_was_interrupted() {
-  nb::gil_scoped_acquire hold;
-  return PyErr_CheckSignals() != 0;
-}
-
-// Signals are heard by Python's main thread only; another thread must not even ask, because asking
-// takes the GIL, which may never come back to a daemon thread when the interpreter ends.
-inline weald::InterruptCheck check_of_this_thread() {
-  const nb::object main = nb::module_::import_("threading").attr("main_thread")().attr("ident");
-  const bool is_main = nb::cast<unsigned long>(main) == PyThread_get_thread_ident();
-  return is_main ? python_was_interrupted : nullptr;
-}
-
-// Runs the work without the GIL. On Ctrl-C the KeyboardInterrupt set by Python is raised.
-template <class Work>
-void run(Work&& work) {
-  const weald::InterruptCheck check = check_of_this_thread();
-  try {
-    nb::gil_scoped_release release;
-    weald::InterruptScope scope(check);
-    work();
-  } catch (const weald::Interrupted&) {
-    throw nb::python_error();
-  }
-}
-
-// The same, or at once where so few numbers are too little work to let another thread in, or to be
-// interrupted.
-template <class Work>
-void run(std::size_t n_numbers, Work&& work) {
-  n_numbers < 4096 ? work() : run(work);
 }
 
 template <class T>

@@ -14,6 +14,11 @@ NB_MODULE(_native, m) {
   if (wanted && *wanted && std::string_view(wanted) != weald::kernels().name)
     throw std::runtime_error(std::string("WEALD_INSTRUCTIONS=") + wanted +
                              " cannot run here; unset it, or see weald.show_config()");
+  weald::border::remember_main_thread();
+#if defined(NDEBUG)
+  // A daemon thread may hold objects of ours when the interpreter ends: no leak to warn of.
+  nanobind::set_leak_warnings(false);
+#endif
   m.doc() = "The core: arrays in, arrays out.";
   m.def("usable_cores", &weald::usable_cores);
   m.def("instructions", [] { return std::string(weald::kernels().name); });

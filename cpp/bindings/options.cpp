@@ -74,10 +74,10 @@ class OptionGrower {
   nb::list stumps(Vector<std::int64_t> copies, int most, double ratio) {
     require(most >= 1 && ratio >= 0.0, "limits of options out of range");
     const weald::Target target = target_of(copies);
-    std::vector<weald::Stump> found;
+    std::vector<weald::OptionStump> found;
     run([&] { found = search_->look(target, {most, ratio, params_.min_samples_split}); });
     nb::list result;
-    for (weald::Stump& stump : found) result.append(pair_of(std::move(stump)));
+    for (weald::OptionStump& stump : found) result.append(pair_of(std::move(stump)));
     return result;
   }
 
@@ -90,7 +90,7 @@ class OptionGrower {
     for (std::int64_t row = 0; row < n_rows_; ++row)
       if (copies.data()[row] > 0) ++(goes_left.data()[row] != 0 ? n_left : n_right);
     require(n_left > 0 && n_right > 0, "a test must send rows to both sides");
-    weald::Stump stump;
+    weald::OptionStump stump;
     run([&] { stump = search_->part(target, goes_left.data()); });
     return pair_of(std::move(stump));
   }
@@ -104,7 +104,7 @@ class OptionGrower {
   }
 
  private:
-  static nb::tuple pair_of(weald::Stump stump) {
+  static nb::tuple pair_of(weald::OptionStump stump) {
     auto side = give(std::move(stump.side));
     return nb::make_tuple(arrays_with_codes(std::move(stump.tree)), side);
   }

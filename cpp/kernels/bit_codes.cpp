@@ -17,15 +17,12 @@ extern const BitCodes bit_codes;
 #endif
 
 BitCodes bit_codes() {
-  static const BitCodes chosen = [] {
 #ifdef WEALD_X86_KERNELS
-    const std::string_view name = kernels().name;
-    if (name == "avx512") return avx512::bit_codes;
-    if (name == "avx2") return avx2::bit_codes;
+  const std::string_view name = kernels().name;
+  if (name == "avx512") return avx512::bit_codes;
+  if (name == "avx2") return avx2::bit_codes;
 #endif
-    return baseline::bit_codes;
-  }();
-  return chosen;
+  return baseline::bit_codes;
 }
 
 }  // namespace weald

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
+from weald.cached import cached_property
 from weald.data.rows import Floats, Rows, whole_multiples
 from weald.data.sources import (
     AnyTable,

@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
+from weald.cached import cached_property
 from weald.trees.compact import compact, expanded
 from weald.trees.growing import GrownTree, GrownTrees
 

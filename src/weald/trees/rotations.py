@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
+from weald.cached import cached_property
 from weald.trees.forest import Forest
 from weald.trees.growing import GrownTree
 from weald.trees.woodland import ForestLimits, OutOfBag

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.cached import cached_property
 from weald.trees.cutting import gains_below
 from weald.trees.forest import Forest
 

@@ -36,7 +36,7 @@ class Training:
         """How often each row is drawn for a member; another attempt draws others."""
         assert self.n_draws is not None
         target = self.rows.target
-        has_classes = len(np.unique(target)) > 1
+        has_classes = bool((target != target[0]).any())
         for i in range(ATTEMPTS):
             copies = draw_by_mass(
                 weights.mass,

@@ -66,7 +66,7 @@ def take_columns(X: Any, columns: Indices | None) -> Any:
 
 def _told_apart(names: Sequence[Any], columns: Indices) -> list[str] | None:
     """Names for columns of which some are there twice: the second of "a" is "a (2)"."""
-    if len(np.unique(columns)) == len(columns):
+    if len(set(columns.tolist())) == len(columns):
         return None
     before = [int((columns[:i] == column).sum()) for i, column in enumerate(columns)]
     return [

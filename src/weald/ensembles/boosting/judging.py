@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.cached import cached_property
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting.grown import CURVES
 from weald.ensembles.boosting.loop import Copies, Stage, Training

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.cached import cached_property
 from weald.data import Rows, ValidationRows, as_one_array
 from weald.ensembles.base import Floats
 from weald.losses import Loss

@@ -1,0 +1,56 @@
+// Running work without the GIL, and taking it back.
+#pragma once
+
+#include <Python.h>
+
+#include <utility>
+
+#include "parallel.hpp"
+
+namespace weald::border {
+
+// Takes the GIL back. Never returns in a thread that outlives the interpreter: see gil.cpp.
+void take_gil(PyThreadState* thread) noexcept;
+
+// Gives the GIL away until the end of the block.
+class WithoutGil {
+ public:
+  WithoutGil() : thread_(PyEval_SaveThread()) {}
+  ~WithoutGil() { take_gil(thread_); }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* thread_;
+};
+
+// Remembers Python's main thread, the only one that handles signals. Called once, on import.
+void remember_main_thread();
+
+// The check for Ctrl-C if this is the main thread; elsewhere none, because signals are not handled
+// there. Runs no Python code, which could lose the GIL where its loss cannot be handled.
+weald::InterruptCheck check_of_this_thread();
+
+[[noreturn]] void raise_interrupt();
+
+// Runs the work without the GIL. On Ctrl-C the KeyboardInterrupt set by Python is raised.
+template <class Work>
+void run(Work&& work) {
+  const weald::InterruptCheck check = check_of_this_thread();
+  try {
+    WithoutGil released;
+    weald::InterruptScope scope(check);
+    work();
+  } catch (const weald::Interrupted&) {
+    raise_interrupt();
+  }
+}
+
+// The same, or at once where so few numbers are too little work to let another thread in, or to be
+// interrupted.
+template <class Work>
+void run(std::size_t n_numbers, Work&& work) {
+  n_numbers < 4096 ? work() : run(work);
+}
+
+}  // namespace weald::border
