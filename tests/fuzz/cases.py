@@ -77,23 +77,30 @@ class Case:
             warnings.simplefilter("ignore")  # rows without out-of-bag predictions and the like
             return self.model(**overrides).fit(table.X, table.y, **given)
 
-    @cached_property
+    @property
     def is_refused(self) -> bool:
         """Whether the parameters do not go together, which an error says."""
-        try:
-            self.first  # noqa: B018
-        except (ValueError, weald.MemberError):
-            return True
-        except TypeError as error:
-            if "categories" in str(error):  # of the table, which not every criterion splits
-                return True
-            raise
-        return False
+        return self.first is None
 
     @cached_property
     def first(self) -> Any:
-        """The model that the others are compared with."""
-        return self.fitted()
+        """The model that the others are compared with; None if it is refused."""
+        model = self._fitted_or_none()
+        if model is None and self.table.groups is not None:
+            # Where nothing is drawn, groups would mean nothing.
+            self.__dict__["table"] = replace(self.table, groups=None)
+            model = self._fitted_or_none()
+        return model
+
+    def _fitted_or_none(self) -> Any:
+        try:
+            return self.fitted()
+        except (ValueError, weald.MemberError):
+            return None
+        except TypeError as error:
+            if "categories" not in str(error):
+                raise
+            return None  # not every criterion splits them
 
     def narrowed(self, only: tuple[str, ...]) -> "Case":
         return replace(self, only=only)
@@ -107,7 +114,7 @@ class Case:
             "from fuzz.invariants import INVARIANTS\n"
             f"case = Case({self.estimator!r}, {self.seed}{only})\n"
             f"# parameters: {self.parameters!r}\n"
-            "print(case.model(), case.table)\n"
+            "print(case.first, case.table)\n"
             f"INVARIANTS[{invariant!r}](case)\n"
             "END"
         )

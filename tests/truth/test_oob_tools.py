@@ -54,15 +54,16 @@ def with_noise(X: np.ndarray, seed: int) -> np.ndarray:
 def test_noise_is_worth_nothing(name: str, population: Population) -> None:
     """Zero on average over tables: in one of them noise may go with the target by chance."""
     noise = []
-    for seed in range(8):
-        X, y = population.labels(600, seed=10 + seed)
+    for seed in range(12):
+        X, y = population.labels(400, seed=10 + seed)
         X = with_noise(X, 3 + seed)
         model = clone(BAGS[name]).set_params(random_state=seed).fit(X, y)
         found = model.oob_permutation_importance(X, y, loss="brier", n_repeats=2)
-        assert (found.importances_mean[:2] > 3 * found.standard_error[:2]).all()
+        assert (found.importances_mean[:2] > 2 * found.standard_error[:2]).all()
         noise.append(found.importances_mean[-2:])
     mean, error = np.mean(noise, axis=0), np.std(noise, axis=0) / np.sqrt(len(noise))
-    assert (np.abs(mean) <= 3 * error).all(), (mean, error)
+    # Of twelve tables: as seldom as three standard errors that are known (Student's t).
+    assert (np.abs(mean) <= 3.9 * error).all(), (mean, error)
 
 
 @pytest.mark.parametrize("name", ["forest", "boosters"])
