@@ -62,8 +62,8 @@ def row_samples(
 def n_draws_of(max_samples: Any, n_units: int, total: float) -> int:
     """How many draws `max_samples` means: a number, or a share of the `total`; None: one a unit.
 
-    >>> n_draws_of(None, 10, 35.0), n_draws_of(4, 10, 35.0), n_draws_of(0.2, 10, 35.0)
-    (10, 4, 7)
+    >>> n_draws_of(None, 10, 350.0), n_draws_of(4, 10, 350.0), n_draws_of(0.2, 10, 350.0)
+    (10, 4, 70)
     """
     if max_samples is None:
         return n_units

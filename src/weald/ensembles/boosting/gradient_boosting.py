@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.data import class_rows, number_rows, rows_of_weight
+from weald.data import class_rows, number_rows, read_once, rows_of_weight
 from weald.ensembles.base import Floats
 from weald.ensembles.boosting.descent import GradientBoosting
 from weald.ensembles.boosting.gradient_parameters import GradientParameters
@@ -153,6 +153,7 @@ default="squared_error"
             whole groups are drawn and held out together.
         """
         with self._fitting():
+            y, sample_weight = read_once(y, sample_weight)
             loss = self._chosen_loss()
             rows = number_rows(self, X, y, sample_weight)
             rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
@@ -323,6 +324,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
             whole groups are drawn and held out together.
         """
         with self._fitting():
+            y, sample_weight = read_once(y, sample_weight)
             if self.loss == "kl" and is_table_of_shares(y):
                 rows, self.classes_ = share_rows(self, X, y, sample_weight)
             else:
