@@ -17,8 +17,8 @@ PYTEST := -m pytest tests docs README.md --pyargs weald $(ARGS)
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-floor fuzz-api bench micro check format stub sanitize portable clean \
-	lint types imports cpp-format stub-check size one-definition sanitize-package sanitize-pool \
-	portable-tools
+	lint types imports cpp-format core-includes stub-check size one-definition sanitize-package \
+	sanitize-pool portable-tools
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -73,7 +73,7 @@ bench: .venv-bench/ready ## measure beside the peers; WHAT=name picks a row or a
 
 # --- gates ------------------------------------------------------------------------------------
 
-check: lint types imports cpp-format stub-check size one-definition ## every gate but the tests; `make -k check` shows all that fail
+check: lint types imports cpp-format core-includes stub-check size one-definition ## every gate but the tests; `make -k check` shows all that fail
 	@echo "all gates passed"
 
 .venv-check/tools: pyproject.toml
@@ -103,6 +103,9 @@ cpp-format: .venv-check/tools
 	@bad=$$(for file in $(CPP); do \
 		.venv-check/bin/clang-format --dry-run --Werror $$file 2>/dev/null || echo $$file; done); \
 	test -z "$$bad" || { echo "$$bad"; echo "these files are laid out otherwise: run make format"; exit 1; }
+
+core-includes: .venv-check/tools
+	.venv-check/bin/python tools/core_includes.py
 
 stub-check: .venv-check/ready
 	.venv-check/bin/python tools/stub.py --check

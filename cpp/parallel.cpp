@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #if defined(__x86_64__) || defined(_M_X64)
@@ -44,19 +47,57 @@ constexpr std::size_t kCacheLine = 64;
 // ---- How many cores are ours ----
 
 #if defined(__linux__)
+// Without streams: they need locales, and those of an extension that carries its own libstdc++ meet
+// those of another libstdc++ in the process. "e": a child that another thread starts must not
+// inherit the file.
+std::optional<std::string> content_of(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
+                                                             std::fclose);
+  if (!file) return std::nullopt;
+  std::string content;
+  char part[4096];
+  for (std::size_t n; (n = std::fread(part, 1, sizeof(part), file.get())) > 0;)
+    content.append(part, n);
+  return content;
+}
+
+// Takes what lies before `end`, and `end` itself, from the front of a text; all of it if there is
+// no such character.
+std::string_view take_until(char end, std::string_view& text) {
+  const std::size_t n = text.find(end);
+  const std::string_view taken = text.substr(0, n);
+  text.remove_prefix(n == std::string_view::npos ? text.size() : n + 1);
+  return taken;
+}
+
+// -1 if the text does not begin with a number: "max" is no limit.
+std::int64_t number_of(std::string_view text) {
+  std::int64_t number = -1;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// Quota and period in microseconds: one file in version 2 of cgroups, two in version 1.
+double quota_of(const std::string& folder) {
+  std::int64_t quota, period;
+  if (const auto both = content_of(folder + "/cpu.max")) {
+    std::string_view rest = *both;
+    quota = number_of(take_until(' ', rest));
+    period = number_of(rest);
+  } else {
+    quota = number_of(content_of(folder + "/cpu.cfs_quota_us").value_or(""));
+    period = number_of(content_of(folder + "/cpu.cfs_period_us").value_or(""));
+  }
+  if (quota <= 0 || period <= 0) return kMaxThreads;
+  return static_cast<double>(quota) / static_cast<double>(period);
+}
+
 // A limit binds everything below it, so every folder from ours up to the root counts. The walk also
 // finds the limit in a container that sees its own group at the root but the host's path in /proc.
 double tightest_quota(const std::string& root, std::string path) {
   double cores = kMaxThreads;
   for (;;) {
-    double quota = -1, period = -1;
-    if (std::ifstream v2(root + path + "/cpu.max"); v2) {
-      v2 >> quota >> period;  // "max 100000" is no number: no limit
-    } else {
-      std::ifstream(root + path + "/cpu.cfs_quota_us") >> quota;
-      std::ifstream(root + path + "/cpu.cfs_period_us") >> period;
-    }
-    if (quota > 0 && period > 0) cores = std::min(cores, quota / period);
+    cores = std::min(cores, quota_of(root + path));
     if (path.empty()) return cores;
     path.resize(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
   }
@@ -64,10 +105,11 @@ double tightest_quota(const std::string& root, std::string path) {
 
 int read_cgroup_cores() {
   double cores = kMaxThreads;
-  std::ifstream groups("/proc/self/cgroup");
-  std::string line, controllers, path;
-  while (std::getline(groups, line, ':') && std::getline(groups, controllers, ':') &&
-         std::getline(groups, path)) {
+  const std::string groups = content_of("/proc/self/cgroup").value_or("");
+  for (std::string_view rest = groups; !rest.empty();) {
+    std::string_view line = take_until('\n', rest);  // number:controllers:path
+    take_until(':', line);
+    const std::string controllers(take_until(':', line)), path(line);
     if (controllers.empty()) {
       cores = std::min(cores, tightest_quota("/sys/fs/cgroup", path));
     } else if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
