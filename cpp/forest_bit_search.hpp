@@ -29,6 +29,7 @@ void ForestEngine::try_bits_and_others(Scan& scan, const Rows& rows, const Draws
     const int column = j < wanted ? drawn_columns_[j] : columns_.draw(j, draws);
     if (known.has(column)) continue;
     const int bit = two_valued_->bit_of(column);
+    steps_.take(rows.n);
     if (bit >= 0 && j >= wanted) {
       bits_asked_ = {bit};
       count();

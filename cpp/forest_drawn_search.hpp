@@ -93,6 +93,7 @@ void ForestEngine::try_drawn_cuts(Scan& scan, DrawnValues<T>& drawn, const T* va
       (table_->n_levels(column) > 0 ? of_levels : columns[n_drawn++]) = column;
     }
     if (best_slot_ >= slot && best_slot_ < slot + n_drawn) best_slot_ = -1;
+    steps_.take(rows.n * n_drawn);
     drawn.gather(values, table_->stride(), rows.rows, columns.data(), n_drawn, slot);
     for (int c = 0; c < n_drawn && !best_.is_perfect; ++c, ++slot)
       if (try_drawn_cut(scan, drawn, slot, columns[c], rows.n, draws)) known.add(columns[c]);

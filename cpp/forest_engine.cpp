@@ -210,6 +210,7 @@ void ForestEngine::try_columns(Scan& scan, const Rows& rows, const Draws& draws,
                                  [&](int column) { return try_column(scan, column, rows, draws); });
   for (int j = 0; j < columns_.most() && (j < columns_.wanted() || best_.column < 0); ++j) {
     const int column = columns_.draw(j, draws);
+    steps_.take(rows.n);
     if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
     if (!known.has(column) && try_column(scan, column, rows, draws)) known.add(column);
     if (best_.is_perfect) break;

@@ -17,6 +17,7 @@
 #include "forest_scan.hpp"
 #include "label_scan.hpp"
 #include "median_scan.hpp"
+#include "parallel.hpp"
 #include "ranks.hpp"
 #include "small_sort.hpp"
 #include "split_engine.hpp"
@@ -183,6 +184,7 @@ class ForestEngine : public SplitEngine {
   std::vector<Draws> draws_;  // of every node
   std::vector<Constants> constants_;
   DrawnColumns columns_;
+  InterruptSteps steps_;
   bool is_large_ = false;  // the node that is searched
   Best best_;
   Split split_;

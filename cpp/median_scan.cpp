@@ -1,6 +1,23 @@
 #include "median_scan.hpp"
 
+#include <functional>
+
 namespace weald {
+namespace {
+
+// Sorting many numbers takes seconds. What an interrupt leaves behind is in no order.
+template <class T, class Before>
+void sort(std::vector<T>& all, InterruptSteps& steps, Before before) {
+  constexpr std::size_t few = 1 << 14;
+  steps.take(static_cast<std::int64_t>(all.size()));
+  if (all.size() < few) return std::sort(all.begin(), all.end(), before);
+  std::sort(all.begin(), all.end(), [&](const T& a, const T& b) {
+    steps.take();
+    return before(a, b);
+  });
+}
+
+}  // namespace
 
 void MedianScan::start(const Channels& channels, const SplitLimits& limits, std::int64_t n_rows) {
   channels_ = &channels;
@@ -8,7 +25,7 @@ void MedianScan::start(const Channels& channels, const SplitLimits& limits, std:
   const double* const values = channels.target().sums;
   std::vector<Row> order(static_cast<std::size_t>(n_rows));
   for (std::int64_t row = 0; row < n_rows; ++row) order[row] = static_cast<Row>(row);
-  std::sort(order.begin(), order.end(), [&](Row a, Row b) { return values[a] < values[b]; });
+  sort(order, steps_, [&](Row a, Row b) { return values[a] < values[b]; });
   rank_of_row_.resize(order.size());
   std::uint32_t rank = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -33,8 +50,9 @@ void MedianScan::load(const Row* rows, std::int64_t n, const std::int64_t* total
     row_mass_[i] = {cell[0], cell[1]};
     row_copies_[i] = count >= 0 ? cell[count] : 0;
     keys_[i] = std::uint64_t{rank_of_row_[rows[i]]} << 32 | i;
+    steps_.take();
   }
-  std::sort(keys_.begin(), keys_.end());
+  sort(keys_, steps_, std::less{});
   values_.clear();
   all_at_.clear();
   for (std::size_t k = 0; k < n_rows; ++k) {
@@ -45,6 +63,7 @@ void MedianScan::load(const Row* rows, std::int64_t n, const std::int64_t* total
     }
     value_of_[i] = static_cast<std::uint32_t>(values_.size() - 1);
     all_at_.back() = all_at_.back() + row_mass_[i];
+    steps_.take();
   }
   // A tree place holds the sums of the values that end with it.
   const std::size_t n_values = values_.size();
@@ -54,6 +73,7 @@ void MedianScan::load(const Row* rows, std::int64_t n, const std::int64_t* total
     all_tree_[at] = all_tree_[at] + all_at_[at - 1];
     const std::size_t above = at + (at & (0 - at));
     if (above <= n_values) all_tree_[above] = all_tree_[above] + all_tree_[at];
+    steps_.take();
   }
   left_tree_.assign(n_values + 1, {});
   left_at_.assign(n_values, {});
@@ -65,6 +85,7 @@ void MedianScan::load(const Row* rows, std::int64_t n, const std::int64_t* total
 void MedianScan::put(std::uint32_t i) {
   const Mass& mass = row_mass_[i];
   const std::size_t value = value_of_[i];
+  steps_.take();
   left_ = left_ + mass;
   left_copies_ += row_copies_[i];
   left_at_[value] = left_at_[value] + mass;
@@ -135,6 +156,7 @@ void MedianScan::keep(const Left&) {
 
 double median_of_rows(const Channels& channels, const Row* rows, std::int64_t n) {
   std::vector<std::pair<double, std::int64_t>> all;
+  InterruptSteps steps;
   std::int64_t total = 0, below = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t w = channels.values()[rows[i] * channels.cell_size()];
@@ -143,7 +165,7 @@ double median_of_rows(const Channels& channels, const Row* rows, std::int64_t n)
     total += w;
   }
   if (all.empty()) return n > 0 ? channels.target().sums[rows[0]] : 0.0;
-  std::sort(all.begin(), all.end());
+  sort(all, steps, std::less{});
   std::size_t k = 0;
   while (2 * (below + all[k].second) < total) below += all[k++].second;
   if (2 * (below + all[k].second) > total) return all[k].first;

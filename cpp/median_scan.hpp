@@ -11,6 +11,7 @@
 
 #include "channels.hpp"
 #include "forest_scan.hpp"
+#include "parallel.hpp"
 #include "splitting.hpp"
 
 namespace weald {
@@ -18,6 +19,7 @@ namespace weald {
 // No function of sums over all rows, and so no criterion as the others are: the sums below and
 // above a median are kept in trees over the node's values (Fenwick), so that a row costs as many
 // steps as its node's size has bits. All sums are of integers: the order of rows cannot matter.
+// Throws Interrupted in the midst of a large node; the next tree starts anew.
 class MedianScan {
  public:
   struct Left {};  // the left side is kept here
@@ -38,8 +40,10 @@ class MedianScan {
     for (int bin = 0; bin <= n_bins; ++bin) first_of_bin_[bin + 1] += first_of_bin_[bin];
     in_bins_.resize(static_cast<std::size_t>(n));
     std::vector<std::int64_t> place(first_of_bin_.begin(), first_of_bin_.end() - 1);
-    for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t i = 0; i < n; ++i) {
       in_bins_[place[code_of(i)]++] = static_cast<std::uint32_t>(i);
+      steps_.take();
+    }
   }
   int cell_width() const { return 1; }
   bool is_empty(int bin) const { return first_of_bin_[bin] == first_of_bin_[bin + 1]; }
@@ -137,6 +141,7 @@ class MedianScan {
   std::vector<std::uint32_t> in_bins_;
   Bounds bounds_;
   double direction_ = 0.0;
+  InterruptSteps steps_;
 };
 
 // The weighted median of some rows' values: where both halves weigh the same, the middle of two.

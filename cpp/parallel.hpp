@@ -20,7 +20,8 @@ int usable_cores();
 // must not throw.
 using InterruptCheck = bool (*)();
 
-// Thrown by parallel_for in place of a result when the caller's work was stopped.
+// Thrown by parallel_for, or a long serial loop, in place of a result when the caller's work was
+// stopped.
 struct Interrupted {};
 
 // Installs a check for the calling thread until the end of the block. Once the check has said stop
@@ -47,6 +48,21 @@ class InterruptScope {
 // the loop whose task it runs was interrupted or has failed elsewhere. Costs a clock read, some
 // 30 ns: a long serial loop asks every few hundred rows.
 bool interrupted();
+
+// Counts the steps of a long serial loop, or of several, and throws Interrupted where the work is
+// pointless by now: it looks once in 65,536 steps of some nanoseconds each.
+class InterruptSteps {
+ public:
+  void take(std::int64_t n_steps = 1) {
+    if ((left_ -= n_steps) > 0) return;
+    left_ = most_;
+    if (interrupted()) throw Interrupted{};
+  }
+
+ private:
+  static constexpr std::int64_t most_ = 1 << 16;
+  std::int64_t left_ = most_;
+};
 
 // Whether the calling thread runs a task of a loop, so that a loop of its own would run in it
 // alone.

@@ -4,7 +4,6 @@ import inspect
 import warnings
 import zlib
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import weald
 from contract.subjects import quick
 from fuzz.choices import needed, values_of
 from fuzz.tables import Table, random_table
+from weald.cached import cached_property
 
 # They are for two classes only.
 OF_TWO_CLASSES = ("monotonic_cst", "loss", "on_bad_member", "form")
