@@ -1,9 +1,29 @@
 #include "forest_writer.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <string>
 
 namespace weald {
 namespace {
+
+// What a node takes in all arrays but that of the leaves' values.
+constexpr std::size_t bytes_of_node = 2 * sizeof(std::int32_t) + 3 * sizeof(double) + 1;
+
+std::string too_many_trees(std::size_t n_nodes, std::size_t n_values, std::size_t n_so_far,
+                           std::size_t n_trees) {
+  const double bytes = static_cast<double>(n_nodes * bytes_of_node + n_values * sizeof(double)) /
+                       static_cast<double>(n_so_far);
+  char text[400];
+  std::snprintf(text, sizeof(text),
+                "A forest of %zu trees needs about %zu MiB, judged by the first %zu: %zu nodes "
+                "and %zu values of leaves a tree. That is more memory than is left. Take fewer "
+                "trees (n_estimators), or smaller ones: set max_leaf_nodes or max_depth, or a "
+                "larger min_samples_leaf.",
+                n_trees, static_cast<std::size_t>(bytes * static_cast<double>(n_trees) / (1 << 20)),
+                n_so_far, n_nodes / n_so_far, n_values / n_so_far);
+  return text;
+}
 
 // From the trees so far to all of them, and an eighth more: memory that is not written costs
 // nothing, to move all trees does.
@@ -70,15 +90,23 @@ std::vector<ForestWriter::Placed> ForestWriter::place_those_in_turn() {
 }
 
 void ForestWriter::make_room(const Tree& tree) {
-  const bool has_sets = !tree.category_set.empty();
   const auto n_nodes = static_cast<std::size_t>(forest_.first_node.back());
   const auto n_values = static_cast<std::size_t>(forest_.first_leaf.back() * tree.n_outputs);
   const auto n_words = static_cast<std::size_t>(forest_.first_word.back());
-  const std::size_t n_so_far = next_ + 1, n_trees = waiting_.size();
   const bool is_full = n_nodes > forest_.feature.capacity() ||
                        n_values > forest_.value.capacity() || n_words > forest_.words.capacity();
   std::unique_lock alone(arrays_, std::defer_lock);
   if (is_full) alone.lock();
+  try {
+    resize(tree, n_nodes, n_values, n_words);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory(too_many_trees(n_nodes, n_values, next_ + 1, waiting_.size()));
+  }
+}
+
+void ForestWriter::resize(const Tree& tree, std::size_t n_nodes, std::size_t n_values,
+                          std::size_t n_words) {
+  const std::size_t n_so_far = next_ + 1, n_trees = waiting_.size();
   const auto grow = [&](auto& array, std::size_t size) {
     if (size > array.capacity()) array.reserve(room_for(size, n_so_far, n_trees));
     array.resize(size);
@@ -91,7 +119,7 @@ void ForestWriter::make_room(const Tree& tree) {
   grow(forest_.missing_left, n_nodes);
   grow(forest_.value, n_values);
   grow(forest_.words, n_words);
-  if (has_sets) grow(forest_.category_set, n_nodes);
+  if (!tree.category_set.empty()) grow(forest_.category_set, n_nodes);
 }
 
 void ForestWriter::copy(Placed& placed, bool gives_back) {

@@ -51,6 +51,7 @@ class ForestWriter {
   };
   std::vector<Placed> place_those_in_turn();
   void make_room(const Tree& tree);
+  void resize(const Tree& tree, std::size_t n_nodes, std::size_t n_values, std::size_t n_words);
   void copy(Placed& placed, bool gives_back);
 
   PackedForest forest_;

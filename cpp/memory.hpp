@@ -4,9 +4,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace weald {
+
+// Where it can be said what would not fit; others throw std::bad_alloc itself.
+class OutOfMemory : public std::bad_alloc {
+ public:
+  explicit OutOfMemory(std::string what) : what_(std::move(what)) {}
+  const char* what() const noexcept override { return what_.c_str(); }
+
+ private:
+  std::string what_;
+};
 
 // Throws std::bad_alloc. Large blocks are aligned to, and asked to be backed by, pages of 2 MiB:
 // rows of a node lie far apart, and with pages of 4 KiB looking up the page of each costs as much

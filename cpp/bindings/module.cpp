@@ -1,5 +1,7 @@
 // The door to Python: check arrays, release the GIL, call the core; nothing else.
 #include <cstdlib>
+#include <exception>
+#include <new>
 #include <stdexcept>
 #include <string_view>
 
@@ -7,7 +9,26 @@
 #include "bindings/searches.hpp"
 #include "kernels/kernels.hpp"
 
+namespace {
+
+// nanobind alone would raise a MemoryError that says "std::bad_alloc".
+void raise_memory_error(const std::exception_ptr& error, void*) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const weald::OutOfMemory& e) {
+    PyErr_SetString(PyExc_MemoryError, e.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(PyExc_MemoryError,
+                    "Memory ran out in the compiled core. Take fewer rows, columns or classes, "
+                    "fewer trees (n_estimators), smaller ones (max_leaf_nodes, max_depth, a larger "
+                    "min_samples_leaf), or fewer threads (n_jobs).");
+  }
+}
+
+}  // namespace
+
 NB_MODULE(_native, m) {
+  nanobind::register_exception_translator(raise_memory_error);
   // Read now, while nobody else can change the environment. A wish that cannot be granted is an
   // ImportError: whoever forces an instruction set must not measure or test another one.
   const char* const wanted = std::getenv("WEALD_INSTRUCTIONS");

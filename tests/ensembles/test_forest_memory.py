@@ -1,5 +1,8 @@
 """What a forest's fit takes beside the table: bins, model, and 64 bytes a row and thread."""
 
+import subprocess
+import sys
+
 import pytest
 
 from peak_memory import only_on_linux, peak_of_fit
@@ -29,3 +32,52 @@ def test_the_peak_of_a_fit(kind: str, dtype: str) -> None:
     # Allocators and large pages round up, which is more of a small table than of a large one.
     slack = 64 * ROWS
     assert peak < bins + 64 * ROWS * THREADS + slack, f"{peak / ROWS:.0f} bytes a row"
+
+
+# A leaf keeps a share of each class: 24 trees that only choose the settings take 600 MB.
+OF_MANY_CLASSES = """
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(3000, 4)), np.arange(3000) % 1500
+weald.RandomForestClassifier(n_estimators=1, n_jobs=1).fit(X[:100], y[:100])
+model = weald.RandomForestClassifier(n_estimators=1, n_jobs=1)
+"""
+
+
+@only_on_linux
+def test_trees_that_only_judge_are_not_kept() -> None:
+    assert peak_of_fit(OF_MANY_CLASSES) < 300e6
+
+
+BEYOND_MEMORY = """
+import resource, sys
+import numpy as np, weald
+
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(20_000, 3)), rng.integers(0, 2, size=20_000)
+model = eval(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+try:
+    model.fit(X, y)
+except MemoryError as error:
+    print(error, hasattr(model, "forest_"))
+"""
+
+
+@only_on_linux
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("ExtraTreesClassifier(100_000, n_jobs=2)", "A forest of 100000 trees needs about "),
+        (
+            "ExtraTreesRegressor(100_000, bootstrap=True, oob_score=True)",
+            "A forest of 100000 trees",
+        ),
+    ],
+)
+def test_a_forest_beyond_memory(model: str, message: str) -> None:
+    """Says how much it would take and what to do, as soon as the first trees are there."""
+    command = [sys.executable, "-c", BEYOND_MEMORY, f"weald.{model}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100)
+    assert done.stdout.startswith(message), done.stdout
+    assert "n_estimators" in done.stdout and "max_leaf_nodes" in done.stdout
+    assert done.stdout.endswith("False\n")

@@ -1,5 +1,7 @@
 """The core trusts nothing from outside: what is damaged or out of range is refused."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -200,3 +202,23 @@ def test_squares_out_of_bag_belong_to_sums() -> None:
         oob = OutOfBag(np.zeros((n, 1)), np.zeros(n_squares))
         with pytest.raises(ValueError, match="squares have one entry per row"):
             grow_members(rows, limits, range(1), seed=0, n_threads=1, out_of_bag=oob)
+
+
+BEYOND_MEMORY = """
+import resource
+from weald import _native
+
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+try:
+    _native.empty_codes(2**20, 2**13)
+except MemoryError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the memory of a process")
+def test_memory_that_runs_out_is_an_error_that_says_what_to_do() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BEYOND_MEMORY], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("Memory ran out in the compiled core. Take fewer rows"), done

@@ -18,7 +18,7 @@ from weald.ensembles.drawn_columns import MAX_FEATURES, n_drawn
 from weald.ensembles.exact_means import exact_means
 from weald.ensembles.forests.forest import Begun, ForestModel
 from weald.ensembles.forests.forest_limits import FOREST_LIMITS
-from weald.ensembles.forests.forest_rows import Learnt, forest_rows
+from weald.ensembles.forests.forest_rows import Learnt, forest_rows, sums_of_left_out
 from weald.parameters import AnyOf, Limit, OneOf
 from weald.resampling import Purpose
 from weald.trees import ForestRows, OutOfBag, grow_members
@@ -144,7 +144,7 @@ class ChosenSettings(ForestModel):
         is_open = isinstance(self.n_estimators, str)
         n_kept = _TREES if is_open else min(_TREES, int(self.n_estimators))
         n_rows = trial.rows.n_rows
-        oob = OutOfBag(np.zeros((n_rows, trial.rows.width)), np.zeros(n_rows))
+        oob = OutOfBag(sums_of_left_out(n_rows, trial.rows.width), np.zeros(n_rows))
         grow = partial(
             grow_members,
             trial.rows,
@@ -154,9 +154,10 @@ class ChosenSettings(ForestModel):
             out_of_bag=oob,
         )
         begun = Begun(trial.rows, grow(range(n_kept)), oob)
-        if n_kept < _TREES:  # fewer are wanted; the rest only judge
+        if n_kept < _TREES:  # fewer are wanted; the rest only judge, and none of them is kept
             begun = begun._replace(oob=deepcopy(oob))
-            grow(range(n_kept, _TREES))
+            for first in range(n_kept, _TREES, self._n_threads):
+                grow(range(first, min(first + self._n_threads, _TREES)))
         error = self._foreseen(oob, trial)
         self._note(error, rows.target_exponent)
         return Tried(leaf, columns, begun, error)

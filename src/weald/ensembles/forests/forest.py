@@ -29,6 +29,7 @@ from weald.ensembles.forests.forest_rows import (
     gain_exponent,
     one_table,
     sampled_rows,
+    sums_of_left_out,
     weight_unit,
 )
 from weald.ensembles.forests.outputs import Answers
@@ -164,7 +165,7 @@ class ForestModel(BaggedForest, Answers):
         seen: Draws | InBag | None = samples
         oob = None
         if self.oob_score or is_auto:
-            oob = OutOfBag(np.zeros((rows.n, merged.width)))
+            oob = OutOfBag(sums_of_left_out(rows.n, merged.width))
         if n_before and oob is not None:
             seen = self._answer_before(oob, parts, rows, ordered)
         n_seen = rows.n if samples is None else samples.mean_rows

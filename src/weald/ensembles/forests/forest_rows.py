@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.data import Rows, as_one_array, levels_of, mass_of
+from weald.data import Rows, as_one_array, levels_of, mass_of, refuse_beyond_memory
 from weald.ensembles.class_weights import weights_by_class
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.row_samples import row_samples
@@ -25,6 +25,17 @@ OF_NUMBERS = ("squared_error", "absolute_error", "friedman_mse", "poisson")
 def weight_unit(rows: Rows, samples: RowSamples | None) -> float:
     """The factor of all weights in the sums of trees: draws by weight leave none."""
     return 1.0 if samples is not None and samples.draws_by_weight else rows.weight_unit
+
+
+def sums_of_left_out(n_rows: int, width: int) -> Floats:
+    """Zeros, to which what trees answer the rows that they left out is added."""
+    refuse_beyond_memory(
+        8 * n_rows * width,
+        f"Out-of-bag predictions of {width:,} classes or outputs for {n_rows:,} rows",
+        "Take fewer rows or classes, or do without these predictions: set oob_score=False, and "
+        "numbers for parameters that are 'auto', which are chosen by them.",
+    )
+    return np.zeros((n_rows, width))
 
 
 def gain_exponent(criterion: str, rows: Rows) -> int:

@@ -15,7 +15,12 @@ from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.forests.forest import ForestModel
 from weald.ensembles.forests.forest_ledger import record_of_forest
 from weald.ensembles.forests.forest_limits import FOREST_LIMITS
-from weald.ensembles.forests.forest_rows import count_of, sampled_rows, weight_unit
+from weald.ensembles.forests.forest_rows import (
+    count_of,
+    sampled_rows,
+    sums_of_left_out,
+    weight_unit,
+)
 from weald.ensembles.warm import check_warm_start
 from weald.parameters import Columns, Limit, NoneOr, OneOf, Real, Whole
 from weald.resampling import OrderedRows, RowSamples, ordered_rows, seed_of
@@ -176,7 +181,7 @@ class RotationModel(ForestModel):
         learnt = self._rotation_rows(rows, ordered, samples, n_classes, class_weight, before)
         oob = None
         if self.oob_score:
-            oob = OutOfBag(np.zeros((rows.n, max(1, n_classes))))
+            oob = OutOfBag(sums_of_left_out(rows.n, max(1, n_classes)))
         n_drawn = rows.n if samples is None else samples.mean_rows
         began = time.perf_counter()
         trees, rotations = grow_rotated_members(
