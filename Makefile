@@ -150,14 +150,14 @@ sanitize-pool: build/pool_stress_tsan build/pool_stress_asan build/writer_stress
 	build/writer_stress_asan
 	build/branches_stress_tsan
 	build/branches_stress_asan
-build/pool_stress_%: tests/native/pool_stress.cpp $(wildcard cpp/parallel.*)
+build/pool_stress_%: tests/native/pool_stress.cpp $(wildcard cpp/parallel.* cpp/cores.*)
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp \
-		tests/native/pool_stress.cpp cpp/parallel.cpp -o $@
+		tests/native/pool_stress.cpp cpp/parallel.cpp cpp/cores.cpp -o $@
 build/writer_stress_%: tests/native/writer_stress.cpp tests/native/stress.hpp $(wildcard cpp/*.hpp) cpp/forest_writer.cpp
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp \
-		tests/native/writer_stress.cpp cpp/forest_writer.cpp cpp/memory.cpp cpp/parallel.cpp -o $@
+		tests/native/writer_stress.cpp cpp/forest_writer.cpp cpp/memory.cpp cpp/parallel.cpp cpp/cores.cpp -o $@
 # The whole core, with the baseline kernels only; takes minutes.
 build/branches_stress_%: tests/native/branches_stress.cpp tests/native/stress.hpp $(filter-out cpp/bindings/%,$(filter cpp/%,$(SOURCES)))
 	@mkdir -p build

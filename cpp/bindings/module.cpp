@@ -5,6 +5,7 @@
 
 #include "bindings/border.hpp"
 #include "bindings/searches.hpp"
+#include "cores.hpp"
 #include "kernels/kernels.hpp"
 
 NB_MODULE(_native, m) {
