@@ -17,7 +17,7 @@ PYTEST := -m pytest tests docs README.md --pyargs weald $(ARGS)
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-floor fuzz-api bench micro check format stub sanitize portable clean \
-	lint types imports cpp-format core-includes stub-check size one-definition sanitize-package \
+	lint types imports cpp-format stub-check size one-definition sanitize-package \
 	sanitize-pool portable-tools
 
 help: ## say what there is
@@ -73,7 +73,7 @@ bench: .venv-bench/ready ## measure beside the peers; WHAT=name picks a row or a
 
 # --- gates ------------------------------------------------------------------------------------
 
-check: lint types imports cpp-format core-includes stub-check size one-definition ## every gate but the tests; `make -k check` shows all that fail
+check: lint types imports cpp-format stub-check size one-definition ## every gate but the tests; `make -k check` shows all that fail
 	@echo "all gates passed"
 
 .venv-check/tools: pyproject.toml
@@ -104,8 +104,6 @@ cpp-format: .venv-check/tools
 		.venv-check/bin/clang-format --dry-run --Werror $$file 2>/dev/null || echo $$file; done); \
 	test -z "$$bad" || { echo "$$bad"; echo "these files are laid out otherwise: run make format"; exit 1; }
 
-core-includes: .venv-check/tools
-	.venv-check/bin/python tools/core_includes.py
 
 stub-check: .venv-check/ready
 	.venv-check/bin/python tools/stub.py --check
@@ -158,14 +156,14 @@ sanitize-pool: build/pool_stress_tsan build/pool_stress_asan build/writer_stress
 	build/writer_stress_asan
 	build/branches_stress_tsan
 	build/branches_stress_asan
-build/pool_stress_%: tests/native/pool_stress.cpp $(wildcard cpp/parallel.*)
+build/pool_stress_%: tests/native/pool_stress.cpp $(wildcard cpp/parallel.* cpp/cores.*)
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp \
-		tests/native/pool_stress.cpp cpp/parallel.cpp -o $@
+		tests/native/pool_stress.cpp cpp/parallel.cpp cpp/cores.cpp -o $@
 build/writer_stress_%: tests/native/writer_stress.cpp tests/native/stress.hpp $(wildcard cpp/*.hpp) cpp/forest_writer.cpp
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp \
-		tests/native/writer_stress.cpp cpp/forest_writer.cpp cpp/memory.cpp cpp/parallel.cpp -o $@
+		tests/native/writer_stress.cpp cpp/forest_writer.cpp cpp/memory.cpp cpp/parallel.cpp cpp/cores.cpp -o $@
 # The whole core, with the baseline kernels only; takes minutes.
 build/branches_stress_%: tests/native/branches_stress.cpp tests/native/stress.hpp $(filter-out cpp/bindings/%,$(filter cpp/%,$(SOURCES)))
 	@mkdir -p build

@@ -111,14 +111,17 @@ class EntropyOfCounts {
   // Made once and never freed. Not a static vector: its guard, held by another thread at a fork,
   // would hang the child. Of threads that race, one wins.
   static const std::int64_t* listed() {
-    static constinit std::atomic<const std::int64_t*> all{nullptr};
-    const std::int64_t* known = all.load(std::memory_order_acquire);
-    if (known) return known;
+    const std::int64_t* const known = list_.load(std::memory_order_acquire);
+    return known ? known : made_list();
+  }
+  [[gnu::noinline, gnu::cold]] static const std::int64_t* made_list() {
     auto terms = std::make_unique<std::int64_t[]>(most_listed + 1);
     for (std::int64_t n = 0; n <= most_listed; ++n) terms[n] = computed(n);
-    return all.compare_exchange_strong(known, terms.get()) ? terms.release() : known;
+    const std::int64_t* known = nullptr;
+    return list_.compare_exchange_strong(known, terms.get()) ? terms.release() : known;
   }
 
+  static inline constinit std::atomic<const std::int64_t*> list_{nullptr};
   const std::int64_t* terms_ = listed();
   std::int64_t n_outputs_ = 1;
   double slack_ = 0.0;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <type_traits>
+#include <vector>
 
 #include "class_search.hpp"
 
@@ -47,44 +49,90 @@ class ClassThicket final : public Thicket {
     return search_.judge().template layout<W>();
   }
 
+  // A node that waits.
+  template <int W>
+  struct Open {
+    Node node;
+    ClassCounts<W> total;
+    Varied varied;
+    int parent;  // of which it is the right child; -1: it is a left one
+  };
+
   // In as few words as the node's copies fit.
   template <int W>
   void grow_in(const Node& node, const Varied& varied) {
     if constexpr (W > 1)
       if (node.weight <= layout<W / 2>().most_copies()) return grow_in<W / 2>(node, varied);
-    const auto total = search_.rows().lay_counts(layout<W>(), node.begin, node.n);
-    grow_node<W>(node, total, varied);
+    grow_below<W>({node, search_.rows().lay_counts(layout<W>(), node.begin, node.n), varied, -1});
   }
 
-  // Depth first: the left child is the next node.
+  // Depth first: the left child is the next node. Without recursion, because there may be as many
+  // levels as rows, and the stack of a thread may be small.
   template <int W>
-  void grow_node(const Node& node, const ClassCounts<W>& total, Varied varied) {
-    if constexpr (W > 1)
-      if (node.weight <= layout<W / 2>().most_copies()) return grow_in<W / 2>(node, varied);
+  void grow_below(const Open<W>& root) {
+    auto& open = std::get<std::vector<Open<W>>>(open_);
+    open.assign(1, root);
+    while (!open.empty()) {
+      if (open.back().parent >= 0) out_.right_is_next(open.back().parent);
+      if (!split(open)) open.pop_back();
+    }
+  }
+  // Tells whether the last node was split: then its right child is in its place, and its left one
+  // behind that.
+  template <int W>
+  bool split(std::vector<Open<W>>& open) {
+    if (is_grown_otherwise(open.back())) return false;
     const int place = out_.open();
-    const int first = Rows::class_of(*search_.rows().rows(node.begin));
-    if (layout<W>().count(total, layout<W>().word_of(first), layout<W>().shift_of(first)) ==
-        node.weight)
-      return write_pure_leaf(place, first, node.weight);
-    if (node.depth >= max_depth_) return write_leaf<W>(place, total, node.weight);
-    if (node.n == 2) return grow_pair<W>(place, node, total);
-    search_.template find<W>(node, total, varied);
+    if (is_leaf(place, open.back())) return false;
+    Open<W>& parent = open.back();
+    search_.template find<W>(parent.node, parent.total, parent.varied);
     const auto& best = search_.best();
-    if (best.column < 0) return write_leaf<W>(place, total, node.weight);
+    if (best.column < 0) {
+      write_leaf<W>(place, parent.total, parent.node.weight);
+      return false;
+    }
     ClassLeft<W> left{{}, best.left.weight, best.left.left_terms, best.left.right_terms};
     std::copy_n(best.left.counts.words.begin(), W, left.counts.words.begin());
-    ClassCounts<W> right = total;
-    right -= left.counts;
-    out_.split(place, best, node.weight);
-    out_.gain(place) = search_.judge().gain(left, total);
-    const std::int64_t depth = node.depth + 1;
-    const int n_left = search_.template send<W>(node);
-    grow_node<W>({node.begin, n_left, left.weight, depth, node.draws.child(false)}, left.counts,
-                 varied);
-    out_.right_is_next(place);
-    grow_node<W>({node.begin + n_left, node.n - n_left, node.weight - left.weight, depth,
-                  node.draws.child(true)},
-                 right, varied);
+    out_.split(place, best, parent.node.weight);
+    out_.gain(place) = search_.judge().gain(left, parent.total);
+    const int n_left = search_.template send<W>(parent.node);
+    const Node node = parent.node;
+    parent.parent = place;
+    parent.total -= left.counts;
+    parent.node = {node.begin + n_left, node.n - n_left, node.weight - left.weight, node.depth + 1,
+                   node.draws.child(true)};
+    open.push_back({{node.begin, n_left, left.weight, node.depth + 1, node.draws.child(false)},
+                    left.counts,
+                    parent.varied,
+                    -1});
+    return true;
+  }
+  // Grows, in fewer words, a node that fits them, with all below it.
+  template <int W>
+  bool is_grown_otherwise([[maybe_unused]] const Open<W>& next) {
+    if constexpr (W > 1)
+      if (next.node.weight <= layout<W / 2>().most_copies()) {
+        grow_in<W / 2>(next.node, next.varied);
+        return true;
+      }
+    return false;
+  }
+  // Writes a node that need not be searched.
+  template <int W>
+  bool is_leaf(int place, const Open<W>& next) {
+    const Node& node = next.node;
+    const int first = Rows::class_of(*search_.rows().rows(node.begin));
+    if (layout<W>().count(next.total, layout<W>().word_of(first), layout<W>().shift_of(first)) ==
+        node.weight) {
+      write_pure_leaf(place, first, node.weight);
+    } else if (node.depth >= max_depth_) {
+      write_leaf<W>(place, next.total, node.weight);
+    } else if (node.n == 2) {
+      grow_pair<W>(place, node, next.total);
+    } else {
+      return false;
+    }
+    return true;
   }
 
   template <int W>
@@ -119,6 +167,8 @@ class ClassThicket final : public Thicket {
   std::int64_t max_depth_;
   Search search_;
   ThicketWriter<Search::few_rows> out_;
+  static_assert(Search::most_words == 4);
+  std::tuple<std::vector<Open<1>>, std::vector<Open<2>>, std::vector<Open<4>>> open_;
 };
 
 }  // namespace

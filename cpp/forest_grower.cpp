@@ -11,6 +11,7 @@ namespace weald {
 namespace {
 
 constexpr int nodes_a_look = 256;  // between two looks whether the user wants to stop
+constexpr int most_waiting = 8;    // growers of one thread, each for a branch
 
 }  // namespace
 
@@ -177,7 +178,9 @@ void ForestGrower::grow_branch(Branch& branch) {
 void ForestGrower::graft(Branch& branch) {
   branches_->help_until_grown(branch, [&](Branch& other) {
     if (!helper_) helper_ = std::make_unique<ForestGrower>(table_, forest_, criterion_, params_);
-    helper_->branches_ = branches_;
+    helper_->n_waiting_ = n_waiting_ + 1;
+    // The last helper gives no branches away, and so waits for none: the stack has an end.
+    helper_->branches_ = n_waiting_ + 1 < most_waiting ? branches_ : nullptr;
     helper_->grow_branch(other);
   });
   tree_.graft(branch.tree);

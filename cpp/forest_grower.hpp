@@ -73,6 +73,7 @@ class ForestGrower {
   std::uint64_t member_ = 0;  // of that one
   Branches* branches_ = nullptr;
   std::unique_ptr<ForestGrower> helper_;  // grows branches while this one waits for one
+  int n_waiting_ = 0;                     // growers that wait for a branch below this one
   ForestEngine engine_;
 
   std::shared_ptr<const RankedTable> table_;

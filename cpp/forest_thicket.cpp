@@ -1,137 +1,147 @@
 #include "forest_thicket.hpp"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
 #include <limits>
+#include <memory>
 #include <type_traits>
-#include <utility>
+#include <vector>
 
-#include "drawn_pairs.hpp"
 #include "forest_class_thicket.hpp"
-#include "small_rows.hpp"
-#include "small_sort.hpp"
+#include "small_search.hpp"
 #include "thicket_writer.hpp"
 
 namespace weald {
 namespace {
 
-// As in forest_engine.cpp.
-constexpr double tie = 1e-12;
-constexpr int all_values = SmallCut::all_values;
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr int payload_bits = KeySorter::payload_bits;
-constexpr std::uint32_t payload_mask = (std::uint32_t{1} << payload_bits) - 1;
-
-// T: the table's ranks, or its values where cuts are drawn. Kind: what rows teach, small_rows.hpp.
+// T and Kind: as of SmallSearch.
 template <class T, class Kind>
 class ThicketOf final : public Thicket {
-  static constexpr bool is_drawn = !std::is_same_v<T, Rank>;
-  static constexpr int most_rows = is_drawn ? 2 * Thicket::most_rows : Thicket::most_rows;
+  using Search = SmallSearch<T, Kind>;
 
  public:
   ThicketOf(const RankedTable& table, const T* values, DrawnColumns& columns,
             const Channels& channels, std::int64_t max_depth)
-      : Thicket(is_drawn && kernels().drawn
-                    ? most_rows
+      : Thicket(Search::is_drawn && kernels().drawn
+                    ? Search::most_rows
                     : rows_that_stay_near(table.stride() * static_cast<std::int64_t>(sizeof(T))),
                 Kind::most_copies),
-        table_(table),
-        values_(values),
-        stride_(table.stride()),
-        columns_(columns),
         max_depth_(max_depth > 0 ? max_depth : std::numeric_limits<std::int64_t>::max()),
-        kind_(channels),
-        out_(table, Kind::n_outputs),
-        rank_keys_(table.n_rows() * table.stride() < (std::int64_t{1} << 31) ? kernels().rank_keys
-                                                                             : nullptr) {}
+        search_(table, values, columns, channels),
+        kind_(search_.kind()),
+        out_(table, Kind::n_outputs) {}
 
   Weighed grow(const Root& root, Tree& tree, std::vector<std::uint32_t>* limits) override {
     out_.begin(tree, limits, root.n_rows);
-    for (int i = 0; i < root.n_rows; ++i) rows_[i] = kind_.small_row(root.rows[i]);
-    if constexpr (is_drawn) std::fill_n(rows_.begin() + root.n_rows, slack, rows_[0]);
-    const Weighed weighed =
-        grow_node(rows_.data(), root.n_rows, {root.sums[0], root.sums[Kind::n_outputs]}, root.draws,
-                  root.known, root.depth);
-    out_.end(tree, limits, !is_drawn);
+    const Weighed weighed = grow_below({search_.lay_rows(root),
+                                        root.n_rows,
+                                        {root.sums[0], root.sums[Kind::n_outputs]},
+                                        root.draws,
+                                        root.known,
+                                        root.depth});
+    out_.end(tree, limits, !Search::is_drawn);
     return weighed;
   }
 
  private:
-  // The best cut so far, as in ForestEngine.
-  struct Best : SmallCut {
-    double bar = no_score;
-    bool is_perfect = false;
-    PairLeft left = {};
-    int lane = -1;  // of cut_two, if what goes left there goes left here
+  struct Node {
+    SmallRow* rows;
+    int n;
+    PairLeft total;
+    Draws draws;
+    Constants known;
+    std::int64_t depth;
+  };
+  // A split that is not complete: its right child waits, or is being grown.
+  struct Open {
+    int place;
+    bool has_left;
+    Weighed left;
+    Node right;  // its draws are still those of the split
   };
 
-  // Depth first: the left child is the next node.
-  Weighed grow_node(SmallRow* rows, int n, const PairLeft& total, Draws draws, Constants known,
-                    std::int64_t depth) {
-    const int place = out_.open();
-    if (n == 1 || depth >= max_depth_ || kind_.is_pure(rows, n, total))
-      return write_leaf(place, rows, n, total);
-    if (n == 2) return grow_pair(place, rows, total, draws);
-    find(rows, n, total, draws, known);
-    if (best_.column < 0) return write_leaf(place, rows, n, total);
-    const PairLeft left = best_.left, right{total.w - left.w, total.s - left.s};
-    const int n_left = send(rows, n);
-    write_split(place, best_, left, total);
-    const Weighed of_left = grow_child(rows, n_left, left, draws, false, known, depth + 1);
-    out_.right_is_next(place);
-    const Weighed of_right =
-        grow_child(rows + n_left, n - n_left, right, draws, true, known, depth + 1);
-    return kind_.join(of_left, of_right, out_.gain(place));
-  }
-  // Single rows, every second child, need none of what is made ready for others.
-  Weighed grow_child(SmallRow* rows, int n, const PairLeft& total, const Draws& parent,
-                     bool is_right, const Constants& known, std::int64_t depth) {
-    if (n == 1) return write_leaf(out_.open(), rows, 1, total);
-    return grow_node(rows, n, total, parent.child(is_right), known, depth);
-  }
-
-  T value(const SmallRow& row, int column) const {
-    return values_[std::int64_t{row.row()} * stride_ + column];
-  }
-  static bool is_missing(T value) {
-    if constexpr (is_drawn)
-      return value != value;
-    else
-      return value == 0;
-  }
-
-  // Two rows, the commonest node of all, are parted by the first column that can.
-  Weighed grow_pair(int place, SmallRow* rows, const PairLeft& total, const Draws& draws) {
-    int column = -1, first = -1;  // the row that goes left
-    for (int j = 0; j < columns_.most() && first < 0; ++j) {
-      column = columns_.draw(j, draws);
-      const T a = value(rows[0], column), b = value(rows[1], column);
-      if (a == b || (is_missing(a) && is_missing(b))) continue;
-      first = is_missing(a) || (!is_missing(b) && b < a) ? 1 : 0;
+  // Depth first: the left child is the next node. Without recursion, because there may be as many
+  // levels as rows, and the stack of a thread may be small.
+  Weighed grow_below(Node node) {
+    open_.clear();
+    for (;;) {
+      Weighed weighed;
+      if (!split(node, weighed) && !go_on(node, weighed)) return weighed;
     }
-    columns_.put_back();
+  }
+  // Tells whether the node was split: then it is now the child to be grown next. If not, it is
+  // grown.
+  bool split(Node& node, Weighed& weighed) {
+    const auto is_grown = [&](const Weighed& leaf) {
+      weighed = leaf;
+      return false;
+    };
+    SmallRow* const rows = node.rows;
+    const int place = out_.open();
+    if (node.n == 1 || node.depth >= max_depth_ || kind_.is_pure(rows, node.n, node.total))
+      return is_grown(write_leaf(place, rows, node.n, node.total));
+    if (node.n == 2) return is_grown(grow_pair(place, rows, node.total, node.draws));
+    search_.find(rows, node.n, node.total, node.draws, node.known);
+    const auto& best = search_.best();
+    if (best.column < 0) return is_grown(write_leaf(place, rows, node.n, node.total));
+    const PairLeft left = best.left, right{node.total.w - left.w, node.total.s - left.s};
+    const int n_left = search_.send(rows, node.n), n_right = node.n - n_left;
+    write_split(place, best, left, node.total);
+    ++node.depth;
+    if (n_left > 1) {
+      open_.push_back(
+          {place, false, {}, {rows + n_left, n_right, right, node.draws, node.known, node.depth}});
+      node.n = n_left;
+      node.total = left;
+      node.draws = node.draws.child(false);
+      return true;
+    }
+    const Weighed of_left = write_leaf(out_.open(), rows, 1, left);
+    out_.right_is_next(place);
+    node.rows += n_left;
+    node.n = n_right;
+    node.total = right;
+    if constexpr (Kind::weighs_exactly) open_.push_back({place, true, of_left, node});
+    node.draws = node.draws.child(true);
+    return true;
+  }
+  // After a node is grown: joins it with its sibling on the left, and so on, up to a split whose
+  // right child waits. Tells whether there is one, and which.
+  bool go_on(Node& node, Weighed& weighed) {
+    for (; !open_.empty(); open_.pop_back()) {
+      Open& last = open_.back();
+      if (last.has_left) {
+        weighed = kind_.join(last.left, weighed, out_.gain(last.place));
+        continue;
+      }
+      out_.right_is_next(last.place);
+      if (last.right.n > 1) {
+        node = last.right;
+        node.draws = node.draws.child(true);
+        wait_for_right(last, weighed);
+        return true;
+      }
+      // Single rows, every second child, need none of what is made ready for others.
+      const Weighed right = write_leaf(out_.open(), last.right.rows, 1, last.right.total);
+      weighed = kind_.join(weighed, right, out_.gain(last.place));
+    }
+    return false;
+  }
+  void wait_for_right(Open& last, const Weighed& left) {
+    if constexpr (Kind::weighs_exactly) {
+      last.has_left = true;
+      last.left = left;
+    } else {
+      open_.pop_back();  // there will be nothing to join
+    }
+  }
+
+  Weighed grow_pair(int place, SmallRow* rows, const PairLeft& total, const Draws& draws) {
+    SmallCut cut;
+    const int first = search_.part_two(rows, draws, cut);
     if (first < 0) return write_leaf(place, rows, 2, total);
     const SmallRow &of_left = rows[first], &of_right = rows[1 - first];
     PairLeft left, right;
     kind_.add(left, of_left);
     kind_.add(right, of_right);
-    SmallCut cut{.column = column};
-    const T low = value(of_left, column), high = value(of_right, column);
-    if (is_missing(high)) {
-      cut.rank = all_values;
-      cut.threshold = infinity;
-    } else {
-      cut.missing_left = left.w >= right.w;
-      if constexpr (is_drawn) {
-        cut.threshold =
-            draw_cut(column, static_cast<double>(low), static_cast<double>(high), draws);
-      } else {
-        cut.rank = low;
-        cut.next = high;
-      }
-    }
     write_split(place, cut, left, total);
     const Weighed weighed = write_leaf(out_.open(), &of_left, 1, left);
     out_.right_is_next(place);
@@ -148,295 +158,11 @@ class ThicketOf final : public Thicket {
     return kind_.weigh_leaf(rows, n, total, value);
   }
 
-  // ---- searching ----
-
-  void find(const SmallRow* rows, int n, const PairLeft& total, const Draws& draws,
-            Constants& known) {
-    best_ = {};
-    kind_.load(total);
-    if constexpr (is_drawn)
-      find_drawn(rows, n, draws, known);
-    else
-      find_ranked(rows, n, draws, known);
-  }
-  void find_ranked(const SmallRow* rows, int n, const Draws& draws, Constants& known) {
-    for (int j = 0; j < columns_.most() && (j < columns_.wanted() || best_.column < 0); ++j) {
-      const int column = columns_.draw(j, draws);
-      if (known.has(column)) continue;
-      if (!try_cuts(rows, n, column)) known.add(column);
-      if (best_.is_perfect) break;
-    }
-    columns_.put_back();
-  }
-
-  // By value: a scan keeps its sums in registers.
-  void take(PairLeft left, int column, int rank, int next, double threshold, bool missing_left) {
-    const double score = kind_.score(left);
-    best_ = {{column, rank, next, missing_left, threshold},
-             score + tie * std::abs(score),
-             kind_.is_perfect(left),
-             left};
-  }
-
-  // ---- drawn cuts ----
-
-  // As many columns are cut at once as lie side by side in a vector: eight, where a node draws more
-  // than two of them and there is such a vector.
-  void find_drawn(const SmallRow* rows, int n, const Draws& draws, Constants& known) {
-    cuts_.key = draws.key();
-    if (columns_.wanted() == 2 && find_in_two(rows, n, draws, known)) return;
-    const bool are_eight = kernels_ != nullptr && columns_.wanted() > 2;
-    const int most = are_eight ? DrawnCuts::most : 2;
-    for (int j = 0; j < columns_.most() && (j < columns_.wanted() || best_.column < 0);) {
-      int n_cuts = 0;
-      cuts_.columns_as_bytes = 0;
-      for (const int end = std::max(j + 1, columns_.wanted()); j < end && n_cuts < most; ++j) {
-        const int column = columns_.draw(j, draws);
-        if (known.has(column)) continue;
-        cuts_.columns_as_bytes |= static_cast<std::uint64_t>(column) << (8 * n_cuts);
-        cuts_.column[n_cuts++] = column;
-      }
-      if (n_cuts == 0) continue;
-      if (are_eight)
-        kernels_->of<T>().cut_columns(values_, stride_, &rows->row_and_more, n, n_cuts, &cuts_,
-                                      room_.data());
-      else
-        cut_two(rows, n, n_cuts);
-      judge_drawn(n_cuts, are_eight, known);
-      if (best_.is_perfect) break;
-    }
-    columns_.put_back();
-  }
-  // The same where two columns are all that is wanted, and one of them can be cut, as nearly
-  // always: nothing is swapped, and a clear winner need not be weighed. Tells whether it was so.
-  bool find_in_two(const SmallRow* rows, int n, const Draws& draws, Constants& known) {
-    int n_cuts = 0;
-    for (const int column : columns_.first_two(draws))
-      if (!known.has(column)) cuts_.column[n_cuts++] = column;
-    if (n_cuts == 0) return false;
-    const bool are_plain = cut_two(rows, n, n_cuts);
-    const int clear = are_plain ? kind_.clear_of_two(cuts_) : -1;
-    if (clear < 0) {
-      judge_drawn(n_cuts, false, known);
-      return best_.column >= 0;
-    }
-    best_.left = kind_.side_of(cuts_.left[0][clear], cuts_.left[1][clear]);
-    best_.column = cuts_.column[clear];
-    best_.threshold = cuts_.cut[clear];
-    best_.missing_left = kind_.left_is_heavier(best_.left);
-    best_.lane = clear;
-    return true;
-  }
-  // Tells whether there are two, and both vary and miss nothing.
-  bool cut_two(const SmallRow* rows, int n, int n_cuts) {
-    if (n_cuts == 1) cuts_.column[1] = cuts_.column[0];
-    best_.lane = -1;
-    const std::uint64_t* const words = &rows->row_and_more;
-    const bool are_plain =
-        kernels_
-            ? kernels_->of<T>().cut_two(values_, stride_, words, n, &cuts_, room_.data(), left_)
-            : cut_two_columns(values_, stride_, words, n, &cuts_, room_.data());
-    return n_cuts == 2 && are_plain;
-  }
-
-  void judge_drawn(int n_cuts, bool are_eight, Constants& known) {
-    const int clear = are_eight ? kind_.clear_best(*kernels_, cuts_, n_cuts) : -1;
-    if (clear >= 0) {
-      judge_drawn(clear);
-      for (unsigned rest = ~cuts_.vary & ((1u << n_cuts) - 1); rest != 0; rest &= rest - 1)
-        known.add(cuts_.column[std::countr_zero(rest)]);
-      return;
-    }
-    for (int c = 0; c < n_cuts && !best_.is_perfect; ++c)
-      if (!judge_drawn(c)) known.add(cuts_.column[c]);
-  }
-  // Missing values are tried on the right, then on the left. Tells whether there is more than one
-  // value, or one that is missing beside others.
-  bool judge_drawn(int c) {
-    const bool varies = cuts_.varies(c), misses_some = cuts_.misses_some(c);
-    if (!varies && !(misses_some && cuts_.least[c] == cuts_.largest[c])) return false;
-    PairLeft left = kind_.side_of(cuts_.left[0][c], cuts_.left[1][c]);
-    if (kind_.beats(left, best_.bar)) {
-      take(left, cuts_.column[c], varies ? 0 : all_values, 0, cuts_.cut[c],
-           !misses_some && kind_.left_is_heavier(left));
-      best_.lane = c;
-    }
-    if (!misses_some || !varies) return true;
-    const PairLeft missing = kind_.side_of(cuts_.missing[0][c], cuts_.missing[1][c]);
-    left.w += missing.w;
-    left.s += missing.s;
-    if (kind_.beats(left, best_.bar)) take(left, cuts_.column[c], 0, 0, cuts_.cut[c], true);
-    return true;
-  }
-
-  // ---- cuts between all neighbours ----
-
-  // Tells whether the column has more than one value, or one that is missing beside others.
-  bool try_cuts(const SmallRow* rows, int n, int column) {
-    const auto [least, most] = write_keys(rows, n, column);
-    if (least == most) return false;
-    if (least == 0) {
-      try_beside_missing(rows, n, column, most);
-    } else if (most - least < static_cast<std::uint32_t>(n)) {
-      try_counted(rows, n, column, least, most);
-    } else {
-      const auto* const sorted = sorter_.sort(keys_.data(), spare_.data(), n, least, most);
-      if (!try_likely(rows, n, column, sorted))
-        try_sorted<false>(rows, n, column, sorted, {}, false);
-    }
-    return true;
-  }
-
-  KeyRange write_keys(const SmallRow* rows, int n, int column) {
-    if (rank_keys_ && n > few)
-      return rank_keys_(values_ + column, stride_, &rows->row_and_more, n, Kind::are_numbered,
-                        keys_.data());
-    KeyRange range{most_ranks, 0};
-    for (int i = 0; i < n; ++i) {
-      const std::uint32_t rank = value(rows[i], column);
-      keys_[i] = rank << payload_bits | Kind::payload(rows[i], i);
-      range.most = std::max(range.most, rank);
-      range.least = std::min(range.least, rank);
-    }
-    return range;
-  }
-
-  // As try_sorted, but of those cuts alone that a kernel lists. Tells whether there is one.
-  bool try_likely(const SmallRow* rows, int n, int column, const std::uint32_t* sorted) {
-    const std::int64_t n_cuts =
-        n <= few ? -1 : kind_.likely_cuts(sorted, n, rows, best_.bar, likely_.data());
-    for (std::int64_t c = 0; c < n_cuts; ++c) {
-      const auto& [place, w, s] = likely_[c];
-      const PairLeft left{w, s};
-      if (!kind_.beats(left, best_.bar)) continue;
-      take(left, column, static_cast<int>(sorted[place] >> payload_bits),
-           static_cast<int>(sorted[place + 1] >> payload_bits), 0.0, kind_.left_is_heavier(left));
-    }
-    return n_cuts >= 0;
-  }
-
-  // Missing values are tried on both sides, and all others beside them.
-  void try_beside_missing(const SmallRow* rows, int n, int column, std::uint32_t most) {
-    PairLeft missing;
-    std::uint32_t least = most;
-    int n_present = 0;
-    for (int i = 0; i < n; ++i) {
-      const std::uint32_t key = keys_[i], rank = key >> payload_bits;
-      if (rank == 0) {
-        kind_.add(missing, rows[i]);
-        continue;
-      }
-      keys_[n_present++] = key;
-      least = std::min(least, rank);
-    }
-    const std::uint32_t* sorted = keys_.data();
-    if (least < most) sorted = sorter_.sort(keys_.data(), spare_.data(), n_present, least, most);
-    PairLeft left = try_sorted<true>(rows, n_present, column, sorted, {}, false);
-    Kind::add_payload(left, rows, sorted[n_present - 1] & payload_mask);
-    if (kind_.beats(left, best_.bar)) take(left, column, all_values, 0, infinity, false);
-    try_sorted<true>(rows, n_present, column, sorted, missing, true);
-  }
-
-  // Returns what lies left of the last cut.
-  template <bool has_missing>
-  PairLeft try_sorted(const SmallRow* rows, int n, int column, const std::uint32_t* sorted,
-                      PairLeft left, bool missing_left) {
-    double bar = best_.bar;
-    for (int i = 0; i + 1 < n; ++i) {
-      Kind::add_payload(left, rows, sorted[i] & payload_mask);
-      const std::uint32_t rank = sorted[i] >> payload_bits, next = sorted[i + 1] >> payload_bits;
-      // One branch, seldom taken, instead of two.
-      if (!((rank != next) & kind_.beats(left, bar))) continue;
-      take(left, column, static_cast<int>(rank), static_cast<int>(next), 0.0,
-           has_missing ? missing_left : kind_.left_is_heavier(left));
-      bar = best_.bar;
-    }
-    return left;
-  }
-
-  // Ranks that lie close need not be sorted.
-  void try_counted(const SmallRow* rows, int n, int column, std::uint32_t least,
-                   std::uint32_t most) {
-    std::fill_n(cells_.begin(), most - least + 1, PairLeft{});
-    for (int i = 0; i < n; ++i) kind_.add(cells_[(keys_[i] >> payload_bits) - least], rows[i]);
-    PairLeft left = cells_[0];
-    std::uint32_t last = least;
-    for (std::uint32_t rank = least + 1; rank <= most; ++rank) {
-      const PairLeft& cell = cells_[rank - least];
-      if (cell.w == 0) continue;
-      if (kind_.beats(left, best_.bar))
-        take(left, column, static_cast<int>(last), static_cast<int>(rank), 0.0,
-             kind_.left_is_heavier(left));
-      left.w += cell.w;
-      left.s += cell.s;
-      last = rank;
-    }
-  }
-
-  int send(SmallRow* rows, int n) {
-    if constexpr (is_drawn)
-      return send_drawn(rows, n);
-    else
-      return send_ranked(rows, n);
-  }
-  int send_drawn(SmallRow* rows, int n) {
-    if (best_.lane >= 0 && kernels_ && columns_.wanted() <= 2)
-      return static_cast<int>(kernels_->part_by_lane(left_, best_.lane, n, &rows->row_and_more,
-                                                     &sent_.data()->row_and_more));
-    const DrawnTest<double> test{best_.threshold, best_.missing_left};
-    const auto x = [&](int i) { return static_cast<double>(value(rows[i], best_.column)); };
-    if (kernels_ == nullptr || n <= few)
-      return send_by(rows, n, [&](int i) { return test.goes_left(x(i)); });
-    for (int i = 0; i < n; ++i) room_[i] = x(i);
-    return static_cast<int>(kernels_->doubles.part_words(room_.data(), n, test, &rows->row_and_more,
-                                                         &sent_.data()->row_and_more));
-  }
-  int send_ranked(SmallRow* rows, int n) {
-    // Without sign: what is missing is rank 0, and far to the right if it does not go left.
-    const std::uint32_t offset = best_.missing_left ? 0 : 1;
-    const std::uint32_t limit = static_cast<std::uint32_t>(best_.rank) - offset;
-    return send_by(rows, n, [&](int i) {
-      return static_cast<std::uint32_t>(value(rows[i], best_.column)) - offset <= limit;
-    });
-  }
-  // No branch to be guessed.
-  template <class GoesLeft>
-  int send_by(SmallRow* rows, int n, GoesLeft goes_left) {
-    int n_left = 0, n_right = 0;
-    for (int i = 0; i < n; ++i) {
-      const SmallRow row = rows[i];
-      const bool is_left = goes_left(i);
-      rows[n_left] = row;
-      sent_[n_right] = row;
-      n_left += is_left;
-      n_right += !is_left;
-    }
-    for (int i = 0; i < n_right; ++i) rows[n_left + i] = sent_[i];
-    return n_left;
-  }
-
-  const RankedTable& table_;
-  const T* values_;  // row after row
-  std::int64_t stride_;
-  DrawnColumns& columns_;
   std::int64_t max_depth_;
-  Kind kind_;
-  ThicketWriter<most_rows> out_;
-  Best best_;
-  static constexpr int slack = is_drawn ? 4 : 16;
-  std::array<SmallRow, most_rows + slack> rows_, sent_;
-  std::uint8_t left_[most_rows / 4][2];
-  // Of drawn cuts: the kernels, null where plain code is all there is.
-  static constexpr int n_drawn = is_drawn ? most_rows : 0, n_ranked = is_drawn ? 0 : most_rows;
-  const DrawnKernels* kernels_ = is_drawn ? kernels().drawn : nullptr;
-  DrawnCuts cuts_;
-  alignas(64) std::array<double, DrawnCuts::most * n_drawn> room_;
-  // Of others.
-  std::array<std::uint32_t, n_ranked + KeySorter::slack> keys_, spare_;
-  std::array<PairLeft, n_ranked> cells_;
-  decltype(Kernels::rank_keys) rank_keys_;
-  std::array<LikelyCut, n_ranked> likely_;
-  KeySorter sorter_;
+  Search search_;
+  const Kind& kind_;
+  ThicketWriter<Search::most_rows> out_;
+  std::vector<Open> open_;
 };
 
 template <class Kind>

@@ -1,19 +1,16 @@
-// The thread pool behind parallel_for, the count of usable cores, and the polling of interrupts.
+// The thread pool behind parallel_for, and the polling of interrupts.
 #include "parallel.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <condition_variable>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
-#include <string>
-#include <string_view>
 #include <thread>
+
+#include "cores.hpp"
 
 #if defined(__x86_64__) || defined(_M_X64)
 #include <immintrin.h>
@@ -21,9 +18,6 @@
 #if !defined(_WIN32)
 #include <pthread.h>
 #include <signal.h>
-#endif
-#if defined(__linux__)
-#include <sched.h>
 #endif
 
 namespace weald {
@@ -43,122 +37,12 @@ constexpr unsigned kLoopsPerCoreCount = 1024;
 // the caller pays for four system calls, not 63.
 constexpr int kWakeFan = 4;
 constexpr std::size_t kCacheLine = 64;
-
-// ---- How many cores are ours ----
-
-#if defined(__linux__)
-// Without streams: they need locales, and those of an extension that carries its own libstdc++ meet
-// those of another libstdc++ in the process. "e": a child that another thread starts must not
-// inherit the file.
-std::optional<std::string> content_of(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
-                                                             std::fclose);
-  if (!file) return std::nullopt;
-  std::string content;
-  char part[4096];
-  for (std::size_t n; (n = std::fread(part, 1, sizeof(part), file.get())) > 0;)
-    content.append(part, n);
-  return content;
-}
-
-// Takes what lies before `end`, and `end` itself, from the front of a text; all of it if there is
-// no such character.
-std::string_view take_until(char end, std::string_view& text) {
-  const std::size_t n = text.find(end);
-  const std::string_view taken = text.substr(0, n);
-  text.remove_prefix(n == std::string_view::npos ? text.size() : n + 1);
-  return taken;
-}
-
-// -1 if the text does not begin with a number: "max" is no limit.
-std::int64_t number_of(std::string_view text) {
-  std::int64_t number = -1;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
-// Quota and period in microseconds: one file in version 2 of cgroups, two in version 1.
-double quota_of(const std::string& folder) {
-  std::int64_t quota, period;
-  if (const auto both = content_of(folder + "/cpu.max")) {
-    std::string_view rest = *both;
-    quota = number_of(take_until(' ', rest));
-    period = number_of(rest);
-  } else {
-    quota = number_of(content_of(folder + "/cpu.cfs_quota_us").value_or(""));
-    period = number_of(content_of(folder + "/cpu.cfs_period_us").value_or(""));
-  }
-  if (quota <= 0 || period <= 0) return kMaxThreads;
-  return static_cast<double>(quota) / static_cast<double>(period);
-}
-
-// A limit binds everything below it, so every folder from ours up to the root counts. The walk also
-// finds the limit in a container that sees its own group at the root but the host's path in /proc.
-double tightest_quota(const std::string& root, std::string path) {
-  double cores = kMaxThreads;
-  for (;;) {
-    cores = std::min(cores, quota_of(root + path));
-    if (path.empty()) return cores;
-    path.resize(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
-  }
-}
-
-int read_cgroup_cores() {
-  double cores = kMaxThreads;
-  const std::string groups = content_of("/proc/self/cgroup").value_or("");
-  for (std::string_view rest = groups; !rest.empty();) {
-    std::string_view line = take_until('\n', rest);  // number:controllers:path
-    take_until(':', line);
-    const std::string controllers(take_until(':', line)), path(line);
-    if (controllers.empty()) {
-      cores = std::min(cores, tightest_quota("/sys/fs/cgroup", path));
-    } else if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
-      // "cpu" is also the link that distributions make to a hierarchy named "cpu,cpuacct".
-      cores = std::min(cores, tightest_quota("/sys/fs/cgroup/cpu", path));
-    }
-  }
-  return std::max(1, static_cast<int>(cores));
-}
-
-int cgroup_cores() {
-  // Two atomics and no lock: threads that race only read the files twice, and a fork at any moment
-  // leaves nothing locked. The count is stored first, so a fresh date never meets an old count.
-  static constinit std::atomic<int> cores{0};
-  static constinit std::atomic<Clock::rep> expires{0};
-  const auto now = Clock::now().time_since_epoch();
-  if (now.count() < expires.load(std::memory_order_acquire)) {
-    return cores.load(std::memory_order_relaxed);
-  }
-  const int fresh = read_cgroup_cores();
-  cores.store(fresh, std::memory_order_relaxed);
-  expires.store((now + std::chrono::seconds(1)).count(), std::memory_order_release);
-  return fresh;
-}
-
-#endif
-
-int machine_cores() {
-#if defined(__linux__)
-  cpu_set_t mask[16];  // the kernel refuses a mask shorter than its own: room for 16384 CPUs
-  if (sched_getaffinity(0, sizeof(mask), mask) == 0) {
-    return std::clamp(CPU_COUNT_S(sizeof(mask), mask), 1, cgroup_cores());
-  }
-#endif
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxThreads);
-}
-
-// The first number of OMP_NUM_THREADS ("4", "4,2"), or kMaxThreads if there is none to obey.
-int environment_cores() {
-  const char* text = std::getenv("OMP_NUM_THREADS");
-  if (text == nullptr) return kMaxThreads;
-  char* rest;
-  const long number = std::strtol(text, &rest, 10);  // 0 if there is none; too large is the largest
-  while (*rest == ' ') ++rest;
-  if (number < 1 || (*rest != '\0' && *rest != ',')) return kMaxThreads;
-  return static_cast<int>(std::min<long>(number, kMaxThreads));
-}
-
-// ---- The pool ----
+// Of a worker: ten times what the core needs. The default of the process may be 128 KiB, or 8 MiB
+// of address space.
+constexpr std::size_t kStack = std::size_t{1} << 20;
+// No worker is made where less memory is left: what the system and the C++ library keep for each
+// thread must fit in.
+constexpr std::size_t kLeastMemory = std::size_t{1} << 20;
 
 struct Job {
   const FunctionRef task;
@@ -178,11 +62,15 @@ enum class State { idle, offered, running };
 // over before the worker came; the worker moves offered -> running -> idle. Only a running worker
 // looks at the job, so the job can live on the caller's stack, and the caller waits for nobody who
 // has not begun.
+struct Pool;
 struct alignas(kCacheLine) Slot {
   std::atomic<State> state{State::idle};
   std::atomic<bool> parked{false};   // the worker sleeps on `changed` until this is false
   std::atomic<bool> awaited{false};  // the caller sleeps on `changed` until the worker is idle
   Job* job = nullptr;                // belongs to whoever may write `state`
+  Pool* pool = nullptr;
+  int worker = 0;          // its number
+  bool has_begun = false;  // guarded by the mutex
   std::mutex mutex;
   std::condition_variable changed;
 };
@@ -203,8 +91,16 @@ struct Pool {
 // exit handlers matter.
 constinit std::atomic<Pool*> g_pool{nullptr};
 constinit std::atomic<unsigned> g_forks{0};
-constinit thread_local Job* t_job = nullptr;  // the pool's loop whose task this thread is running
-constinit thread_local InterruptScope* t_scope = nullptr;
+// The memory of thread-local variables of a library is else allocated when a thread first uses
+// them; where that fails, glibc ends the process. These few bytes are there from a thread's
+// beginning.
+#if defined(__GLIBC__)
+#define WEALD_THREAD_LOCAL [[gnu::tls_model("initial-exec")]] constinit thread_local
+#else
+#define WEALD_THREAD_LOCAL constinit thread_local
+#endif
+WEALD_THREAD_LOCAL Job* t_job = nullptr;  // the pool's loop whose task this thread is running
+WEALD_THREAD_LOCAL InterruptScope* t_scope = nullptr;
 
 #if !defined(_WIN32)
 // The child has none of the workers, and any of the pool's locks may be held by a thread that no
@@ -290,20 +186,63 @@ void run_tasks(Job& job, int worker) noexcept {
   t_job = nullptr;
 }
 
-[[noreturn]] void serve(Pool* pool, int worker) noexcept {
-  Slot& slot = *pool->slots[worker];
+[[noreturn]] void serve(Slot& slot) noexcept {
+  Pool* const pool = slot.pool;
   const auto offered = [&] { return slot.state.load(std::memory_order_relaxed) == State::offered; };
   for (;;) {
     if (!pool->spin.load(std::memory_order_relaxed) || !spin_until(offered)) park(slot);
     State expected = State::offered;
     // Acquire: see the job that is on offer. Failure: it was withdrawn meanwhile.
     if (slot.state.compare_exchange_strong(expected, State::running, std::memory_order_acquire)) {
-      wake_others(*pool, *slot.job, worker);
-      run_tasks(*slot.job, worker);
+      wake_others(*pool, *slot.job, slot.worker);
+      run_tasks(*slot.job, slot.worker);
       slot.state.store(State::idle);  // publishes what the tasks wrote; the job may now be gone
       if (slot.awaited.load()) notify(slot);
     }
   }
+}
+
+void* begin_worker(void* its_slot) noexcept {
+  Slot& slot = *static_cast<Slot*>(its_slot);
+  prepare_to_throw();
+  {
+    const std::scoped_lock hold(slot.mutex);
+    slot.has_begun = true;
+  }
+  slot.changed.notify_all();
+  serve(slot);
+}
+
+// Tells whether the system has given a thread.
+bool start_thread(Slot& slot) {
+#if defined(_WIN32)
+  std::thread(begin_worker, &slot).detach();
+  return true;
+#else
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, kStack);
+  pthread_t thread;
+  const int error = pthread_create(&thread, &attributes, begin_worker, &slot);
+  pthread_attr_destroy(&attributes);
+  return error == 0;
+#endif
+}
+
+// Waits for the worker to have all it needs before anybody takes more memory.
+bool make_worker(Pool& pool, int worker) {
+  void* volatile memory = std::malloc(kLeastMemory);  // volatile: it is asked for indeed
+  std::free(memory);
+  if (memory == nullptr) return false;
+  if (pool.slots[worker] == nullptr) pool.slots[worker] = new Slot;
+  Slot& slot = *pool.slots[worker];
+  slot.pool = &pool;
+  slot.worker = worker;
+  if (!start_thread(slot)) return false;
+  std::unique_lock lock(slot.mutex);
+  slot.changed.wait(lock, [&] { return slot.has_begun; });
+  return true;
 }
 
 // Makes the workers that are missing; fewer if the system refuses, which costs only speed.
@@ -319,8 +258,7 @@ void grow(Pool& pool, int n_threads) {
 #endif
   try {
     for (int worker = pool.n_workers + 1; worker < n_threads; ++worker) {
-      if (pool.slots[worker] == nullptr) pool.slots[worker] = new Slot;
-      std::thread(serve, &pool, worker).detach();
+      if (!make_worker(pool, worker)) break;
       pool.n_workers = worker;
     }
   } catch (const std::exception&) {
@@ -378,7 +316,9 @@ bool run_on(Pool& pool, Job& job) noexcept {
 
 }  // namespace
 
-int usable_cores() { return std::min(machine_cores(), environment_cores()); }
+void prepare_to_throw() noexcept {
+  [[maybe_unused]] const volatile int any = std::uncaught_exceptions();  // volatile: it is called
+}
 
 InterruptScope::InterruptScope(InterruptCheck check)
     : check_(check), outer_(t_scope), next_poll_(Clock::now() + kPollInterval) {

@@ -1,4 +1,4 @@
-// The core's only door to threads: how many cores are ours, a parallel loop, and a way to stop it.
+// The core's only door to threads: a parallel loop, and a way to stop it.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@ namespace weald {
 // The largest number of threads one loop can use; more are asked for only by mistake.
 inline constexpr int kMaxThreads = 1024;
 
-// The smallest of: the caller's CPU affinity, the CPU quota of its cgroups (rounded down, at least
-// one), and OMP_NUM_THREADS when that starts a list of positive integers. Reads the environment, so
-// call it where nobody calls setenv (in Python: while holding the GIL).
-int usable_cores();
+// Makes the calling thread ready to throw without memory. What the C++ library keeps for exceptions
+// is allocated when a thread first throws; if that fails, as it may when std::bad_alloc is thrown,
+// glibc ends the process.
+void prepare_to_throw() noexcept;
 
 // Says whether the calling thread's work should stop. Called only on the thread that installed it;
 // must not throw.

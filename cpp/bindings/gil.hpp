@@ -37,6 +37,7 @@ weald::InterruptCheck check_of_this_thread();
 template <class Work>
 void run(Work&& work) {
   const weald::InterruptCheck check = check_of_this_thread();
+  weald::prepare_to_throw();
   try {
     WithoutGil released;
     weald::InterruptScope scope(check);

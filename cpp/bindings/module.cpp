@@ -7,6 +7,7 @@
 
 #include "bindings/border.hpp"
 #include "bindings/searches.hpp"
+#include "cores.hpp"
 #include "kernels/kernels.hpp"
 
 namespace {

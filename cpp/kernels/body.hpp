@@ -226,7 +226,7 @@ constexpr Collect collect_of[tile / lanes + 1] = {nullptr,    collect<1>, collec
                                                   collect<3>, collect<4>, collect<5>,
                                                   collect<6>, collect<7>, collect<8>};
 
-constexpr std::int64_t near_rows = 1024;  // rows whose codes and words stay near
+constexpr std::int64_t near_rows = 512;  // rows whose codes and words stay near
 
 // A block of rows at a time: scattered rows are collected, rows in order read where they are. Each
 // group's cells (16 KB) stay in the first-level cache while the group's columns of the block are

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "cores.hpp"
 #include "parallel.hpp"
 
 #if !defined(_WIN32)
