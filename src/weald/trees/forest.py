@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.cached import cached_property
 from weald.trees.compact import compact, expanded
+from weald.trees.frozen import freeze_all
 from weald.trees.growing import GrownTree, GrownTrees
 
 Floats = NDArray[np.float64]
@@ -96,9 +97,7 @@ class Forest:
             # One number seen at all places: an array of them would be a tenth of the model.
             nodes = np.broadcast_to(np.int32(-1), len(self.feature))
             object.__setattr__(self, "category_set", nodes)
-        for array in self.__dict__.values():
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
+        freeze_all(self)
 
     @property
     def n_trees(self) -> int:

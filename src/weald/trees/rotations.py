@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.cached import cached_property
 from weald.trees.forest import Forest
+from weald.trees.frozen import freeze_all
 from weald.trees.growing import GrownTree
 from weald.trees.woodland import ForestLimits, OutOfBag
 
@@ -52,9 +53,11 @@ class Rotations:
     loading: Floats
 
     def __post_init__(self) -> None:
-        for array in self.__dict__.values():
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
+        freeze_all(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        freeze_all(self)
 
     @property
     def n_columns(self) -> int:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from weald.cached import cached_property
 from weald.trees.cutting import gains_below
 from weald.trees.forest import Forest
+from weald.trees.frozen import frozen
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -88,19 +89,19 @@ class TreeView:
 
     @property
     def children_left(self) -> Ints:
-        return _closed(np.where(self._is_leaf, -1, np.arange(self.node_count) + 1))
+        return frozen(np.where(self._is_leaf, -1, np.arange(self.node_count) + 1))
 
     @property
     def children_right(self) -> Ints:
-        return _closed(np.where(self._is_leaf, -1, self._tree.right).astype(np.int64))
+        return frozen(np.where(self._is_leaf, -1, self._tree.right).astype(np.int64))
 
     @property
     def feature(self) -> Ints:
-        return _closed(np.where(self._is_leaf, -2, self._tree.feature).astype(np.int64))
+        return frozen(np.where(self._is_leaf, -2, self._tree.feature).astype(np.int64))
 
     @property
     def threshold(self) -> Floats:
-        return _closed(np.where(self._is_leaf, -2.0, self._tree.threshold))
+        return frozen(np.where(self._is_leaf, -2.0, self._tree.threshold))
 
     @property
     def missing_go_to_left(self) -> NDArray[np.uint8]:
@@ -113,12 +114,12 @@ class TreeView:
     @property
     def n_node_samples(self) -> Ints:
         if self.facts is None:
-            return _closed(np.rint(self._tree.weight).astype(np.int64))
-        return _closed(self._from_leaves(self.facts.samples, np.zeros(self.node_count, np.int64)))
+            return frozen(np.rint(self._tree.weight).astype(np.int64))
+        return frozen(self._from_leaves(self.facts.samples, np.zeros(self.node_count, np.int64)))
 
     @property
     def n_classes(self) -> Ints:
-        return _closed(np.array([self._tree.value.shape[1]], dtype=np.int64))
+        return frozen(np.array([self._tree.value.shape[1]], dtype=np.int64))
 
     @property
     def max_n_classes(self) -> int:
@@ -131,15 +132,15 @@ class TreeView:
         if facts is not None and facts.impurity is not None:
             own = facts.impurity * tree.weight[self._is_leaf]
             whole = self._from_leaves(own, tree.gain) / tree.weight
-            return _closed(np.ldexp(whole, facts.exponent))
+            return frozen(np.ldexp(whole, facts.exponent))
         if self.criterion in ("squared_error", "friedman_mse", "absolute_error", "poisson"):
-            return _closed(np.ldexp(gains_below(tree) / tree.weight, self.unit))
+            return frozen(np.ldexp(gains_below(tree) / tree.weight, self.unit))
         widths = self.widths or (tree.value.shape[1],)
         each = [
             class_impurity(self.criterion, self.value[:, k, :width])
             for k, width in enumerate(widths)
         ]
-        return _closed(np.mean(each, axis=0))
+        return frozen(np.mean(each, axis=0))
 
     def _from_leaves(self, of_leaf: NDArray[Any], of_node: NDArray[Any]) -> NDArray[Any]:
         """Sums of what the leaves below each node have and of what the nodes themselves have."""
@@ -152,7 +153,7 @@ class TreeView:
 
     @property
     def gain(self) -> Floats:
-        return _closed(np.where(self._is_leaf, 0.0, self._tree.gain))
+        return frozen(np.where(self._is_leaf, 0.0, self._tree.gain))
 
     @cached_property
     def value(self) -> NDArray[Any]:
@@ -169,7 +170,7 @@ class TreeView:
             values[node] = (values[node + 1] * left_weight + values[right] * right_weight) / total
         if self.n_outputs > 1:
             values = _by_output(values[:, 0], self.widths or ())
-        return _closed(values)
+        return frozen(values)
 
 
 def _by_output(values: Floats, widths: tuple[int, ...]) -> Floats:
@@ -179,11 +180,6 @@ def _by_output(values: Floats, widths: tuple[int, ...]) -> Floats:
         filled[:, k, :width] = values[:, begin : begin + width]
         begin += width
     return filled
-
-
-def _closed(array: NDArray[Any]) -> NDArray[Any]:
-    array.setflags(write=False)
-    return array
 
 
 def class_impurity(criterion: str, sums: Floats) -> Floats:

@@ -1,0 +1,26 @@
+"""Arrays that nobody can write to."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A view of an array that cannot be made writeable: `setflags(write=True)` is a ValueError.
+
+    The core proves the arrays of a model sound once and then reads them without checks.
+
+    >>> frozen(np.arange(3)).setflags(write=True)
+    Traceback (most recent call last):
+    ValueError: cannot set WRITEABLE flag to True of this array
+    """
+    array.setflags(write=False)  # for whoever holds the array itself
+    return np.asarray(memoryview(array).toreadonly())
+
+
+def freeze_all(model: object) -> None:
+    """Freeze all arrays that are attributes of an object, which may be a frozen dataclass."""
+    for name, value in vars(model).items():
+        if isinstance(value, np.ndarray):
+            object.__setattr__(model, name, frozen(value))
