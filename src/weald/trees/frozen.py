@@ -16,7 +16,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     ValueError: cannot set WRITEABLE flag to True of this array
     """
     array.setflags(write=False)  # for whoever holds the array itself
-    return np.asarray(memoryview(array).toreadonly())
+    return np.asarray(array.data.toreadonly())
 
 
 def freeze_all(model: object) -> None:
