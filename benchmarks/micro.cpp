@@ -11,8 +11,8 @@
 #include <numeric>
 #include <vector>
 
-#include "binning.hpp"
-#include "content.hpp"
+#include "data/binning.hpp"
+#include "data/content.hpp"
 #include "kernels/kernels.hpp"
 
 namespace {
@@ -85,7 +85,7 @@ std::vector<Code> make_codes(bool skewed) {
   return codes;
 }
 
-void histograms(const Kernels& kernel) {
+void histograms(const weald::kernels::Kernels& kernel) {
   const std::vector<std::int32_t> bins(n_columns, 255);
   std::vector<std::int64_t> words(n_rows), cells(4 * 256 * lanes);
   for (std::int64_t i = 0; i < n_rows; ++i) words[i] = static_cast<std::int64_t>(mix(i) >> 40);
@@ -113,7 +113,7 @@ void histograms(const Kernels& kernel) {
   }
 }
 
-void partitions(const Kernels& kernel) {
+void partitions(const weald::kernels::Kernels& kernel) {
   const auto data = make_codes(false);
   const std::vector<std::int32_t> bins(n_columns, 255);
   const Codes codes{data.data(), n_rows, n_columns, bins.data()};
@@ -135,18 +135,19 @@ void partitions(const Kernels& kernel) {
   }
 }
 
-void searches(const Kernels& kernel) {
+void searches(const weald::kernels::Kernels& kernel) {
   std::vector<std::int64_t> cells(256 * lanes);
   std::int64_t total = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    cells[i] = pack(static_cast<std::int64_t>(mix(i) % 2001) - 1000, 100 + mix(i) % 100);
+    cells[i] =
+        weald::kernels::pack(static_cast<std::int64_t>(mix(i) % 2001) - 1000, 100 + mix(i) % 100);
     if (i % lanes == 0) total += cells[i];
   }
   for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = cells[i / lanes * lanes];
   for (const bool missing : {true, false}) {
     if (!missing) std::fill_n(cells.begin(), lanes, 0);
-    const PackedNode node{total, 0.0, 1.0, 20.0, 20.0};
-    LaneBests bests;
+    const weald::kernels::PackedNode node{total, 0.0, 1.0, 20.0, 20.0};
+    weald::kernels::LaneBests bests;
     report(missing ? "searched bin of a column, missing values" : "searched bin of a column",
            kernel.name, best_seconds([&] {
              for (int i = 0; i < 100; ++i)
@@ -156,15 +157,15 @@ void searches(const Kernels& kernel) {
   }
 }
 
-void binning(const Kernels& kernel) {
+void binning(const weald::kernels::Kernels& kernel) {
   std::vector<double> cuts(254);
   for (std::size_t i = 0; i < cuts.size(); ++i) cuts[i] = static_cast<double>(i) / 255.0;
   std::vector<float> x(4096);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(mix(i) >> 40) * 0x1p-24f;
   std::vector<double> xd(x.begin(), x.end());
   std::vector<Code> codes(x.size());
-  const PaddedCuts<float> padded(cuts.data(), 254);
-  const PaddedCuts<double> padded_double(cuts.data(), 254);
+  const weald::kernels::PaddedCuts<float> padded(cuts.data(), 254);
+  const weald::kernels::PaddedCuts<double> padded_double(cuts.data(), 254);
   report("binned value, float32", kernel.name,
          best_seconds([&] { kernel.encode_float(x.data(), 4096, padded, codes.data(), 1); }, 99),
          4096.0);
@@ -174,10 +175,10 @@ void binning(const Kernels& kernel) {
          4096.0);
 }
 
-void prediction(const Kernels& kernel) {
+void prediction(const weald::kernels::Kernels& kernel) {
   constexpr int n_trees = 100, n_leaves = 31;
   // Balanced trees of 31 leaves in pre-order, over random columns and limits.
-  std::vector<MaskNode> nodes;
+  std::vector<weald::kernels::MaskNode> nodes;
   const std::function<void(int, int)> grow = [&](int leaves, int tree) {
     static int leaf = 0;
     if (leaves == 1) {
@@ -194,16 +195,16 @@ void prediction(const Kernels& kernel) {
   };
   for (int t = 0; t < n_trees; ++t) grow(n_leaves, t);
   std::vector<double> values(n_trees * n_leaves, 0.5);
-  std::vector<MaskTree> trees;
+  std::vector<weald::kernels::MaskTree> trees;
   for (int t = 0; t < n_trees; ++t)
     trees.push_back(
         {nodes.data() + t * (2 * n_leaves - 1), 2 * n_leaves - 1, values.data() + t * n_leaves, 0});
-  alignas(64) static Code codes[n_columns * mask_rows];
+  alignas(64) static Code codes[n_columns * weald::kernels::mask_rows];
   for (std::size_t i = 0; i < sizeof codes; ++i) codes[i] = static_cast<Code>(mix(i));
-  double sums[mask_rows] = {};
+  double sums[weald::kernels::mask_rows] = {};
   report("predicted row and tree of 31 leaves, coded", kernel.name,
          best_seconds([&] { kernel.add_trees(trees.data(), n_trees, 1, codes, sums); }, 99),
-         1.0 * n_trees * mask_rows);
+         1.0 * n_trees * weald::kernels::mask_rows);
 }
 
 }  // namespace
@@ -214,7 +215,7 @@ int main() {
   std::printf("clock: %.2f GHz (a chain of additions)\n", clock_rate() / 1e9);
   for (const Limit& each : limits)
     std::printf("limit of a %s: %.2f cycles (%s)\n", each.work, each.cycles, each.why);
-  for (const Kernels* kernel : runnable_kernels()) {
+  for (const weald::kernels::Kernels* kernel : weald::kernels::runnable_kernels()) {
     histograms(*kernel);
     partitions(*kernel);
     searches(*kernel);

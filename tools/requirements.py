@@ -2,6 +2,7 @@
 
 build    what a build without isolation needs
 check    the tools of `make check`
+tables   packages of data that tests read, to be installed with --no-deps
 floors   the oldest dependencies as constraints: `numpy>=1.26` becomes `numpy==1.26.*`
 """
 
@@ -21,6 +22,11 @@ def check(settings: dict) -> list[str]:
     return settings["project"]["optional-dependencies"]["check"]
 
 
+def tables(settings: dict) -> list[str]:
+    """Name the packages whose data files the tests read."""
+    return settings["dependency-groups"]["tables"]
+
+
 def floors(settings: dict) -> list[str]:
     """Pin every dependency of the package and its tests to its floor."""
     project = settings["project"]
@@ -36,7 +42,7 @@ def floors(settings: dict) -> list[str]:
 
 
 if __name__ == "__main__":
-    kinds = {"build": build, "check": check, "floors": floors}
+    kinds = {"build": build, "check": check, "tables": tables, "floors": floors}
     if len(sys.argv) != 2 or sys.argv[1] not in kinds:
         raise SystemExit(__doc__)
     print(*kinds[sys.argv[1]](tomllib.loads(Path("pyproject.toml").read_text("utf-8"))), sep="\n")

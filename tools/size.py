@@ -1,15 +1,20 @@
 """Fail if a file, a function or a constructor has grown too large to be read at one go."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOMS = ("benchmarks", "cpp", "examples", "src/weald", "tests", "tools")
+from cpp_source import blocks
+
+FOLDERS = ("benchmarks", "cpp", "examples", "src/weald", "studies", "tests", "tools")
 FILE_LINES = 500
 FUNCTION_LINES = 60  # without its docstring
 PARAMETERS = 20  # of a constructor
 EXCEPTIONS = Path("tools/size_exceptions.txt")
+
+FUNCTION = re.compile(r"([\w:~]+) ?\(")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -52,6 +57,15 @@ def functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]
         yield from functions(child, f"{name}." if is_scope else prefix)
 
 
+def too_large_of_cpp(file: Path, text: str) -> Iterator[TooLarge]:
+    """Give the functions of a C++ source that are over the limit; of a type only its functions."""
+    for block in blocks(text):
+        name = FUNCTION.search(block.head)
+        is_function = name is not None and block.type_name is None and not block.is_namespace
+        if is_function and block.n_lines > FUNCTION_LINES:
+            yield TooLarge(f"{file}:{name[1]}", block.n_lines, FUNCTION_LINES, "lines")
+
+
 def too_large(file: Path) -> Iterator[TooLarge]:
     """Give what is over its limit in one file."""
     text = file.read_text(encoding="utf-8")
@@ -59,6 +73,7 @@ def too_large(file: Path) -> Iterator[TooLarge]:
     if n_lines > FILE_LINES:
         yield TooLarge(str(file), n_lines, FILE_LINES, "lines")
     if file.suffix != ".py":
+        yield from too_large_of_cpp(file, text)
         return
     for name, function in functions(ast.parse(text)):
         place = f"{file}:{name}"
@@ -83,7 +98,7 @@ def exceptions() -> set[str]:
 
 def main() -> None:
     """Compare all files with the limits and the list of exceptions."""
-    files = (file for room in ROOMS for file in sorted(Path(room).rglob("*")))
+    files = (file for folder in FOLDERS for file in sorted(Path(folder).rglob("*")))
     code = [file for file in files if file.suffix in {".py", ".cpp", ".hpp"}]
     found = [large for file in code for large in too_large(file)]
     allowed = exceptions()

@@ -17,15 +17,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.hpp"
+#include "base/parallel.hpp"
+#include "base/types.hpp"
 #include "bindings/gil.hpp"
-#include "categories.hpp"
-#include "loss_at.hpp"
-#include "memory.hpp"
-#include "parallel.hpp"
-#include "shared.hpp"
-#include "table.hpp"
+#include "data/categories.hpp"
+#include "data/table.hpp"
+#include "target/loss_at.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -52,7 +52,7 @@ inline int checked_threads(int n_threads) {
 }
 
 template <class T>
-weald::Table<T> table_of(const AnyTable<T>& array) {
+data::Table<T> table_of(const AnyTable<T>& array) {
   require(array.shape(0) < std::numeric_limits<weald::Row>::max(), "a table has too many rows");
   return {array.data(), static_cast<std::int64_t>(array.shape(0)),
           static_cast<std::int64_t>(array.shape(1)), array.stride(0), array.stride(1)};
@@ -121,7 +121,7 @@ inline void check_cuts(const Vector<double>& cuts, const Vector<std::int64_t>& f
 
 // Columns of levels hold their places 0, 1, ... or NaN; n_levels is 0 for columns of numbers.
 template <class T>
-void check_levels(const weald::Table<T>& table, const Vector<std::int32_t>& n_levels) {
+void check_levels(const data::Table<T>& table, const Vector<std::int32_t>& n_levels) {
   require(static_cast<std::int64_t>(n_levels.shape(0)) == table.n_columns,
           "n_levels must have one entry per column");
   for (std::int64_t column = 0; column < table.n_columns; ++column) {
@@ -141,10 +141,10 @@ std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads);
 
 // Which columns hold categories. Codes that need 16 bits come by themselves, with as many levels as
 // the highest of them says.
-weald::Categories checked_categories(const weald::Codes& codes,
-                                     const std::optional<Vector<std::uint8_t>>& is_category,
-                                     const std::vector<std::int32_t>& wide_columns,
-                                     const std::vector<Vector<std::uint16_t>>& wide_codes);
+data::Categories checked_categories(const weald::Codes& codes,
+                                    const std::optional<Vector<std::uint8_t>>& is_category,
+                                    const std::vector<std::int32_t>& wide_columns,
+                                    const std::vector<Vector<std::uint16_t>>& wide_codes);
 
 // Refuses a loss that is not known, and a parameter that it does not take.
 void check_parameter(const std::string& loss, double parameter);
@@ -155,10 +155,10 @@ int predictions_per_row(const std::string& loss, int n_scores);
 // A loss of one score at the scores of rows, which it reads wherever it is kept. Two classes may be
 // told by a byte each.
 template <class T>
-weald::LossAt checked_loss(const std::string& loss, double parameter, const Vector<T>& y,
-                           const Vector<double>& scores,
-                           const std::optional<Vector<double>>& weight, double base,
-                           double base_slope);
+target::LossAt checked_loss(const std::string& loss, double parameter, const Vector<T>& y,
+                            const Vector<double>& scores,
+                            const std::optional<Vector<double>>& weight, double base,
+                            double base_slope);
 
 // Where the blocks of rotated columns begin, and the end of the last.
 std::vector<std::int64_t> checked_blocks(const Vector<std::int64_t>& first_of_block,
@@ -173,4 +173,4 @@ void bind_options(nb::module_& m);
 void bind_stumps(nb::module_& m);
 void bind_trees(nb::module_& m);
 
-}  // namespace weald::border
+}  // namespace weald::bindings

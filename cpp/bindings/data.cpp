@@ -1,11 +1,11 @@
 // Binning, hashes of rows, draws, and the elementary functions.
+#include "base/elementary.hpp"
 #include "bindings/border.hpp"
-#include "binning.hpp"
-#include "content.hpp"
-#include "elementary.hpp"
-#include "numbered_rows.hpp"
+#include "data/binning.hpp"
+#include "data/content.hpp"
+#include "data/numbered_rows.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 namespace {
 
 template <class T>
@@ -14,8 +14,8 @@ auto find_cuts(AnyTable<T> table, std::optional<Vector<std::int64_t>> mass, int 
   require(max_bins >= 2 && max_bins <= weald::most_value_bins, "max_bins must be in [2, 65535]");
   const auto view = table_of(table);
   const auto* masses = data_or_null(mass, view.n_rows, "mass must have one entry per row");
-  weald::Cuts cuts;
-  run([&] { cuts = weald::find_cuts(view, masses, max_bins, checked_threads(n_threads)); });
+  data::Cuts cuts;
+  run([&] { cuts = data::find_cuts(view, masses, max_bins, checked_threads(n_threads)); });
   return nb::make_tuple(give(std::move(cuts.values)), give(std::move(cuts.first)));
 }
 
@@ -26,8 +26,8 @@ auto apply_cuts(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t> fir
   LargeVector<weald::Code> codes(
       static_cast<std::size_t>(weald::Codes::bytes(view.n_rows, view.n_columns)));
   run([&] {
-    weald::apply_cuts(view, cuts.data(), first.data(), codes.data(), view.n_columns, 0,
-                      checked_threads(n_threads));
+    data::apply_cuts(view, cuts.data(), first.data(), codes.data(), view.n_columns, 0,
+                     checked_threads(n_threads));
   });
   return give(std::move(codes));
 }
@@ -53,8 +53,8 @@ void apply_cuts_into(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t
   require(static_cast<std::int64_t>(codes.shape(0)) == weald::Codes::bytes(view.n_rows, n_columns),
           "codes must have one byte for every row and column, and seven more");
   run([&] {
-    weald::apply_cuts(view, cuts.data(), first.data(), codes.data(), n_columns, begin,
-                      checked_threads(n_threads));
+    data::apply_cuts(view, cuts.data(), first.data(), codes.data(), n_columns, begin,
+                     checked_threads(n_threads));
   });
 }
 
@@ -64,8 +64,7 @@ void hash_more(AnyTable<T> table, OutMatrix<std::uint64_t> hashes, int n_threads
   require(static_cast<std::int64_t>(hashes.shape(0)) == view.n_rows && hashes.shape(1) == 2,
           "hashes must have two words per row");
   run([&] {
-    weald::hash_more(view, reinterpret_cast<weald::Hash128*>(hashes.data()),
-                     checked_threads(n_threads));
+    data::hash_more(view, reinterpret_cast<Hash128*>(hashes.data()), checked_threads(n_threads));
   });
 }
 
@@ -75,10 +74,10 @@ auto hash_rows(AnyTable<T> table, Vector<double> target, int n_threads) {
   require(static_cast<std::int64_t>(target.shape(0)) == view.n_rows,
           "target must have one entry per row");
   weald::RawVector<std::uint64_t> words(static_cast<std::size_t>(view.n_rows) * 2);
-  static_assert(sizeof(weald::Hash128) == 2 * sizeof(std::uint64_t));
+  static_assert(sizeof(Hash128) == 2 * sizeof(std::uint64_t));
   run([&] {
-    weald::hash_rows(view, target.data(), reinterpret_cast<weald::Hash128*>(words.data()),
-                     checked_threads(n_threads));
+    data::hash_rows(view, target.data(), reinterpret_cast<Hash128*>(words.data()),
+                    checked_threads(n_threads));
   });
   return give(std::move(words), {static_cast<std::size_t>(view.n_rows), std::size_t{2}});
 }
@@ -92,9 +91,9 @@ auto numbered_rows(Matrix<std::uint64_t> hashes, std::optional<Vector<double>> w
   const double* const weights = data_or_null(weight, n, "weight must have one entry per row");
   for (std::int64_t row = 0; weights && row < n; ++row)
     require(weights[row] == weights[row], "weights must be numbers");
-  weald::NumberedRows all;
+  data::NumberedRows all;
   run([&] {
-    all = weald::numbered_rows(reinterpret_cast<const weald::Hash128*>(hashes.data()), weights, n);
+    all = data::numbered_rows(reinterpret_cast<const Hash128*>(hashes.data()), weights, n);
   });
   return nb::make_tuple(give(std::move(all.order)),
                         give(std::move(all.keys), {hashes.shape(0), std::size_t{2}}));
@@ -103,7 +102,7 @@ auto numbered_rows(Matrix<std::uint64_t> hashes, std::optional<Vector<double>> w
 auto draw(Matrix<std::uint64_t> hashes, std::uint64_t seed, std::uint64_t member,
           std::uint64_t purpose) {
   require(hashes.shape(1) == 2, "hashes must have two words per row");
-  const weald::DrawKey key{seed, member, purpose};
+  const DrawKey key{seed, member, purpose};
   std::vector<std::uint64_t> words(hashes.shape(0));
   for (std::size_t row = 0; row < words.size(); ++row)
     words[row] = key({hashes.data()[2 * row], hashes.data()[2 * row + 1]});
@@ -150,4 +149,4 @@ void bind_data(nb::module_& m) {
   m.def("draw", &draw, "hashes"_a, "seed"_a, "member"_a, "purpose"_a);
 }
 
-}  // namespace weald::border
+}  // namespace weald::bindings

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "bindings/border.hpp"
-#include "forest.hpp"
+#include "tree/forest.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 
 // Proven sound once; after that a walk needs no checks.
 class ForestArrays {
@@ -57,12 +57,12 @@ class ForestArrays {
                words_.data(),
                static_cast<std::int64_t>(first_word_.shape(0)) - 1,
                static_cast<std::int64_t>(words_.shape(0))};
-    require(weald::is_sound(forest_, n_columns), "the arrays of the forest are damaged");
+    require(tree::is_sound(forest_, n_columns), "the arrays of the forest are damaged");
   }
   ForestArrays(const ForestArrays&) = delete;  // the view points into the arrays
   ForestArrays& operator=(const ForestArrays&) = delete;
 
-  const weald::Forest& forest() const { return forest_; }
+  const tree::Forest& forest() const { return forest_; }
 
  private:
   Vector<std::int32_t> feature_;
@@ -76,7 +76,7 @@ class ForestArrays {
   Vector<std::int32_t> category_set_;
   Vector<std::int64_t> first_word_;
   Vector<std::uint64_t> words_;
-  weald::Forest forest_{};
+  tree::Forest forest_{};
 };
 
-}  // namespace weald::border
+}  // namespace weald::bindings

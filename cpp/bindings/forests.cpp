@@ -1,13 +1,14 @@
 // Growing the members of a forest.
+#include "base/parallel.hpp"
 #include "bindings/border.hpp"
+#include "bindings/criterion_checks.hpp"
 #include "bindings/grown_trees.hpp"
 #include "bindings/rotation_columns.hpp"
 #include "criteria/criteria.hpp"
-#include "parallel.hpp"
-#include "rotated_woodland.hpp"
-#include "woodland.hpp"
+#include "grow/forest_trainer.hpp"
+#include "rotation/rotation_trainer.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 namespace {
 
 constexpr std::int64_t most_copies = std::int64_t{1} << 36;  // weald.data.rows.MOST_COPIES
@@ -47,8 +48,8 @@ class RankedTable {
     if (counts) checked_mass(counts, n_rows, std::int64_t{1} << 61);
     const int threads = checked_threads(n_threads);
     run([&] {
-      const auto made = std::make_shared<weald::RankedTable>(view, index.data(), n_rows, counts,
-                                                             threads, keeps_values);
+      const auto made = std::make_shared<data::RankedTable>(view, index.data(), n_rows, counts,
+                                                            threads, keeps_values);
       if (!n_levels.empty()) made->hold_levels(n_levels);
       ranked = made;
     });
@@ -60,7 +61,7 @@ class RankedTable {
     return all;
   }
 
-  std::shared_ptr<const weald::RankedTable> ranked;
+  std::shared_ptr<const data::RankedTable> ranked;
 };
 
 // How a forest's members draw their rows; the bag of any of them can be drawn again.
@@ -77,7 +78,7 @@ class Bootstrap {
     const auto* const masses = data_or_null(mass, n_units, "mass must have one entry per unit");
     if (masses) checked_mass(masses, n_units, std::int64_t{1} << 61);
     make(group_of, n_units,
-         [&] { return std::make_shared<weald::Bootstrap>(masses, n_units, n_draws, seed); });
+         [&] { return std::make_shared<data::Bootstrap>(masses, n_units, n_draws, seed); });
   }
 
   Bootstrap(Matrix<std::uint64_t> keys, std::int64_t n_draws, std::uint64_t seed,
@@ -88,8 +89,8 @@ class Bootstrap {
     require(keys.shape(1) == 2, "a key is two words");
     require(n_draws >= 1 && n_draws <= n_units, "n_draws must be in [1, number of units]");
     make(group_of, n_units, [&] {
-      const auto* const words = reinterpret_cast<const weald::Hash128*>(keys.data());
-      return std::make_shared<weald::Bootstrap>(words, n_units, n_draws, seed);
+      const auto* const words = reinterpret_cast<const Hash128*>(keys.data());
+      return std::make_shared<data::Bootstrap>(words, n_units, n_draws, seed);
     });
   }
 
@@ -100,7 +101,7 @@ class Bootstrap {
   }
 
   std::int64_t n_rows() const { return drawer->n_rows(); }
-  std::shared_ptr<const weald::Bootstrap> drawer;
+  std::shared_ptr<const data::Bootstrap> drawer;
 
  private:
   template <class Make>
@@ -129,12 +130,14 @@ class ForestParams {
                std::int64_t max_leaf_nodes, std::int64_t max_depth, std::int64_t min_samples_split,
                std::int64_t min_samples_leaf, bool balances_bags, bool hard_votes, int n_threads)
       : criterion(std::move(of_criterion)) {
-    require(weald::AllCriteria::with_name(criterion, [](auto) {}) ||
-                criterion == weald::MedianScan::name,
-            "unknown criterion");
-    require(criterion != weald::Newton::name, "forests know no newton criterion");
+    require(is_of_targets(criterion) || criterion == forest::MedianScan::name,
+            "not a criterion of forests");
     require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
-    forest = {seed, max_features, columns_of_tree, random_cuts, min_decrease, min_weight_share};
+    tree.columns = {
+        max_features, columns_of_tree ? data::Sampling::tree : data::Sampling::node, seed, {}};
+    tree.random_cuts = random_cuts;
+    tree.min_decrease = min_decrease;
+    tree.min_weight_share = min_weight_share;
     tree.max_leaf_nodes = max_leaf_nodes;
     tree.max_depth = max_depth;
     tree.min_samples_split = min_samples_split;
@@ -152,12 +155,11 @@ class ForestParams {
   }
 
   std::string criterion;
-  weald::ForestParams forest;
-  weald::TreeParams tree;
-  weald::WoodlandParams members;
+  tree::TreeParams tree;
+  grow::ForestTrainerParams members;
 };
 
-nb::dict arrays_of_all(weald::PackedForest&& forest) {
+nb::dict arrays_of_all(grow::PackedForest&& forest) {
   const auto n_outputs = static_cast<std::size_t>(forest.n_outputs);
   const std::size_t n_leaves = forest.value.size() / n_outputs;
   nb::dict result;
@@ -178,20 +180,18 @@ nb::dict arrays_of_all(weald::PackedForest&& forest) {
 }
 
 // What the members of a forest learn from, but for the copies of rows.
-weald::Target checked_target(const ForestParams& params, std::int64_t n_rows,
-                             const std::optional<Vector<double>>& weight,
-                             const std::optional<Vector<double>>& values,
-                             const std::optional<Vector<std::int32_t>>& classes, int n_classes) {
-  weald::Target target;
+target::Target checked_target(const ForestParams& params, std::int64_t n_rows,
+                              const std::optional<Vector<double>>& weight,
+                              const std::optional<Vector<double>>& values,
+                              const std::optional<Vector<std::int32_t>>& classes, int n_classes) {
+  target::Target target;
   target.weight = data_or_null(weight, n_rows, "weight must have one entry per row");
   target.sums = data_or_null(values, n_rows, "values must have one entry per row");
   target.sums_per_weight = true;
   require(values.has_value() != classes.has_value(), "give either values or classes");
-  require(params.criterion != weald::Entropy::name || classes, "entropy is of classes");
+  check_criterion(params.criterion, values);
   require(!params.members.balances_bags || classes, "only classes can be balanced");
-  require(params.criterion != weald::MedianScan::name || values, "medians are of values");
-  require(params.criterion != weald::PoissonDeviance::name || is_not_negative(values),
-          "the poisson criterion is of numbers that are not negative");
+  require(params.criterion != forest::MedianScan::name || values, "medians are of values");
   if (classes) {
     target.classes = data_or_null(classes, n_rows, "classes must have one entry per row");
     target.n_channels = n_classes;
@@ -209,19 +209,18 @@ struct SeveralOutputs {
   std::optional<Matrix<double>> values;
   std::optional<Matrix<std::int32_t>> labels;
 
-  weald::Target checked(const ForestParams& params, std::int64_t n_rows,
-                        const std::optional<Vector<double>>& weight) const {
-    weald::Target target;
+  target::Target checked(const ForestParams& params, std::int64_t n_rows,
+                         const std::optional<Vector<double>>& weight) const {
+    target::Target target;
     target.weight = data_or_null(weight, n_rows, "weight must have one entry per row");
     target.sums_per_weight = true;
     require(values.has_value() != labels.has_value(), "give either values or labels");
-    require(params.criterion != weald::MedianScan::name &&
-                params.criterion != weald::PoissonDeviance::name,
+    require(params.criterion != forest::MedianScan::name && !needs_positive_sums(params.criterion),
             "medians and the poisson criterion are of one output");
+    check_criterion(params.criterion, values);
     if (values) {
       require(static_cast<std::int64_t>(values->shape(1)) == n_rows && values->shape(0) >= 1,
               "values must have the shape (outputs, rows)");
-      require(params.criterion != weald::Entropy::name, "entropy is of classes");
       require(!params.members.balances_bags && !params.members.hard_votes,
               "only classes can be balanced, or voted for");
       target.sums = values->data();
@@ -238,8 +237,8 @@ struct SeveralOutputs {
 using OutSums = std::optional<OutMatrix<double>>;
 using OutCounts = std::optional<OutVector<std::int32_t>>;
 
-weald::OutOfBag checked_out_of_bag(const OutSums& sums, const OutCounts& counts,
-                                   const Bootstrap* bootstrap, std::int64_t n_rows, int n_outputs) {
+grow::OutOfBag checked_out_of_bag(const OutSums& sums, const OutCounts& counts,
+                                  const Bootstrap* bootstrap, std::int64_t n_rows, int n_outputs) {
   require(!bootstrap || bootstrap->n_rows() == n_rows, "the bootstrap is of another table");
   require(sums.has_value() == counts.has_value() && (!sums || bootstrap),
           "out-of-bag sums and counts belong together, and to a bootstrap");
@@ -263,10 +262,10 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
                      const SeveralOutputs* several, std::optional<OutVector<double>> oob_squares) {
   const std::int64_t n_rows = table.ranked->n_rows();
   require(!several || (!values && !classes), "give one output or several");
-  weald::Target target = several
-                             ? several->checked(params, n_rows, weight)
-                             : checked_target(params, n_rows, weight, values, classes, n_classes);
-  weald::WoodlandParams members = params.members;
+  target::Target target = several
+                              ? several->checked(params, n_rows, weight)
+                              : checked_target(params, n_rows, weight, values, classes, n_classes);
+  grow::ForestTrainerParams members = params.members;
   if (several) members.first_class = several->first_class;
   const std::vector<double>& direction = params.tree.split.direction;
   require(direction.empty() ||
@@ -276,17 +275,17 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
   target.copies = data_or_null(copies, n_rows, "copies must have one entry per row");
   if (target.copies) checked_mass(target.copies, n_rows, most_copies);
   require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
-  weald::OutOfBag out_of_bag =
+  grow::OutOfBag out_of_bag =
       checked_out_of_bag(oob_sums, oob_counts, bootstrap, n_rows, target.n_channels);
   if (oob_squares) {
     require(out_of_bag.sums && static_cast<std::int64_t>(oob_squares->shape(0)) == n_rows,
             "out-of-bag squares have one entry per row, and belong to sums");
     out_of_bag.squares = oob_squares->data();
   }
-  weald::PackedForest forest;
+  grow::PackedForest forest;
   run([&] {
-    weald::Woodland woodland(table.ranked, bootstrap ? bootstrap->drawer : nullptr, params.forest,
-                             members, params.criterion, params.tree);
+    grow::ForestTrainer woodland(table.ranked, bootstrap ? bootstrap->drawer : nullptr, members,
+                                 params.criterion, params.tree);
     forest = woodland.grow(target, first, n_trees, out_of_bag);
   });
   return arrays_of_all(std::move(forest));
@@ -301,7 +300,7 @@ class RotationTable {
   RotationTable(AnyTable<T> table, Vector<std::int64_t> index,
                 std::optional<Vector<std::int64_t>> mass, Vector<std::int64_t> n_levels,
                 const std::string& scale, std::optional<ColumnsOfRotations> known, int n_threads) {
-    using weald::RotationScale;
+    using rotation::RotationScale;
     const auto view = table_of(table);
     const auto n_rows = checked_index(index, view.n_rows, view.n_columns);
     require(static_cast<std::int64_t>(n_levels.shape(0)) == view.n_columns,
@@ -310,24 +309,24 @@ class RotationTable {
       require(n_levels.data()[c] >= 0 && n_levels.data()[c] <= 65535,
               "a column has at most 65535 levels");
     require(scale == "none" || scale == "range" || scale == "deviation", "unknown scale");
-    const auto by = scale == "none"    ? RotationScale::none
-                    : scale == "range" ? RotationScale::range
-                                       : RotationScale::deviation;
+    const auto by = scale == "none"    ? rotation::RotationScale::none
+                    : scale == "range" ? rotation::RotationScale::range
+                                       : rotation::RotationScale::deviation;
     const auto* const counts = data_or_null(mass, n_rows, "mass must have one entry per row");
     if (counts) checked_mass(counts, n_rows, std::int64_t{1} << 61);
-    std::optional<weald::RotationColumns> columns;
+    std::optional<rotation::RotationColumns> columns;
     if (known) columns = checked_columns(view.n_columns, *known);
     require(!columns || columns->n_columns() > 0, "a tree needs a column");
     const int threads = checked_threads(n_threads);
     run([&] {
-      ready = std::make_shared<const weald::RotationTable>(view, index.data(), n_rows, counts,
-                                                           n_levels.data(), by,
-                                                           columns ? &*columns : nullptr, threads);
+      ready = std::make_shared<const rotation::RotationTable>(
+          view, index.data(), n_rows, counts, n_levels.data(), by, columns ? &*columns : nullptr,
+          threads);
     });
   }
 
   nb::dict columns() const {
-    const weald::RotationColumns& all = ready->columns();
+    const rotation::RotationColumns& all = ready->columns();
     nb::dict result;
     result["rotated"] = give(std::vector<std::int32_t>(all.rotated));
     result["kept"] = give(std::vector<std::int32_t>(all.kept));
@@ -337,7 +336,7 @@ class RotationTable {
     return result;
   }
 
-  std::shared_ptr<const weald::RotationTable> ready;
+  std::shared_ptr<const rotation::RotationTable> ready;
 };
 
 // Grows members first .. first + n_trees - 1 of a rotation forest. `mass` is what each row weighs
@@ -351,7 +350,7 @@ std::vector<nb::dict> grow_rotation_forest(
     std::optional<Vector<std::int64_t>> mass, std::uint64_t first, std::int64_t n_trees,
     OutSums oob_sums, OutCounts oob_counts) {
   const std::int64_t n_rows = table.ready->n_rows();
-  const weald::Target target = checked_target(params, n_rows, weight, values, classes, n_classes);
+  const target::Target target = checked_target(params, n_rows, weight, values, classes, n_classes);
   const auto* const masses = data_or_null(mass, n_rows, "mass must have one entry per row");
   const std::int64_t most = std::int64_t{1} << 61;
   if (masses) checked_mass(masses, n_rows, most);
@@ -360,19 +359,19 @@ std::vector<nb::dict> grow_rotation_forest(
   require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
   require(sample_fraction > 0.0 && sample_fraction <= 1.0, "sample_fraction must be in (0, 1]");
   require(params.tree.split.direction.empty(), "rotated columns have no direction");
-  weald::RotationParams rotation{params.forest.seed, sample_fraction, replace, {}};
+  rotation::RotationParams rotation{params.tree.columns.seed, sample_fraction, replace, {}};
   rotation.first_of_block = checked_blocks(first_of_block, table.ready->columns().n_rotated());
-  const weald::OutOfBag out_of_bag =
+  const grow::OutOfBag out_of_bag =
       checked_out_of_bag(oob_sums, oob_counts, bootstrap, n_rows, target.n_channels);
-  std::vector<weald::RotatedTree> trees;
+  std::vector<rotation::RotatedTree> trees;
   run([&] {
-    weald::RotatedWoodland woodland(table.ready, bootstrap ? bootstrap->drawer : nullptr, rotation,
-                                    params.members, params.criterion, params.tree, params.forest,
-                                    masses);
+    rotation::RotationTrainer woodland(table.ready, bootstrap ? bootstrap->drawer : nullptr,
+                                       rotation, params.members, params.criterion, params.tree,
+                                       masses);
     trees = woodland.grow(target, first, n_trees, out_of_bag);
   });
   std::vector<nb::dict> results;
-  for (weald::RotatedTree& tree : trees) {
+  for (rotation::RotatedTree& tree : trees) {
     results.push_back(arrays_of(std::move(tree.tree)));
     results.back()["order"] = give(std::move(tree.rotation.order));
     results.back()["loading"] = give(std::move(tree.rotation.loading));
@@ -431,4 +430,4 @@ void bind_forests(nb::module_& m) {
         "first"_a, "n_trees"_a, "oob_sums"_a.noconvert().none(), "oob_counts"_a.noconvert().none());
 }
 
-}  // namespace weald::border
+}  // namespace weald::bindings

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #endif
 
-namespace weald::border {
+namespace weald::bindings {
 namespace {
 
 constinit std::atomic<unsigned long> g_main_thread{0};
@@ -58,4 +58,4 @@ weald::InterruptCheck check_of_this_thread() {
 
 void raise_interrupt() { throw nanobind::python_error(); }
 
-}  // namespace weald::border
+}  // namespace weald::bindings

@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "parallel.hpp"
+#include "base/parallel.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 
 // Takes the GIL back. Never returns in a thread that outlives the interpreter: see gil.cpp.
 void take_gil(PyThreadState* thread) noexcept;
@@ -54,4 +54,4 @@ void run(std::size_t n_numbers, Work&& work) {
   n_numbers < 4096 ? work() : run(work);
 }
 
-}  // namespace weald::border
+}  // namespace weald::bindings

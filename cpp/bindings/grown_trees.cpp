@@ -1,8 +1,8 @@
 #include "bindings/grown_trees.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 
-nb::dict arrays_of(weald::Tree tree) {
+nb::dict arrays_of(tree::Tree tree) {
   const auto n_outputs = static_cast<std::size_t>(tree.n_outputs);
   const std::size_t n_leaves = tree.value.size() / n_outputs;
   nb::dict result;
@@ -21,14 +21,14 @@ nb::dict arrays_of(weald::Tree tree) {
 
 std::vector<nb::dict> GrownTrees::arrays() const {
   std::vector<nb::dict> all;
-  for (const weald::Tree& tree : trees_) all.push_back(arrays_of(tree));
+  for (const tree::Tree& tree : trees_) all.push_back(arrays_of(tree));
   return all;
 }
 
 double GrownTrees::take_steps(const std::string& loss, double parameter, double rate) {
   require(rate > 0.0, "rate must be positive");
   check_parameter(loss, parameter);
-  return weald::take_steps(trees_, loss, parameter, rate);
+  return tree::take_steps(trees_, loss, parameter, rate);
 }
 
 void GrownTrees::add_to(OutMatrix<double> scores, Matrix<std::int32_t> leaf_of_row,
@@ -36,13 +36,13 @@ void GrownTrees::add_to(OutMatrix<double> scores, Matrix<std::int32_t> leaf_of_r
   require(scores.shape(0) == size() && leaf_of_row.shape(0) == size() &&
               scores.shape(1) == leaf_of_row.shape(1),
           "scores and leaf_of_row must have the shape (trees, rows)");
-  for (const weald::Tree& tree : trees_)
+  for (const tree::Tree& tree : trees_)
     require(tree.n_outputs == 1, "a tree of a round answers one score");
   bool sound = true;
   run(scores.size(), [&] {
     sound =
-        weald::add_answers(trees_, leaf_of_row.data(), static_cast<std::int64_t>(scores.shape(1)),
-                           scores.data(), checked_threads(n_threads));
+        tree::add_answers(trees_, leaf_of_row.data(), static_cast<std::int64_t>(scores.shape(1)),
+                          scores.data(), checked_threads(n_threads));
   });
   require(sound, "leaf_of_row names a leaf that does not exist");
 }
@@ -50,16 +50,16 @@ void GrownTrees::add_to(OutMatrix<double> scores, Matrix<std::int32_t> leaf_of_r
 namespace {
 
 nb::dict join_trees(const std::vector<const GrownTrees*>& rounds) {
-  std::vector<const weald::Tree*> trees;
+  std::vector<const tree::Tree*> trees;
   for (const GrownTrees* const one : rounds) {
     require(one != nullptr, "a round must be trees");
-    for (const weald::Tree& tree : one->trees()) {
+    for (const tree::Tree& tree : one->trees()) {
       require(trees.empty() || tree.n_outputs == trees[0]->n_outputs,
               "all trees must answer the same number of outputs");
       trees.push_back(&tree);
     }
   }
-  weald::JoinedTrees joined(trees);
+  tree::JoinedTrees joined(trees);
   nb::dict arrays = arrays_of(std::move(joined.all));
   arrays["first_node"] = give(std::move(joined.first_node));
   arrays["first_leaf"] = give(std::move(joined.first_leaf));
@@ -77,4 +77,4 @@ void bind_grown_trees(nb::module_& m) {
   m.def("join_trees", &join_trees, "rounds"_a);
 }
 
-}  // namespace weald::border
+}  // namespace weald::bindings

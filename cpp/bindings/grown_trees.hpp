@@ -4,27 +4,27 @@
 #include <vector>
 
 #include "bindings/border.hpp"
-#include "joined_trees.hpp"
+#include "tree/joined_trees.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 
 // The arrays of one tree.
-nb::dict arrays_of(weald::Tree tree);
+nb::dict arrays_of(tree::Tree tree);
 
 // The trees of a round. Ten arrays of each tree of each round would take Python longer to make and
 // to forget than small trees take to grow.
 class GrownTrees {
  public:
-  explicit GrownTrees(std::vector<weald::Tree> trees) : trees_(std::move(trees)) {}
+  explicit GrownTrees(std::vector<tree::Tree> trees) : trees_(std::move(trees)) {}
 
   std::size_t size() const { return trees_.size(); }
-  const std::vector<weald::Tree>& trees() const { return trees_; }
+  const std::vector<tree::Tree>& trees() const { return trees_; }
   std::vector<nb::dict> arrays() const;
   double take_steps(const std::string& loss, double parameter, double rate);
   void add_to(OutMatrix<double> scores, Matrix<std::int32_t> leaf_of_row, int n_threads) const;
 
  private:
-  std::vector<weald::Tree> trees_;
+  std::vector<tree::Tree> trees_;
 };
 
-}  // namespace weald::border
+}  // namespace weald::bindings

@@ -1,19 +1,23 @@
 // Losses over all rows.
 #include "losses/losses.hpp"
 
+#include <nanobind/stl/tuple.h>
+
+#include <optional>
+#include <tuple>
 #include <type_traits>
 
 #include "bindings/border.hpp"
-#include "boosting.hpp"
-#include "constants.hpp"
+#include "target/gradients.hpp"
+#include "target/leaf_constants.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 namespace {
 
 // The loss of that name, as visit(loss) sees it; a clear error if there is none.
 template <class F>
 void with_loss(const std::string& name, F&& visit) {
-  require(weald::AllLosses::with_name(name, visit), "unknown loss");
+  require(losses::AllLosses::with_name(name, visit), "unknown loss");
 }
 
 void check_scores(const std::string& name, std::int64_t n_scores) {
@@ -27,7 +31,7 @@ void check_scores(const std::string& name, std::int64_t n_scores) {
 template <class T>
 void check_length(const std::string& name, const Vector<T>& y, std::int64_t n_rows, int n_scores) {
   with_loss(name, [&](auto loss) {
-    const bool per_score = loss.targets == weald::Targets::shares;
+    const bool per_score = loss.targets == losses::Targets::shares;
     require(static_cast<std::int64_t>(y.shape(0)) == (per_score ? n_rows * n_scores : n_rows),
             "y must have one entry per row");
   });
@@ -37,7 +41,7 @@ template <class T>
 void check_targets(const std::string& name, const Vector<T>& y, std::int64_t n_rows, int n_scores) {
   check_length(name, y, n_rows, n_scores);
   with_loss(name, [&](auto loss) {
-    if (loss.targets != weald::Targets::classes) return;
+    if (loss.targets != losses::Targets::classes) return;
     const int n_classes = n_scores == 1 ? 2 : n_scores;
     bool sound = true;
     for (std::int64_t row = 0; row < n_rows; ++row)
@@ -60,9 +64,9 @@ const std::int64_t* checked_copies(const std::optional<Vector<std::int64_t>>& co
 }
 
 // Whether y holds what the loss takes is still to be looked at.
-weald::Scored scored(const std::string& loss, double parameter, const Vector<double>& y,
-                     const Matrix<double>& scores, const std::optional<Vector<double>>& weight,
-                     const std::optional<Vector<std::int64_t>>& copies) {
+losses::Scored scored(const std::string& loss, double parameter, const Vector<double>& y,
+                      const Matrix<double>& scores, const std::optional<Vector<double>>& weight,
+                      const std::optional<Vector<std::int64_t>>& copies) {
   const auto n_rows = static_cast<std::int64_t>(scores.shape(1));
   const int n_scores = static_cast<int>(scores.shape(0));
   check_scores(loss, n_scores);
@@ -77,8 +81,8 @@ weald::Scored scored(const std::string& loss, double parameter, const Vector<dou
           parameter};
 }
 
-weald::Leaves checked_leaves(const Vector<std::int32_t>& leaf_of_row, std::int64_t n_rows,
-                             std::int64_t n_leaves) {
+target::Leaves checked_leaves(const Vector<std::int32_t>& leaf_of_row, std::int64_t n_rows,
+                              std::int64_t n_leaves) {
   require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows,
           "leaf_of_row must have one entry per row");
   require(n_leaves >= 1 && n_leaves <= std::numeric_limits<std::int32_t>::max(),
@@ -102,7 +106,7 @@ bool gradients(const std::string& loss, double parameter, Vector<double> y, Matr
   bool wrote = false;
   run(scores.size(), [&] {
     wrote =
-        weald::gradients(loss, rows, gradient.data(), hessian.data(), checked_threads(n_threads));
+        target::gradients(loss, rows, gradient.data(), hessian.data(), checked_threads(n_threads));
   });
   return wrote;
 }
@@ -113,7 +117,7 @@ double mean_loss(const std::string& loss, double parameter, Vector<double> y, Ma
   const auto rows = scored(loss, parameter, y, scores, weight, copies);
   check_targets(loss, y, rows.n_rows, rows.n_scores);
   double mean = 0.0;
-  run([&] { mean = weald::mean_loss(loss, rows, checked_threads(n_threads)); });
+  run([&] { mean = target::mean_loss(loss, rows, checked_threads(n_threads)); });
   return mean;
 }
 
@@ -123,18 +127,18 @@ auto base_scores(const std::string& loss, double parameter, Vector<double> y, in
   check_parameter(loss, parameter);
   auto n_rows = static_cast<std::int64_t>(y.shape(0));
   with_loss(loss, [&](auto one) {
-    if (one.targets == weald::Targets::shares) n_rows /= n_scores;
+    if (one.targets == losses::Targets::shares) n_rows /= n_scores;
   });
   check_targets(loss, y, n_rows, n_scores);
-  const weald::Scored rows{y.data(),
-                           nullptr,
-                           data_or_null(weight, n_rows, "weight must have one entry per row"),
-                           checked_copies(copies, n_rows),
-                           n_rows,
-                           n_scores,
-                           parameter};
+  const losses::Scored rows{y.data(),
+                            nullptr,
+                            data_or_null(weight, n_rows, "weight must have one entry per row"),
+                            checked_copies(copies, n_rows),
+                            n_rows,
+                            n_scores,
+                            parameter};
   std::vector<double> base(static_cast<std::size_t>(n_scores));
-  run([&] { weald::base_scores(loss, rows, base.data()); });
+  run([&] { target::base_scores(loss, rows, base.data()); });
   return give(std::move(base));
 }
 
@@ -149,7 +153,7 @@ auto base_scores_of_bytes(const std::string& loss, double parameter, Vector<std:
   const double* const weights = data_or_null(weight, n_rows, "weight must have one entry per row");
   const std::int64_t* const its_copies = checked_copies(copies, n_rows);
   std::vector<double> base(1);
-  run([&] { base[0] = weald::base_score(loss, y.data(), weights, its_copies, n_rows); });
+  run([&] { base[0] = target::base_score(loss, y.data(), weights, its_copies, n_rows); });
   return give(std::move(base));
 }
 
@@ -159,8 +163,8 @@ auto predictions(const std::string& loss, Matrix<double> scores, int n_threads) 
   const int n_outputs = predictions_per_row(loss, n_scores);
   std::vector<double> out(static_cast<std::size_t>(n_rows * n_outputs));
   run([&] {
-    weald::predictions(loss, scores.data(), n_rows, n_scores, n_outputs, out.data(),
-                       checked_threads(n_threads));
+    target::predictions(loss, scores.data(), n_rows, n_scores, n_outputs, out.data(),
+                        checked_threads(n_threads));
   });
   return give(std::move(out), {scores.shape(0), static_cast<std::size_t>(n_outputs)});
 }
@@ -170,7 +174,7 @@ void add_leaf_values(OutVector<double> scores, Vector<std::int32_t> leaf_of_row,
   require(scores.shape(0) == leaf_of_row.shape(0), "leaf_of_row must have one entry per row");
   bool sound = true;
   run(scores.size(), [&] {
-    sound = weald::add_leaf_values(
+    sound = target::add_leaf_values(
         scores.data(), leaf_of_row.data(), static_cast<std::int64_t>(scores.shape(0)),
         values.data(), static_cast<std::int64_t>(values.shape(0)), checked_threads(n_threads));
   });
@@ -185,7 +189,7 @@ auto leaf_constants(const std::string& loss, double parameter, Vector<double> y,
   const auto leaves = checked_leaves(leaf_of_row, rows.n_rows, n_leaves);
   std::vector<double> values(static_cast<std::size_t>(n_leaves));
   run([&] {
-    weald::leaf_constants(loss, rows, leaves, values.data(), checked_threads(n_threads));
+    target::leaf_constants(loss, rows, leaves, values.data(), checked_threads(n_threads));
   });
   return give(std::move(values));
 }
@@ -202,8 +206,8 @@ auto leaf_steps(const std::string& loss, double parameter, double rate, Vector<d
   const std::int64_t* const times = checked_copies(copies, n_rows);
   std::vector<double> values(static_cast<std::size_t>(n_leaves));
   run([&] {
-    weald::leaf_steps(loss, parameter, rate, l2, gradient.data(), hessian.data(), times, leaves,
-                      values.data(), checked_threads(n_threads));
+    target::leaf_steps(loss, parameter, rate, l2, gradient.data(), hessian.data(), times, leaves,
+                       values.data(), checked_threads(n_threads));
   });
   return give(std::move(values));
 }
@@ -219,8 +223,8 @@ auto leaf_sums(Vector<double> gradient, std::optional<Vector<double>> hessian,
   std::vector<double> gradients(static_cast<std::size_t>(n_leaves));
   std::vector<double> hessians(static_cast<std::size_t>(n_leaves));
   run([&] {
-    weald::leaf_sums(gradient.data(), second, times, leaves, gradients.data(), hessians.data(),
-                     checked_threads(n_threads));
+    target::leaf_sums(gradient.data(), second, times, leaves, gradients.data(), hessians.data(),
+                      checked_threads(n_threads));
   });
   return nb::make_tuple(give(std::move(gradients)), give(std::move(hessians)));
 }
@@ -228,7 +232,7 @@ auto leaf_sums(Vector<double> gradient, std::optional<Vector<double>> hessian,
 void cap_steps(const std::string& loss, double parameter, double rate, OutVector<double> steps) {
   require(rate > 0.0, "rate must be positive");
   check_parameter(loss, parameter);
-  weald::cap_steps(loss, parameter, rate, steps.data(), static_cast<std::int64_t>(steps.shape(0)));
+  target::cap_steps(loss, parameter, rate, steps.data(), static_cast<std::int64_t>(steps.shape(0)));
 }
 
 double quantile(Vector<double> values, double level, std::optional<Vector<double>> weight,
@@ -239,49 +243,70 @@ double quantile(Vector<double> values, double level, std::optional<Vector<double
   const std::int64_t* const times = checked_copies(copies, n_rows);
   double found = std::numeric_limits<double>::quiet_NaN();
   run([&] {
-    const auto mass = weald::masses(weights, times, n_rows);
-    std::vector<weald::WeighedValue> weighed;
+    const auto mass = target::masses(weights, times, n_rows);
+    std::vector<target::WeighedValue> weighed;
     for (std::int64_t row = 0; row < n_rows; ++row)
       if (mass[row] > 0) weighed.push_back({values.data()[row], mass[row]});
-    if (!weighed.empty()) found = weald::quantile(weighed, level);
+    if (!weighed.empty()) found = target::quantile(weighed, level);
   });
   return found;
 }
 
 double exact_total(Vector<double> values, std::optional<Vector<std::int64_t>> copies) {
   const auto n_rows = static_cast<std::int64_t>(values.shape(0));
-  return weald::exact_total(values.data(), checked_copies(copies, n_rows), n_rows);
+  return target::exact_total(values.data(), checked_copies(copies, n_rows), n_rows);
 }
 
 std::vector<std::string> loss_names() {
   std::vector<std::string> names;
-  weald::AllLosses::for_each([&](auto loss) { names.emplace_back(loss.name); });
+  losses::AllLosses::for_each([&](auto loss) { names.emplace_back(loss.name); });
   return names;
 }
 
 // What a loss says of itself, in words.
 nb::dict loss_facts(const std::string& name) {
-  using weald::Hessian, weald::BestConstant, weald::Targets;
-  const auto hessian = [](Hessian h) {
-    return h == Hessian::one ? "one" : (h == Hessian::none ? "none" : "own");
+  using losses::Hessian, losses::BestConstant, losses::Targets;
+  const auto hessian = [](losses::Hessian h) {
+    return h == losses::Hessian::one ? "one" : (h == losses::Hessian::none ? "none" : "own");
   };
-  const auto targets = [](Targets t) {
-    return t == Targets::numbers        ? "numbers"
-           : t == Targets::not_negative ? "not_negative"
-           : t == Targets::positive     ? "positive"
-           : t == Targets::classes      ? "classes"
-                                        : "shares";
+  const auto targets = [](losses::Targets t) {
+    return t == losses::Targets::numbers        ? "numbers"
+           : t == losses::Targets::not_negative ? "not_negative"
+           : t == losses::Targets::positive     ? "positive"
+           : t == losses::Targets::classes      ? "classes"
+                                                : "shares";
   };
   nb::dict facts;
   with_loss(name, [&](auto loss) {
     facts["hessian"] = hessian(loss.hessian);
     facts["targets"] = targets(loss.targets);
-    facts["refines_leaves"] = loss.best_constant != BestConstant::of_mean;
+    facts["refines_leaves"] = loss.best_constant != losses::BestConstant::of_mean;
     facts["caps_steps"] = loss.caps_steps;
     facts["has_many_scores"] = loss.has_many_scores;
     facts["has_parameter"] = loss.has_parameter;
+    facts["is_reported_twice"] = loss.is_reported_twice;
   });
   return facts;
+}
+
+// The powers of the target's unit by which gradients, hessians and losses grow.
+std::tuple<double, double, double> loss_degrees(const std::string& name, double parameter) {
+  std::tuple<double, double, double> degrees;
+  with_loss(name, [&](auto loss) {
+    degrees = {loss.gradient_degree(parameter), loss.hessian_degree(parameter),
+               loss.loss_degree(parameter)};
+  });
+  return degrees;
+}
+
+// The slopes of a loss with a kink above and, less the sign, below the target; None for others.
+std::optional<std::tuple<double, double>> loss_slopes(const std::string& name, double parameter) {
+  std::optional<std::tuple<double, double>> slopes;
+  with_loss(name, [&]<class L>(L) {
+    if constexpr (requires { L::above(parameter); })
+      slopes = {L::above(parameter), L::below(parameter)};
+  });
+  return slopes;
 }
 
 }  // namespace
@@ -297,23 +322,23 @@ int predictions_per_row(const std::string& loss, int n_scores) {
   with_loss(loss, [&](auto one) {
     require(n_scores == 1 || (n_scores > 1 && one.has_many_predictions),
             "this loss does not have several scores");
-    of_classes = one.targets == weald::Targets::classes || one.targets == weald::Targets::shares;
+    of_classes = one.targets == losses::Targets::classes || one.targets == losses::Targets::shares;
   });
   return of_classes && n_scores == 1 ? 2 : n_scores;
 }
 
 template <class T>
-weald::LossAt checked_loss(const std::string& loss, double parameter, const Vector<T>& y,
-                           const Vector<double>& scores,
-                           const std::optional<Vector<double>>& weight, double base,
-                           double base_slope) {
+target::LossAt checked_loss(const std::string& loss, double parameter, const Vector<T>& y,
+                            const Vector<double>& scores,
+                            const std::optional<Vector<double>>& weight, double base,
+                            double base_slope) {
   const auto n_rows = static_cast<std::int64_t>(scores.shape(0));
   check_scores(loss, 1);
   check_parameter(loss, parameter);
   check_targets(loss, y, n_rows, 1);
   const double* const weights = data_or_null(weight, n_rows, "weight must have one entry per row");
-  weald::Scored rows{nullptr, scores.data(), weights, nullptr,   n_rows,
-                     1,       parameter,     base,    base_slope};
+  losses::Scored rows{nullptr, scores.data(), weights, nullptr,   n_rows,
+                      1,       parameter,     base,    base_slope};
   if constexpr (std::is_same_v<T, std::uint8_t>) {
     return {loss, rows, y.data()};
   } else {
@@ -321,16 +346,18 @@ weald::LossAt checked_loss(const std::string& loss, double parameter, const Vect
     return {loss, rows};
   }
 }
-template weald::LossAt checked_loss(const std::string&, double, const Vector<double>&,
-                                    const Vector<double>&, const std::optional<Vector<double>>&,
-                                    double, double);
-template weald::LossAt checked_loss(const std::string&, double, const Vector<std::uint8_t>&,
-                                    const Vector<double>&, const std::optional<Vector<double>>&,
-                                    double, double);
+template target::LossAt checked_loss(const std::string&, double, const Vector<double>&,
+                                     const Vector<double>&, const std::optional<Vector<double>>&,
+                                     double, double);
+template target::LossAt checked_loss(const std::string&, double, const Vector<std::uint8_t>&,
+                                     const Vector<double>&, const std::optional<Vector<double>>&,
+                                     double, double);
 
 void bind_losses(nb::module_& m) {
   m.def("losses", &loss_names);
   m.def("loss_facts", &loss_facts, "loss"_a);
+  m.def("loss_degrees", &loss_degrees, "loss"_a, "parameter"_a);
+  m.def("loss_slopes", &loss_slopes, "loss"_a, "parameter"_a);
   m.def("gradients", &gradients, "loss"_a, "parameter"_a, "y"_a, "scores"_a, "weight"_a.none(),
         "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a, "base"_a = 0.0,
         "base_slope"_a = 0.0);
@@ -354,4 +381,4 @@ void bind_losses(nb::module_& m) {
   m.def("exact_total", &exact_total, "values"_a, "copies"_a.none());
 }
 
-}  // namespace weald::border
+}  // namespace weald::bindings

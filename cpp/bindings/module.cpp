@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "base/cores.hpp"
 #include "bindings/border.hpp"
 #include "bindings/searches.hpp"
-#include "cores.hpp"
 #include "kernels/kernels.hpp"
 
 namespace {
@@ -33,29 +33,30 @@ NB_MODULE(_native, m) {
   // Read now, while nobody else can change the environment. A wish that cannot be granted is an
   // ImportError: whoever forces an instruction set must not measure or test another one.
   const char* const wanted = std::getenv("WEALD_INSTRUCTIONS");
-  if (wanted && *wanted && std::string_view(wanted) != weald::kernels().name)
+  if (wanted && *wanted && std::string_view(wanted) != weald::kernels::active().name)
     throw std::runtime_error(std::string("WEALD_INSTRUCTIONS=") + wanted +
                              " cannot run here; unset it, or see weald.show_config()");
-  weald::border::remember_main_thread();
+  weald::bindings::remember_main_thread();
 #if defined(NDEBUG)
   // A daemon thread may hold objects of ours when the interpreter ends: no leak to warn of.
   nanobind::set_leak_warnings(false);
 #endif
   m.doc() = "The core: arrays in, arrays out.";
   m.def("usable_cores", &weald::usable_cores);
-  m.def("instructions", [] { return std::string(weald::kernels().name); });
+  m.def("instructions", [] { return std::string(weald::kernels::active().name); });
   m.def("runnable_instructions", [] {
     std::vector<std::string> names;
-    for (const weald::Kernels* one : weald::runnable_kernels()) names.emplace_back(one->name);
+    for (const weald::kernels::Kernels* one : weald::kernels::runnable_kernels())
+      names.emplace_back(one->name);
     return names;
   });
-  weald::border::bind_data(m);
-  weald::border::bind_forests(m);
-  weald::border::bind_grown_trees(m);
-  weald::border::bind_losses(m);
-  weald::border::bind_rotation(m);
-  weald::border::bind_options(m);
-  weald::border::bind_searches(m);
-  weald::border::bind_stumps(m);
-  weald::border::bind_trees(m);
+  weald::bindings::bind_data(m);
+  weald::bindings::bind_forests(m);
+  weald::bindings::bind_grown_trees(m);
+  weald::bindings::bind_losses(m);
+  weald::bindings::bind_rotation(m);
+  weald::bindings::bind_options(m);
+  weald::bindings::bind_searches(m);
+  weald::bindings::bind_stumps(m);
+  weald::bindings::bind_trees(m);
 }

@@ -2,19 +2,20 @@
 #include <algorithm>
 
 #include "bindings/border.hpp"
+#include "bindings/criterion_checks.hpp"
 #include "bindings/grown_trees.hpp"
 #include "criteria/criteria.hpp"
-#include "grower.hpp"
-#include "option_predictor.hpp"
-#include "option_search.hpp"
+#include "grow/grower.hpp"
+#include "grow/option_search.hpp"
+#include "predict/option_predictor.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 namespace {
 
 constexpr std::int64_t most_copies = std::int64_t{1} << 36;  // weald.data.rows.MOST_COPIES
 
 // Here codes are asked for too.
-nb::dict arrays_with_codes(weald::Tree tree) {
+nb::dict arrays_with_codes(tree::Tree tree) {
   auto code = give(std::move(tree.code));
   nb::dict result = arrays_of(std::move(tree));
   result["code"] = std::move(code);
@@ -33,10 +34,7 @@ class OptionGrower {
                std::optional<Matrix<double>> sums, std::optional<Vector<std::int32_t>> classes,
                int n_classes)
       : criterion_(std::move(criterion)), n_rows_(n_rows) {
-    require(weald::AllCriteria::with_name(criterion_, [](auto) {}), "unknown criterion");
-    require(criterion_ != weald::Newton::name, "option trees are not of the newton criterion");
-    require(criterion_ != weald::PoissonDeviance::name || is_not_negative(sums),
-            "the poisson criterion is of numbers that are not negative");
+    require(is_of_targets(criterion_), "not a criterion of option trees");
     require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
     const auto n_columns = static_cast<std::int64_t>(n_bins.shape(0));
     require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
@@ -54,16 +52,16 @@ class OptionGrower {
     take_target(std::move(weight), std::move(sums), std::move(classes), n_classes);
     const weald::Codes view{codes.data(), n_rows, static_cast<int>(n_columns), n_bins.data()};
     saw_missing_ = check_codes(view, params_.n_threads);
-    weald::Categories categories = checked_categories(view, is_category, wide_columns, wide_codes);
+    data::Categories categories = checked_categories(view, is_category, wide_columns, wide_codes);
     held_.codes = std::move(codes);
     held_.n_bins = std::move(n_bins);
     held_.wide_codes = std::move(wide_codes);
     run([&] {
-      search_ = std::make_unique<weald::OptionSearch>(view, categories, criterion_, params_.split,
-                                                      params_.n_threads);
-      table_ = std::make_shared<const weald::HistogramTable>(view, std::move(categories),
+      search_ = std::make_unique<grow::OptionSearch>(view, categories, criterion_, params_.split,
+                                                     params_.n_threads);
+      table_ = std::make_shared<const split::HistogramTable>(view, std::move(categories),
                                                              params_.n_threads);
-      grower_ = std::make_unique<weald::Grower>(table_, criterion_, params_);
+      grower_ = std::make_unique<grow::Grower>(table_, criterion_, params_);
     });
     leaf_of_row_.resize(static_cast<std::size_t>(n_rows));
   }
@@ -73,38 +71,38 @@ class OptionGrower {
   // The best test and those nearly as good, each with the side of every row.
   nb::list stumps(Vector<std::int64_t> copies, int most, double ratio) {
     require(most >= 1 && ratio >= 0.0, "limits of options out of range");
-    const weald::Target target = target_of(copies);
-    std::vector<weald::OptionStump> found;
+    const target::Target target = target_of(copies);
+    std::vector<grow::OptionStump> found;
     run([&] { found = search_->look(target, {most, ratio, params_.min_samples_split}); });
     nb::list result;
-    for (weald::OptionStump& stump : found) result.append(pair_of(std::move(stump)));
+    for (grow::OptionStump& stump : found) result.append(pair_of(std::move(stump)));
     return result;
   }
 
   // The stump of a given test: what its halves weigh, what it gains, what they answer.
   nb::tuple part(Vector<std::int64_t> copies, Vector<std::uint8_t> goes_left) {
-    const weald::Target target = target_of(copies);
+    const target::Target target = target_of(copies);
     require(static_cast<std::int64_t>(goes_left.shape(0)) == n_rows_,
             "goes_left must have one entry per row");
     std::int64_t n_left = 0, n_right = 0;
     for (std::int64_t row = 0; row < n_rows_; ++row)
       if (copies.data()[row] > 0) ++(goes_left.data()[row] != 0 ? n_left : n_right);
     require(n_left > 0 && n_right > 0, "a test must send rows to both sides");
-    weald::OptionStump stump;
+    grow::OptionStump stump;
     run([&] { stump = search_->part(target, goes_left.data()); });
     return pair_of(std::move(stump));
   }
 
   // A tree without options on the rows of positive copies.
   nb::dict grow(Vector<std::int64_t> copies) {
-    const weald::Target target = target_of(copies);
-    weald::Tree tree;
+    const target::Target target = target_of(copies);
+    tree::Tree tree;
     run([&] { tree = grower_->grow(target, leaf_of_row_.data()); });
     return arrays_with_codes(std::move(tree));
   }
 
  private:
-  static nb::tuple pair_of(weald::OptionStump stump) {
+  static nb::tuple pair_of(grow::OptionStump stump) {
     auto side = give(std::move(stump.side));
     return nb::make_tuple(arrays_with_codes(std::move(stump.tree)), side);
   }
@@ -114,7 +112,7 @@ class OptionGrower {
     target_.sums_per_weight = true;
     target_.weight = data_or_null(weight, n_rows_, "weight must have one entry per row");
     require(sums.has_value() != classes.has_value(), "give either sums or classes");
-    require(criterion_ != weald::Entropy::name || classes, "entropy is of classes");
+    check_criterion(criterion_, sums);
     if (sums) {
       require(static_cast<std::int64_t>(sums->shape(1)) == n_rows_ && sums->shape(0) >= 1,
               "sums must have the shape (channels, rows)");
@@ -132,7 +130,7 @@ class OptionGrower {
     held_.classes = std::move(classes);
   }
 
-  weald::Target target_of(const Vector<std::int64_t>& copies) const {
+  target::Target target_of(const Vector<std::int64_t>& copies) const {
     require(static_cast<std::int64_t>(copies.shape(0)) == n_rows_,
             "copies must have one entry per row");
     std::int64_t n_copies = 0;
@@ -143,15 +141,15 @@ class OptionGrower {
       require(n_copies <= most_copies, "too many copies in all");
     }
     require(n_copies > 0, "a node holds rows");
-    weald::Target target = target_;
+    target::Target target = target_;
     target.copies = copies.data();
     return target;
   }
 
   std::string criterion_;
   std::int64_t n_rows_;
-  weald::TreeParams params_;
-  weald::Target target_;
+  tree::TreeParams params_;
+  target::Target target_;
   std::vector<std::uint8_t> saw_missing_;
   std::vector<std::int32_t> leaf_of_row_;
   struct {
@@ -162,9 +160,9 @@ class OptionGrower {
     std::optional<Matrix<double>> sums;
     std::optional<Vector<std::int32_t>> classes;
   } held_;  // what the search and the grower read
-  std::unique_ptr<weald::OptionSearch> search_;
-  std::shared_ptr<const weald::HistogramTable> table_;
-  std::unique_ptr<weald::Grower> grower_;
+  std::unique_ptr<grow::OptionSearch> search_;
+  std::shared_ptr<const split::HistogramTable> table_;
+  std::unique_ptr<grow::Grower> grower_;
 };
 
 // The arrays of an option tree, held and proven sound once.
@@ -191,7 +189,7 @@ class OptionPredictor {
                 next_option_.shape(0) == n_nodes,
             "the arrays of nodes differ in length");
     require(first_word_.shape(0) >= 1 && value_.shape(1) >= 1, "a tree needs an output");
-    weald::Forest forest{};
+    tree::Forest forest{};
     forest.feature = feature_.data();
     forest.threshold = threshold_.data();
     forest.right = right_.data();
@@ -205,9 +203,9 @@ class OptionPredictor {
     forest.words = words_.data();
     forest.n_sets = static_cast<std::int64_t>(first_word_.shape(0)) - 1;
     forest.n_words = static_cast<std::int64_t>(words_.shape(0));
-    require(weald::is_sound_option_tree(forest, next_option_.data(), n_columns),
+    require(predict::is_sound_option_tree(forest, next_option_.data(), n_columns),
             "the arrays of the option tree are damaged");
-    predictor_ = std::make_unique<weald::OptionPredictor>(forest, next_option_.data());
+    predictor_ = std::make_unique<predict::OptionPredictor>(forest, next_option_.data());
   }
 
   template <class T>
@@ -242,7 +240,7 @@ class OptionPredictor {
 
  private:
   template <class T>
-  weald::Table<T> checked(const AnyTable<T>& table) const {
+  data::Table<T> checked(const AnyTable<T>& table) const {
     const auto view = table_of(table);
     require(view.n_columns == n_columns_, "the table has another number of columns");
     return view;
@@ -262,7 +260,7 @@ class OptionPredictor {
   Vector<std::int64_t> first_word_;
   Vector<std::uint64_t> words_;
   std::int64_t n_columns_;
-  std::unique_ptr<weald::OptionPredictor> predictor_;
+  std::unique_ptr<predict::OptionPredictor> predictor_;
 };
 
 }  // namespace
@@ -300,4 +298,4 @@ void bind_options(nb::module_& m) {
       .def("leaf_shares", &OptionPredictor::leaf_shares);
 }
 
-}  // namespace weald::border
+}  // namespace weald::bindings

@@ -1,13 +1,13 @@
 // Predicting with rotated trees.
-#include "rotation.hpp"
+#include "rotation/rotation.hpp"
 
 #include "bindings/border.hpp"
 #include "bindings/forest_arrays.hpp"
 #include "bindings/rotation_columns.hpp"
-#include "jacobi.hpp"
-#include "rotated_predictor.hpp"
+#include "rotation/jacobi.hpp"
+#include "rotation/rotation_predictor.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 
 std::vector<std::int64_t> checked_blocks(const Vector<std::int64_t>& first_of_block,
                                          std::int64_t n_rotated) {
@@ -19,7 +19,7 @@ std::vector<std::int64_t> checked_blocks(const Vector<std::int64_t>& first_of_bl
   return {first, first + n};
 }
 
-weald::RotationColumns checked_columns(std::int64_t n_inputs, const ColumnsOfRotations& given) {
+rotation::RotationColumns checked_columns(std::int64_t n_inputs, const ColumnsOfRotations& given) {
   const auto& [rotated, centre, scale, kept, flagged] = given;
   const auto inputs = [&](const Vector<std::int32_t>& columns) {
     const std::int32_t* const begin = columns.data();
@@ -38,42 +38,43 @@ weald::RotationColumns checked_columns(std::int64_t n_inputs, const ColumnsOfRot
 
 namespace {
 
-class RotatedPredictor {
+class RotationPredictor {
  public:
-  RotatedPredictor(Vector<std::int32_t> feature, Vector<double> threshold,
-                   Vector<std::int32_t> right, Vector<std::uint8_t> missing_left,
-                   Matrix<double> value, Vector<std::int64_t> first_node,
-                   Vector<std::int64_t> first_leaf, Vector<std::int32_t> output,
-                   Vector<double> tree_weight, Vector<double> base_score,
-                   Vector<std::int32_t> category_set, Vector<std::int64_t> first_word,
-                   Vector<std::uint64_t> words, std::int64_t n_columns, std::int64_t n_inputs,
-                   Vector<std::int32_t> rotated, Vector<double> centre, Vector<double> scale,
-                   Vector<std::int32_t> kept, Vector<std::int32_t> flagged,
-                   Vector<std::int64_t> first_of_block, Matrix<std::int32_t> order,
-                   Matrix<double> loading)
+  RotationPredictor(Vector<std::int32_t> feature, Vector<double> threshold,
+                    Vector<std::int32_t> right, Vector<std::uint8_t> missing_left,
+                    Matrix<double> value, Vector<std::int64_t> first_node,
+                    Vector<std::int64_t> first_leaf, Vector<std::int32_t> output,
+                    Vector<double> tree_weight, Vector<double> base_score,
+                    Vector<std::int32_t> category_set, Vector<std::int64_t> first_word,
+                    Vector<std::uint64_t> words, std::int64_t n_columns, std::int64_t n_inputs,
+                    Vector<std::int32_t> rotated, Vector<double> centre, Vector<double> scale,
+                    Vector<std::int32_t> kept, Vector<std::int32_t> flagged,
+                    Vector<std::int64_t> first_of_block, Matrix<std::int32_t> order,
+                    Matrix<double> loading)
       : held_(std::move(feature), std::move(threshold), std::move(right), std::move(missing_left),
               std::move(value), std::move(first_node), std::move(first_leaf), std::move(output),
               std::move(tree_weight), std::move(base_score), std::move(category_set),
               std::move(first_word), std::move(words), n_columns),
         n_inputs_(n_inputs) {
-    const weald::Forest& forest = held_.forest();
+    const tree::Forest& forest = held_.forest();
     for (std::int64_t t = 0; t < forest.n_trees; ++t)
       require(forest.output[t] == -1, "a rotated tree answers all outputs");
-    const weald::RotationColumns columns =
+    const rotation::RotationColumns columns =
         checked_columns(n_inputs, {rotated, centre, scale, kept, flagged});
     const std::size_t n = columns.rotated.size();
     require(columns.n_columns() == n_columns, "the trees are of other columns");
     const std::vector<std::int64_t> first =
         checked_blocks(first_of_block, static_cast<std::int64_t>(n));
     const auto n_trees = static_cast<std::size_t>(forest.n_trees);
-    require(order.shape(0) == n_trees && order.shape(1) == n && loading.shape(0) == n_trees &&
-                static_cast<std::int64_t>(loading.shape(1)) == weald::first_loadings(first).back(),
-            "there must be a rotation for every tree");
+    require(
+        order.shape(0) == n_trees && order.shape(1) == n && loading.shape(0) == n_trees &&
+            static_cast<std::int64_t>(loading.shape(1)) == rotation::first_loadings(first).back(),
+        "there must be a rotation for every tree");
     for (std::size_t i = 0; i < n_trees * n; ++i)
       require(order.data()[i] >= 0 && order.data()[i] < static_cast<std::int64_t>(n),
               "a rotation names columns that are not there");
-    predictor_ = std::make_unique<weald::RotatedPredictor>(
-        forest, columns, weald::RotationsView{first, order.data(), loading.data()});
+    predictor_ = std::make_unique<rotation::RotationPredictor>(
+        forest, columns, rotation::RotationsView{first, order.data(), loading.data()});
   }
 
   // One row (1-D) or a batch (2-D): the sums of the trees' answers.
@@ -117,8 +118,8 @@ class RotatedPredictor {
             "the rows have another number of columns than the model");
     const std::size_t n = one ? 1 : rows.shape(0), width = n_outputs_of();
     require(n < std::numeric_limits<weald::Row>::max(), "too many rows");
-    const weald::Table<T> table{static_cast<const T*>(rows.data()), static_cast<std::int64_t>(n),
-                                n_inputs_, one ? 0 : rows.stride(0), rows.stride(one ? 0 : 1)};
+    const data::Table<T> table{static_cast<const T*>(rows.data()), static_cast<std::int64_t>(n),
+                               n_inputs_, one ? 0 : rows.stride(0), rows.stride(one ? 0 : 1)};
     std::vector<double> sums(n * width);
     const int threads = checked_threads(n_threads);
     if (table.n_rows * held_.forest().n_trees < 4096)
@@ -129,7 +130,7 @@ class RotatedPredictor {
   }
 
   template <class T>
-  weald::Table<T> checked(const AnyTable<T>& table) const {
+  data::Table<T> checked(const AnyTable<T>& table) const {
     const auto view = table_of(table);
     require(view.n_columns == n_inputs_, "the table has another number of columns");
     return view;
@@ -137,7 +138,7 @@ class RotatedPredictor {
 
   ForestArrays held_;
   std::int64_t n_inputs_;
-  std::unique_ptr<weald::RotatedPredictor> predictor_;
+  std::unique_ptr<rotation::RotationPredictor> predictor_;
 };
 
 // Principal axes of one covariance, for tests: columns by falling variance.
@@ -145,7 +146,7 @@ auto principal_axes(const Matrix<double>& covariance) {
   const std::size_t n = covariance.shape(0);
   require(n >= 1 && n == covariance.shape(1) && n <= 10'000, "a covariance must be square");
   std::vector<double> matrix(covariance.data(), covariance.data() + n * n), axes(n * n);
-  run([&] { weald::principal_axes(matrix.data(), static_cast<int>(n), axes.data()); });
+  run([&] { rotation::principal_axes(matrix.data(), static_cast<int>(n), axes.data()); });
   return give(std::move(axes), {n, n});
 }
 
@@ -153,7 +154,7 @@ auto principal_axes(const Matrix<double>& covariance) {
 
 void bind_rotation(nb::module_& m) {
   m.def("principal_axes", &principal_axes, "covariance"_a);
-  nb::class_<RotatedPredictor>(m, "RotatedPredictor")
+  nb::class_<RotationPredictor>(m, "RotationPredictor")
       .def(
           nb::init<Vector<std::int32_t>, Vector<double>, Vector<std::int32_t>, Vector<std::uint8_t>,
                    Matrix<double>, Vector<std::int64_t>, Vector<std::int64_t>, Vector<std::int32_t>,
@@ -165,13 +166,13 @@ void bind_rotation(nb::module_& m) {
           "first_node"_a, "first_leaf"_a, "output"_a, "tree_weight"_a, "base_score"_a,
           "category_set"_a, "first_word"_a, "words"_a, "n_columns"_a, "n_inputs"_a, "rotated"_a,
           "centre"_a, "scale"_a, "kept"_a, "flagged"_a, "first_of_block"_a, "order"_a, "loading"_a)
-      .def("answer", &RotatedPredictor::answer, "rows"_a.noconvert(), "n_threads"_a)
-      .def("spread", &RotatedPredictor::spread<float>, "table"_a.noconvert(), "centre"_a,
+      .def("answer", &RotationPredictor::answer, "rows"_a.noconvert(), "n_threads"_a)
+      .def("spread", &RotationPredictor::spread<float>, "table"_a.noconvert(), "centre"_a,
            "n_threads"_a)
-      .def("spread", &RotatedPredictor::spread<double>, "table"_a.noconvert(), "centre"_a,
+      .def("spread", &RotationPredictor::spread<double>, "table"_a.noconvert(), "centre"_a,
            "n_threads"_a)
-      .def("apply", &RotatedPredictor::apply<float>, "table"_a.noconvert(), "n_threads"_a)
-      .def("apply", &RotatedPredictor::apply<double>, "table"_a.noconvert(), "n_threads"_a);
+      .def("apply", &RotationPredictor::apply<float>, "table"_a.noconvert(), "n_threads"_a)
+      .def("apply", &RotationPredictor::apply<double>, "table"_a.noconvert(), "n_threads"_a);
 }
 
-}  // namespace weald::border
+}  // namespace weald::bindings

@@ -6,14 +6,14 @@
 #include <tuple>
 
 #include "bindings/border.hpp"
-#include "rotation_table.hpp"
+#include "rotation/rotation_table.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 
 // rotated, centre, scale, kept, flagged
 using ColumnsOfRotations = std::tuple<Vector<std::int32_t>, Vector<double>, Vector<double>,
                                       Vector<std::int32_t>, Vector<std::int32_t>>;
 
-weald::RotationColumns checked_columns(std::int64_t n_inputs, const ColumnsOfRotations& given);
+rotation::RotationColumns checked_columns(std::int64_t n_inputs, const ColumnsOfRotations& given);
 
-}  // namespace weald::border
+}  // namespace weald::bindings

@@ -8,19 +8,19 @@
 
 #include "kernels/kernels.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 namespace {
 
-const weald::Kernels& kernels_named(const std::string& instructions) {
-  for (const weald::Kernels* one : weald::runnable_kernels())
+const kernels::Kernels& kernels_named(const std::string& instructions) {
+  for (const kernels::Kernels* one : kernels::runnable_kernels())
     if (instructions == one->name) return *one;
   throw nb::value_error("instructions must be one of runnable_instructions()");
 }
 
 using Numbers = std::map<std::string, double>;
 
-weald::PackedNode node_of(std::int64_t total, const Numbers& limits) {
-  weald::PackedNode node{};
+kernels::PackedNode node_of(std::int64_t total, const Numbers& limits) {
+  kernels::PackedNode node{};
   node.total = total;
   node.l2 = limits.at("l2");
   node.min_weight = limits.at("min_weight");
@@ -44,10 +44,10 @@ auto search_cells(Matrix<std::int64_t> cells, std::optional<Matrix<std::int64_t>
   require(n_bins.size() == lanes &&
               std::all_of(n_bins.begin(), n_bins.end(), [&](int n) { return n >= 0 && n <= most; }),
           "n_bins must be eight, none more than cells has");
-  weald::PackedNode packed = node_of(total, limits);
+  kernels::PackedNode packed = node_of(total, limits);
   packed.direction = data_or_null(direction, lanes, "direction must have eight entries");
-  weald::LaneBests bests = weald::LaneBests::empty();
-  const weald::Kernels& kernels = kernels_named(instructions);
+  kernels::LaneBests bests = kernels::LaneBests::empty();
+  const kernels::Kernels& kernels = kernels_named(instructions);
   const std::int64_t* const copies = counts ? counts->data() : nullptr;
   if (by_column)
     kernels.search_columns(cells.data(), copies, n_bins.data(), packed, bests);
@@ -68,9 +68,9 @@ auto search_levels(Vector<std::int64_t> cells, std::optional<Vector<std::int64_t
           "cells must be between 1 and 256");
   const std::int64_t* const copies = data_or_null(counts, static_cast<std::int64_t>(cells.shape(0)),
                                                   "counts must have the shape of cells");
-  const weald::PackedNode packed = node_of(total, limits);
+  const kernels::PackedNode packed = node_of(total, limits);
   require(!packed.needs_values(), "sets are searched without bounds");
-  const weald::LevelScores scores =
+  const kernels::LevelScores scores =
       kernels_named(instructions)
           .search_levels({cells.data(), copies, 1, static_cast<int>(cells.shape(0)) - 1},
                          {least, few, smooth, more_l2}, packed);
@@ -86,4 +86,4 @@ void bind_searches(nb::module_& m) {
         "smooth"_a, "more_l2"_a, "total"_a, "limits"_a, "instructions"_a);
 }
 
-}  // namespace weald::border
+}  // namespace weald::bindings

@@ -3,8 +3,8 @@
 
 #include "bindings/border.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 
 void bind_searches(nb::module_& m);
 
-}  // namespace weald::border
+}  // namespace weald::bindings

@@ -1,12 +1,12 @@
 // Stumps for AdaBoost, and sums and medians of weighted numbers.
-#include "stumps.hpp"
+#include "stumps/stumps.hpp"
 
 #include <cmath>
 
 #include "bindings/border.hpp"
-#include "weighting.hpp"
+#include "stumps/weighting.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 namespace {
 
 constexpr double most_mass = 0x1p53;
@@ -30,9 +30,9 @@ class Stumps {
     auto stumps = std::make_unique<Stumps>();
     stumps->table_ = nb::cast(table);
     run([&] {
-      stumps->search_ = std::make_unique<weald::StumpSearch>(view, classes.data(), n_classes,
-                                                             max_bins, checked_threads(n_threads),
-                                                             n_levels ? n_levels->data() : nullptr);
+      stumps->search_ = std::make_unique<stumps::StumpSearch>(
+          view, classes.data(), n_classes, max_bins, checked_threads(n_threads),
+          n_levels ? n_levels->data() : nullptr);
     });
     stumps->n_rows_ = view.n_rows;
     return stumps.release();
@@ -41,7 +41,7 @@ class Stumps {
   nb::tuple find(Vector<double> mass, const std::string& criterion,
                  OutVector<std::uint8_t> goes_right, double row_weight) {
     require(row_weight > 0.0 && row_weight < most_mass, "row_weight must be positive");
-    require(weald::StumpSearch::knows(criterion), "unknown criterion");
+    require(stumps::StumpSearch::knows(criterion), "unknown criterion");
     require(static_cast<std::int64_t>(mass.shape(0)) == n_rows_ &&
                 static_cast<std::int64_t>(goes_right.shape(0)) == n_rows_,
             "mass and goes_right must have one entry per row");
@@ -54,7 +54,7 @@ class Stumps {
     }
     require(is_whole && total > 0.0 && total < most_mass,
             "mass must be whole numbers with a sum in [1, 2^53)");
-    weald::Stump stump;
+    stumps::Stump stump;
     run([&] { stump = search_->find(mass.data(), row_weight, criterion, goes_right.data()); });
     return nb::make_tuple(stump.column, stump.threshold, stump.missing_left, stump.gain,
                           give(std::move(stump.left)), give(std::move(stump.right)),
@@ -73,14 +73,14 @@ class Stumps {
 
  private:
   nb::object table_;  // keeps the array that the search reads alive
-  std::unique_ptr<weald::StumpSearch> search_;
+  std::unique_ptr<stumps::StumpSearch> search_;
   std::int64_t n_rows_ = 0;
 };
 
 double mass_of(Vector<double> mass, Vector<bool> marked) {
   require(mass.shape(0) == marked.shape(0), "marked must have one entry per row");
-  return weald::mass_of(mass.data(), reinterpret_cast<const std::uint8_t*>(marked.data()),
-                        static_cast<std::int64_t>(mass.shape(0)));
+  return stumps::mass_of(mass.data(), reinterpret_cast<const std::uint8_t*>(marked.data()),
+                         static_cast<std::int64_t>(mass.shape(0)));
 }
 
 void reweight(OutVector<double> each, OutVector<double> mass, Vector<bool> wrong,
@@ -90,9 +90,9 @@ void reweight(OutVector<double> each, OutVector<double> mass, Vector<bool> wrong
   require(mass.shape(0) == each.shape(0) && wrong.shape(0) == each.shape(0),
           "mass and wrong must have one entry per row");
   const auto* times = data_or_null(copies, n, "copies must have one entry per row");
-  weald::reweight({if_right, if_wrong, least, steps},
-                  reinterpret_cast<const std::uint8_t*>(wrong.data()), times, n, each.data(),
-                  mass.data());
+  stumps::reweight({if_right, if_wrong, least, steps},
+                   reinterpret_cast<const std::uint8_t*>(wrong.data()), times, n, each.data(),
+                   mass.data());
 }
 
 auto weighted_medians(Matrix<double> values, Vector<double> weights, int n_threads) {
@@ -100,7 +100,7 @@ auto weighted_medians(Matrix<double> values, Vector<double> weights, int n_threa
           "weights must have one entry per column of values");
   std::vector<double> medians(values.shape(0));
   run([&] {
-    weald::weighted_medians(
+    stumps::weighted_medians(
         values.data(), weights.data(), static_cast<std::int64_t>(values.shape(0)),
         static_cast<std::int64_t>(values.shape(1)), medians.data(), checked_threads(n_threads));
   });
@@ -125,4 +125,4 @@ void bind_stumps(nb::module_& m) {
   m.def("weighted_medians", &weighted_medians, "values"_a, "weights"_a, "n_threads"_a);
 }
 
-}  // namespace weald::border
+}  // namespace weald::bindings

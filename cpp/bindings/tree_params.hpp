@@ -5,31 +5,31 @@
 
 #include "bindings/border.hpp"
 #include "criteria/criteria.hpp"
-#include "grower.hpp"
+#include "grow/grower.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 
-class TreeParams {
+class TreeArguments {
  public:
-  TreeParams(std::string of_criterion, const std::string& growth, const std::string& cells,
-             std::int64_t max_leaf_nodes, std::int64_t max_depth, std::int64_t min_samples_split,
-             std::int64_t min_samples_leaf, double min_child_weight, double min_gain,
-             double prune_gain, double l2, double l1, int n_threads)
+  TreeArguments(std::string of_criterion, const std::string& growth, const std::string& cells,
+                std::int64_t max_leaf_nodes, std::int64_t max_depth, std::int64_t min_samples_split,
+                std::int64_t min_samples_leaf, double min_child_weight, double min_gain,
+                double prune_gain, double l2, double l1, int n_threads)
       : criterion(std::move(of_criterion)) {
-    require(weald::AllCriteria::with_name(criterion, [](auto) {}), "unknown criterion");
+    require(criteria::AllCriteria::with_name(criterion, [](auto) {}), "unknown criterion");
     require(growth == "best_first" || growth == "depth_wise" || growth == "symmetric",
             "unknown growth");
     require(cells == "automatic" || cells == "packed" || cells == "wide" || cells == "ordered",
             "unknown cells");
     require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
     require(l1 >= 0.0 && l2 >= 0.0 && prune_gain >= 0.0, "penalties must not be negative");
-    params.growth = growth == "best_first"   ? weald::Growth::best_first
-                    : growth == "depth_wise" ? weald::Growth::depth_wise
-                                             : weald::Growth::symmetric;
-    params.cells = cells == "automatic" ? weald::Cells::automatic
-                   : cells == "packed"  ? weald::Cells::packed
-                   : cells == "ordered" ? weald::Cells::ordered
-                                        : weald::Cells::wide;
+    params.growth = growth == "best_first"   ? tree::Growth::best_first
+                    : growth == "depth_wise" ? tree::Growth::depth_wise
+                                             : tree::Growth::symmetric;
+    params.cells = cells == "automatic" ? target::Cells::automatic
+                   : cells == "packed"  ? target::Cells::packed
+                   : cells == "ordered" ? target::Cells::ordered
+                                        : target::Cells::wide;
     params.max_leaf_nodes = max_leaf_nodes;
     params.max_depth = max_depth;
     params.min_samples_split = min_samples_split;
@@ -48,9 +48,9 @@ class TreeParams {
     require(sampling == "tree" || sampling == "level" || sampling == "node", "unknown sampling");
     for (auto& group : groups) std::sort(group.begin(), group.end());
     params.columns = {max_features,
-                      sampling == "tree"    ? weald::Sampling::tree
-                      : sampling == "level" ? weald::Sampling::level
-                                            : weald::Sampling::node,
+                      sampling == "tree"    ? data::Sampling::tree
+                      : sampling == "level" ? data::Sampling::level
+                                            : data::Sampling::node,
                       seed, std::move(groups)};
   }
 
@@ -62,7 +62,7 @@ class TreeParams {
   }
 
   std::string criterion;
-  weald::TreeParams params;
+  tree::TreeParams params;
 };
 
-}  // namespace weald::border
+}  // namespace weald::bindings

@@ -3,16 +3,17 @@
 #include <variant>
 
 #include "bindings/border.hpp"
+#include "bindings/criterion_checks.hpp"
 #include "bindings/forest_arrays.hpp"
 #include "bindings/grown_trees.hpp"
 #include "bindings/tree_params.hpp"
-#include "boosting.hpp"
 #include "criteria/criteria.hpp"
-#include "forest.hpp"
-#include "grove.hpp"
-#include "predictor.hpp"
+#include "grow/round_grower.hpp"
+#include "predict/predictor.hpp"
+#include "target/gradients.hpp"
+#include "tree/forest.hpp"
 
-namespace weald::border {
+namespace weald::bindings {
 namespace {}  // namespace
 
 std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads) {
@@ -50,11 +51,11 @@ std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads) 
   return saw_missing;
 }
 
-weald::Categories checked_categories(const weald::Codes& codes,
-                                     const std::optional<Vector<std::uint8_t>>& is_category,
-                                     const std::vector<std::int32_t>& wide_columns,
-                                     const std::vector<Vector<std::uint16_t>>& wide_codes) {
-  weald::Categories categories;
+data::Categories checked_categories(const weald::Codes& codes,
+                                    const std::optional<Vector<std::uint8_t>>& is_category,
+                                    const std::vector<std::int32_t>& wide_columns,
+                                    const std::vector<Vector<std::uint16_t>>& wide_codes) {
+  data::Categories categories;
   require(wide_columns.size() == wide_codes.size(), "wide codes need their columns");
   require(is_category.has_value() || wide_codes.empty(), "wide columns hold categories");
   if (!is_category) return categories;
@@ -84,7 +85,7 @@ class Grower {
 
  public:
   Grower(Vector<weald::Code> codes, std::int64_t n_rows, Vector<std::int32_t> n_bins,
-         const TreeParams& params, std::optional<Vector<std::uint8_t>> is_category,
+         const TreeArguments& params, std::optional<Vector<std::uint8_t>> is_category,
          std::vector<std::int32_t> wide_columns, std::vector<Vector<std::uint16_t>> wide_codes,
          Vector<double> cuts, Vector<std::int64_t> first)
       : params_(params), n_rows_(n_rows), has_codes_(true) {
@@ -97,7 +98,7 @@ class Grower {
     const weald::Codes view{codes.data(), n_rows, static_cast<int>(n_columns), n_bins.data()};
     saw_missing_ = check_codes(view, params_.params.n_threads);
     check_bins(view, cuts, first);
-    weald::Categories categories = checked_categories(view, is_category, wide_columns, wide_codes);
+    data::Categories categories = checked_categories(view, is_category, wide_columns, wide_codes);
     const auto& direction = params_.params.split.direction;
     for (std::size_t c = 0; c < direction.size() && c < categories.is_category.size(); ++c)
       require(direction[c] == 0.0 || categories.is_category[c] == 0, "levels have no direction");
@@ -107,20 +108,20 @@ class Grower {
     held_.cuts = std::move(cuts);
     held_.first = std::move(first);
     run([&] {
-      const auto table = std::make_shared<const weald::HistogramTable>(
+      const auto table = std::make_shared<const split::HistogramTable>(
           view, std::move(categories), params_.params.n_threads, params_.params.cells);
       const auto make = [this, table] {
-        return std::make_unique<weald::Grower>(table, params_.criterion, params_.params);
+        return std::make_unique<grow::Grower>(table, params_.criterion, params_.params);
       };
-      grove_ = std::make_unique<weald::Grove>(make, table, n_rows, static_cast<int>(n_columns),
-                                              params_.params.n_threads);
+      grove_ = std::make_unique<grow::RoundGrower>(make, table, n_rows, static_cast<int>(n_columns),
+                                                   params_.params.n_threads);
     });
   }
 
   // Without `cuts`: between all values. `n_levels`: of columns of categories, 0 for numbers.
   template <class T>
   Grower(AnyTable<T> table, std::optional<Vector<double>> cuts,
-         std::optional<Vector<std::int64_t>> first, const TreeParams& params,
+         std::optional<Vector<std::int64_t>> first, const TreeArguments& params,
          std::optional<Vector<std::int32_t>> n_levels)
       : params_(params) {
     const auto view = table_of(table);
@@ -128,7 +129,7 @@ class Grower {
     require(view.n_rows >= 1 && view.n_columns >= 1, "a table must have rows and columns");
     require(view.n_columns <= std::numeric_limits<int>::max(), "a table has too many columns");
     require(cuts.has_value() == first.has_value(), "cuts and first belong together");
-    weald::CutsView where;
+    engine::CutsView where;
     if (cuts) {
       check_cuts(*cuts, *first, view.n_columns, weald::most_value_bins);
       where = {cuts->data(), first->data()};
@@ -146,11 +147,11 @@ class Grower {
     held_.table = std::move(table);
     run([&] {
       const auto make = [&] {
-        return std::make_unique<weald::Grower>(view, where, params_.criterion, params_.params);
+        return std::make_unique<grow::Grower>(view, where, params_.criterion, params_.params);
       };
       // One grower only: each would sort the table anew and keep its own order of it.
-      grove_ = std::make_unique<weald::Grove>(make, nullptr, view.n_rows,
-                                              static_cast<int>(view.n_columns), 1);
+      grove_ = std::make_unique<grow::RoundGrower>(make, nullptr, view.n_rows,
+                                                   static_cast<int>(view.n_columns), 1);
     });
   }
 
@@ -161,7 +162,7 @@ class Grower {
                 std::optional<Vector<std::int64_t>> copies, OutVector<std::int32_t> leaf_of_row,
                 std::uint64_t member, std::optional<Matrix<std::int32_t>> labels,
                 const std::vector<int>& first_class) {
-    weald::Target target;
+    target::Target target;
     target.member = member;
     target.weight = data_or_null(weight, n_rows_, "weight must have one entry per row");
     target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
@@ -184,11 +185,7 @@ class Grower {
         require(target.classes[row] >= 0 && target.classes[row] < n_classes,
                 "classes must be in [0, n_classes)");
     }
-    require(params_.criterion != weald::Newton::name || target.sums,
-            "the newton criterion is of sums");
-    require(params_.criterion != weald::Entropy::name || target.classes, "entropy is of classes");
-    require(params_.criterion != weald::PoissonDeviance::name || is_not_negative(sums),
-            "the poisson criterion is of numbers that are not negative");
+    check_criterion(params_.criterion, sums);
     require(params_.params.split.direction.empty() || target.n_channels == (classes ? 2 : 1),
             "only one score, or the second of two classes, can have directions");
     check_copies(target.copies);
@@ -208,11 +205,11 @@ class Grower {
     };
     require(fits(sums) && (!weight || fits(*weight)) && fits(leaf_of_row),
             "sums, weight and leaf_of_row must have the shape (trees, rows)");
-    require(params_.criterion != weald::Entropy::name, "entropy is of classes");
-    weald::Target target;
+    check_criterion(params_.criterion, std::optional(sums));
+    target::Target target;
     target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     check_copies(target.copies);
-    std::vector<weald::Target> targets(n_trees, target);
+    std::vector<target::Target> targets(n_trees, target);
     std::vector<std::int32_t*> leaves(n_trees);
     for (std::size_t k = 0; k < n_trees; ++k) {
       const std::int64_t first = static_cast<std::int64_t>(k) * n_rows_;
@@ -234,8 +231,9 @@ class Grower {
     require(static_cast<std::int64_t>(scores.shape(0)) == n_rows_ &&
                 static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
             "scores and leaf_of_row must have one entry per row");
-    require(params_.criterion == weald::Newton::name, "derivatives are for the newton criterion");
-    weald::Target target;
+    require(params_.criterion == criteria::Newton::name,
+            "derivatives are for the newton criterion");
+    target::Target target;
     target.of_loss.emplace(checked_loss(loss, parameter, y, scores, weight, base, base_slope));
     target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     target.member = member;
@@ -266,7 +264,7 @@ class Grower {
 
   // The core knows codes only: the bin that a split ends with stands for a value. After the last
   // one every value goes left, and only missing ones right.
-  void find_thresholds(weald::Tree& tree) const {
+  void find_thresholds(tree::Tree& tree) const {
     const std::int64_t* const first = held_.first->data();
     for (std::size_t i = 0; i < tree.feature.size(); ++i) {
       const std::int32_t column = tree.feature[i];
@@ -277,16 +275,16 @@ class Grower {
     }
   }
 
-  std::vector<weald::Tree> grown(const std::vector<weald::Target>& targets,
-                                 const std::vector<std::int32_t*>& leaf_of_row) {
-    std::vector<weald::Tree> trees;
+  std::vector<tree::Tree> grown(const std::vector<target::Target>& targets,
+                                const std::vector<std::int32_t*>& leaf_of_row) {
+    std::vector<tree::Tree> trees;
     run([&] { trees = grove_->grow(targets, leaf_of_row); });
     if (has_codes_)
-      for (weald::Tree& tree : trees) find_thresholds(tree);
+      for (tree::Tree& tree : trees) find_thresholds(tree);
     return trees;
   }
 
-  TreeParams params_;
+  TreeArguments params_;
   std::int64_t n_rows_ = 0;
   bool has_codes_ = false;
   std::vector<std::uint8_t> saw_missing_;
@@ -298,7 +296,7 @@ class Grower {
     std::optional<Vector<std::int64_t>> first;
     std::vector<Vector<std::uint16_t>> wide_codes;
   } held_;  // what the grower reads
-  std::unique_ptr<weald::Grove> grove_;
+  std::unique_ptr<grow::RoundGrower> grove_;
 };
 
 // ---- predicting ----
@@ -317,11 +315,11 @@ class Predictor {
               std::move(first_word), std::move(words), n_columns),
         forest_(held_.forest()),
         n_columns_(n_columns),
-        predictor_(std::make_unique<weald::Predictor>(forest_, n_columns)) {}
+        predictor_(std::make_unique<predict::Predictor>(forest_, n_columns)) {}
 
   template <class T>
   auto predict(AnyTable<T> table, int n_threads, const std::string& engine) const {
-    using Engine = weald::Predictor::Engine;
+    using Engine = predict::Predictor::Engine;
     require(engine == "automatic" || engine == "walk" || engine == "masks" || engine == "batch",
             "unknown engine");
     require(engine != "masks" || predictor_->has_masks(), "these trees are too large for masks");
@@ -368,8 +366,8 @@ class Predictor {
             "the rows have another number of columns than the model");
     const std::size_t n = one ? 1 : rows.shape(0);
     require(n < std::numeric_limits<weald::Row>::max(), "too many rows");
-    const weald::Table<T> table{static_cast<const T*>(rows.data()), static_cast<std::int64_t>(n),
-                                n_columns_, one ? 0 : rows.stride(0), rows.stride(one ? 0 : 1)};
+    const data::Table<T> table{static_cast<const T*>(rows.data()), static_cast<std::int64_t>(n),
+                               n_columns_, one ? 0 : rows.stride(0), rows.stride(one ? 0 : 1)};
     const int n_scores = forest_.n_outputs;
     const int n_answers = loss.empty() ? n_scores : predictions_per_row(loss, n_scores);
     std::vector<double> scores(n * static_cast<std::size_t>(n_scores)), answers;
@@ -377,8 +375,8 @@ class Predictor {
     const auto work = [&](int threads) {
       predictor_->predict(table, scores.data(), threads);
       if (!loss.empty())
-        weald::predictions(loss, scores.data(), table.n_rows, n_scores, n_answers, answers.data(),
-                           threads);
+        target::predictions(loss, scores.data(), table.n_rows, n_scores, n_answers, answers.data(),
+                            threads);
     };
     const int threads = checked_threads(n_threads);
     is_short(table.n_rows) ? work(1) : run([&] { work(threads); });
@@ -391,50 +389,70 @@ class Predictor {
   bool is_short(std::int64_t n_rows) const { return n_rows * forest_.n_trees < 4096; }
 
   template <class T>
-  weald::Table<T> checked(const AnyTable<T>& table) const {
+  data::Table<T> checked(const AnyTable<T>& table) const {
     const auto view = table_of(table);
     require(view.n_columns == n_columns_, "the table has another number of columns");
     return view;
   }
 
   ForestArrays held_;
-  const weald::Forest& forest_;
+  const tree::Forest& forest_;
   std::int64_t n_columns_;
-  std::unique_ptr<weald::Predictor> predictor_;
+  std::unique_ptr<predict::Predictor> predictor_;
 };
 
 std::vector<std::string> criterion_names() {
   std::vector<std::string> names;
-  weald::AllCriteria::for_each([&](auto criterion) { names.emplace_back(criterion.name); });
+  criteria::AllCriteria::for_each([&](auto criterion) { names.emplace_back(criterion.name); });
   return names;
+}
+
+// What a criterion says of itself, in words; also the absolute error, which is none of sums.
+nb::dict criterion_facts(const std::string& name) {
+  using weald::SumsOf;
+  nb::dict facts;
+  const auto tell = [&](const auto& one) {
+    facts["sums_of"] = one.sums_of == SumsOf::classes   ? "classes"
+                       : one.sums_of == SumsOf::numbers ? "numbers"
+                                                        : "gradients";
+    facts["is_quadratic"] = one.is_quadratic;
+    facts["needs_positive_sums"] = one.needs_positive_sums;
+    facts["grows_forests"] = one.sums_of != SumsOf::gradients;
+  };
+  if (name == forest::MedianScan::name)
+    tell(forest::MedianScan());
+  else
+    require(criteria::AllCriteria::with_name(name, tell), "unknown criterion");
+  return facts;
 }
 
 }  // namespace
 
 void bind_trees(nb::module_& m) {
   m.def("criteria", &criterion_names);
-  nb::class_<TreeParams>(m, "TreeParams")
+  m.def("criterion_facts", &criterion_facts, "criterion"_a);
+  nb::class_<TreeArguments>(m, "TreeParams")
       .def(nb::init<std::string, const std::string&, const std::string&, std::int64_t, std::int64_t,
                     std::int64_t, std::int64_t, double, double, double, double, double, int>(),
            nb::kw_only(), "criterion"_a, "growth"_a, "cells"_a, "max_leaf_nodes"_a, "max_depth"_a,
            "min_samples_split"_a, "min_samples_leaf"_a, "min_child_weight"_a, "min_gain"_a,
            "prune_gain"_a, "l2"_a, "l1"_a, "n_threads"_a)
-      .def("choose_columns", &TreeParams::choose_columns, nb::kw_only(), "max_features"_a,
+      .def("choose_columns", &TreeArguments::choose_columns, nb::kw_only(), "max_features"_a,
            "sampling"_a, "seed"_a, "groups"_a)
-      .def("keep_monotone", &TreeParams::keep_monotone, "direction"_a);
+      .def("keep_monotone", &TreeArguments::keep_monotone, "direction"_a);
   nb::class_<Grower>(m, "Grower")
-      .def(nb::init<Vector<weald::Code>, std::int64_t, Vector<std::int32_t>, const TreeParams&,
+      .def(nb::init<Vector<weald::Code>, std::int64_t, Vector<std::int32_t>, const TreeArguments&,
                     std::optional<Vector<std::uint8_t>>, std::vector<std::int32_t>,
                     std::vector<Vector<std::uint16_t>>, Vector<double>, Vector<std::int64_t>>(),
            "codes"_a, "n_rows"_a, "n_bins"_a, "params"_a, "is_category"_a.none(), "wide_columns"_a,
            "wide_codes"_a, "cuts"_a, "first"_a)
       .def(nb::init<AnyTable<float>, std::optional<Vector<double>>,
-                    std::optional<Vector<std::int64_t>>, const TreeParams&,
+                    std::optional<Vector<std::int64_t>>, const TreeArguments&,
                     std::optional<Vector<std::int32_t>>>(),
            "table"_a.noconvert(), "cuts"_a.none(), "first"_a.none(), "params"_a,
            "n_levels"_a.none() = nb::none())
       .def(nb::init<AnyTable<double>, std::optional<Vector<double>>,
-                    std::optional<Vector<std::int64_t>>, const TreeParams&,
+                    std::optional<Vector<std::int64_t>>, const TreeArguments&,
                     std::optional<Vector<std::int32_t>>>(),
            "table"_a.noconvert(), "cuts"_a.none(), "first"_a.none(), "params"_a,
            "n_levels"_a.none() = nb::none())
@@ -470,4 +488,4 @@ void bind_trees(nb::module_& m) {
       .def("apply", &Predictor::apply<double>, "table"_a.noconvert(), "n_threads"_a);
 }
 
-}  // namespace weald::border
+}  // namespace weald::bindings

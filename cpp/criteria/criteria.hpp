@@ -2,16 +2,17 @@
 #pragma once
 #include <concepts>
 #include <string_view>
+#include <type_traits>
 
+#include "base/named_list.hpp"
+#include "base/types.hpp"
 #include "criteria/entropy.hpp"
 #include "criteria/gini.hpp"
 #include "criteria/newton.hpp"
 #include "criteria/poisson.hpp"
 #include "criteria/variance.hpp"
-#include "named_list.hpp"
-#include "shared.hpp"
 
-namespace weald {
+namespace weald::criteria {
 
 // gain(split) = score(left) + score(right) - score(parent). Channels may be measured in any unit: a
 // gain scales by it, that of a quadratic criterion by its square.
@@ -19,6 +20,8 @@ template <class C>
 concept Criterion = requires(const Sums& node, const Penalty& penalty, double x) {
   { C::name } -> std::convertible_to<std::string_view>;
   { C::is_quadratic } -> std::convertible_to<bool>;
+  { C::sums_of } -> std::convertible_to<SumsOf>;
+  { C::needs_positive_sums } -> std::convertible_to<bool>;  // of each child, in every channel
   { C::score(node, penalty) } -> std::same_as<double>;
   { C::leaf_value(x, x, penalty) } -> std::same_as<double>;
 };
@@ -31,9 +34,15 @@ concept Quotient = Criterion<C> && requires(const Sums& node, const Penalty& pen
   { C::denominator(node, penalty) } -> std::same_as<double>;
 };
 
-// A criterion that admits no child whose sum in some channel is 0.
+// A criterion of numbers whose leaves answer means also says what a row adds to the impurity of its
+// leaf, which is what splits of rows that all differ would gain; never negative.
 template <class C>
-concept NeedsPositiveSums = Criterion<C> && requires { requires C::needs_positive_sums; };
+concept HasRowImpurity = Criterion<C> && requires(double x) {
+  { C::row_impurity(x, x) } -> std::same_as<double>;
+};
+// What a criterion must have to be listed: nothing about it is guessed from its name.
+template <class C>
+concept ListedCriterion = Criterion<C> && (C::sums_of != SumsOf::numbers || HasRowImpurity<C>);
 
 // Where sums are in units of 2^unit, gains are in units of 2 to this power.
 template <Criterion C>
@@ -41,9 +50,14 @@ constexpr int gain_exponent(int unit) {
   return C::is_quadratic ? 2 * unit : unit;
 }
 
-template <Criterion... All>
+template <ListedCriterion... All>
 using CriterionList = NamedList<All...>;
 
 using AllCriteria = CriterionList<Newton, Variance, Gini, Entropy, PoissonDeviance>;
 
-}  // namespace weald
+// Forests are grown on targets, not on gradients.
+template <Criterion C>
+struct IsOfTargets : std::bool_constant<C::sums_of != SumsOf::gradients> {};
+using ForestCriteria = AllCriteria::Where<IsOfTargets>;
+
+}  // namespace weald::criteria

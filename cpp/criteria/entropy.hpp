@@ -1,12 +1,14 @@
 // Entropy in bits: channels are class weights; score = sum of S log2(S / W).
 #pragma once
-#include "elementary.hpp"
-#include "shared.hpp"
+#include "base/elementary.hpp"
+#include "base/types.hpp"
 
-namespace weald {
+namespace weald::criteria {
 struct Entropy {
   static constexpr const char* name = "entropy";
   static constexpr bool is_quadratic = false;
+  static constexpr SumsOf sums_of = SumsOf::classes;
+  static constexpr bool needs_positive_sums = false;
 
   WEALD_HOST_DEVICE static double score(const Sums& node, const Penalty&) {
     double total = 0.0;
@@ -19,4 +21,4 @@ struct Entropy {
     return sum / weight;
   }
 };
-}  // namespace weald
+}  // namespace weald::criteria

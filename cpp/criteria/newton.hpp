@@ -6,12 +6,14 @@
 #pragma once
 #include <cmath>
 
-#include "shared.hpp"
+#include "base/types.hpp"
 
-namespace weald {
+namespace weald::criteria {
 struct Newton {
   static constexpr const char* name = "newton";
   static constexpr bool is_quadratic = true;
+  static constexpr SumsOf sums_of = SumsOf::gradients;
+  static constexpr bool needs_positive_sums = false;
 
   WEALD_HOST_DEVICE static double shrunk(double sum, const Penalty& penalty) {
     if (penalty.l1 == 0.0) return sum;
@@ -44,4 +46,4 @@ struct Newton {
     return penalty.bounds.held(curvature > 0.0 ? -shrunk(sum, penalty) / curvature : 0.0);
   }
 };
-}  // namespace weald
+}  // namespace weald::criteria

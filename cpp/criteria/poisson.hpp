@@ -1,13 +1,14 @@
 // Half the Poisson deviance: channels are the outputs, which are not negative; score = sum of
 // S log(S / W). Measured in another unit it changes by a multiple of S, which no gain feels.
 #pragma once
-#include "elementary.hpp"
-#include "shared.hpp"
+#include "base/elementary.hpp"
+#include "base/types.hpp"
 
-namespace weald {
+namespace weald::criteria {
 struct PoissonDeviance {
   static constexpr const char* name = "poisson";
   static constexpr bool is_quadratic = false;
+  static constexpr SumsOf sums_of = SumsOf::numbers;
   static constexpr bool needs_positive_sums = true;  // a mean of 0 has no deviance to others
 
   WEALD_HOST_DEVICE static double score(const Sums& node, const Penalty&) {
@@ -17,8 +18,14 @@ struct PoissonDeviance {
     }
     return total;
   }
+  // Half the deviance. Its last terms add up to nothing over the rows of a leaf.
+  WEALD_HOST_DEVICE static double row_impurity(double number, double mean) {
+    const double ratio = number > 0.0 ? number * elementary::log(number / mean) : 0.0;
+    const double deviance = ratio + (mean - number);
+    return deviance > 0.0 ? deviance : 0.0;
+  }
   WEALD_HOST_DEVICE static double leaf_value(double sum, double weight, const Penalty&) {
     return sum / weight;
   }
 };
-}  // namespace weald
+}  // namespace weald::criteria

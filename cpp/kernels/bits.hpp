@@ -2,8 +2,8 @@
 
 // All machines of avx512 pick bits in one instruction; some of avx2 take very long for it.
 #ifdef __AVX512F__
-void write_bit_codes(const std::uint64_t* words, const Row* rows, std::int64_t n, const int* shifts,
-                     int m, std::uint8_t* codes) {
+void bit_codes(const std::uint64_t* words, const Row* rows, std::int64_t n, const int* shifts,
+               int m, std::uint8_t* codes) {
   std::uint64_t mask = 0;
   for (int j = 0; j < m; ++j) mask |= std::uint64_t{1} << shifts[j];
   for (std::int64_t i = 0; i < n; ++i)
@@ -11,8 +11,8 @@ void write_bit_codes(const std::uint64_t* words, const Row* rows, std::int64_t n
 }
 #else
 template <int m>
-void write_bit_codes_of(const std::uint64_t* words, const Row* rows, std::int64_t n,
-                        const int* shifts, std::uint8_t* codes) {
+void bit_codes_of(const std::uint64_t* words, const Row* rows, std::int64_t n, const int* shifts,
+                  std::uint8_t* codes) {
   constexpr std::int64_t block = 64;
   std::uint64_t near[block];
   for (std::int64_t begin = 0; begin < n; begin += block) {
@@ -27,10 +27,10 @@ void write_bit_codes_of(const std::uint64_t* words, const Row* rows, std::int64_
   }
 }
 
-void write_bit_codes(const std::uint64_t* words, const Row* rows, std::int64_t n, const int* shifts,
-                     int m, std::uint8_t* codes) {
+void bit_codes(const std::uint64_t* words, const Row* rows, std::int64_t n, const int* shifts,
+               int m, std::uint8_t* codes) {
   [&]<int... k>(std::integer_sequence<int, k...>) {
-    ((k + 1 == m ? write_bit_codes_of<k + 1>(words, rows, n, shifts, codes) : void()), ...);
+    ((k + 1 == m ? bit_codes_of<k + 1>(words, rows, n, shifts, codes) : void()), ...);
   }(std::make_integer_sequence<int, most_code_bits>());
 }
 #endif

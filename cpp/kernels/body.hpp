@@ -12,12 +12,12 @@
 #include <limits>
 #include <utility>
 
-#include "drawn_kernels.hpp"
-#include "kernels/bit_codes.hpp"
+#include "base/mixing.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/random_thresholds.hpp"
 #include "losses/losses.hpp"
 
-namespace weald::WEALD_KERNELS {
+namespace weald::kernels::WEALD_KERNELS {
 namespace {
 
 #if defined(__AVX512F__)
@@ -81,9 +81,10 @@ void encode(const T* x, std::int64_t n, const PaddedCuts<T>& cuts, Code* out, st
 }
 #endif
 
-void gradients(std::string_view loss, const Scored& rows, Range range, double* gradient,
-               double* hessian) {
-  AllLosses::with_name(loss, [&](auto one) { one.gradients(rows, range, gradient, hessian); });
+void gradients(std::string_view loss, const losses::Scored& rows, losses::Range range,
+               double* gradient, double* hessian) {
+  losses::AllLosses::with_name(loss,
+                               [&](auto one) { one.gradients(rows, range, gradient, hessian); });
 }
 
 // Round to nearest even, exact for |x| < 2^51: the low bits of a double whose spacing is 1.
@@ -305,12 +306,10 @@ void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::in
 // These take what that has.
 #include "kernels/bits.hpp"
 #include "kernels/columns.hpp"
-#include "kernels/drawn.hpp"
 #include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
-// This takes what that has.
-#include "kernels/likely_cuts.hpp"
 #include "kernels/partition.hpp"
+#include "kernels/random_thresholds_body.hpp"
 #include "kernels/rank_keys.hpp"
 #include "kernels/sort.hpp"
 
@@ -426,15 +425,28 @@ void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const 
 
 }  // namespace
 
-extern const BitCodes bit_codes;
-const BitCodes bit_codes = write_bit_codes;
-
 extern const Kernels table;
-const Kernels table = {WEALD_KERNELS_NAME, add_trees,      encode<float>, encode<double>,
-                       gradients,          largest,        coarse_sums,   pack_words,
-                       add_packed,         add_shared,     search_packed, search_columns,
-                       search_levels,      search_ordered, mark_ordered,  part_ordered,
-                       subtract,           partition,      sort_keys,     rank_keys,
-                       class_cuts,         number_cuts,    drawn_kernels};
+const Kernels table = {.name = WEALD_KERNELS_NAME,
+                       .add_trees = add_trees,
+                       .encode_float = encode<float>,
+                       .encode_double = encode<double>,
+                       .gradients = gradients,
+                       .largest = largest,
+                       .coarse_sums = coarse_sums,
+                       .pack_words = pack_words,
+                       .add_packed = add_packed,
+                       .add_shared = add_shared,
+                       .search_packed = search_packed,
+                       .search_columns = search_columns,
+                       .search_levels = search_levels,
+                       .search_ordered = search_ordered,
+                       .mark_ordered = mark_ordered,
+                       .part_ordered = part_ordered,
+                       .subtract = subtract,
+                       .partition = partition,
+                       .sort_keys = sort_keys,
+                       .rank_keys = rank_keys,
+                       .bit_codes = bit_codes,
+                       .drawn = drawn_kernels};
 
-}  // namespace weald::WEALD_KERNELS
+}  // namespace weald::kernels::WEALD_KERNELS

@@ -3,7 +3,7 @@
 
 // What lies left of a column's cuts. An empty bin parts the same rows as the bin before it, and of
 // equals the first is taken: it has no cut of its own.
-struct Cuts {
+struct ColumnCuts {
   // One more than the bins is written to, and a vector's worth is read.
   static constexpr int room = max_value_bins + 1 + vector_lanes;
   alignas(64) std::int64_t left[room];
@@ -63,7 +63,7 @@ void search_column(const std::int64_t* cells, const std::int64_t* counts, int n_
   std::int64_t copies = 0;
   for (int bin = 0; counted && bin <= n_bins; ++bin) copies += counts[bin * lanes];
   const Whole whole(node, static_cast<double>(copies));
-  Cuts cuts;
+  ColumnCuts cuts;
   cuts.collect<counted>(cells, counts, n_bins);
   const Integers zero = {}, missing = zero + cells[0];
   const Integers missing_count = zero + (counted ? counts[0] : 0);

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-namespace weald {
+namespace weald::kernels {
 
 namespace baseline {
 extern const Kernels table;
@@ -30,7 +30,7 @@ std::vector<const Kernels*> runnable_kernels() {
   return all;
 }
 
-const Kernels& kernels() {
+const Kernels& active() {
   static const Kernels& chosen = []() -> const Kernels& {
     const auto all = runnable_kernels();
     // Who asks compares the name with the wish: the core has no words for users.
@@ -42,4 +42,4 @@ const Kernels& kernels() {
   return chosen;
 }
 
-}  // namespace weald
+}  // namespace weald::kernels

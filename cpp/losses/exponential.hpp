@@ -1,14 +1,18 @@
 // The exponential loss of AdaBoost, of two classes; the score is half the log odds.
 #pragma once
-#include "elementary.hpp"
+#include "base/elementary.hpp"
 #include "losses/row_wise.hpp"
 #include "losses/softmax.hpp"
 
-namespace weald {
+namespace weald::losses {
 struct Exponential : RowWise<Exponential> {
   static constexpr const char* name = "exponential";
   static constexpr Hessian hessian = Hessian::own;
   static constexpr Targets targets = Targets::classes;
+  static constexpr bool is_reported_twice = false;
+  WEALD_HOST_DEVICE static double gradient_degree(double) { return 0.0; }
+  WEALD_HOST_DEVICE static double hessian_degree(double) { return 0.0; }
+  WEALD_HOST_DEVICE static double loss_degree(double) { return 0.0; }
 
   WEALD_HOST_DEVICE static Derivatives derivatives(double y, double score, double) {
     const double s = bounded_score(score);
@@ -26,4 +30,4 @@ struct Exponential : RowWise<Exponential> {
     prediction[0] = 1.0 - prediction[1];
   }
 };
-}  // namespace weald
+}  // namespace weald::losses

@@ -2,10 +2,11 @@
 #pragma once
 #include "losses/log_link.hpp"
 
-namespace weald {
+namespace weald::losses {
 struct Gamma : LogLink<Gamma> {
   static constexpr const char* name = "gamma";
   static constexpr Targets targets = Targets::positive;
+  WEALD_HOST_DEVICE static double power(double) { return 2.0; }
 
   WEALD_HOST_DEVICE static Derivatives derivatives(double y, double score, double) {
     const double ratio = y * elementary::exp(-bounded_score(score));
@@ -19,4 +20,4 @@ struct Gamma : LogLink<Gamma> {
     return shorter_step(newton, rate, 2.0);
   }
 };
-}  // namespace weald
+}  // namespace weald::losses

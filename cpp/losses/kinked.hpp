@@ -2,16 +2,21 @@
 //
 // Below the target the gradient is -below(parameter), above it above(parameter), and where a score
 // meets its target any slope between the two is one: 0, but for rows that are still where all
-// scores start, which may be most of them. Theirs is base_slope; weald.losses.kinks says why.
+// scores start, which may be most of them. Theirs is base_slope; weald.losses.pinball_start says
+// why.
 #pragma once
 #include "losses/row_wise.hpp"
 
-namespace weald {
+namespace weald::losses {
 
 template <class L>
 struct Kinked : RowWise<L> {
   static constexpr Hessian hessian = Hessian::none;
   static constexpr BestConstant best_constant = BestConstant::quantile;
+  static constexpr bool is_reported_twice = false;
+  WEALD_HOST_DEVICE static double gradient_degree(double) { return 0.0; }
+  WEALD_HOST_DEVICE static double hessian_degree(double) { return 0.0; }
+  WEALD_HOST_DEVICE static double loss_degree(double) { return 1.0; }
 
   WEALD_HOST_DEVICE static void gradients(const Scored& rows, Range range, double* gradient,
                                           double* curvature) {
@@ -29,4 +34,4 @@ struct Kinked : RowWise<L> {
   }
 };
 
-}  // namespace weald
+}  // namespace weald::losses

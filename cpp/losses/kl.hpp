@@ -3,10 +3,11 @@
 #pragma once
 #include "losses/softmax.hpp"
 
-namespace weald {
+namespace weald::losses {
 struct KullbackLeibler : Softmax<KullbackLeibler> {
   static constexpr const char* name = "kl";
   static constexpr Targets targets = Targets::shares;
+  static constexpr bool is_reported_twice = false;
 
   WEALD_HOST_DEVICE static double share(const Scored& rows, std::int64_t row, int k) {
     return rows.y[k * rows.n_rows + row];
@@ -33,4 +34,4 @@ struct KullbackLeibler : Softmax<KullbackLeibler> {
     return y > 0.0 ? y * elementary::log(y) : 0.0;
   }
 };
-}  // namespace weald
+}  // namespace weald::losses

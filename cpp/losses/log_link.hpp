@@ -3,16 +3,27 @@
 // With A the sum of y e^((1-p)s) and B that of e^((2-p)s) over the rows of a leaf, the gradient is
 // B - A, the hessian (p-1)A + (2-p)B and the best constant log(A / B): Poisson has p = 1, gamma 2.
 #pragma once
-#include "elementary.hpp"
+#include "base/elementary.hpp"
 #include "losses/row_wise.hpp"
 
-namespace weald {
+namespace weald::losses {
 
+// L has power(parameter), the p above.
 template <class L>
 struct LogLink : RowWise<L> {
   static constexpr Hessian hessian = Hessian::own;
   static constexpr bool caps_steps = true;
   static constexpr Targets targets = Targets::not_negative;
+  static constexpr bool is_reported_twice = false;
+  WEALD_HOST_DEVICE static double gradient_degree(double parameter) {
+    return 2.0 - L::power(parameter);
+  }
+  WEALD_HOST_DEVICE static double hessian_degree(double parameter) {
+    return 2.0 - L::power(parameter);
+  }
+  WEALD_HOST_DEVICE static double loss_degree(double parameter) {
+    return 2.0 - L::power(parameter);
+  }
 
   // Amounts that are all zero have the logarithm of next to nothing.
   WEALD_HOST_DEVICE static double base_score(double mean, int) {
@@ -41,4 +52,4 @@ struct LogLink : RowWise<L> {
   }
 };
 
-}  // namespace weald
+}  // namespace weald::losses

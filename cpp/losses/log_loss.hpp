@@ -2,10 +2,11 @@
 #pragma once
 #include "losses/softmax.hpp"
 
-namespace weald {
+namespace weald::losses {
 struct LogLoss : Softmax<LogLoss> {
   static constexpr const char* name = "log_loss";
   static constexpr Targets targets = Targets::classes;
+  static constexpr bool is_reported_twice = true;
 
   WEALD_HOST_DEVICE static double share(const Scored& rows, std::int64_t row, int k) {
     return rows.y[row] == static_cast<double>(k) ? 1.0 : 0.0;
@@ -22,4 +23,4 @@ struct LogLoss : Softmax<LogLoss> {
     }
   }
 };
-}  // namespace weald
+}  // namespace weald::losses

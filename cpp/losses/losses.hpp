@@ -3,6 +3,7 @@
 #include <concepts>
 #include <string_view>
 
+#include "base/named_list.hpp"
 #include "losses/absolute_error.hpp"
 #include "losses/exponential.hpp"
 #include "losses/gamma.hpp"
@@ -13,12 +14,15 @@
 #include "losses/quantile.hpp"
 #include "losses/squared_error.hpp"
 #include "losses/tweedie.hpp"
-#include "named_list.hpp"
 
-namespace weald {
+namespace weald::losses {
 
 // Gradients and losses are written for rows [begin, end); gradient[score][row], without weights.
 // The flags are explained in scored.hpp; a loss whose best constant is a quantile has level().
+// The degrees say how a loss grows with the unit of the target, given its parameter: if targets,
+// and predictions with them, are multiplied by c, a gradient is multiplied by c to that power, and
+// so on. `is_reported_twice`: scikit-learn's gradient boosting reports twice this loss where there
+// is one score, as it has no half in the squared error and in the deviance of two classes.
 template <class L>
 concept Loss = requires(const Scored& rows, Range range, double x, int n_scores, double* out) {
   { L::name } -> std::convertible_to<std::string_view>;
@@ -28,6 +32,10 @@ concept Loss = requires(const Scored& rows, Range range, double x, int n_scores,
   { L::has_many_scores } -> std::convertible_to<bool>;
   { L::has_many_predictions } -> std::convertible_to<bool>;  // made of many scores
   { L::has_parameter } -> std::convertible_to<bool>;
+  { L::gradient_degree(x) } -> std::same_as<double>;
+  { L::hessian_degree(x) } -> std::same_as<double>;
+  { L::loss_degree(x) } -> std::same_as<double>;
+  { L::is_reported_twice } -> std::convertible_to<bool>;
   { L::admits(x) } -> std::same_as<bool>;
   { L::gradients(rows, range, out, out) };
   { L::losses(rows, range, out) };
@@ -43,4 +51,4 @@ using LossList = NamedList<All...>;
 using AllLosses = LossList<SquaredError, AbsoluteError, Huber, Quantile, Poisson, Gamma, Tweedie,
                            LogLoss, Exponential, KullbackLeibler>;
 
-}  // namespace weald
+}  // namespace weald::losses

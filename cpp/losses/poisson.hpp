@@ -2,9 +2,10 @@
 #pragma once
 #include "losses/log_link.hpp"
 
-namespace weald {
+namespace weald::losses {
 struct Poisson : LogLink<Poisson> {
   static constexpr const char* name = "poisson";
+  WEALD_HOST_DEVICE static double power(double) { return 1.0; }
 
   WEALD_HOST_DEVICE static Derivatives derivatives(double y, double score, double) {
     const double mean = elementary::exp(bounded_score(score));
@@ -18,4 +19,4 @@ struct Poisson : LogLink<Poisson> {
     return shorter_step(newton, rate, 1.0);
   }
 };
-}  // namespace weald
+}  // namespace weald::losses

@@ -2,7 +2,7 @@
 #pragma once
 #include "losses/kinked.hpp"
 
-namespace weald {
+namespace weald::losses {
 struct Quantile : Kinked<Quantile> {
   static constexpr const char* name = "quantile";
   static constexpr bool has_parameter = true;
@@ -22,4 +22,4 @@ struct Quantile : Kinked<Quantile> {
     }
   }
 };
-}  // namespace weald
+}  // namespace weald::losses

@@ -2,7 +2,7 @@
 #pragma once
 #include "losses/scored.hpp"
 
-namespace weald {
+namespace weald::losses {
 
 struct Derivatives {
   double gradient, hessian;
@@ -47,4 +47,4 @@ struct RowWise {
   }
 };
 
-}  // namespace weald
+}  // namespace weald::losses

@@ -2,9 +2,9 @@
 #pragma once
 #include <cstdint>
 
-#include "shared.hpp"
+#include "base/types.hpp"
 
-namespace weald {
+namespace weald::losses {
 
 // scores[score][row]; y is a number, a class number, or the share of each score: y[score][row].
 struct Scored {
@@ -34,4 +34,4 @@ enum class BestConstant { of_mean, quantile, huber };
 // numbers, or shares (probabilities).
 enum class Targets { numbers, not_negative, positive, classes, shares };
 
-}  // namespace weald
+}  // namespace weald::losses

@@ -1,10 +1,10 @@
 // What the losses of shares have in common: one score (log odds) for two classes, a score per class
 // for many, and the gradient p - y.
 #pragma once
-#include "elementary.hpp"
+#include "base/elementary.hpp"
 #include "losses/scored.hpp"
 
-namespace weald {
+namespace weald::losses {
 
 // A class without weight has share 0: the share that counts is kept off both ends.
 WEALD_HOST_DEVICE inline double kept_off_the_ends(double share) {
@@ -109,6 +109,9 @@ struct Softmax {
   static constexpr bool has_parameter = false;
   static constexpr bool caps_steps = true;
   static constexpr BestConstant best_constant = BestConstant::of_mean;
+  WEALD_HOST_DEVICE static double gradient_degree(double) { return 0.0; }
+  WEALD_HOST_DEVICE static double hessian_degree(double) { return 0.0; }
+  WEALD_HOST_DEVICE static double loss_degree(double) { return 0.0; }
 
   WEALD_HOST_DEVICE static void gradients(const Scored& rows, Range range, double* gradient,
                                           double* curvature) {
@@ -132,4 +135,4 @@ struct Softmax {
   }
 };
 
-}  // namespace weald
+}  // namespace weald::losses

@@ -3,11 +3,12 @@
 #pragma once
 #include "losses/log_link.hpp"
 
-namespace weald {
+namespace weald::losses {
 struct Tweedie : LogLink<Tweedie> {
   static constexpr const char* name = "tweedie";
   static constexpr bool has_parameter = true;
   WEALD_HOST_DEVICE static bool admits(double power) { return power > 1.0 && power < 2.0; }
+  WEALD_HOST_DEVICE static double power(double power) { return power; }
 
   WEALD_HOST_DEVICE static Derivatives derivatives(double y, double score, double power) {
     const double s = bounded_score(score);
@@ -24,4 +25,4 @@ struct Tweedie : LogLink<Tweedie> {
     return shorter_step(newton, rate, power);
   }
 };
-}  // namespace weald
+}  // namespace weald::losses

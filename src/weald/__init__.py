@@ -1,44 +1,45 @@
-"""weald: ensemble learning for tables, on one native tree engine."""
+"""weald: ensemble learning for tables, on one native tree engine.
 
-import importlib
-import types
-import typing
+Everything but the version is imported when it is first used.
+"""
 
-from weald import aggregation, datasets
-from weald.config import show_config
-from weald.data import read
-from weald.ensembles import (
-    AdaBoostClassifier,
-    AdaBoostRegressor,
-    BaggingClassifier,
-    BaggingRegressor,
-    BlendingClassifier,
-    BlendingRegressor,
-    BoostedTreesClassifier,
-    BoostedTreesRegressor,
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    MemberError,
-    OptionTreeClassifier,
-    OptionTreeRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-    RotationForestClassifier,
-    RotationForestRegressor,
-    StackingClassifier,
-    StackingRegressor,
-    VotingClassifier,
-    VotingRegressor,
-    distill,
-)
+from typing import TYPE_CHECKING
+
+from weald.lazy import attach
 from weald.version import __version__
 
-if typing.TYPE_CHECKING:
-    from weald import theory
+if TYPE_CHECKING:
+    from weald import aggregation, datasets, theory
+    from weald.config import show_config
+    from weald.data import read
+    from weald.ensembles import (
+        AdaBoostClassifier,
+        AdaBoostRegressor,
+        BaggingClassifier,
+        BaggingRegressor,
+        BlendingClassifier,
+        BlendingRegressor,
+        BoostedTreesClassifier,
+        BoostedTreesRegressor,
+        DecisionTreeClassifier,
+        DecisionTreeRegressor,
+        ExtraTreesClassifier,
+        ExtraTreesRegressor,
+        GradientBoostingClassifier,
+        GradientBoostingRegressor,
+        MemberError,
+        OptionTreeClassifier,
+        OptionTreeRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+        RotationForestClassifier,
+        RotationForestRegressor,
+        StackingClassifier,
+        StackingRegressor,
+        VotingClassifier,
+        VotingRegressor,
+        distill,
+    )
 
 __all__ = [
     "AdaBoostClassifier",
@@ -75,13 +76,19 @@ __all__ = [
     "theory",
 ]
 
-
-def __getattr__(name: str) -> types.ModuleType:
-    """Import a room that few programs need only when it is asked for."""
-    if name == "theory":
-        return importlib.import_module("weald.theory")
-    raise AttributeError(f"module 'weald' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:
+    _ELSEWHERE = {
+        "aggregation": None,
+        "datasets": None,
+        "read": "weald.data.reading",
+        "show_config": "weald.config",
+        "theory": None,
+    }
+    __getattr__, __dir__ = attach(
+        "weald",
+        {
+            name: _ELSEWHERE.get(name, "weald.ensembles")
+            for name in __all__
+            if name != "__version__"
+        },
+    )

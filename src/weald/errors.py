@@ -3,6 +3,13 @@
 from collections.abc import Iterable
 
 
+class WealdWarning(UserWarning):
+    """A fit or a prediction that works, but probably not as it is meant; the text says what to do.
+
+    All warnings of weald are of this class: ``warnings.simplefilter("ignore", WealdWarning)``.
+    """
+
+
 def listing(names: Iterable[object], most: int = 10) -> str:
     """Join names for a message: at most `most` of them, then how many more there are.
 
@@ -13,20 +20,6 @@ def listing(names: Iterable[object], most: int = 10) -> str:
     if len(quoted) <= most:
         return ", ".join(quoted)
     return f"{', '.join(quoted[:most])} and {len(quoted) - most} more"
-
-
-def unknown_parameter(owner: object, name: str, known: Iterable[str]) -> str:
-    """Word the error for a constructor parameter that is not there, as Python words its own.
-
-    >>> unknown_parameter(3, "max_leaves", ["max_depth", "max_leaf_nodes"])
-    "int() got an unexpected keyword argument 'max_leaves'. Did you mean 'max_leaf_nodes'?"
-    """
-    from difflib import get_close_matches
-
-    known = list(known)
-    near = get_close_matches(name, known, n=1)
-    advice = f"Did you mean {near[0]!r}?" if near else f"It has {listing(known, most=40)}."
-    return f"{type(owner).__name__}() got an unexpected keyword argument {name!r}. {advice}"
 
 
 def wrong_parameter(owner: object, name: str, expected: str, got: object) -> str:

@@ -1,10 +1,8 @@
 """Constructor parameters as declarations: each estimator lists its limits, `fit` checks them."""
 
-import functools
-import inspect
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -13,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from weald.errors import unknown_parameter, wrong_parameter
+from weald.errors import wrong_parameter
 
 # Rows that the core draws for a member at most.
 MOST_DRAWS = 2**36
@@ -303,23 +301,6 @@ class ColumnGroups:
             isinstance(entry, (str, numbers.Integral)) and not isinstance(entry, (bool, np.bool_))
             for entry in group
         )
-
-
-def naming_unknown(init: Callable[..., None]) -> Callable[..., None]:
-    """Let a constructor name the nearest of its parameters for one that it does not have."""
-    parameters = inspect.signature(init).parameters
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
-        return init
-    known = list(parameters)[1:]  # not self
-
-    @functools.wraps(init)
-    def checked(self: object, *args: Any, **kwargs: Any) -> None:
-        for name in kwargs:
-            if name not in known:
-                raise TypeError(unknown_parameter(self, name, known))
-        init(self, *args, **kwargs)
-
-    return checked
 
 
 def check_parameters(owner: object, limits: Mapping[str, Limit]) -> None:

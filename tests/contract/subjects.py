@@ -22,7 +22,8 @@ EVERY_CLASSIFIER = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, Clas
 EVERY_REGRESSOR = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, RegressorMixin)]
 
 # Those whose model is one forest that asks the columns themselves: it has leaves to apply, trees to
-# print, importances. Rotated trees ask for combinations: tests/ensembles/test_rotation_forest.py.
+# print, importances. Rotated trees split on combinations of columns: see
+# tests/ensembles/forests/test_rotation_forest.py.
 EVERY_TREE_MODEL = [
     thing
     for thing in EVERY_ESTIMATOR

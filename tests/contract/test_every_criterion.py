@@ -8,11 +8,14 @@ import pytest
 
 from native import naive
 from native.tables import random_table
+from native.test_labels import params
 from weald import _native
 from weald.data import Rows, bin_rows
 from weald.trees import GrownTree, TreeGrower, TreeLimits
 
 EVERY_CRITERION = _native.criteria()
+FACTS = {name: _native.criterion_facts(name) for name in EVERY_CRITERION}
+OF_FORESTS = [name for name in EVERY_CRITERION if FACTS[name]["grows_forests"]]
 every_criterion = pytest.mark.parametrize("criterion", EVERY_CRITERION)
 LIMITS = TreeLimits(min_gain=0.0)
 
@@ -20,9 +23,9 @@ LIMITS = TreeLimits(min_gain=0.0)
 def target_of(criterion: str, n: int, seed: int) -> np.ndarray:
     """Whole numbers: class numbers, gradients or values."""
     rng = np.random.default_rng([seed, 99])
-    if criterion in ("gini", "entropy"):
+    if FACTS[criterion]["sums_of"] == "classes":
         return rng.integers(0, 4, n).astype(np.int32)
-    if criterion == "poisson":
+    if FACTS[criterion]["needs_positive_sums"]:
         return rng.integers(0, 21, n).astype(np.float64)
     return rng.integers(-20, 21, n).astype(np.float64)
 
@@ -31,9 +34,9 @@ def grow(criterion, table, target, *, weight=None, copies=None, limits=LIMITS) -
     # The cuts of one call fit all: they are between all distinct values.
     binned = bin_rows(Rows(table, np.zeros(len(table))), max_bins=255, n_threads=1)
     grower = TreeGrower(binned, criterion, limits, n_threads=1)
-    if criterion == "newton":
+    if FACTS[criterion]["sums_of"] == "gradients":
         return grower.on_sums(target[np.newaxis], weight, copies)
-    if criterion in ("gini", "entropy"):
+    if FACTS[criterion]["sums_of"] == "classes":
         return grower.on_classes(target, 4, weight, copies)
     return grower.on_values(target[np.newaxis], weight, copies)
 
@@ -89,9 +92,9 @@ def test_gains_add_up_to_the_drop_of_the_score(criterion: str, seed: int) -> Non
 
 
 def lesson_of(criterion: str, target, weight=None) -> naive.Lesson:
-    if criterion == "newton":
+    if FACTS[criterion]["sums_of"] == "gradients":
         return naive.lesson_from_sums(target, weight, None)
-    if criterion in ("gini", "entropy"):
+    if FACTS[criterion]["sums_of"] == "classes":
         return naive.lesson_from_classes(target, 4, weight, None)
     return naive.lesson_from_values(target[np.newaxis], weight, None)
 
@@ -114,7 +117,10 @@ def test_first_split_is_the_best_of_all(criterion: str, seed: int, is_weighted: 
                 if left.all() or not left.any():
                     continue
                 cells = [lesson.total(np.flatnonzero(side).tolist()) for side in (left, ~left)]
-                if criterion == "poisson" and min(min(cell.sums) for cell in cells) <= 0:
+                if (
+                    FACTS[criterion]["needs_positive_sums"]
+                    and min(min(cell.sums) for cell in cells) <= 0
+                ):
                     continue  # a mean of 0 has no deviance
                 scores = [naive.score(criterion, cell, naive.Penalty()) for cell in cells]
                 best = max(best, float(scores[0] + scores[1] - parent))
@@ -223,3 +229,81 @@ def test_unknown_criteria_are_refused() -> None:
         grow("no_such", np.zeros((3, 1)), np.zeros(3))
     with pytest.raises(ValueError, match="unknown growth"):
         grow("newton", np.zeros((3, 1)), np.zeros(3), limits=TreeLimits(growth="sideways"))
+
+
+def grow_forest(criterion, table, target, weight=None, **limits) -> dict[str, np.ndarray]:
+    """A tree as forests grow it, of all rows and all columns."""
+    of_classes = FACTS[criterion]["sums_of"] == "classes"
+    return _native.grow_forest(
+        table=_native.RankedTable(table, np.arange(len(table)), None, 1),
+        params=params(criterion=criterion, max_features=table.shape[1], **limits),
+        bootstrap=None,
+        weight=weight,
+        values=None if of_classes else target,
+        classes=target if of_classes else None,
+        n_classes=4 if of_classes else 0,
+        copies=None,
+        first=0,
+        n_trees=1,
+        oob_sums=None,
+        oob_counts=None,
+    )
+
+
+@pytest.mark.parametrize("criterion", OF_FORESTS)
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("max_depth", [0, 3])
+def test_gains_and_leaves_of_a_forest_add_up(
+    criterion: str, is_weighted: bool, max_depth: int
+) -> None:
+    """What splits gain and leaves still differ by is what single rows score above the root."""
+    n, rng = 60, np.random.default_rng(4)
+    table, target = rng.normal(size=(n, 3)), target_of(criterion, n, 4)
+    if FACTS[criterion]["sums_of"] == "classes":
+        max_depth = (
+            0  # the impurity of a leaf of classes is told by its shares: leaves must be pure
+        )
+    weight = rng.integers(1, 9, n) / 8 if is_weighted else None
+    tree = grow_forest(criterion, table, target, weight, max_depth=max_depth)
+    assert (tree["feature"] >= 0).sum() >= 3
+    lesson = lesson_of(criterion, target, weight)
+    root = float(naive.score(criterion, lesson.total(range(n)), naive.Penalty()))
+    rows = [float(naive.score(criterion, lesson.total([i]), naive.Penalty())) for i in range(n)]
+    assert math.fsum(tree["gain"]) == pytest.approx(math.fsum(rows) - root, rel=1e-9)
+
+
+@every_criterion
+def test_targets_of_another_kind_are_refused(criterion: str) -> None:
+    numbers, classes = np.arange(-10.0, 10.0), (np.arange(20) % 4).astype(np.int32)
+    table = np.arange(20.0)[:, np.newaxis]
+    if criterion not in OF_FORESTS:
+        with pytest.raises(ValueError, match="not a criterion of forests"):
+            params(criterion=criterion)
+        return
+    if FACTS[criterion]["sums_of"] == "classes":
+        grow_forest(criterion, table, classes)
+        with pytest.raises(ValueError, match="is of classes"):
+            _native.grow_forest(
+                table=_native.RankedTable(table, np.arange(20), None, 1),
+                params=params(criterion=criterion, max_features=1),
+                bootstrap=None,
+                weight=None,
+                values=numbers,
+                classes=None,
+                n_classes=0,
+                copies=None,
+                first=0,
+                n_trees=1,
+                oob_sums=None,
+                oob_counts=None,
+            )
+    elif FACTS[criterion]["needs_positive_sums"]:
+        with pytest.raises(ValueError, match="not negative"):
+            grow_forest(criterion, table, numbers)
+    else:
+        assert (grow_forest(criterion, table, numbers)["feature"] >= 0).any()
+
+
+def test_no_criterion_has_no_facts() -> None:
+    with pytest.raises(ValueError, match="unknown criterion"):
+        _native.criterion_facts("unheard_of")

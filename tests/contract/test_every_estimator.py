@@ -1,19 +1,16 @@
-"""The contract of every public estimator: scikit-learn's checks, and our promises of sameness."""
+"""The contract of every public estimator: the same model for the same rows, however given."""
 
 import copy
 import io
 import pickle
 from typing import Any
-from unittest import SkipTest
 
 import joblib
 import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from contract import old_checks
 from contract.subjects import (
     EVERY_CLASSIFIER,
     EVERY_ESTIMATOR,
@@ -41,63 +38,6 @@ every_variant = pytest.mark.parametrize(("estimator", "variant"), EVERY_VARIANT,
 
 def test_there_are_estimators() -> None:
     assert len(EVERY_ESTIMATOR) >= 4
-
-
-# ---- scikit-learn's checks ----
-
-
-# They want predictions of the shape of y, which several quantiles do not have.
-OF_ONE_COLUMN = (
-    "check_estimator_sparse_array",
-    "check_estimator_sparse_matrix",
-    "check_regressors_train",
-)
-
-
-def sklearn_checks() -> list[Any]:
-    cases = []
-    for estimator, variant in EVERY_VARIANT:
-        fewer = {} if variant == "defaults" else settings(estimator, n_estimators=10)
-        # Some checks fit without a seed: what they find must not depend on the draw.
-        seeded = settings(estimator, random_state=0)
-        model = made(estimator, **fewer, **seeded, **variants_of(estimator)[variant])
-        for checked, check in estimator_checks_generator(model):
-            name = getattr(check, "func", check).__name__
-            if variant == "quantiles" and name in OF_ONE_COLUMN:
-                continue
-            label = f"{estimator.__name__}-{variant.replace(' ', '_')}-{name}"
-            cases.append(pytest.param(checked, check, id=label))
-    return cases
-
-
-SKLEARN_CHECKS = sklearn_checks()
-
-
-@pytest.mark.parametrize(("model", "check"), SKLEARN_CHECKS)
-def test_scikit_learn_check(model: Any, check: Any) -> None:
-    name = getattr(check, "func", check).__name__
-    if name.startswith("check_sample_weight_equivalence"):
-        reason = why_weights_are_no_repetitions(model)
-        if reason is not None:
-            pytest.skip(reason)
-    if old_checks.is_faulty(model, name):
-        pytest.skip("scikit-learn 1.6 compares fits of different labels here")
-    try:
-        with old_checks.without_warnings_of(name):
-            check(model)
-    except SkipTest as skipped:
-        # Only what is not installed may be skipped.
-        if "array_api" not in str(skipped):
-            raise AssertionError(f"scikit-learn skipped a check: {skipped}") from skipped
-        raise
-
-
-@every_variant
-@pytest.mark.parametrize("layout", ["dense", "sparse"])
-def test_weight_equivalence_is_among_the_checks(estimator, variant: str, layout: str) -> None:
-    start = f"{estimator.__name__}-{variant.replace(' ', '_')}-"
-    names = [case.id for case in SKLEARN_CHECKS if case.id.startswith(start)]
-    assert f"{start}check_sample_weight_equivalence_on_{layout}_data" in names
 
 
 # ---- the same model ----
@@ -353,6 +293,21 @@ def test_a_copy_answers_the_same(estimator, duplicate: Any, has_predicted: bool)
     if estimator in EVERY_TREE_MODEL:
         assert np.array_equal(other.feature_importances_, model.feature_importances_)
     assert same_parameters(other, model)
+
+
+@every_estimator
+def test_a_pickle_with_another_number_of_threads_is_the_same_model(estimator) -> None:
+    """n_jobs changed between fit and pickle, and again in the copy."""
+    X, y = task(estimator, missing=0.1)
+    model = quick(estimator, n_jobs=1).fit(X, y)
+    expected, predictions = model.fingerprint(), answers(model, X)
+    copied = pickle.loads(pickle.dumps(model.set_params(n_jobs=2)))
+    assert copied.n_jobs == 2 and same_parameters(copied, model)
+    for n_jobs in (2, 1, None):
+        copied.set_params(n_jobs=n_jobs)
+        assert copied.fingerprint() == expected
+        assert np.array_equal(answers(copied, X), predictions)
+    assert copied.fit(X, y).fingerprint() == expected
 
 
 @every_estimator

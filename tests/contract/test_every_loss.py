@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from weald import _native
-from weald.losses import BuiltinLoss
+from weald.losses import BuiltinLoss, units_of
 
 EVERY_LOSS = _native.losses()
 
@@ -483,3 +483,38 @@ def test_unknown_losses_and_wrong_shapes_are_refused() -> None:
         loss.mean(y, np.zeros((2, 3)), np.ones(2), None)
     with pytest.raises(ValueError, match="shape of scores"):
         loss.gradients(y, np.zeros((2, 3)), None, np.zeros((1, 3)), np.zeros((2, 3)))
+
+
+# Losses whose parameter is in the unit of the target.
+IN_UNITS = ("huber",)
+
+
+@every_case
+@pytest.mark.parametrize("unit", [0.25, 8.0])
+def test_degrees_say_how_a_loss_grows_with_the_unit(name: str, n_scores: int, unit: float) -> None:
+    n, parameter = 40, PARAMETERS.get(name, 0.0)
+    loss = loss_of(name, n_scores)
+    y, scores = targets_of(name, n_scores, n), np.random.default_rng(2).normal(size=(n_scores, n))
+    in_unit = BuiltinLoss(name, n_scores, 1, parameter * (unit if name in IN_UNITS else 1.0))
+    if FACTS[name]["targets"] in ("classes", "shares"):
+        assert loss.degrees == (0.0, 0.0, 0.0)
+        return
+    moved = scores + math.log(unit) if loss.is_of_logarithms else scores * unit
+    for ours, theirs, degree in zip(
+        (*derivatives(loss, y, scores), loss.mean(y, scores, None, None)),
+        (*derivatives(in_unit, y * unit, moved), in_unit.mean(y * unit, moved, None, None)),
+        loss.degrees,
+        strict=True,
+    ):
+        np.testing.assert_allclose(theirs, np.multiply(ours, unit**degree), rtol=1e-9, atol=1e-12)
+    assert units_of(loss, 3)[1] == 3 * (2 * loss.degrees[0] - loss.degrees[1])
+
+
+@every_case
+def test_slopes_are_those_of_the_kink(name: str, n_scores: int) -> None:
+    loss = loss_of(name, n_scores)
+    if loss.slopes is None:
+        return
+    y, scores = np.zeros(2), np.array([[1.0, -1.0]])
+    gradient, _ = derivatives(loss, y, scores)
+    assert loss.slopes == (gradient[0, 0], -gradient[0, 1])

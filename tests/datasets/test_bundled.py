@@ -12,19 +12,9 @@ from sklearn.datasets import load_digits
 
 from originals import original
 from weald.data import reading
-from weald.datasets import load_optdigits, load_pima
+from weald.datasets import load_optdigits
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
-PIMA_NAMES = [
-    "pregnancies",
-    "glucose",
-    "blood_pressure",
-    "skin_thickness",
-    "insulin",
-    "bmi",
-    "pedigree",
-    "age",
-]
 
 
 def library_of(frame: Any) -> str:
@@ -88,52 +78,17 @@ def test_optdigits_equals_the_original_row_for_row(part: Any, name: str) -> None
     assert np.array_equal(np.column_stack([digits.data, digits.target]), file)
 
 
-# --- pima ----------------------------------------------------------------------------------------
-
-
-def test_pima() -> None:
-    pima = load_pima(as_frame=False)
-    assert pima.data.shape == (768, 8)
-    assert pima.data.dtype == np.float64
-    assert pima.data[0].tolist() == [6, 148, 72, 35, 0, 33.6, 0.627, 50]
-    assert pima.feature_names == PIMA_NAMES
-    assert pima.target.dtype == np.int64
-    assert np.bincount(pima.target).tolist() == [500, 268]
-    assert pima.target_names.tolist() == ["no diabetes", "diabetes"]
-
-
-def test_pima_keeps_the_zeros_that_stand_for_missing() -> None:
-    n_zeros = (load_pima(as_frame=False).data == 0).sum(axis=0)
-    assert n_zeros.tolist() == [111, 5, 35, 227, 374, 11, 0, 0]
-
-
-def test_pima_equals_the_original_row_for_row() -> None:
-    file = np.loadtxt(original("pima-indians-diabetes.data.csv"), delimiter=",")
-    pima = load_pima(as_frame=False)
-    assert np.array_equal(np.column_stack([pima.data, pima.target]), file)
-
-
 # --- frames --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("load", [load_optdigits, load_pima])
-def test_frame_of_a_named_library(load: Any, library: str) -> None:
+def test_frame_of_a_named_library(library: Any) -> None:
     pytest.importorskip(library)
-    table = load(as_frame=library)
+    table = load_optdigits(as_frame=library)
     assert library_of(table.data) == library
     assert columns_of(table.data) == table.feature_names
-    assert np.array_equal(array_of(table.data), load(as_frame=False).data)
+    assert np.array_equal(array_of(table.data), load_optdigits(as_frame=False).data)
     assert isinstance(table.target, np.ndarray)
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_columns_of_a_frame_keep_their_types(library: str) -> None:
-    pytest.importorskip(library)
-    data = load_pima(as_frame=library).data  # type: ignore[arg-type]
-    kinds = {name: np.asarray(data[name]).dtype for name in PIMA_NAMES}
-    assert {name for name, kind in kinds.items() if kind == np.float64} == {"bmi", "pedigree"}
-    assert sum(kind == np.int64 for kind in kinds.values()) == 6
 
 
 def test_auto_takes_the_first_installed_library(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +102,7 @@ def test_auto_takes_the_first_installed_library(monkeypatch: pytest.MonkeyPatch)
             "find_spec",
             lambda name, absent=absent: None if name in absent else find_spec(name),
         )
-        assert library_of(load_pima().data) == expected
+        assert library_of(load_optdigits().data) == expected
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -160,35 +115,39 @@ def test_a_library_that_is_absent(library: Any, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("wrong", [True, "numpy", 0])
 def test_unknown_as_frame(wrong: Any) -> None:
     with pytest.raises(ValueError, match="as_frame=.* expected one of 'auto', 'pandas'"):
-        load_pima(as_frame=wrong)
+        load_optdigits(as_frame=wrong)
 
 
 def test_two_loads_share_nothing() -> None:
-    first = load_pima(as_frame=False)
+    first = load_optdigits(as_frame=False)
     first.data[:] = -1
     first.target[:] = -1
-    assert load_pima(as_frame=False).data.min() == 0
-    assert load_pima().target.min() == 0
+    assert load_optdigits(as_frame=False).data.min() == 0
+    assert load_optdigits().target.min() == 0
 
 
 # --- the files -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["optdigits", "pima"])
-def test_data_files_are_small_and_carry_no_time_stamp(name: str) -> None:
-    content = files("weald.datasets").joinpath(f"{name}.csv.gz").read_bytes()
+def test_the_package_holds_one_data_file_and_not_pima() -> None:
+    names = [file.name for file in files("weald.datasets").iterdir()]
+    assert [name for name in names if name.endswith(".gz")] == ["optdigits.csv.gz"]
+
+
+def test_data_file_is_small_and_carries_no_time_stamp() -> None:
+    content = files("weald.datasets").joinpath("optdigits.csv.gz").read_bytes()
     assert len(content) < 200_000
     assert content[3:8] == bytes(5)  # no file name, time stamp 0
 
 
-@pytest.mark.parametrize("load", [load_optdigits, load_pima])
-def test_description_names_the_source(load: Any) -> None:
-    assert "UCI" in load().DESCR
+def test_description_names_the_source() -> None:
+    assert "UCI" in load_optdigits().DESCR
 
 
 def test_bundled_file_can_be_read_like_any_other() -> None:
     pytest.importorskip("pandas")
-    X, y = reading.read(str(files("weald.datasets").joinpath("pima.csv.gz")), target="diabetes")
-    pima = load_pima(as_frame="pandas")
-    assert X.equals(pima.data)
-    assert y.tolist() == pima.target.tolist()
+    file = files("weald.datasets").joinpath("optdigits.csv.gz")
+    X, y = reading.read(str(file), target="digit")
+    digits = load_optdigits(part="all", as_frame="pandas")
+    assert X.equals(digits.data)
+    assert y.tolist() == digits.target.tolist()

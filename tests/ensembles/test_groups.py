@@ -23,9 +23,9 @@ from weald import (
     RotationForestRegressor,
 )
 from weald.data import Rows
-from weald.ensembles.boosting.loop import Training, prepare
-from weald.ensembles.forests import chosen_settings
+from weald.ensembles.forests import auto_settings
 from weald.ensembles.out_of_bag import oob_pruning
+from weald.ensembles.rounds.loop import Training, prepare
 
 N, N_GROUPS = 120, 12
 RNG = np.random.default_rng(0)
@@ -187,16 +187,16 @@ def test_repeated_measurements_do_not_flatter_the_score_out_of_bag(model: Any) -
 def test_settings_of_large_tables_are_chosen_by_whole_groups(
     monkeypatch: pytest.MonkeyPatch, bootstrap: bool
 ) -> None:
-    monkeypatch.setattr(chosen_settings, "_MOST_DRAWS", 30)
-    monkeypatch.setattr(chosen_settings, "_MOST_ROWS", 50)
+    monkeypatch.setattr(auto_settings, "_MOST_DRAWS", 30)
+    monkeypatch.setattr(auto_settings, "_MOST_ROWS", 50)
     tried: list[Any] = []
-    real = chosen_settings._fewer
+    real = auto_settings._fewer
 
     def noted(*arguments: Any) -> Any:
         tried.append(real(*arguments))
         return tried[-1]
 
-    monkeypatch.setattr(chosen_settings, "_fewer", noted)
+    monkeypatch.setattr(auto_settings, "_fewer", noted)
     draws = {"bootstrap": bootstrap, "max_samples": None if bootstrap else 0.75}
     model = RandomForestRegressor(5, random_state=0, **draws)
     expected = model.fit(X, Y, groups=GROUPS).auto_settings_
@@ -269,6 +269,7 @@ def test_whole_groups_are_held_out(held: float) -> None:
 
 
 @pytest.mark.parametrize("stops", [False, True])
+@pytest.mark.filterwarnings("ignore:.* no effect:weald.errors.WealdWarning")
 def test_boosters_draw_whole_groups(stops: bool) -> None:
     model = BoostedTreesRegressor(
         n_estimators=3, n_bags=8, early_stopping=stops, validation_fraction=0.25, random_state=0

@@ -1,5 +1,5 @@
-// A stress test of cpp/forest_branches, by forests whose threads share trees: prints what fails and
-// exits non-zero; ends by itself within a minute.
+// A stress test of cpp/grow/forest_branches, by forests whose threads share trees: prints what
+// fails and exits non-zero; ends by itself within a minute.
 #include <unistd.h>
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "parallel.hpp"
+#include "base/parallel.hpp"
+#include "grow/forest_trainer.hpp"
 #include "stress.hpp"
-#include "woodland.hpp"
 
 namespace {
 
 // Enough to share trees, and now and then branches of branches.
 constexpr std::int64_t n_rows = 40'000;
 constexpr int n_columns = 4, n_levels = 12;
-static_assert(n_rows >= 4 * weald::Branches::least_rows);
+static_assert(n_rows >= 4 * weald::grow::Branches::least_rows);
 
 std::uint32_t word_of(std::int64_t row, int column) {
   return mixed(static_cast<std::uint32_t>(row * 8 + column + 1));
@@ -53,13 +53,14 @@ class Subject {
       classes_.push_back(static_cast<std::int32_t>(numbers_.back()) %
                          (setting.n_classes > 0 ? setting.n_classes : 1));
     }
-    const weald::Table<float> view{values_.data(), n_rows, n_columns, n_columns, 1};
-    const auto table =
-        std::make_shared<weald::RankedTable>(view, nullptr, n_rows, nullptr, 1, setting.draws_cuts);
-    if (setting.has_levels) table->hold_levels({0, 0, 0, n_levels}, n_rows);
+    const weald::data::Table<float> view{values_.data(), n_rows, n_columns, n_columns, 1};
+    const auto table = std::make_shared<weald::data::RankedTable>(view, nullptr, n_rows, nullptr, 1,
+                                                                  setting.draws_cuts);
+    if (setting.has_levels) table->hold_levels({0, 0, 0, n_levels});
     table_ = table;
     if (!setting.draws_cuts)
-      bootstrap_ = std::make_shared<weald::Bootstrap>(nullptr, n_rows, n_rows, 7);
+      bootstrap_ = std::make_shared<weald::data::Bootstrap>(static_cast<const std::int64_t*>(nullptr), n_rows,
+                                                        n_rows, 7);
     target_.sums_per_weight = true;
     if (setting.n_classes == 0) {
       target_.sums = numbers_.data();
@@ -69,18 +70,18 @@ class Subject {
     }
   }
 
-  weald::Woodland woodland(int n_threads) const {
-    return {table_, bootstrap_, forest(), {}, setting_.criterion, tree(n_threads)};
+  weald::grow::ForestTrainer woodland(int n_threads) const {
+    return {table_, bootstrap_, {}, setting_.criterion, tree(n_threads)};
   }
 
   struct Grown {
-    weald::PackedForest trees;
+    weald::grow::PackedForest trees;
     std::vector<double> sums, squares;  // out of bag, where these are asked for
     std::vector<std::int32_t> counts;
   };
-  Grown grow(weald::Woodland& woodland, std::int64_t n_trees) const {
+  Grown grow(weald::grow::ForestTrainer& woodland, std::int64_t n_trees) const {
     Grown grown;
-    weald::OutOfBag out_of_bag;
+    weald::grow::OutOfBag out_of_bag;
     if (setting_.answers) {
       grown.sums.resize(static_cast<std::size_t>(n_rows * target_.n_channels));
       grown.squares.resize(static_cast<std::size_t>(n_rows));
@@ -92,20 +93,20 @@ class Subject {
   }
 
   // The members one after another by a single grower, while all other threads help.
-  std::vector<weald::Tree> grow_in_turn(std::int64_t n_trees, int n_threads) const {
-    std::vector<std::unique_ptr<weald::ForestGrower>> growers;
+  std::vector<weald::tree::Tree> grow_in_turn(std::int64_t n_trees, int n_threads) const {
+    std::vector<std::unique_ptr<weald::grow::ForestGrower>> growers;
     for (int i = 0; i < n_threads; ++i)
       growers.push_back(
-          std::make_unique<weald::ForestGrower>(table_, forest(), setting_.criterion, tree(1)));
-    std::vector<weald::Tree> trees;
+          std::make_unique<weald::grow::ForestGrower>(table_, setting_.criterion, tree(1)));
+    std::vector<weald::tree::Tree> trees;
     std::vector<std::int64_t> copies(static_cast<std::size_t>(n_rows));
     std::vector<std::int32_t> leaf_of_row(copies.size());
-    weald::Branches branches;
-    auto growing = std::make_unique<weald::Branches::Growing>(branches);
+    weald::grow::Branches branches;
+    auto growing = std::make_unique<weald::grow::Branches::Growing>(branches);
     weald::parallel_for(n_threads, n_threads, [&](std::int64_t i, int) {
       if (i > 0) return growers[i]->help(branches);
       growers[0]->share(&branches);
-      weald::Target target = target_;
+      weald::target::Target target = target_;
       for (; target.member < static_cast<std::uint64_t>(n_trees); ++target.member) {
         bootstrap_->draw(target.member, copies.data());
         target.copies = copies.data();
@@ -117,11 +118,11 @@ class Subject {
   }
 
  private:
-  weald::ForestParams forest() const {
-    return {.seed = 7, .max_features = 2, .random_cuts = setting_.draws_cuts};
-  }
-  static weald::TreeParams tree(int n_threads) {
-    weald::TreeParams params;
+  weald::tree::TreeParams tree(int n_threads) const {
+    weald::tree::TreeParams params;
+    params.columns.seed = 7;
+    params.columns.max_features = 2;
+    params.random_cuts = setting_.draws_cuts;
     params.split.min_gain = -std::numeric_limits<double>::infinity();
     params.n_threads = n_threads;
     return params;
@@ -131,9 +132,9 @@ class Subject {
   std::vector<float> values_;
   std::vector<double> numbers_;
   std::vector<std::int32_t> classes_;
-  std::shared_ptr<const weald::RankedTable> table_;
-  std::shared_ptr<const weald::Bootstrap> bootstrap_;
-  weald::Target target_;
+  std::shared_ptr<const weald::data::RankedTable> table_;
+  std::shared_ptr<const weald::data::Bootstrap> bootstrap_;
+  weald::target::Target target_;
 };
 
 // Of a tree, or of all trees.
@@ -153,13 +154,13 @@ bool are_same(const Subject::Grown& a, const Subject::Grown& b) {
 void grow_forests(const Setting& setting) {
   const Subject subject(setting);
   for (std::int64_t n_trees = 1; n_trees <= setting.most_trees; ++n_trees) {
-    weald::Woodland alone = subject.woodland(1);
+    weald::grow::ForestTrainer alone = subject.woodland(1);
     const Subject::Grown expected = subject.grow(alone, n_trees);
     check(expected.trees.feature.size() > 1000, std::string(setting.name) + ": large trees");
     check(expected.trees.words.empty() != setting.has_levels,
           std::string(setting.name) + ": sets of levels");
     for (const int n_threads : {2, 5}) {
-      weald::Woodland together = subject.woodland(n_threads);
+      weald::grow::ForestTrainer together = subject.woodland(n_threads);
       check(are_same(subject.grow(together, n_trees), expected),
             std::string(setting.name) + ": " + std::to_string(n_trees) + " trees by " +
                 std::to_string(n_threads));
@@ -170,9 +171,9 @@ void grow_forests(const Setting& setting) {
 // Helpers must not take the rows of one member for those of the next.
 void grow_in_turn(const Setting& setting) {
   const Subject subject(setting);
-  const std::vector<weald::Tree> expected = subject.grow_in_turn(4, 1);
+  const std::vector<weald::tree::Tree> expected = subject.grow_in_turn(4, 1);
   for (const int n_threads : {2, 5}) {
-    const std::vector<weald::Tree> trees = subject.grow_in_turn(4, n_threads);
+    const std::vector<weald::tree::Tree> trees = subject.grow_in_turn(4, n_threads);
     for (std::size_t i = 0; i < expected.size(); ++i)
       check(are_same_nodes(trees[i], expected[i]), std::string(setting.name) + ": member " +
                                                        std::to_string(i) + " by " +
@@ -186,7 +187,7 @@ int asks_left = 0;
 bool is_enough() { return --asks_left == 0; }
 
 // Tree after tree, each by all threads, until the check was asked so often: every 50 ms.
-bool is_interrupted(const Subject& subject, weald::Woodland& woodland, int n_asks) {
+bool is_interrupted(const Subject& subject, weald::grow::ForestTrainer& woodland, int n_asks) {
   asks_left = n_asks;
   const weald::InterruptScope scope(is_enough);
   try {
@@ -199,12 +200,12 @@ bool is_interrupted(const Subject& subject, weald::Woodland& woodland, int n_ask
 
 void interrupt_forests(const Setting& setting) {
   const Subject subject(setting);
-  weald::Woodland alone = subject.woodland(1);
+  weald::grow::ForestTrainer alone = subject.woodland(1);
   const Subject::Grown expected = subject.grow(alone, 1);
   for (const int n_threads : {2, 5}) {
     const std::string name =
         std::string(setting.name) + ", interrupted, by " + std::to_string(n_threads);
-    weald::Woodland woodland = subject.woodland(n_threads);
+    weald::grow::ForestTrainer woodland = subject.woodland(n_threads);
     for (int round = 0; round < 12; ++round) {
       check(is_interrupted(subject, woodland, 1 + round % 4), name + ": says so");
       if (round % 4 < 3) continue;  // and is interrupted again

@@ -1,4 +1,5 @@
-// A stress test of cpp/parallel: prints what fails and exits non-zero; ends by itself in seconds.
+// A stress test of cpp/base/parallel: prints what fails and exits non-zero; ends by itself in
+// seconds.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -12,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "cores.hpp"
-#include "parallel.hpp"
+#include "base/cores.hpp"
+#include "base/parallel.hpp"
 
 #if !defined(_WIN32)
 #include <pthread.h>

@@ -15,7 +15,7 @@ SIZES = [*range(2, 36), 47, 48, 49, 63, 65, 255, 257, 513, 1100]
 CRITERIA = ("squared_error", "gini", "entropy")
 
 
-# Columns with many values, and how many of all a node draws: one, two (a way of its own), several
+# Columns with many values, and how many of all a node draws: one, two, several
 # at once, and more than one vector has, of rows that one or two vectors hold and of wider ones.
 SHAPES = ((3, 2), (9, 3), (25, 7), (40, 11), (3, 1))
 

@@ -75,7 +75,7 @@ def test_draws_of_different_keys_are_independent() -> None:
 def test_draws_are_the_same_every_time_and_everywhere() -> None:
     hashes = hashes_of(np.array([[1.0, 2.0]]), np.array([3.0]))
     assert np.array_equal(_native.draw(hashes, 4, 5, 6), _native.draw(hashes, 4, 5, 6))
-    # Found by running the definition of cpp/content.hpp in Python (below).
+    # Found by running the definition of cpp/data/content.hpp in Python (below).
     assert int(_native.draw(hashes, 4, 5, 6)[0]) == draw_by_hand([3.0, 1.0, 2.0], (4, 5, 6))
 
 

@@ -87,15 +87,15 @@ def test_labels_out_of_range_are_refused(first: tuple[int, ...], message: str) -
 
 
 def test_targets_of_other_shapes_are_refused() -> None:
-    values = np.zeros((2, N))
+    values, of_numbers = np.zeros((2, N)), {"criterion": "squared_error"}
     for wrong, message in (
         ({}, "either values or labels"),
         ({"values": values, "labels": LABELS, "first": (0, 3, 5)}, "either values or labels"),
-        ({"values": values[:, 1:].copy()}, "shape"),
+        ({"values": values[:, 1:].copy(), **of_numbers}, "shape"),
         ({"labels": LABELS[1:].copy(), "first": (0, 3, 5)}, "shape"),
         ({"values": values, "criterion": "entropy"}, "entropy is of classes"),
-        ({"values": values, "hard_votes": True}, "only classes"),
-        ({"values": np.full((2, N), np.nan)}, "finite"),
+        ({"values": values, "hard_votes": True, **of_numbers}, "only classes"),
+        ({"values": np.full((2, N), np.nan), **of_numbers}, "finite"),
     ):
         with pytest.raises(ValueError, match=message):
             grow(**wrong)

@@ -1,4 +1,4 @@
-// A stress test of cpp/forest_writer: prints what fails and exits non-zero; ends by itself in
+// A stress test of cpp/grow/forest_writer: prints what fails and exits non-zero; ends by itself in
 // seconds.
 #include <algorithm>
 #include <chrono>
@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "forest_writer.hpp"
-#include "parallel.hpp"
+#include "base/parallel.hpp"
+#include "grow/forest_writer.hpp"
 #include "stress.hpp"
 
 namespace {
@@ -22,7 +22,7 @@ std::int32_t n_nodes(std::uint32_t seed, std::int64_t i) {
 }
 
 // Every number of tree i tells its tree and place; `tree` may be an old one.
-void fill(weald::Tree& tree, std::int32_t n, std::int64_t i, int n_outputs, bool has_sets) {
+void fill(weald::tree::Tree& tree, std::int32_t n, std::int64_t i, int n_outputs, bool has_sets) {
   const auto size = static_cast<std::size_t>(n);
   const auto number = static_cast<double>(i * 1'000'000);
   for (auto* array : {&tree.threshold, &tree.weight, &tree.gain}) array->resize(size);
@@ -44,7 +44,7 @@ void fill(weald::Tree& tree, std::int32_t n, std::int64_t i, int n_outputs, bool
   }
 }
 
-bool is_tree(const weald::PackedForest& all, const weald::Tree& tree, std::int64_t i) {
+bool is_tree(const weald::grow::PackedForest& all, const weald::tree::Tree& tree, std::int64_t i) {
   const std::int64_t node = all.first_node[i], leaf = all.first_leaf[i] * tree.n_outputs;
   const auto n = static_cast<std::int64_t>(tree.feature.size());
   if (all.first_node[i + 1] - node != n) return false;
@@ -66,24 +66,24 @@ bool is_tree(const weald::PackedForest& all, const weald::Tree& tree, std::int64
 void write_forest(std::int64_t n_trees, int n_threads, std::uint32_t seed, bool has_sets) {
   const int n_outputs = 1 + static_cast<int>(seed % 3);
   const auto n_growers = std::min<std::int64_t>(n_trees, n_threads);
-  weald::ForestWriter writer(n_trees, n_growers);
-  std::vector<weald::Tree> old(static_cast<std::size_t>(n_growers));
+  weald::grow::ForestWriter writer(n_trees, n_growers);
+  std::vector<weald::tree::Tree> old(static_cast<std::size_t>(n_growers));
   weald::parallel_for(n_trees, n_threads, [&](std::int64_t i, int worker) {
-    weald::Tree tree = std::move(old[worker]);
+    weald::tree::Tree tree = std::move(old[worker]);
     fill(tree, n_nodes(seed, i), i, n_outputs, has_sets);
     if (mixed(seed ^ static_cast<std::uint32_t>(i)) % 5 == 0)
       std::this_thread::sleep_for(std::chrono::microseconds(300));
     old[worker] = writer.put(i, std::move(tree));
   });
-  const weald::PackedForest all = writer.take();
+  const weald::grow::PackedForest all = writer.take();
   const std::string name = std::to_string(n_trees) + " trees by " + std::to_string(n_threads);
   check(all.first_node.size() == static_cast<std::size_t>(n_trees) + 1, name + ": their number");
   for (std::int64_t i = 0; i < n_trees; ++i) {
-    weald::Tree tree;
+    weald::tree::Tree tree;
     fill(tree, n_nodes(seed, i), i, n_outputs, has_sets);
     check(is_tree(all, tree, i), name + ": tree " + std::to_string(i));
   }
-  for (const weald::Tree& tree : old)
+  for (const weald::tree::Tree& tree : old)
     check(tree.feature.capacity() == 0 || n_trees > n_growers, name + ": memory given back");
 }
 

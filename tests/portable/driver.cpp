@@ -15,19 +15,19 @@
 #include <utility>
 #include <vector>
 
-#include "binning.hpp"
-#include "boosting.hpp"
-#include "content.hpp"
+#include "base/elementary.hpp"
 #include "criteria/criteria.hpp"
-#include "elementary.hpp"
-#include "forest.hpp"
-#include "grower.hpp"
+#include "data/binning.hpp"
+#include "data/content.hpp"
+#include "grow/grower.hpp"
 #include "kernels/kernels.hpp"
 #include "loss_targets.hpp"
 #include "losses/losses.hpp"
-#include "predictor.hpp"
+#include "predict/predictor.hpp"
 #include "settings.hpp"
 #include "tables.hpp"
+#include "target/gradients.hpp"
+#include "tree/forest.hpp"
 #include "trees.hpp"
 
 namespace {
@@ -49,7 +49,7 @@ class Hash {
   template <class T>
   void add(T x) {
     if constexpr (std::is_floating_point_v<T>)
-      absorb(state_, canonical_bits(static_cast<double>(x)));
+      absorb(state_, weald::data::canonical_bits(static_cast<double>(x)));
     else
       absorb(state_, static_cast<std::uint64_t>(x));
   }
@@ -61,7 +61,7 @@ class Hash {
   std::uint64_t word() const { return mix(state_.low ^ mix(state_.high)); }
 
  private:
-  Hash128 state_{1, 2};
+  weald::Hash128 state_{1, 2};
 };
 
 // Prints the hash of what `work(n_threads, hash)` answers, which any number of threads answers.
@@ -76,7 +76,8 @@ void part(const std::string& name, const std::function<void(int, Hash&)>& work) 
 
 // ---- trees ----
 
-void add_tree(const Tree& tree, const std::vector<std::int32_t>& leaf_of_row, Hash& hash) {
+void add_tree(const weald::tree::Tree& tree, const std::vector<std::int32_t>& leaf_of_row,
+              Hash& hash) {
   hash.add(tree.feature);
   hash.add(tree.code);
   hash.add(tree.category_set);
@@ -91,20 +92,21 @@ void add_tree(const Tree& tree, const std::vector<std::int32_t>& leaf_of_row, Ha
 
 // Both engines, and rows one by one, must answer the same.
 template <class T>
-std::vector<double> predict(const Trees& trees, const Table<T>& table, int n_threads, Hash& hash) {
-  const Forest forest = trees.view();
+std::vector<double> predict(const Trees& trees, const weald::data::Table<T>& table, int n_threads,
+                            Hash& hash) {
+  const weald::tree::Forest forest = trees.view();
   require(is_sound(forest, table.n_columns), "a forest is not sound");
-  const Predictor predictor(forest, table.n_columns);
+  const weald::predict::Predictor predictor(forest, table.n_columns);
   const auto n_outputs = static_cast<std::size_t>(forest.n_outputs);
   std::vector<double> walked(static_cast<std::size_t>(table.n_rows) * n_outputs);
   std::vector<double> masked(walked.size()), row_scores(n_outputs);
-  predictor.predict(table, walked.data(), n_threads, Predictor::Engine::walk);
+  predictor.predict(table, walked.data(), n_threads, weald::predict::Predictor::Engine::walk);
   if (predictor.has_masks()) {
-    predictor.predict(table, masked.data(), n_threads, Predictor::Engine::masks);
+    predictor.predict(table, masked.data(), n_threads, weald::predict::Predictor::Engine::masks);
     require(masked == walked, "masks answer otherwise than walking");
   }
   for (std::int64_t row = 0; row < 20; ++row) {
-    Table<T> one = table;
+    weald::data::Table<T> one = table;
     one.data += row * table.row_stride;
     one.n_rows = 1;
     predictor.predict(one, row_scores.data(), n_threads);
@@ -142,9 +144,9 @@ class Subject {
     look_at_losses();
     look_at_sorted_rows();
     for (const Setting& setting : settings) {
-      AllCriteria::for_each([&]<Criterion C>(C) {
-        if (std::string_view(C::name) == Newton::name)
-          for (const Cells cells : setting.cells) boost_all(setting, cells);
+      weald::criteria::AllCriteria::for_each([&]<weald::criteria::Criterion C>(C) {
+        if (std::string_view(C::name) == weald::criteria::Newton::name)
+          for (const weald::target::Cells cells : setting.cells) boost_all(setting, cells);
         else if (setting.params.split.direction.empty())  // only newton's trees have directions
           average(setting, C::name);
       });
@@ -154,9 +156,9 @@ class Subject {
  private:
   void look_at_content() const {
     part(name_ + ", rows' hashes and draws", [&](int n_threads, Hash& hash) {
-      std::vector<Hash128> hashes(static_cast<std::size_t>(n_));
+      std::vector<weald::Hash128> hashes(static_cast<std::size_t>(n_));
       hash_rows(data_.table, weight_.data(), hashes.data(), n_threads);
-      for (const Hash128& row : hashes) hash.add(DrawKey{7, 8, 9}(row));
+      for (const weald::Hash128& row : hashes) hash.add(weald::DrawKey{7, 8, 9}(row));
     });
   }
 
@@ -177,19 +179,20 @@ class Subject {
   void look_at_sorted_rows() const {
     for (const bool is_exact : {true, false})
       part(name_ + (is_exact ? ", exact" : ", many bins"), [&](int n_threads, Hash& hash) {
-        const Cuts cuts = find_cuts(data_.table, copies_.data(), 1000, n_threads);
-        const CutsView where =
-            is_exact ? CutsView{} : CutsView{cuts.values.data(), cuts.first.data()};
-        TreeParams params = bounded().params;
+        const weald::data::Cuts cuts = find_cuts(data_.table, copies_.data(), 1000, n_threads);
+        const weald::engine::CutsView where =
+            is_exact ? weald::engine::CutsView{}
+                     : weald::engine::CutsView{cuts.values.data(), cuts.first.data()};
+        weald::tree::TreeParams params = bounded().params;
         params.n_threads = n_threads;
-        Grower grower(data_.table, where, Newton::name, params);
+        weald::grow::Grower grower(data_.table, where, weald::criteria::Newton::name, params);
         const std::vector<double> y = targets(false, 0);
-        Target target;
+        weald::target::Target target;
         target.sums = y.data();
         target.weight = weight_.data();
         target.copies = copies_.data();
         std::vector<std::int32_t> leaf_of_row(static_cast<std::size_t>(n_));
-        const Tree tree = grower.grow(target, leaf_of_row.data());
+        const weald::tree::Tree tree = grower.grow(target, leaf_of_row.data());
         hash.add(tree.threshold);
         add_tree(tree, leaf_of_row, hash);
       });
@@ -197,37 +200,38 @@ class Subject {
 
   // At scores of all sizes; trees know only as many as they have leaves.
   void look_at_losses() const {
-    AllLosses::for_each([&]<Loss L>(L) {
+    weald::losses::AllLosses::for_each([&]<weald::losses::Loss L>(L) {
       for (const int n_scores : {1, 3}) {
         if (n_scores > 1 && !L::has_many_scores) continue;
-        part(name_ + ", " + L::name + " of " + std::to_string(n_scores),
-             [&](int n_threads, Hash& hash) {
-               const std::vector<double> y = targets_of<L>(n_scores);
-               std::vector<double> scores, gradient, hessian;
-               for (std::int64_t i = 0; i < n_ * n_scores; ++i)
-                 scores.push_back(even_draw(word_of(i, 1002)) *
-                                  power_of_two(static_cast<int>(i % 11) - 4));
-               gradient.resize(scores.size());
-               hessian.resize(scores.size());
-               const Scored rows{y.data(), scores.data(), weight_.data(), copies_.data(),
-                                 n_,       n_scores,      parameter_of<L>};
-               gradients(L::name, rows, gradient.data(), hessian.data(), n_threads);
-               hash.add(gradient);
-               hash.add(hessian);
-               hash.add(mean_loss(L::name, rows, n_threads));
-               hash.add(predicted<L>(scores, n_scores, n_threads));
-             });
+        part(name_ + ", " + L::name + " of " + std::to_string(n_scores), [&](int n_threads,
+                                                                             Hash& hash) {
+          const std::vector<double> y = targets_of<L>(n_scores);
+          std::vector<double> scores, gradient, hessian;
+          for (std::int64_t i = 0; i < n_ * n_scores; ++i)
+            scores.push_back(even_draw(word_of(i, 1002)) *
+                             power_of_two(static_cast<int>(i % 11) - 4));
+          gradient.resize(scores.size());
+          hessian.resize(scores.size());
+          const weald::losses::Scored rows{y.data(), scores.data(), weight_.data(), copies_.data(),
+                                           n_,       n_scores,      parameter_of<L>};
+          weald::target::gradients(L::name, rows, gradient.data(), hessian.data(), n_threads);
+          hash.add(gradient);
+          hash.add(hessian);
+          hash.add(weald::target::mean_loss(L::name, rows, n_threads));
+          hash.add(predicted<L>(scores, n_scores, n_threads));
+        });
       }
     });
   }
 
-  template <Loss L>
+  template <weald::losses::Loss L>
   static std::vector<double> predicted(const std::vector<double>& scores, int n_scores,
                                        int n_threads) {
     const int n_outputs = is_of_classes<L> && n_scores == 1 ? 2 : n_scores;
     const std::int64_t n_rows = static_cast<std::int64_t>(scores.size()) / n_scores;
     std::vector<double> out(static_cast<std::size_t>(n_rows * n_outputs));
-    predictions(L::name, scores.data(), n_rows, n_scores, n_outputs, out.data(), n_threads);
+    weald::target::predictions(L::name, scores.data(), n_rows, n_scores, n_outputs, out.data(),
+                               n_threads);
     return out;
   }
 
@@ -235,8 +239,8 @@ class Subject {
     return name_ + ", " + std::string(what) + ", " + setting.name;
   }
 
-  void boost_all(const Setting& setting, Cells cells) const {
-    AllLosses::for_each([&]<Loss L>(L) {
+  void boost_all(const Setting& setting, weald::target::Cells cells) const {
+    weald::losses::AllLosses::for_each([&]<weald::losses::Loss L>(L) {
       for (const int n_scores : {1, 3}) {
         if (n_scores > 1 && !L::has_many_scores) continue;
         const std::string what = "newton, " + std::string(L::name) + " of " +
@@ -249,56 +253,61 @@ class Subject {
   }
 
   // Rounds of boosting; the scores of the training rows are what the forest predicts for them.
-  template <Loss L>
-  void boost(const Setting& setting, Cells cells, int n_scores, int n_threads, Hash& hash) const {
+  template <weald::losses::Loss L>
+  void boost(const Setting& setting, weald::target::Cells cells, int n_scores, int n_threads,
+             Hash& hash) const {
     constexpr int n_rounds = 2;
     constexpr double rate = 0.3;
     const auto size = static_cast<std::size_t>(n_ * n_scores);
     const std::vector<double> y = targets_of<L>(n_scores);
     std::vector<double> scores(size), gradient(size), hessian(size);
-    Scored rows{y.data(),
-                scores.data(),
-                setting.weighted ? weight_.data() : nullptr,
-                setting.copied ? copies_.data() : nullptr,
-                n_,
-                n_scores,
-                parameter_of<L>};
+    weald::losses::Scored rows{y.data(),
+                               scores.data(),
+                               setting.weighted ? weight_.data() : nullptr,
+                               setting.copied ? copies_.data() : nullptr,
+                               n_,
+                               n_scores,
+                               parameter_of<L>};
     Trees trees;
     trees.base_score.resize(static_cast<std::size_t>(n_scores));
-    base_scores(L::name, rows, trees.base_score.data());
+    weald::target::base_scores(L::name, rows, trees.base_score.data());
     for (std::int64_t i = 0; i < n_ * n_scores; ++i) scores[i] = trees.base_score[i / n_];
 
     const Binned binned(data_.table, rows.copies, 255, n_threads);
-    TreeParams params = setting.params;
+    weald::tree::TreeParams params = setting.params;
     params.cells = cells;
     params.n_threads = n_threads;
-    const auto table = std::make_shared<HistogramTable>(binned.view(), setting.categories(binned),
-                                                        params.n_threads);
-    Grower grower(table, Newton::name, params);
+    const auto table = std::make_shared<weald::split::HistogramTable>(
+        binned.view(), setting.categories(binned), params.n_threads);
+    weald::grow::Grower grower(table, weald::criteria::Newton::name, params);
     std::vector<std::int32_t> leaf_of_row(static_cast<std::size_t>(n_));
     for (int round = 0; round < n_rounds; ++round) {
-      const bool has_hessian = gradients(L::name, rows, gradient.data(), hessian.data(), n_threads);
+      const bool has_hessian =
+          weald::target::gradients(L::name, rows, gradient.data(), hessian.data(), n_threads);
       for (int k = 0; k < n_scores; ++k) {
-        Target target;
+        weald::target::Target target;
         target.sums = gradient.data() + k * n_;
         target.weight = has_hessian ? hessian.data() + k * n_ : nullptr;
         target.copies = rows.copies;
-        Tree tree = grower.grow(target, leaf_of_row.data());
-        const Leaves leaves{leaf_of_row.data(), n_, static_cast<std::int64_t>(tree.value.size())};
-        if constexpr (L::best_constant != BestConstant::of_mean)
+        weald::tree::Tree tree = grower.grow(target, leaf_of_row.data());
+        const weald::target::Leaves leaves{leaf_of_row.data(), n_,
+                                           static_cast<std::int64_t>(tree.value.size())};
+        if constexpr (L::best_constant != weald::losses::BestConstant::of_mean)
           leaf_constants(L::name, rows, leaves, tree.value.data(), n_threads);
         else
-          cap_steps(L::name, parameter_of<L>, rate, tree.value.data(), leaves.n_leaves);
+          weald::target::cap_steps(L::name, parameter_of<L>, rate, tree.value.data(),
+                                   leaves.n_leaves);
         add_tree(tree, leaf_of_row, hash);
         trees.add(tree, binned, k, rate);
         for (double& value : tree.value) value *= rate;
-        require(add_leaf_values(scores.data() + k * n_, leaf_of_row.data(), n_, tree.value.data(),
-                                static_cast<std::int64_t>(tree.value.size()), n_threads),
+        require(weald::target::add_leaf_values(
+                    scores.data() + k * n_, leaf_of_row.data(), n_, tree.value.data(),
+                    static_cast<std::int64_t>(tree.value.size()), n_threads),
                 "a row fell into no leaf");
       }
       hash.add(gradient);
       if (has_hessian) hash.add(hessian);
-      hash.add(mean_loss(L::name, rows, n_threads));
+      hash.add(weald::target::mean_loss(L::name, rows, n_threads));
     }
     const std::vector<double> fitted = predict(trees, data_.table, n_threads, hash);
     for (std::int64_t row = 0; row < n_; ++row)
@@ -312,14 +321,14 @@ class Subject {
   // Trees that each learn the targets themselves: two outputs at once, or the classes.
   void average(const Setting& setting, std::string_view criterion) const {
     part(title(setting, criterion), [&](int n_threads, Hash& hash) {
-      const bool classifies = criterion != Variance::name;
+      const bool classifies = criterion != weald::criteria::Variance::name;
       const int n_channels = classifies ? 4 : 2;
       const Binned binned(data_.table, setting.copied ? copies_.data() : nullptr, 255, n_threads);
-      TreeParams params = setting.params;
+      weald::tree::TreeParams params = setting.params;
       params.n_threads = n_threads;
-      const auto table = std::make_shared<HistogramTable>(binned.view(), setting.categories(binned),
-                                                          params.n_threads);
-      Grower grower(table, criterion, params);
+      const auto table = std::make_shared<weald::split::HistogramTable>(
+          binned.view(), setting.categories(binned), params.n_threads);
+      weald::grow::Grower grower(table, criterion, params);
       Trees trees;
       trees.base_score.assign(static_cast<std::size_t>(n_channels), 0.0);
       std::vector<std::int32_t> leaf_of_row(static_cast<std::size_t>(n_));
@@ -333,7 +342,7 @@ class Subject {
             else
               sums.push_back(y);
           }
-        Target target;
+        weald::target::Target target;
         target.n_channels = n_channels;
         target.sums_per_weight = true;
         target.weight = setting.weighted ? weight_.data() : nullptr;
@@ -342,7 +351,7 @@ class Subject {
           target.classes = classes.data();
         else
           target.sums = sums.data();
-        const Tree tree = grower.grow(target, leaf_of_row.data());
+        const weald::tree::Tree tree = grower.grow(target, leaf_of_row.data());
         add_tree(tree, leaf_of_row, hash);
         trees.add(tree, binned, -1, 0.5);
       }
@@ -365,7 +374,7 @@ class Subject {
     return y;
   }
 
-  template <Loss L>
+  template <weald::losses::Loss L>
   std::vector<double> targets_of(int n_scores) const {
     return suited<L>(targets(is_of_classes<L>, n_scores > 1 ? n_scores : 2), n_scores);
   }
@@ -399,11 +408,13 @@ void look_at(const char* name) {
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--instructions") {
-    for (const Kernels* one : runnable_kernels()) std::printf("%s\n", one->name);
+    for (const weald::kernels::Kernels* one : weald::kernels::runnable_kernels())
+      std::printf("%s\n", one->name);
     return 0;
   }
   if (const char* wanted = std::getenv("WEALD_INSTRUCTIONS"))
-    require(std::string_view(kernels().name) == wanted, std::string(wanted) + " cannot run here");
+    require(std::string_view(weald::kernels::active().name) == wanted,
+            std::string(wanted) + " cannot run here");
   look_at<elementary::exp>("exp");
   look_at<elementary::log>("log");
   look_at<elementary::log2>("log2");

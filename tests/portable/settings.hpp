@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "categories.hpp"
-#include "grower.hpp"
+#include "data/categories.hpp"
+#include "grow/grower.hpp"
 #include "kernels/kernels.hpp"
 #include "tables.hpp"
 #include "trees.hpp"
@@ -16,13 +16,13 @@ namespace weald::portable {
 
 struct Setting {
   std::string name;
-  TreeParams params;
-  std::vector<Cells> cells;  // of the newton criterion
+  weald::tree::TreeParams params;
+  std::vector<weald::target::Cells> cells;  // of the newton criterion
   bool weighted, copied;
   bool has_levels = false;  // the third column, of whole numbers from 0 to 49, holds categories
 
-  Categories categories(const Binned& binned) const {
-    Categories all;
+  weald::data::Categories categories(const Binned& binned) const {
+    weald::data::Categories all;
     if (!has_levels) return all;
     if (binned.n_bins[2] != 50) throw std::logic_error("not all levels occur");
     all.is_category.assign(binned.n_bins.size(), 0);
@@ -39,44 +39,50 @@ inline Setting with_levels(Setting setting) {
 
 // Shallow trees on all rows.
 inline Setting plain() {
-  TreeParams params;
+  weald::tree::TreeParams params;
   params.max_leaf_nodes = 31;
-  return {"plain", params, {Cells::packed, Cells::wide}, false, false};
+  return {
+      "plain", params, {weald::target::Cells::packed, weald::target::Cells::wide}, false, false};
 }
 
 // Every limit and penalty; rows have weights and copies.
 inline Setting bounded() {
-  TreeParams params;
-  params.growth = Growth::depth_wise;
+  weald::tree::TreeParams params;
+  params.growth = weald::tree::Growth::depth_wise;
   params.max_depth = 5;
   params.split.min_samples_leaf = 20;
   params.split.min_child_weight = 0.5;
   params.split.min_gain = 0x1p-10;
   params.split.penalty.l2 = 1.0;
-  return {"bounded", params, {Cells::automatic, Cells::packed, Cells::wide}, true, true};
+  return {
+      "bounded",
+      params,
+      {weald::target::Cells::automatic, weald::target::Cells::packed, weald::target::Cells::wide},
+      true,
+      true};
 }
 
 // Trees too large for masks, which also make splits that gain nothing; rows have copies.
 inline Setting large() {
-  TreeParams params;
-  params.max_leaf_nodes = max_mask_leaves + 10;
+  weald::tree::TreeParams params;
+  params.max_leaf_nodes = weald::kernels::max_mask_leaves + 10;
   params.split.min_samples_leaf = 2;
   params.split.min_gain = -infinity;
-  return {"large", params, {Cells::packed, Cells::wide}, false, true};
+  return {"large", params, {weald::target::Cells::packed, weald::target::Cells::wide}, false, true};
 }
 
 // One test a level; rows have weights.
 inline Setting symmetric() {
-  TreeParams params;
-  params.growth = Growth::symmetric;
+  weald::tree::TreeParams params;
+  params.growth = weald::tree::Growth::symmetric;
   params.max_depth = 5;
   params.split.min_samples_leaf = 5;
-  return {"symmetric", params, {Cells::wide}, true, false};
+  return {"symmetric", params, {weald::target::Cells::wide}, true, false};
 }
 
 // Penalties, drawn columns, groups of them and directions; splits are taken back afterwards.
 inline Setting constrained() {
-  TreeParams params;
+  weald::tree::TreeParams params;
   params.max_leaf_nodes = 40;
   params.split.min_gain = 0.0;
   params.split.penalty.l1 = 0.25;
@@ -86,11 +92,17 @@ inline Setting constrained() {
   params.columns.seed = 7;
   params.columns.groups = {{0, 1, 2, 3, 4, 5}, {4, 5, 6, 7, 8, 9, 10}, {1, 11, 12, 13}};
   params.split.direction = {1, -1, 0, 0, 1, 0, 0, -1, 0, 0, 1, 0, 0, 0};
-  return {"constrained", params, {Cells::packed, Cells::wide}, true, true};
+  return {"constrained",
+          params,
+          {weald::target::Cells::packed, weald::target::Cells::wide},
+          true,
+          true};
 }
 
-inline std::string_view name_of(Cells cells) {
-  return cells == Cells::automatic ? "automatic" : cells == Cells::packed ? "packed" : "wide";
+inline std::string_view name_of(weald::target::Cells cells) {
+  return cells == weald::target::Cells::automatic ? "automatic"
+         : cells == weald::target::Cells::packed  ? "packed"
+                                                  : "wide";
 }
 
 }  // namespace weald::portable

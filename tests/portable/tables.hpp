@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
-#include "content.hpp"
-#include "exact_sum.hpp"
-#include "table.hpp"
+#include "base/exact_sum.hpp"
+#include "data/content.hpp"
+#include "data/table.hpp"
 
 namespace weald::portable {
 
@@ -77,7 +77,7 @@ inline std::int64_t signal(std::int64_t row, int member) {
 template <class T>
 struct Data {
   std::vector<T> values;
-  Table<T> table;
+  weald::data::Table<T> table;
 
   Data(const Data&) = delete;
   Data(std::int64_t first, std::int64_t n_rows, std::int64_t n_columns)

@@ -4,23 +4,23 @@
 #include <cstdint>
 #include <vector>
 
-#include "binning.hpp"
-#include "forest.hpp"
-#include "grower.hpp"
+#include "data/binning.hpp"
+#include "grow/grower.hpp"
 #include "tables.hpp"
+#include "tree/forest.hpp"
 
 namespace weald::portable {
 
 // ---- binned tables ----
 
 struct Binned {
-  Cuts cuts;
+  weald::data::Cuts cuts;
   std::vector<Code> codes;
   std::vector<std::int32_t> n_bins;
   std::int64_t n_rows;
 
   template <class T>
-  Binned(const Table<T>& table, const std::int64_t* mass, int max_bins, int n_threads)
+  Binned(const weald::data::Table<T>& table, const std::int64_t* mass, int max_bins, int n_threads)
       : cuts(find_cuts(table, mass, max_bins, n_threads)),
         codes(static_cast<std::size_t>(Codes::bytes(table.n_rows, table.n_columns))),
         n_rows(table.n_rows) {
@@ -49,7 +49,7 @@ struct Trees {
   std::vector<std::uint64_t> words;
   int n_values = 1;
 
-  void add(const Tree& tree, const Binned& binned, int to_output, double tree_weight) {
+  void add(const weald::tree::Tree& tree, const Binned& binned, int to_output, double tree_weight) {
     n_values = tree.n_outputs;
     for (std::size_t i = 0; i < tree.feature.size(); ++i) {
       const int column = tree.feature[i];
@@ -74,7 +74,7 @@ struct Trees {
     output.push_back(to_output);
     weight.push_back(tree_weight);
   }
-  Forest view() const {
+  weald::tree::Forest view() const {
     return {.feature = feature.data(),
             .threshold = threshold.data(),
             .right = right.data(),

@@ -1,15 +1,12 @@
-"""How soon a fit hears of Ctrl-C."""
+"""How soon a fit reacts to a signal. What it leaves behind: tests/contract/test_interrupts.py."""
 
 import signal
 import time
-from functools import cache
 from types import FrameType
-from typing import Any
 
 import numpy as np
 import pytest
 
-import weald
 from public.scripts import run_script
 from weald import DecisionTreeRegressor, ExtraTreesRegressor
 
@@ -52,78 +49,6 @@ def test_medians_of_large_nodes_hear_of_signals(model) -> None:
     X, y = rng.normal(size=(200_000, 40)).astype(np.float32), rng.normal(size=200_000)
     silence, whole = longest_silence(model, X, y)
     assert silence < 0.1 + whole / 4
-
-
-# Far more than can be done until the signal comes; to a single tree it comes sooner.
-LONG: dict[str, dict[str, Any]] = {
-    "AdaBoostClassifier": {"n_estimators": 100_000},
-    "AdaBoostRegressor": {"n_estimators": 100_000},
-    "BaggingClassifier": {"n_estimators": 2000},
-    "BaggingRegressor": {"n_estimators": 2000},
-    "BoostedTreesClassifier": {"n_estimators": 10**6},
-    "BoostedTreesRegressor": {"n_estimators": 10**6},
-    "DecisionTreeClassifier": {"min_samples_leaf": 1},
-    "DecisionTreeRegressor": {"min_samples_leaf": 1},
-    "ExtraTreesClassifier": {"n_estimators": 2000},
-    "ExtraTreesRegressor": {"n_estimators": 2000},
-    "GradientBoostingClassifier": {"n_estimators": 10**5},
-    "GradientBoostingRegressor": {"n_estimators": 10**5},
-    "OptionTreeClassifier": {"min_samples_leaf": 1},
-    "OptionTreeRegressor": {"min_samples_leaf": 1},
-    "RandomForestClassifier": {"n_estimators": 2000},
-    "RandomForestRegressor": {"n_estimators": 2000},
-    "RotationForestClassifier": {"n_estimators": 2000},
-    "RotationForestRegressor": {"n_estimators": 2000},
-}
-
-
-@cache
-def table() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(100_000, 20))
-    return X, X[:, 0] * X[:, 1] + rng.normal(size=len(X))
-
-
-def interrupt(model: Any, X: np.ndarray, y: np.ndarray, after: float) -> float:
-    """Raise KeyboardInterrupt in a fit, as Ctrl-C does, and say how long that took to be heard."""
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, stop)
-    begin = time.monotonic()
-    try:
-        signal.setitimer(signal.ITIMER_REAL, after)
-        model.fit(X, y)
-    except KeyboardInterrupt:
-        return time.monotonic() - begin - after
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-    raise AssertionError("the fit ended before the signal came")
-
-
-@pytest.mark.parametrize("name", sorted(LONG))
-def test_an_interrupted_fit_leaves_the_model_as_it_was(name: str) -> None:
-    """At several moments of a fit; the next fit is that of a model that was never interrupted."""
-    X, y = table()
-    if name.endswith("Classifier"):
-        y = np.asarray(y > 0)
-    few = {key: 3 if key == "n_estimators" else value for key, value in LONG[name].items()}
-    model = getattr(weald, name)(**few)
-    if "random_state" in model.get_params():
-        model.set_params(random_state=0)
-    model.fit(X[:300], y[:300])
-    expected, answers = model.fingerprint(), model.predict(X[:300])
-    for after in (0.02, 0.05, 0.15) if "n_estimators" in few else (0.01, 0.02, 0.05):
-        model.set_params(**LONG[name])
-        before = dict(vars(model))
-        assert interrupt(model, X, y, after) < 2.0  # a few hundredths, unless others work here
-        assert vars(model).keys() == before.keys()
-        assert all(vars(model)[key] is before[key] for key in before)
-        assert np.array_equal(model.predict(X[:300]), answers)
-        assert model.set_params(**few).fingerprint() == expected
-    assert model.fit(X[:300], y[:300]).fingerprint() == expected
 
 
 # A search for a stump takes most of a second here: every interrupt comes inside of it.

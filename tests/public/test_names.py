@@ -1,9 +1,13 @@
 """The public face: what `weald` exports, and what importing it costs."""
 
+import ast
+import importlib
 import inspect
 import json
 import subprocess
 import sys
+
+import pytest
 
 import weald
 
@@ -14,11 +18,13 @@ def test_all_is_what_there_is() -> None:
     assert weald.__all__ == sorted(weald.__all__)
     for name in weald.__all__:
         assert hasattr(weald, name), name
-    # Rooms are modules and are reached by their own names; everything else is listed.
+    # Modules are reached by their own names; everything else is listed.
     extra = [
         name
         for name, thing in vars(weald).items()
-        if not name.startswith("_") and not inspect.ismodule(thing) and name not in weald.__all__
+        if not name.startswith("_")
+        and not inspect.ismodule(thing)
+        and name not in {*weald.__all__, "TYPE_CHECKING", "attach"}
     ]
     assert extra == []
 
@@ -35,7 +41,7 @@ def test_everything_public_is_documented() -> None:
                 assert (member.__doc__ or "").strip(), f"{name}.{method}"
 
 
-def test_rooms_export_what_they_list() -> None:
+def test_modules_export_what_they_list() -> None:
     rooms = "aggregation data datasets ensembles losses persist resampling theory trees"
     for room in rooms.split():
         module = __import__(f"weald.{room}", fromlist=["__all__"])
@@ -53,6 +59,50 @@ def test_version_is_that_of_the_package() -> None:
     except PackageNotFoundError:
         # Run from the source tree.
         assert weald.__version__.count(".") == 2
+
+
+def test_import_loads_nothing_but_the_version() -> None:
+    """Every other module is imported when it is first used."""
+    code = """
+import json, sys
+import numpy, sklearn.base, sklearn.utils.validation
+before = set(sys.modules)
+import weald
+first = sorted(set(sys.modules) - before)
+weald.MemberError, weald.ensembles.__all__, weald.aggregation
+print(json.dumps([first, sorted(set(sys.modules) - before)]))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    at_import, after = json.loads(run.stdout)
+    assert at_import == ["weald", "weald.lazy", "weald.version"]
+    assert "weald.ensembles.members.member_errors" in after
+    heavy = ("scipy", "sklearn", "pandas", "matplotlib", "narwhals", "weald.ensembles.rounds")
+    assert [name for name in after if name.startswith(heavy)] == []
+
+
+@pytest.mark.parametrize("package", ["weald", "weald.ensembles"])
+def test_type_checkers_see_the_names_that_are_imported_late(package: str) -> None:
+    module = importlib.import_module(package)
+    source = ast.parse(inspect.getsource(module))
+    block = next(node for node in source.body if isinstance(node, ast.If))
+    seen = {
+        alias.name
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen == set(module.__all__) - {"__version__"}
+    assert seen <= set(dir(module))
+
+
+def test_dir_shows_public_names_only() -> None:
+    assert [name for name in dir(weald) if not name.startswith("__")] == [
+        name for name in weald.__all__ if name != "__version__"
+    ]
+    with pytest.raises(AttributeError, match="module 'weald' has no attribute 'nothing'"):
+        _ = weald.nothing
 
 
 def test_import_pulls_in_no_heavy_library() -> None:

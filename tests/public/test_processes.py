@@ -1,8 +1,7 @@
-"""Interrupts, forks, threads and processes around a fit."""
+"""Interrupts, forks and processes around a fit; for threads see tests/contract/test_threads.py."""
 
 import multiprocessing
 import os
-import pickle
 import subprocess
 import sys
 import threading
@@ -130,35 +129,6 @@ def test_a_forked_child_can_fit() -> None:
                 child.kill()
     assert got == [expected, expected]
     assert fingerprint() == expected
-
-
-def test_fits_from_several_threads_at_once() -> None:
-    expected = fingerprint(n_jobs=1)
-    got: list[str] = []
-    workers = [threading.Thread(target=lambda: got.append(fingerprint(n_jobs=3))) for _ in range(6)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(timeout=120)
-    assert got == [expected] * 6
-
-
-def test_one_model_predicts_in_several_threads() -> None:
-    X, y = task()
-    model = BoostedTreesRegressor(n_estimators=20, n_jobs=2).fit(X, y)
-    # A copy that has not predicted: the first to ask makes its compact form.
-    fresh = pickle.loads(pickle.dumps(model))
-    expected = model.predict(X)
-    got: list[bool] = []
-    workers = [
-        threading.Thread(target=lambda: got.append(np.array_equal(fresh.predict(X), expected)))
-        for _ in range(8)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(timeout=120)
-    assert got == [True] * 8
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])

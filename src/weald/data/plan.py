@@ -18,6 +18,7 @@ from weald.data.columns import (
     has_no_value,
     is_all_nan,
 )
+from weald.data.text_columns import advise_of_text
 from weald.data.values import Kind, Values
 
 
@@ -143,6 +144,8 @@ def _learn_column(
         return moments, moments.read(values)
     if is_category or (is_category is None and kind in (Kind.TEXT, Kind.CATEGORY)):
         column, read = Category.learn(values, counted)
+        if is_category is None and kind is Kind.TEXT:
+            advise_of_text(values.label, column.levels)
         return column, list(read)
     if is_category is None and kind is Kind.ORDERED:
         ordered = Ordered.learn(values)

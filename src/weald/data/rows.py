@@ -142,6 +142,10 @@ class Rows:
             _native.hash_more(columns, hashes, n_threads)
         return hashes
 
+    def without_target(self) -> "Rows":
+        """The same rows with a target of zeros: their hashes are those of the columns alone."""
+        return replace(self, y=np.zeros(self.n))
+
     def with_moderate_target(self) -> "Rows":
         """The same rows with a target of extreme size divided by a power of two."""
         exponent = extreme_exponent(self.target)

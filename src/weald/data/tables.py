@@ -17,6 +17,7 @@ from weald.data.containers import (
     sound_sparse,
 )
 from weald.data.memory import refuse_beyond_memory
+from weald.data.missing_targets import naming_missing
 from weald.data.names import check_names_again, frame_names, remember_names
 from weald.data.plan import ColumnPlan, learn_plan
 from weald.data.rows import checked_weights
@@ -30,6 +31,7 @@ from weald.data.sources import (
     view_as_one,
 )
 from weald.data.values import Values, values_of
+from weald.data.wrong_arrays import refuse_complex, refuse_no_rows_and_columns
 
 # Missing values and infinities are welcome: the first are learnt, the second are ordered.
 _RULES: dict[str, Any] = {
@@ -57,6 +59,7 @@ def table_for_fit(
     """Check X and y together, and remember the columns on the estimator."""
     of_y = {"y_numeric": y_numeric, "multi_output": multi_output}
     X = _read_once(X)
+    refuse_no_rows_and_columns(X)
     _refuse_too_large(X)
     _refuse_too_many_bins(X)
     choice = getattr(estimator, "categorical_features", "from_dtype")
@@ -65,7 +68,8 @@ def table_for_fit(
         names = frame_names(X)
         # Of a table of the same shape scikit-learn checks all but the values.
         stand_in = np.broadcast_to(np.float64(0), _shape(X))
-        _, target = validate_data(estimator, stand_in, y, **of_y, **_RULES)
+        with naming_missing(y):
+            _, target = validate_data(estimator, stand_in, y, **of_y, **_RULES)
         remember_names(estimator, names)
     else:
         X, target = _checked(estimator, X, y, of_y)
@@ -85,7 +89,8 @@ def _checked(estimator: Any, X: Any, y: Any, of_y: dict[str, bool]) -> tuple[Any
     """X and y as scikit-learn's checks leave them, with their marks on the estimator."""
     if not _are_plain(X, y):
         rules = {**_RULES, "accept_sparse": ["csc", "csr"]}
-        return validate_data(estimator, X, y, **of_y, **rules)  # type: ignore[no-any-return]
+        with naming_missing(y):
+            return validate_data(estimator, X, y, **of_y, **rules)  # type: ignore[no-any-return]
     if hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
     estimator.n_features_in_ = X.shape[1]
@@ -107,6 +112,7 @@ def _are_plain(X: Any, y: Any) -> bool:
 def table_for_predict(estimator: Any, X: Any) -> Any:
     """Check X against the columns of the fit; `dense_blocks` gives its rows."""
     X = _read_once(X)
+    refuse_no_rows_and_columns(X)
     plan, order = plan_of(estimator), None
     if not _needs_plan(X):
         X = validate_data(estimator, X, reset=False, **_RULES)
@@ -202,6 +208,7 @@ def _read_once(X: Any) -> Any:
     Refuses what is no table, bytes and broken sparse matrices.
     """
     refuse_no_table(X)
+    refuse_complex(X, "X")
     if isinstance(X, np.ndarray):
         if X.dtype.kind == "S":
             raise ValueError(
@@ -259,6 +266,7 @@ def _array_of_lists(X: Any) -> Any:
         array = np.asarray(X)
     except ValueError:
         return X  # scikit-learn says what is wrong with it
+    refuse_complex(array, "X")
     return np.array(X, dtype=object) if array.dtype.kind in "USO" and array.ndim == 2 else X
 
 

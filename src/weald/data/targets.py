@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 
+from weald.advice import advise
 from weald.data.containers import is_known_frame, plain_array, read_array
 from weald.data.rows import Rows, weights_as_numbers
 from weald.data.tables import table_for_fit
 from weald.data.values import SeriesValues, is_missing
+from weald.data.wrong_arrays import refuse_complex
 
 # The numbers of two classes of more rows may be bytes: 7 bytes a row less.
 _MANY_ROWS = 2_000_000
@@ -42,7 +44,18 @@ def class_rows(
     classes, target = numbered_classes(labels, np.float64, of_two=small)
     if is_whole and 2 * len(classes) > len(labels):
         check_classification_targets(labels)
+    advise_of_one_class(classes, len(labels))
     return Rows(table, target).weighted(sample_weight), classes
+
+
+def advise_of_one_class(classes: NDArray[Any], n_rows: int) -> None:
+    """Warn of a target of several rows that holds one class only."""
+    if len(classes) == 1 and n_rows > 1:
+        advise(
+            f"y holds one class only, {classes.tolist()[0]!r}, which will be predicted for every "
+            "row. Check how the target, or the rows, were chosen.",
+            of_parts=False,
+        )
 
 
 # Whole numbers that lie so close together are counted instead of sorted.
@@ -150,6 +163,7 @@ def readable_target(y: Any) -> Any:
     All else stays as it is, for scikit-learn to check.
     """
     _refuse_masked_or_sparse(y)
+    refuse_complex(y, "y")
     if isinstance(y, np.ndarray):
         return plain_array(y)
     series = nw.from_native(y, allow_series=True, pass_through=True)

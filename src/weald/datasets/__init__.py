@@ -1,4 +1,4 @@
-"""Small well-known tables that come with the package, for examples and tests."""
+"""Small well-known tables for examples and tests; optdigits is bundled."""
 
 from weald.datasets.optdigits import load_optdigits
 from weald.datasets.pima import load_pima

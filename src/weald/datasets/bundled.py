@@ -1,11 +1,11 @@
-"""Reading a table that lies in this package, and handing it out as the asked-for kind of frame."""
+"""Reading a table of this package, and converting columns to the requested kind of frame."""
 
 from __future__ import annotations
 
 import gzip
 import importlib
 import io
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
@@ -19,13 +19,12 @@ Column: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 AsFrame: TypeAlias = Literal["auto", "pandas", "polars", "pyarrow", False] | None
 
 
-def read_bundled(name: str, *, real: Collection[str] = ()) -> dict[str, Column]:
-    """Read the columns of ``name.csv.gz``: int64, but float64 for those named in `real`."""
+def read_bundled(name: str) -> dict[str, Column]:
+    """Read the columns of ``name.csv.gz``, all of them int64."""
     text = gzip.decompress(files("weald.datasets").joinpath(f"{name}.csv.gz").read_bytes())
     names = text[: text.index(b"\n")].decode("ascii").split(",")
-    record = [(column, np.float64 if column in real else np.int64) for column in names]
-    table = np.loadtxt(io.BytesIO(text), dtype=record, delimiter=",", skiprows=1)
-    return {column: np.ascontiguousarray(table[column]) for column in names}
+    table = np.loadtxt(io.BytesIO(text), dtype=np.int64, delimiter=",", skiprows=1)
+    return {column: np.ascontiguousarray(table[:, k]) for k, column in enumerate(names)}
 
 
 def frame_of(columns: Mapping[str, Column], as_frame: AsFrame) -> Any:

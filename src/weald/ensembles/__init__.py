@@ -1,30 +1,70 @@
-"""The methods, one file each."""
+"""The methods, one file each. A class is imported when it is first used."""
 
-from weald.ensembles.adaboost.adaboost import AdaBoostClassifier
-from weald.ensembles.adaboost.adaboost_r2 import AdaBoostRegressor
-from weald.ensembles.bagging.bagging import BaggingClassifier, BaggingRegressor
-from weald.ensembles.boosting.boosted_trees import BoostedTreesClassifier, BoostedTreesRegressor
-from weald.ensembles.boosting.gradient_boosting import (
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-)
-from weald.ensembles.combining.blending import BlendingClassifier, BlendingRegressor
-from weald.ensembles.combining.density import DensityClassifier
-from weald.ensembles.combining.greedy import GreedySelection
-from weald.ensembles.combining.stacking import StackingClassifier, StackingRegressor
-from weald.ensembles.combining.voting import VotingClassifier, VotingRegressor
-from weald.ensembles.distilling.distilled import Distilled
-from weald.ensembles.distilling.distilling import distill
-from weald.ensembles.distilling.rule_list import RuleListClassifier, RuleListRegressor
-from weald.ensembles.forests.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from weald.ensembles.forests.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
-from weald.ensembles.forests.option_tree import OptionTreeClassifier, OptionTreeRegressor
-from weald.ensembles.forests.random_forest import RandomForestClassifier, RandomForestRegressor
-from weald.ensembles.forests.rotation_forest import (
-    RotationForestClassifier,
-    RotationForestRegressor,
-)
-from weald.ensembles.members.member_errors import MemberError
+from typing import TYPE_CHECKING
+
+from weald.lazy import attach
+
+if TYPE_CHECKING:
+    from weald.ensembles.adaboost.adaboost import AdaBoostClassifier
+    from weald.ensembles.adaboost.adaboost_r2 import AdaBoostRegressor
+    from weald.ensembles.bagging.bagging import BaggingClassifier, BaggingRegressor
+    from weald.ensembles.boosted_trees.boosted_trees import (
+        BoostedTreesClassifier,
+        BoostedTreesRegressor,
+    )
+    from weald.ensembles.combining.blending import BlendingClassifier, BlendingRegressor
+    from weald.ensembles.combining.density import DensityClassifier
+    from weald.ensembles.combining.greedy import GreedySelection
+    from weald.ensembles.combining.stacking import StackingClassifier, StackingRegressor
+    from weald.ensembles.combining.voting import VotingClassifier, VotingRegressor
+    from weald.ensembles.distilling.distilled import Distilled
+    from weald.ensembles.distilling.distilling import distill
+    from weald.ensembles.distilling.rule_list import RuleListClassifier, RuleListRegressor
+    from weald.ensembles.forests.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+    from weald.ensembles.forests.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+    from weald.ensembles.forests.option_tree import OptionTreeClassifier, OptionTreeRegressor
+    from weald.ensembles.forests.random_forest import RandomForestClassifier, RandomForestRegressor
+    from weald.ensembles.forests.rotation_forest import (
+        RotationForestClassifier,
+        RotationForestRegressor,
+    )
+    from weald.ensembles.gradient_boosting.gradient_boosting import (
+        GradientBoostingClassifier,
+        GradientBoostingRegressor,
+    )
+    from weald.ensembles.members.member_errors import MemberError
+else:
+    __getattr__, __dir__ = attach(
+        "weald.ensembles",
+        {
+            name: f"weald.ensembles.{module}"
+            for module, names in {
+                "adaboost.adaboost": ["AdaBoostClassifier"],
+                "adaboost.adaboost_r2": ["AdaBoostRegressor"],
+                "bagging.bagging": ["BaggingClassifier", "BaggingRegressor"],
+                "boosted_trees.boosted_trees": ["BoostedTreesClassifier", "BoostedTreesRegressor"],
+                "gradient_boosting.gradient_boosting": [
+                    "GradientBoostingClassifier",
+                    "GradientBoostingRegressor",
+                ],
+                "combining.blending": ["BlendingClassifier", "BlendingRegressor"],
+                "combining.density": ["DensityClassifier"],
+                "combining.greedy": ["GreedySelection"],
+                "combining.stacking": ["StackingClassifier", "StackingRegressor"],
+                "combining.voting": ["VotingClassifier", "VotingRegressor"],
+                "distilling.distilled": ["Distilled"],
+                "distilling.distilling": ["distill"],
+                "distilling.rule_list": ["RuleListClassifier", "RuleListRegressor"],
+                "forests.decision_tree": ["DecisionTreeClassifier", "DecisionTreeRegressor"],
+                "forests.extra_trees": ["ExtraTreesClassifier", "ExtraTreesRegressor"],
+                "forests.option_tree": ["OptionTreeClassifier", "OptionTreeRegressor"],
+                "forests.random_forest": ["RandomForestClassifier", "RandomForestRegressor"],
+                "forests.rotation_forest": ["RotationForestClassifier", "RotationForestRegressor"],
+                "members.member_errors": ["MemberError"],
+            }.items()
+            for name in names
+        },
+    )
 
 __all__ = [
     "AdaBoostClassifier",

@@ -3,14 +3,15 @@
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from weald.advice import Ignored, advise_of_ignored, advising
+from weald.calls import explain_calls, naming_unknown, offered_if, wrong_setting
 from weald.data import ColumnPlan, dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.docstrings import with_inherited_sections
 from weald.ensembles.predictor import (
@@ -20,7 +21,7 @@ from weald.ensembles.predictor import (
     table_predictor_of,
 )
 from weald.errors import wrong_parameter
-from weald.parameters import Limit, NoneOr, OneOf, check_parameters, naming_unknown
+from weald.parameters import Limit, NoneOr, OneOf, check_parameters
 from weald.persist import fingerprint
 from weald.threads import thread_count
 from weald.trees import Forest, RotatedForest, made_frame, node_columns, tree_text
@@ -34,12 +35,30 @@ class CheckedEstimator(BaseEstimator):
 
     # A limit for every constructor parameter; `fit` checks them.
     _limits: ClassVar[Mapping[str, Limit]]
+    # Parameters that others can make meaningless; `fit` warns of those that were set in vain.
+    _ignored: ClassVar[Mapping[str, Ignored]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls.__doc__ = with_inherited_sections(cls)
         if "__init__" in vars(cls):
             cls.__init__ = naming_unknown(cls.__init__)  # type: ignore[method-assign]
+        explain_calls(cls)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this estimator, and as `estimator__parameter` those of its parts.
+
+        Parameters
+        ----------
+        **params
+            As in the constructor.
+        """
+        known = self.get_params(deep=True)
+        for name in params:
+            if name.partition("__")[0] not in known:
+                raise ValueError(wrong_setting(self, name))
+        super().set_params(**params)
+        return self
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
@@ -47,7 +66,9 @@ class CheckedEstimator(BaseEstimator):
         before = self.__dict__.copy()
         try:
             check_parameters(self, self._limits)
-            yield
+            advise_of_ignored(self, self._ignored)
+            with advising():
+                yield
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -105,7 +126,7 @@ class TreeModel(CheckedEstimator):
     # Whether the answers are the forest's, or a loss's formula of them: all that a predictor knows.
     _answers_by_forest: ClassVar[bool] = True
 
-    @available_if(lambda model: model._answers_by_forest)  # type: ignore[untyped-decorator]
+    @offered_if(lambda model: model._answers_by_forest)
     def predictor(self) -> Predictor | TablePredictor:
         """Make a small copy of the model that only predicts, in a few microseconds a row.
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.data import ColumnPlan, RowReader
-from weald.ensembles.side_by_side import labels_of_outputs, shares_of_outputs
+from weald.ensembles.multioutput import labels_of_outputs, shares_of_outputs
 from weald.threads import thread_count
 from weald.trees import Forest, RotatedForest
 

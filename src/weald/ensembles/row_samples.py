@@ -1,12 +1,12 @@
 """How base estimators of a bag or forest draw rows: `bootstrap`, `max_samples`, groups."""
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.advice import warn
 from weald.data import mass_of
 from weald.resampling import OrderedRows, RowSamples
 
@@ -78,11 +78,9 @@ def n_draws_of(max_samples: Any, n_units: int, total: float) -> int:
         )
     n_draws = max(1, round(wanted))
     if total != n_units and n_draws < max(10.0, n_units ** (1 / 3)):
-        warnings.warn(
+        warn(
             f"max_samples={max_samples!r} is a share of the sum of all sample weights, {total:g}: "
             f"each base estimator draws {n_draws} of {n_units} rows. Give the number of draws as "
-            "an int, or None for as many as there are rows.",
-            UserWarning,
-            stacklevel=2,
+            "an int, or None for as many as there are rows."
         )
     return n_draws

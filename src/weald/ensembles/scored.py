@@ -128,7 +128,9 @@ def why_no_ledger(model: Any) -> str:
         else "every round saw every row"
     )
     offered = " (GradientBoosting notes oob_scores_ and oob_improvement_ of each round)"
+    kind = "Classifier" if hasattr(model, "classes_") else "Regressor"
     return (
-        f"One booster has no out-of-bag ledger: {seen}{offered if drawn else ''}. Several boosters "
-        "with rows of their own have one: fit BoostedTrees with n_bags=10."
+        f"Use BoostedTrees{kind}(n_bags=10): several boosters, each on a bootstrap sample, have "
+        f"out-of-bag predictions. One booster has no out-of-bag ledger: {seen}"
+        f"{offered if drawn else ''}."
     )

@@ -8,10 +8,10 @@ from weald.losses.choosing import (
     refuse_targets,
     takes_positive_only,
 )
-from weald.losses.kinks import leaning
+from weald.losses.pinball_start import leaning
 from weald.losses.quantiles import QuantileLosses, pinball_saved, quantile_losses
 from weald.losses.roots import best_step
-from weald.losses.units import scaled, units_of
+from weald.losses.units import scaled, times_power, unit_of_losses, units_of
 from weald.losses.user import UserLoss
 
 __all__ = [
@@ -28,5 +28,7 @@ __all__ = [
     "refuse_targets",
     "scaled",
     "takes_positive_only",
+    "times_power",
+    "unit_of_losses",
     "units_of",
 ]

@@ -75,8 +75,22 @@ class BuiltinLoss:
     @property
     def slopes(self) -> tuple[float, float] | None:
         """Of a loss with a kink at the target: its slopes above and, less the sign, below it."""
-        levels = {"quantile": (1.0 - self.parameter, self.parameter), "absolute_error": (1.0, 1.0)}
-        return levels.get(self.name)
+        return _native.loss_slopes(self.name, self.parameter)
+
+    @property
+    def degrees(self) -> tuple[float, float, float]:
+        """Powers of the target's unit by which gradients, hessians and losses grow."""
+        return _native.loss_degrees(self.name, self.parameter)
+
+    @property
+    def has_many_scores(self) -> bool:
+        """Whether it is defined for a score per class."""
+        return bool(_facts(self.name)["has_many_scores"])
+
+    @property
+    def is_reported_twice(self) -> bool:
+        """Whether scikit-learn reports twice this loss, where there is one score."""
+        return bool(_facts(self.name)["is_reported_twice"])
 
     def of_each(self, losses: Sequence["BuiltinLoss"]) -> "BuiltinLoss":
         """The loss whose scores have these, as `of_score` gives them."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from weald import _native
 from weald.losses.builtin import BuiltinLoss, Floats
 from weald.losses.user import UserLoss
 from weald.parameters import OneOf
@@ -53,15 +54,20 @@ def class_loss(loss: object, n_classes: int, n_threads: int) -> Loss:
     n_scores = n_classes if n_classes > 2 else 1
     if not isinstance(loss, str):
         return UserLoss(loss, n_scores, n_threads, of_classes=True)
-    if loss == "exponential" and n_scores > 1:
+    builtin = BuiltinLoss(loss, n_scores, n_threads)
+    if n_scores > 1 and not builtin.has_many_scores:
         raise ValueError(
             "Only binary classification is supported. The type of the target is multiclass: "
-            f"loss='exponential' is one of two classes, and y has {n_classes}. "
+            f"loss={loss!r} is one of two classes, and y has {n_classes}. "
             "Use loss='log_loss'."
         )
-    return BuiltinLoss(loss, n_scores, n_threads)
+    return builtin
 
 
 def takes_positive_only(loss: object) -> bool:
     """Whether a `loss` parameter names a loss of amounts."""
-    return isinstance(loss, str) and loss in ("poisson", "gamma", "tweedie")
+    return (
+        isinstance(loss, str)
+        and loss in _native.losses()
+        and BuiltinLoss(loss, 1, 1).is_of_logarithms
+    )

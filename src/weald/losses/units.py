@@ -1,15 +1,14 @@
-"""How sums of gradients, and gains, grow with the unit of the target."""
+"""How sums of gradients, gains and losses grow with the unit of the target."""
 
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from weald import _native
-from weald.losses.builtin import BuiltinLoss
+from weald.losses.builtin import Floats
 from weald.losses.choosing import Loss
 
-# Powers of the unit: of a sum of gradients, and of a gain (its square over a sum of hessians).
-_DEGREES = {"squared_error": (1.0, 2.0), "huber": (1.0, 2.0), "poisson": (1.0, 1.0)}
 _LN2 = 0.6931471805599453
 _LARGE = 1e300
 
@@ -17,13 +16,37 @@ _LARGE = 1e300
 def units_of(loss: Loss, exponent: int) -> tuple[float, float]:
     """Binary exponents of what sums and gains are divided by if targets are by 2**exponent.
 
+    A gain is the square of a sum of gradients over a sum of hessians.
+
+    >>> from weald.losses import BuiltinLoss
     >>> units_of(BuiltinLoss("squared_error", 1, 1), 300)
     (300.0, 600.0)
     """
-    degrees = _DEGREES.get(loss.name, (0.0, 0.0))
-    if isinstance(loss, BuiltinLoss) and loss.name == "tweedie":
-        degrees = (2.0 - loss.parameter, 2.0 - loss.parameter)
-    return degrees[0] * exponent, degrees[1] * exponent
+    gradient, hessian, _ = loss.degrees
+    return gradient * exponent, (2.0 * gradient - hessian) * exponent
+
+
+def unit_of_losses(loss: Loss, exponent: int) -> float:
+    """Binary exponent of what a loss is multiplied by if targets are by 2**exponent.
+
+    >>> from weald.losses import BuiltinLoss
+    >>> unit_of_losses(BuiltinLoss("absolute_error", 1, 1), 300)
+    300.0
+    """
+    return loss.degrees[2] * exponent
+
+
+def times_power(values: ArrayLike, exponent: float) -> Floats:
+    """Multiply numbers by a power of two, which need not be whole.
+
+    >>> times_power([3.0, np.nan], 2.0).tolist()
+    [12.0, nan]
+    """
+    whole = math.floor(exponent)
+    rest = exponent - whole
+    factor = float(_native.exp(np.array([rest * _LN2]))[0]) if rest else 1.0
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(np.ldexp(np.asarray(values, dtype=np.float64) * factor, whole))
 
 
 def scaled(amount: float, exponent: float) -> float:
@@ -34,8 +57,4 @@ def scaled(amount: float, exponent: float) -> float:
     """
     if amount == 0.0:
         return 0.0
-    whole = math.floor(exponent)
-    rest = exponent - whole
-    factor = float(_native.exp(np.array([rest * _LN2]))[0]) if rest else 1.0
-    with np.errstate(over="ignore", under="ignore"):
-        return min(float(np.ldexp(float(amount) * factor, whole)), _LARGE)
+    return min(float(times_power(amount, exponent)), _LARGE)

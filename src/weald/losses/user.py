@@ -60,6 +60,8 @@ class UserLoss:
     refines_leaves = False
     targets = "numbers"
     is_of_logarithms = False
+    is_reported_twice = False
+    degrees = (0.0, 0.0, 0.0)  # not known: limits are in the units of the fit
 
     @property
     def name(self) -> str:

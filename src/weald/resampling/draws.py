@@ -17,7 +17,7 @@ class Purpose(IntEnum):
 
     HOLD_OUT = 1
     SUBSAMPLE = 2
-    BOOTSTRAP = 3  # made by the core (cpp/draws.hpp)
+    BOOTSTRAP = 3  # made by the core (cpp/base/draws.hpp)
     COLUMNS = 4  # likewise
     ROTATION = 5  # likewise
     FOLD = 16

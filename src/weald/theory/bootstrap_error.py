@@ -136,12 +136,12 @@ def error_632(
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from weald import DecisionTreeClassifier
-    >>> from weald.datasets import load_pima
     >>> from weald.theory import error_632
-    >>> pima = load_pima()
+    >>> cancer = load_breast_cancer()
     >>> tree = DecisionTreeClassifier(max_depth=3)
-    >>> found = error_632(tree, pima.data, pima.target, n_repeats=50, random_state=0)
+    >>> found = error_632(tree, cancer.data, cancer.target, n_repeats=50, random_state=0)
     >>> found.error == 0.368 * found.apparent + 0.632 * found.left_out
     True
     >>> found.apparent < found.error < found.left_out
@@ -202,13 +202,13 @@ def error_632plus(
     --------
     A full tree knows its training rows by heart:
 
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from weald import DecisionTreeClassifier
-    >>> from weald.datasets import load_pima
     >>> from weald.theory import error_632, error_632plus
-    >>> pima = load_pima()
+    >>> cancer = load_breast_cancer()
     >>> tree, settings = DecisionTreeClassifier(), {"n_repeats": 50, "random_state": 0}
-    >>> plus = error_632plus(tree, pima.data, pima.target, **settings)
-    >>> plus.apparent, plus.error > error_632(tree, pima.data, pima.target, **settings).error
+    >>> plus = error_632plus(tree, cancer.data, cancer.target, **settings)
+    >>> plus.apparent, plus.error > error_632(tree, cancer.data, cancer.target, **settings).error
     (0.0, True)
     """
     settings = {"n_repeats": n_repeats, "loss": loss, "random_state": random_state}

@@ -6,7 +6,7 @@ made, only an estimate, and another order of rows may give another one within it
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from weald.advice import advise, collecting
 from weald.parameters import Jobs, Seed, Whole
 from weald.theory.arguments import check, take
 
@@ -127,12 +128,26 @@ def share_out(
 
     todo = list(tasks)
     results: list[Result] = []
+    advice: dict[str, None] = {}
     with Parallel(n_jobs=n_jobs) as workers:
         for part in _parts(todo, 20 if verbose else 1):
-            results += workers(delayed(work)(task, *common) for task in part)
+            done = workers(delayed(_with_advice)(work, task, *common) for task in part)
+            results += [result for result, _ in done]
+            advice.update(dict.fromkeys(message for _, kept in done for message in kept))
             if verbose:
                 _show_progress(label, len(results), len(todo))
+    for message in advice:
+        advise(message)
     return results
+
+
+def _with_advice(
+    work: Callable[..., Result], task: Any, *common: Any
+) -> tuple[Result, Sequence[str]]:
+    """What a task gives, and what its fits would have warned of: all tasks warn once."""
+    with collecting() as advice:
+        result = work(task, *common)
+    return result, advice
 
 
 def _parts(tasks: list[Task], n_parts: int) -> Iterator[list[Task]]:
@@ -144,9 +159,5 @@ def _parts(tasks: list[Task], n_parts: int) -> Iterator[list[Task]]:
 def _show_progress(label: str, done: int, total: int) -> None:
     filled = 30 * done // total
     end = "\n" if done == total else ""
-    print(
-        f"\r{label} [{'#' * filled}{'.' * (30 - filled)}] {done}/{total}",
-        end=end,
-        file=sys.stderr,
-        flush=True,
-    )
+    sys.stderr.write(f"\r{label} [{'#' * filled}{'.' * (30 - filled)}] {done}/{total}{end}")
+    sys.stderr.flush()

@@ -119,15 +119,15 @@ def cross_validate(
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from weald import DecisionTreeClassifier
-    >>> from weald.datasets import load_pima
     >>> from weald.theory import cross_validate
-    >>> pima = load_pima()
-    >>> found = cross_validate(DecisionTreeClassifier(max_depth=3), pima.data, pima.target, k=5)
+    >>> cancer = load_breast_cancer()
+    >>> found = cross_validate(DecisionTreeClassifier(max_depth=3), cancer.data, cancer.target, k=5)
     >>> print(found)
-    zero_one, 5 folds of 768 rows
-      mean of folds         0.251227  ± 0.029
-      pooled over rows      0.251302
+    zero_one, 5 folds of 569 rows
+      mean of folds        0.0826424  ± 0.014
+      pooled over rows     0.0826011
     """
     me = "cross_validate"
     check_estimator_like(me, estimator)

@@ -1,1 +1,1 @@
-"""Bagging of anything, and the ways to make members differ."""
+"""Bagging of any base estimator, and further ways to diversify base estimators."""

@@ -1,4 +1,4 @@
-"""Fitting the members of a bag: each on its own rows and columns, side by side."""
+"""Parallel fitting of the base estimators of bagging, each on its own rows and columns."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,10 +11,20 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from weald.advice import collecting
 from weald.ensembles.members.answers import Question
 from weald.ensembles.members.member_errors import member_error, portable
-from weald.ensembles.members.members import Indices, Job, Outcome, params_for, shared_out, take
+from weald.ensembles.members.members import (
+    Indices,
+    Job,
+    Outcome,
+    hand_on_advice,
+    params_for,
+    shared_out,
+    take,
+)
 from weald.ensembles.members.samples import Sample
+from weald.log import report
 
 Floats = NDArray[np.float64]
 
@@ -27,11 +37,11 @@ class Noise(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class BagTask:
-    """One member: an estimator with its seeds set, the rows and columns it sees.
+    """One fit: an estimator with its random states set, and its rows and columns.
 
-    `rows` are rows of the sample, each once, `copies` how often each was drawn. `columns` is None
-    for all of them as they are. `asked` are rows to be answered after the fit. `weight` is what one
-    copy of a row weighs; `noise` is added to what is learnt from.
+    `rows` are distinct rows of the sample, `copies` how often each was drawn. `columns` is None for
+    all columns. `asked` are the rows to predict after the fit. `weight` is that of one copy of
+    each row; `noise` is added to the training rows.
     """
 
     name: str
@@ -45,7 +55,7 @@ class BagTask:
 
 
 def take_columns(X: Any, columns: Indices | None) -> Any:
-    """Those columns of an array, a sparse matrix or a frame; one may be asked for twice."""
+    """The given columns of an array, a sparse matrix or a frame; columns may be repeated."""
     if columns is None:
         return X
     if hasattr(X, "tocsc"):
@@ -65,7 +75,7 @@ def take_columns(X: Any, columns: Indices | None) -> Any:
 
 
 def _told_apart(names: Sequence[Any], columns: Indices) -> list[str] | None:
-    """Names for columns of which some are there twice: the second of "a" is "a (2)"."""
+    """Unique names of repeated columns, such as "a (2)"; None if no column is repeated."""
     if len(set(columns.tolist())) == len(columns):
         return None
     before = [int((columns[:i] == column).sum()) for i, column in enumerate(columns)]
@@ -76,7 +86,7 @@ def _told_apart(names: Sequence[Any], columns: Indices) -> list[str] | None:
 
 
 def seeded_member(estimator: Any, seed: int, member: int) -> Any:
-    """A clone with random states of its own, in all its parts; given ones are replaced too."""
+    """A clone with new random states, also of nested estimators; given ones are replaced."""
     fresh = clone(estimator)
     if not hasattr(fresh, "get_params"):
         return fresh
@@ -94,7 +104,7 @@ def fit_bag(
     question: Question,
     params: Mapping[str, Any],
 ) -> list[Outcome]:
-    """Fit all members; an error names those that failed and keeps the others."""
+    """Fit all base estimators; an error names those that failed and holds the others."""
     jobs = [Job(task.name, task.estimator) for task in tasks]
     workers, inner = shared_out(jobs, owner.n_jobs)
     shared = (sample.X, sample.y, question, params, inner, int(owner.verbose))
@@ -105,7 +115,7 @@ def fit_bag(
         from sklearn.utils.parallel import Parallel, delayed
 
         ours = inner is not None or _all_ours(jobs)
-        # Threads share the table; a process gets it once, with all its members.
+        # Threads share the table; each process receives it once, for all its fits.
         n_parts = len(tasks) if ours else workers
         ends = np.linspace(0, len(tasks), n_parts + 1).astype(int)
         run = Parallel(n_jobs=workers, prefer="threads" if ours else None)
@@ -114,6 +124,7 @@ def fit_bag(
         )
         outcomes = [outcome for part in parts for outcome in part]
     _raise_failures(owner, tasks, outcomes)
+    hand_on_advice(outcomes)
     return outcomes
 
 
@@ -157,7 +168,8 @@ def _fit_one(
         seen, target = take_columns(take(X, rows), task.columns), y[rows]
         if task.noise is not None:
             seen, target = task.noise.added(seen, target)
-        member.fit(seen, target, **passed, **extra)
+        with collecting() as advice:
+            member.fit(seen, target, **passed, **extra)
         if inner is not None:
             member.set_params(n_jobs=None)
         answers = None
@@ -168,22 +180,22 @@ def _fit_one(
                 else np.empty((0, 1))
             )
         if verbose:
-            print(f"{task.name}: fitted on {len(task.rows)} rows")
-        return Outcome(member, answers)
+            report(f"{task.name}: fitted on {len(task.rows)} rows")
+        return Outcome(member, answers, advice=advice)
     except Exception as error:
         return Outcome(error=portable(error))
 
 
 def _rows_and_weights(member: Any, task: BagTask) -> tuple[Indices, dict[str, Floats]]:
-    """The rows a member sees, each as often as it was drawn, and their weights if they have any."""
+    """The training rows, repeated as often as they were drawn, and their weights if any."""
     rows = np.repeat(task.rows, task.copies)
     if task.weight is None:
         return rows, {}
     if not has_fit_parameter(member, "sample_weight"):
         raise TypeError(
-            f"{type(member).__name__} takes no sample_weight, and the rows have weights that are "
-            "not in the draws. Use an estimator that takes them, or bootstrap=True without groups, "
-            "which draws rows by their weights."
+            f"{type(member).__name__} takes no sample_weight, but the rows have weights that "
+            "the draws do not account for. Use an estimator that supports sample_weight, or "
+            "bootstrap=True without groups, which draws rows by their weights."
         )
     return rows, {"sample_weight": np.repeat(task.weight, task.copies)}
 
@@ -195,7 +207,7 @@ def ask_members(
     question: Question,
     X: Any,
 ) -> Iterator[Floats]:
-    """What each member says of a table, one after another; an error names who gave no answer."""
+    """Predictions of the base estimators in turn; an error names the one that failed."""
     from joblib import effective_n_jobs
 
     workers = min(effective_n_jobs(owner.n_jobs), len(members))
@@ -235,5 +247,5 @@ def _ask_some(
 
 
 def member_name(number: int) -> str:
-    """How errors call a member of a bag."""
+    """Name of a base estimator in errors."""
     return f"estimators_[{number}]"

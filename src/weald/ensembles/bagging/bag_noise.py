@@ -1,4 +1,4 @@
-"""Noise that belongs to what a row holds, not to where it stands."""
+"""Noise that depends on the content of a row, not on its position."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ContentNoise:
-    """Noise of one member: about normal, the same bits everywhere, equal for equal rows."""
+    """Noise of one base estimator: approximately normal, reproducible, equal for equal rows."""
 
     seed: int
     member: int
@@ -24,11 +24,12 @@ class ContentNoise:
     target: float
 
     def added(self, X: Any, y: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
-        """The table, a frame if it was one, and the target with noise."""
+        """The table (a frame if X is one) and the target, with noise added."""
         table = np.array(X.toarray() if hasattr(X, "toarray") else X)
         if table.dtype.kind not in "biuf" or table.ndim != 2:
             raise TypeError(
-                f"Noise needs a table of numbers; got {table.dtype} of the shape {table.shape}."
+                f"Noise requires a numeric 2-D table; got dtype {table.dtype} and shape "
+                f"{table.shape}. Encode other columns as numbers first."
             )
         table = table.astype(np.float64)
         hashes = hash_any_rows(table, np.asarray(y, dtype=np.float64), n_threads=1)
@@ -42,7 +43,7 @@ class ContentNoise:
     def _noise(
         self, hashes: NDArray[np.uint64], number: int, values: Floats, scale: float
     ) -> Floats:
-        """Twelve uniform numbers of 16 bits, less their mean of 6, have the variance 1."""
+        """Sums of twelve uniform numbers of 16 bits, minus their mean of 6: of variance 1."""
         sums = np.zeros(len(hashes), dtype=np.uint64)
         for part in range(3):
             keyed = hashes ^ np.uint64(3 * number + part + 1)
@@ -58,7 +59,7 @@ class ContentNoise:
 
 
 def _in_frame_like(X: Any, table: Floats) -> Any:
-    """Numbers in a frame as X is one, so that a member is asked what it was fitted on."""
+    """The numbers as a frame if X is one, so that fit and predict get the same type."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return table

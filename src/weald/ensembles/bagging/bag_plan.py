@@ -1,4 +1,4 @@
-"""What each member of a bag is, sees and learns."""
+"""Estimator, rows, columns and noise of each base estimator of bagging."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from weald.resampling import RowSamples, draw_columns
 
 
 class MemberPlan:
-    """Parameters of a bag, read as a task for each member."""
+    """Turns the parameters of bagging into a task for each base estimator."""
 
     estimator: Any
     max_features: Any
@@ -33,17 +33,21 @@ class MemberPlan:
     def _is_auto(self) -> bool:
         return isinstance(self.n_estimators, str)
 
+    def _estimates_out_of_bag(self) -> bool:
+        """Whether out-of-bag predictions are computed."""
+        return self.oob_score or isinstance(self.weights, str) or self._is_auto()
+
     def _ways(self) -> list[Any]:
         """The diversifiers."""
         return [] if self.diversifiers is None else list(self.diversifiers)
 
     def _kinds(self) -> list[Any]:
-        """The estimators that members are clones of."""
+        """The estimators that are cloned."""
         several = [way for way in self._ways() if isinstance(way, Algorithms)]
         if several and self.estimator is not None:
             raise ValueError(
-                f"The algorithms come from {several[0]!r}; leave estimator at None. Got "
-                f"estimator={self.estimator!r}."
+                f"estimator must be None if diversifiers contains {several[0]!r}, which provides "
+                f"the estimators. Got estimator={self.estimator!r}."
             )
         return list(several[-1].estimators) if several else [self._member()]
 
@@ -55,17 +59,27 @@ class MemberPlan:
         draws_weights = any(isinstance(way, BayesianBootstrap) for way in ways)
         if draws is None and rows.ordered.groups is not None and not draws_weights:
             raise ValueError(
-                "groups says which rows are drawn together, and every member sees every row: set "
-                "bootstrap=True or max_samples below 1.0, or leave groups out."
+                "groups was given, but no rows are drawn: groups says which rows are drawn "
+                "together. Set bootstrap=True or max_samples below 1.0, or do not pass groups."
             )
         return draws
+
+    def _refuse_ways_that_see_all(self, what: str, kind: type[Exception] = ValueError) -> None:
+        """Raise if a diversifier makes every base estimator use all rows."""
+        for way in self._ways():
+            if getattr(way, "sees_all_rows", False):
+                name = type(way).__name__
+                raise kind(
+                    f"{what}: diversifiers contains {name}, with which every base estimator is "
+                    "fitted on all rows, so that bootstrap and max_samples have no effect. Remove "
+                    f"{name} from diversifiers, or use cross-validation."
+                )
 
     def _task(
         self, number: int, rows: BagRows, draws: RowSamples | None, seed: int, n_classes: int
     ) -> BagTask:
         index = rows.ordered.index
         drawn = np.ones(len(index), dtype=np.int64) if draws is None else draws.drawn(number)
-        asks = self.oob_score or isinstance(self.weights, str) or self._is_auto()
         varied = Variation(
             number,
             seed,
@@ -77,7 +91,7 @@ class MemberPlan:
         )
         for way in self._ways():
             varied = way.vary(varied)
-        # Rows that are not drawn by their weights keep these.
+        # Rows keep their weights unless they are drawn by them.
         weight = rows.weight if draws is None or not draws.draws_by_weight else None
         if varied.weight is not None:
             weight = varied.weight if weight is None else varied.weight * weight
@@ -87,7 +101,7 @@ class MemberPlan:
             rows=index[drawn > 0],
             copies=drawn[drawn > 0],
             columns=varied.columns,
-            asked=index[drawn == 0] if asks else None,
+            asked=index[drawn == 0] if self._estimates_out_of_bag() else None,
             weight=None if weight is None else weight[drawn > 0],
             noise=varied.noise,
         )

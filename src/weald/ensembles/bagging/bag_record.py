@@ -1,4 +1,4 @@
-"""What members of a bag said of rows they did not see."""
+"""Out-of-bag predictions of the base estimators of bagging."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ def record_of_members(
     classes: NDArray[Any] | None,
     weights: Floats,
 ) -> Record:
-    """What the members said of the rows they did not see."""
+    """The out-of-bag results of the base estimators."""
     place = np.full(rows.sample.n, -1, dtype=np.intp)
     place[rows.ordered.index] = np.arange(rows.ordered.n)
     width = None if classes is None else len(classes)
@@ -43,7 +43,7 @@ def record_of_members(
 
 
 def as_shares_of(said: Floats, n_classes: int | None) -> Floats:
-    """Votes for class numbers as shares; shares and numbers as they are."""
+    """Votes for class indices as one-hot probabilities; other predictions unchanged."""
     if n_classes is None or said.shape[1] == n_classes != 1:
         return said
     return np.eye(n_classes)[said[:, 0].astype(np.intp)] if n_classes > 1 else np.ones_like(said)
@@ -52,7 +52,7 @@ def as_shares_of(said: Floats, n_classes: int | None) -> Floats:
 def judged(
     tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, n_classes: int | None
 ) -> list[tuple[NDArray[Any], Floats, Floats | None]]:
-    """For each member the targets, its answers and the weights of the rows it did not see."""
+    """Targets, predictions and weights of the out-of-bag rows of each base estimator."""
     weight = rows.sample.weight
     return [
         (
@@ -70,13 +70,13 @@ Fitted = tuple[list[BagTask], list[Outcome]]
 def fitted_until_enough(
     fitted: Callable[[range], Fitted], rows: BagRows, classes: NDArray[Any] | None
 ) -> Fitted:
-    """Fit batches of members until the out-of-bag error says that more would not help."""
+    """Fit batches of base estimators until more would not lower the out-of-bag error further."""
     tasks: list[BagTask] = []
     outcomes: list[Outcome] = []
     enough, width = Enough(), 1 if classes is None else len(classes)
     tally = Tally(rows.sample.n, width)
     weight = rows.sample.weight
-    # Whether there are enough does not depend on the unit, and squares stay within the floats.
+    # The stopping rule does not depend on the unit, which is chosen so that squares stay finite.
     exponent = extreme_exponent(rows.sample.y) if classes is None else 0
     while True:
         more = fitted(range(len(tasks), len(tasks) + BATCH))

@@ -1,11 +1,12 @@
-"""The rows of a bag of any learner, and how base estimators draw from them."""
+"""Training rows of bagging, and the row samples of its base estimators."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.ensembles.counts_as_weights import warn_of_counts
 from weald.ensembles.members.samples import Sample
 from weald.ensembles.row_samples import row_samples
 from weald.groups import Groups, groups_of_rows
@@ -16,14 +17,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class _Hashed:
-    """Rows of any table as `ordered_rows` wants them."""
+    """Rows of any table in the form that `ordered_rows` expects."""
 
     sample: Sample
     groups: Groups | None
 
     def hashes(self, n_threads: int) -> NDArray[np.uint64]:
-        target = np.asarray(self.sample.y, dtype=np.float64)
-        return hash_any_rows(self.sample.X, target, n_threads=n_threads)
+        return hash_any_rows(self.sample.X, self.target, n_threads=n_threads)
+
+    def without_target(self) -> "_Hashed":
+        return replace(self, sample=replace(self.sample, y=np.zeros(self.sample.n)))
+
+    @property
+    def target(self) -> Floats:
+        return np.asarray(self.sample.y, dtype=np.float64)
 
     @property
     def total_weight(self) -> Floats | None:
@@ -32,7 +39,7 @@ class _Hashed:
 
 @dataclass(frozen=True, eq=False)
 class BagRows:
-    """Rows of positive weight that a bag is fitted on, in the order of their content."""
+    """Training rows of positive weight, in the order of their content."""
 
     sample: Sample
     ordered: OrderedRows
@@ -46,7 +53,7 @@ class BagRows:
 
     @property
     def weight(self) -> Floats | None:
-        """What each row weighs; None: all the same."""
+        """Row weights; None: all equal."""
         weight = self.sample.weight
         if weight is None or (weight == weight[0]).all():
             return None
@@ -58,13 +65,17 @@ class BagRows:
 
     @property
     def place(self) -> NDArray[np.intp]:
-        """Where each row passed to fit lies; -1: it has no weight."""
+        """Position of each row passed to fit; -1 for rows of weight zero."""
         place = np.full(len(self.sample.place), -1, dtype=np.intp)
         place[self.sample.place >= 0] = self.ordered.place
         return place
 
+    def warn_of_counts(self, n_threads: int) -> None:
+        """Warn if the rows look like distinct rows whose weights are their counts."""
+        warn_of_counts(_Hashed(self.sample, self.ordered.groups), n_threads)
+
     def draws(self, owner: Any, seed: int) -> RowSamples | None:
-        """How base estimators draw their rows; None: each sees all of them."""
+        """Row samples of the base estimators; None if each is fitted on all rows."""
         groups, wanted = self.ordered.groups, owner.max_samples
         n_units = self.sample.n if groups is None else groups.n
         is_whole = wanted is None or wanted == (n_units if isinstance(wanted, int) else 1.0)
@@ -83,6 +94,6 @@ class BagRows:
 
 
 def samples_of(draws: RowSamples, member: int) -> NDArray[np.intp]:
-    """Rows passed to fit that a base estimator drew, each as often as it did, in rising order."""
+    """Sorted indices of the rows drawn for a base estimator, with repetitions."""
     counts = draws.counts(member)
     return np.repeat(np.arange(len(counts)), counts)

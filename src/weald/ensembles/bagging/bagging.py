@@ -1,4 +1,4 @@
-"""Bagging: members of any kind on bootstrap samples, whose mean or vote answers."""
+"""Bagging: base estimators fitted on bootstrap samples, whose predictions are averaged."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
-from weald.data import extreme_exponent
+from weald.calls import offered_if
+from weald.data import advise_of_one_class, extreme_exponent
 from weald.ensembles.bagging.bag_members import BagTask
 from weald.ensembles.bagging.bag_record import judged
 from weald.ensembles.bagging.bag_rows import BagRows
@@ -33,36 +33,37 @@ def _decides(self: Any) -> bool:
 
 
 class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
-    """Bagging of classifiers: each learns from rows of its own, the mean of their shares answers.
+    """Bagging of classifiers: averages the class probabilities of its base estimators.
 
-    A drop-in for scikit-learn's class of the same name. Members without `predict_proba` vote.
+    A drop-in replacement for scikit-learn's class of the same name. Base estimators without
+    `predict_proba` vote.
 
     Attributes
     ----------
     classes_ : array
-        The class labels, sorted.
+        Sorted class labels.
     n_classes_ : int
-        How many there are.
+        Number of classes.
     oob_decision_function_ : array, shape (rows, classes)
-        With `oob_score`: mean shares by the members that did not see the row; NaN where all did,
-        and for rows of weight zero.
+        Out-of-bag class probabilities, with `oob_score`; NaN for rows that every base estimator
+        drew and for rows of weight zero.
 
     Notes
     -----
-    weights="oob": with e the share of rows that a member did not see and took for another class,
-    and C classes, its weight is ln((1 - e)(C - 1) / e); 0 for one that guesses no better than
-    chance, half an error where it made none.
+    weights="oob": a base estimator with the out-of-bag error rate e, among C classes, has the
+    weight ln((1 - e)(C - 1) / e); 0 if it is no better than chance. Without any error, half an
+    error is counted.
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from weald import BaggingClassifier
-    >>> from weald.datasets import load_pima
-    >>> pima = load_pima()
+    >>> cancer = load_breast_cancer()
     >>> bag = BaggingClassifier(KNeighborsClassifier(), 30, oob_score=True, random_state=0)
-    >>> bag = bag.fit(pima.data, pima.target)
+    >>> bag = bag.fit(cancer.data, cancer.target)
     >>> round(bag.oob_score_, 2), len(bag.estimators_)
-    (0.71, 30)
+    (0.94, 30)
     """
 
     classes_: NDArray[Any]
@@ -106,22 +107,22 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any
     ) -> Self:
-        """Fit the members.
+        """Fit the base estimators.
 
         Parameters
         ----------
         X : table
-            Whatever the members take.
+            Training rows, in any form that the base estimators accept.
         y : array, shape (rows,)
-            Class labels of any kind.
+            Class labels, of any type.
         sample_weight : array, shape (rows,), or None
-            What each row counts: with `bootstrap` how probable it is to be drawn; else passed to
-            the members.
+            Row weights. With `bootstrap`, rows are drawn with probability proportional to their
+            weight; otherwise the weights are passed to the base estimators.
         groups : array, shape (rows,), or None
-            Labels of groups, such as patients or customers. Whole groups are drawn, and are out of
-            bag together; rows keep their weights.
+            Group labels, such as patients or customers. Whole groups are drawn, and are
+            out-of-bag together; rows keep their weights.
         **fit_params
-            With metadata routing enabled: passed to the members.
+            Passed to the base estimators, if metadata routing is enabled.
         """
         with self._fitting():
             X = as_table(X)
@@ -129,6 +130,7 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
                 self._fit_grove(X, y, sample_weight, groups)
                 self.classes_ = self._grove.classes_
                 self._n_rows_seen = n_rows_of(X)
+                advise_of_one_class(self.classes_, self._n_rows_seen)
             else:
                 self._fit_any(X, y, sample_weight, groups, fit_params)
             self.n_classes_ = len(self.classes_)
@@ -145,7 +147,8 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
         sample, classes = class_sample(self, X, y, sample_weight, groups)
         if self._n_kept() and not np.array_equal(before, classes):
             raise ValueError(
-                f"The members kept by warm_start=True know the classes {before}; got {classes}."
+                f"The base estimators kept by warm_start=True were fitted on the classes {before}; "
+                f"y has {classes}. Set warm_start=False to fit all of them."
             )
         have_shares = all(hasattr(kind, "predict_proba") for kind in self._kinds())
         method = "predict_proba" if have_shares else "predict"
@@ -155,7 +158,7 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
     def _learnt_weights(
         self, tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, classes: Any
     ) -> Floats:
-        """ln((1 - e)(C - 1) / e), at least 0; all the same if nobody is better than chance."""
+        """ln((1 - e)(C - 1) / e), at least 0; all equal if none is better than chance."""
         errors = np.full(len(tasks), 0.5)
         for k, (target, said, weight) in enumerate(judged(tasks, outcomes, rows, len(classes))):
             if len(target):
@@ -171,31 +174,31 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
         return said
 
     def predict_proba(self, X: Any, *, return_std: bool = False) -> Any:
-        """Mean shares of the classes over the members, or shares of their votes.
+        """Predict class probabilities: the mean over the base estimators, or their vote shares.
 
         Parameters
         ----------
         X : table
-            Whatever the members take.
+            Rows with the columns of the fit.
         return_std : bool, default=False
-            Also give the standard deviation of the members' shares about the answer: how much
-            they disagree, of the shape (rows, classes).
+            Also return the standard deviation of the base estimators' class probabilities, of
+            shape (rows, classes).
         """
         return self._with_spread(X) if return_std else self._combined_answers(X)
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithms of the probabilities; -inf for those of 0."""
+        """Logarithms of the class probabilities; -inf for a probability of 0."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self._combined_answers(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of the largest mean share; ties go to the first."""
+        """The most probable class of each row; ties go to the first."""
         shares = self._combined_answers(X)
         return np.asarray(self.classes_[np.argmax(shares, axis=1)])
 
-    @available_if(_decides)  # type: ignore[untyped-decorator]
+    @offered_if(_decides)
     def decision_function(self, X: Any) -> Floats:
-        """Mean of the members' decision functions, if they have one."""
+        """Mean of the base estimators' decision functions, if they have one."""
         check_is_fitted(self)
         question = Question("decision_function", np.arange(len(self.classes_)))
         weights, answers = self.weights_, self._answers(X, question)
@@ -208,19 +211,19 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
 
 
 class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
-    """Bagging of regressors: each learns from rows of its own, the mean of their numbers answers.
+    """Bagging of regressors: averages the predictions of its base estimators.
 
-    A drop-in for scikit-learn's class of the same name.
+    A drop-in replacement for scikit-learn's class of the same name.
 
     Attributes
     ----------
     oob_prediction_ : array, shape (rows,)
-        With `oob_score`: mean answers of the members that did not see the row; NaN where all did,
-        and for rows of weight zero.
+        Out-of-bag predictions, with `oob_score`; NaN for rows that every base estimator drew and
+        for rows of weight zero.
 
     Notes
     -----
-    weights="oob": one over the mean squared error of each member on the rows it did not see.
+    weights="oob": the inverse of the out-of-bag mean squared error of each base estimator.
 
     Examples
     --------
@@ -274,22 +277,22 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any
     ) -> Self:
-        """Fit the members.
+        """Fit the base estimators.
 
         Parameters
         ----------
         X : table
-            Whatever the members take.
+            Training rows, in any form that the base estimators accept.
         y : array of finite numbers, shape (rows,)
-            The target.
+            Target values.
         sample_weight : array, shape (rows,), or None
-            What each row counts: with `bootstrap` how probable it is to be drawn; else passed to
-            the members.
+            Row weights. With `bootstrap`, rows are drawn with probability proportional to their
+            weight; otherwise the weights are passed to the base estimators.
         groups : array, shape (rows,), or None
-            Labels of groups, such as patients or customers. Whole groups are drawn, and are out of
-            bag together; rows keep their weights.
+            Group labels, such as patients or customers. Whole groups are drawn, and are
+            out-of-bag together; rows keep their weights.
         **fit_params
-            With metadata routing enabled: passed to the members.
+            Passed to the base estimators, if metadata routing is enabled.
         """
         with self._fitting():
             X = as_table(X)
@@ -309,7 +312,7 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
     def _learnt_weights(
         self, tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, classes: Any
     ) -> Floats:
-        """One over the mean squared error of each; all the same if they make no error."""
+        """Inverse mean squared errors; all equal if there are no errors."""
         errors = np.full(len(tasks), np.inf)
         exponent = extreme_exponent(rows.sample.y)
         for k, (target, said, weight) in enumerate(judged(tasks, outcomes, rows, None)):
@@ -321,11 +324,11 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
             return np.ones(len(errors))
         return np.asarray(np.maximum(least, 1e-300) / np.maximum(errors, 1e-300))
 
-    def _trees_asked(self) -> Any:
+    def _forest_with_rows(self) -> Any:
         return getattr(self, "_grove", None)
 
     def _r_squared(self) -> float:
-        """Of the out-of-bag answers; NaN for fewer than two rows."""
+        """R² of the out-of-bag predictions; NaN for fewer than two rows."""
         assert self._record is not None
         scored = ~np.isnan(self._record.answers[:, 0])
         target, weight = self._record.target[scored], self._record.weight
@@ -339,15 +342,14 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
         return 1.0 - float(exact_means(off**2, weight)) / around if around > 0 else 0.0
 
     def predict(self, X: Any, *, return_std: bool = False) -> Any:
-        """The mean answer of the members.
+        """Predict the target: the weighted mean over the base estimators.
 
         Parameters
         ----------
         X : table
-            Whatever the members take.
+            Rows with the columns of the fit.
         return_std : bool, default=False
-            Also give the standard deviation of the members' answers about the mean: how much they
-            disagree.
+            Also return the standard deviation of the base estimators' predictions.
         """
         if return_std:
             mean, std = self._with_spread(X)

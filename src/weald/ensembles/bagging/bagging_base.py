@@ -1,7 +1,6 @@
-"""What both kinds of bagging share: drawing, fitting, asking, the ledger."""
+"""Base class of bagging classifiers and regressors."""
 
 import copy
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from weald.advice import warn
 from weald.data import extreme_exponent
 from weald.ensembles.bagging.bag_members import (
     BagTask,
@@ -25,7 +25,7 @@ from weald.ensembles.bagging.bag_rows import BagRows, samples_of
 from weald.ensembles.base import CheckedEstimator, keep_columns
 from weald.ensembles.members.answers import Question
 from weald.ensembles.members.members import Outcome, members_learnt
-from weald.ensembles.members.routing import router, routing_is_enabled
+from weald.ensembles.members.routing import refuse_unrouted, router, routing_is_enabled
 from weald.ensembles.members.samples import Sample, as_table, asked_table
 from weald.ensembles.out_of_bag.bagged import Bagged
 from weald.ensembles.out_of_bag.in_bag import InBag
@@ -71,63 +71,65 @@ BAGGING_LIMITS: Mapping[str, Limit] = {
 
 
 class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
-    """Members of one kind, each fitted on rows and columns of its own; their mean answers.
+    """Base class of bagging: base estimators fitted on random samples of rows and columns.
 
     Parameters
     ----------
     estimator : estimator or None, default=None
-        What is bagged: any estimator of scikit-learn's kind, whose clones are fitted, each with
-        random states of its own. None: a full decision tree of ours, grown in the core.
+        Base estimator: any scikit-learn compatible estimator. Clones of it are fitted, each with
+        its own random state. None: a fully grown weald decision tree.
     n_estimators : int or "auto", default=10
-        Number of members. "auto": batches of 50 until the out-of-bag error foreseen for infinitely
-        many members is within a tenth of a standard error of the present one, at most 1000.
+        Number of base estimators. "auto": fit batches of 50 until the out-of-bag error
+        extrapolated to infinitely many is within a tenth of a standard error of the current one,
+        at most 1000.
     max_samples : int, float or None, default=None
-        Rows a member draws: a number, or a share of the sum of all sample weights (of the rows, if
-        there are none). None: as many as there are rows of positive weight. With `groups` it is a
-        number or a share of the groups.
+        Number of rows drawn for each base estimator: a count, or a fraction of the sum of all
+        sample weights (of the number of rows, without weights). None: the number of rows with
+        positive weight. With `groups`, a count or a fraction of the groups.
     max_features : int or float, default=1.0
-        Columns a member sees: a number, or a share of them (at least one).
+        Number of columns drawn for each base estimator: a count, or a fraction (at least one).
     bootstrap : bool, default=True
-        Whether rows are drawn with replacement: then each with a probability in proportion to its
-        sample weight. Without replacement all are as probable, and rows keep their weights.
+        Whether rows are drawn with replacement, with probability proportional to their weight.
+        Without replacement, rows are drawn with equal probability and keep their weights.
     bootstrap_features : bool, default=False
         Whether columns are drawn with replacement.
     oob_score : bool, default=False
-        Ask every member about the rows it did not see: for the score, the answers in `oob_`, and
-        all that rests on them (intervals, quantiles, sets).
+        Whether to compute out-of-bag predictions: for `oob_score_`, `oob_`, and the prediction
+        intervals, quantiles and sets.
     warm_start : bool, default=False
-        Keep the members of the fit before and add those that `n_estimators` asks for beyond them.
+        Keep the base estimators of the previous fit and add new ones up to `n_estimators`.
     n_jobs : int or None, default=None
-        Members of other makers: how many are fitted at a time, as in scikit-learn (None means one).
-        Ours are fitted by threads, None means all usable cores.
+        Number of base estimators fitted in parallel, as in scikit-learn (None means 1). For weald's
+        own estimators: number of threads, None means all usable cores.
     random_state : int, RandomState or None, default=None
-        Keys all draws; rows are drawn by what they hold, in whatever order they come.
+        Seed of all random draws. Rows are drawn by their content, independent of their order.
     verbose : int or bool, default=0
-        Print a line for each member.
+        If positive, print a line for each base estimator.
     weights : None, "oob" or list of numbers, default=None
-        How much each member's answer counts. "oob": learnt from the rows each did not see.
+        Weights of the base estimators in the prediction. "oob": by their out-of-bag errors.
     diversifiers : list or None, default=None
-        More ways to make members differ, such as noise, other algorithms, hyper-parameters or
-        representations: objects of `weald.ensembles.bagging.diversifiers`, applied in their order.
+        Further ways to diversify the base estimators, such as noise, several algorithms, random
+        hyper-parameters or transformers: objects of `weald.ensembles.bagging.diversifiers`, applied
+        in this order.
 
     Attributes
     ----------
     estimator_ : estimator
-        What was bagged.
+        The base estimator.
     estimators_ : list of estimators
-        The fitted members.
+        The fitted base estimators.
     estimators_samples_ : list of arrays
-        Numbers of the rows each member drew, as often as it did; drawn again when asked for.
+        Indices of the rows drawn for each base estimator, with repetitions; computed on access.
     estimators_features_ : list of arrays
-        Numbers of the columns each member saw.
+        Indices of the columns drawn for each base estimator.
     weights_ : array
-        What the members' answers count.
+        Weights of the base estimators.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : array of str
-        Names of the columns, if all of them are text.
+        Names of the columns, if all of them are strings.
     oob_score_ : float
-        With `oob_score`: accuracy or R² of the out-of-bag answers; rows count by their weights.
+        Accuracy or R² of the out-of-bag predictions, with `oob_score`; weighted by row weights.
     """
 
     estimator: Any
@@ -135,10 +137,10 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     n_jobs: int | None
     diversifiers: Any
     weights_: Floats
-    _grove: Any  # a forest, where trees of ours are bagged; else there are members
+    _grove: Any  # the forest that replaces `_members` if the default trees are bagged
     _members: list[Any]
     _columns_seen: list[NDArray[np.intp] | None]
-    _draws: list[tuple[int, RowSamples | None]]  # from which member on, which draws
+    _draws: list[tuple[int, RowSamples | None]]  # (index of the first estimator, its samples)
     _seed: int
     _n_rows_seen: int
     _engine: ClassVar[type]
@@ -146,7 +148,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     # ---- fitting ----
 
     def _is_grove(self, X: Any) -> bool:
-        """Whether the core can grow all members at once: full trees that see all columns."""
+        """Whether a forest can be fitted instead: fully grown trees on all columns."""
         share = self.max_features
         is_count = isinstance(share, (int, np.integer))
         all_columns = not is_count and share == 1.0 and not self.bootstrap_features
@@ -155,7 +157,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         return is_plain and all_columns and all_rows
 
     def _fit_grove(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        """Let the core grow the trees."""
+        """Fit a forest instead of single trees."""
         self._check_oob(has_draws=bool(self.bootstrap))
         grove = copy.copy(self._grove) if self._goes_on("_grove") else self._engine()
         grove.set_params(
@@ -178,7 +180,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         return bool(self.warm_start) and hasattr(self, attribute)
 
     def _forget(self) -> None:
-        """Leave nothing of the fit before."""
+        """Delete the attributes of the previous fit."""
         for name in (
             *("_grove", "_members", "_columns_seen", "_draws", "_seed", "_record", "_question"),
             *("weights_", "oob_score_", "oob_decision_function_", "oob_prediction_"),
@@ -190,20 +192,22 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         if not (self.oob_score or isinstance(self.weights, str) or self._is_auto()):
             return
         if not has_draws:
+            self._refuse_ways_that_see_all("Out-of-bag estimates need rows left out")
             raise ValueError(
-                "Out of bag estimation only available if bootstrap=True: without it every member "
-                "sees every row. Set bootstrap=True, or max_samples below the number of rows."
+                "Out of bag estimation only available if bootstrap=True: otherwise every base "
+                "estimator is fitted on all rows. Set bootstrap=True, or max_samples below the "
+                "number of rows."
             )
         if self.warm_start:
             raise ValueError(
-                "Out of bag estimate only available if warm_start=False: members of the fit "
-                "before are not asked again. Fit all members at once."
+                "Out of bag estimate only available if warm_start=False: the base estimators of "
+                "the previous fit do not predict again. Set warm_start=False, or oob_score=False."
             )
 
     def _fit_members(
         self, sample: Sample, question: Question, classes: NDArray[Any] | None, params: Any
     ) -> None:
-        """Fit members of any kind, each on its own rows and columns."""
+        """Fit base estimators of any kind, each on its own rows and columns."""
         rows = BagRows.of(sample, n_threads=thread_count(self.n_jobs))
         n_before = self._n_kept()
         if n_before and n_before == self.n_estimators:
@@ -211,6 +215,8 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
             return
         seed = self._seed if n_before else seed_of(self.random_state)
         draws = self._rows_drawn(rows, seed)
+        if draws is not None and self._estimates_out_of_bag():
+            rows.warn_of_counts(thread_count(self.n_jobs))
         self._check_oob(has_draws=draws is not None)
         n_classes = 0 if classes is None else len(classes)
         passed = self._routed(params, sample)
@@ -250,26 +256,24 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         n_before = len(self._members)
         if self._is_auto():
             raise ValueError(
-                "n_estimators='auto' fits a bag anew; warm_start=True adds to one. Give a number "
-                "of members, or set warm_start=False."
+                "n_estimators='auto' cannot be combined with warm_start=True, which adds base "
+                f"estimators to the {n_before} of the previous fit. Set n_estimators to an int, or "
+                "warm_start=False."
             )
         if self.n_estimators < n_before:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be larger or equal to "
-                f"len(estimators_)={n_before} when warm_start==True: members can only be added."
+                f"len(estimators_)={n_before} when warm_start==True: base estimators can only be "
+                "added."
             )
         return n_before
 
     def _routed(self, params: Mapping[str, Any], sample: Sample) -> Mapping[str, Any]:
-        """What was passed to fit beside rows, for the members: only with metadata routing."""
+        """Further arguments of fit, routed to the base estimators; needs metadata routing."""
         if not params:
             return {}
         if not routing_is_enabled():
-            raise TypeError(
-                f"fit of {type(self).__name__} got {', '.join(map(repr, params))}, which it can "
-                "pass on only with metadata routing: "
-                "sklearn.set_config(enable_metadata_routing=True)."
-            )
+            refuse_unrouted(self, params)
         from sklearn.utils.metadata_routing import process_routing
 
         cut = {name: sample.cut(value) for name, value in params.items()}
@@ -277,18 +281,18 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         return routed
 
     def _warn_of_unscored(self) -> None:
-        # The core's trees have said so already.
+        # A forest has warned already.
         if hasattr(self, "_members"):
             record, samples = self.oob_.record, self._draws[-1][1]
             assert samples is not None
-            warn_of_unscored(record.n_out, samples, record.weight, stacklevel=4)
+            warn_of_unscored(record.n_out, samples, record.weight)
 
     def _oob_error(self) -> float:
-        """The usual error of the out-of-bag answers; NaN where there are none."""
+        """Out-of-bag error by the default loss; NaN if there are no out-of-bag predictions."""
         ledger = self.oob_
         return float("nan") if np.isnan(ledger.record.answers[:, 0]).all() else ledger.error()
 
-    # ---- weights of members ----
+    # ---- weights of base estimators ----
 
     def _weigh(
         self, tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, classes: Any
@@ -302,8 +306,8 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         weights = np.asarray(self.weights, dtype=np.float64)
         if len(weights) != len(self._members):
             raise ValueError(
-                f"weights must hold a number for each of the {len(self._members)} members; got "
-                f"{len(weights)}."
+                f"weights must hold one number for each of the {len(self._members)} base "
+                f"estimators; got {len(weights)}."
             )
         self.weights_ = weights
 
@@ -312,10 +316,10 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     ) -> Floats:
         raise NotImplementedError
 
-    # ---- answering ----
+    # ---- prediction ----
 
     def _answers(self, X: Any, question: Question | None = None) -> Iterator[Floats]:
-        """What each member says, of the shape (rows, width), one after another."""
+        """Predictions of the base estimators in turn, each of shape (rows, width)."""
         check_is_fitted(self)
         X = as_table(X)
         if getattr(X, "ndim", 2) != 2 and hasattr(self, "n_features_in_"):
@@ -352,7 +356,10 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         if hasattr(self, "_grove"):
             return self._grove._with_spread(X)  # type: ignore[no-any-return]
         if len(self._members) < 2:
-            raise ValueError("One member alone has no spread: return_std needs two or more.")
+            raise ValueError(
+                "return_std=True requires at least two base estimators: a single one has no "
+                f"standard deviation. Got n_estimators={self.n_estimators}."
+            )
         tally: Tally | None = None
         for weight, said in zip(self.weights_, self._answers(X), strict=True):
             shares = self._in_shares(said)
@@ -363,31 +370,32 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         return np.ldexp(tally.means, exponent), np.ldexp(tally.spreads, exponent)
 
     def _in_shares(self, said: Floats) -> Floats:
-        """Votes as shares; numbers and shares as they are."""
+        """Votes as one-hot class probabilities; other predictions unchanged."""
         return said
 
-    # ---- looking ----
+    # ---- inspection ----
 
     def prune_oob(self, X: Any, y: Any) -> PrunedForest:
-        """Cut the default trees back where that lowers the error on rows they did not see (R7).
+        """Prune each of the default trees where that lowers its error on out-of-bag rows.
 
-        As `RandomForestRegressor.prune_oob`. Members of other kinds cannot be cut.
+        As `RandomForestRegressor.prune_oob`. Other base estimators cannot be pruned.
 
         Parameters
         ----------
         X, y : table and array
-            The rows of the fit, in their order.
+            The rows of the fit, in the same order.
 
         Returns
         -------
         PrunedForest
-            `model`, and errors and sizes before and after.
+            The pruned `model`, and errors and sizes before and after pruning.
         """
         check_is_fitted(self)
         if not hasattr(self, "_grove"):
             raise ValueError(
-                "prune_oob cuts back weald's own trees; it needs estimator=None and a bag that "
-                f"draws no columns. The members are of the kind {type(self.estimator_).__name__}."
+                "prune_oob requires the default trees on all columns: estimator=None, "
+                "max_features=1.0, and no weights or diversifiers. The base estimator is "
+                f"{type(self.estimator_).__name__}."
             )
         found: PrunedForest = self._grove.prune_oob(X, y)
         smaller = copy.copy(self)
@@ -398,14 +406,14 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
 
     @property
     def estimators_(self) -> list[Any]:
-        """The fitted members."""
+        """The fitted base estimators."""
         self._check_fitted_for("estimators_")
         views: list[Any] = self._grove.estimators_ if hasattr(self, "_grove") else self._members
         return views
 
     @property
     def estimators_features_(self) -> list[NDArray[np.intp]]:
-        """Numbers of the columns that each member saw."""
+        """Indices of the columns drawn for each base estimator."""
         self._check_fitted_for("estimators_features_")
         every = np.arange(getattr(self, "n_features_in_", 0))
         if hasattr(self, "_grove"):
@@ -414,7 +422,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
-        """Numbers of the rows that each member drew, as often as it did."""
+        """Indices of the rows drawn for each base estimator, with repetitions."""
         self._check_fitted_for("estimators_samples_")
         n_members = len(self.estimators_features_)
         parts = self._grove._ledger if hasattr(self, "_grove") else self._draws
@@ -434,17 +442,18 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
             return self._grove._in_bag()  # type: ignore[no-any-return]
         parts = [(first, draws) for first, draws in self._draws if draws is not None]
         if len(parts) < len(self._draws):
+            self._refuse_ways_that_see_all("There is no out-of-bag ledger", AttributeError)
             raise AttributeError(
-                "There is no out-of-bag ledger: every member saw every row. Fit with "
-                "bootstrap=True, or with max_samples below the number of rows."
+                "There is no out-of-bag ledger: every base estimator is fitted on all rows. Fit "
+                "with bootstrap=True, or with max_samples below the number of rows."
             )
         return InBag(tuple(parts), len(self._members))
 
     def fingerprint(self) -> str:
-        """SHA-256 of what was learnt, where the members are weald's own.
+        """SHA-256 of the fitted model, if all base estimators are weald's own.
 
-        Equal for any `n_jobs`, order of rows and machine. Members of other libraries keep no such
-        promise: with them this is a TypeError.
+        Equal for any `n_jobs`, row order and machine. Other libraries do not guarantee this, so
+        their estimators raise a TypeError.
         """
         check_is_fitted(self)
         return fingerprint(self._learnt())
@@ -460,7 +469,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         return {**learnt, "weights": self.weights_}
 
     def get_metadata_routing(self) -> Any:
-        """How metadata of fit is passed on: see scikit-learn's user guide of metadata routing."""
+        """Metadata routing of this object; see scikit-learn's user guide on metadata routing."""
         return router(self, [("estimator", self._member())])
 
     def __len__(self) -> int:
@@ -484,8 +493,4 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
 
 
 def _warn_of_no_new() -> None:
-    warnings.warn(
-        "Warm-start fitting without increasing n_estimators does not fit new trees.",
-        UserWarning,
-        stacklevel=5,
-    )
+    warn("Warm-start fitting without increasing n_estimators does not fit new trees.")

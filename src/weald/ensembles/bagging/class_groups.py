@@ -1,4 +1,4 @@
-"""A member that tells two groups of classes apart, and answers shares of all classes."""
+"""A classifier of two groups of classes that predicts probabilities of all classes."""
 
 from typing import Any, Self
 
@@ -13,21 +13,21 @@ Floats = NDArray[np.float64]
 
 
 class GroupMember(ClassifierMixin, BaseEstimator):
-    """A classifier fitted on groups of classes.
+    """A binary classifier of two groups of classes.
 
     Parameters
     ----------
     estimator : classifier
-        What learns to tell the groups.
+        Binary classifier of the groups.
     groups : list of int
-        The group, 0 or 1, of each class number.
+        The group, 0 or 1, of each class.
 
     Attributes
     ----------
     estimator_ : classifier
-        The fitted one.
+        The fitted classifier.
     classes_ : array
-        The class numbers.
+        The class indices.
     """
 
     def __init__(self, estimator: Any, groups: list[int]) -> None:
@@ -35,16 +35,16 @@ class GroupMember(ClassifierMixin, BaseEstimator):
         self.groups = groups
 
     def fit(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> Self:
-        """Learn the groups.
+        """Fit the classifier of the groups.
 
         Parameters
         ----------
         X : table
-            Whatever the estimator takes.
+            Training rows, in any form that the estimator accepts.
         y : array of int, shape (rows,)
-            Class numbers.
+            Class indices.
         sample_weight : array, shape (rows,), or None
-            Weights of the rows.
+            Row weights.
         """
         groups = np.asarray(self.groups)[np.asarray(y)]
         self.classes_, self.estimator_ = np.arange(len(self.groups)), clone(self.estimator)
@@ -58,7 +58,7 @@ class GroupMember(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> Floats:
-        """The share of each group, divided evenly among its classes."""
+        """Probability of each group, divided evenly among its classes."""
         groups = np.asarray(self.groups)
         known = np.asarray(self.estimator_.classes_)
         if hasattr(self.estimator_, "predict_proba"):
@@ -70,5 +70,5 @@ class GroupMember(ClassifierMixin, BaseEstimator):
         return np.asarray(shares[:, groups] / np.bincount(groups, minlength=2)[groups])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The first class of the group of larger share per class."""
+        """The most probable class of each row; ties go to the first."""
         return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])

@@ -1,22 +1,22 @@
-"""Ways to make the members of a bag differ: small objects, any of which go together.
+"""Ways to diversify the base estimators of bagging, in any combination.
 
-``BaggingClassifier(tree, diversifiers=[Features(0.5), Noise(0.1)])`` applies them in their order.
-Each has a method ``vary(variation)`` that takes what a member is, sees and learns, and gives it
-back changed; an object of your own with such a method will do as well.
+``BaggingClassifier(tree, diversifiers=[Features(0.5), Noise(0.1)])`` applies them in this order.
+Each has a method ``vary(variation)`` that takes the `Variation` of a base estimator and returns a
+modified one; any object with such a method can be used.
 
 Examples
 --------
+>>> from sklearn.datasets import load_breast_cancer
 >>> from sklearn.linear_model import LogisticRegression
 >>> from sklearn.naive_bayes import GaussianNB
 >>> from weald import BaggingClassifier
->>> from weald.datasets import load_pima
 >>> from weald.ensembles.bagging.diversifiers import Algorithms, Features
->>> pima = load_pima()
+>>> cancer = load_breast_cancer()
 >>> ways = [Algorithms([GaussianNB(), LogisticRegression(max_iter=5000)]), Features(0.75)]
 >>> bag = BaggingClassifier(n_estimators=8, diversifiers=ways, random_state=0)
->>> bag = bag.fit(pima.data, pima.target)
+>>> bag = bag.fit(cancer.data, cancer.target)
 >>> [type(member).__name__ for member in bag.estimators_[:2]], bag.estimators_features_[0].size
-(['GaussianNB', 'LogisticRegression'], 6)
+(['GaussianNB', 'LogisticRegression'], 22)
 """
 
 from collections.abc import Sequence
@@ -39,24 +39,24 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Variation:
-    """What one member is, sees and learns.
+    """Estimator, columns, row weights and noise of one base estimator.
 
     Attributes
     ----------
     number, seed : int
-        Which member it is, and what keys the draws of the fit.
+        Index of the base estimator, and seed of the fit.
     estimator : estimator
-        What will be cloned and fitted.
+        The estimator to clone and fit.
     keys : uint64 [rows, 2]
-        The key of each row, by which draws are made.
+        Key of each row, which determines its random draws.
     n_columns, n_classes : int
-        Of the table and of the target; 0 classes are a regression, 0 columns no table.
+        Numbers of columns and classes; 0 classes for a regression, 0 columns if X is no table.
     columns : intp array or None
-        The columns it sees; None: all.
+        Indices of the columns used; None: all.
     weight : float64 [rows] or None
-        What rows weigh beside how often they were drawn.
+        Row weights, in addition to the number of draws.
     noise : ContentNoise or None
-        What is added to the rows it learns from.
+        Noise added to the training rows.
     """
 
     number: int
@@ -70,7 +70,7 @@ class Variation:
     noise: ContentNoise | None = None
 
     def units(self, n: int) -> Floats:
-        """Random numbers in [0, 1) that belong to this member."""
+        """Uniform random numbers in [0, 1) of this base estimator."""
         numbers = np.zeros((n, 2), dtype=np.uint64)
         numbers[:, 0] = np.arange(n)
         words = _native.draw(numbers, self.seed, self.number, Purpose.VARIATION)
@@ -78,32 +78,32 @@ class Variation:
 
 
 class Diversifier(Protocol):
-    """A way to make members differ."""
+    """A way to diversify base estimators."""
 
     def vary(self, variation: Variation) -> Variation: ...
 
 
 class _Way:
-    """What is drawn unless a diversifier says so: rows as the bag says."""
+    """Base class of diversifiers: rows are drawn by the parameters of the ensemble."""
 
-    # Every member sees all rows: the bag draws none.
+    # Whether every base estimator is fitted on all rows, so that none are drawn.
     sees_all_rows = False
 
     def vary(self, variation: Variation) -> Variation:
-        """Give a member back, changed."""
+        """Return a modified variation."""
         return variation
 
 
 @dataclass(frozen=True)
 class Rows(_Way):
-    """Rows of its own for every member.
+    """A random sample of the rows for each base estimator.
 
     Parameters
     ----------
     max_samples : int, float or None, default=None
-        As in bagging.
+        Number of rows to draw, as in bagging.
     bootstrap : bool, default=True
-        Whether they are drawn with replacement.
+        Whether rows are drawn with replacement.
     """
 
     max_samples: float | None = None
@@ -112,26 +112,29 @@ class Rows(_Way):
 
 @dataclass(frozen=True)
 class Features(_Way):
-    """Columns of its own for every member (random subspaces).
+    """A random subset of the columns for each base estimator (random subspaces).
 
     Parameters
     ----------
     max_features : int or float, default=0.5
-        How many, or which share.
+        Number of columns to draw: a count or a fraction.
     bootstrap : bool, default=False
-        Whether they are drawn with replacement.
+        Whether columns are drawn with replacement.
     """
 
     max_features: float = 0.5
     bootstrap: bool = False
 
     def vary(self, variation: Variation) -> Variation:
-        """Draw the columns of a member."""
+        """Draw the columns of a base estimator."""
         n, wanted = variation.n_columns, self.max_features
         is_count = isinstance(wanted, (int, np.integer))
         n_drawn = int(wanted) if is_count else max(1, int(wanted * n))
         if not 1 <= n_drawn <= n:
-            raise ValueError(f"Features(max_features={shown(wanted)}) of a table of {n} columns.")
+            raise ValueError(
+                f"Features(max_features={shown(wanted)}) must select 1 to {n} of the {n} columns; "
+                f"it selects {n_drawn}."
+            )
         columns = draw_columns(
             n, n_drawn, replace=self.bootstrap, seed=variation.seed, member=variation.number
         )
@@ -140,26 +143,26 @@ class Features(_Way):
 
 @dataclass(frozen=True)
 class Seeds(_Way):
-    """Nothing but another seed for every member; all see all rows."""
+    """Only another seed for each base estimator; all are fitted on all rows."""
 
     sees_all_rows = True
 
 
 class AlgorithmRandomness(_Way):
-    """How deep, how greedy: parameters drawn from ranges, for every member anew.
+    """Hyper-parameters drawn uniformly from ranges, for each base estimator.
 
     Parameters
     ----------
     **ranges
-        For each parameter of the estimator the least and the largest value; whole numbers if both
-        are, else floats.
+        Minimum and maximum of each parameter of the estimator; integers are drawn if both are
+        integers, else floats.
     """
 
     def __init__(self, **ranges: tuple[float, float]) -> None:
         self.ranges = ranges
 
     def vary(self, variation: Variation) -> Variation:
-        """Draw parameters within their ranges."""
+        """Draw the parameters of a base estimator."""
         drawn: dict[str, float] = {}
         for unit, (name, (low, high)) in zip(
             variation.units(len(self.ranges)), self.ranges.items(), strict=True
@@ -172,19 +175,19 @@ class AlgorithmRandomness(_Way):
 
 
 class HyperParameters(_Way):
-    """Other hyper-parameters for every member, each from a list.
+    """Hyper-parameters drawn from lists, for each base estimator.
 
     Parameters
     ----------
     **choices
-        For each parameter of the estimator the values to draw from.
+        Values to draw from, for each parameter of the estimator.
     """
 
     def __init__(self, **choices: Sequence[Any]) -> None:
         self.choices = choices
 
     def vary(self, variation: Variation) -> Variation:
-        """Draw one of each list."""
+        """Draw one value of each list."""
         units = variation.units(len(self.choices))
         drawn = {
             name: values[int(unit * len(values))]
@@ -195,37 +198,36 @@ class HyperParameters(_Way):
 
 @dataclass(frozen=True)
 class Algorithms(_Way):
-    """Different algorithms, member after member in turn.
+    """Different algorithms, assigned to the base estimators in turn.
 
     Parameters
     ----------
     estimators : list of estimators
-        Where one of them has no predict_proba, all of them vote.
+        If one of them has no predict_proba, all of them vote.
     """
 
     estimators: Sequence[Any]
 
     def vary(self, variation: Variation) -> Variation:
-        """Take the algorithm whose turn it is."""
+        """Assign the next algorithm in turn."""
         turn = variation.number % len(self.estimators)
         return replace(variation, estimator=self.estimators[turn])
 
 
 @dataclass(frozen=True)
 class Representation(_Way):
-    """Different views of the table: members get one of several transformers in turn.
+    """Different transformers of the table, assigned to the base estimators in turn.
 
     Parameters
     ----------
     transformers : list of transformers
-        Each is fitted on the rows of its member, which becomes a pipeline; None: the table as it
-        is.
+        Each is fitted on the rows of its base estimator, in a pipeline; None: no transformation.
     """
 
     transformers: Sequence[Any]
 
     def vary(self, variation: Variation) -> Variation:
-        """Put the transformer whose turn it is before the estimator."""
+        """Make a pipeline with the next transformer in turn."""
         from sklearn.pipeline import make_pipeline
 
         chosen = self.transformers[variation.number % len(self.transformers)]
@@ -236,42 +238,42 @@ class Representation(_Way):
 
 @dataclass(frozen=True)
 class Noise(_Way):
-    """Noise added to the numbers that a member learns from, drawn by what the rows hold.
+    """Random noise added to the training rows of each base estimator.
 
     Parameters
     ----------
     scale : float, default=0.1
-        Standard deviation of the noise, in those of each column.
+        Standard deviation of the noise, as a multiple of that of each column.
     target : float, default=0.0
-        The same for the target of a regression.
+        The same for the target, for regression only.
     """
 
     scale: float = 0.1
     target: float = 0.0
 
     def vary(self, variation: Variation) -> Variation:
-        """Choose the noise of a member."""
+        """Set the noise of a base estimator."""
         if not (Real(0.0).admits(self.scale) and Real(0.0).admits(self.target)):
-            raise ValueError(f"{self!r}: scales of noise must be finite and not negative.")
+            raise ValueError(f"{self!r}: scale and target must be finite and non-negative.")
         if self.target and variation.n_classes:
-            raise ValueError(f"{self!r}: only the target of a regression can have noise.")
+            raise ValueError(f"{self!r}: target noise requires a regression; set target=0.0.")
         noise = ContentNoise(variation.seed, variation.number, self.scale, self.target)
         return replace(variation, noise=noise)
 
 
 @dataclass(frozen=True)
 class Classes(_Way):
-    """Every member tells a random half of the classes from the others.
+    """Random output codes: each base estimator separates a random half of the classes.
 
-    The share of a half is divided evenly among its classes; over many members each class comes out
-    (output codes, drawn at random).
+    The probability of a half is divided evenly among its classes; averaging over many base
+    estimators recovers the single classes.
     """
 
     def vary(self, variation: Variation) -> Variation:
-        """Draw the half of a member."""
+        """Draw the classes of one half."""
         n = variation.n_classes
         if n < 2:
-            raise ValueError("Classes() needs a target of two classes or more.")
+            raise ValueError(f"Classes() requires at least two classes; got {n}.")
         first = np.argsort(variation.units(n), kind="stable")[: n // 2]
         groups = np.zeros(n, dtype=np.int64)
         groups[first] = 1
@@ -280,16 +282,16 @@ class Classes(_Way):
 
 @dataclass(frozen=True)
 class BayesianBootstrap(_Way):
-    """A sample from a posterior: rows get Dirichlet weights, and all are seen.
+    """Bayesian bootstrap (Rubin 1981): all rows, with random Dirichlet weights.
 
-    The members are draws from the posterior of a bootstrap that is smooth (Rubin 1981): the spread
-    of their answers is that of what could have been learnt. For learners that take sample weights.
+    The base estimators are draws from a posterior, and the standard deviation of their predictions
+    is a posterior standard deviation. Requires estimators that support sample weights.
     """
 
     sees_all_rows = True
 
     def vary(self, variation: Variation) -> Variation:
-        """Draw the weights of a member, of the mean 1."""
+        """Draw the row weights of a base estimator, of mean 1."""
         words = _native.draw(variation.keys, variation.seed, variation.number, Purpose.POSTERIOR)
         units = np.ldexp((words >> np.uint64(11)).astype(np.float64) + 0.5, -53)
         return replace(variation, weight=-_native.log(units))

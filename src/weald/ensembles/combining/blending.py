@@ -86,15 +86,15 @@ class BlendingClassifier(Blending, StackedClassifier):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from weald import BlendingClassifier, BoostedTreesClassifier
-    >>> from weald.datasets import load_pima
-    >>> pima = load_pima()
+    >>> cancer = load_breast_cancer()
     >>> members = [("trees", BoostedTreesClassifier(n_estimators=20)), ("bayes", GaussianNB())]
     >>> blend = BlendingClassifier(members, random_state=0)
-    >>> blend = blend.fit(pima.data[:500], pima.target[:500])
-    >>> round(blend.score(pima.data[500:], pima.target[500:]), 2)
-    0.79
+    >>> blend = blend.fit(cancer.data[:400], cancer.target[:400])
+    >>> round(blend.score(cancer.data[400:], cancer.target[400:]), 2)
+    0.96
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {

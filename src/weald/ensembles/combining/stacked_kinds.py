@@ -5,8 +5,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 
+from weald.calls import offered_if
 from weald.ensembles.combining.combination import Floats
 from weald.ensembles.combining.finals import is_combiner
 from weald.ensembles.combining.stacked import Stacked
@@ -38,7 +38,7 @@ def _final_has(method: str) -> Any:
             raise AttributeError(f"The final estimator {final!r} has no {method}.")
         return True
 
-    return available_if(check)
+    return offered_if(check)
 
 
 class StackedClassifier(ClassifierMixin, Stacked):

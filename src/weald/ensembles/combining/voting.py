@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from weald import aggregation
 from weald.aggregation.ranks import RankTable
+from weald.calls import offered_if
 from weald.ensembles.combining.combination import Floats
 from weald.ensembles.combining.nonnegative import NonNegativeSum, mixture_weights
 from weald.ensembles.combining.vote_weights import weights_of_votes
@@ -60,20 +60,22 @@ class VotingClassifier(ClassifierMixin, Voting):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
     >>> from weald import BoostedTreesClassifier, VotingClassifier
-    >>> from weald.datasets import load_pima
-    >>> pima = load_pima()
+    >>> cancer = load_breast_cancer()
     >>> members = [
     ...     ("trees", BoostedTreesClassifier(n_estimators=20)),
-    ...     ("linear", LogisticRegression(max_iter=2000)),
+    ...     ("linear", make_pipeline(StandardScaler(), LogisticRegression())),
     ...     ("bayes", GaussianNB()),
     ... ]
     >>> vote = VotingClassifier(members, voting="soft", rule="geometric_mean", weights="oof")
-    >>> vote = vote.fit(pima.data[:500], pima.target[:500])
-    >>> round(vote.score(pima.data[500:], pima.target[500:]), 2)
-    0.81
+    >>> vote = vote.fit(cancer.data[:400], cancer.target[:400])
+    >>> round(vote.score(cancer.data[400:], cancer.target[400:]), 2)
+    0.98
     """
 
     classes_: NDArray[Any]
@@ -204,7 +206,7 @@ class VotingClassifier(ClassifierMixin, Voting):
         combined = self._combined(rule, answers)
         return combined if rule == "mean" else aggregation.shares(combined)
 
-    @available_if(_soft_only)  # type: ignore[untyped-decorator]
+    @offered_if(_soft_only)
     def predict_proba(self, X: Any, *, return_std: bool = False) -> Any:
         """Probabilities of the classes, in the order of `classes_`; only with voting="soft".
 

@@ -107,8 +107,8 @@ def distill(
     Examples
     --------
     >>> import weald
-    >>> from weald.datasets import load_pima
-    >>> X, y = load_pima().data, load_pima().target
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
     >>> forest = weald.RandomForestClassifier(random_state=0).fit(X, y)
     >>> clone = weald.distill(forest, X, max_leaf_nodes=4)
     >>> clone.model.get_n_leaves()

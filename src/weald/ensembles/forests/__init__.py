@@ -1,1 +1,1 @@
-"""Trees, and ensembles of trees that are grown apart from each other."""
+"""Decision trees, and forests of independently grown trees."""

@@ -1,4 +1,4 @@
-"""A test of a person's own, put beside those of an option tree."""
+"""User-defined splits added to a fitted option tree."""
 
 import copy
 import numbers
@@ -27,14 +27,14 @@ Model = TypeVar("Model")
 
 
 def rows_of_numbers(model: Any, X: object, y: object, sample_weight: object) -> Rows:
-    """Rows with finite targets, their columns read as in the fit of the model."""
+    """Rows with finite targets, with columns encoded as in the fit of the model."""
     check_is_fitted(model)
     table, target = _read(model, X, y)
     return Rows(table, finite_target(target)).weighted(sample_weight)
 
 
 def rows_of_classes(model: Any, X: object, y: object, sample_weight: object) -> Rows:
-    """Rows whose target is the number of their class among those of the model."""
+    """Rows whose target is the index of their class in the classes of the model."""
     check_is_fitted(model)
     table, labels = _read(model, X, y)
     classes = model.classes_
@@ -42,8 +42,8 @@ def rows_of_classes(model: Any, X: object, y: object, sample_weight: object) -> 
     unknown = np.flatnonzero(number < 0)
     if unknown.size:
         raise ValueError(
-            f"Row {unknown[0]} has the label {labels.tolist()[unknown[0]]!r}, which the tree was "
-            f"not fitted on; its classes are {listing(classes.tolist())}."
+            f"y has the unknown class {labels.tolist()[unknown[0]]!r} in row {unknown[0]}; the "
+            f"tree was fitted on the classes {listing(classes.tolist())}."
         )
     return Rows(table, number.astype(np.float64)).weighted(sample_weight)
 
@@ -60,7 +60,7 @@ def _read(model: Any, X: object, y: object) -> tuple[Any, NDArray[Any]]:
 
 
 def with_option(model: Model, node: int, feature: Any, threshold: Any, rows: Rows) -> Model:
-    """A copy of the model with one more test beside those of a node."""
+    """A copy of the model with one more split at a node."""
     owner: Any = model
     tree: OptionForest = owner.forest_
     node = _checked_node(tree, node)
@@ -77,7 +77,7 @@ def with_option(model: Model, node: int, feature: Any, threshold: Any, rows: Row
     if not fitting:
         raise _too_narrow(owner, reaches, tests[0][1])
     test, left = max(fitting, key=lambda one: grower.gain(reaches, one[1]))  # ties: the first
-    if not some_missing:  # a value missing only when predicting goes with the more
+    if not some_missing:  # values missing only in prediction go to the larger child
         test["missing_left"][0] = 2 * left[reaches].sum() >= reaches.sum()
     _refuse_twin(owner, node, column, rows, reaches, left)
     branch = grower.below_test(reaches, left, test)
@@ -99,7 +99,7 @@ def _checked_node(tree: OptionForest, node: object) -> int:
         )
     if tree.feature[number] < 0:
         raise ValueError(
-            f"Node {number} is a leaf; an option stands beside a test. The inner nodes are "
+            f"Node {number} is a leaf; options are added to inner nodes. The inner nodes are "
             f"{listing(inner.tolist())}."
         )
     return number
@@ -111,7 +111,7 @@ def _names(model: Any) -> list[str]:
 
 
 def _column(model: Any, feature: object) -> int:
-    """The column of numbers that is meant."""
+    """Index of the internal column with this name or position."""
     names = _names(model)
     if isinstance(feature, str):
         if feature not in names:
@@ -127,7 +127,7 @@ def _column(model: Any, feature: object) -> int:
         )
     if len(mine) > 1:
         parts = listing([names[i] for i in mine])
-        raise ValueError(f"Column {feature} is a date; name the part of it that is meant: {parts}.")
+        raise ValueError(f"Column {feature} is a date; pass the name of one of its parts: {parts}.")
     return int(mine[0])
 
 
@@ -152,7 +152,7 @@ def _goes_left(tree: OptionForest, node: int, x: Floats) -> Mask:
 def _test(
     model: Any, column: int, threshold: Any, x: Floats, missing_left: bool
 ) -> tuple[dict[str, Any], Mask]:
-    """The arrays of the node that asks, and which rows go left."""
+    """The arrays of the new node, and which rows go left."""
     levels = model._plan.levels[column]
     test: dict[str, Any] = {
         "feature": np.array([column, -1, -1], dtype=np.int32),
@@ -177,26 +177,30 @@ def _checked_threshold(threshold: object) -> float:
     if not isinstance(threshold, numbers.Real) or isinstance(threshold, (bool, np.bool_)):
         raise TypeError(f"threshold must be a number: values up to it go left. Got {threshold!r}.")
     if np.isnan(float(threshold)):
-        raise ValueError("threshold is NaN; a test compares with a number.")
+        raise ValueError("threshold must not be NaN; pass a number.")
     return float(threshold)
 
 
 def _chosen_levels(levels: tuple[Any, ...], wanted: object, name: str) -> list[int]:
     if not isinstance(wanted, (list, tuple, set, frozenset, np.ndarray)):
         raise TypeError(
-            f"{name!r} holds categories: threshold must be a list of the levels that go left. "
-            f"Got {wanted!r}."
+            f"Column {name!r} is categorical: threshold must be a list of the categories that go "
+            f"left. Got {wanted!r}."
         )
     if len(wanted) == 0:
-        raise ValueError(f"threshold is empty; name the levels of {name!r} that go left.")
+        raise ValueError(
+            f"threshold is empty; pass the categories of column {name!r} that go left."
+        )
     unknown = [level for level in wanted if level not in levels]
     if unknown:
-        raise ValueError(f"{name!r} has no level {unknown[0]!r}; there are {listing(levels)}.")
+        raise ValueError(
+            f"Column {name!r} has no category {unknown[0]!r}; its categories are {listing(levels)}."
+        )
     return sorted(levels.index(level) for level in wanted)
 
 
 def _refuse_twin(model: Any, node: int, column: int, rows: Rows, reaches: Mask, left: Mask) -> None:
-    """A test that is there already would count twice."""
+    """Raise if the node already has a split with the same partition of its rows."""
     tree: OptionForest = model.forest_
     group = next(
         group
@@ -208,13 +212,13 @@ def _refuse_twin(model: Any, node: int, column: int, rows: Rows, reaches: Mask, 
             same = _goes_left(tree, other, _values(rows, column)) == left
             if same[reaches].all():
                 raise ValueError(
-                    f"Node {other} asks the same of the same rows; an option is another test. "
-                    "Choose another feature or threshold."
+                    f"Node {other} already splits the same rows in the same way. Choose another "
+                    "feature or threshold."
                 )
 
 
 def _sides(reaches: Mask, left: Mask) -> tuple[int, int]:
-    """How many of the node's rows go left and right."""
+    """Number of the node's rows that go left and right."""
     return int((reaches & left).sum()), int((reaches & ~left).sum())
 
 
@@ -225,6 +229,7 @@ def _is_wide(model: Any, reaches: Mask, left: Mask) -> bool:
 def _too_narrow(model: Any, reaches: Mask, left: Mask) -> ValueError:
     n_left, n_right = _sides(reaches, left)
     return ValueError(
-        f"The test sends {n_left} of the node's {n_left + n_right} rows left and {n_right} "
-        f"right; each side needs min_samples_leaf={model.min_samples_leaf}."
+        f"The split sends {n_left} of the node's {n_left + n_right} rows left and {n_right} right; "
+        f"each side needs at least min_samples_leaf={model.min_samples_leaf}. Choose another "
+        "threshold."
     )

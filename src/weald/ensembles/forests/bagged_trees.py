@@ -1,6 +1,7 @@
-"""Bags of our own trees: forests whose nodes look at all columns.
+"""Forests behind bagging with the default trees: all columns are considered at each split.
 
-They are named as the bags that they are part of, so that errors speak of what the user made.
+The classes have the names of the public bagging estimators, so that errors name what the user
+created.
 """
 
 from typing import Any, ClassVar
@@ -23,7 +24,7 @@ _FULL_TREES: dict[str, Any] = {
 
 
 class BaggingClassifier(ForestClassifier):
-    """The engine of a bag of full classification trees."""
+    """Forest of fully grown classification trees, fitted by the public BaggingClassifier."""
 
     _random_cuts: ClassVar[bool] = False
 
@@ -55,7 +56,7 @@ class BaggingClassifier(ForestClassifier):
 
 
 class BaggingRegressor(ForestRegressor):
-    """The engine of a bag of full regression trees."""
+    """Forest of fully grown regression trees, fitted by the public BaggingRegressor."""
 
     _random_cuts: ClassVar[bool] = False
 

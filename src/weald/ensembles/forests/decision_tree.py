@@ -19,8 +19,7 @@ from weald.data import (
 )
 from weald.ensembles.base import Floats
 from weald.ensembles.class_weights import weights_by_class, weights_of_classes, without_classes
-from weald.ensembles.directions import directions_of_model
-from weald.ensembles.drawn_columns import n_drawn
+from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.forests.forest_rows import (
     CRITERIA,
     OF_NUMBERS,
@@ -34,6 +33,8 @@ from weald.ensembles.forests.forest_rows import (
 from weald.ensembles.forests.outputs import Answers, ClassAnswers, NumberAnswers
 from weald.ensembles.forests.tree_facts import leaf_facts, pruning_path
 from weald.ensembles.forests.tree_tags import TreeTags
+from weald.ensembles.max_features import n_drawn
+from weald.ensembles.monotonic import directions_of_model
 from weald.ensembles.regressing import Regressor
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.parameters import (
@@ -90,58 +91,61 @@ _LIMITS: Mapping[str, Limit] = {
 
 
 class DecisionTree(Answers):
-    """One tree, grown until its leaves are pure unless a limit stops it.
+    """A single tree, grown until its leaves are pure unless a limit stops it.
 
     Parameters
     ----------
     criterion : str
-        How a split is judged.
+        Split criterion.
     max_depth : int or None, default=None
-        Most questions between the root and a leaf.
+        Maximum depth of the tree.
     max_leaf_nodes : int or None, default=None
-        Most leaves.
+        Maximum number of leaves.
     splitter : {"best", "random"}, default="best"
-        Look for the best cut of a column, or draw one between its least and largest value.
+        Use the best threshold of each column, or one drawn uniformly between its minimum and
+        maximum in the node.
     min_samples_split : int or float, default=2
-        Fewest rows a node must hold to be split; a float is a share of all rows.
+        Minimum number of rows in a node to split it; a float is a fraction of all rows.
     min_samples_leaf : int or float, default=1
-        Fewest rows of a leaf, likewise. Rows count once, whatever they weigh.
+        Minimum number of rows in a leaf, likewise. Rows count once, whatever their weight.
     min_weight_fraction_leaf : float, default=0.0
-        Least weight of a leaf, as a share of the weight of all rows.
+        Minimum weight of a leaf, as a fraction of the total weight of all rows.
     max_features : int, float, {"sqrt", "log2", "third"} or None, default=None
-        Columns a node looks at, drawn for each: a number, a share, or all.
+        Number of columns drawn at random and considered at each split: a count, a fraction, the
+        square root, binary logarithm or third of all columns, or all (None).
     random_state : int, RandomState or None, default=None
-        Keys the draws of `splitter` and `max_features`; without these nothing is drawn.
+        Seed of the draws of splitter="random" and `max_features`; not used otherwise.
     min_impurity_decrease : float, default=0.0
-        A split must lower the impurity of the tree by this much, in scikit-learn's units.
+        Minimum impurity decrease of a split, defined as in scikit-learn.
     ccp_alpha : float, default=0.0
-        Subtrees whose splits lower the impurity by at most this much for each leaf they add are
-        taken back.
+        Complexity parameter of minimal cost-complexity pruning: subtrees whose splits lower the
+        impurity of the tree by at most this much per additional leaf are removed.
     monotonic_cst : array, dict or None, default=None
-        For each column, or by name, 1 if answers must not fall along it, -1 if they must not rise,
-        0 if they may do both. For numbers and two classes (then of the second one). Missing values
-        are not compared.
+        Monotonic constraint of each column, by position or by name: 1 for increasing predictions,
+        -1 for decreasing, 0 for no constraint. For regression and binary classification (then of
+        the probability of the second class). Missing values are not constrained.
     growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
-        Which leaves come first when `max_leaf_nodes` is given: those that gain most, or those
-        nearest to the root. Symmetric: all of a level by one test, where it leaves no child too
-        small; a level that would exceed `max_leaf_nodes` is not made.
+        Tree growth policy: leaf-wise ("best_first"), level-wise ("depth_wise") or oblivious
+        ("symmetric"). The first two differ only if `max_leaf_nodes` is given. An oblivious tree
+        applies one split to all nodes of a level, except where a child would be too small; a level
+        that would exceed `max_leaf_nodes` is not grown.
     max_bins : int or None, default=None
-        Most bins a column is cut into, up to 65535; None means 255. Up to so many distinct values
-        are all told apart. A column of more than 255 bins makes the fit slower, because rows are
-        then kept sorted instead of counted.
+        Maximum number of bins per column, up to 65535; None means 255. Columns with at most that
+        many distinct values get one bin per value. More than 255 bins in a column make the fit
+        slower, because sorted rows replace histograms.
     exact : bool, default=False
-        Look at every split between two values that are neighbours in a node, however many values
-        there are, instead of at bins; `max_bins` must then be None.
+        Consider every threshold between two adjacent distinct values in a node instead of bin
+        boundaries; `max_bins` must then be None.
     categorical_features : "from_dtype", list or None, default="from_dtype"
-        Which columns hold categories: those of text and of unordered categorical types, or those
-        listed by name, position or a mask, or none.
+        Categorical columns: those of text and unordered categorical dtypes ("from_dtype"), those
+        listed by name, position or boolean mask, or none.
     n_jobs : int or None, default=None
-        Threads; None means all usable cores. The tree is the same for any number.
+        Number of threads; None means all usable cores. The tree does not depend on it.
 
     Attributes
     ----------
     max_features_ : int
-        Columns a node looks at.
+        Number of columns considered at each split.
     """
 
     _takes_several: ClassVar[bool] = True
@@ -198,7 +202,7 @@ class DecisionTree(Answers):
         self, binned: BinnedTable | SortedTable, rows: Rows, weight: Floats | None
     ) -> TreeGrower:
         total = _total_weight(rows, weight)
-        decrease, slack = self._decrease(rows), 1.0 - 1e-12  # what just reaches it is let through
+        decrease, slack = self._decrease(rows), 1.0 - 1e-12  # tolerate rounding at equality
         limits = TreeLimits(
             growth=self.growth,
             max_leaf_nodes=self.max_leaf_nodes,
@@ -213,14 +217,14 @@ class DecisionTree(Answers):
         return TreeGrower(binned, criterion, limits, n_threads=self._n_threads)
 
     def _decrease(self, rows: Rows) -> float:
-        # Targets of extreme size are kept divided; so is what is asked of them.
-        # The core adds up what several outputs gain; their mean is meant.
+        # Targets of extreme magnitude are stored scaled, and the limit is scaled likewise. The core
+        # sums gains over outputs; the parameter limits their mean.
         wanted = float(self.min_impurity_decrease) * rows.n_outputs
         return float(np.ldexp(wanted, -gain_exponent(self.criterion, rows)))
 
     @property
     def _draws(self) -> bool:
-        """Whether columns or cuts are drawn."""
+        """Whether columns or thresholds are drawn at random."""
         return self.splitter == "random" or self.max_features is not None
 
     @property
@@ -232,8 +236,10 @@ class DecisionTree(Answers):
     ) -> None:
         if self.growth != "best_first" or self.exact or self.max_bins is not None:
             raise ValueError(
-                "splitter='random', max_features and criterion='absolute_error' know nothing of "
-                "growth, exact and max_bins. Leave these three at their defaults."
+                "growth, exact and max_bins are not supported with splitter='random', max_features "
+                "or criterion='absolute_error': got "
+                f"growth={self.growth!r}, exact={self.exact!r}, max_bins={self.max_bins!r}. Leave "
+                "these three at their defaults."
             )
         if self.criterion == "absolute_error":
             refuse_levels(rows.table, "criterion='absolute_error'")
@@ -254,7 +260,7 @@ class DecisionTree(Answers):
             min_samples_leaf=max(1, count_of(self.min_samples_leaf, rows.n)),
             directions=directions_of_model(self, n_classes),
         )
-        seed = seed_of(self.random_state) if self._draws else 0  # which column wins a tie
+        seed = seed_of(self.random_state) if self._draws else 0  # breaks ties between columns
         forest = grow_members(merged, limits, range(1), seed=seed, n_threads=n_threads)
         forest = forest.scaled(rows.target_exponent, rows.weight_unit)
         self._keep_forest(forest, rows, class_weight)
@@ -268,19 +274,20 @@ class DecisionTree(Answers):
     def _keep_forest(self, forest: Forest, rows: Rows, class_weight: Floats | None) -> None:
         alpha = float(np.ldexp(float(self.ccp_alpha), -gain_exponent(self.criterion, rows)))
         forest = pruned_forest(forest, alpha)
-        # Means of leaves keep to a direction; medians of all their rows need not.
+        # Means of merged leaves satisfy monotonic constraints; medians need not.
         if alpha > 0.0 and self.criterion == "absolute_error" and self.monotonic_cst is None:
             target = np.ldexp(rows.target, rows.target_exponent)
             table, own = as_one_array(rows.table), rows.total_weight
             forest = with_medians(forest, table, target, lambda _: own)
         self.forest_ = forest
+        advise_of_constant(self, rows)
         self._facts = leaf_facts(self, rows, class_weight)
         self.max_features_ = n_drawn(self.max_features, self._plan.n_columns)
         self.n_outputs_ = rows.n_outputs
 
     def _one_output(self, y: Any) -> Any:
-        # As scikit-learn's trees, and unlike its forests, without a warning; but settings that are
-        # of one output warn of a column, as whatever takes but one does.
+        # A column vector is accepted without a warning, as by scikit-learn's trees (its forests
+        # warn); parameters that support only one output do warn.
         is_column = len(np.shape(y)) == 2 and np.shape(y)[1] == 1
         takes_several = is_column and self.__sklearn_tags__().target_tags.multi_output
         return np.ravel(y) if takes_several else y
@@ -288,33 +295,34 @@ class DecisionTree(Answers):
     def cost_complexity_pruning_path(
         self, X: object, y: object, sample_weight: object = None
     ) -> Any:
-        """Tell which `ccp_alpha` prune the tree, and what impurity its leaves then have.
+        """Compute the pruning path of minimal cost-complexity pruning.
 
         Returns
         -------
         Bunch
-            `ccp_alphas`, rising from 0, and `impurities`, those of all leaves together.
+            `ccp_alphas`, the effective alphas in ascending order from 0, and `impurities`, the
+            total impurity of the leaves for each.
         """
         return pruning_path(self, X, y, sample_weight)
 
     @property
     def tree_(self) -> TreeView:
-        """The tree under the names of scikit-learn's arrays; read-only."""
+        """The tree with the array attributes of scikit-learn's `tree_`; read-only."""
         check_is_fitted(self)
         return TreeView(
             self.forest_,
             criterion=self.criterion,
-            facts=getattr(self, "_facts", None),  # those of a tree of a forest are in its gains
+            facts=getattr(self, "_facts", None),  # trees of a forest derive them from gains
             widths=self._widths,
             unit=getattr(self, "_gain_unit", 0),
         )
 
     def decision_path(self, X: object) -> Any:
-        """Tell which nodes each row passes: a sparse matrix of the shape (rows, nodes)."""
+        """Return the nodes each row passes through: a sparse matrix of shape (rows, nodes)."""
         return decision_paths(self.forest_, self.apply(X))[0]
 
     def get_depth(self) -> int:
-        """Most questions between the root and a leaf."""
+        """Depth of the tree: the number of splits above its deepest leaf."""
         check_is_fitted(self)
         return int(depths(self.forest_).max())
 
@@ -330,11 +338,11 @@ class DecisionTreeClassifier(TreeTags, ClassAnswers, ClassifierMixin, DecisionTr
     Parameters
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        How a split is judged; entropy is measured in bits, and log_loss is another name for it.
+        Split criterion; entropy is measured in bits, and log_loss is an alias of it.
     class_weight : dict, list of dicts, "balanced" or None, default=None
-        What the rows of each class weigh beside their own weights; of several outputs a list, and
-        the weights of a row's classes are multiplied. Balanced: all classes weigh the same
-        together. It changes no count of rows.
+        Class weights, multiplied with the row weights; a list with one entry per output if there
+        are several, whose weights are multiplied. "balanced": all classes have the same total
+        weight. Class weights do not change row counts.
 
     Examples
     --------
@@ -401,11 +409,11 @@ class DecisionTreeClassifier(TreeTags, ClassAnswers, ClassifierMixin, DecisionTr
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too.
+            Training rows: numeric, text, categorical and date columns; missing values are allowed.
         y : array, shape (rows,) or (rows, outputs)
-            Class labels of any kind.
+            Class labels, of any type.
         sample_weight : array, shape (rows,), or None
-            What each row counts in sums; `min_samples_split` and `min_samples_leaf` count rows.
+            Row weights; `min_samples_split` and `min_samples_leaf` count rows, not weights.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
@@ -438,9 +446,9 @@ class DecisionTreeRegressor(TreeTags, NumberAnswers, Regressor, DecisionTree):
     ----------
     criterion : {"squared_error", "absolute_error", "friedman_mse", "poisson"}, \
             default="squared_error"
-        How a split is judged: by the squares of what is left, by its size (leaves then answer
-        medians; slower, and for numbers only), or by the Poisson deviance of counts. Friedman's
-        means the same splits as the first.
+        Split criterion: squared error, absolute error (leaves then predict medians; slower, and
+        numeric columns only), or Poisson deviance (requires non-negative y). "friedman_mse" is an
+        alias of "squared_error".
 
     Examples
     --------
@@ -464,11 +472,11 @@ class DecisionTreeRegressor(TreeTags, NumberAnswers, Regressor, DecisionTree):
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too.
+            Training rows: numeric, text, categorical and date columns; missing values are allowed.
         y : array of finite numbers, shape (rows,) or (rows, outputs)
-            The target.
+            Target values.
         sample_weight : array, shape (rows,), or None
-            What each row counts in sums; `min_samples_split` and `min_samples_leaf` count rows.
+            Row weights; `min_samples_split` and `min_samples_leaf` count rows, not weights.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
@@ -487,7 +495,7 @@ class DecisionTreeRegressor(TreeTags, NumberAnswers, Regressor, DecisionTree):
 
 
 def _total_weight(rows: Rows, weight: Floats | None) -> float:
-    """What all rows weigh, in the unit of `rows`; the sum is rounded once."""
+    """Total weight of the rows, in the unit of `rows`; correctly rounded."""
     if weight is None:
         return float(rows.n if rows.copies is None else rows.copies.sum())
     return math.fsum(weight if rows.copies is None else weight * rows.copies)

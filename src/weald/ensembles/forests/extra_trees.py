@@ -1,4 +1,4 @@
-"""Extremely randomised trees: columns and cuts drawn for every node."""
+"""Extremely randomised trees: random columns and random thresholds at each split."""
 
 from typing import Any, ClassVar
 
@@ -8,14 +8,14 @@ from weald.ensembles.forests.forest_kinds import ForestClassifier, ForestRegress
 class ExtraTreesClassifier(ForestClassifier):
     """Extremely randomised classification trees.
 
-    Every node looks at a few columns, each cut once, at a place drawn between the least and the
-    largest value in the node.
+    At each split a random subset of the columns is considered, each with one threshold drawn
+    uniformly between the minimum and the maximum of the column in the node.
 
     Parameters
     ----------
     bootstrap : bool, default=False
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees
-        all, or `max_samples` of them.
+        Whether each tree is grown on a bootstrap sample of the rows; otherwise it is grown on all
+        rows, or on `max_samples` of them drawn without replacement.
 
     Examples
     --------
@@ -85,14 +85,14 @@ class ExtraTreesClassifier(ForestClassifier):
 class ExtraTreesRegressor(ForestRegressor):
     """Extremely randomised regression trees.
 
-    Every node looks at a few columns, each cut once, at a place drawn between the least and the
-    largest value in the node.
+    At each split a random subset of the columns is considered, each with one threshold drawn
+    uniformly between the minimum and the maximum of the column in the node.
 
     Parameters
     ----------
     bootstrap : bool, default=False
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees
-        all, or `max_samples` of them.
+        Whether each tree is grown on a bootstrap sample of the rows; otherwise it is grown on all
+        rows, or on `max_samples` of them drawn without replacement.
 
     Examples
     --------

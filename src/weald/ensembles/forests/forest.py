@@ -1,7 +1,6 @@
-"""What random forests and extremely randomised trees share: drawing, growing, answering."""
+"""Base class of random forests and extremely randomised trees: fitting and prediction."""
 
 import time
-import warnings
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -9,10 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+<<<<<<< HEAD
+from weald.advice import warn
 from weald.data import ColumnPlan, Rows, as_one_array, refuse_levels
+=======
+from weald.data import ColumnPlan, Rows, refuse_levels
+>>>>>>> lang1
 from weald.ensembles.base import Floats
-from weald.ensembles.directions import directions_of_model
-from weald.ensembles.drawn_columns import n_drawn
+from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.forests.forest_ledger import (
     BaggedForest,
     add_left_out,
@@ -23,7 +26,7 @@ from weald.ensembles.forests.forest_ledger import (
 from weald.ensembles.forests.forest_predictor import mean_answer, mean_predictor_of
 from weald.ensembles.forests.forest_rows import (
     CRITERIA,
-    Learnt,
+    TrainingRows,
     count_of,
     forest_rows,
     gain_exponent,
@@ -31,14 +34,18 @@ from weald.ensembles.forests.forest_rows import (
     sampled_rows,
     sums_of_left_out,
     weight_unit,
+    with_leaf_medians,
 )
 from weald.ensembles.forests.outputs import Answers
+from weald.ensembles.max_features import n_drawn
+from weald.ensembles.monotonic import directions_of_model
 from weald.ensembles.out_of_bag.in_bag import Draws, InBag
 from weald.ensembles.out_of_bag.tally import Record
 from weald.ensembles.out_of_bag.unscored import warn_of_unscored
 from weald.ensembles.predictor import Predictor
+from weald.log import report
 from weald.persist import fingerprint
-from weald.resampling import OrderedRows, RowSamples, seed_of
+from weald.resampling import RowSamples, seed_of
 from weald.trees import (
     Forest,
     ForestLimits,
@@ -49,12 +56,18 @@ from weald.trees import (
     mean_shares,
     pruned_forest,
     unit_parts,
-    with_medians,
 )
 
 
-class Begun(NamedTuple):
-    """The first trees of a forest, of which rows, and what they answer for those they left out."""
+class TreeSettings(NamedTuple):
+    """The settings of the trees that may be chosen from the data (`min_samples_leaf="auto"`)."""
+
+    min_samples_leaf: Any
+    max_features: Any
+
+
+class FirstTrees(NamedTuple):
+    """The first trees of a forest, the rows they were grown on, their out-of-bag predictions."""
 
     rows: ForestRows
     forest: Forest
@@ -62,73 +75,73 @@ class Begun(NamedTuple):
 
 
 class ForestModel(BaggedForest, Answers):
-    """Trees grown independently of each other, whose answers are averaged.
+    """Base class of forests: trees grown independently, whose predictions are averaged.
 
     Parameters
     ----------
     n_estimators : int or "auto", default=100
-        Number of trees. "auto": batches of 50 until the out-of-bag error foreseen for infinitely
-        many trees is within a tenth of a standard error of the present one, at most 1000; needs
-        `bootstrap`.
+        Number of trees. "auto": grow batches of 50 trees until the out-of-bag error extrapolated to
+        infinitely many trees is within a tenth of a standard error of the current one, at most
+        1000 trees; requires `bootstrap`.
     max_depth : int or None, default=None
-        Most questions between the root and a leaf.
+        Maximum depth of each tree.
     min_samples_split : int or float, default=2
-        Fewest rows a node must hold to be split; a float is a share of the rows drawn. Rows count
-        as often as they are drawn, whatever they weigh.
+        Minimum number of rows in a node to split it; a float is a fraction of the rows drawn for
+        the tree. A row counts as often as it was drawn, whatever its weight.
     min_samples_leaf : int or float, default=1
-        Fewest rows of a leaf, likewise.
+        Minimum number of rows in a leaf, counted likewise.
     min_weight_fraction_leaf : float, default=0.0
-        Least weight of a leaf, as a share of the weight of all rows drawn.
+        Minimum weight of a leaf, as a fraction of the total weight of the rows drawn.
     max_leaf_nodes : int or None, default=None
-        Most leaves of a tree; those splits that gain most are made first.
+        Maximum number of leaves of each tree; the splits of largest gain are made first
+        (leaf-wise growth).
     min_impurity_decrease : float, default=0.0
-        A split must lower the impurity of the tree by this much, in scikit-learn's units.
+        Minimum impurity decrease of a split, defined as in scikit-learn.
     oob_score : bool or callable, default=False
-        Estimate the score from the rows that trees did not draw: accuracy or R², or what the
-        callable makes of ``(y_true, y_pred)``. Needs `bootstrap` or `max_samples`.
+        Estimate the score from the out-of-bag rows: accuracy or R², or the callable applied to
+        ``(y_true, y_pred)``. Requires `bootstrap` or `max_samples`.
     n_jobs : int or None, default=None
-        Threads; None means all usable cores. The model is the same for any number.
+        Number of threads; None means all usable cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Keys all draws.
+        Seed of all random draws.
     verbose : int, default=0
-        Print how many trees are grown, ten times a fit.
+        If positive, print the number of trees grown, ten times per fit.
     warm_start : bool, default=False
-        Keep the trees of the fit before and add those that `n_estimators` asks for beyond them.
+        Keep the trees of the previous fit and add new ones up to `n_estimators`.
     ccp_alpha : float, default=0.0
-        Every tree is pruned: subtrees whose splits lower its impurity by at most this much for
-        each leaf they add are taken back.
+        Complexity parameter of minimal cost-complexity pruning: subtrees whose splits lower the
+        impurity of the tree by at most this much per additional leaf are removed.
     max_samples : int, float or None, default=None
-        Rows a tree draws: a number, or a share of the sum of all weights (of the rows, if there
-        are none); with `bootstrap` both may exceed the number of rows. None: as many as there are
-        rows of positive weight, whatever the scale of the weights. With `bootstrap` a row is drawn
-        with a probability in proportion to its weight. Without, rows are drawn without replacement,
-        all with the same probability, and those drawn keep their weights. With `groups` it is a
-        number or a share of the groups.
+        Number of rows drawn for each tree: a count, or a fraction of the sum of all weights (of
+        the number of rows, without weights); with `bootstrap` both may exceed the number of rows.
+        None: the number of rows with positive weight, whatever the scale of the weights. With
+        `bootstrap`, rows are drawn with probability proportional to their weight. Without, rows
+        are drawn without replacement and with equal probability, and keep their weights. With
+        `groups`, a count or a fraction of the groups.
     monotonic_cst : array, dict or None, default=None
-        For each column, or by name, 1 if answers must not fall along it, -1 if they must not rise,
-        0 if they may do both. For numbers and two classes (then of the second one). Missing values
-        are not compared.
+        Monotonic constraint of each column, by position or by name: 1 for increasing predictions,
+        -1 for decreasing, 0 for no constraint. For regression and binary classification (then of
+        the probability of the second class). Missing values are not constrained.
     feature_sampling : {"node", "tree"}, default="node"
-        Draw columns for every node, or once for every tree.
+        Column subsampling: draw `max_features` columns for every node, or once per tree.
     categorical_features : "from_dtype", list or None, default="from_dtype"
-        Which columns hold categories: those of text and of unordered categorical types, or those
-        listed by name, position or a mask, or none. A node parts their levels in two sets; levels
-        never seen go where missing values go.
+        Categorical columns: those of text and unordered categorical dtypes ("from_dtype"), those
+        listed by name, position or boolean mask, or none. A split divides the categories into two
+        sets; categories not seen in the fit follow the missing values.
 
     Attributes
     ----------
     oob_score_ : float
-        The score of the rows left out, with `oob_score`; rows count by their weights unless a
-        callable is given.
+        Out-of-bag score, with `oob_score`; rows count by their weights unless a callable is given.
     """
 
     criterion: str
     bootstrap: bool
     _seed: int
     _gain_unit: int  # gains, for a weight of 1, are divided by 2 to this power
-    _grown_on: ColumnPlan  # the columns of the trees that a warm start keeps
-    _ledger: list[tuple[int, RowSamples | None]]  # from which tree on, which samples
-    _has_weight: NDArray[np.bool_]  # rows of the fit, where none are drawn
+    _grown_on: ColumnPlan  # columns of the trees that a warm start keeps
+    _ledger: list[tuple[int, RowSamples | None]]  # (index of the first tree, its row samples)
+    _has_weight: NDArray[np.bool_]  # rows of positive weight, if trees are grown on all rows
     _random_cuts: ClassVar[bool]
 
     def _store(self, **parameters: Any) -> None:
@@ -144,15 +157,14 @@ class ForestModel(BaggedForest, Answers):
         n_classes: int = 0,
         class_weight: Floats | None = None,
     ) -> OutOfBag | None:
-        """Grow the trees that are missing and keep them; `n_classes` is 0 for a regression.
+        """Grow the missing trees and store them; return the out-of-bag predictions if wanted.
 
-        `has_weight` marks those of the rows passed to fit that `rows` holds; `class_weight`
-        multiplies the weight of a row by that of its class.
+        `has_weight` marks the rows passed to fit that `rows` holds; `n_classes` is 0 for a
+        regression; `class_weight` multiplies the weight of each row by that of its class.
         """
-        n_threads = self._n_threads
         n_before = self._n_trees_kept()
-        rows, n_levels = self._one_table(rows)
         seed = self._seed if n_before else seed_of(self.random_state)
+<<<<<<< HEAD
         rows, ordered, samples = sampled_rows(self, rows, n_levels, has_weight, seed)
         own = (n_classes, class_weight, self._random_cuts, n_threads, n_levels)
         learnt = Learnt(rows, ordered, samples, *own, getattr(self, "_first_class", None))
@@ -196,45 +208,103 @@ class ForestModel(BaggedForest, Answers):
         forest = forest.scaled(rows.target_exponent, unit)
         self._keep(forest, gain_exponent(self.criterion, rows) + unit_parts(unit)[1], seed, parts)
         self.n_outputs_ = rows.n_outputs
+        advise_of_constant(self, rows)
+=======
+        training = self._training_rows(rows, has_weight, n_classes, class_weight, seed)
+        samples = training.samples
+        settings, first_trees = self._choose_settings(training, seed, n_before)
+        training = training.without_keys()  # ranking needs the most memory of all steps
+        ranked = forest_rows(*training) if first_trees is None else first_trees.rows
+        draws = [*self._ledger, (n_before, samples)] if n_before else [(0, samples)]
+        oob, in_bag = self._start_out_of_bag(training, ranked, first_trees, draws)
+        if oob is None and not self._prunes:
+            training = training.without_index()
+        limits = self._tree_limits(training.n_drawn, training.rows, settings)
+        forest = self._grow_trees(training, ranked, limits, oob, first_trees, seed, n_before)
+        if self._prunes:
+            forest = self._prune(forest, n_before, training)
+            oob = self._out_of_bag_of_pruned(oob, forest, n_before, training)
+        self._keep(forest, training, seed, draws)
+>>>>>>> lang1
         if samples is None:
             self._has_weight = has_weight
-        if self.oob_score and seen is not None and rows.n_outputs == 1:
-            self._record = self._recorded(rows, ordered, seen)
+        if self.oob_score and in_bag is not None and rows.n_outputs == 1:
+            self._record = self._recorded(training, in_bag)
         return oob if self.oob_score else None
 
-    def _answer_pruned(
+    def _training_rows(
         self,
-        oob: OutOfBag,
-        forest: Forest,
-        first: int,
         rows: Rows,
-        ordered: OrderedRows,
-        samples: RowSamples,
-    ) -> None:
-        """Add what the trees, the first of which is member `first`, answer as they are now."""
-        table, n_threads = as_one_array(rows.table), self._n_threads
-        add_left_out(oob, forest, table, ordered, samples, first=first, n_threads=n_threads)
+        has_weight: NDArray[np.bool_],
+        n_classes: int,
+        class_weight: Floats | None,
+        seed: int,
+    ) -> TrainingRows:
+        """The rows in the order of their content, and the row samples of the trees."""
+        if self.criterion == "absolute_error":
+            refuse_levels(rows.table, "criterion='absolute_error'")
+        rows, n_levels = one_table(rows)
+        return TrainingRows(
+            *sampled_rows(self, rows, n_levels, has_weight, seed),
+            n_classes=n_classes,
+            class_weight=class_weight,
+            random_cuts=self._random_cuts,
+            n_threads=self._n_threads,
+            n_levels=n_levels,
+            first_class=getattr(self, "_first_class", None),
+        )
 
-    def _keep(
-        self, forest: Forest, unit: int, seed: int, parts: list[tuple[int, RowSamples | None]]
-    ) -> None:
-        """Keep new trees, and how all were drawn; what was made of others is forgotten."""
-        if len(parts) > 1:  # behind those kept by a warm start, and in their unit of gains
-            forest = self.forest_.joined(forest.with_gains_scaled(unit - self._gain_unit))
-        else:
-            self._gain_unit = unit
-        self.forest_ = forest
-        self._seed, self._ledger, self._grown_on = seed, parts, self._plan
-        self.__dict__.pop("_views", None)
-        self._record = None
+    def _choose_settings(
+        self, training: TrainingRows, seed: int, n_before: int
+    ) -> tuple[TreeSettings, FirstTrees | None]:
+        """The settings of the trees, and the trees that choosing them has already grown."""
+        return TreeSettings(self.min_samples_leaf, self.max_features), None
 
-    def _settle(self, learnt: Learnt, seed: int, n_before: int) -> Begun | None:
-        """Decide what is left to the data; trees grown for it that are the first of the forest."""
-        return None
+    def _start_out_of_bag(
+        self,
+        training: TrainingRows,
+        ranked: ForestRows,
+        first_trees: FirstTrees | None,
+        draws: list[tuple[int, RowSamples | None]],
+    ) -> tuple[OutOfBag | None, Draws | InBag | None]:
+        """Out-of-bag predictions of the trees grown so far, and the in-bag rows of all trees."""
+        if not (self.oob_score or self._is_open_ended):
+            return None, training.samples
+        if first_trees is not None and not (self._is_open_ended or self._prunes):
+            return first_trees.oob, training.samples
+        oob = OutOfBag(sums_of_left_out(training.rows.n, ranked.width))
+        if len(draws) == 1:
+            return oob, training.samples
+        in_bag = ledger_of_all(draws, int(self.n_estimators))
+        kept = self.forest_.scaled(-training.rows.target_exponent, 1.0)
+        add_left_out(oob, kept, training, in_bag)
+        return oob, in_bag
 
-    def _grow_rest(self, grow: Any, n_before: int, begun: Forest | None) -> Forest:
-        """Grow the trees that are asked for beyond those kept and those already begun."""
+    def _grow_trees(
+        self,
+        training: TrainingRows,
+        ranked: ForestRows,
+        limits: ForestLimits,
+        oob: OutOfBag | None,
+        first_trees: FirstTrees | None,
+        seed: int,
+        n_before: int,
+    ) -> Forest:
+        """Grow the trees beyond those kept by a warm start, adding their predictions to `oob`."""
+        # Trees that will be pruned add theirs after that, unless the stopping rule needs them.
+        is_scored = self._is_open_ended or not self._prunes
+        grow = partial(
+            grow_members,
+            ranked,
+            limits,
+            seed=seed,
+            n_threads=self._n_threads,
+            out_of_bag=oob if is_scored else None,
+        )
+        if self._is_open_ended:
+            return grown_until_enough(grow, oob, ranked, training)
         began = time.perf_counter()
+        begun = None if first_trees is None else first_trees.forest
         first = n_before + (0 if begun is None else begun.n_trees)
         if begun is not None and first == self.n_estimators:
             self._report(first, 0.0)
@@ -246,61 +316,71 @@ class ForestModel(BaggedForest, Answers):
         )
         return rest if begun is None else begun.joined(rest)
 
-    def _one_table(self, rows: Rows) -> tuple[Rows, list[int]]:
-        if self.criterion == "absolute_error":
-            refuse_levels(rows.table, "criterion='absolute_error'")
-        return one_table(rows)
-
-    def _recorded(self, rows: Rows, ordered: OrderedRows, seen: Draws | InBag) -> Record:
-        classes = getattr(self, "classes_", None)
-        return record_of_forest(
-            self.forest_, rows, ordered, seen, classes, n_threads=self._n_threads
-        )
-
-    def _answer_before(
-        self, oob: OutOfBag, parts: list[Any], rows: Rows, ordered: OrderedRows
-    ) -> InBag:
-        """Let the trees kept by a warm start answer the rows that they had left out."""
-        seen, table = ledger_of_all(parts, int(self.n_estimators)), as_one_array(rows.table)
-        kept = self.forest_.scaled(-rows.target_exponent, 1.0)
-        add_left_out(oob, kept, table, ordered, seen, n_threads=self._n_threads)
-        return seen
-
-    def _prune(
+    def _keep(
         self,
         forest: Forest,
-        first: int,
-        rows: Rows,
-        ordered: OrderedRows,
-        samples: RowSamples | None,
-    ) -> Forest:
-        """The trees, the first of which is member `first`, without splits that are not worth it."""
-        unit = gain_exponent(self.criterion, rows)
+        training: TrainingRows,
+        seed: int,
+        draws: list[tuple[int, RowSamples | None]],
+    ) -> None:
+        """Store the new trees and their row samples; discard what was derived from others."""
+        rows = training.rows
+        unit = weight_unit(rows, training.samples)
+        forest = forest.scaled(rows.target_exponent, unit)
+        gain_unit = gain_exponent(self.criterion, rows) + unit_parts(unit)[1]
+        if len(draws) > 1:  # append to the trees kept by a warm start, with gains in their unit
+            forest = self.forest_.joined(forest.with_gains_scaled(gain_unit - self._gain_unit))
+        else:
+            self._gain_unit = gain_unit
+        self.forest_, self.n_outputs_ = forest, rows.n_outputs
+        self._seed, self._ledger, self._grown_on = seed, draws, self._plan
+        self.__dict__.pop("_views", None)
+        self._record = None
+
+    def _recorded(self, training: TrainingRows, in_bag: Draws | InBag) -> Record:
+        forest, classes = self.forest_, getattr(self, "classes_", None)
+        rows, ordered, n_threads = training.rows, training.ordered, training.n_threads
+        return record_of_forest(forest, rows, ordered, in_bag, classes, n_threads=n_threads)
+
+    def _prune(self, forest: Forest, first: int, training: TrainingRows) -> Forest:
+        """Prune trees, the first of which has index `first`, by `ccp_alpha`."""
+        unit = gain_exponent(self.criterion, training.rows)
         forest = self._pruned(forest, float(np.ldexp(float(self.ccp_alpha), -unit)))
-        # Means of leaves keep to a direction; medians of all their rows need not.
+        # Means of merged leaves satisfy monotonic constraints; medians need not.
         if self.criterion != "absolute_error" or self.monotonic_cst is not None:
             return forest
-        own = rows.total_weight
-        own = None if own is None else own[ordered.index]
+        return with_leaf_medians(forest, training, first=first)
 
-        def mass_of_tree(tree: int) -> NDArray[Any] | None:
-            if samples is None:
-                return own
-            drawn = samples.drawn(first + tree)
-            return drawn if own is None or samples.draws_by_weight else drawn * own
+    def _out_of_bag_of_pruned(
+        self, oob: OutOfBag | None, forest: Forest, first: int, training: TrainingRows
+    ) -> OutOfBag | None:
+        """Out-of-bag predictions with those of the pruned trees, the first of index `first`."""
+        if oob is None or training.samples is None:
+            return oob
+        if self._is_open_ended:  # `oob` holds predictions of the same trees before pruning
+            oob = OutOfBag(np.zeros_like(oob.sums))
+        add_left_out(oob, forest, training, training.samples, first=first)
+        return oob
 
-        table = as_one_array(rows.table)[ordered.index]
-        return with_medians(forest, table, rows.target[ordered.index], mass_of_tree)
+    @property
+    def _is_open_ended(self) -> bool:
+        """Whether the out-of-bag error decides the number of trees."""
+        return isinstance(self.n_estimators, str)
+
+    @property
+    def _prunes(self) -> bool:
+        return bool(self.ccp_alpha > 0.0)
 
     def _n_trees_kept(self) -> int:
-        """How many trees of the fit before stay."""
+        """Number of trees of the previous fit that a warm start keeps."""
         if not self.warm_start or not hasattr(self, "forest_"):
             return 0
         n_before = self.forest_.n_trees
-        if isinstance(self.n_estimators, str):
+        if self._is_open_ended:
             raise ValueError(
-                f"n_estimators={self.n_estimators!r} grows a forest anew; warm_start=True adds to "
-                "one. Give a number of trees, or set warm_start=False."
+                f"n_estimators={self.n_estimators!r} cannot be combined with warm_start=True, "
+                f"which adds trees to the {n_before} of the previous fit. Set n_estimators to an "
+                "int, or warm_start=False."
             )
         if self.n_estimators < n_before:
             raise ValueError(
@@ -311,7 +391,7 @@ class ForestModel(BaggedForest, Answers):
         return n_before
 
     def _check_columns_of_kept(self) -> None:
-        """Refuse to add trees that would see other columns."""
+        """Raise if the columns are not those of the previous fit."""
         if self.forest_.n_columns != self._plan.n_columns:
             raise ValueError(
                 f"The trees kept by warm_start=True were fitted on {self.forest_.n_columns} "
@@ -319,43 +399,38 @@ class ForestModel(BaggedForest, Answers):
             )
         if fingerprint(self._grown_on.learnt()) != fingerprint(self._plan.learnt()):
             raise ValueError(
-                "The trees kept by warm_start=True were fitted on columns of other kinds or "
-                "categories, so that they would misread these. Set warm_start=False to begin anew."
+                "The trees kept by warm_start=True were fitted on columns with other dtypes or "
+                "categories. Pass the same columns, or set warm_start=False to fit all trees."
             )
 
     def _adds_nothing(self) -> bool:
-        """Whether a warm start already has all its trees; says so."""
+        """Whether a warm start already has all its trees; warns if so."""
         if not self._n_trees_kept() or self._n_trees_kept() < self.n_estimators:
             return False
-        warnings.warn(
-            "Warm-start fitting without increasing n_estimators does not fit new trees.",
-            UserWarning,
-            stacklevel=4,
-        )
+        warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
         return True
 
     @property
     def _draws_rows(self) -> bool:
-        """Whether every tree sees rows of its own, with or without replacement."""
+        """Whether each tree is grown on its own sample of the rows."""
         return self.bootstrap or self.max_samples is not None
 
-    def _tree_limits(self, n_rows: int, rows: Rows) -> ForestLimits:
-        # Targets of extreme size are kept divided; so is what is asked of them.
+    def _tree_limits(self, n_rows: int, rows: Rows, settings: TreeSettings) -> ForestLimits:
+        # Targets of extreme magnitude are stored scaled; the limit is scaled likewise.
         unit = gain_exponent(self.criterion, rows)
-        # The core adds up what several outputs gain; their mean is meant.
-        wanted = float(self.min_impurity_decrease) * rows.n_outputs
-        leaf, columns = self._leaf_and_columns
+        # The core sums gains over outputs; the parameter limits their mean.
+        min_decrease = float(self.min_impurity_decrease) * rows.n_outputs
         return ForestLimits(
             criterion=CRITERIA.get(self.criterion, self.criterion),
-            max_features=n_drawn(columns, self._plan.n_columns),
+            max_features=n_drawn(settings.max_features, self._plan.n_columns),
             columns_of_tree=self.feature_sampling == "tree",
             random_cuts=self._random_cuts,
-            min_impurity_decrease=float(np.ldexp(wanted, -unit)),
+            min_impurity_decrease=float(np.ldexp(min_decrease, -unit)),
             min_weight_share=float(self.min_weight_fraction_leaf),
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
             min_samples_split=max(2, count_of(self.min_samples_split, n_rows)),
-            min_samples_leaf=max(1, count_of(leaf, n_rows)),
+            min_samples_leaf=max(1, count_of(settings.min_samples_leaf, n_rows)),
             directions=directions_of_model(self, len(getattr(self, "classes_", ()))),
             **self._votes(),
         )
@@ -366,21 +441,16 @@ class ForestModel(BaggedForest, Answers):
     def _votes(self) -> dict[str, bool]:
         return {}
 
-    @property
-    def _leaf_and_columns(self) -> tuple[Any, Any]:
-        """What `min_samples_leaf` and `max_features` are for the trees."""
-        return self.min_samples_leaf, self.max_features
-
     def _report(self, n_trees: int, seconds: float) -> None:
         if self.verbose:
-            print(f"{n_trees} of {self.n_estimators} trees grown, {seconds:.1f} s")
+            report(f"{n_trees} of {self.n_estimators} trees grown, {seconds:.1f} s")
 
-    # ---- what was left out ----
+    # ---- out-of-bag predictions ----
 
     def _out_of_bag(self, oob: OutOfBag, rows: Rows) -> Floats:
-        """Mean answers of the trees that did not see each row passed to fit; NaN: all saw it.
+        """Out-of-bag predictions of the rows passed to fit; NaN if no tree left the row out.
 
-        A row of weight zero is left NaN, as if it had not been passed.
+        Rows of weight zero are NaN, too.
         """
         samples = self._ledger[-1][1]
         assert samples is not None
@@ -389,10 +459,10 @@ class ForestModel(BaggedForest, Answers):
         nothing = np.full((1, means.shape[1]), np.nan)
         return np.concatenate([means, nothing])[samples.place]
 
-    # ---- answering ----
+    # ---- prediction ----
 
     def _scores(self, X: object) -> Floats:
-        """The mean over the trees."""
+        """Mean prediction of the trees."""
         return mean_answer(super()._scores(X), self.forest_)
 
     def _array_predictor(self) -> Predictor:
@@ -400,16 +470,16 @@ class ForestModel(BaggedForest, Answers):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Share of each column in what the splits of a tree gain, averaged over the trees.
+        """Impurity-based feature importances, normalised per tree and averaged over the trees.
 
-        What the parts of a date gained counts for its one column.
+        The importances of the parts of a date are added to that of its column.
         """
         check_is_fitted(self)
         return mean_shares(self._plan.sums_by_input(self.forest_.gain_of_trees()))
 
     @property
     def estimators_(self) -> list[Any]:
-        """The trees as estimators of their own; made when first asked for, never saved."""
+        """The trees as fitted decision trees; created on first access, never saved."""
         check_is_fitted(self)
         if "_views" not in self.__dict__:
             self._views = [self._view(number) for number in range(self.forest_.n_trees)]
@@ -420,9 +490,9 @@ class ForestModel(BaggedForest, Answers):
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
-        """The rows each tree drew, by their numbers, as often as it drew them, in rising order.
+        """Sorted indices of the rows drawn for each tree, repeated as often as they were drawn.
 
-        Without a bootstrap: every row of weight.
+        Without row sampling: all rows of positive weight.
         """
         check_is_fitted(self)
         return [self._samples_of(member) for member in range(self.forest_.n_trees)]
@@ -435,36 +505,42 @@ class ForestModel(BaggedForest, Answers):
         return np.repeat(np.arange(len(counts)), counts)
 
     def decision_path(self, X: object) -> tuple[Any, NDArray[np.int64]]:
-        """Tell which nodes of which trees each row passes.
+        """Return the nodes of each tree that the rows pass through.
 
         Parameters
         ----------
         X : array or frame, shape (rows, columns)
-            Rows as those of the fit.
+            Rows with the columns of the fit.
 
         Returns
         -------
         indicator : sparse matrix, shape (rows, nodes of all trees)
-            1 where a row passes a node.
+            1 where a row passes through a node.
         n_nodes_ptr : array, shape (trees + 1,)
-            Where the columns of each tree begin.
+            Tree i has the columns ``n_nodes_ptr[i]`` to ``n_nodes_ptr[i + 1]``.
         """
         return decision_paths(self.forest_, self.apply(X))
 
     def in_bag_counts(self, member: int) -> NDArray[np.int64]:
-        """How often a tree saw each row of the fit.
+        """How often each row of the fit was drawn for a tree.
 
         Parameters
         ----------
         member : int
-            Number of the tree, from 0.
+            Index of the tree, from 0.
         """
         check_is_fitted(self)
         if not 0 <= member < self.forest_.n_trees:
-            raise ValueError(f"There is no tree {member}: there are {self.forest_.n_trees}.")
+            raise ValueError(
+                f"member={member} is not the index of a tree: expected 0 to "
+                f"{self.forest_.n_trees - 1}."
+            )
         samples = [samples for first, samples in self._ledger if first <= member][-1]
         if samples is None:
-            raise ValueError("bootstrap=False without max_samples: every tree saw every row.")
+            raise ValueError(
+                "There are no in-bag counts: with bootstrap=False and max_samples=None every tree "
+                "is fitted on all rows. Fit with bootstrap=True or max_samples."
+            )
         return samples.counts(member)
 
     def __getstate__(self) -> dict[str, Any]:

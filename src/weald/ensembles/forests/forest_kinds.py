@@ -1,4 +1,4 @@
-"""Forests that answer classes, and forests that answer numbers."""
+"""Base classes of classification and regression forests."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,28 +30,29 @@ from weald.trees import Forest
 
 
 class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin, ForestModel):
-    """A forest that answers the mean shares of the classes, or the votes of its trees.
+    """A classification forest: averages class probabilities, or counts the votes of its trees.
 
     Parameters
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        How a split is judged; entropy is measured in bits, and log_loss is another name for it.
+        Split criterion; entropy is measured in bits, and log_loss is an alias of it.
     max_features : int, float, {"sqrt", "log2", "third"} or None, default="sqrt"
-        Columns a node looks at: a number, a share, the square root, binary logarithm or third of
-        all, or all. More are drawn as long as none can be split.
+        Number of columns considered at each split: a count, a fraction, the square root, binary
+        logarithm or third of all columns, or all (None). More are drawn while none of them allows
+        a split.
     class_weight : dict, list of dicts, "balanced", "balanced_subsample" or None, default=None
-        What the rows of each class weigh beside their own weights; of several outputs a list, and
-        the weights of a row's classes are multiplied. Balanced: all classes weigh the same
-        together, in the table or in the rows each tree draws. It changes no count of rows and no
-        draw.
+        Class weights, multiplied with the row weights; a list with one entry per output if there
+        are several, whose weights are multiplied. "balanced": all classes have the same total
+        weight in the training rows; "balanced_subsample": in the sample of each tree. Class weights
+        change neither row counts nor the rows drawn.
     voting : {"soft", "hard"}, default="soft"
-        Average the shares of the classes in the leaves, or count the trees' votes.
+        Average the class probabilities of the trees ("soft"), or count their votes ("hard").
 
     Attributes
     ----------
     oob_decision_function_ : array, shape (rows, classes) or (rows, classes, outputs)
-        With `oob_score`: mean shares by the trees that did not see the row; NaN where all saw it,
-        and for rows of weight zero. Outputs of fewer classes than others have 0 for the rest.
+        Out-of-bag class probabilities, with `oob_score`; NaN for rows that every tree drew and for
+        rows of weight zero. Outputs with fewer classes than others are padded with 0.
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
@@ -63,7 +64,7 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
     class_weight: Any
     voting: str
 
-    # Groups that are passed on for folds are not meant for the draws of rows, unless asked for.
+    # Metadata routing: groups meant for cross-validation reach fit only if requested.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
 
     def fit(
@@ -74,15 +75,16 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too.
+            Training rows: numeric, text, categorical and date columns; missing values are allowed.
         y : array, shape (rows,) or (rows, outputs)
-            Class labels of any kind.
+            Class labels, of any type.
         sample_weight : array, shape (rows,), or None
-            What each row counts: with `bootstrap` how probable it is to be drawn, else in sums.
-            Only the ratios of weights matter; limits such as `min_samples_leaf` count rows.
+            Row weights. With `bootstrap`, rows are drawn with probability proportional to their
+            weight; otherwise the weights enter the impurities and leaf values. Only the ratios of
+            weights matter; limits such as `min_samples_leaf` count rows.
         groups : array, shape (rows,), or None
-            Labels of groups, such as patients or customers. Whole groups are drawn, and are out of
-            bag together; rows keep their weights.
+            Group labels, such as patients or customers. Whole groups are drawn, and are
+            out-of-bag together; rows keep their weights.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
@@ -91,7 +93,8 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
             check_outputs(self, rows.n_outputs)
             if self._n_trees_kept() and not same_classes(before, classes):
                 raise ValueError(
-                    f"The trees kept by warm_start=True know the classes {before}; got {classes}."
+                    f"The trees kept by warm_start=True were fitted on the classes {before}; y has "
+                    f"{classes}. Set warm_start=False to fit all trees."
                 )
             if self._adds_nothing():
                 return self
@@ -113,7 +116,7 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
 
     def _votes(self) -> dict[str, bool]:
         is_balanced = self.class_weight == "balanced_subsample" and self._draws_rows
-        # A tree that will be pruned votes afterwards.
+        # Trees that are pruned vote after pruning.
         is_hard = self.voting == "hard" and self.ccp_alpha == 0.0
         return {"balances_bags": is_balanced, "hard_votes": is_hard}
 
@@ -129,25 +132,25 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
         return replace(forest, value=np.concatenate(votes, axis=1))
 
     def _weights_of_classes(self, rows: Rows) -> Floats | None:
-        """What the rows of each class weigh; None: nothing else than the rows do."""
+        """The class weights; None if there are none, or if they are per tree."""
         wanted = self.class_weight
         if wanted == "balanced_subsample" and self._draws_rows:
             return None
         return weights_of_classes(wanted, rows, self.classes_)
 
     def _judge(self, shares: Floats, rows: Rows, y: Any, kept: NDArray[np.bool_]) -> float:
-        """The score of the rows that some tree did not see."""
+        """Score of the out-of-bag predictions."""
         known = ~np.isnan(shares[:, 0])
         if not known.any():
             return float("nan")
         parts = self._parts(shares[known])
         numbers, said = rows.target[known].astype(np.intp), self._labels(parts)
         if isinstance(parts, list):
-            # Rows that are sure of their classes: y itself may mix what one array cannot hold.
+            # One-hot rows give the labels back: y may mix types that one array cannot hold.
             sure = np.zeros((len(numbers), shares.shape[1]))
             np.put_along_axis(sure, numbers, 1.0, axis=1)
             right = self._labels(self._parts(sure))
-            hits = (said == right).all(axis=1)  # as scikit-learn's accuracy: all outputs
+            hits = (said == right).all(axis=1)  # subset accuracy, as in scikit-learn
         else:
             right = np.asarray(y).ravel()[kept][known]
             hits = np.argmax(parts, axis=1) == numbers
@@ -156,20 +159,20 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
         return float(np.average(hits, weights=_weights(rows, known)))
 
     def predict_proba(self, X: object, *, return_std: bool = False) -> Any:
-        """Mean shares of the classes in the leaves of each row, or shares of the votes.
+        """Predict class probabilities: the mean over the trees, or the shares of their votes.
 
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            As in `fit`.
+            Rows with the columns of the fit.
         return_std : bool, default=False
-            Also give the standard deviation of the trees' shares about their mean: how much the
-            trees disagree, of the shape (rows, classes).
+            Also return the standard deviation of the trees' class probabilities, of shape
+            (rows, classes).
 
         Returns
         -------
         array, shape (rows, classes)
-            Of several outputs a list of such arrays; with `return_std` two of them.
+            A list of such arrays if there are several outputs; a pair with `return_std`.
         """
         if not return_std:
             return self._parts(self._scores(X))
@@ -185,24 +188,24 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
 
 
 class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, Regressor, ForestModel):
-    """A forest that answers the mean of its trees.
+    """A regression forest: averages the predictions of its trees.
 
     Parameters
     ----------
     criterion : {"squared_error", "absolute_error", "friedman_mse", "poisson"}, \
             default="squared_error"
-        How a split is judged: by the squares of what is left, by its size (leaves then answer
-        medians; slower), or by the Poisson deviance of counts. Friedman's means the same splits as
-        the first.
+        Split criterion: squared error, absolute error (leaves then predict medians; slower), or
+        Poisson deviance (requires non-negative y). "friedman_mse" is an alias of "squared_error".
     max_features : int, float, {"sqrt", "log2", "third"} or None, default="third"
-        Columns a node looks at: a number, a share, the square root, binary logarithm or third of
-        all, or all. More are drawn as long as none can be split.
+        Number of columns considered at each split: a count, a fraction, the square root, binary
+        logarithm or third of all columns, or all (None). More are drawn while none of them allows
+        a split.
 
     Attributes
     ----------
     oob_prediction_ : array, shape (rows,) or (rows, outputs)
-        With `oob_score`: mean answers of the trees that did not see the row; NaN where all saw it,
-        and for rows of weight zero.
+        Out-of-bag predictions, with `oob_score`; NaN for rows that every tree drew and for rows of
+        weight zero.
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
@@ -210,7 +213,7 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, Regressor, Fores
         **FOREST_LIMITS,
     }
 
-    # Groups that are passed on for folds are not meant for the draws of rows, unless asked for.
+    # Metadata routing: groups meant for cross-validation reach fit only if requested.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
 
     def fit(
@@ -221,15 +224,16 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, Regressor, Fores
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too.
+            Training rows: numeric, text, categorical and date columns; missing values are allowed.
         y : array of finite numbers, shape (rows,) or (rows, outputs)
-            The target.
+            Target values.
         sample_weight : array, shape (rows,), or None
-            What each row counts: with `bootstrap` how probable it is to be drawn, else in sums.
-            Only the ratios of weights matter; limits such as `min_samples_leaf` count rows.
+            Row weights. With `bootstrap`, rows are drawn with probability proportional to their
+            weight; otherwise the weights enter the impurities and leaf values. Only the ratios of
+            weights matter; limits such as `min_samples_leaf` count rows.
         groups : array, shape (rows,), or None
-            Labels of groups, such as patients or customers. Whole groups are drawn, and are out of
-            bag together; rows keep their weights.
+            Group labels, such as patients or customers. Whole groups are drawn, and are
+            out-of-bag together; rows keep their weights.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
@@ -238,8 +242,8 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, Regressor, Fores
             check_target(self.criterion, rows.target)
             if self._n_trees_kept() and self.n_outputs_ != rows.n_outputs:
                 raise ValueError(
-                    f"The trees kept by warm_start=True answer {self.n_outputs_} outputs; y has "
-                    f"{rows.n_outputs}."
+                    f"The trees kept by warm_start=True predict {self.n_outputs_} outputs; y has "
+                    f"{rows.n_outputs}. Set warm_start=False to fit all trees."
                 )
             if self._adds_nothing():
                 return self
@@ -254,11 +258,11 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, Regressor, Fores
                 self.oob_score_ = self._judge(means[kept], rows)
         return self
 
-    def _trees_asked(self) -> Any:
+    def _forest_with_rows(self) -> Any:
         return self
 
     def _judge(self, means: Floats, rows: Rows) -> float:
-        """The score of the rows that some tree did not see."""
+        """Score of the out-of-bag predictions."""
         from sklearn.metrics import r2_score
 
         known = ~np.isnan(means if means.ndim == 1 else means[:, 0])
@@ -267,20 +271,19 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, Regressor, Fores
         if callable(self.oob_score):
             target = np.ldexp(rows.target[known], rows.target_exponent)
             return _score_by(self.oob_score, target, means[known])
-        # In the unit of the fit no square leaves the range of floats.
+        # In the stored unit of the target, squares do not overflow.
         own = np.ldexp(means[known], -rows.target_exponent)
         return float(r2_score(rows.target[known], own, sample_weight=_weights(rows, known)))
 
     def predict(self, X: object, *, return_std: bool = False) -> Any:
-        """The mean answer of the trees.
+        """Predict the target: the mean over the trees.
 
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            As in `fit`.
+            Rows with the columns of the fit.
         return_std : bool, default=False
-            Also give the standard deviation of the trees' answers about their mean: how much the
-            trees disagree.
+            Also return the standard deviation of the trees' predictions.
         """
         if return_std:
             mean, std = self._with_spread(X)
@@ -305,7 +308,7 @@ def _weights(rows: Rows, known: NDArray[np.bool_]) -> NDArray[Any] | None:
 
 
 def _side_by_side(parts: Any) -> Floats:
-    """Shares of several outputs as scikit-learn lays them: (rows, classes, outputs)."""
+    """Class probabilities of several outputs in one array, (rows, classes, outputs)."""
     if not isinstance(parts, list):
         return np.asarray(parts)
     most = max(part.shape[1] for part in parts)

@@ -1,4 +1,4 @@
-"""The trees of a forest as members of a bag: what each says of rows it left out, and of others."""
+"""Predictions of the single trees of a forest, for out-of-bag rows and for new ones."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data import Rows, as_one_array, dense_blocks, table_for_predict
 from weald.ensembles.forests.forest_predictor import mean_answer
+from weald.ensembles.forests.forest_rows import TrainingRows
 from weald.ensembles.out_of_bag.bagged import Bagged
 from weald.ensembles.out_of_bag.enough import BATCH, Enough
 from weald.ensembles.out_of_bag.in_bag import Draws, InBag
@@ -20,12 +21,12 @@ from weald.trees import Forest, ForestRows, OutOfBag, RotatedForest
 
 Floats = NDArray[np.float64]
 
-# Answers of all trees are made for so many numbers at a time.
+# Number of predictions computed at a time.
 _AT_ONCE = 2**20
 
 
 class BaggedForest(Bagged):
-    """A forest as a bag of trees."""
+    """A forest seen as a bagging ensemble of trees."""
 
     forest_: Forest
     _n_threads: int
@@ -42,7 +43,7 @@ class BaggedForest(Bagged):
             yield from tree_answers(forest, table, n_threads=n_threads)
 
     def _mean_of(self, answers: Floats) -> Floats:
-        # Added up as the predictor does.
+        # Summed in the order of the predictor, so that the results are equal bit by bit.
         forest = self._answering  # type: ignore[attr-defined]
         trees = trees_of(forest)
         total = np.repeat(trees.base_score[np.newaxis], answers.shape[1], axis=0)
@@ -51,41 +52,42 @@ class BaggedForest(Bagged):
         return mean_answer(total, forest)
 
     def prune_oob(self, X: object, y: object) -> PrunedForest:
-        """Cut trees back where that lowers the error on rows they did not see (R7).
+        """Prune each tree where that lowers its error on out-of-bag rows.
 
-        One half of the rows, drawn by what they hold, steers the cuts, the other half judges them.
-        Single trees get better, a forest of them not always: compare the two errors before taking
-        the smaller forest. Needs a fit with oob_score=True.
+        A random half of the rows selects the subtrees to prune; the other half estimates the errors
+        before and after. Pruning improves single trees, but not always the forest: compare the two
+        errors before using the smaller forest. Requires a fit with oob_score=True.
 
         Parameters
         ----------
         X, y : table and array
-            The rows of the fit, in their order.
+            The rows of the fit, in the same order.
 
         Returns
         -------
         PrunedForest
-            `model`, and errors and sizes before and after.
+            The pruned `model`, and errors and sizes before and after pruning.
         """
         return pruned_out_of_bag(self, X, y)
 
     def _take(self, forest: Forest) -> None:
-        """Answer by other trees from now on."""
+        """Replace the trees."""
         self.forest_ = forest
 
     def _in_bag(self) -> InBag:
         check_is_fitted(self)
         if (n_outputs := getattr(self, "n_outputs_", 1)) > 1:
             raise AttributeError(
-                "The out-of-bag ledger, and the intervals, sets, importances and errors made of "
-                f"it, know one output; this {type(self).__name__} was fitted on {n_outputs}. Fit a "
-                "model for each, or use oob_score_ and the answers beside it."
+                "The out-of-bag ledger, and the intervals, prediction sets, importances and errors "
+                f"computed from it, support one output; this {type(self).__name__} was fitted on "
+                f"{n_outputs}. Fit one model per output, or use oob_score_ and the out-of-bag "
+                "predictions."
             )
         parts = [(first, bags) for first, bags in self._ledger if bags is not None]
         if len(parts) < len(self._ledger):
             raise AttributeError(
-                "There is no out-of-bag ledger: with bootstrap=False every tree saw every row. "
-                "Fit with bootstrap=True."
+                "There is no out-of-bag ledger: with bootstrap=False every tree is fitted on all "
+                "rows. Fit with bootstrap=True."
             )
         return InBag(tuple(parts), self.forest_.n_trees)
 
@@ -93,7 +95,7 @@ class BaggedForest(Bagged):
 def tree_answers(
     forest: Forest | RotatedForest, table: NDArray[Any], *, n_threads: int
 ) -> Iterator[Floats]:
-    """What each tree says of a few rows at a time, of the shape (trees, rows, width)."""
+    """Predictions of the single trees, for blocks of rows; shape (trees, rows, width)."""
     trees = trees_of(forest)
     first_leaf = trees.first_leaf[:-1, np.newaxis]
     for rows in _slices(len(table), trees):
@@ -102,7 +104,7 @@ def tree_answers(
 
 
 def trees_of(forest: Forest | RotatedForest) -> Forest:
-    """The trees themselves, whatever columns they ask."""
+    """The trees of a forest, without its rotations."""
     return forest if isinstance(forest, Forest) else forest.forest
 
 
@@ -116,9 +118,9 @@ def record_of_forest(
     n_threads: int,
     member_weights: Floats | None = None,
 ) -> Record:
-    """Ask each tree about the rows it left out.
+    """Compute the out-of-bag predictions of each tree.
 
-    `rows` and `ordered` are those of the fit, with targets in the unit they are kept in.
+    `rows` and `ordered` are those of the fit, with targets in their stored unit.
     """
     target = np.ldexp(rows.target[ordered.index], rows.target_exponent)
     weight = rows.total_weight
@@ -162,41 +164,40 @@ def _slices(n_rows: int, forest: Forest) -> Iterator[slice]:
 def add_left_out(
     oob: OutOfBag,
     forest: Forest,
-    table: NDArray[Any],
-    ordered: OrderedRows,
-    samples: Draws | InBag,
+    training: TrainingRows,
+    in_bag: Draws | InBag,
     *,
     first: int = 0,
-    n_threads: int,
 ) -> None:
-    """Add what trees answer for rows they did not draw, tree after tree; `first` is their first."""
+    """Add the out-of-bag predictions of trees, the first of which has index `first`, to `oob`."""
+    table, index = as_one_array(training.rows.table), training.ordered.index
     for number in range(forest.n_trees):
-        out = np.flatnonzero(samples.drawn(first + number) == 0)
+        out = np.flatnonzero(in_bag.drawn(first + number) == 0)
         if len(out):
-            rows = np.ascontiguousarray(table[ordered.index[out]])
-            oob.sums[out] += forest.tree(number).predict(rows, n_threads=n_threads)
+            rows = np.ascontiguousarray(table[index[out]])
+            oob.sums[out] += forest.tree(number).predict(rows, n_threads=training.n_threads)
             oob.counts[out] += 1
 
 
 def ledger_of_all(parts: list[tuple[int, Any]], n_trees: int) -> InBag:
-    """Who saw what, if trees of a fit before and those of this one were drawn from the same rows.
+    """In-bag counts of the trees kept by a warm start together with those of the new trees.
 
     Raises
     ------
     ValueError
-        If they were not.
+        If they were not drawn from the same rows.
     """
     *before, (_, last) = parts
     for _, samples in before:
         if samples is None:
             raise ValueError(
-                "oob_score cannot be estimated for trees kept by warm_start=True that saw every "
-                "row. Fit all trees at once, or without oob_score."
+                "oob_score cannot be estimated: the trees kept by warm_start=True were fitted on "
+                "all rows. Set warm_start=False, or oob_score=False."
             )
         if samples.n != last.n or not np.array_equal(samples.place, last.place):
             raise ValueError(
-                "oob_score with warm_start=True needs the rows of the fit before, in their order: "
-                "got others. Fit all trees at once, or without oob_score."
+                "oob_score with warm_start=True requires the rows of the previous fit, in the same "
+                "order; got other rows. Set warm_start=False, or oob_score=False."
             )
     return InBag(tuple(parts), n_trees)
 
@@ -204,24 +205,22 @@ def ledger_of_all(parts: list[tuple[int, Any]], n_trees: int) -> InBag:
 def grown_until_enough(
     grow: Callable[[range], Forest],
     oob: OutOfBag | None,
-    learnt: ForestRows,
-    rows: Rows,
-    ordered: OrderedRows,
-    samples: Draws | None,
+    ranked: ForestRows,
+    training: TrainingRows,
 ) -> Forest:
-    """Grow batches of trees until the out-of-bag error says that more would not help."""
-    if samples is None or oob is None:
+    """Grow batches of trees until more trees would not lower the out-of-bag error further."""
+    if training.samples is None or oob is None:
         raise ValueError(
-            "n_estimators='auto' goes by the rows that trees leave out: set bootstrap=True, or "
-            "give a number of trees."
+            "n_estimators='auto' requires out-of-bag rows, but with bootstrap=False every tree is "
+            "fitted on all rows. Set bootstrap=True, or n_estimators to an int."
         )
     enough, forest = Enough(), grow(range(BATCH))
-    weight = rows.total_weight
-    weight = None if weight is None else weight[ordered.index]
+    weight = training.rows.total_weight
+    weight = None if weight is None else weight[training.ordered.index]
     while True:
         means = oob.means()
         scored = oob.counts > 0
-        losses = _losses(means[scored], learnt, scored)
+        losses = _losses(means[scored], ranked, scored)
         own = None if weight is None else weight[scored]
         if enough.says(forest.n_trees, losses, own):
             return forest
@@ -229,7 +228,7 @@ def grown_until_enough(
 
 
 def _losses(means: Floats, rows: ForestRows, scored: NDArray[np.bool_]) -> Floats:
-    """What out-of-bag answers of some rows miss: shares of wrong classes, or squared errors."""
+    """Losses of out-of-bag predictions: misclassification rates, or squared errors."""
     if rows.values is not None:
         values = rows.values[..., scored]
         errors = (means.T - np.atleast_2d(values)) ** 2

@@ -1,8 +1,8 @@
-"""What the parameters of forests may be."""
+"""Valid values of the parameters of forests."""
 
 from collections.abc import Mapping
 
-from weald.ensembles.drawn_columns import MAX_FEATURES
+from weald.ensembles.max_features import MAX_FEATURES
 from weald.parameters import (
     MOST_DRAWS,
     AnyOf,

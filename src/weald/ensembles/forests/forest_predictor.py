@@ -1,4 +1,4 @@
-"""The fast path for services, for models that answer the mean of their trees."""
+"""Low-latency predictors of models that average the predictions of their trees."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MeanNumberPredictor(NumberPredictor):
-    """Answers mean numbers."""
+    """Predicts the mean of the trees."""
 
     def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
         return mean_answer(super()._answer(X, loss), self.forest)
@@ -28,7 +28,7 @@ class MeanNumberPredictor(NumberPredictor):
 
 @dataclass(frozen=True, eq=False)
 class MeanClassPredictor(ClassPredictor):
-    """Answers classes and their mean probabilities."""
+    """Predicts classes and their mean probabilities."""
 
     def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
         return mean_answer(super()._answer(X, loss), self.forest)
@@ -36,7 +36,7 @@ class MeanClassPredictor(ClassPredictor):
 
 @dataclass(frozen=True, eq=False)
 class MeanVectorPredictor(LevelsPredictor):
-    """Answers mean numbers of several outputs."""
+    """Predicts the mean of the trees for several outputs."""
 
     def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
         return mean_answer(super()._answer(X, loss), self.forest)
@@ -44,14 +44,14 @@ class MeanVectorPredictor(LevelsPredictor):
 
 @dataclass(frozen=True, eq=False)
 class MeanLabelPredictor(LabelPredictor):
-    """Answers classes of several outputs and their mean probabilities."""
+    """Predicts classes and their mean probabilities for several outputs."""
 
     def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
         return mean_answer(super()._answer(X, loss), self.forest)
 
 
 def mean_answer(sums: Floats, forest: Forest | RotatedForest) -> Floats:
-    """Sums over the trees as means, in place; rounding leads no mean out of the leaves' range."""
+    """Turn sums over the trees into means, in place, clipped to the range of the leaf values."""
     sums /= forest.n_trees
     return np.clip(sums, *forest.value_range, out=sums)
 
@@ -59,7 +59,7 @@ def mean_answer(sums: Floats, forest: Forest | RotatedForest) -> Floats:
 def mean_predictor_of(
     model: object, forest: Forest | RotatedForest, *, n_jobs: int | None
 ) -> Predictor:
-    """The kind of predictor that has the methods of a fitted forest."""
+    """The predictor with the prediction methods of a fitted forest."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         several = getattr(model, "n_outputs_", 1) > 1

@@ -1,4 +1,4 @@
-"""Rows as the engine of forests takes them, and limits as it counts them."""
+"""Training rows and limits in the form that the C++ core of forests expects."""
 
 import math
 from dataclasses import replace
@@ -10,98 +10,110 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.data import Rows, as_one_array, levels_of, mass_of, refuse_beyond_memory
 from weald.ensembles.class_weights import weights_by_class
+from weald.ensembles.counts_as_weights import warn_of_counts
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.row_samples import row_samples
 from weald.resampling import OrderedRows, RowSamples, ordered_rows, rows_as_they_lie
-from weald.trees import ForestRows
+from weald.trees import Forest, ForestRows, with_medians
 
 Floats = NDArray[np.float64]
 
-# Other names that scikit-learn has for the same thing.
+# Aliases, as in scikit-learn.
 CRITERIA = {"log_loss": "entropy", "friedman_mse": "squared_error"}
 OF_NUMBERS = ("squared_error", "absolute_error", "friedman_mse", "poisson")
 
 
 def weight_unit(rows: Rows, samples: RowSamples | None) -> float:
-    """The factor of all weights in the sums of trees: draws by weight leave none."""
+    """Common factor of the weights in the sums of trees; 1 if rows are drawn by weight."""
     return 1.0 if samples is not None and samples.draws_by_weight else rows.weight_unit
 
 
 def sums_of_left_out(n_rows: int, width: int) -> Floats:
-    """Zeros, to which what trees answer the rows that they left out is added."""
+    """Zeros, to which the out-of-bag predictions of the trees are added."""
     refuse_beyond_memory(
         8 * n_rows * width,
         f"Out-of-bag predictions of {width:,} classes or outputs for {n_rows:,} rows",
-        "Take fewer rows or classes, or do without these predictions: set oob_score=False, and "
-        "numbers for parameters that are 'auto', which are chosen by them.",
+        "Use fewer rows or classes, or avoid out-of-bag predictions: set oob_score=False, and "
+        "numbers for the parameters that are 'auto', which are chosen by the out-of-bag error.",
     )
     return np.zeros((n_rows, width))
 
 
 def gain_exponent(criterion: str, rows: Rows) -> int:
-    """By which power of two gains are divided where a target of extreme size is."""
-    is_linear = criterion in ("absolute_error", "poisson")
-    return rows.target_exponent if is_linear else 2 * rows.target_exponent
+    """Exponent of the power of two by which gains are scaled for targets of extreme magnitude."""
+    return gain_degree(criterion) * rows.target_exponent
+
+
+def gain_degree(criterion: str) -> int:
+    """Degree of gains and impurities in the unit of the target.
+
+    >>> gain_degree("friedman_mse"), gain_degree("poisson")
+    (2, 1)
+    """
+    facts = _native.criterion_facts(CRITERIA.get(criterion, criterion))
+    return 2 if facts["is_quadratic"] else 1
 
 
 def check_outputs(model: Any, n_outputs: int) -> None:
-    """Refuse several outputs where a setting is of one."""
+    """Raise if there are several outputs and a parameter supports only one."""
     if n_outputs == 1:
         return
     if getattr(model, "monotonic_cst", None) is not None:
         raise ValueError(
             "Monotonicity constraints are not supported with multiple outputs: y has "
-            f"{n_outputs} columns. Leave monotonic_cst at None, or fit each column alone."
+            f"{n_outputs} columns. Set monotonic_cst=None, or fit one model per column."
         )
     if model.criterion in ("absolute_error", "poisson"):
         raise ValueError(
-            f"criterion={model.criterion!r} judges one output; y has {n_outputs} columns. Use "
-            "'squared_error', or fit each column alone."
+            f"criterion={model.criterion!r} supports one output; y has {n_outputs} columns. Use "
+            "criterion='squared_error', or fit one model per column."
         )
 
 
 def check_target(criterion: str, target: Floats) -> None:
-    """Refuse targets that a criterion cannot judge.
+    """Raise if the criterion does not support the target values.
 
     >>> check_target("poisson", np.array([1.0, -2.0]))
     Traceback (most recent call last):
         ...
-    ValueError: criterion='poisson' is of counts: some values of y are negative, ...
+    ValueError: criterion='poisson' requires non-negative y: some values of y are negative, ...
     """
     if criterion != "poisson":
         return
     if (target < 0).any():
         raise ValueError(
-            f"criterion='poisson' is of counts: some values of y are negative, the first of them "
-            f"{target[target < 0][0]:g}. Choose another criterion."
+            "criterion='poisson' requires non-negative y: some values of y are negative, the first "
+            f"of them {target[target < 0][0]:g}. Choose another criterion."
         )
     if not (target > 0).any():
         raise ValueError(
-            "criterion='poisson' is of counts: the sum of y is not positive. Choose another "
-            "criterion."
+            "criterion='poisson' requires non-negative y with a positive sum: the sum of y is not "
+            "positive. Choose another criterion."
         )
 
 
 def sampled_rows(
     model: Any, rows: Rows, n_levels: list[int], has_weight: NDArray[np.bool_], seed: int
 ) -> tuple[Rows, OrderedRows, RowSamples | None]:
-    """The rows with their weights, in the order that draws need, and how trees draw them.
+    """The weighted rows, their order by content, and the row samples of the trees.
 
-    `has_weight` marks those of the rows passed to fit that `rows` holds. No samples: every tree
-    sees every row.
+    `has_weight` marks the rows passed to fit that `rows` holds. The samples are None if every tree
+    is grown on all rows.
     """
     if model._draws_rows:
+        if model.oob_score or _is_chosen_out_of_bag(model):
+            warn_of_counts(rows, model._n_threads)
         ordered = ordered_rows(rows, n_threads=model._n_threads)
         return rows, ordered, _samples(model, rows, ordered, has_weight, seed)
     if model.oob_score:
         raise ValueError(
             "Out of bag estimation only available if bootstrap=True or max_samples is given: "
-            "without them every tree sees every row. Set one of them, or oob_score=False."
+            "otherwise every tree is fitted on all rows. Set one of them, or oob_score=False."
         )
     if rows.groups is not None:
         raise ValueError(
-            "groups says which rows are drawn together, and no rows are drawn: set bootstrap=True "
-            "or max_samples, or leave groups out."
+            "groups was given, but no rows are drawn: groups says which rows are drawn together. "
+            "Set bootstrap=True or max_samples, or do not pass groups."
         )
     if not any(n_levels):
         leaf = 1 if isinstance(model.min_samples_leaf, str) else model.min_samples_leaf
@@ -109,6 +121,14 @@ def sampled_rows(
             rows, min_samples_split=model.min_samples_split, min_samples_leaf=leaf
         )
     return rows, rows_as_they_lie(rows.n), None
+
+
+def _is_chosen_out_of_bag(model: Any) -> bool:
+    """Whether some parameter is "auto", which means chosen by the out-of-bag error."""
+    settings = (
+        getattr(model, name, None) for name in ("n_estimators", "min_samples_leaf", "max_features")
+    )
+    return any(isinstance(value, str) and value == "auto" for value in settings)
 
 
 def _samples(
@@ -127,7 +147,7 @@ def _samples(
 
 
 def place_of(ordered: OrderedRows, has_weight: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Where each row passed to fit lies among the ordered ones; -1: it has no weight."""
+    """Position of each row passed to fit in the ordered rows; -1 for rows of weight zero."""
     if ordered.n == len(has_weight):
         return ordered.place
     place = np.full(len(has_weight), -1, dtype=np.intp)
@@ -136,18 +156,18 @@ def place_of(ordered: OrderedRows, has_weight: NDArray[np.bool_]) -> NDArray[np.
 
 
 def count_of(limit: float, n_rows: int) -> int:
-    """A count as it is, a share of the rows rounded up."""
+    """The limit as a number of rows; a float is a fraction of the rows, rounded up."""
     is_count = isinstance(limit, (int, np.integer))
     return int(limit) if is_count else math.ceil(float(limit) * n_rows)
 
 
 def one_table(rows: Rows) -> tuple[Rows, list[int]]:
-    """The rows with one array as their table, and how many levels its columns have."""
+    """The rows with their table as one array, and the number of levels of each column."""
     return replace(rows, table=as_one_array(rows.table)), levels_of(rows.table)
 
 
-class Learnt(NamedTuple):
-    """What the trees of a forest learn from: the arguments of `forest_rows`."""
+class TrainingRows(NamedTuple):
+    """The rows that trees are grown on; its fields are the arguments of `forest_rows`."""
 
     rows: Rows
     ordered: OrderedRows
@@ -158,6 +178,19 @@ class Learnt(NamedTuple):
     n_threads: int
     n_levels: list[int]
     first_class: list[int] | None
+
+    @property
+    def n_drawn(self) -> int:
+        """Number of rows drawn for each tree, on average."""
+        return self.rows.n if self.samples is None else self.samples.mean_rows
+
+    def without_keys(self) -> "TrainingRows":
+        """Free what only drawing rows needs."""
+        return self._replace(ordered=self.ordered.without_keys())
+
+    def without_index(self) -> "TrainingRows":
+        """Free what only out-of-bag predictions and pruning need."""
+        return self._replace(ordered=self.ordered.without_index())
 
 
 def forest_rows(
@@ -171,10 +204,10 @@ def forest_rows(
     n_levels: list[int],
     first_class: list[int] | None = None,
 ) -> ForestRows:
-    """The rows, ranked; where rows are drawn by weight they carry no weights.
+    """The rows with ranked columns; rows drawn by weight carry no weights.
 
-    `n_levels` tells which columns hold levels, and how many (`weald.data.levels_of`); `first_class`
-    where the classes of each of several outputs begin.
+    `n_levels` is the number of levels of each column, 0 for numeric ones (`weald.data.levels_of`);
+    `first_class` is the index of the first class of each output if there are several.
     """
     own = rows.total_weight
     ranks = _native.RankedTable(
@@ -185,7 +218,7 @@ def forest_rows(
         keeps_values=random_cuts,
         n_levels=n_levels,
     )
-    # What ranking took is free again.
+    # The memory used for ranking has been freed.
     target = np.ascontiguousarray(rows.target[ordered.index])
     copies, weight = None, None
     if samples is None:
@@ -206,6 +239,21 @@ def forest_rows(
         n_columns=rows.table.shape[1],
         first_class=first_class,
     )
+
+
+def with_leaf_medians(forest: Forest, training: TrainingRows, *, first: int) -> Forest:
+    """Set leaves to the weighted medians of their rows; `first` is the index of the first tree."""
+    rows, ordered, samples = training.rows, training.ordered, training.samples
+    own = _taken(rows.total_weight, ordered)
+
+    def mass_of_tree(tree: int) -> NDArray[Any] | None:
+        if samples is None:
+            return own
+        drawn = samples.drawn(first + tree)
+        return drawn if own is None or samples.draws_by_weight else drawn * own
+
+    table = as_one_array(rows.table)[ordered.index]
+    return with_medians(forest, table, rows.target[ordered.index], mass_of_tree)
 
 
 def _taken(values: NDArray[Any] | None, ordered: OrderedRows) -> NDArray[Any] | None:

@@ -1,4 +1,4 @@
-"""Option trees: where several tests are nearly as good as the best, all of them are followed."""
+"""Option trees: a node may hold several splits, all of which a row follows."""
 
 import operator
 from collections.abc import Mapping
@@ -51,41 +51,41 @@ _LIMITS: Mapping[str, Limit] = {
 
 
 class OptionTree(TreeModel):
-    """One tree with option nodes: a row follows all of their tests, and the answers are merged.
+    """A tree with option nodes: a row follows all their splits, and the leaves are combined.
 
     Parameters
     ----------
     criterion : str
-        How a split is judged.
+        Split criterion.
     max_options : int, default=5
-        Most tests of an option node, each of another column; 1 makes a plain decision tree. Tests
-        that part the rows of the node in the same way count as one.
+        Maximum number of splits of an option node, each on another column; 1 gives an ordinary
+        decision tree. Splits that partition the rows of the node identically count as one.
     option_depth : int, default=2
-        Option nodes are those with fewer tests than this above them, where the choice of a test
-        matters most.
+        Nodes at a depth below this value may be option nodes.
     option_ratio : float, default=0.5
-        The share of the best test's gain that another needs to stand beside it.
+        Minimum gain of a further split of an option node, as a fraction of the best split's gain.
     max_depth : int or None, default=None
-        Most questions between the root and a leaf, on any way.
+        Maximum depth of the tree, along any option.
     max_leaf_nodes : int or None, default=None
-        Most leaves of the whole structure. Nodes that gain most are split first; what is gained
-        below an option counts by its share, and of options that no longer fit the best are kept.
+        Maximum number of leaves of the whole tree. The nodes of largest gain are split first;
+        gains below an option are multiplied by its share, and if not all options fit, the best
+        ones are kept.
     min_samples_split : int, default=2
-        Fewest rows a node must hold to be split.
+        Minimum number of rows in a node to split it.
     min_samples_leaf : int, default=1
-        Fewest rows of a leaf, whatever they weigh.
+        Minimum number of rows in a leaf, whatever their weight.
     ccp_alpha : float, default=0.0
-        Minimal cost-complexity pruning: the least that a leaf must lower the mean impurity by. A
-        node is pruned together with all its options, and what hangs below an option counts by its
-        share.
+        Complexity parameter of minimal cost-complexity pruning: the minimum decrease of the mean
+        impurity per additional leaf. A node is pruned together with all its options, and gains
+        below an option are multiplied by its share.
     max_bins : int or None, default=None
-        Most bins a column is cut into, up to 255; None means 255. Up to so many distinct values are
-        all told apart.
+        Maximum number of bins per column, up to 255; None means 255. Columns with at most that
+        many distinct values get one bin per value.
     categorical_features : "from_dtype", list or None, default="from_dtype"
-        Which columns hold categories: those of text and of unordered categorical types, or those
-        listed by name, position or a mask, or none.
+        Categorical columns: those of text and unordered categorical dtypes ("from_dtype"), those
+        listed by name, position or boolean mask, or none.
     n_jobs : int or None, default=None
-        Threads; None means all usable cores. The tree is the same for any number.
+        Number of threads; None means all usable cores. The tree does not depend on it.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class OptionTree(TreeModel):
     """
 
     forest_: OptionForest
-    _answers_by_forest: ClassVar[bool] = False  # a predictor knows no options
+    _answers_by_forest: ClassVar[bool] = False  # predictors do not support option nodes
 
     def __init__(
         self,
@@ -139,14 +139,14 @@ class OptionTree(TreeModel):
             min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,
         )
-        # One of each column at most, and no table has more columns than the core can count.
+        # At most one option per column; the core counts columns in 31 bits.
         most = min(int(self.max_options), 2**31 - 1)
         options = OptionLimits(most, self.option_depth, self.option_ratio)
         return OptionGrower(binned, target, limits, options, n_threads=self._n_threads, start=start)
 
     def _grow(self, rows: Rows, target: OptionTarget) -> None:
         grower = self._grower(rows, target)
-        # Gains of numbers are in units of the target's own scale, squared.
+        # Gains of a regression are in the squared stored unit of the target.
         alpha = float(np.ldexp(self.ccp_alpha, -2 * rows.target_exponent))
         branch = grower.grow(alpha).scaled(rows.target_exponent, rows.weight_unit)
         self.forest_ = OptionForest.of(
@@ -154,7 +154,7 @@ class OptionTree(TreeModel):
         )
 
     def _finished(self, branch: Branch) -> Branch:
-        """What becomes of a branch when it is grown and pruned."""
+        """Post-process a branch that is grown and pruned."""
         return branch
 
     @property
@@ -171,26 +171,26 @@ class OptionTree(TreeModel):
         return np.concatenate(answers), np.concatenate(spreads)
 
     def apply(self, X: object) -> NDArray[np.int32]:
-        """Find all leaves that each row reaches.
+        """Return the indices of all leaves that each row reaches.
 
         Returns
         -------
-        array of int32, shape (rows, most leaves a row can reach)
-            Leaves are counted from left to right; a row that reaches fewer has -1 behind them.
-            `forest_.leaf_shares` tells what each counts.
+        array of int32, shape (rows, maximum number of leaves a row can reach)
+            Leaves are numbered from left to right; rows that reach fewer are padded with -1.
+            `forest_.leaf_shares` holds the weight of each leaf in the prediction.
         """
         return super().apply(X)
 
     def text(self, tree: int = 0) -> str:
-        """Draw the tree as text: options under one head, tests with the numbers of their nodes.
+        """Render the tree as text: options grouped by node, splits with their node numbers.
 
         Parameters
         ----------
         tree : int, default=0
-            There is only one.
+            Index of the tree; there is only tree 0.
         """
         if operator.index(tree) != 0:
-            return super().text(tree)  # says so
+            return super().text(tree)  # raises
         check_is_fitted(self)
         return option_tree_text(
             self.forest_,
@@ -201,11 +201,11 @@ class OptionTree(TreeModel):
         )
 
     def _node_columns(self) -> dict[str, Any]:
-        """The nodes, with the next option of the same rows (-1: there is none)."""
+        """The nodes, with the next option of the same node (-1 if there is none)."""
         columns = super()._node_columns()
         following, depth = self.forest_.next_option.tolist(), columns["depth"]
         left, right = columns["left"].tolist(), columns["right"].tolist()
-        # What comes before in the array is known: parents, and options before other options.
+        # Parents, and earlier options of a node, precede in the array.
         for node, option in enumerate(following):
             if option > 0:
                 depth[option] = depth[node]
@@ -223,38 +223,37 @@ class OptionTree(TreeModel):
         y: object,
         sample_weight: object = None,
     ) -> Self:
-        """Put a test of your own beside those of a node, and grow what hangs below it.
+        """Add a user-defined split to a node as a further option, and grow the subtree below it.
 
-        Nothing else changes: the other options keep what hangs below them, and each now counts a
-        little less. The model keeps no rows, so those to learn from are passed again; usually they
-        are those of the fit. The limits of the parameters hold below the new test;
-        `max_leaf_nodes` limits the new part by itself.
+        The subtrees of the other options stay as they are, with a smaller share in the prediction.
+        The model stores no rows, so training rows are passed again, usually those of the fit. The
+        parameters of the model apply to the new subtree; `max_leaf_nodes` limits it separately.
 
         Parameters
         ----------
         node : int
-            An inner node, by the number that `text` shows in brackets.
+            Number of an inner node, as shown in brackets by `text`.
         feature : int or str
-            The column to ask, by position or name; a part of a date by the name that `text` shows.
+            Column to split on, by position or name; a part of a date by the name shown by `text`.
         threshold : number, or list of levels
-            Values up to it go left. For a column of categories: the levels that go left.
+            Values up to it go left. For a categorical column: the categories that go left.
         X : array, frame or sparse table, shape (rows, columns)
-            Rows to learn from; those that reach the node are used.
+            Training rows; those that reach the node are used.
         y : array, shape (rows,)
-            Their targets.
+            Target values.
         sample_weight : array, shape (rows,), or None
-            Their weights.
+            Row weights.
 
         Returns
         -------
         OptionTree
-            A new model; this one stays as it is. Nodes behind the new ones have new numbers.
+            A new model; this one is unchanged. Nodes after the inserted ones are renumbered.
 
         Raises
         ------
         ValueError
-            If there is no such node, column or level, if the node is a leaf, if the test would
-            leave one side with fewer than `min_samples_leaf` rows, or if it is there already.
+            If there is no such node, column or category, if the node is a leaf, if a side of the
+            split has fewer than `min_samples_leaf` rows, or if the node has this split already.
         """
         return with_option(self, node, feature, threshold, self._rows_again(X, y, sample_weight))
 
@@ -265,7 +264,7 @@ class OptionTree(TreeModel):
         raise NotImplementedError
 
     def get_depth(self) -> int:
-        """Most questions between the root and a leaf."""
+        """Depth of the tree: the number of splits above its deepest leaf."""
         check_is_fitted(self)
         forest, depth = self.forest_, np.zeros(len(self.forest_.feature), dtype=np.int64)
         for node in range(len(depth)):
@@ -276,30 +275,30 @@ class OptionTree(TreeModel):
         return int(depth.max())
 
     def get_n_leaves(self) -> int:
-        """Number of leaves, below all options."""
+        """Number of leaves, over all options."""
         check_is_fitted(self)
         return len(self.forest_.value)
 
     def get_n_option_nodes(self) -> int:
-        """Number of nodes at which several tests are followed."""
+        """Number of nodes with more than one split."""
         check_is_fitted(self)
         return int((heads_of(self.forest_) & (self.forest_.next_option > 0)).sum())
 
 
 class OptionTreeClassifier(ClassifierMixin, OptionTree):
-    """A classification tree that follows several tests where they are nearly as good as the best.
+    """A classification option tree: nodes may hold several splits of nearly equal gain.
 
     Parameters
     ----------
     criterion : {"gini", "entropy"}, default="gini"
-        How a split is judged; entropy is measured in bits.
+        Split criterion; entropy is measured in bits.
     voting : {"soft", "hard"}, default="soft"
-        Merge the shares of the classes in the leaves, or let each leaf vote for its largest class.
+        Average the class probabilities of the leaves reached ("soft"), or their votes ("hard").
 
     Attributes
     ----------
     classes_ : array
-        The class labels, sorted.
+        Sorted class labels.
 
     Examples
     --------
@@ -357,11 +356,11 @@ class OptionTreeClassifier(ClassifierMixin, OptionTree):
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too.
+            Training rows: numeric, text, categorical and date columns; missing values are allowed.
         y : array, shape (rows,)
-            Class labels of any kind.
+            Class labels, of any type.
         sample_weight : array, shape (rows,), or None
-            What each row counts in sums; `min_samples_split` and `min_samples_leaf` count rows.
+            Row weights; `min_samples_split` and `min_samples_leaf` count rows, not weights.
         """
         with self._fitting():
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
@@ -370,27 +369,26 @@ class OptionTreeClassifier(ClassifierMixin, OptionTree):
         return self
 
     def predict_proba(self, X: object, return_std: bool = False) -> Any:
-        """Shares of the classes, or of the votes, in the leaves of each row, merged.
+        """Predict class probabilities: the weighted mean of the leaves that each row reaches.
 
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Rows to answer.
+            Rows with the columns of the fit.
         return_std : bool, default=False
-            Also give how much the merged leaves disagree: their standard deviation, 0 where only
-            one leaf answers.
+            Also return the standard deviation over the leaves reached; 0 for a single leaf.
 
         Returns
         -------
         array, shape (rows, classes), or two of them
         """
         shares, *spread = self._with_spread(X) if return_std else (self._scores(X),)
-        # Shares of leaves, such as sixths, may add up to one bit more than 1.
+        # Sums of rounded shares, such as sixths, may exceed 1 by rounding.
         shares = np.minimum(shares, 1.0)
         return (shares, *spread) if return_std else shares
 
     def predict(self, X: object) -> NDArray[Any]:
-        """The class of the largest merged share of each row; ties go to the first."""
+        """The most probable class of each row; ties go to the first."""
         shares = self.predict_proba(X)
         return np.asarray(self.classes_[np.argmax(shares, axis=1)])
 
@@ -422,12 +420,12 @@ class OptionTreeClassifier(ClassifierMixin, OptionTree):
 
 
 class OptionTreeRegressor(Regressor, OptionTree):
-    """A regression tree that follows several tests where they are nearly as good as the best.
+    """A regression option tree: nodes may hold several splits of nearly equal gain.
 
     Parameters
     ----------
     criterion : {"squared_error"}, default="squared_error"
-        How a split is judged.
+        Split criterion.
 
     Examples
     --------
@@ -454,11 +452,11 @@ class OptionTreeRegressor(Regressor, OptionTree):
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too.
+            Training rows: numeric, text, categorical and date columns; missing values are allowed.
         y : array of finite numbers, shape (rows,)
-            The target.
+            Target values.
         sample_weight : array, shape (rows,), or None
-            What each row counts in sums; `min_samples_split` and `min_samples_leaf` count rows.
+            Row weights; `min_samples_split` and `min_samples_leaf` count rows, not weights.
         """
         with self._fitting():
             rows = number_rows(self, X, y, sample_weight).with_moderate_target()
@@ -467,15 +465,14 @@ class OptionTreeRegressor(Regressor, OptionTree):
         return self
 
     def predict(self, X: object, return_std: bool = False) -> Any:
-        """The mean target in the leaves of each row, merged.
+        """Predict the target: the weighted mean of the leaves that each row reaches.
 
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Rows to answer.
+            Rows with the columns of the fit.
         return_std : bool, default=False
-            Also give how much the merged leaves disagree: their standard deviation, 0 where only
-            one leaf answers.
+            Also return the standard deviation over the leaves reached; 0 for a single leaf.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What trees and forests answer, for one output or several."""
+"""Predictions of trees and forests, for one output or several."""
 
 from typing import Any, ClassVar
 
@@ -15,16 +15,16 @@ from weald.data import (
     vector_rows,
 )
 from weald.ensembles.base import Floats, TreeModel
-from weald.ensembles.side_by_side import labels_of_outputs, shares_of_outputs
+from weald.ensembles.multioutput import labels_of_outputs, shares_of_outputs
 
 
 class Answers(TreeModel):
-    """A model of trees whose target may have several columns.
+    """A tree model whose target may have several columns.
 
     Attributes
     ----------
     n_outputs_ : int
-        Columns of the target.
+        Number of columns of the target.
     """
 
     n_outputs_: int
@@ -32,11 +32,11 @@ class Answers(TreeModel):
 
     @property
     def _widths(self) -> tuple[int, ...]:
-        """How many numbers each output has in a leaf."""
+        """Number of values per output in a leaf."""
         raise NotImplementedError
 
     def _one_output(self, y: Any) -> Any:
-        """A target of one output as it is; scikit-learn's checks warn of a column."""
+        """The target of one output, unchanged; scikit-learn's checks warn about a column vector."""
         return y
 
     def __sklearn_tags__(self) -> Any:
@@ -48,14 +48,14 @@ class Answers(TreeModel):
 
 
 class ClassAnswers(Answers):
-    """Shares of classes; those of several outputs lie side by side in the leaves.
+    """Class probabilities; those of several outputs are concatenated in the leaves.
 
     Attributes
     ----------
     classes_ : array, or a list of arrays
-        The class labels, sorted; of several outputs a list with those of each.
+        Sorted class labels; a list with one array per output if there are several.
     n_classes_ : int, or a list of int
-        How many there are.
+        Number of classes; a list if there are several outputs.
     """
 
     classes_: Any
@@ -73,7 +73,7 @@ class ClassAnswers(Answers):
 
     @property
     def _first_class(self) -> list[int] | None:
-        """Where the classes of each of several outputs begin among those of all."""
+        """Index of the first class of each output; None for a single output."""
         return first_classes(self.classes_) if isinstance(self.classes_, list) else None
 
     @property
@@ -81,23 +81,23 @@ class ClassAnswers(Answers):
         return tuple(self.n_classes_) if isinstance(self.classes_, list) else (len(self.classes_),)
 
     def _parts(self, shares: Floats) -> Any:
-        """Shares of the classes; of several outputs a list of those of each."""
+        """Class probabilities; a list with one array per output if there are several."""
         if not isinstance(self.classes_, list):
             return shares
         return shares_of_outputs(shares, self.classes_)
 
     def _labels(self, parts: Any) -> NDArray[Any]:
-        """The labels of the largest shares, ties to the first; of several outputs a column each."""
+        """Labels of the most probable classes (ties: the first); one column per output."""
         if not isinstance(self.classes_, list):
             return np.asarray(self.classes_[np.argmax(parts, axis=1)])
         return labels_of_outputs(parts, self.classes_)
 
     def predict_proba(self, X: object) -> Any:
-        """Shares of the classes in the leaf of each row; of several outputs a list of arrays."""
+        """Class probabilities of each row; a list of arrays if there are several outputs."""
         return self._parts(self._scores(X))
 
     def predict_log_proba(self, X: object) -> Any:
-        """Logarithms of the probabilities; -inf for those of 0."""
+        """Logarithms of the class probabilities; -inf for a probability of 0."""
         parts = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             if isinstance(parts, list):
@@ -105,7 +105,7 @@ class ClassAnswers(Answers):
             return np.asarray(np.log(parts))
 
     def predict(self, X: object) -> NDArray[Any]:
-        """The class of the largest share; ties go to the first. Several outputs: a column each."""
+        """The most probable class of each row (ties: the first); one column per output."""
         return self._labels(self.predict_proba(X))
 
     def _leaf_text(self, value: Floats) -> str:
@@ -124,7 +124,7 @@ class ClassAnswers(Answers):
 
 
 class NumberAnswers(Answers):
-    """Numbers, one for each output."""
+    """Real-valued predictions, one per output."""
 
     def _number_rows(self, X: object, y: Any, sample_weight: object) -> Rows:
         if self._takes_several and has_several(y):
@@ -136,17 +136,17 @@ class NumberAnswers(Answers):
         return (1,) * self.forest_.n_outputs
 
     def predict(self, X: object) -> Floats:
-        """The mean target in the leaf of each row; of several outputs a column each."""
+        """Predicted target of each row; one column per output if there are several."""
         return without_axis(self._scores(X))
 
 
 def without_axis(answers: Floats) -> Floats:
-    """Answers of the shape (rows,) for one output, (rows, outputs) for several."""
+    """Predictions of shape (rows,) for one output, (rows, outputs) for several."""
     return answers[:, 0] if answers.shape[1] == 1 else answers
 
 
 def same_classes(before: Any, now: Any) -> bool:
-    """Tell whether the classes of all outputs are those of the fit before."""
+    """Whether the classes of all outputs are those of the previous fit."""
     if isinstance(before, list) != isinstance(now, list):
         return False
     if not isinstance(now, list):

@@ -1,9 +1,9 @@
-"""Random forests: rows drawn for every tree, columns for every node."""
+"""Random forests: a bootstrap sample per tree, column subsampling per split."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from weald.ensembles.forests.chosen_settings import CHOSEN_LIMITS, ChosenSettings
+from weald.ensembles.forests.auto_settings import CHOSEN_LIMITS, ChosenSettings
 from weald.ensembles.forests.forest_kinds import ForestClassifier, ForestRegressor
 from weald.parameters import Limit
 
@@ -11,21 +11,22 @@ from weald.parameters import Limit
 class RandomForestClassifier(ChosenSettings, ForestClassifier):
     """A random forest of classification trees.
 
-    Every tree is grown on rows drawn with replacement, and every node looks at a few columns. How
-    large leaves are and how many columns a node looks at is chosen by the out-of-bag error, unless
-    they are given.
+    Each tree is grown on a bootstrap sample of the rows, and a random subset of the columns is
+    considered at each split. By default the out-of-bag error chooses `min_samples_leaf` and
+    `max_features`.
 
     Parameters
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="entropy"
-        How a split is judged; entropy is measured in bits, and log_loss is another name for it.
+        Split criterion; entropy is measured in bits, and log_loss is an alias of it.
     max_features : int, float, {"auto", "sqrt", "log2", "third"} or None, default="auto"
-        Columns a node looks at: a number, a share, the square root, binary logarithm or third of
-        all, or all. More are drawn as long as none can be split. "auto": "sqrt" or 0.5, by the
-        out-of-bag error; "sqrt" if every tree sees every row.
+        Number of columns considered at each split: a count, a fraction, the square root, binary
+        logarithm or third of all columns, or all (None). More are drawn while none of them allows
+        a split. "auto": "sqrt" or 0.5, whichever has the lower out-of-bag error; "sqrt" if every
+        tree is fitted on all rows.
     bootstrap : bool, default=True
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees
-        all, or `max_samples` of them.
+        Whether each tree is grown on a bootstrap sample of the rows; otherwise it is grown on all
+        rows, or on `max_samples` of them drawn without replacement.
 
     Examples
     --------
@@ -101,19 +102,20 @@ class RandomForestClassifier(ChosenSettings, ForestClassifier):
 class RandomForestRegressor(ChosenSettings, ForestRegressor):
     """A random forest of regression trees.
 
-    Every tree is grown on rows drawn with replacement, and every node looks at a few columns. How
-    large leaves are and how many columns a node looks at is chosen by the out-of-bag error, unless
-    they are given.
+    Each tree is grown on a bootstrap sample of the rows, and a random subset of the columns is
+    considered at each split. By default the out-of-bag error chooses `min_samples_leaf` and
+    `max_features`.
 
     Parameters
     ----------
     max_features : int, float, {"auto", "sqrt", "log2", "third"} or None, default="auto"
-        Columns a node looks at: a number, a share, the square root, binary logarithm or third of
-        all, or all. More are drawn as long as none can be split. "auto": "third" or 0.7, by the
-        out-of-bag error; "third" if every tree sees every row.
+        Number of columns considered at each split: a count, a fraction, the square root, binary
+        logarithm or third of all columns, or all (None). More are drawn while none of them allows
+        a split. "auto": "third" or 0.7, whichever has the lower out-of-bag error; "third" if every
+        tree is fitted on all rows.
     bootstrap : bool, default=True
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees
-        all, or `max_samples` of them.
+        Whether each tree is grown on a bootstrap sample of the rows; otherwise it is grown on all
+        rows, or on `max_samples` of them drawn without replacement.
 
     Examples
     --------

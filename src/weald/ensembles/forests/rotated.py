@@ -1,4 +1,4 @@
-"""What rotation forests share: tables of any columns, growing, answering, reading."""
+"""Base class of rotation forests: fitting, prediction and inspection."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -69,52 +69,55 @@ ROTATION_LIMITS: Mapping[str, Limit] = {
 
 
 class RotationModel(ForestModel):
-    """Trees that each see the columns rotated their own way, by principal axes of small subsets.
+    """Base class of rotation forests: each tree is grown on principal components of its own.
 
-    For every tree the columns of numbers are parted into subsets at random. For every subset some
-    classes are left out at random (a regression has none), rows of the others are drawn, and the
-    principal axes of these rows in the subset's columns, all of them, are the directions in which
-    the tree may cut; they are ordered by falling variance and the largest entry of each is
-    positive. The covariance is centred, the rotated table is not. The tree is grown on all rows of
-    the rotated table (with `bootstrap` on those it drew, from which its axes come too).
+    For each tree the numeric columns are divided into random subsets. For each subset some classes
+    are left out at random (none in a regression) and rows of the others are drawn. All principal
+    components of these rows in the subset's columns become the tree's columns; they are ordered by
+    decreasing variance, and the largest entry of each is positive. The covariance is centred, the
+    rotated table is not. The tree is grown on all rows of the rotated table (with `bootstrap` on
+    its bootstrap sample, from which the components are computed, too).
 
-    Tables of any columns are taken. Columns of categories are not rotated: for each tree their
-    levels are ordered by the mean target, or by the share of a class drawn for the tree, and a
-    question parts that order in two sets. In a rotated column a missing value counts as the
-    column's mean, and the trees may also ask whether the value was there. Columns with infinities
-    or values beyond 2**500 keep their axis; columns of one value are left out.
+    Categorical columns are not rotated: for each tree their categories are ordered by the mean
+    target, or by the frequency of a class drawn for the tree, and a split divides that order in
+    two. In a rotated column a missing value is replaced by the mean of its column, and indicator
+    columns of missing values are added. Columns with infinities or values beyond 2**500 are not
+    rotated; constant columns are dropped.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Number of trees.
     subset_size : int or None, default=None
-        Columns of a subset; the last has what is left over. None: 3, unless `n_subsets` is given.
+        Number of columns per subset; the last one holds the remainder. None: 3, unless `n_subsets`
+        is given.
     n_subsets : int or None, default=None
-        Number of subsets instead, which differ by at most one column; giving both is an error.
+        Number of subsets, whose sizes differ by at most 1, in place of `subset_size`; giving both
+        is an error.
     sample_fraction : float, default=0.75
-        Rows drawn for the axes of a subset, as a share of those of its classes.
+        Number of rows drawn for the components of a subset, as a fraction of the rows of its
+        classes.
     replace : bool, default=True
-        Draw these rows with replacement.
+        Whether these rows are drawn with replacement.
     scale : {"range", "deviation"} or None, default=None
-        What columns are divided by before the axes are found: the difference of their largest and
-        least value, their standard deviation, or nothing.
+        Divide the columns by their range or standard deviation before the components are computed.
     bootstrap : bool, default=False
-        Let every tree draw as many rows as there are, with replacement; otherwise it sees all, and
-        there is nothing out of bag.
+        Whether each tree is grown on a bootstrap sample of the rows; otherwise it is grown on all
+        rows, and there are no out-of-bag rows.
     warm_start : bool, default=False
-        Keep the trees of the last fit and add those that are missing. Columns and subsets must be
-        as they were; what stands for missing values and the scale stay those of the first fit.
+        Keep the trees of the previous fit and add new ones up to `n_estimators`. Columns and
+        subset sizes must be the same; the column means and scales stay those of the first fit.
     categorical_features : "from_dtype", list or None, default="from_dtype"
-        Which columns hold categories: those of text and of unordered categorical types, or those
-        listed by name, position or a mask, or none.
+        Categorical columns: those of text and unordered categorical dtypes ("from_dtype"), those
+        listed by name, position or boolean mask, or none.
 
     Attributes
     ----------
     forest_ : Forest
-        The trees, on the columns that `rotations_` makes.
+        The trees, whose columns are the outputs of `rotations_`.
     rotations_ : Rotations
-        How a row becomes the columns that each tree asks; `matrix(tree)` is a tree's rotation.
+        The transformation from rows to the columns of each tree; `matrix(tree)` is the rotation
+        matrix of a tree.
     """
 
     subset_size: int | None
@@ -125,16 +128,15 @@ class RotationModel(ForestModel):
     categorical_features: Any
     rotations_: Rotations
     _rotated: RotatedForest
-    _kept: tuple[ColumnPlan, str | None]  # what a warm start must find again
+    _kept: tuple[ColumnPlan, str | None]  # must be unchanged in a warm start
 
     # ---- fitting ----
 
     def _check_columns_of_kept(self) -> None:
         if self.oob_score:
             raise ValueError(
-                "oob_score cannot be estimated for trees added with warm_start=True: the rotations "
-                "of the fit before no longer know their rows. Fit all trees at once, or without "
-                "oob_score."
+                "oob_score cannot be estimated for trees added with warm_start=True: the training "
+                "rows of the previous fit are not stored. Set warm_start=False, or oob_score=False."
             )
         plan, scale = self._kept
         check_warm_start(
@@ -147,14 +149,15 @@ class RotationModel(ForestModel):
         blocks = blocks_of(len(rotations.rotated), sample.subset_size, sample.n_subsets)
         if self.scale != scale or not np.array_equal(blocks, rotations.first_of_block):
             raise ValueError(
-                "The trees kept by warm_start=True have other subsets of columns or another "
-                "scale. Set subset_size, n_subsets and scale as they were, or warm_start=False."
+                "The trees kept by warm_start=True were fitted with other subsets of columns or "
+                "another scale. Set subset_size, n_subsets and scale as in the previous fit, or "
+                "warm_start=False."
             )
 
-    def _tree_limits(self, n_drawn: int, rows: Rows) -> ForestLimits:
+    def _rotated_tree_limits(self, n_drawn: int) -> ForestLimits:
         return ForestLimits(
             criterion="entropy" if self.criterion == "log_loss" else self.criterion,
-            max_features=1,  # the core looks at all columns
+            max_features=1,  # ignored: the core considers all columns
             min_weight_share=float(self.min_weight_fraction_leaf),
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
@@ -175,7 +178,7 @@ class RotationModel(ForestModel):
         n_before = self._n_trees_kept()
         seed = self._seed if n_before else seed_of(self.random_state)
         rows, ordered, samples = sampled_rows(self, rows, [], has_weight, seed)
-        if samples is None:  # rotations are drawn from rows in the order of their content
+        if samples is None:  # rotations draw rows in the order of their content
             ordered = ordered_rows(rows, n_threads=n_threads)
         before = self.rotations_ if n_before else None
         learnt = self._rotation_rows(rows, ordered, samples, n_classes, class_weight, before)
@@ -186,7 +189,7 @@ class RotationModel(ForestModel):
         began = time.perf_counter()
         trees, rotations = grow_rotated_members(
             learnt,
-            self._tree_limits(n_drawn, rows),
+            self._rotated_tree_limits(n_drawn),
             sample,
             range(n_before, self.n_estimators),
             seed=seed,
@@ -223,8 +226,8 @@ class RotationModel(ForestModel):
     def _sample(self) -> RotationSample:
         if self.subset_size is not None and self.n_subsets is not None:
             raise ValueError(
-                f"Both subset_size={self.subset_size} and n_subsets={self.n_subsets} are given; "
-                "either says how many columns are rotated together. Leave one of them at None."
+                f"Both subset_size={self.subset_size} and n_subsets={self.n_subsets} are given, "
+                "but each determines the subsets of columns. Set one of them to None."
             )
         size = self.subset_size or (_SUBSET_SIZE if self.n_subsets is None else None)
         return RotationSample(size, self.n_subsets, float(self.sample_fraction), bool(self.replace))
@@ -238,7 +241,7 @@ class RotationModel(ForestModel):
         class_weight: Floats | None,
         before: Rotations | None,
     ) -> RotationRows:
-        """The rows, made ready, as they were for the trees before."""
+        """The rows prepared for rotation, with the scaling of the kept trees if there are any."""
         target, own = np.ascontiguousarray(rows.target[ordered.index]), rows.total_weight
         own = None if own is None else own[ordered.index]
         in_draws = samples is not None and samples.draws_by_weight
@@ -268,18 +271,18 @@ class RotationModel(ForestModel):
             bootstrap=None if samples is None else samples.bootstrap,
         )
 
-    # ---- answering ----
+    # ---- prediction ----
 
     @property
     def _answering(self) -> RotatedForest:
         return self._rotated
 
     def _deviations(self, X: object, means: Floats) -> Floats:
-        """How far the trees are apart: the standard deviation of their answers."""
+        """Standard deviation of the predictions of the trees."""
         if self.forest_.n_trees < 2:
             raise ValueError(
-                "return_std=True needs two trees or more: one alone cannot disagree. "
-                f"Got n_estimators={self.n_estimators}."
+                "return_std=True requires at least two trees: a single one has no standard "
+                f"deviation. Got n_estimators={self.n_estimators}."
             )
         squares, begin = [], 0
         for part in dense_blocks(table_for_predict(self, X)):
@@ -294,9 +297,9 @@ class RotationModel(ForestModel):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Share of each column in what the splits of a tree gain, averaged over the trees.
+        """Impurity-based feature importances, normalised per tree and averaged over the trees.
 
-        What a split along a rotated axis gains is parted by the squares of the axis's entries.
+        The gain of a split on a rotated column is distributed by the squared entries of its axis.
         """
         check_is_fitted(self)
         shares = mean_shares(self.rotations_.shares_of_inputs(self.forest_.gain_of_trees()))
@@ -311,7 +314,7 @@ class RotationModel(ForestModel):
         keep_columns(self, view)
         return view
 
-    # ---- reading ----
+    # ---- inspection ----
 
     def _sums_of_columns(self, by: str) -> Floats:
         trees = range(self.forest_.n_trees)
@@ -319,7 +322,7 @@ class RotationModel(ForestModel):
         return self._plan.sums_by_input(self.rotations_.shares_of_inputs(sums).sum(axis=0))
 
     def _node_columns(self) -> dict[str, Any]:
-        """The nodes of all trees; each tree has names of its own for the columns it made."""
+        """The nodes of all trees; each tree has its own names of rotated columns."""
         numbers = [str(column) for column in range(self.forest_.n_columns)]
         columns = node_columns(self.forest_, names=numbers, levels=self._levels_of_trees())
         names = [self._names_of_tree(number) for number in range(self.forest_.n_trees)]
@@ -342,7 +345,7 @@ class RotationModel(ForestModel):
 
 
 def _saw_missing(table: NDArray[Any], rotations: Rotations) -> NDArray[np.uint8]:
-    """Of a tree's columns: a rotated one is never missing, a flag is there to ask."""
+    """Which columns of a tree have missing values; never the rotated ones."""
     kept = [bool(np.isnan(table[:, column]).any()) for column in rotations.kept]
     flags = [False] * len(rotations.rotated) + kept + [True] * len(rotations.flagged)
     return np.array(flags, dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Rotation forests: every tree sees the columns rotated its own way."""
+"""Rotation forests (Rodríguez, Kuncheva and Alonso): each tree has its own rotated columns."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -14,9 +14,9 @@ class RotationForestClassifier(RotationModel, ForestClassifier):
     Parameters
     ----------
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
-        What the rows of each class weigh in the trees beside their own weights. Balanced: all
-        classes weigh the same together, in the table or, with `bootstrap`, in the rows each tree
-        draws. It changes no count of rows and no draw.
+        Class weights, multiplied with the row weights. "balanced": all classes have the same total
+        weight in the training rows; "balanced_subsample": with `bootstrap`, in the sample of each
+        tree. Class weights change neither row counts nor the rows drawn.
 
     Examples
     --------
@@ -87,30 +87,30 @@ class RotationForestClassifier(RotationModel, ForestClassifier):
     def fit(
         self, X: object, y: object, sample_weight: object = None, *, groups: object = None
     ) -> Self:
-        """Rotate the columns for every tree, and grow it.
+        """Fit the rotation and grow the tree, for each tree.
 
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too.
+            Training rows: numeric, text, categorical and date columns; missing values are allowed.
         y : array, shape (rows,)
-            Class labels of any kind.
+            Class labels, of any type.
         sample_weight : array, shape (rows,), or None
-            What each row counts: in sums, and how probable it is to be drawn with replacement.
+            Row weights; a bootstrap draws rows with probability proportional to them.
         groups : array, shape (rows,), or None
-            Labels of groups: with `bootstrap` or `max_samples` whole groups are drawn.
+            Group labels: with `bootstrap` or `max_samples`, whole groups are drawn.
         """
         return super().fit(X, y, sample_weight, groups=groups)
 
     def predict_proba(self, X: object, return_std: bool = False) -> Any:
-        """Mean shares of the classes in the leaves of each row.
+        """Predict class probabilities: the mean over the trees.
 
         Parameters
         ----------
         X : table, shape (rows, columns)
-            Rows like those of the fit.
+            Rows with the columns of the fit.
         return_std : bool, default=False
-            Return the standard deviation of the trees' shares too.
+            Also return the standard deviation of the trees' class probabilities.
         """
         shares = self._scores(X)
         return (shares, self._deviations(X, shares)) if return_std else shares
@@ -183,30 +183,30 @@ class RotationForestRegressor(RotationModel, ForestRegressor):
     def fit(
         self, X: object, y: object, sample_weight: object = None, *, groups: object = None
     ) -> Self:
-        """Rotate the columns for every tree, and grow it.
+        """Fit the rotation and grow the tree, for each tree.
 
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too.
+            Training rows: numeric, text, categorical and date columns; missing values are allowed.
         y : array of finite numbers, shape (rows,)
-            The target.
+            Target values.
         sample_weight : array, shape (rows,), or None
-            What each row counts: in sums, and how probable it is to be drawn with replacement.
+            Row weights; a bootstrap draws rows with probability proportional to them.
         groups : array, shape (rows,), or None
-            Labels of groups: with `bootstrap` or `max_samples` whole groups are drawn.
+            Group labels: with `bootstrap` or `max_samples`, whole groups are drawn.
         """
         return super().fit(X, y, sample_weight, groups=groups)
 
     def predict(self, X: object, return_std: bool = False) -> Any:
-        """The mean answer of the trees.
+        """Predict the target: the mean over the trees.
 
         Parameters
         ----------
         X : table, shape (rows, columns)
-            Rows like those of the fit.
+            Rows with the columns of the fit.
         return_std : bool, default=False
-            Return the standard deviation of the trees' answers too.
+            Also return the standard deviation of the trees' predictions.
         """
         means = self._scores(X)
         if return_std:

@@ -1,4 +1,4 @@
-"""What a single tree tells of its leaves besides their answers, and its pruning path."""
+"""Impurities and row counts of the leaves of a single tree, and its pruning path."""
 
 from typing import Any
 
@@ -6,19 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.data import Rows, as_one_array
+from weald.ensembles.forests.forest_rows import gain_exponent
 from weald.trees import Forest, LeafFacts, class_impurity, pruning_alphas, weighted_median
 
 Floats = NDArray[np.float64]
 
-# Values made dense at a time.
+# Number of values converted to a dense array at a time.
 _AT_ONCE = 2**22
 
 
 def leaf_facts(model: Any, rows: Rows, class_weight: Floats | None = None) -> LeafFacts | None:
-    """Impurities and counts of the leaves of a tree that was just grown; None: weights tell all.
+    """Impurities and row counts of the leaves of a new tree; None if leaf weights determine them.
 
-    Impurities are about what the rows of a leaf have in common, which a leaf that is held by
-    `monotonic_cst` need not answer. Targets in `rows` are kept divided, and so are they.
+    Impurities are measured about the mean, median or class shares of the rows of a leaf, from
+    which its value may differ under `monotonic_cst`. They are in the stored unit of the target.
     """
     of_classes, is_held = hasattr(model, "classes_"), model.monotonic_cst is not None
     own = rows.total_weight
@@ -49,12 +50,12 @@ def leaf_facts(model: Any, rows: Rows, class_weight: Floats | None = None) -> Le
     lost = _number_impurity(model.criterion, rows.target, answer[leaves])
     lost = mass * (lost if rows.n_outputs == 1 else lost.mean(axis=1))
     impurity = np.bincount(leaves, lost, n_leaves) / np.where(weight > 0, weight, 1.0)
-    degree = 1 if model.criterion in ("absolute_error", "poisson") else 2
-    return LeafFacts(np.maximum(impurity, 0.0), samples, degree * rows.target_exponent)
+    exponent = gain_exponent(model.criterion, rows)
+    return LeafFacts(np.maximum(impurity, 0.0), samples, exponent)
 
 
 def _leaves_of(forest: Forest, rows: Rows, n_threads: int) -> NDArray[np.int32]:
-    """The leaf of every row of a fit; frames and sparse tables are made dense a part at a time."""
+    """The leaf of each row of the fit; frames and sparse tables are converted block by block."""
     if isinstance(rows.table, np.ndarray):
         return forest.apply(rows.table, n_threads=n_threads)[:, 0]
     step = max(1, _AT_ONCE // rows.table.shape[1])
@@ -64,7 +65,7 @@ def _leaves_of(forest: Forest, rows: Rows, n_threads: int) -> NDArray[np.int32]:
 
 
 def _number_impurity(criterion: str, target: Floats, answer: Floats) -> Floats:
-    """What each row adds to the impurity of its leaf."""
+    """Contribution of each row to the impurity of its leaf."""
     if criterion == "absolute_error":
         return np.abs(target - answer)
     if criterion == "poisson":
@@ -74,7 +75,7 @@ def _number_impurity(criterion: str, target: Floats, answer: Floats) -> Floats:
 
 
 def pruning_path(model: Any, X: object, y: object, sample_weight: object) -> Any:
-    """Which `ccp_alpha` prune the tree of an estimator, and what impurity its leaves then have."""
+    """The effective `ccp_alpha` values of a tree, and the total leaf impurity for each."""
     from sklearn.base import clone
     from sklearn.utils import Bunch
 
@@ -85,6 +86,6 @@ def pruning_path(model: Any, X: object, y: object, sample_weight: object) -> Any
     steps = np.append(0.0, steps[steps > 0.0])
     is_leaf = tree.feature < 0
     left = float((full.tree_.impurity * tree.weight)[is_leaf].sum() / tree.weight[0])
-    # The root alone is as impure as it is without all that splits gain; pure leaves are not.
+    # Pruning a split adds its gain to the total impurity of the leaves.
     lost = np.array([worth[price <= alpha].sum() for alpha in steps])
     return Bunch(ccp_alphas=steps, impurities=left + lost)

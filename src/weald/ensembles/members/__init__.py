@@ -1,1 +1,1 @@
-"""Members of any make: fitting them, asking them, what they are given, when they fail."""
+"""Base estimators of any library: fitting, prediction, metadata routing, errors."""

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from weald.advice import advise, collecting
 from weald.ensembles.base import TreeModel
 from weald.ensembles.members.member_errors import member_error, portable
+from weald.log import report
 from weald.threads import thread_count
 
 Indices = NDArray[np.intp]
@@ -144,6 +146,14 @@ class Outcome:
     fitted: Any = None
     answers: Any = None
     error: Exception | None = None
+    advice: Sequence[str] = ()  # what its fit would have warned of
+
+
+def hand_on_advice(outcomes: Sequence[Outcome]) -> None:
+    """Warn once of what several members would have warned of."""
+    for outcome in outcomes:
+        for message in outcome.advice:
+            advise(message)
 
 
 def fit_members(
@@ -162,7 +172,7 @@ def fit_members(
     that were fitted on all rows.
     """
     workers, inner = shared_out(jobs, n_jobs)
-    say = print if verbose else None
+    say = report if verbose else None
     arguments = [(job, X, y, params.get(job.name, {}), inner, say) for job in jobs]
     if workers == 1:
         outcomes = [_run(*argument) for argument in arguments]
@@ -173,6 +183,7 @@ def fit_members(
         run = Parallel(n_jobs=workers, prefer=prefer)
         outcomes = run(delayed(_run)(*argument) for argument in arguments)
     _raise_failures(owner, jobs, outcomes)
+    hand_on_advice(outcomes)
     return outcomes
 
 
@@ -222,7 +233,8 @@ def _run(
             member.set_params(n_jobs=inner)
         rows = X if job.train is None else take(X, job.train)
         target = y if job.train is None else y[job.train]
-        member.fit(rows, target, **params_for(params, len(y), job.train))
+        with collecting() as advice:
+            member.fit(rows, target, **params_for(params, len(y), job.train))
         if inner is not None:
             member.set_params(n_jobs=None)
         answers = None
@@ -230,7 +242,7 @@ def _run(
             answers = job.ask(member, take(X, job.test))
         if say is not None:
             say(f"{job.name}: fitted {job.where}")
-        return Outcome(member, answers)
+        return Outcome(member, answers, advice=advice)
     except Exception as error:
         return Outcome(error=portable(error))
 

@@ -1,12 +1,13 @@
 """Which member gets which metadata: sample weights and whatever else is passed to fit."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from sklearn import get_config
 
+from weald.calls import argument_advice
 from weald.ensembles.members.members import Named, is_dropped
 from weald.ensembles.members.samples import Sample
 
@@ -44,10 +45,7 @@ def routed_params(
         others = {name: sample.cut(value) for name, value in others.items()}
         return _by_request(owner, members, sample_weight=sample_weight, groups=groups, **others)
     if others:
-        raise TypeError(
-            f"fit of {type(owner).__name__} got {', '.join(map(repr, others))}, which it can pass "
-            "on only with metadata routing: sklearn.set_config(enable_metadata_routing=True)."
-        )
+        refuse_unrouted(owner, others)
     splitter = {} if groups is None else {"groups": groups}
     if sample_weight is None:
         return Routed({name: {} for name, _ in members}, {}, splitter)
@@ -57,6 +55,16 @@ def routed_params(
     }
     keyword = None if final is None else weight_keyword(final, "The final estimator")
     return Routed(weighed, {} if keyword is None else {keyword: sample_weight}, splitter)
+
+
+def refuse_unrouted(owner: object, others: Iterable[str]) -> NoReturn:
+    """Raise a TypeError for arguments of fit that only metadata routing could pass on."""
+    advice = (argument_advice(type(owner), "fit", name) for name in others)
+    raise TypeError(
+        f"{type(owner).__name__}.fit() got {', '.join(map(repr, others))}, which it can pass on "
+        "only with metadata routing: "
+        f"sklearn.set_config(enable_metadata_routing=True). {' '.join(advice)}".strip()
+    )
 
 
 def _by_request(owner: Any, members: Sequence[Named], **given: Any) -> Routed:

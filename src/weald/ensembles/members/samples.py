@@ -13,10 +13,12 @@ from sklearn.utils.validation import (
 )
 
 from weald.data import (
+    advise_of_one_class,
     checked_labels,
     checked_weights,
     finite_target,
     in_fitted_order,
+    naming_missing,
     numbered_classes,
     readable_table,
     readable_target,
@@ -76,6 +78,7 @@ def class_sample(
     X = as_table(X)
     labels = checked_labels(_checked(owner, X, y))
     classes, numbers = numbered_classes(labels)
+    advise_of_one_class(classes, len(labels))
     return _weighted(X, numbers, sample_weight, groups), classes
 
 
@@ -124,7 +127,8 @@ def _checked(owner: Any, X: Any, y: Any) -> NDArray[Any]:
     target = np.asarray(target)
     if target.dtype == object:
         refuse_missing_labels(target)
-    assert_all_finite(target, input_name="y")
+    with naming_missing(target):
+        assert_all_finite(target, input_name="y")
     return target
 
 

@@ -1,1 +1,1 @@
-"""What bags share: the ledger of rows left out, and the uncertainty that follows from it."""
+"""Out-of-bag predictions and errors, and prediction intervals and sets computed from them."""

@@ -1,4 +1,4 @@
-"""What every bag shares, whatever its members: the ledger, the spread, intervals and sets."""
+"""Base classes of bagging ensembles: out-of-bag ledger, prediction intervals and sets."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from weald.aggregation.spread import deviation
+from weald.calls import offered_if
 from weald.ensembles.out_of_bag.conformal import (
     Residuals,
     checked_coverage,
@@ -26,31 +27,36 @@ from weald.ensembles.out_of_bag.tally import Record
 Floats = NDArray[np.float64]
 
 
+def _has_ledger(model: Any) -> bool:
+    """Whether there are out-of-bag rows, or no fit yet; an AttributeError says why not."""
+    return not model.__sklearn_is_fitted__() or model._in_bag() is not None
+
+
 class Bagged:
-    """An ensemble whose members each answer the question and each leave rows out.
+    """An ensemble of base estimators, each with its own out-of-bag rows.
 
     Attributes
     ----------
     oob_ : Ledger
-        What members say of rows they have not seen: predictions, errors, who saw which row.
+        Out-of-bag ledger: predictions, errors, and in-bag counts of each base estimator.
     """
 
     _record: Record | None
 
     def _member_answers(self, X: Any) -> Iterator[Floats]:
-        """Answers of all members to a few rows at a time, of the shape (members, rows, width)."""
+        """Predictions of the base estimators, in blocks of shape (estimators, rows, width)."""
         raise NotImplementedError
 
     def _combined_answers(self, X: Any) -> Floats:
-        """What the ensemble answers, of the shape (rows, width)."""
+        """Predictions of the ensemble, of shape (rows, width)."""
         raise NotImplementedError
 
     def _mean_of(self, answers: Floats) -> Floats:
-        """What the ensemble answers where its members answer this, to the bit."""
+        """Combine predictions of the base estimators exactly as the ensemble does, bit by bit."""
         raise NotImplementedError
 
     def _in_bag(self) -> InBag:
-        """Who saw what; an AttributeError says why there is no such record."""
+        """In-bag counts of the base estimators; an AttributeError says why there are none."""
         raise NotImplementedError
 
     @property
@@ -58,6 +64,7 @@ class Bagged:
         """The out-of-bag ledger."""
         return Ledger(self._in_bag(), getattr(self, "_record", None))
 
+    @offered_if(_has_ledger)
     def oob_permutation_importance(
         self,
         X: Any,
@@ -67,41 +74,43 @@ class Bagged:
         n_repeats: int = 5,
         random_state: int = 0,
     ) -> OutOfBagImportance:
-        """How much worse out-of-bag answers get when the values of a column are shuffled.
+        """Permutation importance of the columns, measured on out-of-bag rows.
 
-        Unlike impurity importance (`feature_importances_`) it is measured on rows that the members
-        did not see, so that a column of pure noise gets about 0. Columns that say the same share
-        their worth. Needs a fit with oob_score=True.
+        The importance of a column is the increase of the out-of-bag error when its values are
+        shuffled. Unlike impurity-based importance (`feature_importances_`), it is about 0 for a
+        column of pure noise. Correlated columns share their importance. Requires a fit with
+        oob_score=True.
 
         Parameters
         ----------
         X, y : table and array
-            The rows of the fit, in their order.
+            The rows of the fit, in the same order.
         loss : str, callable or None, default=None
-            As for `oob_.error`.
+            Loss function, as for `oob_.error`.
         n_repeats : int, default=5
-            How often each column is shuffled.
+            Number of times each column is shuffled.
         random_state : int, default=0
-            Keys the shuffling.
+            Seed of the shuffling.
         """
         return importance_by_shuffling(
             self, X, y, loss=loss, n_repeats=n_repeats, random_state=random_state
         )
 
+    @offered_if(_has_ledger)
     def member_error_632(self, X: Any, y: Any, *, plus: bool = True, loss: Any = None) -> Any:
-        """The .632+ (or .632) error of one member trained on all rows, not of the bag.
+        """The .632+ (or .632) error of a single base estimator fitted on all rows.
 
-        The bag's members stand for the bootstrap samples of the estimate; one more member is fitted
-        on all rows. The error of the bag itself is `oob_.error()`.
+        The fitted base estimators serve as the bootstrap replicates of the estimate; one more is
+        fitted on all rows. The error of the ensemble itself is `oob_.error()`.
 
         Parameters
         ----------
         X, y : table and array
-            The rows of the fit, in their order.
+            The rows of the fit, in the same order.
         plus : bool, default=True
-            Whether overfitting is minded (.632+).
+            Whether to correct for overfitting (.632+).
         loss : str, callable or None, default=None
-            As for `weald.theory.error_632plus`.
+            Loss function, as for `weald.theory.error_632plus`.
 
         Returns
         -------
@@ -116,8 +125,8 @@ class Bagged:
         ledger = self._in_bag()
         if not all(getattr(rule, "has_equal_draws", False) for _, rule in ledger.parts):
             raise ValueError(
-                "The .632 estimates are about n draws of n rows with replacement, all rows with "
-                "the same probability. This ensemble draws by sample weights, groups or "
+                "The .632 estimates require plain bootstrap samples: n draws with replacement from "
+                "n rows with equal probability. This ensemble draws by sample weights, groups or "
                 "max_samples, or without replacement: use oob_.error() instead."
             )
         in_bag = ledger.toarray()
@@ -128,22 +137,23 @@ class Bagged:
         return error_632_from_members(said, in_bag, alone, np.asarray(y), loss=loss, plus=plus)
 
     def _one_on_all_rows(self, X: Any, y: Any) -> Any:
-        """One member, trained on all rows, as a bag of its own."""
+        """An ensemble of one base estimator, fitted on all rows."""
         whole = {"n_estimators": 1, "bootstrap": False, "max_samples": None, "oob_score": False}
         known = self.get_params(deep=False)  # type: ignore[attr-defined]
         whole |= {name: value for name, value in {"weights": None}.items() if name in known}
         return clone(self).set_params(**whole).fit(X, y)
 
     def _with_spread(self, X: Any) -> tuple[Floats, Floats]:
-        """The combined answers, and the standard deviation of the members about them.
+        """Predictions of the ensemble, and the standard deviation of the base estimators.
 
-        Members are asked once: both come from the same answers, a few rows at a time.
+        Both are computed from one pass over the base estimators, in blocks of rows.
         """
         parts = []
         for answers in self._member_answers(X):
             if len(answers) < 2:
                 raise ValueError(
-                    "One member alone has no spread: return_std needs two members or more."
+                    "return_std=True requires at least two base estimators: a single one has no "
+                    "standard deviation. Increase n_estimators."
                 )
             mean = self._mean_of(answers)
             parts.append((mean, deviation(answers, mean)))
@@ -152,28 +162,30 @@ class Bagged:
 
 
 class BaggedRegressor(Bagged):
-    """A bag that answers numbers."""
+    """A bagging ensemble of regressors."""
 
+    @offered_if(_has_ledger)
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, method: str = "conformal"
     ) -> Floats:
-        """An interval for the target of each row that holds it with a given probability.
+        """Prediction interval of each row, with the given coverage.
 
-        The errors of out-of-bag answers say how wide it must be (so fit with oob_score=True), and
-        the disagreement of the members where. Of rows that come as the training rows came, about
-        the share `coverage` lies within.
+        The width is calibrated on the out-of-bag residuals (fit with oob_score=True), and adapts to
+        the standard deviation of the base estimators. For rows drawn from the distribution of the
+        training rows, about the fraction `coverage` of the targets lies within.
 
         Parameters
         ----------
         X : table
             As for `predict`.
         coverage : float, default=0.9
-            The share of targets that the intervals are to hold.
+            Fraction of targets that the intervals should contain.
         method : {"conformal", "jackknife+"}, default="conformal"
-            "conformal": the answer plus and minus a quantile of the out-of-bag errors, which are
-            measured in units of the members' spread as far as that makes intervals narrower.
-            "jackknife+": jackknife+-after-bootstrap, whose coverage is proven to be at least
-            2·coverage - 1 whatever the data; its time grows with the number of training rows.
+            "conformal": the prediction plus and minus a quantile of the absolute out-of-bag
+            residuals, scaled by the standard deviation of the base estimators as far as that makes
+            intervals narrower. "jackknife+": jackknife+-after-bootstrap, whose coverage is proven
+            to be at least 2·coverage - 1 for any distribution; its time grows with the number of
+            training rows.
 
         Returns
         -------
@@ -201,8 +213,8 @@ class BaggedRegressor(Bagged):
         in_bag = self._in_bag()
         if record.weight is not None:
             raise ValueError(
-                "method='jackknife+' is proven for rows of equal weight, and the fit had sample "
-                "weights. Use method='conformal'."
+                "method='jackknife+' requires rows of equal weight, but the model was fitted with "
+                "sample weights. Use method='conformal'."
             )
         rows = np.flatnonzero(record.scored)
         left_out = np.stack([in_bag.left_out(k)[rows] for k in range(len(in_bag))])
@@ -213,6 +225,7 @@ class BaggedRegressor(Bagged):
         ]
         return np.concatenate(parts)
 
+    @offered_if(_has_ledger)
     def predict_quantiles(
         self,
         X: Any,
@@ -221,23 +234,23 @@ class BaggedRegressor(Bagged):
         method: str = "residuals",
         X_fit: Any = None,
     ) -> Floats:
-        """Quantiles of the target of each row; they never cross.
+        """Predict quantiles of the target of each row; they never cross.
 
-        Needs a fit with oob_score=True.
+        Requires a fit with oob_score=True.
 
         Parameters
         ----------
         X : table
             As for `predict`.
         quantiles : list of floats in (0, 1), default=(0.1, 0.5, 0.9)
-            The levels, in any order.
+            Quantile levels, in any order.
         method : {"residuals", "leaves"}, default="residuals"
-            "residuals": the answer plus quantiles of the out-of-bag residuals, in units of the
-            members' spread where that helps. "leaves", of trees only: a quantile regression forest,
-            quantiles of the training targets in a row's leaves; leaves should hold several rows
-            (min_samples_leaf=5).
+            "residuals": the prediction plus quantiles of the out-of-bag residuals, scaled by the
+            standard deviation of the base estimators where that helps. "leaves" (trees only): a
+            quantile regression forest, that is quantiles of the training targets in the row's
+            leaves; leaves should hold several rows (min_samples_leaf=5).
         X_fit : table or None, default=None
-            For "leaves": the table of the fit, its rows in their order.
+            For method="leaves": the X of the fit, with the rows in the same order.
 
         Returns
         -------
@@ -258,38 +271,43 @@ class BaggedRegressor(Bagged):
         return np.asarray(combined + scale(spread[:, 0])[:, np.newaxis] * shifts)
 
     def _leaf_quantiles(self, X: Any, X_fit: Any, levels: Floats) -> Floats:
-        trees = self._trees_asked()
+        trees = self._forest_with_rows()
         if trees is None:
             raise ValueError(
-                "method='leaves' asks the leaves of trees that each answer by themselves: forests "
-                "and bags of default trees. Take method='residuals'."
+                "method='leaves' requires a forest, or bagging of the default trees; got "
+                f"{type(self).__name__} with other base estimators. Use method='residuals'."
             )
         if X_fit is None:
-            raise ValueError("method='leaves' needs X_fit, the table of the fit.")
+            raise ValueError(
+                "method='leaves' requires X_fit, the X of the fit with its rows in the same order; "
+                "got None."
+            )
         return leaf_quantiles(trees, X, X_fit, levels)
 
-    def _trees_asked(self) -> Any:
-        """The forest whose leaves hold training rows, if there is one."""
+    def _forest_with_rows(self) -> Any:
+        """The forest whose leaves hold the training rows; None if there is none."""
         return None
 
 
 class BaggedClassifier(Bagged):
-    """A bag that answers shares of classes."""
+    """A bagging ensemble of classifiers."""
 
     classes_: NDArray[Any]
 
+    @offered_if(_has_ledger)
     def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
-        """The classes that a row may have: sets that hold the right one with a given probability.
+        """Prediction set of each row: the classes it may have, with the given coverage.
 
-        A class is in the set if its share is at least a threshold, which the out-of-bag shares of
-        the right classes decide (so fit with oob_score=True); the most probable class always is.
+        A class is in the set if its probability reaches a threshold that is calibrated on the
+        out-of-bag probabilities of the true classes (fit with oob_score=True); the most probable
+        class always is.
 
         Parameters
         ----------
         X : table
             As for `predict_proba`.
         coverage : float, default=0.9
-            The share of rows whose class the sets are to hold.
+            Fraction of rows whose true class the sets should contain.
 
         Returns
         -------
@@ -298,21 +316,21 @@ class BaggedClassifier(Bagged):
         """
         least = set_threshold(self.oob_.record, checked_coverage(coverage))
         shares = self._combined_answers(X)
-        # The threshold is itself the share of some row: rounding must not put it out of its set.
+        # The threshold is the probability of some row, which rounding must not exclude.
         chosen = shares >= least - 1e-12
         chosen[np.arange(len(shares)), np.argmax(shares, axis=1)] = True
         return chosen
 
 
 def _as_answers(shares: Floats, classes: NDArray[Any] | None) -> NDArray[Any]:
-    """Numbers, or the labels of the largest shares."""
+    """Predicted numbers, or the labels of the most probable classes."""
     if classes is None:
         return shares[..., 0]
     return np.asarray(classes[np.argmax(shares, axis=-1)])
 
 
 def checked_levels(quantiles: Any) -> Floats:
-    """Levels of quantiles as an array."""
+    """Quantile levels as an array."""
     levels = np.asarray(quantiles, dtype=np.float64)
     if levels.ndim != 1 or not levels.size or not ((levels > 0) & (levels < 1)).all():
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Conformal prediction from the ledger: residuals of rows not seen say how far answers are off."""
+"""Conformal prediction, calibrated on out-of-bag residuals."""
 
 import math
 from dataclasses import dataclass
@@ -13,17 +13,18 @@ from weald.parameters import Real
 
 Floats = NDArray[np.float64]
 
-# What is added to the members' spread, as multiples of its mean; infinitely much is no scaling.
+# Offsets added to the standard deviation of the base estimators, as multiples of its mean; with an
+# infinite one residuals are not scaled.
 _CALM = (0.25, 1.0, 4.0, math.inf)
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
-# By the width of these intervals one scale is chosen for all quantiles.
+# One scale is chosen for all quantiles: that of the narrowest intervals with this coverage.
 _USUAL_COVERAGE = 0.9
 
 
 def checked_coverage(coverage: Any) -> float:
-    """A share of answers that are to hold."""
+    """Validate a coverage."""
     if not Real(0.0, 1.0, open_below=True, open_above=True).admits(coverage):
         raise ValueError(
             f"coverage must be a float in the range (0, 1), such as 0.9. Got {coverage!r} instead."
@@ -32,9 +33,9 @@ def checked_coverage(coverage: Any) -> float:
 
 
 def conformal_quantile(scores: Floats, weight: Floats | None, level: float, *, what: str) -> float:
-    """The ⌈(n + 1)·level⌉-th smallest score: a new one is at most so large with that probability.
+    """The ⌈(n + 1)·level⌉-th smallest score: a bound of a new score with that probability.
 
-    Weighted scores count as n = (Σw)² / Σw² of equal weight.
+    Weighted scores count as n = (Σw)² / Σw² scores of equal weight.
 
     >>> conformal_quantile(np.arange(1.0, 10.0), None, 0.8, what="coverage=0.8")
     8.0
@@ -42,14 +43,14 @@ def conformal_quantile(scores: Floats, weight: Floats | None, level: float, *, w
     n, mass = effective_rows(weight, len(scores)), np.ones(len(scores))
     if weight is not None:
         mass = weight * (n / weight.sum())
-    # The product may exceed a whole number by its rounding only.
+    # Tolerate products that exceed an integer by rounding only.
     rank = (n + 1) * level * (1 - 4 * _EPSILON)
     rank = math.ceil(rank) if float(n).is_integer() else rank
     if not 0 < rank <= n:
         least = math.ceil(max(1 / (1 - level), 1 / level)) - 1
         raise ValueError(
-            f"{what} needs at least {least} rows with out-of-bag answers; there are {n:g}. Ask for "
-            "less, or fit on more rows."
+            f"{what} requires at least {least} rows with out-of-bag predictions; there are {n:g}. "
+            "Choose a less extreme value, or fit on more rows."
         )
     order = np.argsort(scores, kind="stable")
     ends = np.cumsum(mass[order])
@@ -59,7 +60,7 @@ def conformal_quantile(scores: Floats, weight: Floats | None, level: float, *, w
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Residuals of the rows that can be judged, the spread of the answers to them, and weights."""
+    """Out-of-bag residuals, standard deviations of the predictions, and row weights."""
 
     signed: Floats
     spread: Floats
@@ -75,7 +76,7 @@ class Residuals:
         return cls(signed, spread, weight)
 
     def with_spread(self) -> "Residuals | None":
-        """Those rows that two members or more answered; None if the spread says nothing."""
+        """The rows with at least two predictions; None if standard deviations are of no use."""
         known = np.isfinite(self.spread)
         if known.mean() < 0.5 or not (self.spread[known] > 0).any():
             return None
@@ -86,18 +87,18 @@ class Residuals:
 def _for_all_members(
     signed: Floats, spread: Floats, n_out: NDArray[np.int32], record: Record, weight: Floats | None
 ) -> float:
-    """What out-of-bag residuals are too large by, because few members gave them.
+    """Factor that corrects out-of-bag residuals for the smaller number of base estimators.
 
-    The mean of m members has the variance σ²/m beyond that of infinitely many; new rows are
-    answered by all B members and not by the m that left a row out. So the squared residuals are too
-    large by σ²(1/m - 1/B), on average over the rows.
+    The mean of m base estimators has an excess variance of σ²/m over that of infinitely many. New
+    rows are predicted by all B of them, out-of-bag rows only by the m that left the row out, so
+    squared residuals are too large by σ²(1/m - 1/B), on average over the rows.
     """
     n_members = int(record.steps[-1])
     known = np.isfinite(spread)
     if not known.any():
         return 1.0
     own = None if weight is None else weight[known]
-    # The quotient does not depend on the unit, in which squares stay within the floats.
+    # The ratio does not depend on the unit, which is chosen so that squares do not overflow.
     unit = -extreme_exponent(signed[known])
     extra = np.ldexp(spread[known], unit) ** 2 * (1.0 / n_out[known] - 1.0 / n_members)
     squares = float(np.average(np.ldexp(signed[known], unit) ** 2, weights=own))
@@ -108,7 +109,7 @@ def _for_all_members(
 
 @dataclass(frozen=True)
 class Scale:
-    """What a residual is divided by: the members' spread plus `calm`; infinite: nothing."""
+    """Divisor of residuals: standard deviation of the base estimators plus `calm`; 1 if inf."""
 
     calm: float
 
@@ -117,10 +118,10 @@ class Scale:
 
 
 def interval_scale(found: Residuals, coverage: float) -> tuple[Scale, float]:
-    """The scale that makes the intervals of the rows left out narrowest, and the factor to it.
+    """The scale that makes the intervals of out-of-bag rows narrowest, and its factor.
 
-    Where members disagree more, answers are often worse, and intervals should be wider; how much of
-    that holds is for the rows to say.
+    Where base estimators disagree, errors tend to be larger and intervals should be wider; the
+    out-of-bag residuals decide how strongly.
     """
     what = f"coverage={coverage:g}"
     plain = conformal_quantile(np.abs(found.signed), found.weight, coverage, what=what)
@@ -142,13 +143,13 @@ def interval_scale(found: Residuals, coverage: float) -> tuple[Scale, float]:
 
 
 def quantile_shifts(found: Residuals, levels: Floats) -> tuple[Scale, Floats]:
-    """Signed residuals at the levels, in units of one common scale: rising with the level."""
+    """Quantiles of the signed residuals, in units of one common scale."""
     scale, _ = interval_scale(found, _USUAL_COVERAGE)
     if not math.isinf(scale.calm):
         found = found.with_spread() or found
     residuals = found.signed / scale(found.spread)
     for level in levels:
-        # As far out as this on one side must some row lie on either.
+        # Require enough rows for the more extreme of the level and its complement.
         conformal_quantile(residuals, found.weight, max(level, 1 - level), what=_level(level))
     shifts = [
         conformal_quantile(residuals, found.weight, float(level), what=_level(level))
@@ -166,15 +167,15 @@ def jackknife_bounds(
 ) -> Floats:
     """Jackknife+-after-bootstrap (Kim, Xu, Barber): lower and upper bounds of rows.
 
-    Each training row i is judged by the members that did not see it, and so is what they say of a
-    new row: the bounds are quantiles of mean of those members ∓ |residual i|.
+    For each training row i, the base estimators for which it is out-of-bag predict a new row; the
+    bounds are quantiles of their mean prediction ∓ |residual i|.
 
     Parameters
     ----------
-    answers : array, shape (members, rows)
-        What each member says of the new rows.
-    left_out : array of bool, shape (members, training rows)
-        Who did not see which; at least one member for every row.
+    answers : array, shape (estimators, rows)
+        Predictions of the base estimators for the new rows.
+    left_out : array of bool, shape (estimators, training rows)
+        Which training rows are out-of-bag for which base estimator; at least one for each row.
     residuals : array, shape (training rows,)
         Absolute out-of-bag residuals.
     """
@@ -183,8 +184,8 @@ def jackknife_bounds(
     if rank > n:
         least = math.ceil(1 / (1 - coverage)) - 1
         raise ValueError(
-            f"coverage={coverage:g} needs at least {least} rows with out-of-bag answers; there are "
-            f"{n}. Ask for less, or fit on more rows."
+            f"coverage={coverage:g} requires at least {least} rows with out-of-bag predictions; "
+            f"there are {n}. Choose a smaller coverage, or fit on more rows."
         )
     share = left_out / left_out.sum(axis=0)
     bounds = np.empty((answers.shape[1], 2))
@@ -198,7 +199,7 @@ def jackknife_bounds(
 
 
 def set_threshold(record: Record, coverage: float) -> float:
-    """The least share that puts a class into the prediction set of a row."""
+    """The minimum probability of the classes in a prediction set."""
     assert record.classes is not None
     scored = record.scored
     own = record.answers[scored, record.target[scored].astype(np.intp)]

@@ -1,4 +1,4 @@
-"""How many members are enough: until more would not lower the out-of-bag error visibly."""
+"""Stopping rule of n_estimators="auto": the out-of-bag error has converged."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,29 +8,30 @@ from weald.ensembles.exact_means import exact_means
 
 Floats = NDArray[np.float64]
 
-# Members are added in batches of this size, at most so many.
+# Base estimators are added in batches of this size, up to this maximum.
 BATCH, MOST = 50, 1000
 
-# The gain still to be had must be below this part of the error's own standard error.
+# Stop if the remaining improvement is below this fraction of the standard error of the error.
 _PART = 0.1
 
 
 class Enough:
-    """Watches the out-of-bag error e(B) of the first B members.
+    """Monitors the out-of-bag error e(B) of the first B base estimators.
 
-    The error of a mean of B members falls like a + b / B: a is that of infinitely many. It is
-    fitted to all batches by least squares; enough is reached when e(B) - a is less than a tenth of
-    the standard error of e(B). Means over rows are exact, so that only data and seed decide.
+    The error of a mean of B base estimators decreases like a + b / B, where a is the error of
+    infinitely many. This curve is fitted to all batches by least squares; growing stops when
+    |e(B) - a| is at most a tenth of the standard error of e(B). Means over rows are exact, so that
+    the result depends on nothing but data and seed.
     """
 
     def __init__(self) -> None:
         self._points: list[tuple[float, float]] = []
 
     def says(self, n_members: int, losses: Floats, weight: Floats | None) -> bool:
-        """Note the losses of the rows after so many members; True: add no more."""
+        """Record the row losses after `n_members` base estimators; True: stop."""
         if n_members >= MOST:
             return True
-        if not len(losses):  # rows so few, or so heavy, that each is in every sample
+        if not len(losses):  # every row is in every sample: too few rows, or too heavy ones
             return n_members >= 2 * BATCH
         error = float(exact_means(losses, weight))
         variance = float(exact_means((losses - error) ** 2, weight))

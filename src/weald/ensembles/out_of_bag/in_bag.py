@@ -1,4 +1,4 @@
-"""Who saw what: how often each member of a bag drew each row."""
+"""In-bag counts: how often each base estimator of a bagging ensemble drew each row."""
 
 import operator
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Draws(Protocol):
-    """A rule that gives the draws of any member again (`RowSamples`)."""
+    """Row samples that are recomputed from their seed (`RowSamples`)."""
 
     @property
     def n(self) -> int: ...
@@ -24,17 +24,18 @@ class Draws(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class InBag:
-    """How often each member saw each row of the fit: a rule and a seed, not a table.
+    """In-bag counts of each base estimator, recomputed from the seed on access.
 
-    ``in_bag[k]`` are the counts of member k, one for each row passed to fit; a row of weight zero
-    counts 0.
+    ``in_bag[k]`` are the counts of base estimator k, one for each row passed to fit; 0 for rows of
+    weight zero.
 
     Attributes
     ----------
     parts : tuple of (int, Draws)
-        From which member on which rule holds; a warm start begins a new one.
+        Index of the first base estimator, and the row samples from there on; each warm start adds
+        an entry.
     n_members : int
-        Number of members.
+        Number of base estimators.
     """
 
     parts: tuple[tuple[int, Draws], ...]
@@ -47,7 +48,7 @@ class InBag:
         number = operator.index(member)
         if not -self.n_members <= number < self.n_members:
             raise IndexError(
-                f"There is no member {number}: there are {self.n_members}, numbered from 0."
+                f"There is no base estimator {number}: there are {self.n_members}, numbered from 0."
             )
         number %= self.n_members
         return self._rule(number).counts(number)
@@ -59,20 +60,20 @@ class InBag:
         return f"<InBag: {self.n_members} members>"
 
     def toarray(self) -> NDArray[np.int64]:
-        """All counts, of the shape (members, rows)."""
+        """All counts, of shape (estimators, rows)."""
         return np.stack(list(self))
 
     @property
     def last(self) -> Draws:
-        """The rule of the last fit."""
+        """The row samples of the last fit."""
         return self.parts[-1][1]
 
     def drawn(self, member: int) -> NDArray[np.int64]:
-        """How often a member drew each row that has a weight, in the order of their content."""
+        """In-bag counts of the rows of positive weight, in the order of their content."""
         return self._rule(member).drawn(member)
 
     def left_out(self, member: int) -> NDArray[np.bool_]:
-        """Which rows that have a weight, in the order of their content, a member did not see."""
+        """Which rows of positive weight, in the order of their content, are out-of-bag."""
         return np.equal(self.drawn(member), 0)
 
     def _rule(self, member: int) -> Draws:

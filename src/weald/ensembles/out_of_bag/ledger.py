@@ -1,4 +1,4 @@
-"""The out-of-bag ledger: what members say of rows they have not seen, and what follows from it."""
+"""The out-of-bag ledger: out-of-bag predictions and their errors."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,24 +16,24 @@ from weald.errors import listing
 
 Floats = NDArray[np.float64]
 
-# Width of a band in standard errors: nineteen times in twenty it holds the error.
+# Half-width of a 95 % confidence band, in standard errors.
 _BAND = 1.96
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorCurve:
-    """The out-of-bag error against the number of members.
+    """The out-of-bag error as a function of the number of base estimators.
 
     Attributes
     ----------
     loss : str
-        What is averaged over the rows.
+        Name of the loss function.
     n_members : int64 [points]
-        The first so many members answered.
+        Number of base estimators used, from the first on.
     error : float64 [points]
-        Mean loss of the rows that at least one of them had not seen.
+        Mean loss of the rows that are out-of-bag for at least one of them.
     lower, upper : float64 [points]
-        The error less and plus 1.96 standard errors of that mean.
+        The error minus and plus 1.96 standard errors.
     """
 
     loss: str
@@ -45,28 +45,28 @@ class ErrorCurve:
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """What every member of a bag said of the rows it had not seen.
+    """Out-of-bag predictions of a bagging ensemble, and errors computed from them.
 
-    It lets a bag be judged by its own training rows, without rows held out: the answer to a row
-    comes only from members that have not seen it. Rows that every member has seen have no answer
-    and count nowhere.
+    Estimates the error of the ensemble on its training rows without a validation set: each row is
+    predicted only by the base estimators that did not draw it. Rows that every base estimator drew
+    have no prediction and are left out of all errors.
 
     Attributes
     ----------
     in_bag : InBag
-        ``in_bag[k]`` says how often member k saw each row of the fit.
+        ``in_bag[k]`` says how often base estimator k drew each row of the fit.
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from weald import RandomForestClassifier
-    >>> from weald.datasets import load_pima
-    >>> pima = load_pima()
+    >>> cancer = load_breast_cancer()
     >>> forest = RandomForestClassifier(200, oob_score=True, random_state=0)
-    >>> ledger = forest.fit(pima.data, pima.target).oob_
+    >>> ledger = forest.fit(cancer.data, cancer.target).oob_
     >>> ledger.predictions.shape, ledger.unscored.size, int(ledger.in_bag[0].sum())
-    ((768, 2), 0, 768)
+    ((569, 2), 0, 569)
     >>> round(ledger.error(), 2), round(ledger.error("brier"), 2)
-    (0.24, 0.32)
+    (0.04, 0.06)
     >>> curve = ledger.curve()
     >>> bool(curve.error[0] > curve.error[-1])
     True
@@ -77,7 +77,7 @@ class Ledger:
 
     def __repr__(self) -> str:
         if self._record is None:
-            return f"<Ledger: {len(self.in_bag)} members, answers not kept>"
+            return f"<Ledger: {len(self.in_bag)} members, predictions not stored>"
         return (
             f"<Ledger: {len(self.in_bag)} members, {len(self.predictions)} rows, "
             f"{len(self.unscored)} unscored>"
@@ -85,43 +85,42 @@ class Ledger:
 
     @property
     def record(self) -> Record:
-        """The answers, for the rows that have a weight in the order of their content."""
+        """The predictions of the rows of positive weight, in the order of their content."""
         if self._record is None:
             raise ValueError(
-                "The ledger knows who saw which row, but not what was answered: that is worked "
-                "out while fitting, and only when asked for. Fit all members at once with "
-                "oob_score=True."
+                "Fit with oob_score=True, and without a warm start: out-of-bag predictions are "
+                "computed during fit only, and this model has none."
             )
         return self._record
 
-    # ---- row by row ----
+    # ---- values per row ----
 
     @property
     def predictions(self) -> Floats:
-        """Mean answers of the members that did not see a row: numbers, or shares of the classes.
+        """Out-of-bag predictions of the rows passed to fit: numbers, or class probabilities.
 
-        Of the shape (rows,) or (rows, classes), for the rows passed to fit; NaN where every member
-        saw the row, and for rows of weight zero.
+        Shape (rows,) or (rows, classes); NaN for rows that every base estimator drew and for rows
+        of weight zero.
         """
         answers = self._of_rows(self.record.answers, np.nan)
         return answers[:, 0] if self.record.classes is None else answers
 
     @property
     def std(self) -> Floats:
-        """Standard deviation of the same answers; NaN where fewer than two members gave one."""
+        """Standard deviation of the out-of-bag predictions; NaN for rows with fewer than two."""
         spreads = self._of_rows(self.record.spreads, np.nan)
         return spreads[:, 0] if self.record.classes is None else spreads
 
     @property
     def n_out(self) -> NDArray[np.int32]:
-        """How many members did not see a row."""
+        """Number of base estimators for which each row is out-of-bag."""
         return self._of_rows(self.record.n_out, 0)
 
     @property
     def unscored(self) -> NDArray[np.intp]:
-        """Rows passed to fit that no member left out, or only members without weight.
+        """Indices of the rows that are out-of-bag for no base estimator of positive weight.
 
-        Rows of weight zero are none.
+        Rows of weight zero are not included.
         """
         record, place = self.record, self.in_bag.last.place
         no_answer = self._of_rows(np.isnan(record.answers[:, 0]), False)
@@ -129,40 +128,41 @@ class Ledger:
 
     @property
     def unscored_weight(self) -> float:
-        """The share of all weight that the unscored rows have: errors say nothing of it."""
+        """Fraction of the total weight in the unscored rows, which no error includes."""
         record = self.record
         return unscored_share(~np.isnan(record.answers[:, 0]), record.weight)
 
     def _of_rows(self, values: NDArray[Any], nothing: Any) -> NDArray[Any]:
-        """Values of ordered rows for the rows passed to fit."""
+        """Reorder values from the order of content to that of the rows passed to fit."""
         rest = np.full((1, *values.shape[1:]), nothing, dtype=values.dtype)
         return np.concatenate([values, rest])[self.in_bag.last.place]
 
     # ---- errors ----
 
     def error(self, loss: RowLoss | None = None, *, probabilities: bool = False) -> float:
-        """The out-of-bag error: the mean loss over all rows that some member did not see.
+        """The out-of-bag error: the weighted mean loss of the out-of-bag predictions.
 
-        Rows count by their weights. It is the error of the whole bag, a little too high, for about
-        two thirds of the members answer no given row.
+        It estimates the error of the whole ensemble, with a small upward bias, since each row is
+        predicted by only about one third of the base estimators.
 
         Parameters
         ----------
         loss : str, callable or None, default=None
-            "zero_one" (the usual one), "log_loss" or "brier" for classes, "squared_error" (the
-            usual one) or "absolute_error" for numbers, or a function of (y, answers) that gives
-            one number a row.
+            Loss function: "zero_one" (default), "log_loss" or "brier" for classification,
+            "squared_error" (default) or "absolute_error" for regression, or a function of
+            (y, predictions) that returns one number per row.
         probabilities : bool, default=False
-            Whether a function gets shares of the classes, in sorted order, instead of labels.
+            Whether a callable loss receives class probabilities, in the order of the sorted
+            classes, instead of labels.
         """
         losses, weight, exponent = self._losses(loss, probabilities)
         with np.errstate(over="ignore"):
             return float(np.ldexp(exact_means(losses, weight), exponent))
 
     def standard_error(self, loss: RowLoss | None = None, *, probabilities: bool = False) -> float:
-        """Standard error of `error`: how far it may be off because the rows are a sample.
+        """Standard error of `error`, over the sampling of the rows.
 
-        Weighted rows tell as much as (Σw)² / Σw² rows of equal weight.
+        Weighted rows count as (Σw)² / Σw² rows of equal weight.
 
         Parameters
         ----------
@@ -181,9 +181,9 @@ class Ledger:
     def _losses(
         self, loss: RowLoss | None, probabilities: bool
     ) -> tuple[Floats, Floats | None, int]:
-        """Losses of rows in units of two to an exponent, and what the rows count.
+        """Losses of rows in units of 2**exponent, row weights, and the exponent.
 
-        Squares of extreme numbers would leave the range of floats.
+        The unit keeps squares of extreme numbers within the range of floats.
         """
         record = self.record
         scored = record.scored
@@ -196,19 +196,20 @@ class Ledger:
         return losses, None if record.weight is None else record.weight[scored], exponent
 
     def curve(self, loss: str | None = None) -> ErrorCurve:
-        """The error of the first 1, 2, ... members, with a band of 1.96 standard errors.
+        """The error of the first 1, 2, ... base estimators, with a band of 1.96 standard errors.
 
         Parameters
         ----------
         loss : str or None, default=None
-            A name that `error` knows; the losses of these were noted while fitting.
+            Name of a loss of `error`; callables are not supported, since the curve is recorded
+            during fit.
         """
         record, known = self.record, names_of(self.record.classes)
         name = known[0] if loss is None else loss
         if name not in known:
             raise ValueError(
-                f"The curve is noted while fitting, for {listing(known)}. Got {loss!r} instead; "
-                "`error` takes any loss."
+                f"loss must be one of {listing(known)}, whose curves are recorded during fit. Got "
+                f"{loss!r} instead; `error` supports any loss."
             )
         error, off = record.means[name], _BAND * record.errors[name]
         return ErrorCurve(name, record.steps, error, error - off, error + off)

@@ -1,4 +1,4 @@
-"""What a column is worth: how much worse out-of-bag answers get when its values are shuffled."""
+"""Permutation importance of columns, measured on out-of-bag rows."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,23 +19,23 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class OutOfBagImportance:
-    """How much the out-of-bag error grows when a column is shuffled; not impurity importance.
+    """Permutation importances: increase of the out-of-bag error when a column is shuffled.
 
     Attributes
     ----------
     loss : str
-        What the error is a mean of.
+        Name of the loss function.
     columns : list of str
         Names of the columns.
     importances_mean : float64 [columns]
-        Mean growth of the error over the repeats: about 0 for a column that says nothing, also if
-        trees have split on it often.
+        Mean increase of the error over the repeats: about 0 for an uninformative column, even if
+        many trees split on it.
     importances_std : float64 [columns]
         Standard deviation over the repeats.
     importances : float64 [columns, repeats]
-        Growth of the error in each.
+        Increase of the error in each repeat.
     standard_error : float64 [columns]
-        Standard error of the mean over the rows: how far it may be off because they are a sample.
+        Standard error of `importances_mean` over the sampling of the rows.
     """
 
     loss: str
@@ -47,7 +47,7 @@ class OutOfBagImportance:
 
 
 def left_out_answers(model: Any, X: Any) -> Floats:
-    """What the members that did not see a row of the fit say of a row that stands in its place."""
+    """Out-of-bag predictions of rows that take the place of the rows of the fit."""
     in_bag = model._in_bag()
     left_out = np.stack([counts == 0 for counts in in_bag])
     weights = getattr(model, "weights_", np.ones(len(left_out)))
@@ -65,7 +65,7 @@ def left_out_answers(model: Any, X: Any) -> Floats:
 def importance_by_shuffling(
     model: Any, X: Any, y: Any, *, loss: RowLoss | None, n_repeats: int, random_state: int
 ) -> OutOfBagImportance:
-    """Shuffle one column after another and compare the out-of-bag losses row by row."""
+    """Shuffle each column in turn and compare the out-of-bag losses row by row."""
     if not Whole(1).admits(n_repeats):
         raise ValueError(f"n_repeats must be an int of at least 1. Got {n_repeats!r} instead.")
     target, place = checked_rows_of_fit(model, X, y)
@@ -108,7 +108,7 @@ def importance_by_shuffling(
 
 
 def checked_rows_of_fit(model: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """The target as the ledger keeps it, and the places of rows; an error if they are others."""
+    """The target as stored in the ledger, and the positions of the rows; raises for other rows."""
     record, place = model.oob_.record, model.oob_.in_bag.last.place
     target = np.asarray(y).ravel()
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -120,21 +120,22 @@ def checked_rows_of_fit(model: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArr
     kept = place >= 0
     if not same or not np.array_equal(record.target[place[kept]], target[kept]):
         raise ValueError(
-            f"X and y must be the {len(place)} rows of the fit, in the same order: members are "
-            "asked about rows they did not see then."
+            f"X and y must be the {len(place)} rows of the fit, in the same order, to know which "
+            f"rows are out-of-bag; got {n_rows} rows in X and {len(target)} in y. Pass X and y as "
+            "in fit."
         )
     return target, place
 
 
 def _standard_error(values: Floats, weight: Floats | None) -> float:
-    """Of the mean of rows, which may have weights."""
+    """Standard error of a (weighted) mean over rows."""
     middle = np.average(values, weights=weight)
     variance = np.average((values - middle) ** 2, weights=weight)
     return float(np.sqrt(variance / effective_rows(weight, len(values))))
 
 
 def _shuffled(place: NDArray[np.intp], seed: int, number: int) -> NDArray[np.intp]:
-    """Rows of positive weight in a random order, the others where they are."""
+    """Rows of positive weight in random order; the others keep their places."""
     order = np.arange(len(place))
     rows = np.flatnonzero(place >= 0)
     numbers = np.zeros((len(rows), 2), dtype=np.uint64)
@@ -144,7 +145,7 @@ def _shuffled(place: NDArray[np.intp], seed: int, number: int) -> NDArray[np.int
 
 
 def with_column_from(X: Any, column: int, order: NDArray[np.intp]) -> Any:
-    """The table with one column taken from other rows of itself."""
+    """The table with the values of one column reordered."""
     if hasattr(X, "tocsr"):
         dense = X.toarray()
         dense[:, column] = dense[order, column]

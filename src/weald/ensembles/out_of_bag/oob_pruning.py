@@ -1,4 +1,4 @@
-"""Pruning the trees of a forest to lower the error on rows they did not see (R7)."""
+"""Reduced-error pruning of the trees of a forest, on their out-of-bag rows."""
 
 import copy
 from dataclasses import dataclass, field
@@ -18,18 +18,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PrunedForest:
-    """A forest cut back, and what that changed.
+    """A pruned forest, with errors and sizes before and after.
 
-    Errors are of rows that did not steer the cuts: mean squared errors, of classes Brier scores.
+    Errors are mean squared errors, or Brier scores for classification, on rows that were not used
+    to select the subtrees to prune.
 
     Attributes
     ----------
     model : estimator
-        The forest with its trees cut back; the one it comes from stays as it is.
+        The pruned forest; the original one is unchanged.
     error_before, error_after : float
-        Out-of-bag error of the forest, judged on the other half of the rows.
+        Out-of-bag error of the forest, on the rows not used for pruning.
     n_leaves_before, n_leaves_after : int
-        Leaves of all trees.
+        Number of leaves of all trees.
     """
 
     model: Any = field(repr=False)
@@ -40,10 +41,10 @@ class PrunedForest:
 
 
 def pruned_out_of_bag(model: Any, X: Any, y: Any) -> PrunedForest:
-    """Cut back each tree where that lowers the error on steering rows that it did not see.
+    """Prune each tree where that lowers its error on the out-of-bag rows of one half of the data.
 
-    A node becomes a leaf, with the mean of the leaves below it, if the rows of one half that reach
-    it out of bag are answered better so. The halves are drawn by what the rows hold.
+    A node becomes a leaf with the mean of the leaves below it if that lowers the error of the
+    out-of-bag rows that reach it. The halves are drawn by the content of the rows.
     """
     target, place = checked_rows_of_fit(model, X, y)
     record = model.oob_.record
@@ -63,7 +64,7 @@ def pruned_out_of_bag(model: Any, X: Any, y: Any) -> PrunedForest:
     smaller = copy.copy(model)
     smaller.__dict__.pop("_views", None)
     smaller._take(builder.build())
-    # Its answers out of bag are others now; who saw what is the same.
+    # Out-of-bag predictions have changed; the in-bag counts have not.
     smaller._record = None
     for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
         smaller.__dict__.pop(name, None)
@@ -85,7 +86,7 @@ def pruned_out_of_bag(model: Any, X: Any, y: Any) -> PrunedForest:
 
 
 def _steering_half(samples: Any, place: NDArray[np.intp], target: Floats) -> NDArray[np.bool_]:
-    """Which rows steer the cuts: about half of them, or of their groups if these are drawn."""
+    """Which rows select the subtrees to prune: about half of the rows, or of the groups."""
     group_of = getattr(samples, "group_of", None)
     if group_of is None:
         unit = place.astype(np.float64)
@@ -96,7 +97,7 @@ def _steering_half(samples: Any, place: NDArray[np.intp], target: Floats) -> NDA
 
 
 def _grown(tree: Forest) -> GrownTree:
-    """One tree of a forest as if it had just been grown."""
+    """One tree of a forest in the form of a newly grown tree."""
     names = ("feature", "threshold", "right", "missing_left", "weight", "gain", "value")
     sets = ("category_set", "first_word", "words", "saw_missing")
     arrays = {name: getattr(tree, name) for name in (*names, *sets)}
@@ -106,7 +107,7 @@ def _grown(tree: Forest) -> GrownTree:
 def _cut_back(
     tree: GrownTree, leaf_of_row: NDArray[np.int32], wanted: Floats, weight: Floats | None
 ) -> GrownTree:
-    """Reduced-error pruning by rows that end in the given leaves and want the given answers."""
+    """Reduced-error pruning by rows with the given leaves and targets."""
     n_leaves, is_inner = len(tree.value), tree.feature >= 0
     own = np.ones(len(leaf_of_row)) if weight is None else weight
 
@@ -117,7 +118,7 @@ def _cut_back(
     sums = np.stack([by_leaf(one) for one in wanted.T], axis=1)
     squares = by_leaf((wanted**2).sum(axis=1))
     n, width = len(tree.feature), wanted.shape[1]
-    # Of each node: rows, sums and squares of what they want, weight and weighted answers below.
+    # Per node: row count, sums and squares of targets; weight, mean prediction and least error.
     rows, total, square = np.zeros(n), np.zeros((n, width)), np.zeros(n)
     mass, answer, best = tree.weight.copy(), np.zeros((n, width)), np.zeros(n)
     inner_after = is_inner.copy()
@@ -138,7 +139,7 @@ def _cut_back(
             best[node] = np.inf
         own = answer[node]
         as_leaf = square[node] - 2 * float(own @ total[node]) + rows[node] * float(own @ own)
-        # Rounding alone must not cut.
+        # Do not prune for differences due to rounding.
         if is_inner[node] and as_leaf < best[node] * (1 - 1e-9) - 1e-12 * square[node]:
             inner_after[node] = False
         best[node] = min(best[node], as_leaf)

@@ -1,4 +1,4 @@
-"""Losses of out-of-bag answers, row by row: by name, or any function."""
+"""Losses of single rows, by name or by any function."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,12 +17,12 @@ NUMBER_LOSSES = ("squared_error", "absolute_error")
 
 
 def names_of(classes: NDArray[Any] | None) -> tuple[str, ...]:
-    """The losses that have a name, the usual one first."""
+    """Names of the available losses; the first is the default."""
     return NUMBER_LOSSES if classes is None else CLASS_LOSSES
 
 
 def loss_degree(loss: RowLoss | None) -> int:
-    """How a loss of numbers, the usual one if None, grows with their unit: by this power of it."""
+    """Degree of a regression loss in the unit of the target; None means the default loss."""
     if callable(loss):
         return 0
     return {"squared_error": 2, "absolute_error": 1}.get(loss or NUMBER_LOSSES[0], 0)
@@ -36,24 +36,24 @@ def row_losses(
     *,
     probabilities: bool = False,
 ) -> Floats:
-    """One loss a row.
+    """One loss per row.
 
     Parameters
     ----------
     target
-        Numbers, or class numbers.
+        Numbers, or class indices.
     answers
-        Of the shape (rows, 1), or shares of the shape (rows, classes).
+        Predictions of shape (rows, 1), or class probabilities of shape (rows, classes).
     probabilities
-        Whether a function gets shares of the classes instead of labels.
+        Whether a callable loss receives class probabilities instead of labels.
     """
     if callable(loss):
         return _by_function(loss, target, answers, classes, probabilities)
     name = names_of(classes)[0] if loss is None else loss
     if not isinstance(name, str) or name not in names_of(classes):
         raise ValueError(
-            f"The loss must be one of {listing(names_of(classes))}, a function of (y, answers) "
-            f"that gives one number a row, or None. Got {loss!r} instead."
+            f"The loss must be one of {listing(names_of(classes))}, a function of (y, predictions) "
+            f"that returns one number per row, or None. Got {loss!r} instead."
         )
     if classes is None:
         gap: Floats = target - answers[:, 0]
@@ -64,7 +64,7 @@ def row_losses(
         return np.asarray(np.argmax(answers, axis=1) != own, dtype=np.float64)
     if name == "log_loss":
         share = answers[np.arange(len(own)), own]
-        # A probability of 0 would cost infinitely much; scikit-learn cuts at the same place.
+        # Clipped as in scikit-learn: the loss of a probability of 0 would be infinite.
         return np.asarray(-np.log(np.clip(share, np.finfo(np.float64).eps, 1.0)))
     gaps = answers.copy()
     gaps[np.arange(len(own)), own] -= 1.0
@@ -89,8 +89,8 @@ def _by_function(
     losses = numbers_returned(loss(target, said), f"The loss {name!r}")
     if losses.shape != target.shape or not np.isfinite(losses).all():
         raise ValueError(
-            f"The loss {name!r} must give one finite number a row: for "
-            f"{len(target)} rows it gave the shape {losses.shape}"
+            f"The loss {name!r} must return one finite number per row: for {len(target)} rows it "
+            f"returned an array of shape {losses.shape}"
             + (" with NaN or infinities." if losses.shape == target.shape else ".")
         )
     return losses

@@ -1,4 +1,4 @@
-"""Answers to rows that members left out, added up member after member."""
+"""Accumulates out-of-bag predictions over the base estimators."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,22 +14,21 @@ Floats = NDArray[np.float64]
 
 
 class Tally:
-    """Mean and spread of the answers that each row has had so far.
+    """Running mean and standard deviation of the predictions of each row.
 
-    One pass, one answer at a time; the spread without the cancellation of sums of squares
-    (Welford).
+    Uses Welford's algorithm, which avoids the cancellation of sums of squares.
     """
 
     def __init__(self, n_rows: int, width: int) -> None:
         self.n_out = np.zeros(n_rows, dtype=np.int32)
         self._weight = np.zeros(n_rows)
-        self._plain = np.zeros((n_rows, width))  # mean of the answers, all alike
+        self._plain = np.zeros((n_rows, width))  # unweighted mean of the predictions
         self._squares = np.zeros((n_rows, width))
-        # Plain sums for the mean: votes are whole numbers, whose ties must stay ties.
+        # Plain sums for the mean: sums of votes are integers, so that ties stay exact.
         self._sums = np.zeros((n_rows, width))
 
     def add(self, rows: Any, answers: Floats, weight: float = 1.0) -> None:
-        """Add what one member says of some rows, each named once."""
+        """Add the predictions of one base estimator for some rows, without duplicates."""
         self.n_out[rows] += 1
         gap = answers - self._plain[rows]
         self._plain[rows] += gap / self.n_out[rows][:, np.newaxis]
@@ -39,13 +38,13 @@ class Tally:
 
     @property
     def means(self) -> Floats:
-        """The combined answer of each row; NaN where there was none of any weight."""
+        """Weighted mean prediction of each row; NaN where the total weight is zero."""
         weight = np.where(self._weight > 0, self._weight, np.nan)
         return np.asarray(self._sums / weight[:, np.newaxis])
 
     @property
     def spreads(self) -> Floats:
-        """Standard deviation of a row's answers about the combined one; NaN if fewer than two."""
+        """Standard deviation of each row's predictions about `means`; NaN if fewer than two."""
         n = self.n_out[:, np.newaxis].astype(np.float64)
         away = self._plain - self.means
         squares = self._squares + n * away * away
@@ -56,26 +55,26 @@ class Tally:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What the ledger keeps of the rows that have a weight, in the order of their content.
+    """Out-of-bag results of the rows of positive weight, in the order of their content.
 
     Attributes
     ----------
     target : array [rows]
-        Numbers, or class numbers.
+        Numbers, or class indices.
     classes : array or None
         Class labels.
     answers : float64 [rows, width]
-        Combined out-of-bag answers; NaN where every member saw the row.
+        Out-of-bag predictions; NaN for rows that every base estimator drew.
     spreads : float64 [rows, width]
-        Standard deviation of the answers; NaN where fewer than two were given.
+        Standard deviation of the predictions; NaN for rows with fewer than two.
     n_out : int32 [rows]
-        Members that did not see the row.
+        Number of base estimators for which the row is out-of-bag.
     weight : float64 [rows] or None
-        What a row weighs; None: all the same.
+        Row weights; None: all equal.
     steps : int64 [points]
-        Numbers of members that `means` and `errors` are of.
+        Numbers of base estimators at the points of `means` and `errors`.
     means, errors : dict of str to float64 [points]
-        Mean loss after so many members, and its standard error.
+        Mean loss for these numbers of base estimators, and its standard error.
     """
 
     target: NDArray[Any]
@@ -90,11 +89,11 @@ class Record:
 
     @property
     def scored(self) -> NDArray[np.bool_]:
-        """Which rows have an out-of-bag answer; an error if none has."""
+        """Which rows have an out-of-bag prediction; raises if none has."""
         scored = ~np.isnan(self.answers[:, 0])
         if not scored.any():
             raise ValueError(
-                "There is no out-of-bag prediction to judge by: every base estimator drew every "
+                "There are no out-of-bag predictions: every base estimator drew every "
                 "row. Use more base estimators (n_estimators), or let each draw fewer rows "
                 "(max_samples)."
             )
@@ -102,7 +101,7 @@ class Record:
 
 
 def steps_of(n_members: int) -> NDArray[np.int64]:
-    """After which members a curve has its points: each of the first ten, then about ten more.
+    """Numbers of base estimators at the points of an error curve: 1 to 10, then about ten more.
 
     >>> steps_of(30).tolist()
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]
@@ -112,8 +111,7 @@ def steps_of(n_members: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate([first, np.rint(rest)]).astype(np.int64))
 
 
-# One block of rows at a time: for each member the rows (of the block) that it did not see, and its
-# answers to them.
+# A block of rows, and for each base estimator its out-of-bag rows and their predictions.
 Block = tuple[slice, Iterable[tuple[NDArray[np.intp], Floats]]]
 
 
@@ -126,10 +124,10 @@ def recorded(
     n_members: int,
     member_weights: Floats | None = None,
 ) -> Record:
-    """Add up the answers of all members, and note the losses on the way.
+    """Accumulate the predictions of all base estimators, and record the error curve.
 
-    Extreme numbers are worked with in units of a power of two, so that their squares stay within
-    the range of floats.
+    Numbers of extreme magnitude are scaled by a power of two, so that their squares stay within the
+    range of floats.
     """
     exponent = 0 if classes is not None else extreme_exponent(target)
     own_target = np.ldexp(target, -exponent) if exponent else target
@@ -154,13 +152,13 @@ def recorded(
 
 
 class _Curve:
-    """Sums of losses after some numbers of members, over all blocks."""
+    """Sums of losses at the points of the error curve, over all blocks."""
 
     def __init__(self, n_members: int, classes: NDArray[Any] | None) -> None:
         self.steps = steps_of(n_members)
         self._place = {int(step): i for i, step in enumerate(self.steps)}
         self._classes = classes
-        # Weight, loss, loss squared, weight squared.
+        # Sums of weight, weighted loss, weighted squared loss, squared weight.
         self._sums = {name: np.zeros((4, len(self.steps))) for name in names_of(classes)}
 
     def __contains__(self, n_members: int) -> bool:
@@ -178,7 +176,7 @@ class _Curve:
             sums[:, place] += [float(term.sum()) for term in terms]
 
     def results(self, exponent: int) -> tuple[dict[str, Floats], dict[str, Floats]]:
-        """Mean losses and their standard errors, of numbers in units of two to an exponent."""
+        """Mean losses and their standard errors, for targets in units of 2**exponent."""
         means, errors = {}, {}
         with np.errstate(invalid="ignore", divide="ignore"):
             for name, (mass, first, second, squares) in self._sums.items():

@@ -1,18 +1,17 @@
-"""Rows that every base estimator has drawn, so that none can predict them out of bag."""
-
-import warnings
+"""Warning about rows without an out-of-bag prediction."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.advice import warn
 from weald.resampling import RowSamples
 
-# Above this share of the weight an estimate from the other rows may be off.
+# Warn above this fraction of the total weight: estimates from the other rows may be biased.
 _WORTH_A_WARNING = 0.01
 
 
 def unscored_share(scored: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> float:
-    """The share of all weight that rows without an out-of-bag prediction have.
+    """Fraction of the total weight in rows without an out-of-bag prediction.
 
     >>> unscored_share(np.array([False, True]), np.array([3.0, 1.0]))
     0.75
@@ -25,23 +24,19 @@ def warn_of_unscored(
     counts: NDArray[np.int32],
     samples: RowSamples,
     weight: NDArray[np.float64] | None,
-    *,
-    stacklevel: int = 5,
 ) -> None:
-    """Warn if more than a hundredth of the weight has no out-of-bag prediction, and say why."""
+    """Warn if rows with more than 1 % of the weight have no out-of-bag prediction."""
     share = unscored_share(counts > 0, weight)
     if share <= _WORTH_A_WARNING:
         return
-    warnings.warn(
+    warn(
         f"Some inputs do not have OOB scores: {int((counts == 0).sum())} of {len(counts)} rows, "
-        f"{share:.1%} of the weight, were drawn by every base estimator. {_reason(samples)}",
-        UserWarning,
-        stacklevel=stacklevel,
+        f"{share:.1%} of the weight, were drawn by every base estimator. {_reason(samples)}"
     )
 
 
 def _reason(samples: RowSamples) -> str:
-    """What leaves rows without a prediction, and the way out."""
+    """Why rows have no out-of-bag prediction, and what to do."""
     # The probability that a row of equal weight is left out of one sample is about 1/e for a
     # bootstrap; heavier rows are left out far more seldom.
     if samples.mass is not None:
@@ -49,7 +44,7 @@ def _reason(samples: RowSamples) -> str:
         if most > 3.0:
             return (
                 "Rows are drawn in proportion to their weights, and the heaviest are in nearly "
-                "every sample: out-of-bag estimates speak for the lighter rows only. Set "
+                "every sample: out-of-bag estimates describe the lighter rows only. Set "
                 "max_samples to fewer draws, or use cross-validation."
             )
     if samples.group_of is not None and samples.n_units < 20:

@@ -1,0 +1,110 @@
+// Types and marks that every part of the core, and later the GPU compiler, understands.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+// Formulas shared by host and device. On the host they are always inlined: a copy compiled for one
+// instruction set must not be linked into code for another.
+#if defined(__CUDACC__)
+#define WEALD_HOST_DEVICE __host__ __device__
+#else
+#define WEALD_HOST_DEVICE [[gnu::always_inline]]
+#endif
+
+namespace weald {
+
+using Code = std::uint8_t;  // a binned value: 0 is missing, 1 the lowest bin
+using Row = std::uint32_t;  // a row's number; the bindings refuse tables of 2^32 rows
+
+constexpr int max_value_bins = 255;     // plus missing: a code fits one byte
+constexpr int most_value_bins = 65535;  // of a column that is sorted instead of coded
+constexpr int lanes = 8;                // columns whose codes one 64-bit load brings
+constexpr int tile = 64;                // columns of a row that lie side by side: one cache line
+
+// The binned table. Columns are stored in tiles of 64, row after row inside a tile, so that a row
+// of a node, wherever it lies, costs a cache line for 64 columns. The last tile is as wide as it
+// must be. Eight codes are loaded at once, also at the very end: hence the slack.
+struct Codes {
+  const Code* data;
+  std::int64_t n_rows;
+  int n_columns;
+  const std::int32_t* n_bins;     // value bins of each column; codes are 1 .. n_bins
+  const Code* columns = nullptr;  // the same codes column after column; null: not kept
+
+  int n_groups() const { return (n_columns + lanes - 1) / lanes; }
+  int lanes_of(int group) const {
+    const int left = n_columns - group * lanes;
+    return left < lanes ? left : lanes;
+  }
+  // The codes of a group of eight columns: row r at group(g) + r * stride(g).
+  const Code* group(int g) const {
+    const std::int64_t column = std::int64_t{g} * lanes;
+    return data + column / tile * tile * n_rows + column % tile;
+  }
+  std::int64_t stride(int g) const { return tile_width(n_columns, g * lanes / tile); }
+  Code at(Row row, int column) const {
+    const int g = column / lanes;
+    return group(g)[row * stride(g) + column % lanes];
+  }
+
+  // The codes of one column: row r at first[r * stride].
+  struct Column {
+    const Code* first;
+    std::int64_t stride;
+  };
+  Column column(int c) const {
+    if (columns) return {columns + c * n_rows, 1};
+    return {group(c / lanes) + c % lanes, stride(c / lanes)};
+  }
+
+  // Where a power of two is near, rows are spaced by it, so that none straddles two cache lines.
+  static constexpr std::int64_t tile_width(std::int64_t n_columns, std::int64_t t) {
+    const std::int64_t left = n_columns - t * tile;
+    if (left >= tile) return tile;
+    std::int64_t power = 1;
+    while (power < left) power *= 2;
+    return 5 * power <= 6 * left ? power : left;
+  }
+  static constexpr std::int64_t slack = lanes - 1;
+  static constexpr std::int64_t bytes(std::int64_t n_rows, std::int64_t n_columns) {
+    const std::int64_t last = (n_columns - 1) / tile;
+    return n_rows * (last * tile + tile_width(n_columns, last)) + slack;
+  }
+};
+
+// Between what a node's leaves must lie, so that a monotone column stays so.
+struct Bounds {
+  double lower = -std::numeric_limits<double>::infinity();
+  double upper = std::numeric_limits<double>::infinity();
+
+  WEALD_HOST_DEVICE bool any() const {
+    return lower > -std::numeric_limits<double>::infinity() ||
+           upper < std::numeric_limits<double>::infinity();
+  }
+  WEALD_HOST_DEVICE bool admit(double value) const { return value >= lower && value <= upper; }
+  WEALD_HOST_DEVICE double held(double value) const {
+    const double raised = value < lower ? lower : value;
+    return raised > upper ? upper : raised;
+  }
+};
+
+// What enters the score of a node besides its sums; each has a neutral value.
+struct Penalty {
+  double l2 = 0.0;  // added to W
+  double l1 = 0.0;  // taken off the size of S, in the units of S
+  Bounds bounds;    // of the values of leaves, in units of S
+};
+
+// What the sums of a criterion are of: gradients of a loss, target numbers, or class weights.
+enum class SumsOf { gradients, numbers, classes };
+
+// What the rows of a node add up to, as the criteria see it. `sums` are in units of a power of two
+// chosen per tree (so that squares cannot overflow); a common factor changes no comparison.
+struct Sums {
+  double weight;
+  const double* sums;
+  int n_channels;
+};
+
+}  // namespace weald

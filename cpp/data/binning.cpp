@@ -1,0 +1,243 @@
+#include "data/binning.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+
+#include "base/memory.hpp"
+#include "base/parallel.hpp"
+#include "data/even_cuts.hpp"
+#include "data/sorted_keys.hpp"
+#include "kernels/kernels.hpp"
+
+namespace weald::data {
+namespace {
+
+void encode(const float* x, std::int64_t n, const kernels::PaddedCuts<float>& cuts, Code* out,
+            std::int64_t stride) {
+  kernels::active().encode_float(x, n, cuts, out, stride);
+}
+void encode(const double* x, std::int64_t n, const kernels::PaddedCuts<double>& cuts, Code* out,
+            std::int64_t stride) {
+  kernels::active().encode_double(x, n, cuts, out, stride);
+}
+
+// A key and what its row counts; without masses a key stands for itself and counts once.
+template <class K>
+struct Weighted {
+  K key;
+  std::int64_t mass;
+};
+template <class K>
+std::int64_t mass_of(K) {
+  return 1;
+}
+template <class K>
+std::int64_t mass_of(const Weighted<K>& item) {
+  return item.mass;
+}
+
+// Equal values among sorted ones, and their mass: a column has as many as it has distinct values,
+// which are looked at one after another and never kept.
+template <class T, class Item>
+class Runs {
+ public:
+  struct Run {
+    Key<T> key;
+    std::int64_t mass;
+
+    double cut_before(const Run& next) const {
+      return cut_between(static_cast<double>(value_of<T>(key)),
+                         static_cast<double>(value_of<T>(next.key)));
+    }
+  };
+
+  explicit Runs(std::span<const Item> sorted)
+      : at_(sorted.data()), end_(sorted.data() + sorted.size()) {}
+
+  // The next one; false if there is none.
+  bool read(Run& run) {
+    if (at_ == end_) return false;
+    run = {sort_key(*at_), mass_of(*at_)};
+    while (++at_ != end_ && sort_key(*at_) == run.key) run.mass += mass_of(*at_);
+    return true;
+  }
+
+ private:
+  const Item *at_, *end_;
+};
+
+// Equal mass, greedily from below. A heavy value (at least the mass of an even bin) closes its own
+// bin and, while there are bins to spare, the bin before it, so that it is alone.
+template <class T, class Item>
+std::vector<double> cuts_by_mass(std::span<const Item> sorted, int max_bins) {
+  typename Runs<T, Item>::Run here, next;
+  std::int64_t total = 0;
+  for (const Item& item : sorted) total += mass_of(item);
+  const std::int64_t heavy_mass = (total + max_bins - 1) / max_bins;
+  std::int64_t light_mass = total, light_bins = max_bins;
+  for (Runs<T, Item> runs(sorted); runs.read(here);) {
+    if (here.mass < heavy_mass) continue;
+    light_mass -= here.mass;
+    --light_bins;
+  }
+  std::vector<double> cuts;
+  std::int64_t in_bin = 0, enough = light_bins > 0 ? light_mass / light_bins : total;
+  Runs<T, Item> runs(sorted);
+  runs.read(here);
+  for (; static_cast<int>(cuts.size()) < max_bins - 1 && runs.read(next); here = next) {
+    in_bin += here.mass;
+    const bool heavy = here.mass >= heavy_mass;
+    if (!heavy) light_mass -= here.mass;
+    const bool full = light_bins > 0 && (in_bin >= enough || next.mass >= heavy_mass);
+    if (!heavy && !full) continue;
+    cuts.push_back(here.cut_before(next));
+    in_bin = 0;
+    if (!heavy) {
+      --light_bins;
+      enough = light_bins > 0 ? light_mass / light_bins : total;
+    }
+  }
+  return cuts;
+}
+
+// Between all values, unless there are more than fit.
+template <class T, class Item>
+std::vector<double> cuts_of(std::span<const Item> sorted, int max_bins) {
+  typename Runs<T, Item>::Run here, next;
+  Runs<T, Item> runs(sorted);
+  std::vector<double> cuts;
+  for (bool any = runs.read(here); any && runs.read(next); here = next) {
+    if (static_cast<int>(cuts.size()) == max_bins - 1) return cuts_by_mass<T>(sorted, max_bins);
+    cuts.push_back(here.cut_before(next));
+  }
+  return cuts;
+}
+
+// Is one of a few keys found so often that its column is likely to have heavy values?
+template <class K>
+bool seems_heavy(std::span<const K> keys, int max_bins) {
+  constexpr int n_looks = 512;
+  std::array<K, n_looks> looks;
+  for (int i = 0; i < n_looks; ++i) looks[i] = keys[i * keys.size() / n_looks];
+  std::sort(looks.begin(), looks.end());
+  const int often = std::max(2, 2 * n_looks / max_bins);
+  for (int i = 0; i + often < n_looks; ++i)
+    if (looks[i] == looks[i + often]) return true;
+  return false;
+}
+
+// Of keys that count once each. Those of a large column without heavy values are sorted by their
+// upper bits only.
+template <class T, class Spare>
+std::vector<double> cuts_of_keys(std::span<Key<T>> keys, Spare& spare, int max_bins) {
+  constexpr std::size_t many = 4096;
+  constexpr int first_digit = sizeof(T) == 4 ? 1 : 3;
+  if (keys.size() >= many && !seems_heavy<Key<T>>(keys, max_bins)) {
+    const auto nearly = sorted_by_digits(keys, spare, first_digit);
+    if (auto cuts = even_cuts<T>(NearlySorted(nearly, first_digit * digit_bits), max_bins))
+      return *std::move(cuts);
+  }
+  return cuts_of<T>(sorted(keys, spare), max_bins);
+}
+
+constexpr std::int64_t block = 1024;             // rows whose values stay near
+constexpr std::int64_t line = 64;                // bytes that come together from memory
+constexpr std::int64_t most_bytes = 64ll << 20;  // of copied keys
+
+}  // namespace
+
+double cut_between(double a, double b) {
+  const double middle = a / 2 + b / 2;
+  return std::isfinite(middle) && middle >= a && middle < b ? middle : a;
+}
+
+// Columns are taken a cache line's worth at a time and copied out as keys, so that a table stored
+// row by row is read once per line and not once per column.
+template <class T>
+Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, int n_threads) {
+  using K = Key<T>;
+  constexpr K missing = ~K{0};  // the key of a NaN with all bits set; values never have it
+  const std::int64_t n = table.n_rows, n_blocks = (n + block - 1) / block;
+  const std::int64_t in_line = line / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t fitting = most_bytes / std::max<std::int64_t>(1, n * sizeof(K));
+  const std::int64_t batch =
+      std::clamp<std::int64_t>(fitting, n_threads, std::max(in_line, std::int64_t{n_threads}));
+  LargeVector<K> keys(static_cast<std::size_t>(n * std::min(batch, table.n_columns)));
+  // Kept from column to column: fresh pages cost more than sorting.
+  std::vector<LargeVector<K>> spare(static_cast<std::size_t>(n_threads));
+  std::vector<LargeVector<Weighted<K>>> weighted(spare.size()), spare_weighted(spare.size());
+  std::vector<std::vector<double>> columns(static_cast<std::size_t>(table.n_columns));
+
+  for (std::int64_t first = 0; first < table.n_columns; first += batch) {
+    const std::int64_t last = std::min(first + batch, table.n_columns);
+    parallel_for(n_blocks, n_threads, [&](std::int64_t task, int) {
+      const std::int64_t begin = task * block, end = std::min(n, begin + block);
+      for (std::int64_t column = first; column < last; ++column) {
+        K* const to = keys.data() + (column - first) * n;
+        for (std::int64_t row = begin; row < end; ++row) {
+          const T x = table.at(row, column);
+          to[row] = x == x && (!mass || mass[row] > 0) ? key_of(x) : missing;
+        }
+      }
+    });
+    parallel_for(last - first, n_threads, [&](std::int64_t task, int worker) {
+      K* const from = keys.data() + task * n;
+      std::vector<double>& cuts = columns[first + task];
+      if (mass == nullptr) {
+        K* const end = std::remove(from, from + n, missing);
+        cuts = cuts_of_keys<T>(std::span<K>(from, end), spare[worker], max_bins);
+        return;
+      }
+      auto& items = weighted[worker];
+      items.clear();
+      for (std::int64_t row = 0; row < n; ++row)
+        if (from[row] != missing) items.push_back({from[row], mass[row]});
+      cuts = cuts_of<T>(sorted(std::span(items), spare_weighted[worker]), max_bins);
+    });
+  }
+  Cuts cuts;
+  cuts.first.push_back(0);
+  for (const auto& column : columns) {
+    cuts.values.insert(cuts.values.end(), column.begin(), column.end());
+    cuts.first.push_back(static_cast<std::int64_t>(cuts.values.size()));
+  }
+  return cuts;
+}
+
+template <class T>
+void apply_cuts(const Table<T>& table, const double* cuts, const std::int64_t* first, Code* codes,
+                std::int64_t n_columns, std::int64_t begin_column, int n_threads) {
+  const std::int64_t n_blocks = (table.n_rows + block - 1) / block;
+  const std::int64_t first_tile = begin_column / tile, end_column = begin_column + table.n_columns;
+  const std::int64_t n_tiles = (end_column - 1) / tile - first_tile + 1;
+  std::vector<kernels::PaddedCuts<T>> padded;
+  for (std::int64_t column = 0; column < table.n_columns; ++column)
+    padded.emplace_back(cuts + first[column], first[column + 1] - first[column]);
+  parallel_for(n_tiles * n_blocks, n_threads, [&](std::int64_t task, int) {
+    const std::int64_t t = first_tile + task / n_blocks, begin = task % n_blocks * block;
+    const std::int64_t size = std::min(block, table.n_rows - begin);
+    const std::int64_t width = Codes::tile_width(n_columns, t);
+    Code* const out = codes + t * tile * table.n_rows + begin * width;
+    const std::int64_t last = std::min<std::int64_t>(end_column, (t + 1) * tile);
+    T values[block];
+    for (std::int64_t column = std::max<std::int64_t>(begin_column, t * tile); column < last;
+         ++column) {
+      const std::int64_t from = column - begin_column;
+      for (std::int64_t i = 0; i < size; ++i) values[i] = table.at(begin + i, from);
+      encode(values, size, padded[from], out + column % tile, width);
+    }
+  });
+}
+
+template Cuts find_cuts(const Table<float>&, const std::int64_t*, int, int);
+template Cuts find_cuts(const Table<double>&, const std::int64_t*, int, int);
+template void apply_cuts(const Table<float>&, const double*, const std::int64_t*, Code*,
+                         std::int64_t, std::int64_t, int);
+template void apply_cuts(const Table<double>&, const double*, const std::int64_t*, Code*,
+                         std::int64_t, std::int64_t, int);
+
+}  // namespace weald::data

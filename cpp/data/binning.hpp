@@ -1,0 +1,34 @@
+// Values to bin codes: where to cut a column, and which bin a value falls into.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+#include "data/table.hpp"
+
+namespace weald::data {
+
+// The cuts of column c are values[first[c]] < ... < values[first[c + 1] - 1]; a value x falls into
+// the bin whose code is one more than the number of cuts below it, so x <= cut goes left.
+struct Cuts {
+  std::vector<double> values;
+  std::vector<std::int64_t> first;
+};
+
+// Between neighbouring values a < b: the middle, or a itself where that is not finite or not in
+// [a, b).
+double cut_between(double a, double b);
+
+// Up to max_bins distinct values: one bin each. More: bins of about equal mass, heavy values alone
+// in theirs. `mass` counts each row (null: 1 each); rows of mass 0 and missing values do not count.
+template <class T>
+Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, int n_threads);
+
+// Writes the codes in the layout of `Codes`: those of columns begin, begin + 1, ... of n_columns in
+// all. `cuts` and `first` are those of the table's columns.
+template <class T>
+void apply_cuts(const Table<T>& table, const double* cuts, const std::int64_t* first, Code* codes,
+                std::int64_t n_columns, std::int64_t begin, int n_threads);
+
+}  // namespace weald::data

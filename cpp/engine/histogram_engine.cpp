@@ -1,0 +1,507 @@
+#include "engine/histogram_engine.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "base/parallel.hpp"
+#include "engine/level_search.hpp"
+#include "kernels/kernels.hpp"
+#include "split/category_search.hpp"
+
+namespace weald::engine {
+namespace {
+
+// Histograms kept for subtraction hold at most this many bytes; beyond it a node's histogram is
+// counted anew. Sums are integers, so the tree is the same either way.
+constexpr std::int64_t pool_bytes = std::int64_t{256} << 20;
+
+// Below this many additions a second thread costs more than it brings.
+constexpr std::int64_t worth_a_thread = 40'000;
+
+// Least rows of one thread where all rows of a node are counted.
+constexpr std::int64_t part_rows = 8'192;
+
+}  // namespace
+
+HistogramEngine::HistogramEngine(std::shared_ptr<const split::HistogramTable> table,
+                                 std::string_view criterion, const split::SplitLimits& limits,
+                                 int n_threads, tree::GrowingTree& sapling, target::Cells cells)
+    : table_(std::move(table)),
+      codes_(table_->codes),
+      counted_(table_->counted),
+      categories_(table_->categories),
+      counted_categories_(table_->counted_categories),
+      bundles_(table_->bundles),
+      criterion_(criterion),
+      limits_(limits),
+      n_threads_(n_threads),
+      cells_(cells),
+      sapling_(sapling),
+      channels_(sapling.channels),
+      ordered_(table_->order, codes_, limits, sapling) {}
+
+void HistogramEngine::start() {
+  in_order_ =
+      (cells_ == target::Cells::automatic || cells_ == target::Cells::ordered) && ordered_.suits();
+  if (cells_ == target::Cells::ordered && !in_order_)
+    throw std::invalid_argument("these rows cannot be searched in order");
+  if (in_order_) return ordered_.start();
+  if (!layout_ || layout_->cell_size() != channels_.cell_size()) {
+    layout_.emplace(counted_, counted_categories_, channels_.cell_size());
+    column_layout_.emplace(codes_, categories_, channels_.cell_size());
+    for (Expanded& one : expanded_)
+      one.cells.assign(static_cast<std::size_t>(bundles_.any() ? column_layout_->size() : 0), 0);
+    pool_.clear();
+  }
+  free_slots_.resize(pool_.size());
+  std::iota(free_slots_.rbegin(), free_slots_.rend(), 0);
+  slot_of_.clear();
+}
+
+// Side by side no slot is made, and no list of slots grows: there is one for the lighter child of
+// each node, and one to count the other child where its parent's histogram was not kept.
+void HistogramEngine::expect(const std::vector<int>& nodes) {
+  if (in_order_) return;
+  slot_of_.resize(sapling_.nodes.size(), -1);
+  if (nodes.size() < 2) return;
+  while (free_slots_.size() < 2 * nodes.size()) {
+    free_slots_.push_back(static_cast<int>(pool_.size()));
+    pool_.emplace_back(static_cast<std::size_t>(layout_->size()));
+  }
+}
+
+// ---- sending rows ----
+
+// The lighter child's histogram is counted on the way, while the rows' codes are near.
+std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
+  if (in_order_) return ordered_.send_rows(node);
+  const tree::Node& parent = sapling_.nodes[node];
+  const bool count_left = is_left_lighter(node);
+  const std::int64_t n_rows = parent.n_rows();
+  const int n_threads = static_cast<int>(
+      std::min<std::int64_t>(threads_for(n_rows), tree::Partition::n_blocks(n_rows)));
+  std::vector<std::uint8_t> sides;  // of each code of the column, if it has sets
+  const bool by_lists = counts_by_lists(n_rows);
+  std::vector<int> slots(looks_on ? static_cast<std::size_t>(n_threads) : 0);
+  for (int& slot : slots) slot = take_slot();
+  std::vector<char> is_clear(slots.size(), 0);
+  const std::int64_t middle = sapling_.rows.split(
+      parent.begin, parent.end, test_of(parent.split, sides), n_threads,
+      [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right,
+          int worker) {
+        if (!looks_on) return;
+        std::int64_t* const cells = cells_of(slots[worker]);
+        if (!std::exchange(is_clear[worker], 1)) std::fill_n(cells, layout_->size(), 0);
+        count(by_lists, count_left ? left : right, 0, count_left ? n_left : n_right, cells);
+      });
+  for (std::size_t part = 0; part < slots.size(); ++part)
+    if (!is_clear[part]) std::fill_n(cells_of(slots[part]), layout_->size(), 0);
+  merge(slots);
+  if (!looks_on) return middle;
+  const int counted = parent.ahead + (count_left ? 0 : 1);
+  slot_of_[counted] = slots[0];
+  if (by_lists) complete(counted, slots[0]);
+  return middle;
+}
+
+bool HistogramEngine::is_left_lighter(int parent) const {
+  const int child = sapling_.nodes[parent].ahead;
+  const std::int64_t left = sapling_.totals_of(child)[0], right = sapling_.totals_of(child + 1)[0];
+  return channels_.is_packed() ? kernels::packed_h(left) <= kernels::packed_h(right)
+                               : left <= right;
+}
+
+tree::Partition::Test HistogramEngine::test_of(const split::Split& split,
+                                               std::vector<std::uint8_t>& sides) const {
+  const Code offset = split.missing_left ? 0 : 1;
+  const auto [codes, stride] = codes_.column(split.column);
+  tree::Partition::Test test{codes, stride, offset, static_cast<Code>(split.bin - offset)};
+  if (split.left_set.empty()) return test;
+  const int n_levels = column_layout_->levels_of(split.column);
+  sides.assign(static_cast<std::size_t>(n_levels) + 1, split.missing_left);
+  for (int level = 0; level < n_levels; ++level)
+    sides[level + 1] = data::in_set(split.left_set.data(), level);
+  test.goes_left = sides.data();
+  const int wide = categories_.wide_place(split.column);
+  if (wide >= 0) test.wide_codes = categories_.wide[wide].codes;
+  return test;
+}
+
+void HistogramEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const {
+  walk_unseen_rows(
+      tree, channels_.target().copies, codes_.n_rows, n_threads_, leaf_of_row,
+      [&](Row row, std::int32_t node) {
+        const int column = tree.feature[node];
+        const int wide = categories_.wide_place(column);
+        const int code = wide < 0 ? codes_.at(row, column) : categories_.wide[wide].codes[row];
+        if (code == 0) return tree.missing_left[node] != 0;
+        const std::int32_t set = tree.category_set[node];
+        return set < 0 ? code <= tree.code[node] : data::in_set(tree.words_of(set), code - 1);
+      });
+}
+
+// ---- histograms ----
+
+int HistogramEngine::take_slot() {
+  const std::scoped_lock hold(slots_lock_);
+  if (free_slots_.empty()) {
+    pool_.emplace_back(static_cast<std::size_t>(layout_->size()));
+    return static_cast<int>(pool_.size()) - 1;
+  }
+  const int slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
+}
+
+void HistogramEngine::give_slot(int slot) {
+  if (slot < 0) return;
+  const std::scoped_lock hold(slots_lock_);
+  free_slots_.push_back(slot);
+}
+
+std::size_t HistogramEngine::slots_in_use() {
+  const std::scoped_lock hold(slots_lock_);
+  return pool_.size() - free_slots_.size();
+}
+
+// Adds the histograms of all slots to the first and gives the others back.
+void HistogramEngine::merge(const std::vector<int>& slots) {
+  if (slots.size() < 2) return;
+  parallel_for(layout_->n_parts(), threads_for(0), [&](std::int64_t task, int) {
+    const int part = static_cast<int>(task);
+    const std::int64_t begin = layout_->part_begin(part), end = layout_->part_end(part);
+    std::int64_t* const sum = cells_of(slots[0]);
+    for (std::size_t other = 1; other < slots.size(); ++other) {
+      const std::int64_t* const more = cells_of(slots[other]);
+      for (std::int64_t i = begin; i < end; ++i) sum[i] += more[i];
+    }
+  });
+  for (std::size_t other = 1; other < slots.size(); ++other) give_slot(slots[other]);
+}
+
+int HistogramEngine::threads_for(std::int64_t n_rows) const {
+  const std::int64_t work = n_rows * counted_.n_columns + column_layout_->size() / 2;
+  return work < worth_a_thread || inside_a_loop() ? 1 : n_threads_;
+}
+
+// Lists are of packed cells, and of nodes of many rows. A node is counted one way or the other:
+// what comes of it is the same.
+bool HistogramEngine::counts_by_lists(std::int64_t n_rows) const {
+  return channels_.is_packed() && table_->unusual.pays_for(n_rows);
+}
+
+// Adds rows to a histogram; what was counted by lists is to be completed.
+void HistogramEngine::count(bool by_lists, const Row* rows, std::int64_t begin, std::int64_t n,
+                            std::int64_t* cells) const {
+  if (!by_lists)
+    return add_rows(counted_, counted_categories_, *layout_, channels_, rows, begin, n, cells);
+  table_->unusual.add(counted_, *layout_, channels_, rows, begin, n, cells);
+  add_wide_columns(counted_categories_, *layout_, channels_, rows, begin, n, cells);
+}
+
+void HistogramEngine::complete(int node, int slot) {
+  parallel_for(counted_.n_groups(), threads_for(0), [&](std::int64_t group, int) {
+    table_->unusual.complete(static_cast<int>(group), *layout_, sapling_.totals_of(node)[0],
+                             cells_of(slot));
+  });
+}
+
+// Counts a node's rows and returns the slot of the histogram.
+int HistogramEngine::fill_histogram(int node) {
+  const split::HistogramLayout& layout = *layout_;
+  const std::int64_t n = sapling_.nodes[node].n_rows();
+  const int n_threads = threads_for(n);
+  const std::int64_t fitting = std::max<std::int64_t>(1, pool_bytes / (8 * layout.size()));
+  const std::int64_t n_parts =
+      std::clamp<std::int64_t>(n / part_rows, 1, std::min<std::int64_t>(n_threads, fitting));
+  std::vector<int> slots(static_cast<std::size_t>(n_parts));
+  for (int& slot : slots) slot = take_slot();
+  const bool all_rows = n == codes_.n_rows;  // then they are in order
+  const Row* const rows = sapling_.rows_of(node);
+  const bool by_lists = counts_by_lists(n);
+  parallel_for(n_parts, n_threads, [&](std::int64_t part, int) {
+    const std::int64_t begin = n * part / n_parts, end = n * (part + 1) / n_parts;
+    std::fill_n(cells_of(slots[part]), layout.size(), 0);
+    count(by_lists, all_rows ? nullptr : rows + begin, begin, end - begin, cells_of(slots[part]));
+  });
+  merge(slots);
+  if (by_lists) complete(node, slots[0]);
+  return slots[0];
+}
+
+int HistogramEngine::root_histogram(int root) {
+  if (!sapling_.root_cells) return fill_histogram(root);
+  const int slot = take_slot();
+  std::copy_n(sapling_.root_cells, layout_->size(), cells_of(slot));
+  return slot;
+}
+
+// Gives the two nodes their histograms: one was counted while rows were sent, the other is what
+// is left of the parent's, or counted now where that was not kept.
+HistogramEngine::Pair HistogramEngine::take_histograms(const tree::Siblings& siblings) {
+  if (siblings.parent < 0) {
+    slot_of_.assign(1, -1);
+    if (siblings.wants_left) slot_of_[siblings.left] = root_histogram(siblings.left);
+    return {siblings.left, -1, siblings.wants_left, false, false, siblings.left_columns};
+  }
+  Pair pair{siblings.left, siblings.right,        siblings.wants_left,   siblings.wants_right,
+            false,         siblings.left_columns, siblings.right_columns};
+  if (!is_left_lighter(siblings.parent)) {
+    std::swap(pair.counted, pair.rest);
+    std::swap(pair.wants_counted, pair.wants_rest);
+    std::swap(pair.counted_columns, pair.rest_columns);
+  }
+  const int parent_slot = std::exchange(slot_of_[siblings.parent], -1);
+  pair.subtract = pair.wants_rest && parent_slot >= 0;
+  if (pair.subtract)
+    slot_of_[pair.rest] = parent_slot;
+  else
+    give_slot(parent_slot);
+  if (pair.wants_rest && !pair.subtract) slot_of_[pair.rest] = fill_histogram(pair.rest);
+  return pair;
+}
+
+void HistogramEngine::subtract_part(int part, const Pair& pair) {
+  const std::int64_t begin = layout_->part_begin(part);
+  kernels::active().subtract(cells_of_node(pair.rest) + begin, cells_of_node(pair.counted) + begin,
+                             layout_->part_end(part) - begin);
+}
+
+// Where bundles are counted, subtracts and adds up the columns' own cells before they are searched.
+void HistogramEngine::make_ready(const Pair& pair) {
+  if (!bundles_.any()) return;
+  if (pair.subtract)
+    parallel_for(layout_->n_parts(), threads_for(0),
+                 [&](std::int64_t part, int) { subtract_part(static_cast<int>(part), pair); });
+  const int nodes[2] = {pair.wants_counted ? pair.counted : -1, pair.wants_rest ? pair.rest : -1};
+  parallel_for(2, threads_for(0), [&](std::int64_t i, int) {
+    expanded_[i].node = nodes[i];
+    if (nodes[i] >= 0)
+      bundles_.expand(*layout_, cells_of_node(nodes[i]), *column_layout_,
+                      expanded_[i].cells.data());
+  });
+}
+
+const std::int64_t* HistogramEngine::columns_of_node(int node) {
+  if (!bundles_.any()) return cells_of_node(node);
+  return expanded_[expanded_[0].node == node ? 0 : 1].cells.data();
+}
+
+// ---- searching ----
+
+void HistogramEngine::search(const tree::Siblings& siblings) {
+  if (in_order_) return ordered_.search(siblings);
+  const Pair pair = take_histograms(siblings);
+  pair.wants_counted || pair.wants_rest ? search_pair(pair) : settle(pair.counted, {});
+}
+
+void HistogramEngine::search_again(const std::vector<tree::Siblings>& nodes) {
+  for (const tree::Siblings& one : nodes) {
+    give_slot(std::exchange(slot_of_[one.left], fill_histogram(one.left)));
+    search_pair({one.left, -1, true, false, false, one.left_columns});
+  }
+}
+
+void HistogramEngine::search_pair(const Pair& pair) {
+  make_ready(pair);
+  if (channels_.is_packed())
+    search_packed(pair);
+  else
+    criteria::AllCriteria::with_name(criterion_,
+                                     [&]<criteria::Criterion C>(C) { search_wide<C>(pair); });
+}
+
+int HistogramEngine::part_of(int column) const {
+  const int wide = categories_.wide_place(column);
+  return wide < 0 ? column / lanes : codes_.n_groups() + wide;
+}
+
+template <criteria::Criterion C>
+HistogramEngine::Found HistogramEngine::best_of_part(int node, int part,
+                                                     const data::ColumnLook& columns) {
+  const split::HistogramLayout& layout = *column_layout_;
+  const std::int64_t* const cells = columns_of_node(node);
+  const std::int64_t* const totals = sapling_.totals_of(node);
+  const Bounds& bounds = sapling_.nodes[node].bounds;
+  split::SplitSearch<C> search(channels_, limits_, totals, bounds);
+  split::Split best;
+  bool any_admitted = false;
+  const auto try_levels = [&](int column) {
+    split::WideLevels<C> levels(channels_, limits_, totals, bounds);
+    split::CategoryBest sets =
+        split::CategorySearch(levels, limits_.category)
+            .look(cells + layout.column_begin(column), layout.stride_of(column),
+                  layout.levels_of(column), nullptr, 0);
+    any_admitted |= levels.any_admitted();
+    if (sets.score > best.gain)
+      best = {sets.score, column, 0, sets.missing_left, 0.0, std::move(sets.left)};
+  };
+  if (part >= codes_.n_groups()) {
+    const int column = categories_.wide[part - codes_.n_groups()].column;
+    if (columns.takes(column)) try_levels(column);
+    return {best, any_admitted};
+  }
+  for (int column = part * lanes; column < part * lanes + codes_.lanes_of(part); ++column) {
+    if (layout.is_wide(column) || !columns.takes(column)) continue;
+    if (categories_.holds(column))
+      try_levels(column);
+    else
+      search.try_column(column, cells + layout.column_begin(column), layout.stride_of(column),
+                        codes_.n_bins[column], best);
+  }
+  return {best, any_admitted || search.any_admitted()};
+}
+
+// The best of all parts. Where nothing drawn can be cut, one column after another, until one can.
+template <criteria::Criterion C>
+split::Split HistogramEngine::joined(int node, const std::vector<Found>& found,
+                                     data::ColumnLook columns) {
+  Found best;
+  for (const Found& one : found) {
+    const split::Split& split = one.split;
+    const bool ties =
+        split.found() && split.gain == best.split.gain && split.column < best.split.column;
+    if (split.gain > best.split.gain || ties) best.split = split;
+    best.any_admitted |= one.any_admitted;
+  }
+  for (int column; !best.any_admitted && (column = columns.turn_to_next()) >= 0;)
+    best = best_of_part<C>(node, part_of(column), columns);
+  return best.split;
+}
+
+template <criteria::Criterion C>
+void HistogramEngine::search_wide(const Pair& pair) {
+  const int n_parts = column_layout_->n_parts();
+  std::vector<Found> found_counted(static_cast<std::size_t>(n_parts)), found_rest(found_counted);
+  parallel_for(n_parts, threads_for(0), [&](std::int64_t task, int) {
+    const int part = static_cast<int>(task);
+    if (pair.subtract && !bundles_.any()) subtract_part(part, pair);
+    if (pair.wants_counted)
+      found_counted[part] = best_of_part<C>(pair.counted, part, pair.counted_columns);
+    if (pair.wants_rest) found_rest[part] = best_of_part<C>(pair.rest, part, pair.rest_columns);
+  });
+  split::Split counted, rest;
+  if (pair.wants_counted) counted = joined<C>(pair.counted, found_counted, pair.counted_columns);
+  if (pair.wants_rest) rest = joined<C>(pair.rest, found_rest, pair.rest_columns);
+  settle(pair.counted, counted);
+  if (pair.wants_rest) settle(pair.rest, rest);
+}
+
+split::PackedSearch HistogramEngine::packed_search(int node) const {
+  return split::PackedSearch(codes_, categories_, *column_layout_, channels_, limits_,
+                             table_->has_missing.data(), sapling_.totals_of(node)[0],
+                             sapling_.nodes[node].bounds);
+}
+
+split::Split HistogramEngine::decided(int node, std::vector<kernels::LaneBests> found,
+                                      data::ColumnLook columns) {
+  const split::PackedSearch search = packed_search(node);
+  const std::int64_t* const cells = columns_of_node(node);
+  const auto decide = [&] {
+    return search.decide(found, cells, columns, sapling_.rows_of(node),
+                         sapling_.nodes[node].n_rows());
+  };
+  split::PackedSearch::Decided best = decide();
+  if (best.any_admitted || columns.is_all()) return best.split;
+  for (int part = 0; part < static_cast<int>(found.size()); ++part)
+    found[part] = kernels::LaneBests::empty();
+  for (int column; !best.any_admitted && (column = columns.turn_to_next()) >= 0;) {
+    const int part = part_of(column);
+    found[part] = search.look(part, cells, columns);
+    best = decide();
+    found[part] = kernels::LaneBests::empty();
+  }
+  return best.split;
+}
+
+split::Split HistogramEngine::best_packed(int node, const data::ColumnLook& columns) {
+  const split::PackedSearch search = packed_search(node);
+  std::vector<kernels::LaneBests> found(static_cast<std::size_t>(column_layout_->n_parts()));
+  for (int part = 0; part < column_layout_->n_parts(); ++part)
+    found[part] = search.look(part, columns_of_node(node), columns);
+  return decided(node, std::move(found), columns);
+}
+
+// Few bins are searched by one thread, and those of the other child by another one.
+void HistogramEngine::search_packed(const Pair& pair) {
+  if (threads_for(0) > 1) return search_packed_by_parts(pair);
+  if (pair.subtract && !bundles_.any())
+    for (int part = 0; part < layout_->n_parts(); ++part) subtract_part(part, pair);
+  split::Split found[2];
+  const bool both = pair.wants_counted && pair.wants_rest;
+  // A thread that has just helped to send the rows is still awake: searching a whole group of
+  // columns is worth it then.
+  std::int64_t n_rows = sapling_.nodes[pair.counted].n_rows();
+  if (both && codes_.n_columns >= lanes) n_rows += sapling_.nodes[pair.rest].n_rows();
+  const int n_threads = both ? threads_for(n_rows) : 1;
+  parallel_for(2, n_threads, [&](std::int64_t i, int) {
+    if (i == 0 && pair.wants_rest) found[0] = best_packed(pair.rest, pair.rest_columns);
+    if (i == 1 && pair.wants_counted) found[1] = best_packed(pair.counted, pair.counted_columns);
+  });
+  settle(pair.counted, found[1]);
+  if (pair.wants_rest) settle(pair.rest, found[0]);
+}
+
+void HistogramEngine::search_packed_by_parts(const Pair& pair) {
+  const int n_parts = column_layout_->n_parts();
+  std::vector<kernels::LaneBests> found_counted(static_cast<std::size_t>(n_parts));
+  std::vector<kernels::LaneBests> found_rest(static_cast<std::size_t>(n_parts));
+  parallel_for(n_parts, threads_for(0), [&](std::int64_t task, int) {
+    const int part = static_cast<int>(task);
+    const auto look = [&](int node, const data::ColumnLook& columns) {
+      return packed_search(node).look(part, columns_of_node(node), columns);
+    };
+    if (pair.subtract && !bundles_.any()) subtract_part(part, pair);
+    if (pair.wants_counted) found_counted[part] = look(pair.counted, pair.counted_columns);
+    if (pair.wants_rest) found_rest[part] = look(pair.rest, pair.rest_columns);
+  });
+  split::Split counted, rest;
+  if (pair.wants_counted)
+    counted = decided(pair.counted, std::move(found_counted), pair.counted_columns);
+  if (pair.wants_rest) rest = decided(pair.rest, std::move(found_rest), pair.rest_columns);
+  settle(pair.counted, counted);
+  if (pair.wants_rest) settle(pair.rest, rest);
+}
+
+std::vector<int> HistogramEngine::search_level(const std::vector<int>& nodes,
+                                               data::ColumnLook columns) {
+  // Columns are counted by themselves here, bundled or not.
+  level_cells_.resize(static_cast<std::size_t>(n_threads_));
+  std::vector<std::int64_t*> scratch;
+  for (auto& cells : level_cells_) {
+    cells.resize(static_cast<std::size_t>(column_layout_->size()));
+    scratch.push_back(cells.data());
+  }
+  LevelSearch level(codes_, categories_, *column_layout_, limits_, sapling_, std::move(scratch));
+  return level.run(criterion_, nodes, std::move(columns));
+}
+
+// Notes the split found for a node. Its histogram is kept for its children, if there will be any
+// and there is room.
+void HistogramEngine::settle(int i, const split::Split& found) {
+  tree::Node& node = sapling_.nodes[i];
+  node.split = found;
+  if (found.found()) {
+    const split::HistogramLayout& layout = *column_layout_;
+    const std::int64_t* const cells = columns_of_node(i) + layout.column_begin(found.column);
+    node.left_totals.assign(static_cast<std::size_t>(layout.cell_size()), 0);
+    const std::int64_t stride = layout.stride_of(found.column);
+    const auto add = [&](int bin) {
+      for (int c = 0; c < layout.cell_size(); ++c) node.left_totals[c] += cells[bin * stride + c];
+    };
+    // Where no row is missing, bin 0 is an empty cell.
+    if (found.missing_left) add(0);
+    const bool has_set = !found.left_set.empty();
+    node.split.parts_missing = !has_set && found.bin == layout.levels_of(found.column);
+    for (int bin = 1; bin <= (has_set ? layout.levels_of(found.column) : found.bin); ++bin)
+      if (!has_set || data::in_set(found.left_set.data(), bin - 1)) add(bin);
+  }
+  const auto in_use = static_cast<std::int64_t>(slots_in_use());
+  const bool too_many = in_use > 2 && in_use * layout_->size() * 8 > pool_bytes;
+  if (found.found() && !too_many) return;
+  give_slot(std::exchange(slot_of_[i], -1));
+}
+
+}  // namespace weald::engine

@@ -1,0 +1,67 @@
+// One test for all nodes of a level: the one whose gains, added over the nodes, are most.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/types.hpp"
+#include "data/categories.hpp"
+#include "split/category_sets.hpp"
+#include "split/histogram.hpp"
+#include "split/splitting.hpp"
+#include "tree/growing_tree.hpp"
+
+namespace weald::engine {
+
+// A node in which the test would leave a child too small does not take it and adds nothing. Ties go
+// to the lowest column, then the lowest bin, then to missing on the right. Histograms are made for
+// a few columns of one node at a time and not kept. Columns of levels: level_sets.hpp.
+class LevelSearch {
+ public:
+  // `scratch`: for every thread room for a histogram.
+  LevelSearch(const Codes& codes, const data::Categories& categories,
+              const split::HistogramLayout& layout, const split::SplitLimits& limits,
+              tree::GrowingTree& sapling, std::vector<std::int64_t*> scratch);
+
+  // Gives those of the nodes that take the best test their split, and returns them; none if no test
+  // is worth it.
+  std::vector<int> run(std::string_view criterion, const std::vector<int>& nodes,
+                       data::ColumnLook columns);
+
+ private:
+  struct Found {
+    split::Split split;
+    bool any_admitted = false;
+  };
+
+  template <criteria::Criterion C>
+  Found best_of_group(int group, const std::vector<int>& nodes, const data::ColumnLook& columns,
+                      std::int64_t* cells) const;
+  template <criteria::Criterion C>
+  void tally(int column, int node, const std::int64_t* missing,
+             std::vector<split::Tally>& tallies) const;
+  template <criteria::Criterion C>
+  std::vector<split::CategorySets> sets_of_group(int group, const std::vector<int>& nodes,
+                                                 const data::ColumnLook& columns,
+                                                 std::int64_t* cells) const;
+  template <criteria::Criterion C>
+  std::vector<int> settle(split::Split split, const std::vector<int>& nodes);
+  template <criteria::Criterion C>
+  std::vector<int> settle_sets(const split::Split& split, const std::vector<int>& nodes);
+
+  void fill(int group, int node, std::int64_t* cells) const;
+  void fill_levels(int column, int node, std::int64_t* cells) const;
+  // The sums of a node's values up to a bin.
+  std::vector<std::int64_t> values_up_to(int bin, const std::int64_t* missing) const;
+
+  const Codes& codes_;
+  const data::Categories& categories_;
+  const split::HistogramLayout& layout_;
+  const split::SplitLimits& limits_;
+  tree::GrowingTree& sapling_;
+  const target::Channels& channels_;
+  std::vector<std::int64_t*> scratch_;
+};
+
+}  // namespace weald::engine

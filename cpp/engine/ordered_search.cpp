@@ -1,0 +1,99 @@
+#include "engine/ordered_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/kernels.hpp"
+
+namespace weald::engine {
+
+// Single precision holds g^2 (h + l2), g and h below 2^32, only if l2 is not too large.
+bool OrderedSearch::suits() const {
+  const target::Channels& channels = sapling_.channels;
+  if (!order_.any() || !channels.is_packed() || !channels.is_plain()) return false;
+  const double l2 = limits_.penalty.l2 / channels.packed_weight_step();
+  return !limits_.is_directed() && limits_.penalty.l1 == 0.0 && l2 < 0x1p60;
+}
+
+void OrderedSearch::start() {
+  const std::size_t size = order_.columns().size() * static_cast<std::size_t>(order_.n_rows());
+  for (auto& rows : work_) rows.resize(size + data::RowOrder::slack);
+  if (sapling_.rows.holds_all_rows()) return;
+  kernels::OrderedSides seen{};
+  for (std::int64_t i = 0; i < sapling_.rows.size(); ++i) {
+    const Row row = *sapling_.rows.at(i);
+    seen.words[row / 32] |= std::uint32_t{1} << (row % 32);
+  }
+  for (std::size_t k = 0; k < order_.columns().size(); ++k)
+    kernels::active().part_ordered(order_.rows_of(k), order_.n_rows(), seen, own(0, k), nullptr);
+}
+
+std::int64_t OrderedSearch::send_rows(int i) {
+  const tree::Node& node = sapling_.nodes[i];
+  const Code* const codes = codes_.columns + node.split.column * order_.n_rows();
+  const auto bin = static_cast<Code>(node.split.bin);
+  return sapling_.rows.split_by(node.begin, node.end, [&](Row row) { return codes[row] <= bin; });
+}
+
+void OrderedSearch::search(const tree::Siblings& siblings) {
+  if (siblings.parent >= 0) divide(siblings);
+  if (siblings.wants_left) find(siblings.left, siblings.left_columns);
+  if (siblings.wants_right) find(siblings.right, siblings.right_columns);
+}
+
+// Sends the rows of a node in every order.
+void OrderedSearch::divide(const tree::Siblings& siblings) {
+  if (!siblings.wants_left && !siblings.wants_right) return;
+  const tree::Node& parent = sapling_.nodes[siblings.parent];
+  kernels::OrderedSides sides{};
+  kernels::active().mark_ordered(codes_.columns + parent.split.column * order_.n_rows(),
+                                 order_.n_rows(), static_cast<Code>(parent.split.bin), sides);
+  for (std::size_t k = 0; k < order_.columns().size(); ++k)
+    kernels::active().part_ordered(rows_of(siblings.parent, k), parent.n_rows(), sides,
+                                   siblings.wants_left ? own(siblings.left, k) : nullptr,
+                                   siblings.wants_right ? own(siblings.right, k) : nullptr);
+}
+
+// Ties go to the lowest column, then to the lowest code. Where nothing drawn can be cut, one column
+// after another, until one can.
+void OrderedSearch::find(int i, data::ColumnLook columns) {
+  tree::Node& node = sapling_.nodes[i];
+  const target::Channels& channels = sapling_.channels;
+  const kernels::PackedNode packed =
+      packed_node(channels, limits_, *sapling_.totals_of(i), node.bounds);
+  const double least = std::ceil(std::max(packed.min_weight, 1.0));
+  const std::int64_t side = std::max<std::int64_t>(1, limits_.min_samples_leaf);
+  if (least >= 0x1p32 || node.n_rows() < 2 * side) return;
+  const kernels::OrderedNode what{packed.total, packed.l2, static_cast<std::uint32_t>(least),
+                                  side - 1, node.n_rows() - side};
+  kernels::OrderedCut best;
+  std::size_t found = 0;
+  const auto look = [&] {
+    for (std::size_t k = 0; k < order_.columns().size(); ++k)
+      if (columns.takes(order_.columns()[k]) &&
+          kernels::active().search_ordered(rows_of(i, k), channels.values(), what, best))
+        found = k;
+  };
+  look();
+  while (best.place < 0 && columns.turn_to_next() >= 0) look();
+  if (best.place < 0) return;
+  split::Split split;
+  split.column = order_.columns()[found];
+  split.bin = kernels::code_of_ordered(rows_of(i, found)[best.place]);
+  // No row is missing: one that is when predicting goes with the heavier child.
+  split.missing_left = kernels::packed_h(best.left) >= kernels::packed_h(packed.total - best.left);
+  node.split = if_worth_it(split, best.score, packed, channels, limits_);
+  if (node.split.found()) node.left_totals.assign(1, best.left);
+}
+
+kernels::Ordered* OrderedSearch::own(int i, std::size_t k) {
+  const tree::Node& node = sapling_.nodes[i];
+  return work_[node.depth % 2].data() + static_cast<std::int64_t>(k) * order_.n_rows() + node.begin;
+}
+
+const kernels::Ordered* OrderedSearch::rows_of(int i, std::size_t k) {
+  const bool is_whole = sapling_.nodes[i].depth == 0 && sapling_.rows.holds_all_rows();
+  return is_whole ? order_.rows_of(k) : own(i, k);
+}
+
+}  // namespace weald::engine

@@ -1,0 +1,219 @@
+// Splits of a few columns drawn for every node: random forests and extremely randomised trees.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/draws.hpp"
+#include "base/parallel.hpp"
+#include "data/column_sampling.hpp"
+#include "data/ranks.hpp"
+#include "forest/cell_scan.hpp"
+#include "forest/forest_categories.hpp"
+#include "forest/label_scan.hpp"
+#include "forest/median_scan.hpp"
+#include "forest/random_threshold_values.hpp"
+#include "forest/scan.hpp"
+#include "forest/small_sort.hpp"
+#include "forest/vector_scan.hpp"
+#include "split/splitting.hpp"
+#include "tree/split_engine.hpp"
+#include "tree/tree_params.hpp"
+
+namespace weald::forest {
+
+// What a cut must score to replace one of this score. Scores that differ by less than this share
+// are equal, whatever rounding made of them: the cut tried first stays.
+inline double bar_after(double score) {
+  constexpr double tie = 1e-12;
+  return score + tie * std::abs(score);
+}
+
+// All scans: the fast ones, and one for each criterion.
+template <class Criteria>
+struct ScansOf;
+template <criteria::Criterion... Cs>
+struct ScansOf<NamedList<Cs...>> {
+  using type =
+      std::variant<PairCounts<criteria::GiniOfCounts>, PairCounts<criteria::EntropyOfCounts>,
+                   PairScan<false>, PairScan<true>, ClassScan<criteria::GiniOfCounts>,
+                   ClassScan<criteria::EntropyOfCounts>, LabelScan<criteria::GiniOfCounts>,
+                   LabelScan<criteria::EntropyOfCounts>, VectorScan, CellScan<Cs>..., MedianScan>;
+};
+
+// Nodes of many rows count them in bins; small ones sort their rows by rank, so that every two
+// neighbouring values can be cut apart. Drawn cuts need neither.
+class ForestEngine : public tree::SplitEngine {
+ public:
+  ForestEngine(std::shared_ptr<const data::RankedTable> table, const tree::TreeParams& params,
+               std::string_view criterion, tree::GrowingTree& sapling);
+
+  void start() override;
+  // Serves a branch of the tree that another engine was started for. It may be at work meanwhile,
+  // on other rows of the tree.
+  void start_beside(const ForestEngine& other);
+  // Begins a tree of some rows of another's, whose limits it keeps to.
+  void start_within(const ForestEngine& whole);
+  std::int64_t send_rows(int node, bool looks_on) override;
+  void search(const tree::Siblings& siblings) override;
+  void search_again(const std::vector<tree::Siblings>& nodes) override;
+  std::vector<int> search_level(const std::vector<int>& nodes, data::ColumnLook columns) override;
+  void send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const override;
+
+  // The same for whoever keeps nodes himself. `find` looks for the best split of the rows at
+  // [begin, end), whose integer sums are `totals`, by the draws of the node; `found` then is what
+  // it is and `left_sums` what it sends left; columns found constant are added to those known.
+  // Children of a column that has a direction answer within the bounds. `send` tells where the
+  // right rows begin.
+  bool find(std::int64_t begin, std::int64_t end, const std::int64_t* totals, const Draws& draws,
+            data::ConstantFeatures& known, const Bounds& bounds = {});
+  const split::Split& found() const { return split_; }
+  const std::vector<std::int64_t>& left_sums() const { return best_left_; }
+  std::int64_t send(std::int64_t begin, std::int64_t end, const split::Split& split);
+  Draws root_draws() const;
+  // Of the tree that was started: whether its cuts are judged by this scan, and what else whoever
+  // judges them himself needs to know.
+  template <class Scan>
+  bool judges_by() const {
+    return std::holds_alternative<Scan>(scan_);
+  }
+  const split::SplitLimits& limits() const { return limits_; }
+  data::ColumnSampler& columns() { return columns_; }
+  // Sends the rows of no copies down a tree whose splits have these limits.
+  void send_unseen_rows(const tree::Tree& tree, const std::vector<std::uint32_t>& limits,
+                        std::int32_t* leaf_of_row) const;
+  // The last rank that goes left; of drawn cuts, which are compared with values, nothing.
+  std::uint32_t limit_of(const split::Split& split) const;
+
+ private:
+  // The best cut so far: values up to `rank` go left, the next one in the node is `next`.
+  struct Best {
+    double bar = no_score;  // what a cut must score more than: with the share that is a tie
+    int column = -1, rank = 0, next = 0;
+    bool missing_left = false, is_perfect = false;
+    double threshold = 0.0;  // of a drawn cut
+  };
+  static constexpr int all_values =
+      data::most_ranks + 1;  // as a rank: only missing values go right
+
+  // The rows of the node that is searched.
+  struct Rows {
+    const Row* rows;
+    std::int64_t n;
+  };
+  // Whether so many rows were drawn that a node is searched by bins. Rows count as often as they
+  // were drawn: a row of weight 2 and a repeated row are searched alike.
+  bool is_large(const Rows& rows, const std::int64_t* totals) const;
+  // Which ranks of a column they have, without missing ones.
+  struct Span {
+    std::uint32_t least, most;
+    std::int64_t n_present;
+  };
+
+  void begin();
+  template <class Scan>
+  void choose();
+  template <criteria::Criterion C>
+  void choose_scan_of();
+  template <class Impurity>
+  bool choose_counts();
+  bool choose_squares();
+  void search_node(int node);
+  template <class Scan>
+  void try_columns(Scan& scan, const Rows& rows, const Draws& draws, data::ConstantFeatures& known);
+  template <class Scan>
+  bool find_by(Scan& scan, const Rows& rows, const std::int64_t* totals, const Draws& draws,
+               data::ConstantFeatures& known);
+  // These tell whether the column has but one value.
+  template <class Scan>
+  bool try_column(Scan& scan, int column, const Rows& rows, const Draws& draws);
+  template <class Scan, class CodeOf>
+  bool try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of);
+  template <class Scan>
+  bool try_two(Scan& scan, int column, data::Rank first, data::Rank second);
+  template <class Scan>
+  bool try_sorted(Scan& scan, int column, const Rows& rows);
+  template <class Scan>
+  void try_cuts(Scan& scan, int column, const std::uint32_t* keys, std::int64_t n_missing,
+                const std::uint32_t* sorted, std::int64_t n);
+  template <class Scan>
+  Span gather(const Scan& scan, int column, const Rows& rows);
+  template <class Scan, class T>
+  void try_drawn_cuts(Scan& scan, RandomThresholdValues<T>& drawn, const T* values,
+                      const Rows& rows, const Draws& draws, data::ConstantFeatures& known);
+  template <class Scan, class T>
+  bool try_drawn_cut_of_few(Scan& scan, const T* values, int column, const Rows& rows,
+                            const Draws& draws);
+  template <class Scan, class T>
+  bool try_drawn_cut(Scan& scan, const RandomThresholdValues<T>& drawn, int slot, int column,
+                     std::int64_t n, const Draws& draws);
+  template <class T>
+  std::int64_t send_by_value(const RandomThresholdValues<T>& drawn, const T* values,
+                             std::int64_t begin, std::int64_t end, const split::Split& split);
+  // Columns of two values: forest_bit_search.hpp.
+  template <class Scan, class TryOther>
+  void try_bits_and_others(Scan& scan, const Rows& rows, const Draws& draws,
+                           data::ConstantFeatures& known, TryOther&& try_other);
+  template <class Scan>
+  bool try_bit(Scan& scan, int column, int bit, const Draws& draws);
+  template <class Scan, class T>
+  void try_bits_and_drawn_cuts(Scan& scan, RandomThresholdValues<T>& drawn, const Rows& rows,
+                               const Draws& draws, data::ConstantFeatures& known);
+  // Columns of levels: forest_categories.hpp.
+  template <class Scan>
+  bool try_levels(Scan& scan, int column, const Rows& rows, const Draws& draws);
+  template <class Scan>
+  void try_ordered_levels(Scan& scan, int column, double smooth);
+  template <class Scan>
+  void try_first_levels(Scan& scan, int column, int from, int end);
+  std::int64_t send_levels(std::int64_t begin, std::int64_t end, const split::Split& split);
+  void send_unseen_by_levels(const tree::Tree& tree, const std::vector<std::uint32_t>& limits,
+                             std::int32_t* leaf_of_row) const;
+  bool goes_left(const tree::Tree& tree, std::int32_t node, Row row,
+                 const std::vector<std::uint32_t>& limits) const;
+  template <class Scan>
+  void take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
+            bool missing_left, bool has_missing, double threshold = 0.0);
+  // Whether to part all values, on the left, from missing ones: no direction is about that.
+  template <class Scan>
+  bool parts_missing(Scan& scan, const typename Scan::Left& left, int column) const;
+  template <class Judge>
+  bool settle(Judge&& judge);
+  template <criteria::Criterion C>
+  bool settle_by(const std::int64_t* totals);
+
+  std::shared_ptr<const data::RankedTable> table_;
+  tree::TreeParams params_;
+  split::SplitLimits limits_;
+  tree::GrowingTree* sapling_;
+
+  ScansOf<criteria::ForestCriteria>::type scan_;
+  // Of the criterion; a median is judged by its scan.
+  void (ForestEngine::*choose_scan_)() = nullptr;
+  bool (ForestEngine::*settle_)(const std::int64_t* totals) = nullptr;
+  std::vector<Draws> draws_;  // of every node
+  std::vector<data::ConstantFeatures> constants_;
+  data::ColumnSampler columns_;
+  InterruptSteps steps_;
+  bool is_large_ = false;  // the node that is searched
+  Best best_;
+  split::Split split_;
+  std::vector<std::int64_t> best_left_;
+  std::vector<std::uint32_t> keys_, spare_;  // rank and payload of each row of a small node
+  KeySorter sorter_;
+  RandomThresholdValues<float> drawn_floats_;  // for drawn cuts: one of these
+  RandomThresholdValues<double> drawn_doubles_;
+  const Row* drawn_rows_ = nullptr;  // of the node whose values they hold,
+  int best_slot_ = -1;               // those of its best cut here, if they are still there
+  NodeLevels levels_;
+  const data::BinaryColumns* two_valued_ = nullptr;  // where bits are asked; null: they are not
+  std::vector<int> drawn_columns_, bits_asked_;      // of a node
+};
+
+}  // namespace weald::forest

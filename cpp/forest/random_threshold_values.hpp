@@ -1,0 +1,182 @@
+// The values of a node's rows in the columns that it looks at, each column by itself.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "base/draws.hpp"
+#include "base/mixing.hpp"
+#include "base/raw_pages.hpp"
+#include "base/types.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/random_thresholds.hpp"
+
+namespace weald::forest {
+
+// As many values as are compared at once on any machine, and whole numbers as wide.
+template <class T>
+struct Lanes {
+  static constexpr int n = 16 / static_cast<int>(sizeof(T));
+  using Whole = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  typedef T Values __attribute__((vector_size(16)));
+  typedef Whole Wholes __attribute__((vector_size(16)));
+
+  static Values load(const T* x) {
+    Values values;
+    std::memcpy(&values, x, sizeof values);
+    return values;
+  }
+  // One lane of a mask on both halves of a vector.
+  static auto all_of(Wholes mask, int lane) {
+    typedef std::int64_t Pair __attribute__((vector_size(16)));
+    const Whole one = mask[lane];
+    if constexpr (n == 4)
+      return reinterpret_cast<Pair>(Wholes{one, one, one, one});
+    else
+      return Pair{one, one};
+  }
+  static Values less(Values a, Values b) { return a < b ? a : b; }
+  static Values more(Values a, Values b) { return a > b ? a : b; }
+};
+
+// Passes over values go on to whole vectors: what lies behind the last row must be there.
+constexpr std::int64_t value_padding = 16;
+constexpr std::int64_t padded(std::int64_t n) {
+  return (n + value_padding - 1) / value_padding * value_padding;
+}
+
+// A cut drawn between the least and the largest value needs no order of them: they are copied once,
+// then read from front to back. Rows of a table lie apart, so all columns of a row are copied while
+// it is near, into slots.
+template <class T>
+class RandomThresholdValues {
+ public:
+  static constexpr int most_slots = 8;
+
+  struct Range {
+    T least, most;
+  };
+
+  // Slots for so many rows: fewer where they would take more than 32 bytes a row, or 24 in the few
+  // nodes of very many.
+  int start(std::int64_t n) {
+    constexpr std::int64_t small = 4096, large = 131'072;
+    const int n_slots =
+        n <= small ? most_slots : (n <= large ? 32 : 24) / static_cast<int>(sizeof(T));
+    n_ = n;
+    pitch_ = padded(n);
+    const auto size = static_cast<std::size_t>(n_slots * pitch_);
+    // What the first nodes of very many rows took is free again when the tree itself takes most.
+    constexpr std::size_t much = (std::size_t{8} << 20) / sizeof(T);
+    const bool is_too_much = values_.size() > much && size < values_.size() / 8;
+    // None of the old values is needed: there are never two such arrays.
+    if (is_too_much || values_.size() < size) RawVector<T>().swap(values_);
+    if (values_.empty()) values_.resize(size);
+    return n_slots;
+  }
+
+  // `table` holds row r from table + r * stride on. Columns come into the slots from `slot` on.
+  void gather(const T* table, std::int64_t stride, const Row* rows, const int* columns,
+              int n_columns, int slot) {
+    // Rows that do not stay near from one node to the next are asked for before they are needed.
+    constexpr std::int64_t near = std::int64_t{1} << 19;
+    const bool asks = n_ * stride * static_cast<std::int64_t>(sizeof(T)) > near;
+    const auto some = [&]<int n>() {
+      if (n == n_columns)
+        (this->*(asks ? &RandomThresholdValues::gather_some<n, true>
+                      : &RandomThresholdValues::gather_some<n, false>))(table, stride, rows,
+                                                                        columns, slot);
+    };
+    [&]<int... n>(std::integer_sequence<int, n...>) {
+      (some.template operator()<n + 1>(), ...);
+    }(std::make_integer_sequence<int, most_slots>());
+  }
+  const T* slot(int s) const { return values_.data() + s * pitch_; }
+
+  // Of a column without missing values. Four vectors side by side: none waits for the last.
+  Range range(int s) const {
+    if (const kernels::RandomThresholdKernels* const drawn = kernels::active().drawn) {
+      Range range;
+      drawn->of<T>().range(slot(s), pitch_, &range.least, &range.most);
+      return range;
+    }
+    using L = Lanes<T>;
+    constexpr int abreast = 4;
+    const T* const x = slot(s);
+    typename L::Values least[abreast], most[abreast];
+    for (int v = 0; v < abreast; ++v) least[v] = most[v] = L::load(x + v * L::n);
+    for (std::int64_t i = abreast * L::n; i < pitch_; i += abreast * L::n)
+      for (int v = 0; v < abreast; ++v) {
+        const typename L::Values some = L::load(x + i + v * L::n);
+        least[v] = L::less(some, least[v]);
+        most[v] = L::more(some, most[v]);
+      }
+    const auto low = L::less(L::less(least[0], least[1]), L::less(least[2], least[3]));
+    const auto high = L::more(L::more(most[0], most[1]), L::more(most[2], most[3]));
+    Range range{low[0], high[0]};
+    for (int i = 1; i < L::n; ++i) {
+      range.least = low[i] < range.least ? low[i] : range.least;
+      range.most = high[i] > range.most ? high[i] : range.most;
+    }
+    return range;
+  }
+  // Of any: of those present, if there are any.
+  Range range_of_present(int s, std::int64_t& n_present) const {
+    Range range{std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity()};
+    n_present = 0;
+    for (const T *x = slot(s), *end = x + n_; x < end; ++x) {
+      n_present += *x == *x;
+      range.least = *x < range.least ? *x : range.least;
+      range.most = *x > range.most ? *x : range.most;
+    }
+    return range;
+  }
+
+ private:
+  template <int n_columns, bool asks>
+  void gather_some(const T* table, std::int64_t stride, const Row* rows, const int* columns,
+                   int slot) {
+    T* const to = values_.data() + slot * pitch_;
+    const T* from[n_columns];
+    for (int c = 0; c < n_columns; ++c) from[c] = table + columns[c];
+    constexpr std::int64_t soon = 24, line = 64 / static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t near = std::min(stride, 2 * line);
+    for (std::int64_t i = 0; i < n_; ++i) {
+      if (asks && i + soon < n_) {
+        const T* const row = table + rows[i + soon] * stride;
+        for (std::int64_t at = 0; at < near; at += line) __builtin_prefetch(row + at);
+        __builtin_prefetch(row + near - 1);  // rows need not begin where a line does
+      }
+      const std::int64_t offset = rows[i] * stride;
+      for (int c = 0; c < n_columns; ++c) to[c * pitch_ + i] = from[c][offset];
+    }
+    for (int c = 0; c < n_columns; ++c)
+      std::fill(to + c * pitch_ + n_, to + (c + 1) * pitch_, to[c * pitch_]);
+  }
+
+  std::int64_t n_ = 0, pitch_ = 0;
+  RawVector<T> values_;
+};
+
+// A cut uniform between the least and the largest value present.
+inline double share_drawn(int column, const Draws& draws) {
+  return draws.unit(kernels::first_share + static_cast<std::uint64_t>(column));
+}
+inline double draw_cut(int column, double low, double high, const Draws& draws) {
+  return number_between(low, high, share_drawn(column, draws));
+}
+
+// The largest number of the type that is at most x: what is up to x is up to it.
+template <class T>
+T at_most(double x) {
+  const auto near = static_cast<T>(x);
+  if (static_cast<double>(near) <= x) return near;
+  return std::nextafter(near, -std::numeric_limits<T>::infinity());
+}
+
+}  // namespace weald::forest

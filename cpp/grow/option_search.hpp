@@ -1,0 +1,69 @@
+// Tests that are nearly as good as the best one: the best split of each column of a node, and the
+// best few of them made into stumps.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/types.hpp"
+#include "data/categories.hpp"
+#include "split/histogram.hpp"
+#include "split/splitting.hpp"
+#include "target/channels.hpp"
+#include "tree/growing_tree.hpp"
+#include "tree/tree.hpp"
+
+namespace weald::grow {
+
+// How many tests may stand side by side, and how much of the best one's gain each must have.
+struct OptionLimits {
+  int most = 1;
+  double ratio = 1.0;
+  std::int64_t min_samples_split = 2;
+};
+
+// A tree of one test and the side of every row: 0 left, 1 right, -1 for rows without copies.
+struct OptionStump {
+  tree::Tree tree;
+  std::vector<std::int32_t> side;
+};
+
+class OptionSearch {
+ public:
+  OptionSearch(const Codes& codes, data::Categories categories, std::string_view criterion,
+               const split::SplitLimits& limits, int n_threads)
+      : codes_(codes),
+        categories_(std::move(categories)),
+        criterion_(criterion),
+        limits_(limits),
+        n_threads_(n_threads) {}
+
+  // The best test of the rows of positive copies and those that gain nearly as much, the best
+  // first; each is of another column and parts the rows in another way. None: the node is a leaf.
+  std::vector<OptionStump> look(const target::Target& target, const OptionLimits& options);
+
+  // The stump of a test that somebody else has made: goes_left of every row.
+  OptionStump part(const target::Target& target, const std::uint8_t* goes_left);
+
+ private:
+  void start(const target::Target& target);
+  bool may_split(const OptionLimits& options) const;
+  std::vector<std::int64_t> histogram(const split::HistogramLayout& layout) const;
+  template <criteria::Criterion C>
+  std::vector<split::Split> best_of_columns(const split::HistogramLayout& layout,
+                                            const std::vector<std::int64_t>& cells) const;
+  template <class GoesLeft>
+  OptionStump stump_of(const split::Split& split, GoesLeft&& goes_left);
+  OptionStump stump_of(const split::Split& split);
+  bool parts_alike(const OptionStump& a, const OptionStump& b) const;
+
+  Codes codes_;
+  data::Categories categories_;
+  std::string_view criterion_;
+  split::SplitLimits limits_;
+  int n_threads_;
+  tree::GrowingTree sapling_;
+};
+
+}  // namespace weald::grow

@@ -1,0 +1,282 @@
+// Cuts drawn between the values of a node. Part of body.hpp, which includes it inside its
+// namespace.
+
+#ifdef __AVX512F__
+// Sixteen values, the first n of them present: a bit for each that goes left.
+[[gnu::always_inline]] inline unsigned first_of_sixteen(std::int64_t n) {
+  return n >= 16 ? 0xffff : (1u << n) - 1;
+}
+[[gnu::always_inline]] inline unsigned left_of(const float* x, unsigned present,
+                                               RandomThresholdTest<float> test) {
+  const auto rows = static_cast<__mmask16>(present);
+  const __m512 some = _mm512_maskz_loadu_ps(rows, x);
+  unsigned left = _mm512_mask_cmp_ps_mask(rows, some, _mm512_set1_ps(test.cut), _CMP_LE_OQ);
+  if (test.missing_left) left |= _mm512_mask_cmp_ps_mask(rows, some, some, _CMP_UNORD_Q);
+  return left;
+}
+[[gnu::always_inline]] inline unsigned left_of_eight(const double* x, unsigned present,
+                                                     RandomThresholdTest<double> test) {
+  const auto rows = static_cast<__mmask8>(present);
+  const __m512d some = _mm512_maskz_loadu_pd(rows, x);
+  unsigned left = _mm512_mask_cmp_pd_mask(rows, some, _mm512_set1_pd(test.cut), _CMP_LE_OQ);
+  if (test.missing_left) left |= _mm512_mask_cmp_pd_mask(rows, some, some, _CMP_UNORD_Q);
+  return left;
+}
+[[gnu::always_inline]] inline unsigned left_of(const double* x, unsigned present,
+                                               RandomThresholdTest<double> test) {
+  return left_of_eight(x, present, test) | left_of_eight(x + 8, present >> 8, test) << 8;
+}
+
+// Bits of four rows, twice each: for their words.
+[[gnu::always_inline]] inline __mmask8 of_words(unsigned four) {
+  return static_cast<__mmask8>(3 * _pdep_u32(four, 0x55));
+}
+[[gnu::always_inline]] inline __m512i load_words(const void* from, __mmask8 which) {
+  return _mm512_maskz_loadu_epi64(which, from);
+}
+
+template <class T>
+void add_words(const T* x, std::int64_t n, RandomThresholdTest<T> test, const std::int64_t* words,
+               std::int64_t* sums) {
+  __m512i sum[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+  for (std::int64_t i = 0; i < n; i += 16) {
+    const unsigned left = left_of(x + i, first_of_sixteen(n - i), test);
+    for (int four = 0; four < 4; ++four)
+      sum[four % 2] = _mm512_add_epi64(
+          sum[four % 2],
+          load_words(words + 2 * (i + 4 * four), of_words(left >> (4 * four) & 0xf)));
+  }
+  std::int64_t lanes[8];
+  _mm512_storeu_si512(lanes, _mm512_add_epi64(sum[0], sum[1]));
+  for (int word = 0; word < 2; ++word)
+    sums[word] += lanes[word] + lanes[word + 2] + lanes[word + 4] + lanes[word + 6];
+}
+
+template <class T>
+void add_counts(const T* x, std::int64_t n, RandomThresholdTest<T> test, const std::int32_t* rows,
+                criteria::PairLeft* left) {
+  const __m512i one = _mm512_set1_epi32(1);
+  __m512i w = _mm512_setzero_si512(), s = w;
+  for (std::int64_t i = 0; i < n; i += 16) {
+    const auto mask = static_cast<__mmask16>(left_of(x + i, first_of_sixteen(n - i), test));
+    const __m512i some = _mm512_maskz_loadu_epi32(mask, rows + i);
+    const __m512i copies = _mm512_maskz_srli_epi32(0xffff, some, 1);
+    w = _mm512_add_epi32(w, copies);
+    s = _mm512_mask_add_epi32(s, _mm512_test_epi32_mask(some, one), s, copies);
+  }
+  std::int32_t of_w[16], of_s[16];
+  _mm512_storeu_si512(of_w, w);
+  _mm512_storeu_si512(of_s, s);
+  for (int lane = 0; lane < 16; ++lane) {
+    left->w += of_w[lane];
+    left->s += of_s[lane];
+  }
+}
+
+template <class T>
+std::int64_t part_rows(const T* x, std::int64_t n, RandomThresholdTest<T> test, Row* rows,
+                       Row* spare) {
+  std::int64_t n_left = 0, n_right = 0;
+  for (std::int64_t i = 0; i < n; i += 16) {
+    const unsigned present = first_of_sixteen(n - i);
+    const unsigned left = left_of(x + i, present, test), right = present & ~left;
+    const __m512i some = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(present), rows + i);
+    const __m512i lefts = _mm512_maskz_compress_epi32(static_cast<__mmask16>(left), some);
+    const __m512i rights = _mm512_maskz_compress_epi32(static_cast<__mmask16>(right), some);
+    // What is written behind those that count was read, or is written again.
+    _mm512_mask_storeu_epi32(rows + n_left, static_cast<__mmask16>(present), lefts);
+    _mm512_mask_storeu_epi32(spare + n_right, static_cast<__mmask16>(present), rights);
+    n_left += std::popcount(left);
+    n_right += std::popcount(right);
+  }
+  std::memcpy(rows + n_left, spare, static_cast<std::size_t>(n_right) * sizeof(Row));
+  return n_left;
+}
+
+template <class T>
+std::int64_t part_words(const T* x, std::int64_t n, RandomThresholdTest<T> test,
+                        std::uint64_t* words, std::uint64_t* spare) {
+  std::uint64_t *left_end = words, *right_end = spare;
+  for (std::int64_t i = 0; i < n; i += 16) {
+    const unsigned present = first_of_sixteen(n - i), left = left_of(x + i, present, test);
+    for (int four = 0; four < 4; ++four) {
+      const __mmask8 all = of_words(present >> (4 * four) & 0xf);
+      const __mmask8 lefts = of_words(left >> (4 * four) & 0xf);
+      const auto rights = static_cast<__mmask8>(all & ~lefts);
+      const __m512i some = load_words(words + 2 * (i + 4 * four), all);
+      _mm512_mask_storeu_epi64(left_end, all, _mm512_maskz_compress_epi64(lefts, some));
+      _mm512_mask_storeu_epi64(right_end, all, _mm512_maskz_compress_epi64(rights, some));
+      left_end += std::popcount(lefts);
+      right_end += std::popcount(rights);
+    }
+  }
+  std::memcpy(left_end, spare, static_cast<std::size_t>(right_end - spare) * 8);
+  return (left_end - words) / 2;
+}
+
+// The values of a row in eight columns. A narrow row, of two vectors at most, is read whole.
+template <class T>
+constexpr std::int64_t most_narrow = 128 / sizeof(T);
+
+struct EightColumns {
+  __m256i which;
+  __mmask16 first, second;  // what a narrow row has of each vector
+
+  // Bytes are one number, which need not wait until all columns are written.
+  EightColumns(const RandomThresholds& cuts, bool is_narrow, std::int64_t stride,
+               std::int64_t vector)
+      : which(is_narrow ? _mm256_cvtepu8_epi32(
+                              _mm_cvtsi64_si128(static_cast<std::int64_t>(cuts.columns_as_bytes)))
+                        : _mm256_loadu_si256(reinterpret_cast<const __m256i*>(cuts.column))),
+        first(static_cast<__mmask16>(first_of_sixteen(std::min(stride, vector)))),
+        second(
+            static_cast<__mmask16>(first_of_sixteen(std::max<std::int64_t>(0, stride - vector)))) {}
+
+  template <bool is_narrow>
+  [[gnu::always_inline]] __m512d of(const float* row) const {
+    if constexpr (!is_narrow)
+      return _mm512_maskz_cvtps_pd(0xff, _mm256_i32gather_ps(row, which, sizeof(float)));
+    const __m512i all = _mm512_maskz_broadcast_i64x4(0xff, which);
+    const __m512 some = _mm512_permutex2var_ps(_mm512_maskz_loadu_ps(first, row), all,
+                                               _mm512_maskz_loadu_ps(second, row + 16));
+    return _mm512_maskz_cvtps_pd(0xff, _mm512_maskz_extractf32x8_ps(0xff, some, 0));
+  }
+  template <bool is_narrow>
+  [[gnu::always_inline]] __m512d of(const double* row) const {
+    if constexpr (!is_narrow)
+      return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), 0xff, which, row, sizeof(double));
+    const auto lower = static_cast<__mmask8>(first), upper = static_cast<__mmask8>(second);
+    return _mm512_permutex2var_pd(_mm512_maskz_loadu_pd(lower, row),
+                                  _mm512_maskz_cvtepi32_epi64(0xff, which),
+                                  _mm512_maskz_loadu_pd(upper, row + 8));
+  }
+};
+
+// Adds the words of each row to the sums of those lanes that `lanes_of` tells of it.
+template <class LanesOf>
+[[gnu::always_inline]] inline void add_to_lanes(const std::uint64_t* rows, std::int64_t n,
+                                                std::uint64_t (*sums)[RandomThresholds::most],
+                                                LanesOf lanes_of) {
+  __m512i sum[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+  for (std::int64_t i = 0; i < n; ++i) {
+    const __mmask8 lanes = lanes_of(i);
+    for (int word = 0; word < 2; ++word)
+      sum[word] =
+          _mm512_mask_add_epi64(sum[word], lanes, sum[word],
+                                _mm512_set1_epi64(static_cast<std::int64_t>(rows[2 * i + word])));
+  }
+  for (int word = 0; word < 2; ++word) _mm512_store_si512(sums[word], sum[word]);
+}
+
+// share_drawn of eight columns.
+typedef std::uint64_t EightWords __attribute__((vector_size(64)));
+[[gnu::always_inline]] inline __m512d shares_drawn(std::uint64_t key, __m256i columns) {
+  const auto wide = reinterpret_cast<EightWords>(_mm512_maskz_cvtepu32_epi64(0xff, columns));
+  const EightWords word = random_word(key, wide + first_share);
+  return _mm512_maskz_cvtepu64_pd(0xff, reinterpret_cast<__m512i>(word >> 11)) * 0x1p-53;
+}
+
+int clear_best(const RandomThresholds& cuts, int n_cuts, double weight, std::int64_t sum) {
+  const __m512i copies = _mm512_load_si512(cuts.left[0]) & _mm512_set1_epi64(0xffffffff);
+  const __m512d wl = _mm512_maskz_cvtepi64_pd(0xff, copies), wr = weight - wl;
+  const __m512i s = _mm512_load_si512(cuts.left[1]), of_right = _mm512_set1_epi64(sum) - s;
+  const __m512d d =
+      _mm512_maskz_cvtepi64_pd(0xff, s) * wr - _mm512_maskz_cvtepi64_pd(0xff, of_right) * wl;
+  const auto varying = static_cast<__mmask8>(cuts.vary & ((1u << n_cuts) - 1));
+  const __m512d score = _mm512_mask_div_pd(_mm512_setzero_pd(), varying, d * d, wl * wr);
+  __m512d most = score;
+  most = _mm512_maskz_max_pd(0xff, most, _mm512_maskz_permute_pd(0xff, most, 0x55));
+  most = _mm512_maskz_max_pd(0xff, most, _mm512_maskz_permutex_pd(0xff, most, 0x4e));
+  most = _mm512_maskz_max_pd(0xff, most, _mm512_maskz_shuffle_f64x2(0xff, most, most, 0x4e));
+  const unsigned near = _mm512_cmp_pd_mask(score, most * (1.0 - 1e-9), _CMP_GE_OQ);
+  return std::popcount(near) == 1 ? std::countr_zero(near) : -1;
+}
+
+template <bool is_narrow, class T>
+void cut_eight(const T* values, std::int64_t stride, const std::uint64_t* rows, std::int64_t n,
+               RandomThresholds* cuts, double* room) {
+  const EightColumns columns(*cuts, is_narrow, stride, most_narrow<T> / 2);
+  const __m512d infinite = _mm512_set1_pd(std::numeric_limits<double>::infinity());
+  __m512d low = infinite, high = -infinite;
+  __mmask8 missing = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto row = static_cast<std::int64_t>(rows[2 * i] >> 32);
+    const __m512d x = columns.of<is_narrow>(values + row * stride);
+    _mm512_store_pd(room + 8 * i, x);
+    low = _mm512_maskz_min_pd(0xff, x, low);  // the second one, if the first is missing
+    high = _mm512_maskz_max_pd(0xff, x, high);
+    missing = static_cast<__mmask8>(missing | _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q));
+  }
+  const __m512d between = number_between(low, high, shares_drawn(cuts->key, columns.which));
+  const __mmask8 vary = _mm512_cmp_pd_mask(low, high, _CMP_LT_OQ);
+  const __m512d cut = _mm512_mask_mov_pd(infinite, vary, between);
+  const auto x_of = [&](std::int64_t i) { return _mm512_load_pd(room + 8 * i); };
+  add_to_lanes(rows, n, cuts->left,
+               [&](std::int64_t i) { return _mm512_cmp_pd_mask(x_of(i), cut, _CMP_LE_OQ); });
+  if (missing != 0)
+    add_to_lanes(rows, n, cuts->missing, [&](std::int64_t i) {
+      return _mm512_cmp_pd_mask(x_of(i), x_of(i), _CMP_UNORD_Q);
+    });
+  _mm512_store_pd(cuts->least, low);
+  _mm512_store_pd(cuts->largest, high);
+  _mm512_store_pd(cuts->cut, cut);
+  cuts->vary = vary;
+  cuts->miss_some = missing;
+}
+
+template <class T>
+void cut_columns(const T* values, std::int64_t stride, const std::uint64_t* rows, std::int64_t n,
+                 int n_cuts, RandomThresholds* cuts, double* room) {
+  if (stride <= most_narrow<T>) return cut_eight<true>(values, stride, rows, n, cuts, room);
+  std::fill(cuts->column + n_cuts, cuts->column + RandomThresholds::most, cuts->column[0]);
+  cut_eight<false>(values, stride, rows, n, cuts, room);
+}
+
+void range_of_floats(const float* x, std::int64_t n, float* least, float* most) {
+  __m512 low = _mm512_loadu_ps(x), high = low;
+  for (std::int64_t i = 16; i < n; i += 16) {
+    const __m512 some = _mm512_loadu_ps(x + i);
+    low = _mm512_maskz_min_ps(0xffff, low, some);
+    high = _mm512_maskz_max_ps(0xffff, high, some);
+  }
+  float lows[16], highs[16];
+  _mm512_storeu_ps(lows, low);
+  _mm512_storeu_ps(highs, high);
+  *least = *std::min_element(lows, lows + 16);
+  *most = *std::max_element(highs, highs + 16);
+}
+void range_of_doubles(const double* x, std::int64_t n, double* least, double* most) {
+  __m512d low[2] = {_mm512_loadu_pd(x), _mm512_loadu_pd(x + 8)}, high[2] = {low[0], low[1]};
+  for (std::int64_t i = 16; i < n; i += 16)
+    for (int half = 0; half < 2; ++half) {
+      const __m512d some = _mm512_loadu_pd(x + i + 8 * half);
+      low[half] = _mm512_maskz_min_pd(0xff, low[half], some);
+      high[half] = _mm512_maskz_max_pd(0xff, high[half], some);
+    }
+  double lows[16], highs[16];
+  for (int half = 0; half < 2; ++half) {
+    _mm512_storeu_pd(lows + 8 * half, low[half]);
+    _mm512_storeu_pd(highs + 8 * half, high[half]);
+  }
+  *least = *std::min_element(lows, lows + 16);
+  *most = *std::max_element(highs, highs + 16);
+}
+
+template <class T>
+constexpr RandomThresholdKernelsOf<T> drawn_kernels_of(
+    decltype(RandomThresholdKernelsOf<T>::range) range) {
+  return {.range = range,
+          .add_words = add_words<T>,
+          .add_counts = add_counts<T>,
+          .part_rows = part_rows<T>,
+          .part_words = part_words<T>,
+          .cut_columns = cut_columns<T>};
+}
+constexpr RandomThresholdKernels all_drawn_kernels = {
+    .clear_best = clear_best,
+    .floats = drawn_kernels_of<float>(range_of_floats),
+    .doubles = drawn_kernels_of<double>(range_of_doubles)};
+constexpr const RandomThresholdKernels* drawn_kernels = &all_drawn_kernels;
+#else
+constexpr const RandomThresholdKernels* drawn_kernels = nullptr;
+#endif

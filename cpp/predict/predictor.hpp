@@ -1,0 +1,78 @@
+// Rows and trees to scores and leaves.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "data/table.hpp"
+#include "kernels/kernels.hpp"
+#include "tree/forest.hpp"
+
+namespace weald::predict {
+
+// A forest made ready for answering: 16 bytes a node, and, where all trees are shallow, the same
+// over codes. Large batches walk down large trees another way (batch_walk.hpp). All give the same
+// bits; `Engine` lets tests choose.
+class Predictor {
+ public:
+  enum class Engine { automatic, walk, masks, batch };
+
+  // The forest must be sound (forest.hpp) and outlive the predictor.
+  Predictor(const tree::Forest& forest, std::int64_t n_columns);
+
+  // scores[row][output] = base score + the trees' values, added in the order of the trees.
+  template <class T>
+  void predict(const data::Table<T>& table, double* scores, int n_threads,
+               Engine engine = Engine::automatic) const;
+
+  // leaves[row][tree]: the leaf a row ends in, counted from the tree's first leaf.
+  template <class T>
+  void apply(const data::Table<T>& table, std::int32_t* leaves, int n_threads) const;
+
+  bool has_masks() const { return has_masks_; }
+  // Whether tables of floats, and of doubles, can be walked as a batch.
+  bool has_batch() const;
+
+ private:
+  // A leaf sends every row to itself: its threshold is a NaN, which carries the leaf's number. That
+  // of a node with a set is a negative NaN, which carries the set's.
+  struct WalkNode {
+    double threshold;
+    std::int32_t feature;  // twice the column, plus one if missing values go left
+    std::int32_t right;    // counted from the tree's first node
+  };
+
+  void prepare_masks(std::int64_t n_columns);
+  bool prepare_sets(const std::vector<std::uint8_t>& has_threshold);
+  template <class T>
+  bool pays_as_batch(const data::Table<T>& table) const;
+  template <class T>
+  void predict_batch(const data::Table<T>& table, double* scores, int n_threads) const;
+  template <class T>
+  void predict_walk(const data::Table<T>& table, std::int64_t begin, std::int64_t end,
+                    double* scores) const;
+  template <class T>
+  void predict_masks(const data::Table<T>& table, const std::vector<kernels::PaddedCuts<T>>& cuts,
+                     std::int64_t begin, std::int64_t end, double* scores) const;
+  template <bool has_sets, class T, class Visit>
+  void walk(const data::Table<T>& table, std::int64_t begin, std::int64_t end, Visit&& visit) const;
+  template <bool has_sets, class T, class Visit>
+  void walk_row(const data::Table<T>& table, std::int64_t row, Visit&& visit) const;
+  template <class T, class Visit>
+  void walk_any(const data::Table<T>& table, std::int64_t begin, std::int64_t end,
+                Visit&& visit) const;
+
+  tree::Forest forest_;
+  std::int64_t n_columns_;
+  std::vector<WalkNode> nodes_;
+  std::vector<double> values_;  // times the weights of their trees
+
+  bool has_masks_ = false;
+  std::vector<kernels::MaskNode> mask_nodes_;
+  std::vector<kernels::MaskTree> mask_trees_;
+  std::vector<std::int32_t> used_columns_;
+  std::vector<std::vector<double>> thresholds_;  // of each used column, rising; none: it has sets
+  std::vector<kernels::CodeSet> code_sets_;
+};
+
+}  // namespace weald::predict

@@ -1,0 +1,287 @@
+// Sums per level to the best two sets of levels.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "data/categories.hpp"
+#include "split/category_order.hpp"
+#include "split/splitting.hpp"
+
+namespace weald::split {
+
+// How a pair of sets is judged: what it scores, if it is allowed, and if only a count can tell.
+struct Verdict {
+  double score = -std::numeric_limits<double>::infinity();
+  bool allowed = false, undecided = false;
+};
+
+// The best pair of sets of a column.
+struct CategoryBest {
+  double score = -std::numeric_limits<double>::infinity();
+  double undecided = -std::numeric_limits<double>::infinity();
+  data::LevelSet left;  // empty: none was found
+  bool missing_left = false;
+};
+
+// Wide cells, any criterion; a score is a gain.
+template <criteria::Criterion C>
+class WideLevels {
+ public:
+  WideLevels(const target::Channels& channels, const SplitLimits& limits,
+             const std::int64_t* totals, const Bounds& bounds)
+      : channels_(channels),
+        limits_(limits),
+        penalty_(channels.in_units(limits.penalty, bounds)),
+        totals_(totals),
+        sums_(static_cast<std::size_t>(channels.n_channels())),
+        right_(static_cast<std::size_t>(channels.cell_size())) {
+    parent_score_ = score(totals, penalty_);
+    gain_unit_ = criteria::gain_exponent<C>(channels.unit());
+  }
+
+  int cell_size() const { return channels_.cell_size(); }
+  double mean_weight() const { return channels_.mean_weight(); }
+  double weight(const std::int64_t* cell) const { return channels_.weight_of(cell); }
+  double sum(const std::int64_t* cell, int k) const { return channels_.sum_of(cell, k); }
+  std::int64_t heaviness(const std::int64_t* cell) const { return cell[0]; }
+  // What smoothed means are drawn towards: the node's own mean. Gradients are drawn towards 0, as
+  // the penalty of leaves does.
+  double centre(int k) const {
+    if constexpr (std::is_same_v<C, criteria::Newton>) return 0.0;
+    return totals_[0] > 0 ? sum(totals_, k) / weight(totals_) : 0.0;
+  }
+
+  // The channels whose shares put the levels in order: the heaviest few.
+  std::vector<int> orders() const {
+    const int n = channels_.n_channels();
+    const bool two_classes = channels_.target().classes && n == 2;
+    return heaviest_channels(n, two_classes, limits_.category.most_orders, [&](int k) {
+      const std::int64_t s = totals_[1 + k];
+      return s < 0 ? -s : s;
+    });
+  }
+
+  Verdict judge(const std::int64_t* left, std::int64_t, double more_l2) {
+    const Weighed weighed = weigh(left, more_l2);
+    if (!weighed.is_admitted) return {};
+    return {weighed.gain, is_worth(weighed.gain, weighed.children), false};
+  }
+
+  // The same without asking if it is worth it.
+  struct Weighed {
+    bool is_admitted = false;  // both sides are large enough
+    double gain = 0.0, children = 0.0;
+  };
+  Weighed weigh(const std::int64_t* left, double more_l2) {
+    for (std::size_t c = 0; c < right_.size(); ++c) right_[c] = totals_[c] - left[c];
+    if (!big_enough(left) || !big_enough(right_.data())) return {};
+    any_admitted_ = true;
+    Penalty penalty = penalty_;
+    penalty.l2 += more_l2;
+    const double children = score(left, penalty) + score(right_.data(), penalty);
+    return {true, children - parent_score_, children};
+  }
+  bool any_admitted() const { return any_admitted_; }
+
+ private:
+  double score(const std::int64_t* cell, const Penalty& penalty) {
+    for (int k = 0; k < channels_.n_channels(); ++k) sums_[k] = channels_.sum_of(cell, k);
+    return C::score({channels_.weight_of(cell), sums_.data(), channels_.n_channels()}, penalty);
+  }
+  bool big_enough(const std::int64_t* cell) const {
+    if constexpr (C::needs_positive_sums)
+      for (int k = 0; k < channels_.n_channels(); ++k)
+        if (cell[1 + k] <= 0) return false;
+    const int count = channels_.count_index();
+    return cell[0] > 0 && (count < 0 || cell[count] >= limits_.min_samples_leaf) &&
+           channels_.weight_of(cell) >= limits_.min_child_weight;
+  }
+  bool is_worth(double gain, double children) const {
+    if (limits_.takes_any_gain()) return true;
+    return gain > 1e-13 * std::abs(children) && scale_by_power(gain, gain_unit_) > limits_.min_gain;
+  }
+
+  const target::Channels& channels_;
+  const SplitLimits& limits_;
+  Penalty penalty_;
+  const std::int64_t* totals_;
+  bool any_admitted_ = false;
+  double parent_score_;
+  int gain_unit_;
+  std::vector<double> sums_;
+  std::vector<std::int64_t> right_;
+};
+
+// Packed cells, in their own units; a score is that of the kernel (kernels.hpp: LaneBests).
+class PackedLevels {
+ public:
+  PackedLevels(const target::Channels& channels, const kernels::PackedNode& node,
+               std::int64_t total_count)
+      : channels_(channels),
+        node_(node),
+        g_(static_cast<double>(kernels::packed_g(node.total))),
+        h_(static_cast<double>(kernels::packed_h(node.total))),
+        min_weight_(std::max(node.min_weight, 1.0)),
+        total_count_(total_count) {}
+
+  int cell_size() const { return 1; }
+  double mean_weight() const { return channels_.mean_weight() / channels_.packed_weight_step(); }
+  double weight(const std::int64_t* cell) const {
+    return static_cast<double>(kernels::packed_h(*cell));
+  }
+  double sum(const std::int64_t* cell, int) const {
+    return static_cast<double>(kernels::packed_g(*cell));
+  }
+  std::int64_t heaviness(const std::int64_t* cell) const { return kernels::packed_h(*cell); }
+  double centre(int) const { return 0.0; }
+  std::vector<int> orders() const { return {0}; }
+
+  // `count` is that of the left side; without total_count (-1) only h can tell.
+  Verdict judge(const std::int64_t* left, std::int64_t count, double more_l2) const {
+    const double gl = sum(left, 0), hl = weight(left), gr = g_ - gl, hr = h_ - hl;
+    const double dl = hl + node_.l2 + more_l2, dr = hr + node_.l2 + more_l2;
+    const double lesser = hl < hr ? hl : hr;
+    if (!(lesser >= min_weight_)) return {};
+    // As the kernel does it, so that equal children have equal scores.
+    const double sl = node_.shrunk(gl), sr = node_.shrunk(gr);
+    const double score = node_.needs_values() ? node_.score(gl, dl) + node_.score(gr, dr)
+                                              : (sl * sl * dr + sr * sr * dl) / (dl * dr);
+    if (total_count_ >= 0) {
+      const auto least = static_cast<std::int64_t>(node_.min_count);
+      return {score, count >= least && total_count_ - count >= least, false};
+    }
+    const bool sure = lesser >= node_.sure_weight;
+    return {score, sure, !sure};
+  }
+
+ private:
+  const target::Channels& channels_;
+  const kernels::PackedNode& node_;
+  double g_, h_, min_weight_;
+  std::int64_t total_count_;
+};
+
+// Tries, of the levels that have rows: each against the rest, where they are few; and all sets of
+// levels that come first, and so all that come last, in the order of their mean S / W, smoothed.
+// Levels of few rows, and those without any, keep company with what is missing, on either side.
+// Ties go to the pair tried first; equal means are ordered by level.
+template <class Levels>
+class CategorySearch {
+ public:
+  CategorySearch(Levels& levels, const CategoryLimits& limits) : levels_(levels), limits_(limits) {}
+
+  // `missing` points at the first cell, `stride` leads from level to level. `counts` (null: none)
+  // are copies, laid out likewise, `count_stride` apart.
+  CategoryBest look(const std::int64_t* missing, std::int64_t stride, int n_levels,
+                    const std::int64_t* counts, std::int64_t count_stride) {
+    cells_ = missing, stride_ = stride, counts_ = counts, count_stride_ = count_stride;
+    n_levels_ = n_levels;
+    sort_out();
+    best_ = {};
+    if (told_.empty()) return best_;
+    const double mean = levels_.mean_weight();
+    const bool few = static_cast<int>(told_.size()) <= limits_.few;
+    for (std::size_t i = 0; few && i < told_.size(); ++i) scan({told_[i]}, 0.0);
+    for (const int channel : levels_.orders()) {
+      order_by(channel, few ? 0.0 : limits_.smooth_rows * mean);
+      scan(told_, few ? 0.0 : limits_.l2_rows * mean);
+    }
+    return best_;
+  }
+
+ private:
+  const std::int64_t* cell(int level) const { return cells_ + (level + 1) * stride_; }
+  std::int64_t count(int code) const { return counts_ ? counts_[code * count_stride_] : 0; }
+  bool has_rows(const std::int64_t* one, int code) const {
+    std::int64_t bits = count(code);
+    for (int c = 0; c < levels_.cell_size(); ++c) bits |= one[c];
+    return bits != 0;
+  }
+  void add(std::vector<std::int64_t>& to, const std::int64_t* one) const {
+    for (int c = 0; c < levels_.cell_size(); ++c) to[c] += one[c];
+  }
+
+  // Which levels are told apart, and the sum of all others and of what is missing.
+  void sort_out() {
+    const auto size = static_cast<std::size_t>(levels_.cell_size());
+    others_.assign(cells_, cells_ + size);
+    others_count_ = count(0);
+    has_others_ = has_rows(cells_, 0);
+    told_.clear();
+    const double least = limits_.least_weight(n_levels_, levels_.mean_weight());
+    for (int level = 0; level < n_levels_; ++level) {
+      if (!has_rows(cell(level), level + 1)) continue;
+      if (levels_.weight(cell(level)) >= least) {
+        told_.push_back(level);
+        continue;
+      }
+      add(others_, cell(level));
+      others_count_ += count(level + 1);
+      has_others_ = true;
+    }
+  }
+
+  void order_by(int channel, double smooth) {
+    const double centre = levels_.centre(channel);
+    sorter_.sort(told_, [&](int level) {
+      const std::int64_t* const one = cell(level);
+      return smoothed_mean(levels_.sum(one, channel), levels_.weight(one), smooth, centre);
+    });
+  }
+
+  void scan(const std::vector<int>& levels, double more_l2) {
+    std::int64_t left_count = 0;
+    each_first_levels(
+        levels, told_.size(), others_, has_others_, [&](int level) { return cell(level); },
+        [&](const std::vector<std::int64_t>& left, std::size_t n, bool others_left) {
+          if (!others_left) left_count += count(levels[n - 1] + 1);
+          const std::int64_t copies = left_count + (others_left ? others_count_ : 0);
+          note(levels_.judge(left.data(), copies, more_l2), n, others_left);
+          return false;
+        });
+    keep(levels);
+  }
+
+  void note(const Verdict& verdict, std::size_t n, bool others_left) {
+    if (verdict.undecided) best_.undecided = std::max(best_.undecided, verdict.score);
+    if (!verdict.allowed || !(verdict.score > best_.score)) return;
+    best_.score = verdict.score;
+    best_.missing_left = others_left;
+    noted_ = n;
+  }
+
+  // Writes down the set of the best pair, if it is one of the first of these levels.
+  void keep(const std::vector<int>& levels) {
+    if (noted_ == 0) return;
+    if (!has_others_) best_.missing_left = is_heavier(levels, noted_);
+    best_.left = set_of_first(levels, noted_, told_, n_levels_, best_.missing_left);
+    noted_ = 0;
+  }
+
+  bool is_heavier(const std::vector<int>& levels, std::size_t n) const {
+    std::int64_t left = 0, total = 0;
+    for (const int level : told_) total += levels_.heaviness(cell(level));
+    for (std::size_t i = 0; i < n; ++i) left += levels_.heaviness(cell(levels[i]));
+    return left >= total - left;
+  }
+
+  Levels& levels_;
+  const CategoryLimits& limits_;
+  const std::int64_t* cells_ = nullptr;
+  const std::int64_t* counts_ = nullptr;
+  std::int64_t stride_ = 0, count_stride_ = 0;
+  int n_levels_ = 0;
+  std::vector<int> told_;
+  LevelSorter sorter_;
+  std::vector<std::int64_t> others_;
+  std::int64_t others_count_ = 0;
+  bool has_others_ = false;
+  std::size_t noted_ = 0;  // levels on the left of the best pair; 0: its set is written down
+  CategoryBest best_;
+};
+
+}  // namespace weald::split

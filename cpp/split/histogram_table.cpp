@@ -1,0 +1,41 @@
+#include "split/histogram_table.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "data/column_codes.hpp"
+
+namespace weald::split {
+namespace {
+
+// A second copy of the codes, column by column, may take this much: sending rows left and right
+// then reads a byte of each instead of a cache line.
+constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
+
+}  // namespace
+
+HistogramTable::HistogramTable(const Codes& of_codes, data::Categories of_categories, int n_threads,
+                               target::Cells cells)
+    : codes(of_codes),
+      categories(std::move(of_categories)),
+      bundles(of_codes, categories, n_threads),
+      counted(bundles.any() ? bundles.codes() : of_codes),
+      counted_categories(bundles.any() ? bundles.categories(categories) : categories),
+      unusual(counted, n_threads) {
+  has_missing.assign(static_cast<std::size_t>(codes.n_columns), 1);
+  if (codes.n_rows * codes.n_columns > columns_bytes) return;
+  columns = data::columns_of(codes, n_threads);
+  codes.columns = columns.data();
+  for (int c = 0; c < codes.n_columns; ++c)
+    has_missing[c] = std::memchr(columns.data() + c * codes.n_rows, 0,
+                                 static_cast<std::size_t>(codes.n_rows)) != nullptr;
+  const auto any_of = [](const std::vector<std::uint8_t>& marks) {
+    return std::find(marks.begin(), marks.end(), 1) != marks.end();
+  };
+  const bool must_order = cells == target::Cells::ordered;
+  if ((must_order || !bundles.any()) && !any_of(has_missing) && !any_of(categories.is_category))
+    order = data::RowOrder(codes, must_order);
+}
+
+}  // namespace weald::split

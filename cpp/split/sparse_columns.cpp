@@ -1,0 +1,225 @@
+#include "split/sparse_columns.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "base/parallel.hpp"
+
+namespace weald::split {
+namespace {
+
+// A table of fewer rows is counted so fast that lists are not worth making.
+constexpr std::int64_t few_rows = 16'384;
+
+// Which codes are usual is told by so many rows, evenly spread.
+constexpr std::int64_t sample_rows = 4'096;
+
+// An addition by a list costs about as much as two column after column: a group gets lists if
+// these hold at most so much of its codes. They then take less memory than the codes do.
+constexpr double most_unusual = 0.4;
+
+// Additions saved that are worth looking once at a cell to find the usual codes' sums.
+constexpr std::int64_t saved_per_cell = 1;
+
+// Lists are of whole fours, read as one word.
+constexpr int four = 4;
+
+constexpr std::int64_t most_cells = 1 << 16;  // that a 16-bit number tells apart
+constexpr std::int64_t block_rows = 8'192;    // of one task
+
+// The eight codes of a row; those past the last column may be anything.
+std::uint64_t codes_of(const Codes& codes, int group, std::int64_t row) {
+  std::uint64_t eight;
+  std::memcpy(&eight, codes.group(group) + row * codes.stride(group), sizeof eight);
+  return eight;
+}
+
+std::uint64_t lanes_mask(const Codes& codes, int group) {
+  return ~std::uint64_t{0} >> (8 * (lanes - codes.lanes_of(group)));
+}
+
+// The highest bit of each byte that is not zero.
+std::uint64_t marks_of(std::uint64_t bytes) {
+  constexpr std::uint64_t low = 0x7f7f7f7f7f7f7f7f;
+  return (((bytes & low) + low) | bytes) & ~low;
+}
+
+}  // namespace
+
+SparseColumns::SparseColumns(const Codes& codes, int n_threads)
+    : least_rows_(std::numeric_limits<std::int64_t>::max()), n_columns_(codes.n_columns) {
+  if (codes.n_rows < few_rows) return;
+  choose(codes);
+  const HistogramLayout layout(codes, {}, 1);
+  const int n_groups = codes.n_groups();
+  for (int g = 0; g < n_groups; ++g) first_cell_.push_back(layout.part_begin(g));
+  std::int64_t n_listed = 0, n_cells = 0, n_entries = 0;
+  for (int first = 0, last; first < n_groups; first = last) {
+    last = first + 1;
+    if (!has_lists_[first]) continue;
+    const std::int64_t base = layout.part_begin(first);
+    while (last < n_groups && has_lists_[last] && layout.part_end(last) - base <= most_cells)
+      ++last;
+    blocks_.push_back({first, last, base, {}, {}});
+    if (!fill(codes, blocks_.back(), n_threads)) {
+      blocks_.clear();
+      return;
+    }
+    for (int g = first; g < last; ++g) n_listed += codes.lanes_of(g);
+    n_cells += layout.part_end(last - 1) - base;
+    n_entries += static_cast<std::int64_t>(blocks_.back().cells.size());
+  }
+  const std::int64_t saved = n_listed * codes.n_rows - 2 * n_entries;  // in all rows
+  if (saved <= 0) {
+    blocks_.clear();
+    return;
+  }
+  const double rows = static_cast<double>(saved_per_cell * n_cells) /
+                      (static_cast<double>(saved) / static_cast<double>(codes.n_rows));
+  least_rows_ = static_cast<std::int64_t>(rows) + 1;
+}
+
+// Finds the usual codes of all columns, and the groups that hold few others.
+void SparseColumns::choose(const Codes& codes) {
+  const std::int64_t step = codes.n_rows / std::min(codes.n_rows, sample_rows);
+  const std::int64_t n_sample = (codes.n_rows + step - 1) / step;
+  for (int g = 0; g < codes.n_groups(); ++g) {
+    std::vector<std::int64_t> counts(lanes * (max_value_bins + 1), 0);
+    for (std::int64_t row = 0; row < codes.n_rows; row += step) {
+      const std::uint64_t eight = codes_of(codes, g, row);
+      for (int lane = 0; lane < lanes; ++lane)
+        ++counts[lane * (max_value_bins + 1) + static_cast<Code>(eight >> (8 * lane))];
+    }
+    std::uint64_t usual = 0;
+    std::int64_t n_unusual = 0;
+    for (int lane = 0; lane < codes.lanes_of(g); ++lane) {
+      const auto begin = counts.begin() + lane * (max_value_bins + 1);
+      const auto most = std::max_element(begin, begin + max_value_bins + 1);
+      usual |= static_cast<std::uint64_t>(most - begin) << (8 * lane);
+      n_unusual += n_sample - *most;
+    }
+    usual_.push_back(usual);
+    has_lists_.push_back(static_cast<double>(n_unusual) <=
+                         most_unusual * static_cast<double>(n_sample * codes.lanes_of(g)));
+  }
+}
+
+// Writes the lists of all rows; false if there are too many entries to number.
+bool SparseColumns::fill(const Codes& codes, Block& block, int n_threads) const {
+  const auto for_unusual = [&](std::int64_t row, auto&& visit) {
+    for (int g = block.first_group; g < block.last_group; ++g)
+      visit(g, marks_of((codes_of(codes, g, row) ^ usual_[g]) & lanes_mask(codes, g)));
+  };
+  const std::int64_t n_rows = codes.n_rows, n_tasks = (n_rows + block_rows - 1) / block_rows;
+  const auto for_rows = [&](auto&& visit) {
+    parallel_for(n_tasks, n_threads, [&](std::int64_t task, int) {
+      const std::int64_t end = std::min((task + 1) * block_rows, n_rows);
+      for (std::int64_t row = task * block_rows; row < end; ++row) visit(row);
+    });
+  };
+  block.first.resize(static_cast<std::size_t>(n_rows) + 1);
+  for_rows([&](std::int64_t row) {
+    int n = 0;
+    for_unusual(row, [&](int, std::uint64_t marks) { n += std::popcount(marks); });
+    block.first[row + 1] = static_cast<std::uint32_t>((n + four - 1) / four);
+  });
+  std::uint64_t n_fours = 0;
+  block.first[0] = 0;
+  for (std::int64_t row = 1; row <= n_rows; ++row) {
+    n_fours += block.first[row];
+    if (n_fours > std::numeric_limits<std::uint32_t>::max()) return false;
+    block.first[row] = static_cast<std::uint32_t>(n_fours);
+  }
+  block.cells.resize(static_cast<std::size_t>(n_fours) * four);
+  const auto cell_of = [&](int group, int lane, std::uint64_t eight) {
+    const auto code = static_cast<Code>(eight >> (8 * lane));
+    return static_cast<std::uint16_t>(first_cell_[group] - block.base + code * lanes + lane);
+  };
+  for_rows([&](std::int64_t row) {
+    std::uint16_t* out = block.cells.data() + std::int64_t{block.first[row]} * four;
+    std::uint16_t* const end = block.cells.data() + std::int64_t{block.first[row + 1]} * four;
+    for_unusual(row, [&](int g, std::uint64_t marks) {
+      const std::uint64_t eight = codes_of(codes, g, row);
+      for (; marks; marks &= marks - 1) *out++ = cell_of(g, std::countr_zero(marks) / 8, eight);
+    });
+    // The list is filled up with usual codes: their cells are told by `complete`, whatever they
+    // hold. Neighbours do not take the same ones, lest an addition wait for the one before.
+    const int n_groups = block.last_group - block.first_group;
+    for (; out != end; ++out) {
+      const int g = block.first_group + static_cast<int>(row % n_groups);
+      *out = cell_of(g, static_cast<int>(end - out) % codes.lanes_of(g), usual_[g]);
+    }
+  });
+  return true;
+}
+
+void SparseColumns::add(const Codes& codes, const HistogramLayout& layout,
+                        const target::Channels& channels, const Row* rows, std::int64_t begin,
+                        std::int64_t n, std::int64_t* cells) const {
+  for (const Block& block : blocks_)
+    add_block(block, channels.values(), rows, begin, n, cells + block.base);
+  // The others, as far as they lie side by side in one tile.
+  constexpr int step = tile / lanes;
+  const int n_groups = codes.n_groups();
+  for (int first = 0, last; first < n_groups; first = last) {
+    last = first + 1;
+    if (has_lists_[first]) continue;
+    while (last < n_groups && !has_lists_[last] && last % step != 0) ++last;
+    add_rows(codes, layout, first, last, channels, rows, begin, n, cells);
+  }
+}
+
+// The lists of a node's rows lie anywhere: where they begin is asked for early, then they are.
+void SparseColumns::add_block(const Block& block, const std::int64_t* words, const Row* rows,
+                              std::int64_t begin, std::int64_t n, std::int64_t* cells) {
+  constexpr std::int64_t early = 64, soon = 24;
+  auto* const sums = reinterpret_cast<std::uint64_t*>(cells);  // usual ones may wrap until complete
+  const std::uint32_t* const first = block.first.data();
+  const std::uint16_t* const lists = block.cells.data();
+  const auto add_list = [&](std::int64_t row) {
+    const std::uint16_t* const end = lists + std::int64_t{first[row + 1]} * four;
+    const auto word = static_cast<std::uint64_t>(words[row]);
+    for (const std::uint16_t* at = lists + std::int64_t{first[row]} * four; at != end; at += four) {
+      std::uint64_t cell;
+      std::memcpy(&cell, at, sizeof cell);
+      sums[cell & 0xffff] += word;
+      sums[cell >> 16 & 0xffff] += word;
+      sums[cell >> 32 & 0xffff] += word;
+      sums[cell >> 48] += word;
+    }
+  };
+  if (!rows) {
+    for (std::int64_t row = begin; row < begin + n; ++row) add_list(row);
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (i + early < n) {
+      __builtin_prefetch(first + rows[i + early]);
+      __builtin_prefetch(words + rows[i + early]);
+    }
+    if (i + soon < n) {
+      const std::uint16_t* const list = lists + std::int64_t{first[rows[i + soon]]} * four;
+      __builtin_prefetch(list);
+      __builtin_prefetch(list + 32);
+    }
+    add_list(rows[i]);
+  }
+}
+
+void SparseColumns::complete(int group, const HistogramLayout& layout, std::int64_t total,
+                             std::int64_t* cells) const {
+  if (!has_lists_[group]) return;
+  auto* const bins = reinterpret_cast<std::uint64_t*>(cells + layout.part_begin(group));
+  std::uint64_t sums[lanes] = {};
+  for (int bin = 0; bin <= layout.bins_of(group); ++bin)
+    for (int lane = 0; lane < lanes; ++lane) sums[lane] += bins[bin * lanes + lane];
+  const int n_lanes = std::min(lanes, n_columns_ - group * lanes);
+  for (int lane = 0; lane < n_lanes; ++lane) {
+    const auto usual = static_cast<Code>(usual_[group] >> (8 * lane));
+    bins[usual * lanes + lane] += static_cast<std::uint64_t>(total) - sums[lane];
+  }
+}
+
+}  // namespace weald::split

@@ -1,0 +1,394 @@
+#include "split/splitting.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "split/category_search.hpp"
+
+namespace weald::split {
+namespace {
+
+constexpr double none = -std::numeric_limits<double>::infinity();
+
+// To read a bin of one column and judge it with seven others costs a third of judging a bin of all
+// eight columns.
+constexpr int by_column = 3;
+
+}  // namespace
+
+kernels::PackedNode packed_node(const target::Channels& channels, const SplitLimits& limits,
+                                std::int64_t total, const Bounds& bounds) {
+  kernels::PackedNode node;
+  const double step = channels.packed_weight_step();
+  const auto min_count = static_cast<double>(limits.min_samples_leaf);
+  node.total = total;
+  node.l2 = limits.penalty.l2 / step;
+  // Where h counts copies it decides by itself.
+  node.min_weight =
+      std::max(limits.min_child_weight / step, channels.has_weight() ? 0.0 : min_count);
+  // A copy has at most packed_most_weight steps of h, so this much h takes min_count copies.
+  node.sure_weight = (min_count - 1.0) * static_cast<double>(channels.packed_most_weight()) + 1.0;
+  node.min_count = min_count;
+  const int unit = channels.packed_sum_exponent();
+  node.l1 = scale_by_power(limits.penalty.l1, -unit);
+  node.bounds = {scale_by_power(bounds.lower, -unit) * step,
+                 scale_by_power(bounds.upper, -unit) * step};
+  node.direction = limits.direction.empty() ? nullptr : limits.direction.data();
+  return node;
+}
+
+PackedSearch::PackedSearch(const Codes& codes, const data::Categories& categories,
+                           const HistogramLayout& layout, const target::Channels& channels,
+                           const SplitLimits& limits, const std::uint8_t* has_missing,
+                           std::int64_t total, const Bounds& bounds)
+    : codes_(codes),
+      categories_(categories),
+      layout_(layout),
+      channels_(channels),
+      limits_(limits),
+      has_missing_(has_missing),
+      node_(packed_node(channels, limits, total, bounds)) {}
+
+kernels::LaneBests PackedSearch::look(int part, const std::int64_t* cells,
+                                      const data::ColumnLook& columns) const {
+  return look(part, cells, columns, nullptr);
+}
+
+// `copies` null: none were counted; else only the columns that were are looked at.
+kernels::LaneBests PackedSearch::look(int part, const std::int64_t* cells,
+                                      const data::ColumnLook& columns, const Copies* copies) const {
+  kernels::LaneBests bests = kernels::LaneBests::empty();
+  const std::int64_t* const counts = copies ? copies->cells.data() : nullptr;
+  int n_bins[lanes] = {};  // of the columns that have an order
+  for (int lane = 0; lane < lanes_of(part); ++lane) {
+    const int column = column_of(part, lane);
+    if (!columns.takes(column) || (copies && !copies->has[lane])) continue;
+    if (!categories_.holds(column)) {
+      n_bins[lane] = codes_.n_bins[column];
+      continue;
+    }
+    // A wide column is another part; here it has only a place.
+    if (part < codes_.n_groups() && layout_.is_wide(column)) continue;
+    const kernels::LevelScores scores = score_levels(part, lane, cells, counts);
+    bests.score[lane] = scores.score;
+    bests.undecided[lane] = scores.undecided;
+  }
+  if (part < codes_.n_groups()) look_at_numbers(part, cells, counts, n_bins, bests);
+  return bests;
+}
+
+// All lanes at once, or one after another: the former looks at as many bins as the longest column
+// has, for all of them; the latter reads each bin by itself before it judges eight at once.
+void PackedSearch::look_at_numbers(int part, const std::int64_t* cells, const std::int64_t* counts,
+                                   const int* n_bins, kernels::LaneBests& bests) const {
+  kernels::PackedNode node = node_;
+  if (node.direction) node.direction += part * lanes;
+  const std::int64_t* const first = cells + layout_.part_begin(part);
+  if (std::accumulate(n_bins, n_bins + lanes, 0) <= by_column * layout_.bins_of(part))
+    return kernels::active().search_columns(first, counts, n_bins, node, bests);
+  kernels::LaneBests all;
+  kernels::active().search_packed(first, counts, layout_.bins_of(part), node, all);
+  for (int lane = 0; lane < lanes_of(part); ++lane) {
+    if (n_bins[lane] == 0) continue;
+    bests.score[lane] = all.score[lane];
+    bests.place[lane] = all.place[lane];
+    bests.undecided[lane] = all.undecided[lane];
+    bests.undecided_place[lane] = all.undecided_place[lane];
+  }
+}
+
+// What look_at_levels finds, without the sets, and sooner.
+kernels::LevelScores PackedSearch::score_levels(int part, int lane, const std::int64_t* cells,
+                                                const std::int64_t* counts) const {
+  const int column = column_of(part, lane), n_levels = layout_.levels_of(column);
+  if (node_.needs_values() || n_levels > max_value_bins) {
+    const CategoryBest best = look_at_levels(part, lane, cells, counts, node_);
+    return {best.score, best.undecided};
+  }
+  const CategoryLimits& limits = limits_.category;
+  const double mean = PackedLevels(channels_, node_, -1).mean_weight();
+  return kernels::active().search_levels(
+      {cells + layout_.column_begin(column), counts ? counts + lane : nullptr,
+       layout_.stride_of(column), n_levels},
+      {limits.least_weight(n_levels, mean), limits.few, limits.smooth_rows * mean,
+       limits.l2_rows * mean},
+      node_);
+}
+
+CategoryBest PackedSearch::look_at_levels(int part, int lane, const std::int64_t* cells,
+                                          const std::int64_t* counts,
+                                          const kernels::PackedNode& node) const {
+  const int column = column_of(part, lane);
+  const std::int64_t stride = layout_.stride_of(column);
+  const int n_levels = layout_.levels_of(column);
+  std::int64_t total_count = counts ? 0 : -1;
+  for (int code = 0; counts && code <= n_levels; ++code)
+    total_count += counts[lane + code * stride];
+  PackedLevels levels(channels_, node, total_count);
+  return CategorySearch(levels, limits_.category)
+      .look(cells + layout_.column_begin(column), stride, n_levels,
+            counts ? counts + lane : nullptr, stride);
+}
+
+// Counts the copies of a part's columns in which a cut that is not proven might win. Where these
+// are many, all are counted: that reads the rows once.
+PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBests& bests,
+                                                double score, const Row* rows,
+                                                std::int64_t n_rows) const {
+  Copies counts;
+  counts.cells.resize(static_cast<std::size_t>(layout_.part_end(part) - layout_.part_begin(part)));
+  const std::int64_t* const copies = channels_.target().copies;
+  // Rows lie `step` codes apart, the cells of a lane's bins `stride`.
+  const auto count = [&](int lane, std::int64_t stride, const auto* codes, std::int64_t step) {
+    counts.has[lane] = true;
+    std::int64_t* const to = counts.cells.data() + lane;
+    if (copies)
+      for (std::int64_t i = 0; i < n_rows; ++i)
+        to[codes[rows[i] * step] * stride] += copies[rows[i]];
+    else
+      for (std::int64_t i = 0; i < n_rows; ++i) to[codes[rows[i] * step] * stride] += 1;
+  };
+  if (part >= codes_.n_groups()) {
+    count(0, 1, categories_.wide[part - codes_.n_groups()].codes, 1);
+    return counts;
+  }
+  // Runs of one code: an addition to the counter that was just changed would wait for it, so there
+  // are four of each, taken in turn.
+  const auto count_column = [&](int lane) {
+    const auto [codes, stride] = codes_.column(column_of(part, lane));
+    constexpr std::int64_t many = 512;
+    if (copies || n_rows < many) return count(lane, lanes, codes, stride);
+    counts.has[lane] = true;
+    std::uint32_t counters[4][max_value_bins + 1] = {};
+    std::int64_t i = 0;
+    for (; i + 4 <= n_rows; i += 4)
+      for (int k = 0; k < 4; ++k) ++counters[k][codes[rows[i + k] * stride]];
+    for (; i < n_rows; ++i) ++counters[0][codes[rows[i] * stride]];
+    for (int code = 0; code <= layout_.bins_of(part); ++code)
+      for (const auto& one : counters) counts.cells[lane + code * lanes] += one[code];
+  };
+  constexpr int few = 2;
+  const double* const open = bests.undecided;
+  if (std::count_if(open, open + lanes_of(part), [&](double s) { return s >= score; }) <= few) {
+    for (int lane = 0; lane < lanes_of(part); ++lane)
+      if (open[lane] >= score) count_column(lane);
+  } else {
+    std::fill_n(counts.has, lanes, true);
+    std::int64_t* const cells = counts.cells.data();
+    kernels::active().add_packed(codes_, part, part + 1, copies, rows, 0, n_rows, &cells);
+  }
+  return counts;
+}
+
+PackedSearch::Decided PackedSearch::decide(const std::vector<kernels::LaneBests>& bests,
+                                           const std::int64_t* cells,
+                                           const data::ColumnLook& columns, const Row* rows,
+                                           std::int64_t n_rows) const {
+  double score = none, open = none;
+  for (int part = 0; part < static_cast<int>(bests.size()); ++part) {
+    const kernels::LaneBests& here = bests[part];
+    score = std::max(score, *std::max_element(here.score, here.score + lanes_of(part)));
+    open = std::max(open, *std::max_element(here.undecided, here.undecided + lanes_of(part)));
+  }
+  if (open == none || open < score) return joined(bests, cells, {});
+  const Choice first = first_choice(bests, std::max(score, open));
+  if (is_told_by_sums(first, cells) && (first.is_sure || leaves_enough(first, rows, n_rows))) {
+    Split best;
+    best.column = first.column;
+    place(first.lane, first.place, cells, nullptr, best);
+    return judged(first.score, best);
+  }
+  if (Split sets; prove_sets(first, bests[first.part], cells, rows, n_rows, sets))
+    return judged(first.score, std::move(sets));
+  std::vector<kernels::LaneBests> exact = bests;
+  return joined(exact, cells, count_open(exact, score, cells, columns, rows, n_rows));
+}
+
+// The best of what is allowed; `counts` of each part, if any were made.
+PackedSearch::Decided PackedSearch::joined(const std::vector<kernels::LaneBests>& bests,
+                                           const std::int64_t* cells,
+                                           const std::vector<Copies>& counts) const {
+  const Copies not_counted;
+  Split best;
+  double score = none;
+  for (int part = 0; part < static_cast<int>(bests.size()); ++part)
+    take(part, bests[part], cells, counts.empty() ? not_counted : counts[part], score, best);
+  return best.found() ? judged(score, best) : Decided{};
+}
+
+// What would be taken if all cuts that are not proven were allowed; `most` is what it scores. Of a
+// column of categories only scores are known, so that what is not proven stands before what is.
+PackedSearch::Choice PackedSearch::first_choice(const std::vector<kernels::LaneBests>& bests,
+                                                double most) const {
+  Choice first;
+  for (int part = 0; part < static_cast<int>(bests.size()); ++part) {
+    const kernels::LaneBests& here = bests[part];
+    for (int lane = 0; lane < lanes_of(part); ++lane) {
+      if (here.score[lane] < most && here.undecided[lane] < most) continue;
+      const int column = column_of(part, lane);
+      const bool has_sets = categories_.holds(column);
+      const Choice both[] = {
+          {part, lane, column, here.score[lane], has_sets ? 1 : here.place[lane], true},
+          {part, lane, column, here.undecided[lane], has_sets ? 0 : here.undecided_place[lane],
+           false}};
+      for (const Choice& one : both)
+        if (one.score != none && (first.part < 0 || one.comes_before(first))) first = one;
+    }
+  }
+  return first;
+}
+
+// The sets of a choice that is not proven, if both sides hold enough copies. Levels without sums
+// must have no rows either, or counts would sort the levels out in another way.
+bool PackedSearch::prove_sets(const Choice& cut, const kernels::LaneBests& bests,
+                              const std::int64_t* cells, const Row* rows, std::int64_t n_rows,
+                              Split& split) const {
+  const int n_levels = layout_.levels_of(cut.column);
+  if (!categories_.holds(cut.column) || cut.is_sure || n_levels > max_value_bins ||
+      !(bests.undecided[cut.lane] > bests.score[cut.lane]))
+    return false;
+  kernels::PackedNode all_allowed = node_;
+  all_allowed.sure_weight = 0.0;
+  CategoryBest sets = look_at_levels(cut.part, cut.lane, cells, nullptr, all_allowed);
+  const std::int64_t* const column = cells + layout_.column_begin(cut.column);
+  const std::int64_t stride = layout_.stride_of(cut.column);
+  // Of each code: 1 goes left, 256 has no sums.
+  std::uint16_t sides[max_value_bins + 1] = {};
+  for (int code = 0; code <= n_levels; ++code) {
+    const bool is_left = code == 0 ? sets.missing_left : data::in_set(sets.left.data(), code - 1);
+    sides[code] = column[code * stride] == 0 ? 256 : static_cast<std::uint16_t>(is_left);
+  }
+  const auto [codes, step] = codes_.column(cut.column);
+  const std::int64_t* const copies = channels_.target().copies;
+  std::int64_t left = 0, all = 0;
+  unsigned seen = 0;
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    const std::int64_t here = copies ? copies[rows[i]] : 1;
+    const std::uint16_t side = sides[codes[rows[i] * step]];
+    seen |= side;
+    left += side & 1 ? here : 0;
+    all += here;
+  }
+  if (seen >= 256 || std::min(left, all - left) < limits_.min_samples_leaf) return false;
+  split.column = cut.column;
+  split.left_set = std::move(sets.left);
+  split.missing_left = sets.missing_left;
+  return true;
+}
+
+// Do the sums alone say whether rows are missing, and whether values go right? A row whose g and h
+// round to zero is not seen in them: see `place`.
+bool PackedSearch::is_told_by_sums(const Choice& cut, const std::int64_t* cells) const {
+  if (categories_.holds(cut.column)) return false;
+  const std::int64_t* const column = cells + layout_.column_begin(cut.column);
+  if (column[0] == 0) return has_missing_[cut.column] == 0;
+  std::int64_t right = 0;
+  for (auto bin = static_cast<int>(cut.place / 2) + 1; bin <= codes_.n_bins[cut.column]; ++bin)
+    right |= column[bin * layout_.stride_of(cut.column)];
+  return right != 0;
+}
+
+// Counts copies on both sides of a cut until there are enough.
+bool PackedSearch::leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const {
+  const std::int64_t* const copies = channels_.target().copies;
+  const auto [codes, stride] = codes_.column(cut.column);
+  const Code offset = cut.place % 2 != 0 ? 0 : 1, limit = static_cast<Code>(cut.place / 2 - offset);
+  constexpr std::int64_t at_once = 64;
+  std::int64_t left = 0, all = 0;
+  for (std::int64_t i = 0; i < n_rows;) {
+    for (const std::int64_t end = std::min(i + at_once, n_rows); i < end; ++i) {
+      const std::int64_t here = copies ? copies[rows[i]] : 1;
+      const bool goes_left = static_cast<Code>(codes[rows[i] * stride] - offset) <= limit;
+      left += goes_left ? here : 0;
+      all += here;
+    }
+    if (std::min(left, all - left) >= limits_.min_samples_leaf) return true;
+  }
+  return false;
+}
+
+// Counts the copies of the parts in which a cut that is not proven might win, and gives their
+// columns the best cuts that are allowed.
+std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<kernels::LaneBests>& bests,
+                                                           double score, const std::int64_t* cells,
+                                                           const data::ColumnLook& columns,
+                                                           const Row* rows,
+                                                           std::int64_t n_rows) const {
+  std::vector<Copies> counts(bests.size());
+  for (int part = 0; part < static_cast<int>(bests.size()); ++part) {
+    const double* const open = bests[part].undecided;
+    const double most = *std::max_element(open, open + lanes_of(part));
+    if (most == none || most < score) continue;
+    counts[part] = count_copies(part, bests[part], score, rows, n_rows);
+    const kernels::LaneBests counted = look(part, cells, columns, &counts[part]);
+    for (int lane = 0; lane < lanes_of(part); ++lane) {
+      if (!counts[part].has[lane]) continue;
+      bests[part].score[lane] = counted.score[lane];
+      bests[part].place[lane] = counted.place[lane];
+      score = std::max(score, counted.score[lane]);
+    }
+  }
+  return counts;
+}
+
+PackedSearch::Decided PackedSearch::judged(double score, Split best) const {
+  return {if_worth_it(std::move(best), score, node_, channels_, limits_), true};
+}
+
+Split if_worth_it(Split best, double score, const kernels::PackedNode& node,
+                  const target::Channels& channels, const SplitLimits& limits) {
+  const double parent = node.score(static_cast<double>(kernels::packed_g(node.total)),
+                                   static_cast<double>(kernels::packed_h(node.total)) + node.l2);
+  const double gain = 0.5 * (score - parent);
+  // In units of the cells; the true gain is larger by step_g^2 / step_h.
+  best.gain =
+      scale_by_power(gain, 2 * channels.packed_sum_exponent()) / channels.packed_weight_step();
+  const bool worth =
+      limits.takes_any_gain() || (gain > 0.5e-13 * score && best.gain > limits.min_gain);
+  return worth ? std::move(best) : Split{};
+}
+
+// Ties go to the lowest column.
+void PackedSearch::take(int part, const kernels::LaneBests& bests, const std::int64_t* cells,
+                        const Copies& copies, double& score, Split& best) const {
+  for (int lane = 0; lane < lanes_of(part); ++lane) {
+    const int column = column_of(part, lane);
+    const bool ties = bests.score[lane] == score && best.found() && column < best.column;
+    if (!(bests.score[lane] > score) && !ties) continue;
+    score = bests.score[lane];
+    best = {};
+    best.column = column;
+    const std::int64_t* const counts = copies.has[lane] ? copies.cells.data() : nullptr;
+    if (categories_.holds(column)) {
+      CategoryBest sets = look_at_levels(part, lane, cells, counts, node_);
+      best.left_set = std::move(sets.left);
+      best.missing_left = sets.missing_left;
+    } else {
+      place(lane, bests.place[lane], cells, counts, best);
+    }
+  }
+}
+
+// Where copies were counted they, and not the sums, say whether a side holds rows: a row whose g
+// and h round to zero has none of the latter.
+void PackedSearch::place(int lane, std::int64_t place, const std::int64_t* cells,
+                         const std::int64_t* counts, Split& best) const {
+  best.bin = static_cast<int>(place / 2);
+  best.missing_left = place % 2 != 0;
+  const std::int64_t* const column = cells + layout_.column_begin(best.column);
+  const std::int64_t* const copies = counts ? counts + lane : column;
+  const std::int64_t stride = layout_.stride_of(best.column);
+  const int n_bins = codes_.n_bins[best.column];
+  std::int64_t left = 0, values_right = 0;
+  for (int bin = 1; bin <= best.bin; ++bin) left += column[bin * stride];
+  for (int bin = best.bin + 1; bin <= n_bins; ++bin)
+    values_right |= column[bin * stride] | copies[bin * stride];
+  if ((column[0] | copies[0]) == 0) {
+    // No row is missing here: one that is when predicting goes with the heavier child.
+    best.missing_left = kernels::packed_h(left) >= kernels::packed_h(node_.total - left);
+  } else if (values_right == 0) {
+    best.bin = n_bins;
+  }
+}
+
+}  // namespace weald::split

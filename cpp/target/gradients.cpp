@@ -1,0 +1,310 @@
+#include "target/gradients.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+#include "base/exact_sum.hpp"
+#include "base/parallel.hpp"
+#include "kernels/kernels.hpp"
+#include "losses/losses.hpp"
+#include "target/leaf_constants.hpp"
+
+namespace weald::target {
+namespace {
+
+constexpr std::int64_t block = 8192;
+
+// Runs body(begin, end) over blocks of rows.
+template <class Body>
+void for_blocks(std::int64_t n_rows, std::int64_t size, int n_threads, Body&& body) {
+  parallel_for(
+      (n_rows + size - 1) / size, n_rows < 2 * size ? 1 : n_threads,
+      [&](std::int64_t task, int) { body(task * size, std::min(n_rows, (task + 1) * size)); });
+}
+template <class Body>
+void for_row_blocks(std::int64_t n_rows, int n_threads, Body&& body) {
+  for_blocks(n_rows, block, n_threads, body);
+}
+
+// Rows of many scores are many exponentials: a few hundred of them are worth a thread.
+std::int64_t block_of(int n_scores) {
+  return n_scores == 1 ? block : std::max<std::int64_t>(256, block / 2 / n_scores / 64 * 64);
+}
+
+template <class F>
+void with_loss(std::string_view name, F&& visit) {
+  if (!losses::AllLosses::with_name(name, visit)) throw std::invalid_argument("unknown loss");
+}
+
+// Exact mean of values[row] over copies and weights; values must be finite.
+template <class T>
+double exact_mean(const T* values, const double* weight, const std::int64_t* copies,
+                  std::int64_t n_rows) {
+  double top = 0.0, top_weight = 0.0, low = 0.0, high = 0.0;
+  bool first = true;
+  const auto seen = [&](std::int64_t row) { return !copies || copies[row] > 0; };
+  const auto term = [&](std::int64_t row) {
+    const double value = values[row];
+    return weight ? value * weight[row] : value;
+  };
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    if (!seen(row)) continue;
+    if (weight) top_weight = std::max(top_weight, weight[row]);
+    top = std::max(top, std::abs(term(row)));
+    const double value = values[row];
+    low = first ? value : std::min(low, value);
+    high = first ? value : std::max(high, value);
+    first = false;
+  }
+  if (first) return std::numeric_limits<double>::quiet_NaN();
+  if (low == high) return low;
+  if (!std::isfinite(top)) return std::numeric_limits<double>::infinity();
+  const FixedPoint fixed(exponent_above(top), exact_bits);
+  const FixedPoint fixed_weight(exponent_above(weight ? top_weight : 1.0), exact_bits);
+  Int128 total = 0, mass = 0;
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    if (!seen(row)) continue;
+    const std::int64_t times = copies ? copies[row] : 1;
+    total += static_cast<Int128>(fixed(term(row))) * times;
+    mass += static_cast<Int128>(fixed_weight(weight ? weight[row] : 1.0)) * times;
+  }
+  return to_double(total, fixed.shift) / to_double(mass, fixed_weight.shift);
+}
+
+// Whether y of a block holds class numbers, if those are what the loss takes.
+template <losses::Loss L>
+bool has_classes(const losses::Scored& rows, losses::Range range) {
+  if constexpr (L::targets != losses::Targets::classes) return true;
+  const double n_classes = rows.n_scores == 1 ? 2 : rows.n_scores;
+  bool sound = true;
+  for (std::int64_t row = range.begin; row < range.end; ++row)
+    sound &= (rows.y[row] >= 0) & (rows.y[row] < n_classes);
+  return sound;
+}
+
+// The constant of least loss for residuals of some rows; NaN if there are none.
+template <losses::Loss L>
+double best_constant(std::vector<WeighedValue>& values, double parameter) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  if constexpr (L::best_constant == losses::BestConstant::quantile)
+    return quantile(values, L::level(parameter));
+  else
+    return huber_constant(values, parameter);
+}
+
+// The rows of each leaf, leaf after leaf: those of leaf i are rows[first[i], first[i + 1]).
+struct RowsByLeaf {
+  std::vector<std::int64_t> first;
+  std::vector<std::int64_t> rows;
+
+  RowsByLeaf(const Leaves& leaves, const std::vector<std::int64_t>& mass)
+      : first(static_cast<std::size_t>(leaves.n_leaves) + 1, 0) {
+    for (std::int64_t row = 0; row < leaves.n_rows; ++row)
+      first[leaves.of_row[row] + 1] += mass[row] > 0;
+    for (std::int64_t i = 0; i < leaves.n_leaves; ++i) first[i + 1] += first[i];
+    rows.resize(static_cast<std::size_t>(first.back()));
+    std::vector<std::int64_t> next(first.begin(), first.end() - 1);
+    for (std::int64_t row = 0; row < leaves.n_rows; ++row)
+      if (mass[row] > 0) rows[next[leaves.of_row[row]]++] = row;
+  }
+};
+
+}  // namespace
+
+bool gradients(std::string_view loss, const losses::Scored& rows, double* gradient, double* hessian,
+               int n_threads) {
+  bool has_hessian = true, (*is_sound)(const losses::Scored&, losses::Range) = nullptr;
+  with_loss(loss, [&]<losses::Loss L>(L) {
+    has_hessian = L::hessian == losses::Hessian::own || rows.weight != nullptr;
+    is_sound = has_classes<L>;
+  });
+  std::atomic<bool> sound = true;
+  const std::int64_t size = block_of(rows.n_scores);
+  for_blocks(rows.n_rows, size, n_threads, [&](std::int64_t begin, std::int64_t end) {
+    if (!is_sound(rows, {begin, end})) sound = false;
+    kernels::active().gradients(loss, rows, {begin, end}, gradient, hessian);
+    if (!rows.weight) return;
+    for (int k = 0; k < rows.n_scores; ++k) {
+      const std::int64_t first = k * rows.n_rows;
+      for (std::int64_t row = begin; row < end; ++row) {
+        gradient[first + row] *= rows.weight[row];
+        hessian[first + row] *= rows.weight[row];
+      }
+    }
+  });
+  if (!sound) throw std::invalid_argument("y must hold class numbers");
+  return has_hessian;
+}
+
+double mean_loss(std::string_view loss, const losses::Scored& rows, int n_threads) {
+  std::vector<double> losses(static_cast<std::size_t>(rows.n_rows));
+  with_loss(loss, [&]<losses::Loss L>(L) {
+    for_row_blocks(rows.n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+      L::losses(rows, {begin, end}, losses.data());
+    });
+  });
+  return exact_mean(losses.data(), rows.weight, rows.copies, rows.n_rows);
+}
+
+bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64_t n_rows,
+                     const double* values, std::int64_t n_leaves, int n_threads) {
+  // A block is looked at and moved while its numbers are near.
+  std::atomic<bool> sound = true;
+  for_row_blocks(n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+    bool in_range = true;
+    for (std::int64_t row = begin; row < end; ++row)
+      in_range &= leaf_of_row[row] >= 0 && leaf_of_row[row] < n_leaves;
+    if (!in_range) sound = false;
+    if (!sound) return;
+    for (std::int64_t row = begin; row < end; ++row) scores[row] += values[leaf_of_row[row]];
+  });
+  return sound;
+}
+
+void base_scores(std::string_view loss, const losses::Scored& rows, double* base) {
+  const auto mean = [&](const double* y) {
+    return exact_mean(y, rows.weight, rows.copies, rows.n_rows);
+  };
+  with_loss(loss, [&]<losses::Loss L>(L) {
+    if constexpr (L::best_constant != losses::BestConstant::of_mean) {
+      const auto mass = masses(rows.weight, rows.copies, rows.n_rows);
+      std::vector<WeighedValue> values;
+      for (std::int64_t row = 0; row < rows.n_rows; ++row)
+        if (mass[row] > 0) values.push_back({rows.y[row], mass[row]});
+      base[0] = best_constant<L>(values, rows.parameter);
+    } else if (rows.n_scores == 1) {
+      base[0] = L::base_score(mean(rows.y), 1);
+    } else if constexpr (L::has_many_scores) {
+      std::vector<double> share(static_cast<std::size_t>(rows.n_rows));
+      for (int k = 0; k < rows.n_scores; ++k) {
+        for (std::int64_t row = 0; row < rows.n_rows; ++row) share[row] = L::share(rows, row, k);
+        base[k] = L::base_score(mean(share.data()), rows.n_scores);
+      }
+    }
+  });
+}
+
+double base_score(std::string_view loss, const std::uint8_t* labels, const double* weight,
+                  const std::int64_t* copies, std::int64_t n_rows) {
+  double base = 0.0;
+  with_loss(loss, [&]<losses::Loss L>(L) {
+    if constexpr (L::targets != losses::Targets::classes)
+      throw std::invalid_argument("labels are of a loss of classes");
+    else
+      base = L::base_score(exact_mean(labels, weight, copies, n_rows), 1);
+  });
+  return base;
+}
+
+void predictions(std::string_view loss, const double* scores, std::int64_t n_rows, int n_scores,
+                 int n_outputs, double* out, int n_threads) {
+  with_loss(loss, [&]<losses::Loss L>(L) {
+    for_row_blocks(n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row)
+        L::predict(scores + row * n_scores, n_scores, out + row * n_outputs);
+    });
+  });
+}
+
+void leaf_constants(std::string_view loss, const losses::Scored& rows, const Leaves& leaves,
+                    double* values, int n_threads) {
+  const auto mass = masses(rows.weight, rows.copies, rows.n_rows);
+  const RowsByLeaf by_leaf(leaves, mass);
+  with_loss(loss, [&]<losses::Loss L>(L) {
+    if constexpr (L::best_constant == losses::BestConstant::of_mean) {
+      throw std::invalid_argument("the leaves of this loss are not refined");
+    } else {
+      parallel_for(leaves.n_leaves, n_threads, [&](std::int64_t leaf, int) {
+        std::vector<WeighedValue> residuals;
+        residuals.reserve(static_cast<std::size_t>(by_leaf.first[leaf + 1] - by_leaf.first[leaf]));
+        for (std::int64_t i = by_leaf.first[leaf]; i < by_leaf.first[leaf + 1]; ++i) {
+          const std::int64_t row = by_leaf.rows[i];
+          residuals.push_back({rows.y[row] - rows.scores[row], mass[row]});
+        }
+        // A leaf that no row reached answers nothing.
+        values[leaf] = residuals.empty() ? 0.0 : best_constant<L>(residuals, rows.parameter);
+      });
+    }
+  });
+}
+
+void leaf_sums(const double* gradient, const double* hessian, const std::int64_t* copies,
+               const Leaves& leaves, double* gradients, double* hessians, int n_threads) {
+  double top_gradient = 0.0, top_hessian = hessian ? 0.0 : 1.0;
+  for (std::int64_t row = 0; row < leaves.n_rows; ++row) {
+    if (copies && copies[row] <= 0) continue;
+    top_gradient = std::max(top_gradient, std::abs(gradient[row]));
+    if (hessian) top_hessian = std::max(top_hessian, hessian[row]);
+  }
+  if (!std::isfinite(top_gradient) || !std::isfinite(top_hessian))
+    throw std::invalid_argument("what a leaf learns from must be finite numbers");
+  const FixedPoint fixed_g(exponent_above(top_gradient), exact_bits);
+  const FixedPoint fixed_h(exponent_above(top_hessian), exact_bits);
+  struct LeafSums {
+    Int128 gradient = 0, hessian = 0;
+  };
+  const auto n_leaves = static_cast<std::size_t>(leaves.n_leaves);
+  std::vector<LeafSums> all(n_leaves);
+  std::mutex lock;
+  for_row_blocks(leaves.n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<LeafSums> part(n_leaves);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::int64_t times = copies ? copies[row] : 1;
+      if (times <= 0) continue;
+      LeafSums& leaf = part[leaves.of_row[row]];
+      leaf.gradient += static_cast<Int128>(fixed_g(gradient[row])) * times;
+      leaf.hessian += static_cast<Int128>(fixed_h(hessian ? hessian[row] : 1.0)) * times;
+    }
+    const std::scoped_lock hold(lock);
+    for (std::size_t i = 0; i < n_leaves; ++i) {
+      all[i].gradient += part[i].gradient;
+      all[i].hessian += part[i].hessian;
+    }
+  });
+  for (std::size_t i = 0; i < n_leaves; ++i) {
+    gradients[i] = to_double(all[i].gradient, fixed_g.shift);
+    hessians[i] = to_double(all[i].hessian, fixed_h.shift);
+  }
+}
+
+void leaf_steps(std::string_view loss, double parameter, double rate, double l2,
+                const double* gradient, const double* hessian, const std::int64_t* copies,
+                const Leaves& leaves, double* values, int n_threads) {
+  std::vector<double> sums(static_cast<std::size_t>(leaves.n_leaves));
+  leaf_sums(gradient, hessian, copies, leaves, values, sums.data(), n_threads);
+  for (std::int64_t i = 0; i < leaves.n_leaves; ++i) {
+    const double curvature = sums[i] + l2;
+    values[i] = curvature > 0.0 ? -values[i] / curvature : 0.0;
+  }
+  cap_steps(loss, parameter, rate, values, leaves.n_leaves);
+}
+
+void cap_steps(std::string_view loss, double parameter, double rate, double* steps,
+               std::int64_t n) {
+  with_loss(loss, [&]<losses::Loss L>(L) {
+    for (std::int64_t i = 0; i < n; ++i) steps[i] = L::capped_step(steps[i], rate, parameter);
+  });
+}
+
+double exact_total(const double* values, const std::int64_t* copies, std::int64_t n_rows) {
+  double top = 0.0;
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    const double size = std::abs(values[row]);
+    if (!(copies && copies[row] <= 0) && !(size <= top)) top = size;  // also if it is NaN
+  }
+  if (!std::isfinite(top)) return std::numeric_limits<double>::infinity();
+  const FixedPoint fixed(exponent_above(top), exact_bits);
+  Int128 total = 0;
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    const std::int64_t times = copies ? copies[row] : 1;
+    if (times > 0) total += static_cast<Int128>(fixed(values[row])) * times;
+  }
+  return to_double(total, fixed.shift);
+}
+
+}  // namespace weald::target

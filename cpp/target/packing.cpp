@@ -1,0 +1,170 @@
+#include "target/packing.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+
+#include "base/parallel.hpp"
+
+namespace weald::target {
+namespace {
+
+constexpr std::int64_t task_rows = 8192, near_rows = LossAt::near_rows;
+
+int bits_of(std::int64_t x) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x)));
+}
+
+// g and h of some consecutive rows; those of rows not seen are 0.
+struct Block {
+  const double *g, *h;
+  std::int64_t begin, size, copies;
+};
+
+Block block_of(const Pairs& rows, std::int64_t begin, std::int64_t size, NearPairs& near) {
+  const double *g = near.g, *h = near.h;
+  if (rows.of_loss) {
+    rows.of_loss->write(begin, size, near.g, near.h);
+    if (rows.counts_copies()) h = nullptr;
+  } else {
+    g = rows.g + begin;
+    h = rows.h ? rows.h + begin : nullptr;
+  }
+  if (!rows.copies) return {g, h, begin, size, size};
+  std::int64_t n = 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const bool seen = rows.copies[begin + i] > 0;
+    near.g[i] = seen ? g[i] : 0.0;
+    near.h[i] = seen ? (h ? h[i] : 1.0) : 0.0;
+    n += seen;
+  }
+  return {near.g, near.h, begin, size, n};
+}
+
+// Runs visit(partial, block) over short blocks in parallel, and merge(partial) under a lock: only
+// for operations whose order cannot matter.
+template <class Partial, class Visit, class Merge>
+void for_blocks(const Pairs& rows, int n_threads, Visit visit, Merge merge) {
+  std::mutex lock;
+  const std::int64_t n = rows.n_rows;
+  parallel_for((n + task_rows - 1) / task_rows, n < 2 * task_rows ? 1 : n_threads,
+               [&](std::int64_t task, int) {
+                 Partial partial{};
+                 NearPairs near;
+                 const std::int64_t end = std::min(n, (task + 1) * task_rows);
+                 for (std::int64_t at = task * task_rows; at < end; at += near_rows)
+                   visit(partial, block_of(rows, at, std::min(near_rows, end - at), near));
+                 const std::scoped_lock hold(lock);
+                 merge(partial);
+               });
+}
+
+Extremes extremes_of(const Block& block, bool counts_copies) {
+  Extremes part;
+  bool is_negative;
+  part.copies = block.copies;
+  part.sum = kernels::active().largest(block.g, block.size, &is_negative);
+  if (!counts_copies)
+    part.weight = kernels::active().largest(block.h, block.size, &part.has_negative_weight);
+  return part;
+}
+
+kernels::CoarseSums coarse_of(const Block& block, const Rounding& rounding) {
+  const FixedPoint sum(rounding.sum_exponent, Coarse::bits);
+  const FixedPoint weight(rounding.weight_exponent, Coarse::bits);
+  return kernels::active().coarse_sums(block.g, block.h, block.size, sum.factors, weight.factors);
+}
+
+std::int64_t pack_block(const Block& block, const Rounding& rounding, std::int64_t* words) {
+  return kernels::active().pack_words(block.g, block.h, block.size, rounding.sum().factors,
+                                      rounding.weight().factors, words + block.begin);
+}
+
+}  // namespace
+
+std::optional<Rounding> rounding_for(const Extremes& all, const Coarse& coarse, int sum_exponent,
+                                     int weight_exponent, bool counts_copies, bool must) {
+  // A rounding moves each copy by at most half a step; with 2^30 copies that could fill the field.
+  if (all.copies >= (std::int64_t{1} << 30)) return {};
+  // The largest sum of either sign stays below 2^30, and rounding adds at most copies / 2 < 2^29.
+  const std::int64_t larger = std::max(coarse.positive, coarse.negative) + all.copies;
+  const int sum_bits = std::min(30, 30 - (bits_of(larger) - Coarse::bits));
+  // Likewise for the hessians, which are never negative: below 2^31, plus rounding.
+  const int weight_bits =
+      counts_copies ? 0 : std::min(31, 31 - (bits_of(coarse.weight + all.copies) - Coarse::bits));
+  // Steps in coarse units: one step is 2^(Coarse::bits - bits).
+  const auto fine_enough = [&](Int128 mean_times_copies, int bits, int power) {
+    const int spare = power * (bits - Coarse::bits - 8);  // mean >= 2^(8 - bits + Coarse::bits)
+    const Int128 copies = all.copies;
+    return spare >= 0 ? (mean_times_copies << std::min(spare, 40)) >= copies
+                      : mean_times_copies >= (copies << std::min(-spare, 80));
+  };
+  if (!must && (!fine_enough(coarse.squares, sum_bits, 2) ||
+                (!counts_copies && !fine_enough(coarse.weight, weight_bits, 1))))
+    return {};
+  return Rounding{sum_exponent, weight_exponent, sum_bits, weight_bits};
+}
+
+Extremes Packing::look(const Pairs& rows, std::int64_t* words, int n_threads) {
+  struct Part {
+    Extremes extremes;
+    Coarse coarse;
+    std::uint64_t total = 0;  // wraps where the scales of the last tree do not fit
+    bool is_as_last = true;
+  };
+  const bool counts_copies = rows.counts_copies(), has_last = last_.sum_bits > 0;
+  const double most_sum = power_of_two(last_.sum_exponent);
+  const double most_weight = power_of_two(last_.weight_exponent);
+  Extremes all;
+  is_as_last_ = has_last;
+  coarse_ = {};
+  total_ = 0;
+  for_blocks<Part>(
+      rows, n_threads,
+      [&](Part& part, const Block& block) {
+        const Extremes here = extremes_of(block, counts_copies);
+        part.extremes.take(here);
+        part.is_as_last &= has_last && here.sum < most_sum && here.weight < most_weight;
+        if (!part.is_as_last) return;
+        part.coarse.add(coarse_of(block, last_));
+        part.total += static_cast<std::uint64_t>(pack_block(block, last_, words));
+      },
+      [&](const Part& part) {
+        all.take(part.extremes);
+        is_as_last_ &= part.is_as_last;
+        coarse_.add(part.coarse);
+        total_ = static_cast<std::int64_t>(static_cast<std::uint64_t>(total_) + part.total);
+      });
+  return all;
+}
+
+std::optional<Rounding> Packing::pack(const Pairs& rows, const Extremes& all, bool must,
+                                      std::int64_t* words, int n_threads) {
+  const bool counts_copies = rows.counts_copies();
+  Rounding rounding{exponent_above(all.sum), counts_copies ? 0 : exponent_above(all.weight), 0, 0};
+  is_as_last_ &= rounding.sum_exponent == last_.sum_exponent &&
+                 rounding.weight_exponent == last_.weight_exponent;
+  if (!is_as_last_) coarse_ = coarse(rows, rounding, n_threads);
+  const auto decided = rounding_for(all, coarse_, rounding.sum_exponent, rounding.weight_exponent,
+                                    counts_copies, must);
+  is_as_last_ &= decided == last_;
+  last_ = decided.value_or(Rounding{});
+  if (!decided || is_as_last_) return decided;
+  total_ = 0;
+  for_blocks<std::int64_t>(
+      rows, n_threads,
+      [&](std::int64_t& total, const Block& block) { total += pack_block(block, last_, words); },
+      [&](std::int64_t total) { total_ += total; });
+  return decided;
+}
+
+Coarse Packing::coarse(const Pairs& rows, const Rounding& rounding, int n_threads) const {
+  Coarse all;
+  for_blocks<Coarse>(
+      rows, n_threads,
+      [&](Coarse& part, const Block& block) { part.add(coarse_of(block, rounding)); },
+      [&](const Coarse& part) { all.add(part); });
+  return all;
+}
+
+}  // namespace weald::target

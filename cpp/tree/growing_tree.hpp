@@ -1,0 +1,100 @@
+// A tree while it grows: its nodes, which rows they hold, and what these add up to.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "split/splitting.hpp"
+#include "target/channels.hpp"
+#include "tree/partition.hpp"
+
+namespace weald::tree {
+
+struct Node {
+  std::int64_t begin, end;  // its rows in the partition
+  int depth;
+  int turn;                                    // when it came to the tree, counted from the root
+  int left = -1, right = -1;                   // numbers of its children; -1: it is a leaf
+  int unit = 0;                                // the gain of its split is in units of 2^this
+  int ahead = -1;                              // of children made before they are asked for
+  split::Split split{};                        // the best one, if there is any
+  Bounds bounds{};                             // of the values of its leaves
+  std::vector<std::int64_t> left_totals = {};  // the integer sums of the split's left side
+
+  std::int64_t n_rows() const { return end - begin; }
+};
+
+struct GrowingTree {
+  target::Channels channels;
+  Partition rows;
+  std::vector<Node> nodes;           // the root first, children after their parent; see `ahead`
+  std::vector<std::int64_t> totals;  // [node][cell]
+  std::int64_t n_leaves = 1;
+  // The root's histogram, where it was counted with those of other trees; null: it was not.
+  const std::int64_t* root_cells = nullptr;
+
+  // A root that holds all rows of the partition.
+  void start() {
+    nodes.clear();
+    totals.clear();
+    n_leaves = 1;
+    add(0, rows.size(), 0, channels.totals());
+  }
+
+  // Makes a node's children, with their sums. Their rows are told when these were sent, and they
+  // are none of the tree's nodes before `join`.
+  void make_children(int node) {
+    const std::vector<std::int64_t> left = std::move(nodes[node].left_totals);
+    const std::int64_t begin = nodes[node].begin, end = nodes[node].end;
+    const int depth = nodes[node].depth + 1;
+    nodes[node].ahead = add(begin, end, depth, left.data());
+    const int right = add(begin, end, depth, left.data());
+    std::int64_t* const rest = totals.data() + std::int64_t{right} * channels.cell_size();
+    for (int c = 0; c < channels.cell_size(); ++c) rest[c] = totals_of(node)[c] - rest[c];
+  }
+
+  // The rows of a node from `middle` on are those of its right child.
+  void part_rows(int node, std::int64_t middle) {
+    const int left = nodes[node].ahead;
+    nodes[left].end = nodes[left + 1].begin = middle;
+  }
+
+  // The sums of a node, and that it has no split yet, after the integers of its rows were made
+  // anew.
+  void sum_again(int node) {
+    std::int64_t* const sums = totals.data() + std::int64_t{node} * channels.cell_size();
+    channels.add_values(rows_of(node), nodes[node].n_rows(), sums);
+    nodes[node].split = {};
+    nodes[node].left_totals.clear();
+  }
+
+  // The children that were made become the node's.
+  void join(int i) {
+    Node& node = nodes[i];
+    node.unit = channels.unit();
+    node.left = node.ahead;
+    node.right = node.ahead + 1;
+    nodes[node.left].turn = static_cast<int>(2 * n_leaves - 1);
+    nodes[node.right].turn = static_cast<int>(2 * n_leaves);
+    ++n_leaves;
+  }
+
+  const std::int64_t* totals_of(int node) const {
+    return totals.data() + static_cast<std::int64_t>(node) * channels.cell_size();
+  }
+  const Row* rows_of(int node) const { return rows.at(nodes[node].begin); }
+  std::int64_t copies_in(int node) const {
+    if (const int count = channels.count_index(); count >= 0) return totals_of(node)[count];
+    return channels.count(rows_of(node), nodes[node].n_rows());
+  }
+
+ private:
+  int add(std::int64_t begin, std::int64_t end, int depth, const std::int64_t* sums) {
+    nodes.push_back({begin, end, depth, 0});
+    totals.insert(totals.end(), sums, sums + channels.cell_size());
+    return static_cast<int>(nodes.size()) - 1;
+  }
+};
+
+}  // namespace weald::tree

@@ -1,0 +1,180 @@
+// The rows of a tree's nodes: one array in which every node owns a range, split in place.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "base/memory.hpp"
+#include "base/parallel.hpp"
+#include "base/types.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/random_thresholds.hpp"
+
+namespace weald::tree {
+
+class Partition {
+ public:
+  // All rows of positive copies (null: every row), in order. `room`: one number per row, free until
+  // the tree is grown; null: the rows need room of their own.
+  void start(std::int64_t n_rows, const std::int64_t* copies, Row* room = nullptr,
+             int n_threads = 1) {
+    n_rows_ = n_rows;
+    rows_.resize(static_cast<std::size_t>(n_rows));
+    if (!copies) {
+      const std::int64_t block = 4 * few_rows;
+      parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b, int) {
+        const std::int64_t from = b * block, to = std::min(n_rows, from + block);
+        std::iota(rows_.begin() + from, rows_.begin() + to, static_cast<Row>(from));
+      });
+    } else {
+      std::int64_t n = 0;
+      for (std::int64_t row = 0; row < n_rows; ++row) {
+        rows_[n] = static_cast<Row>(row);
+        n += copies[row] > 0;
+      }
+      rows_.resize(static_cast<std::size_t>(n));
+    }
+    if (!room) own_room_.resize(rows_.size());
+    spare_ = room ? room : own_room_.data();
+  }
+
+  // Some of n_rows rows, in the order given.
+  void start(std::int64_t n_rows, const Row* rows, std::int64_t n) {
+    n_rows_ = n_rows;
+    rows_.assign(rows, rows + n);
+    own_room_.resize(rows_.size());
+    spare_ = own_room_.data();
+  }
+
+  std::int64_t size() const { return static_cast<std::int64_t>(rows_.size()); }
+  bool holds_all_rows() const { return size() == n_rows_; }
+  const Row* at(std::int64_t position) const { return rows_.data() + position; }
+
+  // Into how many blocks `split` cuts so many rows: no more workers than that take part.
+  static std::int64_t n_blocks(std::int64_t n_rows) {
+    return (n_rows + block_of(n_rows) - 1) / block_of(n_rows);
+  }
+
+  // How a row is sent: left if codes[row * stride] - offset <= limit, without sign; or, where a
+  // column has sets, as `goes_left` says of its code, which may be one of the wide codes.
+  struct Test {
+    const Code* codes;
+    std::int64_t stride;
+    Code offset, limit;
+    const std::uint8_t* goes_left = nullptr;
+    const std::uint16_t* wide_codes = nullptr;
+  };
+
+  // Moves the rows of [begin, end) that go left to the front and returns where the right ones
+  // begin. Both keep their order. Meanwhile visit(left, n_left, right, n_right, worker) is called
+  // for every block of rows: what it reads of them is still near. Several nodes may be split at
+  // once, each by a thread of its own.
+  //
+  //   rows_   [ a b c d | e f g h ]        blocks of rows, sent in parallel
+  //   spare_  [ a c d b | f h g e ]        lefts from the front of a block, rights from its back
+  //   rows_   [ a c d f | h b e g ]        copied to where they belong, rights turned round again
+  template <class Visit>
+  std::int64_t split(std::int64_t begin, std::int64_t end, const Test& test, int n_threads,
+                     Visit&& visit) {
+    const std::int64_t n_blocks = Partition::n_blocks(end - begin), block = block_of(end - begin);
+    std::vector<std::int64_t> lefts(static_cast<std::size_t>(n_blocks) + 1, 0);
+    parallel_for(n_blocks, n_threads, [&](std::int64_t b, int worker) {
+      const std::int64_t from = begin + b * block, size = std::min(block, end - from);
+      Row* const sent = spare_ + from;
+      const std::int64_t n_left = send(test, rows_.data() + from, size, sent);
+      lefts[b + 1] = n_left;
+      visit(sent, n_left, sent + n_left, size - n_left, worker);
+    });
+    for (std::int64_t b = 0; b < n_blocks; ++b) lefts[b + 1] += lefts[b];
+    const std::int64_t middle = begin + lefts[n_blocks];
+    parallel_for(n_blocks, end - begin < copied_alone ? 1 : n_threads, [&](std::int64_t b, int) {
+      const std::int64_t from = begin + b * block, size = std::min(block, end - from);
+      const std::int64_t n_left = lefts[b + 1] - lefts[b];
+      const Row* const sent = spare_ + from;
+      std::copy(sent, sent + n_left, rows_.data() + begin + lefts[b]);
+      std::reverse_copy(sent + n_left, sent + size, rows_.data() + middle + (b * block - lefts[b]));
+    });
+    return middle;
+  }
+
+  // The same in the calling thread, by any test of a row.
+  template <class GoesLeft>
+  std::int64_t split_by(std::int64_t begin, std::int64_t end, GoesLeft&& goes_left) {
+    return split_by_place(begin, end, [&](std::int64_t, Row row) { return goes_left(row); });
+  }
+  // Or of its place in the range, which counts from 0.
+  template <class GoesLeft>
+  std::int64_t split_by_place(std::int64_t begin, std::int64_t end, GoesLeft&& goes_left) {
+    std::int64_t n_left = 0, n_right = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Row row = rows_[i];
+      const bool is_left = goes_left(i - begin, row);
+      rows_[begin + n_left] = row;
+      spare_[begin + n_right] = row;
+      n_left += is_left;
+      n_right += !is_left;
+    }
+    std::copy_n(spare_ + begin, n_right, rows_.begin() + begin + n_left);
+    return begin + n_left;
+  }
+  // Or of values x that lie one after another, one for each row.
+  template <class T>
+  std::int64_t split_by_values(std::int64_t begin, std::int64_t end, const T* x,
+                               kernels::RandomThresholdTest<T> test) {
+    if (const kernels::RandomThresholdKernels* const drawn = kernels::active().drawn)
+      return begin +
+             drawn->of<T>().part_rows(x, end - begin, test, rows_.data() + begin, spare_ + begin);
+    return split_by_place(begin, end, [=](std::int64_t i, Row) { return test.goes_left(x[i]); });
+  }
+
+ private:
+  // Of few rows the threads get more even shares in short blocks; and still fewer are copied back
+  // before a second thread has come.
+  static constexpr std::int64_t few_rows = 16'384, copied_alone = 8'192;
+  static std::int64_t block_of(std::int64_t n_rows) { return n_rows < 8 * few_rows ? 2048 : 8192; }
+
+  static std::int64_t send(const Test& test, const Row* rows, std::int64_t n, Row* sent) {
+    if (!test.goes_left)
+      return kernels::active().partition(test.codes, test.stride, test.offset, test.limit, rows, n,
+                                         sent);
+    if (test.wide_codes) return send_by_sides(test.wide_codes, 1, test.goes_left, rows, n, sent);
+    return send_by_sides(test.codes, test.stride, test.goes_left, rows, n, sent);
+  }
+
+  // As kernels::active().partition does, with a side for every code.
+  template <class AnyCode>
+  static std::int64_t send_by_sides(const AnyCode* codes, std::int64_t stride,
+                                    const std::uint8_t* goes_left, const Row* rows, std::int64_t n,
+                                    Row* sent) {
+    const auto step = static_cast<std::int64_t>(sizeof(AnyCode)) * stride;
+    const bool asks = n > 0 && (std::int64_t{rows[n - 1]} - rows[0]) * step > kernels::near_codes;
+    return (asks ? send_each<true, AnyCode> : send_each<false, AnyCode>)(codes, stride, goes_left,
+                                                                         rows, n, sent);
+  }
+  template <bool asks, class AnyCode>
+  static std::int64_t send_each(const AnyCode* codes, std::int64_t stride,
+                                const std::uint8_t* goes_left, const Row* rows, std::int64_t n,
+                                Row* sent) {
+    constexpr std::int64_t soon = 48;
+    Row* left = sent;
+    Row* right = sent + n - 1;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (asks && i + soon < n) __builtin_prefetch(codes + rows[i + soon] * stride);
+      const Row row = rows[i];
+      const bool is_left = goes_left[codes[row * stride]] != 0;
+      *left = row;
+      *right = row;
+      left += is_left;
+      right -= !is_left;
+    }
+    return left - sent;
+  }
+
+  std::int64_t n_rows_ = 0;  // of the table
+  LargeVector<Row> rows_, own_room_;
+  Row* spare_ = nullptr;
+};
+
+}  // namespace weald::tree

@@ -1,0 +1,195 @@
+#include "tree/tree.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "tree/monotonic.hpp"
+
+namespace weald::tree {
+namespace {
+
+// Rows of one task where all rows are passed over.
+constexpr std::int64_t block = 8'192;
+
+// So many sums of leaves are soon added to those of other blocks.
+constexpr std::int64_t few_sums = 512;
+
+// Which node stands where, in pre-order.
+struct Order {
+  std::vector<int> nodes;                // by their place
+  RawGrowingVector<std::int32_t> right;  // of each place, as in Tree
+  std::vector<int> leaf;                 // of each node, its number among the leaves; -1: none
+
+  explicit Order(const GrowingTree& sapling) : leaf(sapling.nodes.size(), -1) {
+    nodes.reserve(leaf.size());
+    right.reserve(leaf.size());
+    std::int32_t n_leaves = 0;
+    std::vector<std::pair<int, int>> stack{{0, -1}};  // a node; the place it is the right child of
+    while (!stack.empty()) {
+      const auto [i, parent] = stack.back();
+      stack.pop_back();
+      const Node& node = sapling.nodes[i];
+      const int place = static_cast<int>(nodes.size());
+      nodes.push_back(i);
+      if (parent >= 0) right[parent] = place;
+      const bool is_leaf = node.left < 0;
+      right.push_back(is_leaf ? n_leaves : -1);
+      if (is_leaf) {
+        leaf[i] = n_leaves++;
+        continue;
+      }
+      stack.push_back({node.right, place});
+      stack.push_back({node.left, -1});
+    }
+  }
+};
+
+class Writer {
+ public:
+  Writer(const GrowingTree& sapling, int n_threads, std::int32_t* leaf_of_row)
+      : sapling_(sapling),
+        channels_(sapling.channels),
+        n_threads_(n_threads),
+        leaf_of_row_(leaf_of_row),
+        order_(sapling),
+        n_totals_(static_cast<std::size_t>(1 + channels_.n_channels())) {}
+
+  template <criteria::Criterion C>
+  Tree write(const Penalty& penalty) {
+    write_leaves();
+    sum_exactly();
+    const int n_channels = channels_.n_channels();
+    std::vector<double> sums(static_cast<std::size_t>(n_channels));
+    const auto score = [&](int i) {
+      const Penalty here = channels_.in_units(penalty, sapling_.nodes[i].bounds);
+      for (int k = 0; k < n_channels; ++k)
+        sums[k] = scale_by_power(channels_.exact_sum(totals(i), k), -channels_.unit());
+      return C::score({channels_.exact_weight(totals(i)), sums.data(), n_channels}, here);
+    };
+    Tree tree;
+    tree.n_outputs = n_channels;
+    tree.make_room(order_.nodes.size());
+    for (const int i : order_.nodes) {
+      const Node& node = sapling_.nodes[i];
+      const bool is_leaf = order_.leaf[i] >= 0;
+      const double weight = channels_.exact_weight(totals(i));
+      double gain = 0.0;
+      int unit = channels_.unit();
+      if (!is_leaf && channels_.has_small_rows())
+        gain = gain_in_own_units<C>(i, penalty, unit);
+      else if (!is_leaf)
+        gain = score(node.left) + score(node.right) - score(i);
+      tree.feature.push_back(is_leaf ? -1 : node.split.column);
+      tree.code.push_back(is_leaf ? Code{0} : static_cast<Code>(node.split.bin));
+      tree.add_set(is_leaf ? data::LevelSet{} : node.split.left_set);
+      tree.threshold.push_back(is_leaf ? 0.0 : node.split.threshold);
+      tree.missing_left.push_back(!is_leaf && node.split.missing_left);
+      tree.weight.push_back(weight);
+      tree.gain.push_back(std::max(0.0, scale_by_power(gain, criteria::gain_exponent<C>(unit))));
+      Penalty here = penalty;
+      here.bounds = node.bounds;
+      for (int k = 0; is_leaf && k < n_channels; ++k) {
+        const double sum =
+            channels_.leaf_sum(sapling_.rows.at(node.begin), node.n_rows(), totals(i), k);
+        tree.value.push_back(C::leaf_value(sum, weight, here));
+      }
+      if (is_leaf)
+        hold(tree.value.data() + tree.value.size() - n_channels, n_channels, node.bounds);
+    }
+    tree.right = std::move(order_.right);
+    return tree;
+  }
+
+ private:
+  // Of a node whose rows may be small, with units that are set by these.
+  template <criteria::Criterion C>
+  double gain_in_own_units(int i, const Penalty& penalty, int& unit) const {
+    const Node& node = sapling_.nodes[i];
+    unit = exponent_above(channels_.largest_sum(sapling_.rows_of(i), node.n_rows()));
+    std::vector<double> sums(static_cast<std::size_t>(channels_.n_channels()));
+    const auto score = [&](int one) {
+      const Node& of = sapling_.nodes[one];
+      channels_.add_in_units(sapling_.rows_of(one), of.n_rows(), unit, sums.data());
+      return C::score({channels_.exact_weight(totals(one)), sums.data(), channels_.n_channels()},
+                      target::in_units(penalty, of.bounds, unit));
+    };
+    return score(node.left) + score(node.right) - score(i);
+  }
+
+  const Int128* totals(int node) const { return exact_.data() + node * n_totals_; }
+
+  void write_leaves() const {
+    const auto write = [&](std::int64_t i, int) {
+      const Node& node = sapling_.nodes[i];
+      if (order_.leaf[i] < 0) return;
+      for (std::int64_t r = node.begin; r < node.end; ++r)
+        leaf_of_row_[*sapling_.rows.at(r)] = order_.leaf[i];
+    };
+    if (sapling_.rows.size() >= 2 * block) return parallel_for(n_nodes(), n_threads_, write);
+    for (std::int64_t i = 0; i < n_nodes(); ++i) write(i, 0);
+  }
+
+  // W and S of every node from the doubles of its rows, not from the histograms.
+  void sum_exactly() {
+    exact_.assign(sapling_.nodes.size() * n_totals_, 0);
+    const bool few_leaves = sapling_.n_leaves * static_cast<std::int64_t>(n_totals_) < few_sums;
+    few_leaves&& sapling_.rows.holds_all_rows() ? sum_in_order_of_rows() : sum_leaf_by_leaf();
+    for (std::size_t i = sapling_.nodes.size(); i-- > 0;) {  // children come after their parent
+      const Node& node = sapling_.nodes[i];
+      if (order_.leaf[i] >= 0 || node.left < 0) continue;  // a leaf, or one that was taken back
+      for (std::size_t t = 0; t < n_totals_; ++t)
+        exact_[i * n_totals_ + t] =
+            exact_[node.left * n_totals_ + t] + exact_[node.right * n_totals_ + t];
+    }
+  }
+
+  // Few leaves: the rows are read once, with a sum per leaf and block.
+  void sum_in_order_of_rows() {
+    const std::int64_t n_rows = sapling_.rows.size();
+    std::vector<Int128*> of_leaf(static_cast<std::size_t>(sapling_.n_leaves));
+    for (std::size_t i = 0; i < sapling_.nodes.size(); ++i)
+      if (order_.leaf[i] >= 0) of_leaf[order_.leaf[i]] = exact_.data() + i * n_totals_;
+    std::mutex lock;
+    parallel_for((n_rows + block - 1) / block, n_threads_, [&](std::int64_t task, int) {
+      std::vector<Int128> sums(of_leaf.size() * n_totals_, 0);
+      channels_.add_exact(task * block, std::min((task + 1) * block, n_rows), leaf_of_row_,
+                          sums.data());
+      const std::scoped_lock hold(lock);
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        of_leaf[i / n_totals_][i % n_totals_] += sums[i];
+    });
+  }
+
+  void sum_leaf_by_leaf() {
+    parallel_for(n_nodes(), n_threads_, [&](std::int64_t i, int) {
+      const Node& node = sapling_.nodes[i];
+      if (order_.leaf[i] < 0) return;
+      channels_.add_exact(sapling_.rows.at(node.begin), node.n_rows(),
+                          exact_.data() + i * n_totals_);
+    });
+  }
+
+  std::int64_t n_nodes() const { return static_cast<std::int64_t>(sapling_.nodes.size()); }
+
+  const GrowingTree& sapling_;
+  const target::Channels& channels_;
+  int n_threads_;
+  std::int32_t* leaf_of_row_;
+  Order order_;
+  std::size_t n_totals_;
+  std::vector<Int128> exact_;  // [node][W, S of each channel]
+};
+
+}  // namespace
+
+Tree write_tree(const GrowingTree& sapling, std::string_view criterion, const Penalty& penalty,
+                int n_threads, std::int32_t* leaf_of_row) {
+  Writer writer(sapling, n_threads, leaf_of_row);
+  Tree tree;
+  criteria::AllCriteria::with_name(
+      criterion, [&]<criteria::Criterion C>(C) { tree = writer.write<C>(penalty); });
+  return tree;
+}
+
+}  // namespace weald::tree

@@ -1,0 +1,1 @@
+"""Second-order boosted trees: `BoostedTreesClassifier` and `BoostedTreesRegressor`."""

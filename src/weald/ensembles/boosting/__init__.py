@@ -1,1 +1,0 @@
-"""Boosting by gradients: the flagship, and gradient boosting with any loss and learner."""

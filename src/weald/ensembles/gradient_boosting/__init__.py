@@ -1,0 +1,1 @@
+"""Gradient boosting with any loss and any regressor as base estimator."""

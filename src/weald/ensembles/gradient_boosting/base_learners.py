@@ -1,0 +1,107 @@
+"""Regressors of other makers as members: fitted with the rows' weights as far as they take them."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from weald.data import Rows
+from weald.ensembles.base import Floats
+from weald.ensembles.rounds.loop import Copies, Stage, refuse_runaway
+from weald.ensembles.rounds.tree_learners import searched_step
+from weald.returned import numbers_returned, refuse_not_finite
+
+
+def fit_foreign(estimator: Any, rows: Rows, target: Any, copies: Copies) -> Any:
+    """Fit an estimator on the rows of positive copies.
+
+    Weights and copies are passed as sample weights. An estimator that takes none sees copies as
+    repeated rows; of other weights only the last step of a pipeline can be told.
+    """
+    table: Any = rows.table
+    takes_weights = has_fit_parameter(estimator, "sample_weight")
+    weight: Any = rows.weight
+    if takes_weights and rows.weight_unit != 1.0:
+        weight = np.full(rows.n, rows.weight_unit) if weight is None else weight * rows.weight_unit
+    if copies is not None:
+        times = (copies > 0).astype(np.int64) if takes_weights else copies
+        index = np.repeat(np.arange(rows.n), times)
+        table, target = table[index], target[index]
+        weight = None if weight is None else weight[index]
+        if takes_weights and (copies[index] > 1).any():
+            weight = copies[index] * (1.0 if weight is None else weight)
+    if weight is None:
+        return estimator.fit(table, target)
+    if takes_weights:
+        return estimator.fit(table, target, sample_weight=weight)
+    return estimator.fit(table, target, **{_of_last_step(estimator): weight})
+
+
+def _of_last_step(pipeline: Any) -> str:
+    """What `fit` of a pipeline calls the weights of its last step, the one that learns."""
+    steps = getattr(pipeline, "steps", None)
+    if steps and steps[-1][1] is not None and has_fit_parameter(steps[-1][1], "sample_weight"):
+        return f"{steps[-1][0]}__sample_weight"
+    raise ValueError(
+        f"{type(pipeline).__name__} takes no sample_weight, and rows cannot be repeated instead: "
+        "the weights are not multiples of one number. Use an estimator that takes weights."
+    )
+
+
+def answers_of(estimator: Any, table: Any, method: str = "predict") -> Floats:
+    """What an estimator says of a table, checked to be one finite number per row."""
+    name = type(estimator).__name__
+    answer = numbers_returned(getattr(estimator, method)(table), f"{method} of {name}")
+    if method == "predict" and answer.shape == (len(table), 1):
+        answer = answer[:, 0]
+    width = 1 if method == "predict" else 2
+    if answer.ndim != width or len(answer) != len(table):
+        raise ValueError(
+            f"{method} of {name} must return one answer per row, {len(table)} of them; got the "
+            f"shape {answer.shape}."
+        )
+    refuse_not_finite(answer.reshape(len(table), -1), f"{method} of {name}")
+    return answer
+
+
+def seeded(estimator: Any, *key: int) -> Any:
+    """A clone whose open random states, its parts' too, are set by a key."""
+    fresh = clone(estimator)
+    names = sorted(
+        name
+        for name, value in fresh.get_params(deep=True).items()
+        if name.rpartition("__")[2] == "random_state" and value is None
+    )
+    states = np.random.SeedSequence(key).generate_state(len(names))
+    return fresh.set_params(**{name: int(state) for name, state in zip(names, states, strict=True)})
+
+
+class ForeignMembers:
+    """A regressor per score on the negative gradient, and a step in its direction."""
+
+    weighs_gradients = False
+
+    def __init__(self, estimator: Any, *, step: str, learning_rate: float, seed: int) -> None:
+        self._estimator = estimator
+        self._step = step
+        self._learning_rate = learning_rate
+        self._seed = seed
+        self.members: list[Any] = []
+        self.step_sizes: list[float] = []
+
+    def learn(self, stage: Stage) -> None:
+        """Fit the members of a round; all of them learn from the scores before it."""
+        rows, directions = stage.training.rows, np.empty_like(stage.scores)
+        for k in range(stage.n_scores):
+            member = seeded(self._estimator, self._seed, stage.number, k)
+            fit_foreign(member, rows, -stage.gradient[k], stage.copies)
+            directions[k] = answers_of(member, rows.table)
+            self.members.append(member)
+        size = self._learning_rate
+        if self._step == "line_search":
+            size *= searched_step(stage, directions)
+        self.step_sizes += [size] * stage.n_scores
+        moves = directions * size
+        refuse_runaway(moves, stage.number, self._learning_rate)
+        stage.scores += moves

@@ -1,0 +1,388 @@
+"""Functional gradient descent: members, steps, what is kept of them, and their answers."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from weald.calls import offered_if
+from weald.data import ColumnPlan, Rows, as_one_array, dense_blocks, table_for_predict
+from weald.ensembles.base import Floats, keep_columns
+from weald.ensembles.constant_models import advise_of_constant
+from weald.ensembles.forests.decision_tree import DecisionTreeRegressor
+from weald.ensembles.gradient_boosting.base_learners import ForeignMembers, answers_of
+from weald.ensembles.gradient_boosting.gradient_parameters import GradientParameters
+from weald.ensembles.gradient_boosting.initial_scores import Start, start_at
+from weald.ensembles.gradient_boosting.trained_descent import TrainedDescent
+from weald.ensembles.max_features import n_drawn
+from weald.ensembles.rounds.loop import Training, Watcher, boost, prepare
+from weald.ensembles.rounds.loss_curves import (
+    Monitor,
+    Monitored,
+    Progress,
+    Reporter,
+    refuse_monitor,
+)
+from weald.ensembles.rounds.tree_learners import (
+    DescentTrees,
+    in_user_units,
+    single_tree,
+    trees_of,
+)
+from weald.ensembles.row_counts import weighted_as_repeated
+from weald.ensembles.staging import moves
+from weald.ensembles.warm import check_warm_start
+from weald.losses import Loss
+from weald.resampling import seed_of
+from weald.trees import Forest, ForestBuilder
+
+
+def _has_trees(model: Any) -> bool:
+    if getattr(model, "_members", None) is not None:
+        raise AttributeError(
+            f"this {type(model).__name__} has members of {type(model.estimator).__name__} and no "
+            "trees of our own"
+        )
+    return True
+
+
+class GradientBoosting(GradientParameters):
+    """Gradient boosting with any loss and any member.
+
+    Attributes
+    ----------
+    n_estimators_ : int
+        Rounds in the model.
+    n_trees_per_iteration_ : int
+        Members of a round: one, or one per class for three classes and more.
+    step_sizes_ : array, shape (rounds, members of a round)
+        What the answers of each member are multiplied by: the learning rate times its step.
+    train_score_ : array
+        The mean loss after each round of the rows it saw.
+    oob_improvement_ : array
+        With `subsample` below 1: how much each round lowered the loss of the rows it did not see.
+    oob_scores_ : array
+        With `subsample` below 1: the loss of those rows after each round.
+    oob_score_ : float
+        The last of `oob_scores_`.
+    max_features_ : int
+        Columns looked at in a split: as many as `max_features` says.
+    """
+
+    # Groups that are passed on for folds are not meant for the draws of rows, unless asked for.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
+
+    _start: Start
+    _descended: TrainedDescent
+    _plan_of_members: ColumnPlan
+    _members: list[Any] | None
+
+    def _descend(
+        self,
+        rows: Rows,
+        loss: Loss,
+        labels: Callable[[Floats], Any],
+        *,
+        strata: bool,
+        monitor: Monitor | None,
+    ) -> None:
+        """Fit the members; `labels` turns targets into what an `init` estimator learns."""
+        refuse_monitor(monitor)
+        self._refuse_parameters_of_trees()
+        self._refuse_stopping_without_loss(loss)
+        for part in (self.estimator, self.init):
+            if part is not None and not isinstance(part, str):
+                rows = rows.of_numbers(f"{type(part).__name__} as part of {type(self).__name__}")
+        training = prepare(
+            self._with_weights(rows),
+            fraction=self.subsample,
+            held_fraction=None if self.n_iter_no_change is None else self.validation_fraction,
+            asked_by="n_iter_no_change=None",
+            random_state=self.random_state,
+            strata=strata,
+            n_threads=self._n_threads,
+            draws_columns=self.max_features is not None,
+        )
+        rows, done = training.rows, self._rounds_to_keep(loss)
+        before = self._descended.in_units_of(rows, loss) if done else None
+        if before is not None:
+            start = replace(self._start, base=before.forest.base_score)
+        else:
+            start = start_at(self.init, training, loss, labels(rows.target))
+        scores = start.scores(rows.table, loss, rows.target_exponent)
+        judge = loss.at(training.y, scores, rows.weight, training.seen_copies)
+        learner = self._learner(training, loss, start)
+        progress = self._progress(training, judge, done)
+        if before is not None:
+            self._replay(before, learner, rows, scores, progress)
+        watcher: Watcher = progress
+        if monitor is not None:
+            keep = partial(self._keep, learner, start, rows, loss, progress)
+            watcher = Monitored(progress, monitor, self, keep)
+        boost(
+            training,
+            loss,
+            scores,
+            learner,
+            rounds=range(done, done if progress.is_flat else self.n_estimators),
+            fraction=self.subsample,
+            watcher=watcher,
+        )
+        self._keep(learner, start, rows, loss, progress)
+        if self._members is None:
+            advise_of_constant(self, rows)
+
+    def _with_weights(self, rows: Rows) -> Rows:
+        """Weights as repetitions where our trees count no rows, and for estimators without any."""
+        if self.estimator is not None:
+            return rows.with_whole_weights()
+        return weighted_as_repeated(
+            rows, min_samples_split=self.min_samples_split, min_samples_leaf=self.min_samples_leaf
+        )
+
+    def _learner(
+        self, training: Training, loss: Loss, start: Start
+    ) -> DescentTrees | ForeignMembers:
+        if self.estimator is None:
+            return self._trees(training, ForestBuilder(start.base, self._plan.n_columns), loss)
+        return ForeignMembers(
+            self.estimator,
+            step=self._step_for(loss),
+            learning_rate=float(self.learning_rate),
+            seed=seed_of(self.random_state),
+        )
+
+    def _progress(self, training: Training, judge: Loss, done: int) -> Progress:
+        has_oob = self.subsample < 1.0
+        reporter = None
+        if self.verbose:
+            reporter = Reporter(self.verbose, done, self.n_estimators, has_oob)
+        return Progress(
+            training,
+            judge,
+            has_oob=has_oob,
+            patience=self.n_iter_no_change,
+            tol=float(self.tol),
+            reporter=reporter,
+        )
+
+    def _refuse_stopping_without_loss(self, loss: Loss) -> None:
+        if self.n_iter_no_change is not None and not getattr(loss, "has_loss", True):
+            raise ValueError(
+                f"n_iter_no_change={self.n_iter_no_change} needs to know the loss of held-out "
+                f"rows, and the loss {loss.name} has no method loss(y, score). Add it, or set "
+                "n_iter_no_change=None."
+            )
+
+    # ---- what is kept, and how a fit goes on from it ----
+
+    def _keep(
+        self,
+        learner: DescentTrees | ForeignMembers,
+        start: Start,
+        rows: Rows,
+        loss: Loss,
+        progress: Progress,
+    ) -> None:
+        """Keep the model in the user's units."""
+        for name in ("forest_", "oob_improvement_", "oob_scores_", "oob_score_"):
+            self.__dict__.pop(name, None)
+        sizes = np.array(learner.step_sizes)
+        if isinstance(learner, DescentTrees):
+            self._members = None
+            own = replace(learner.forest.build(), tree_weight=sizes.copy())
+        else:
+            self._members = learner.members
+            own = ForestBuilder(start.base, self._plan.n_columns).build()
+        self._descended = TrainedDescent.of(rows, own, sizes, progress.validation)
+        forest = in_user_units(own, rows, loss)
+        if self._members is None:
+            self.forest_ = forest
+        elif not loss.is_of_logarithms:
+            sizes = np.ldexp(sizes, rows.target_exponent)
+        self._start = replace(start, base=forest.base_score)
+        self._fitted_loss = loss
+        self._plan_of_members = self._plan
+        self.n_trees_per_iteration_ = loss.n_scores
+        self.n_estimators_ = len(sizes) // loss.n_scores
+        self.step_sizes_ = sizes.reshape(self.n_estimators_, loss.n_scores)
+        self.max_features_ = n_drawn(self.max_features, self._plan.n_columns)
+        self.train_score_ = np.array(progress.train)
+        if self.subsample < 1.0:
+            self.oob_improvement_ = np.array(progress.oob_improvement)
+            self.oob_scores_ = np.array(progress.oob)
+            self.oob_score_ = progress.oob[-1] if progress.oob else np.nan
+
+    def _keep_one_class(self, rows: Rows, loss: Loss) -> None:
+        """One class leaves nothing to learn: no member, always the same answer."""
+        training = Training(rows, None, None, seed=0)
+        start = Start(np.zeros(1), None)
+        forest = ForestBuilder(np.zeros(1), self._plan.n_columns)
+        learner = DescentTrees(
+            None, forest, step="leaf", learning_rate=1.0, prune=lambda tree: tree, n_threads=1
+        )
+        self._keep(learner, start, rows, loss, self._progress(training, loss, 0))
+
+    def _rounds_to_keep(self, loss: Loss) -> int:
+        """How many rounds of the last fit this one goes on from."""
+        if not self.warm_start or not hasattr(self, "n_estimators_"):
+            return 0
+        is_alike = loss.n_scores == self.n_trees_per_iteration_ and (
+            (self.estimator is None) == (self._members is None)
+        )
+        check_warm_start(
+            n_estimators=self.n_estimators,
+            rounds=self.n_estimators_,
+            is_alike=is_alike,
+            plans=(self._plan_of_members, self._plan),
+        )
+        return int(self.n_estimators_)
+
+    def _replay(
+        self,
+        before: TrainedDescent,
+        learner: DescentTrees | ForeignMembers,
+        rows: Rows,
+        scores: Floats,
+        progress: Progress,
+    ) -> None:
+        """Bring everything to where the last fit ended, by the same sums in the same order."""
+        learner.step_sizes = before.step_sizes.tolist()
+        n_scores = self.n_trees_per_iteration_
+        if isinstance(learner, DescentTrees):
+            for i, tree in enumerate(trees_of(before.forest)):
+                learner.forest.add(tree, output=i % n_scores)
+        else:
+            learner.members = list(self._members or ())
+        table = as_one_array(rows.table)
+        for k, move in self._moves(table, before.forest, before.step_sizes):
+            scores[k] += move
+        progress.train = self.train_score_.tolist()
+        progress.oob = getattr(self, "oob_scores_", np.zeros(0)).tolist()
+        progress.oob_improvement = getattr(self, "oob_improvement_", np.zeros(0)).tolist()
+        progress.validation = list(before.validation)
+
+    # ---- answers ----
+
+    def _moves(
+        self, table: Any, forest: Forest | None = None, sizes: Floats | None = None
+    ) -> Iterator[tuple[int, Floats]]:
+        """What each member in turn adds to which score; by default in the user's units."""
+        n_scores = self.n_trees_per_iteration_
+        if self._members is not None:
+            sizes = self.step_sizes_.ravel() if sizes is None else sizes
+            for i, member in enumerate(self._members):
+                yield i % n_scores, answers_of(member, table) * sizes[i]
+            return
+        trees = moves(self.forest_ if forest is None else forest, table, self._n_threads)
+        yield from ((t % n_scores, move) for t, move in enumerate(trees))
+
+    def _scores(self, X: object) -> Floats:
+        if self.__sklearn_is_fitted__() and self._members is None and self._start.estimator is None:
+            return super()._scores(X)
+        check_is_fitted(self)
+        parts = []
+        for table in dense_blocks(table_for_predict(self, X)):
+            scores = self._start.scores(table, self._fitted_loss)
+            for k, move in self._moves(table):
+                scores[k] += move
+            parts.append(scores.T)
+        return np.concatenate(parts)
+
+    def _staged_scores(self, X: object) -> Iterator[Floats]:
+        """Scores of the shape (rows, scores) after each round."""
+        check_is_fitted(self)
+        table = np.concatenate(list(dense_blocks(table_for_predict(self, X))))
+        scores = self._start.scores(table, self._fitted_loss)
+        for i, (k, move) in enumerate(self._moves(table), start=1):
+            scores[k] += move
+            if i % self.n_trees_per_iteration_ == 0:
+                yield np.array(scores.T, order="C")
+
+    @property
+    def estimators_(self) -> NDArray[Any]:
+        """The members, of the shape (rounds, members of a round): our own trees as regressors.
+
+        What a tree answers is what is multiplied by its step of `step_sizes_`.
+        """
+        check_is_fitted(self)
+        members = self._members
+        if members is None:
+            members = [self._tree_model(t) for t in range(self.forest_.n_trees)]
+        found = np.empty(len(members), dtype=object)
+        found[:] = members
+        return found.reshape(self.n_estimators_, self.n_trees_per_iteration_)
+
+    def _tree_model(self, t: int) -> DecisionTreeRegressor:
+        tree = DecisionTreeRegressor(max_depth=self.max_depth, max_leaf_nodes=self.max_leaf_nodes)
+        keep_columns(self, tree)
+        tree.forest_ = single_tree(self.forest_, t)
+        return tree
+
+    @property
+    def init_(self) -> Any:
+        """The fitted `init` estimator, "zero", or a dummy that answers the best constant."""
+        check_is_fitted(self)
+        if self._start.estimator is not None:
+            return self._start.estimator
+        return "zero" if isinstance(self.init, str) else self._constant_model()
+
+    def _constant_model(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of each column in the gain of all splits; of other members, their own mean."""
+        check_is_fitted(self)
+        if self._members is None:
+            return super().feature_importances_
+        mean = np.mean([member.feature_importances_ for member in self._members], axis=0)
+        mean = self._plan.sums_by_input(mean)
+        return np.asarray(mean / mean.sum() if mean.sum() > 0 else mean)
+
+    @offered_if(_has_trees)
+    def apply(self, X: object) -> NDArray[np.int32]:
+        """Find the leaf each row ends in.
+
+        Returns
+        -------
+        array of int32, shape (rows, rounds), for a classifier (rows, rounds, members of a round)
+            Leaves are counted within their tree, from left to right.
+        """
+        return self._by_round(super().apply(X))
+
+    def _by_round(self, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
+        return leaves
+
+    @offered_if(_has_trees)
+    def text(self, tree: int = 0) -> str:
+        """Draw one tree as text.
+
+        Parameters
+        ----------
+        tree : int, default=0
+            Which tree of `forest_`.
+        """
+        return super().text(tree)
+
+    @offered_if(_has_trees)
+    def fingerprint(self) -> str:
+        """SHA-256 of what our own trees learnt: equal for any `n_jobs`, row order and machine."""
+        return super().fingerprint()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_estimators_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        for part in (self.estimator, self.init):
+            if part is not None and not isinstance(part, str):
+                allows = get_tags(part).input_tags.allow_nan
+                tags.input_tags.allow_nan = tags.input_tags.allow_nan and allows
+                tags.input_tags.categorical = False
+        return tags

@@ -1,0 +1,1 @@
+"""The loop that boosting methods share, and what watches it."""

@@ -1,0 +1,49 @@
+"""Names of a package that are imported when they are first used (PEP 562)."""
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def attach(
+    package: str, names: Mapping[str, str | None]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make the functions `__getattr__` and `__dir__` of a package.
+
+    Parameters
+    ----------
+    package : str
+        ``__name__`` of the package.
+    names : mapping
+        For each public name the module that defines it; None for a module of the package itself.
+
+    Returns
+    -------
+    tuple of functions
+        `__getattr__` imports the module of a name and keeps what it found in the package;
+        `__dir__` lists all names, whether they have been imported or not.
+
+    Examples
+    --------
+    >>> from weald.lazy import attach
+    >>> get, names = attach("weald", {"read": "weald.data.reading", "theory": None})
+    >>> get("read").__module__, get("theory").__name__
+    ('weald.data.reading', 'weald.theory')
+    """
+
+    def get(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = names[name]
+        if module is None:
+            return importlib.import_module(f"{package}.{name}")
+        value = getattr(importlib.import_module(module), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def listed() -> list[str]:
+        present = vars(sys.modules[package])
+        return sorted({*names, *(name for name in present if name.startswith("__"))})
+
+    return get, listed

@@ -1,0 +1,126 @@
+"""Regressors of other makers as members of gradient boosting."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from weald import GradientBoostingClassifier, GradientBoostingRegressor
+
+
+def data(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 40, (n, 5)) / 8.0
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] * (X[:, 2] > 2) + rng.normal(size=n) / 5
+
+
+def classes(y: np.ndarray, n_classes: int) -> np.ndarray:
+    return np.argsort(np.argsort(y)) * n_classes // len(y)
+
+
+MEMBERS = {
+    "linear": Ridge(),
+    "neighbours": KNeighborsRegressor(),
+    "svr": SVR(),
+    "pipeline": make_pipeline(StandardScaler(), Ridge()),
+    "tree": DecisionTreeRegressor(max_depth=2),
+}
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_any_regressor_can_be_a_member(name: str) -> None:
+    X, y = data()
+    model = GradientBoostingRegressor(estimator=MEMBERS[name], n_estimators=10).fit(X, y)
+    assert np.all(np.diff(model.train_score_) <= 1e-12)
+    assert model.estimators_.shape == (10, 1)
+    assert type(model.estimators_[0, 0]) is type(MEMBERS[name])
+    labels = classes(y, 3)
+    model = GradientBoostingClassifier(estimator=MEMBERS[name], n_estimators=5).fit(X, labels)
+    assert model.score(X, labels) > 0.45
+    assert model.predict_proba(X).sum(axis=1) == pytest.approx(1)
+    for method in ("apply", "fingerprint", "text"):
+        assert not hasattr(model, method)
+    with pytest.raises(AttributeError) as raised:
+        _ = model.apply
+    assert "no trees of our own" in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["linear", "neighbours", "pipeline", "tree"])
+def test_whole_weights_are_repetitions_for_any_member(name: str) -> None:
+    X, y = data(80)
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    model = GradientBoostingRegressor(estimator=MEMBERS[name], n_estimators=4)
+    weighted = clone(model).fit(X, y, weight)
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert weighted.predict(X) == pytest.approx(repeated.predict(X), abs=1e-8)
+
+
+def test_weights_that_a_member_cannot_take() -> None:
+    X, y = data(60)
+    model = GradientBoostingRegressor(estimator=KNeighborsRegressor(), n_estimators=2)
+    with pytest.raises(ValueError, match="KNeighborsRegressor takes no sample_weight"):
+        model.fit(X, y, np.linspace(0.1, 1, 60))
+    model.set_params(subsample=0.5, random_state=0).fit(X, y, np.resize([1, 2], 60))
+    pipeline = GradientBoostingRegressor(estimator=MEMBERS["pipeline"], n_estimators=2)
+    pipeline.fit(X, y, np.linspace(0.1, 1, 60))
+
+
+def test_parameters_of_trees_do_nothing_for_other_members() -> None:
+    X, y = data(60)
+    with pytest.raises(ValueError, match="max_depth=4 is a parameter of our own trees"):
+        GradientBoostingRegressor(estimator=Ridge(), max_depth=4).fit(X, y)
+
+
+class Broken(Ridge):
+    """A member whose answers are no numbers, or too many."""
+
+    def __init__(self, how: str = "nan", alpha: float = 1.0) -> None:
+        super().__init__(alpha=alpha)
+        self.how = how
+
+    def predict(self, X):
+        answer = super().predict(X)
+        return np.where(answer > 0, np.nan, answer) if self.how == "nan" else np.tile(answer, 2)
+
+
+def test_members_that_answer_nonsense() -> None:
+    X, y = data(60)
+    with pytest.raises(ValueError, match="predict of Broken gave NaN or infinity"):
+        GradientBoostingRegressor(estimator=Broken()).fit(X, y)
+    with pytest.raises(ValueError, match="must return one answer per row, 60 of them"):
+        GradientBoostingRegressor(estimator=Broken(how="long")).fit(X, y)
+
+
+def test_members_with_a_random_state_are_seeded() -> None:
+    X, y = data()
+    member = DecisionTreeRegressor(max_features=1, max_depth=3)
+    fits = [
+        GradientBoostingRegressor(estimator=member, n_estimators=3, random_state=seed).fit(X, y)
+        for seed in (0, 0, 1)
+    ]
+    assert np.array_equal(fits[0].predict(X), fits[1].predict(X))
+    assert not np.array_equal(fits[0].predict(X), fits[2].predict(X))
+    states = {tree.random_state for tree in fits[0].estimators_[:, 0]}
+    assert len(states) == 3
+
+
+def sklearn_checks():
+    for model in (
+        GradientBoostingRegressor(estimator=Ridge(), n_estimators=10),
+        GradientBoostingClassifier(estimator=Ridge(), n_estimators=5),
+        GradientBoostingRegressor(init=Ridge(), n_estimators=20),
+    ):
+        for checked, check in estimator_checks_generator(model):
+            name = getattr(check, "func", check).__name__
+            yield pytest.param(checked, check, id=f"{type(model).__name__}-{name}")
+
+
+@pytest.mark.parametrize(("model", "check"), list(sklearn_checks()))
+def test_scikit_learn_check_with_members_of_other_makers(model, check) -> None:
+    check(model)

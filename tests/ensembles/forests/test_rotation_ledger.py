@@ -1,0 +1,36 @@
+"""The out-of-bag ledger of rotation forests: trees are asked about rotated rows."""
+
+import numpy as np
+import pytest
+
+from ensembles.forests.test_rotation_forest import every_kind, fitted
+
+
+@every_kind
+def test_the_ledger_asks_trees_about_rotated_rows(kind: type) -> None:
+    model, X, _ = fitted(kind, n_trees=12, bootstrap=True, oob_score=True)
+    said = np.concatenate(list(model._member_answers(X)), axis=1)
+    assert said.mean(axis=0) == pytest.approx(model._combined_answers(X))
+    out = model.oob_.in_bag.toarray() == 0
+    some = out.any(axis=0)
+    means = (said * out[:, :, np.newaxis]).sum(axis=0)[some] / out.sum(axis=0)[some, np.newaxis]
+    kept = model.oob_.predictions[some]
+    assert kept.reshape(means.shape) == pytest.approx(means)
+    noted = model.oob_decision_function_ if hasattr(model, "classes_") else model.oob_prediction_
+    assert kept == pytest.approx(noted[some])
+
+
+@every_kind
+def test_pruned_trees_answer_themselves(kind: type) -> None:
+    model, X, y = fitted(kind, n_trees=12, bootstrap=True, oob_score=True)
+    smaller = model.prune_oob(X, y).model
+    assert len(smaller.forest_.value) < len(model.forest_.value)
+    said = np.concatenate(list(smaller._member_answers(X)), axis=1)
+    assert said.mean(axis=0) == pytest.approx(smaller._combined_answers(X))
+    assert not np.array_equal(smaller._combined_answers(X), model._combined_answers(X))
+
+
+@every_kind
+def test_enough_trees_are_a_number(kind: type) -> None:
+    with pytest.raises(ValueError, match="n_estimators"):
+        fitted(kind, n_trees="auto", bootstrap=True)
