@@ -332,7 +332,7 @@ def quantile(
 def exact_total(values: NDArray[numpy.float64], copies: NDArray[numpy.int64] | None) -> float: ...
 def principal_axes(covariance: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
 
-class RotatedPredictor:
+class RotationPredictor:
     def __init__(
         self,
         *,

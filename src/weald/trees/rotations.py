@@ -195,9 +195,9 @@ class RotatedForest:
         return self._predictor.spread(table, centre, n_threads)
 
     @cached_property
-    def _predictor(self) -> "_native.RotatedPredictor":
+    def _predictor(self) -> "_native.RotationPredictor":
         arrays = {f.name: getattr(self.rotations, f.name) for f in fields(self.rotations)}
-        return _native.RotatedPredictor(**arrays, **self.forest.native_arrays())
+        return _native.RotationPredictor(**arrays, **self.forest.native_arrays())
 
     def __getstate__(self) -> dict[str, Any]:
         return {"forest": self.forest, "rotations": self.rotations}

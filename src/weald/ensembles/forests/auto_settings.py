@@ -129,25 +129,9 @@ class ChosenSettings(ForestModel):
             return Chosen(candidates[0], None, [])
         is_small = samples.mean_rows <= _MOST_DRAWS and samples.n <= _MOST_ROWS
         if not is_small:
-<<<<<<< HEAD
-            learnt = _fewer(learnt, seed)
-        assert learnt.samples is not None
-        trial = Trial(forest_rows(*learnt), learnt.samples.mean_rows, self._weight_of_rows(learnt))
-        grow = partial(self._try, trial=trial, rows=learnt.rows, seed=seed)
-        best = grow(*settings[0])
-        for setting in settings[1:]:
-            best = best.or_better(grow(*setting))
-        if _is_auto(self.min_samples_leaf) and best.leaf == _LEAVES[-1]:
-            best = best.or_better(grow(_LARGER_LEAF, best.columns))
-        self.min_samples_leaf_, self.max_features_ = best.leaf, best.columns
-        if self.verbose:
-            report(f"min_samples_leaf={best.leaf!r}, max_features={best.columns!r} chosen")
-        return best.begun if is_small else None
-=======
             training = _fewer(training, seed)
         trial = Trial(forest_rows(*training), training.n_drawn, self._weight_of_rows(training))
         log: list[dict[str, Any]] = []
->>>>>>> lang1
 
         def grow(settings: TreeSettings) -> Tried:
             tried = self._try(settings, trial, training.rows, seed)
@@ -161,7 +145,7 @@ class ChosenSettings(ForestModel):
             best = best.or_better(grow(best.settings._replace(min_samples_leaf=_LARGER_LEAF)))
         if self.verbose:
             leaf, columns = best.settings
-            print(f"min_samples_leaf={leaf!r}, max_features={columns!r} chosen")
+            report(f"min_samples_leaf={leaf!r}, max_features={columns!r} chosen")
         return Chosen(best.settings, best.first_trees if is_small else None, log)
 
     def _settings_to_try(self) -> list[TreeSettings]:

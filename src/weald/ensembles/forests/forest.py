@@ -8,12 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-<<<<<<< HEAD
 from weald.advice import warn
-from weald.data import ColumnPlan, Rows, as_one_array, refuse_levels
-=======
 from weald.data import ColumnPlan, Rows, refuse_levels
->>>>>>> lang1
 from weald.ensembles.base import Floats
 from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.forests.forest_ledger import (
@@ -164,52 +160,6 @@ class ForestModel(BaggedForest, Answers):
         """
         n_before = self._n_trees_kept()
         seed = self._seed if n_before else seed_of(self.random_state)
-<<<<<<< HEAD
-        rows, ordered, samples = sampled_rows(self, rows, n_levels, has_weight, seed)
-        own = (n_classes, class_weight, self._random_cuts, n_threads, n_levels)
-        learnt = Learnt(rows, ordered, samples, *own, getattr(self, "_first_class", None))
-        begun = self._settle(learnt, seed, n_before)
-        ordered = ordered.without_keys()  # before the table is ranked: that takes most memory
-        learnt = learnt._replace(ordered=ordered)
-        merged = forest_rows(*learnt) if begun is None else begun.rows
-        is_auto = isinstance(self.n_estimators, str)
-        parts = [*self._ledger, (n_before, samples)] if n_before else [(0, samples)]
-        seen: Draws | InBag | None = samples
-        oob = None
-        if self.oob_score or is_auto:
-            oob = OutOfBag(sums_of_left_out(rows.n, merged.width))
-        if n_before and oob is not None:
-            seen = self._answer_before(oob, parts, rows, ordered)
-        n_seen = rows.n if samples is None else samples.mean_rows
-        is_pruned = self.ccp_alpha > 0.0
-        if oob is None and not is_pruned:
-            del learnt
-            ordered = ordered.without_index()
-        if begun is not None and oob is not None and not (is_auto or is_pruned):
-            oob = begun.oob
-        grow = partial(
-            grow_members,
-            merged,
-            self._tree_limits(n_seen, rows),
-            seed=seed,
-            n_threads=n_threads,
-            out_of_bag=oob if is_auto or not is_pruned else None,
-        )
-        if is_auto:
-            forest = grown_until_enough(grow, oob, merged, rows, ordered, samples)
-        else:
-            forest = self._grow_rest(grow, n_before, begun and begun.forest)
-        if is_pruned:
-            forest = self._prune(forest, n_before, rows, ordered, samples)
-            if oob is not None and samples is not None:
-                oob = OutOfBag(np.zeros_like(oob.sums)) if is_auto else oob  # pruned answers only
-                self._answer_pruned(oob, forest, n_before, rows, ordered, samples)
-        unit = weight_unit(rows, samples)
-        forest = forest.scaled(rows.target_exponent, unit)
-        self._keep(forest, gain_exponent(self.criterion, rows) + unit_parts(unit)[1], seed, parts)
-        self.n_outputs_ = rows.n_outputs
-        advise_of_constant(self, rows)
-=======
         training = self._training_rows(rows, has_weight, n_classes, class_weight, seed)
         samples = training.samples
         settings, first_trees = self._choose_settings(training, seed, n_before)
@@ -225,7 +175,7 @@ class ForestModel(BaggedForest, Answers):
             forest = self._prune(forest, n_before, training)
             oob = self._out_of_bag_of_pruned(oob, forest, n_before, training)
         self._keep(forest, training, seed, draws)
->>>>>>> lang1
+        advise_of_constant(self, rows)
         if samples is None:
             self._has_weight = has_weight
         if self.oob_score and in_bag is not None and rows.n_outputs == 1:
