@@ -284,9 +284,9 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
   }
   grow::PackedForest forest;
   run([&] {
-    grow::ForestTrainer woodland(table.ranked, bootstrap ? bootstrap->drawer : nullptr, members,
+    grow::ForestTrainer trainer(table.ranked, bootstrap ? bootstrap->drawer : nullptr, members,
                                  params.criterion, params.tree);
-    forest = woodland.grow(target, first, n_trees, out_of_bag);
+    forest = trainer.grow(target, first, n_trees, out_of_bag);
   });
   return arrays_of_all(std::move(forest));
 }
@@ -365,10 +365,10 @@ std::vector<nb::dict> grow_rotation_forest(
       checked_out_of_bag(oob_sums, oob_counts, bootstrap, n_rows, target.n_channels);
   std::vector<rotation::RotatedTree> trees;
   run([&] {
-    rotation::RotationTrainer woodland(table.ready, bootstrap ? bootstrap->drawer : nullptr,
+    rotation::RotationTrainer trainer(table.ready, bootstrap ? bootstrap->drawer : nullptr,
                                        rotation, params.members, params.criterion, params.tree,
                                        masses);
-    trees = woodland.grow(target, first, n_trees, out_of_bag);
+    trees = trainer.grow(target, first, n_trees, out_of_bag);
   });
   std::vector<nb::dict> results;
   for (rotation::RotatedTree& tree : trees) {

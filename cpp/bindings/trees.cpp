@@ -113,7 +113,7 @@ class Grower {
       const auto make = [this, table] {
         return std::make_unique<grow::Grower>(table, params_.criterion, params_.params);
       };
-      grove_ = std::make_unique<grow::RoundGrower>(make, table, n_rows, static_cast<int>(n_columns),
+      round_grower_ = std::make_unique<grow::RoundGrower>(make, table, n_rows, static_cast<int>(n_columns),
                                                    params_.params.n_threads);
     });
   }
@@ -150,7 +150,7 @@ class Grower {
         return std::make_unique<grow::Grower>(view, where, params_.criterion, params_.params);
       };
       // One grower only: each would sort the table anew and keep its own order of it.
-      grove_ = std::make_unique<grow::RoundGrower>(make, nullptr, view.n_rows,
+      round_grower_ = std::make_unique<grow::RoundGrower>(make, nullptr, view.n_rows,
                                                    static_cast<int>(view.n_columns), 1);
     });
   }
@@ -278,7 +278,7 @@ class Grower {
   std::vector<tree::Tree> grown(const std::vector<target::Target>& targets,
                                 const std::vector<std::int32_t*>& leaf_of_row) {
     std::vector<tree::Tree> trees;
-    run([&] { trees = grove_->grow(targets, leaf_of_row); });
+    run([&] { trees = round_grower_->grow(targets, leaf_of_row); });
     if (has_codes_)
       for (tree::Tree& tree : trees) find_thresholds(tree);
     return trees;
@@ -296,7 +296,7 @@ class Grower {
     std::optional<Vector<std::int64_t>> first;
     std::vector<Vector<std::uint16_t>> wide_codes;
   } held_;  // what the grower reads
-  std::unique_ptr<grow::RoundGrower> grove_;
+  std::unique_ptr<grow::RoundGrower> round_grower_;
 };
 
 // ---- predicting ----

@@ -45,7 +45,7 @@ BinaryColumns::BinaryColumns(const RankedTable& table, int n_threads)
     return;
   }
   table.with_values([&](const auto* values) {
-    find_two_valued(table, values, n_threads);
+    find_binary_columns(table, values, n_threads);
     if constexpr (std::is_same_v<decltype(values), const float*>)
       part(table, values, floats_, n_threads);
     else
@@ -55,7 +55,7 @@ BinaryColumns::BinaryColumns(const RankedTable& table, int n_threads)
 
 // Row after row; a third value, or a missing one, ends the matter, and most columns soon have one.
 template <class T>
-void BinaryColumns::find_two_valued(const RankedTable& table, const T* values, int n_threads) {
+void BinaryColumns::find_binary_columns(const RankedTable& table, const T* values, int n_threads) {
   std::vector<Two<T>> all;
   for (int c = 0; c < table.n_columns() && table.n_rows() > 0; ++c)
     if (!table.has_missing(c) && table.n_levels(c) == 0) all.push_back({c, values[c], values[c]});

@@ -59,7 +59,7 @@ class BinaryColumns {
       return ranks_;
   }
   template <class T>
-  void find_two_valued(const RankedTable& table, const T* values, int n_threads);
+  void find_binary_columns(const RankedTable& table, const T* values, int n_threads);
   template <class T>
   void part(const RankedTable& table, const T* values, Others<T>& others, int n_threads);
 

@@ -313,10 +313,10 @@ void RankedTable::hold_levels(const std::vector<int>& n_levels) {
     n_levels_ = n_levels;
 }
 
-const BinaryColumns& RankedTable::two_valued(int n_threads) const {
-  std::call_once(asked_two_valued_,
-                 [&] { two_valued_ = std::make_shared<const BinaryColumns>(*this, n_threads); });
-  return *two_valued_;
+const BinaryColumns& RankedTable::binary_columns(int n_threads) const {
+  std::call_once(asked_binary_,
+                 [&] { binary_columns_ = std::make_shared<const BinaryColumns>(*this, n_threads); });
+  return *binary_columns_;
 }
 
 double RankedTable::threshold(int column, int rank, int next) const {

@@ -102,7 +102,7 @@ class RankedTable {
   }
 
   // Made when first asked for, by any thread; by then levels must be known.
-  const BinaryColumns& two_valued(int n_threads = 1) const;
+  const BinaryColumns& binary_columns(int n_threads = 1) const;
 
   bool every_rank_is_a_bin(int column) const { return columns_[column].bin_of.empty(); }
 
@@ -133,8 +133,8 @@ class RankedTable {
   bool any_missing_ = false;
   RawVector<Code> codes_;      // column by column
   std::vector<int> n_levels_;  // [columns]; empty: no column holds levels
-  mutable std::once_flag asked_two_valued_;
-  mutable std::shared_ptr<const BinaryColumns> two_valued_;
+  mutable std::once_flag asked_binary_;
+  mutable std::shared_ptr<const BinaryColumns> binary_columns_;
 };
 
 }  // namespace weald::data

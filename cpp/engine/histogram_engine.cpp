@@ -27,7 +27,7 @@ constexpr std::int64_t part_rows = 8'192;
 
 HistogramEngine::HistogramEngine(std::shared_ptr<const split::HistogramTable> table,
                                  std::string_view criterion, const split::SplitLimits& limits,
-                                 int n_threads, tree::GrowingTree& sapling, target::Cells cells)
+                                 int n_threads, tree::GrowingTree& growing_tree, target::Cells cells)
     : table_(std::move(table)),
       codes_(table_->codes),
       counted_(table_->counted),
@@ -38,9 +38,9 @@ HistogramEngine::HistogramEngine(std::shared_ptr<const split::HistogramTable> ta
       limits_(limits),
       n_threads_(n_threads),
       cells_(cells),
-      sapling_(sapling),
-      channels_(sapling.channels),
-      ordered_(table_->order, codes_, limits, sapling) {}
+      growing_tree_(growing_tree),
+      channels_(growing_tree.channels),
+      ordered_(table_->order, codes_, limits, growing_tree) {}
 
 void HistogramEngine::start() {
   in_order_ =
@@ -64,7 +64,7 @@ void HistogramEngine::start() {
 // each node, and one to count the other child where its parent's histogram was not kept.
 void HistogramEngine::expect(const std::vector<int>& nodes) {
   if (in_order_) return;
-  slot_of_.resize(sapling_.nodes.size(), -1);
+  slot_of_.resize(growing_tree_.nodes.size(), -1);
   if (nodes.size() < 2) return;
   while (free_slots_.size() < 2 * nodes.size()) {
     free_slots_.push_back(static_cast<int>(pool_.size()));
@@ -77,7 +77,7 @@ void HistogramEngine::expect(const std::vector<int>& nodes) {
 // The lighter child's histogram is counted on the way, while the rows' codes are near.
 std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
   if (in_order_) return ordered_.send_rows(node);
-  const tree::Node& parent = sapling_.nodes[node];
+  const tree::Node& parent = growing_tree_.nodes[node];
   const bool count_left = is_left_lighter(node);
   const std::int64_t n_rows = parent.n_rows();
   const int n_threads = static_cast<int>(
@@ -87,7 +87,7 @@ std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
   std::vector<int> slots(looks_on ? static_cast<std::size_t>(n_threads) : 0);
   for (int& slot : slots) slot = take_slot();
   std::vector<char> is_clear(slots.size(), 0);
-  const std::int64_t middle = sapling_.rows.split(
+  const std::int64_t middle = growing_tree_.rows.split(
       parent.begin, parent.end, test_of(parent.split, sides), n_threads,
       [&](const Row* left, std::int64_t n_left, const Row* right, std::int64_t n_right,
           int worker) {
@@ -107,8 +107,8 @@ std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
 }
 
 bool HistogramEngine::is_left_lighter(int parent) const {
-  const int child = sapling_.nodes[parent].ahead;
-  const std::int64_t left = sapling_.totals_of(child)[0], right = sapling_.totals_of(child + 1)[0];
+  const int child = growing_tree_.nodes[parent].ahead;
+  const std::int64_t left = growing_tree_.totals_of(child)[0], right = growing_tree_.totals_of(child + 1)[0];
   return channels_.is_packed() ? kernels::packed_h(left) <= kernels::packed_h(right)
                                : left <= right;
 }
@@ -189,7 +189,7 @@ int HistogramEngine::threads_for(std::int64_t n_rows) const {
 // Lists are of packed cells, and of nodes of many rows. A node is counted one way or the other:
 // what comes of it is the same.
 bool HistogramEngine::counts_by_lists(std::int64_t n_rows) const {
-  return channels_.is_packed() && table_->unusual.pays_for(n_rows);
+  return channels_.is_packed() && table_->sparse.pays_for(n_rows);
 }
 
 // Adds rows to a histogram; what was counted by lists is to be completed.
@@ -197,13 +197,13 @@ void HistogramEngine::count(bool by_lists, const Row* rows, std::int64_t begin, 
                             std::int64_t* cells) const {
   if (!by_lists)
     return add_rows(counted_, counted_categories_, *layout_, channels_, rows, begin, n, cells);
-  table_->unusual.add(counted_, *layout_, channels_, rows, begin, n, cells);
+  table_->sparse.add(counted_, *layout_, channels_, rows, begin, n, cells);
   add_wide_columns(counted_categories_, *layout_, channels_, rows, begin, n, cells);
 }
 
 void HistogramEngine::complete(int node, int slot) {
   parallel_for(counted_.n_groups(), threads_for(0), [&](std::int64_t group, int) {
-    table_->unusual.complete(static_cast<int>(group), *layout_, sapling_.totals_of(node)[0],
+    table_->sparse.complete(static_cast<int>(group), *layout_, growing_tree_.totals_of(node)[0],
                              cells_of(slot));
   });
 }
@@ -211,7 +211,7 @@ void HistogramEngine::complete(int node, int slot) {
 // Counts a node's rows and returns the slot of the histogram.
 int HistogramEngine::fill_histogram(int node) {
   const split::HistogramLayout& layout = *layout_;
-  const std::int64_t n = sapling_.nodes[node].n_rows();
+  const std::int64_t n = growing_tree_.nodes[node].n_rows();
   const int n_threads = threads_for(n);
   const std::int64_t fitting = std::max<std::int64_t>(1, pool_bytes / (8 * layout.size()));
   const std::int64_t n_parts =
@@ -219,7 +219,7 @@ int HistogramEngine::fill_histogram(int node) {
   std::vector<int> slots(static_cast<std::size_t>(n_parts));
   for (int& slot : slots) slot = take_slot();
   const bool all_rows = n == codes_.n_rows;  // then they are in order
-  const Row* const rows = sapling_.rows_of(node);
+  const Row* const rows = growing_tree_.rows_of(node);
   const bool by_lists = counts_by_lists(n);
   parallel_for(n_parts, n_threads, [&](std::int64_t part, int) {
     const std::int64_t begin = n * part / n_parts, end = n * (part + 1) / n_parts;
@@ -232,9 +232,9 @@ int HistogramEngine::fill_histogram(int node) {
 }
 
 int HistogramEngine::root_histogram(int root) {
-  if (!sapling_.root_cells) return fill_histogram(root);
+  if (!growing_tree_.root_cells) return fill_histogram(root);
   const int slot = take_slot();
-  std::copy_n(sapling_.root_cells, layout_->size(), cells_of(slot));
+  std::copy_n(growing_tree_.root_cells, layout_->size(), cells_of(slot));
   return slot;
 }
 
@@ -323,8 +323,8 @@ HistogramEngine::Found HistogramEngine::best_of_part(int node, int part,
                                                      const data::ColumnLook& columns) {
   const split::HistogramLayout& layout = *column_layout_;
   const std::int64_t* const cells = columns_of_node(node);
-  const std::int64_t* const totals = sapling_.totals_of(node);
-  const Bounds& bounds = sapling_.nodes[node].bounds;
+  const std::int64_t* const totals = growing_tree_.totals_of(node);
+  const Bounds& bounds = growing_tree_.nodes[node].bounds;
   split::SplitSearch<C> search(channels_, limits_, totals, bounds);
   split::Split best;
   bool any_admitted = false;
@@ -391,8 +391,8 @@ void HistogramEngine::search_wide(const Pair& pair) {
 
 split::PackedSearch HistogramEngine::packed_search(int node) const {
   return split::PackedSearch(codes_, categories_, *column_layout_, channels_, limits_,
-                             table_->has_missing.data(), sapling_.totals_of(node)[0],
-                             sapling_.nodes[node].bounds);
+                             table_->has_missing.data(), growing_tree_.totals_of(node)[0],
+                             growing_tree_.nodes[node].bounds);
 }
 
 split::Split HistogramEngine::decided(int node, std::vector<kernels::LaneBests> found,
@@ -400,8 +400,8 @@ split::Split HistogramEngine::decided(int node, std::vector<kernels::LaneBests> 
   const split::PackedSearch search = packed_search(node);
   const std::int64_t* const cells = columns_of_node(node);
   const auto decide = [&] {
-    return search.decide(found, cells, columns, sapling_.rows_of(node),
-                         sapling_.nodes[node].n_rows());
+    return search.decide(found, cells, columns, growing_tree_.rows_of(node),
+                         growing_tree_.nodes[node].n_rows());
   };
   split::PackedSearch::Decided best = decide();
   if (best.any_admitted || columns.is_all()) return best.split;
@@ -433,8 +433,8 @@ void HistogramEngine::search_packed(const Pair& pair) {
   const bool both = pair.wants_counted && pair.wants_rest;
   // A thread that has just helped to send the rows is still awake: searching a whole group of
   // columns is worth it then.
-  std::int64_t n_rows = sapling_.nodes[pair.counted].n_rows();
-  if (both && codes_.n_columns >= lanes) n_rows += sapling_.nodes[pair.rest].n_rows();
+  std::int64_t n_rows = growing_tree_.nodes[pair.counted].n_rows();
+  if (both && codes_.n_columns >= lanes) n_rows += growing_tree_.nodes[pair.rest].n_rows();
   const int n_threads = both ? threads_for(n_rows) : 1;
   parallel_for(2, n_threads, [&](std::int64_t i, int) {
     if (i == 0 && pair.wants_rest) found[0] = best_packed(pair.rest, pair.rest_columns);
@@ -474,14 +474,14 @@ std::vector<int> HistogramEngine::search_level(const std::vector<int>& nodes,
     cells.resize(static_cast<std::size_t>(column_layout_->size()));
     scratch.push_back(cells.data());
   }
-  LevelSearch level(codes_, categories_, *column_layout_, limits_, sapling_, std::move(scratch));
+  LevelSearch level(codes_, categories_, *column_layout_, limits_, growing_tree_, std::move(scratch));
   return level.run(criterion_, nodes, std::move(columns));
 }
 
 // Notes the split found for a node. Its histogram is kept for its children, if there will be any
 // and there is room.
 void HistogramEngine::settle(int i, const split::Split& found) {
-  tree::Node& node = sapling_.nodes[i];
+  tree::Node& node = growing_tree_.nodes[i];
   node.split = found;
   if (found.found()) {
     const split::HistogramLayout& layout = *column_layout_;

@@ -22,7 +22,7 @@ namespace weald::engine {
 class HistogramEngine : public tree::SplitEngine {
  public:
   HistogramEngine(std::shared_ptr<const split::HistogramTable> table, std::string_view criterion,
-                  const split::SplitLimits& limits, int n_threads, tree::GrowingTree& sapling,
+                  const split::SplitLimits& limits, int n_threads, tree::GrowingTree& growing_tree,
                   target::Cells cells);
 
   void start() override;
@@ -90,7 +90,7 @@ class HistogramEngine : public tree::SplitEngine {
   const split::SplitLimits& limits_;
   int n_threads_;
   target::Cells cells_;
-  tree::GrowingTree& sapling_;
+  tree::GrowingTree& growing_tree_;
   const target::Channels& channels_;
   // Set when the first tree tells the size of a cell: of what is counted, and of the columns.
   std::optional<split::HistogramLayout> layout_, column_layout_;

@@ -9,13 +9,13 @@ namespace weald::engine {
 
 LevelSearch::LevelSearch(const Codes& codes, const data::Categories& categories,
                          const split::HistogramLayout& layout, const split::SplitLimits& limits,
-                         tree::GrowingTree& sapling, std::vector<std::int64_t*> scratch)
+                         tree::GrowingTree& growing_tree, std::vector<std::int64_t*> scratch)
     : codes_(codes),
       categories_(categories),
       layout_(layout),
       limits_(limits),
-      sapling_(sapling),
-      channels_(sapling.channels),
+      growing_tree_(growing_tree),
+      channels_(growing_tree.channels),
       scratch_(std::move(scratch)) {}
 
 std::vector<int> LevelSearch::run(std::string_view criterion, const std::vector<int>& nodes,
@@ -46,8 +46,8 @@ std::vector<int> LevelSearch::run(std::string_view criterion, const std::vector<
 void LevelSearch::fill(int group, int node, std::int64_t* cells) const {
   const std::int64_t begin = layout_.part_begin(group);
   std::fill_n(cells + begin, layout_.part_end(group) - begin, 0);
-  add_rows(codes_, layout_, group, group + 1, channels_, sapling_.rows_of(node), 0,
-           sapling_.nodes[node].n_rows(), cells);
+  add_rows(codes_, layout_, group, group + 1, channels_, growing_tree_.rows_of(node), 0,
+           growing_tree_.nodes[node].n_rows(), cells);
 }
 
 // The same for one column of levels, which may be one of wide codes.
@@ -56,8 +56,8 @@ void LevelSearch::fill_levels(int column, int node, std::int64_t* cells) const {
   if (wide < 0) return fill(column / lanes, node, cells);
   std::int64_t* const own = cells + layout_.column_begin(column);
   std::fill_n(own, (layout_.levels_of(column) + std::int64_t{1}) * layout_.cell_size(), 0);
-  split::add_wide_column(categories_.wide[wide], channels_, sapling_.rows_of(node), 0,
-                         sapling_.nodes[node].n_rows(), own);
+  split::add_wide_column(categories_.wide[wide], channels_, growing_tree_.rows_of(node), 0,
+                         growing_tree_.nodes[node].n_rows(), own);
 }
 
 // The columns of levels of a group, with what their pairs of sets do in all nodes; of a column of
@@ -88,12 +88,12 @@ std::vector<split::CategorySets> LevelSearch::sets_of_group(int group,
     }
   };
   for_all([&](int node, split::CategorySets& of_column, const std::int64_t* missing) {
-    of_column.gather(missing, sapling_.totals_of(node));
+    of_column.gather(missing, growing_tree_.totals_of(node));
   });
   for (split::CategorySets& of_column : sets) of_column.arrange();
   for_all([&](int node, split::CategorySets& of_column, const std::int64_t* missing) {
-    split::WideLevels<C> levels(channels_, limits_, sapling_.totals_of(node),
-                                sapling_.nodes[node].bounds);
+    split::WideLevels<C> levels(channels_, limits_, growing_tree_.totals_of(node),
+                                growing_tree_.nodes[node].bounds);
     of_column.tally(levels, missing);
   });
   return sets;
@@ -142,8 +142,8 @@ LevelSearch::Found LevelSearch::best_of_group(int group, const std::vector<int>&
 template <criteria::Criterion C>
 void LevelSearch::tally(int column, int node, const std::int64_t* missing,
                         std::vector<split::Tally>& tallies) const {
-  split::SplitJudge<C> judge(channels_, limits_, sapling_.totals_of(node),
-                             sapling_.nodes[node].bounds);
+  split::SplitJudge<C> judge(channels_, limits_, growing_tree_.totals_of(node),
+                             growing_tree_.nodes[node].bounds);
   const double direction = limits_.direction_of(column);
   using Judged = typename split::SplitJudge<C>::Judged;
   const int size = channels_.cell_size(), n_bins = codes_.n_bins[column];
@@ -196,8 +196,8 @@ std::vector<int> LevelSearch::settle(split::Split split, const std::vector<int>&
   for (const int node : nodes) {
     fill(group, node, scratch_[0]);
     const std::int64_t* const missing = scratch_[0] + layout_.column_begin(split.column);
-    split::SplitJudge<C> judge(channels_, limits_, sapling_.totals_of(node),
-                               sapling_.nodes[node].bounds);
+    split::SplitJudge<C> judge(channels_, limits_, growing_tree_.totals_of(node),
+                               growing_tree_.nodes[node].bounds);
     Taker taker{node,
                 values_up_to(split.bin, missing),
                 values_up_to(n_bins, missing),
@@ -208,7 +208,7 @@ std::vector<int> LevelSearch::settle(split::Split split, const std::vector<int>&
     any_missing |= judge.any_of(missing);
     any_values_right |= taker.values != taker.all_values;
     weight_left += left[0];
-    weight_right += sapling_.totals_of(node)[0] - left[0];
+    weight_right += growing_tree_.totals_of(node)[0] - left[0];
     takers.push_back(std::move(taker));
   }
   if (!any_missing)
@@ -218,7 +218,7 @@ std::vector<int> LevelSearch::settle(split::Split split, const std::vector<int>&
   split.parts_missing = split.bin == n_bins && !split.missing_left;
   std::vector<int> taking;
   for (Taker& taker : takers) {
-    tree::Node& node = sapling_.nodes[taker.node];
+    tree::Node& node = growing_tree_.nodes[taker.node];
     node.split = split;
     node.left_totals = std::move(taker.values);
     for (std::size_t c = 0; split.missing_left && c < node.left_totals.size(); ++c)
@@ -242,8 +242,8 @@ std::vector<int> LevelSearch::settle_sets(const split::Split& split,
     for (int code = 0; code <= n_levels; ++code)
       if (code == 0 ? split.missing_left : data::in_set(split.left_set.data(), code - 1))
         for (std::size_t c = 0; c < left.size(); ++c) left[c] += missing[code * stride + c];
-    tree::Node& node = sapling_.nodes[i];
-    split::WideLevels<C> levels(channels_, limits_, sapling_.totals_of(i), node.bounds);
+    tree::Node& node = growing_tree_.nodes[i];
+    split::WideLevels<C> levels(channels_, limits_, growing_tree_.totals_of(i), node.bounds);
     if (!levels.weigh(left.data(), 0.0).is_admitted) continue;
     node.split = split;
     node.left_totals = std::move(left);

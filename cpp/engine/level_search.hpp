@@ -22,7 +22,7 @@ class LevelSearch {
   // `scratch`: for every thread room for a histogram.
   LevelSearch(const Codes& codes, const data::Categories& categories,
               const split::HistogramLayout& layout, const split::SplitLimits& limits,
-              tree::GrowingTree& sapling, std::vector<std::int64_t*> scratch);
+              tree::GrowingTree& growing_tree, std::vector<std::int64_t*> scratch);
 
   // Gives those of the nodes that take the best test their split, and returns them; none if no test
   // is worth it.
@@ -59,7 +59,7 @@ class LevelSearch {
   const data::Categories& categories_;
   const split::HistogramLayout& layout_;
   const split::SplitLimits& limits_;
-  tree::GrowingTree& sapling_;
+  tree::GrowingTree& growing_tree_;
   const target::Channels& channels_;
   std::vector<std::int64_t*> scratch_;
 };

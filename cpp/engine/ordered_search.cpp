@@ -9,7 +9,7 @@ namespace weald::engine {
 
 // Single precision holds g^2 (h + l2), g and h below 2^32, only if l2 is not too large.
 bool OrderedSearch::suits() const {
-  const target::Channels& channels = sapling_.channels;
+  const target::Channels& channels = growing_tree_.channels;
   if (!order_.any() || !channels.is_packed() || !channels.is_plain()) return false;
   const double l2 = limits_.penalty.l2 / channels.packed_weight_step();
   return !limits_.is_directed() && limits_.penalty.l1 == 0.0 && l2 < 0x1p60;
@@ -18,10 +18,10 @@ bool OrderedSearch::suits() const {
 void OrderedSearch::start() {
   const std::size_t size = order_.columns().size() * static_cast<std::size_t>(order_.n_rows());
   for (auto& rows : work_) rows.resize(size + data::RowOrder::slack);
-  if (sapling_.rows.holds_all_rows()) return;
+  if (growing_tree_.rows.holds_all_rows()) return;
   kernels::OrderedSides seen{};
-  for (std::int64_t i = 0; i < sapling_.rows.size(); ++i) {
-    const Row row = *sapling_.rows.at(i);
+  for (std::int64_t i = 0; i < growing_tree_.rows.size(); ++i) {
+    const Row row = *growing_tree_.rows.at(i);
     seen.words[row / 32] |= std::uint32_t{1} << (row % 32);
   }
   for (std::size_t k = 0; k < order_.columns().size(); ++k)
@@ -29,10 +29,10 @@ void OrderedSearch::start() {
 }
 
 std::int64_t OrderedSearch::send_rows(int i) {
-  const tree::Node& node = sapling_.nodes[i];
+  const tree::Node& node = growing_tree_.nodes[i];
   const Code* const codes = codes_.columns + node.split.column * order_.n_rows();
   const auto bin = static_cast<Code>(node.split.bin);
-  return sapling_.rows.split_by(node.begin, node.end, [&](Row row) { return codes[row] <= bin; });
+  return growing_tree_.rows.split_by(node.begin, node.end, [&](Row row) { return codes[row] <= bin; });
 }
 
 void OrderedSearch::search(const tree::Siblings& siblings) {
@@ -44,7 +44,7 @@ void OrderedSearch::search(const tree::Siblings& siblings) {
 // Sends the rows of a node in every order.
 void OrderedSearch::divide(const tree::Siblings& siblings) {
   if (!siblings.wants_left && !siblings.wants_right) return;
-  const tree::Node& parent = sapling_.nodes[siblings.parent];
+  const tree::Node& parent = growing_tree_.nodes[siblings.parent];
   kernels::OrderedSides sides{};
   kernels::active().mark_ordered(codes_.columns + parent.split.column * order_.n_rows(),
                                  order_.n_rows(), static_cast<Code>(parent.split.bin), sides);
@@ -57,10 +57,10 @@ void OrderedSearch::divide(const tree::Siblings& siblings) {
 // Ties go to the lowest column, then to the lowest code. Where nothing drawn can be cut, one column
 // after another, until one can.
 void OrderedSearch::find(int i, data::ColumnLook columns) {
-  tree::Node& node = sapling_.nodes[i];
-  const target::Channels& channels = sapling_.channels;
+  tree::Node& node = growing_tree_.nodes[i];
+  const target::Channels& channels = growing_tree_.channels;
   const kernels::PackedNode packed =
-      packed_node(channels, limits_, *sapling_.totals_of(i), node.bounds);
+      packed_node(channels, limits_, *growing_tree_.totals_of(i), node.bounds);
   const double least = std::ceil(std::max(packed.min_weight, 1.0));
   const std::int64_t side = std::max<std::int64_t>(1, limits_.min_samples_leaf);
   if (least >= 0x1p32 || node.n_rows() < 2 * side) return;
@@ -87,12 +87,12 @@ void OrderedSearch::find(int i, data::ColumnLook columns) {
 }
 
 kernels::Ordered* OrderedSearch::own(int i, std::size_t k) {
-  const tree::Node& node = sapling_.nodes[i];
+  const tree::Node& node = growing_tree_.nodes[i];
   return work_[node.depth % 2].data() + static_cast<std::int64_t>(k) * order_.n_rows() + node.begin;
 }
 
 const kernels::Ordered* OrderedSearch::rows_of(int i, std::size_t k) {
-  const bool is_whole = sapling_.nodes[i].depth == 0 && sapling_.rows.holds_all_rows();
+  const bool is_whole = growing_tree_.nodes[i].depth == 0 && growing_tree_.rows.holds_all_rows();
   return is_whole ? order_.rows_of(k) : own(i, k);
 }
 

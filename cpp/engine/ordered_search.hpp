@@ -23,10 +23,10 @@ namespace weald::engine {
 class OrderedSearch {
  public:
   OrderedSearch(const data::RowOrder& order, const Codes& codes, const split::SplitLimits& limits,
-                tree::GrowingTree& sapling)
-      : order_(order), codes_(codes), limits_(limits), sapling_(sapling) {}
+                tree::GrowingTree& growing_tree)
+      : order_(order), codes_(codes), limits_(limits), growing_tree_(growing_tree) {}
 
-  // Whether the sapling's next tree can be grown so.
+  // Whether the growing_tree's next tree can be grown so.
   bool suits() const;
   void start();
   // As SplitEngine has them.
@@ -42,7 +42,7 @@ class OrderedSearch {
   const data::RowOrder& order_;
   const Codes& codes_;
   const split::SplitLimits& limits_;
-  tree::GrowingTree& sapling_;
+  tree::GrowingTree& growing_tree_;
   // [column][row], twice: the rows of nodes of even and of odd depth. Children are written where
   // their parent is not.
   std::vector<kernels::Ordered> work_[2];

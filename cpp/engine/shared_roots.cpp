@@ -121,9 +121,9 @@ class RootCount {
 }  // namespace
 
 void count_roots(const split::HistogramTable& table, const Row* rows, std::int64_t n_rows,
-                 int n_threads, std::vector<RootState>& seedlings) {
+                 int n_threads, std::vector<RootState>& root_states) {
   std::vector<RootState*> packed;
-  for (RootState& one : seedlings) {
+  for (RootState& one : root_states) {
     one.root_cells.clear();
     if (one.channels.is_packed()) packed.push_back(&one);
   }

@@ -19,9 +19,9 @@ struct RootState {
   std::vector<std::int64_t> root_cells;  // the root's histogram; empty: not counted
 };
 
-// Counts the roots of those of the seedlings that have packed words. `rows` null: all rows of the
+// Counts the roots of those of the root_states that have packed words. `rows` null: all rows of the
 // table, in order.
 void count_roots(const split::HistogramTable& table, const Row* rows, std::int64_t n_rows,
-                 int n_threads, std::vector<RootState>& seedlings);
+                 int n_threads, std::vector<RootState>& root_states);
 
 }  // namespace weald::engine

@@ -47,14 +47,14 @@ class Thinned {
 template <class T>
 SortedEngine<T>::SortedEngine(const data::Table<T>& table, const CutsView& cuts,
                               std::string_view criterion, const split::SplitLimits& limits,
-                              int n_threads, tree::GrowingTree& sapling)
+                              int n_threads, tree::GrowingTree& growing_tree)
     : table_(table),
       cuts_(cuts),
       criterion_(criterion),
       limits_(limits),
       n_threads_(n_threads),
-      sapling_(sapling),
-      channels_(sapling.channels),
+      growing_tree_(growing_tree),
+      channels_(growing_tree.channels),
       has_missing_(static_cast<std::size_t>(table.n_columns)),
       order_(static_cast<std::size_t>(table.n_rows * table.n_columns)),
       side_(static_cast<std::size_t>(table.n_rows)),
@@ -104,7 +104,7 @@ void SortedEngine<T>::sort_columns() {
 
 template <class T>
 void SortedEngine<T>::start() {
-  root_in_order_ = sapling_.rows.holds_all_rows();
+  root_in_order_ = growing_tree_.rows.holds_all_rows();
   if (!root_in_order_) start_from_some_rows();
 }
 
@@ -124,7 +124,7 @@ void SortedEngine<T>::start_from_some_rows() {
 template <class T>
 const split::Place* SortedEngine<T>::places_of(int node, int column) const {
   const auto& all = node == 0 && root_in_order_ ? order_ : work_;
-  return all.data() + column * table_.n_rows + sapling_.nodes[node].begin;
+  return all.data() + column * table_.n_rows + growing_tree_.nodes[node].begin;
 }
 
 template <class T>
@@ -141,8 +141,8 @@ std::int64_t SortedEngine<T>::n_missing(const split::Place* places, std::int64_t
 template <class T>
 template <class Each>
 void SortedEngine<T>::send_places(int node, Each&& each) const {
-  const split::Split& split = sapling_.nodes[node].split;
-  const std::int64_t n = sapling_.nodes[node].n_rows();
+  const split::Split& split = growing_tree_.nodes[node].split;
+  const std::int64_t n = growing_tree_.nodes[node].n_rows();
   const split::Place* const places = places_of(node, split.column);
   const std::int64_t first = n_missing(places, n, split.column);
   for (std::int64_t i = 0; i < first; ++i) each(places[i], split.missing_left);
@@ -158,13 +158,13 @@ void SortedEngine<T>::send_places(int node, Each&& each) const {
 
 template <class T>
 std::int64_t SortedEngine<T>::send_rows(int node, bool) {
-  const tree::Node& parent = sapling_.nodes[node];
+  const tree::Node& parent = growing_tree_.nodes[node];
   const std::int64_t n = parent.n_rows();
   send_places(node, [&](split::Place place, bool goes_left) {
     side_[split::row_of(place)] = goes_left ? 0 : 1;
   });
   const tree::Partition::Test test{side_.data(), 1, 0, 0};
-  return sapling_.rows.split(parent.begin, parent.end, test, n < worth_a_thread ? 1 : n_threads_,
+  return growing_tree_.rows.split(parent.begin, parent.end, test, n < worth_a_thread ? 1 : n_threads_,
                              [](const Row*, std::int64_t, const Row*, std::int64_t, int) {});
 }
 
@@ -173,8 +173,8 @@ template <class T>
 void SortedEngine<T>::divide(const tree::Siblings& siblings, int column,
                              std::vector<split::Place>& spare) {
   const split::Place* const from = places_of(siblings.parent, column);
-  const std::int64_t n = sapling_.nodes[siblings.parent].n_rows();
-  const std::int64_t n_right = sapling_.nodes[siblings.right].n_rows();
+  const std::int64_t n = growing_tree_.nodes[siblings.parent].n_rows();
+  const std::int64_t n_right = growing_tree_.nodes[siblings.right].n_rows();
   split::Place* const to = work_.data() + (places_of(siblings.left, column) - work_.data());
   spare.resize(std::max(spare.size(), static_cast<std::size_t>(n)));
   // What goes left may be written where it was read: never before it was read.
@@ -241,10 +241,10 @@ template <class T>
 template <class Search>
 void SortedEngine<T>::search_with(const tree::Siblings& siblings) {
   const bool is_alone = siblings.parent < 0;
-  cut_of_.resize(sapling_.nodes.size());
+  cut_of_.resize(growing_tree_.nodes.size());
   if (!is_alone) work_.resize(order_.size());
   const auto n_columns = static_cast<std::int64_t>(columns_.size());
-  const std::int64_t n_rows = sapling_.nodes[is_alone ? siblings.left : siblings.parent].n_rows();
+  const std::int64_t n_rows = growing_tree_.nodes[is_alone ? siblings.left : siblings.parent].n_rows();
   const std::int64_t n_tasks = n_rows * n_columns < worth_a_thread ? 1 : n_columns;
   struct Found {
     split::Split split;
@@ -256,11 +256,11 @@ void SortedEngine<T>::search_with(const tree::Siblings& siblings) {
   data::ColumnLook left_columns = siblings.left_columns, right_columns = siblings.right_columns;
   const auto search_of = [&](int node, bool wants) -> std::optional<Search> {
     if (!wants) return {};
-    return Search(channels_, limits_, sapling_.totals_of(node), sapling_.nodes[node].bounds);
+    return Search(channels_, limits_, growing_tree_.totals_of(node), growing_tree_.nodes[node].bounds);
   };
   const auto look = [&](std::optional<Search>& search, int node, int column, Found& best) {
     const split::Place* const places = places_of(node, column);
-    const std::int64_t n = sapling_.nodes[node].n_rows();
+    const std::int64_t n = growing_tree_.nodes[node].n_rows();
     const std::int64_t missing = n_missing(places, n, column);
     if (const int n_levels = cuts_.levels_of(column); n_levels > 0)
       search->try_levels(
@@ -307,7 +307,7 @@ void SortedEngine<T>::search_with(const tree::Siblings& siblings) {
 
 template <class T>
 void SortedEngine<T>::settle(int i, const split::Split& found) {
-  tree::Node& node = sapling_.nodes[i];
+  tree::Node& node = growing_tree_.nodes[i];
   node.split = found;
   node.split.bin = 0;
   cut_of_[i] = found.bin;

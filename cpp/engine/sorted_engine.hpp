@@ -31,7 +31,7 @@ template <class T>
 class SortedEngine : public tree::SplitEngine {
  public:
   SortedEngine(const data::Table<T>& table, const CutsView& cuts, std::string_view criterion,
-               const split::SplitLimits& limits, int n_threads, tree::GrowingTree& sapling);
+               const split::SplitLimits& limits, int n_threads, tree::GrowingTree& growing_tree);
 
   void start() override;
   std::int64_t send_rows(int node, bool looks_on) override;
@@ -69,7 +69,7 @@ class SortedEngine : public tree::SplitEngine {
   std::string_view criterion_;
   const split::SplitLimits& limits_;
   int n_threads_;
-  tree::GrowingTree& sapling_;
+  tree::GrowingTree& growing_tree_;
   const target::Channels& channels_;
 
   std::vector<int> columns_;  // those of more than one value; the others are left out

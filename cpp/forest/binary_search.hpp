@@ -15,20 +15,20 @@ template <class Scan, class TryOther>
 void ForestEngine::try_bits_and_others(Scan& scan, const Rows& rows, const Draws& draws,
                                        data::ConstantFeatures& known, TryOther&& try_other) {
   const int wanted = columns_.wanted();
-  const auto count = [&] { scan.count_bits(two_valued_->words(), rows.rows, rows.n, bits_asked_); };
-  drawn_columns_.clear();
+  const auto count = [&] { scan.count_bits(binary_columns_->words(), rows.rows, rows.n, bits_asked_); };
+  sampled_columns_.clear();
   bits_asked_.clear();
   for (int j = 0; j < wanted; ++j) {
-    const int column = columns_.draw(j, draws), bit = two_valued_->bit_of(column);
-    drawn_columns_.push_back(column);
+    const int column = columns_.draw(j, draws), bit = binary_columns_->bit_of(column);
+    sampled_columns_.push_back(column);
     if (bit >= 0 && !known.has(column)) bits_asked_.push_back(bit);
   }
   std::sort(bits_asked_.begin(), bits_asked_.end());
   if (!bits_asked_.empty()) count();
   for (int j = 0; j < columns_.most() && (j < wanted || best_.column < 0); ++j) {
-    const int column = j < wanted ? drawn_columns_[j] : columns_.draw(j, draws);
+    const int column = j < wanted ? sampled_columns_[j] : columns_.draw(j, draws);
     if (known.has(column)) continue;
-    const int bit = two_valued_->bit_of(column);
+    const int bit = binary_columns_->bit_of(column);
     steps_.take(rows.n);
     if (bit >= 0 && j >= wanted) {
       bits_asked_ = {bit};
@@ -46,7 +46,7 @@ bool ForestEngine::try_bit(Scan& scan, int column, int bit, const Draws& draws) 
   if (!scan.put_rows_without(bit)) return true;
   if (!scan.beats({}, best_.bar)) return false;
   if (params_.random_cuts) {
-    const double cut = draw_cut(column, two_valued_->low(bit), two_valued_->high(bit), draws);
+    const double cut = draw_cut(column, binary_columns_->low(bit), binary_columns_->high(bit), draws);
     take(scan, {}, column, 0, 0, false, false, cut);
     best_slot_ = -1;
   } else {
@@ -56,19 +56,19 @@ bool ForestEngine::try_bit(Scan& scan, int column, int bit, const Draws& draws) 
 }
 
 template <class Scan, class T>
-void ForestEngine::try_bits_and_drawn_cuts(Scan& scan, RandomThresholdValues<T>& drawn,
+void ForestEngine::try_binary_and_random(Scan& scan, RandomThresholdValues<T>& drawn,
                                            const Rows& rows, const Draws& draws,
                                            data::ConstantFeatures& known) {
   drawn.start(rows.n);
   bool expects_cuts = false;
-  drawn_rows_ = rows.rows;
+  threshold_rows_ = rows.rows;
   best_slot_ = -1;
   try_bits_and_others(scan, rows, draws, known, [&](int column) {
     if (table_->n_levels(column) > 0) return try_levels(scan, column, rows, draws);
     if (!std::exchange(expects_cuts, true)) scan.expect_cuts(rows.n);
     const int slot = best_slot_ == 0 ? 1 : 0, first = 0;
-    drawn.gather(two_valued_->column<T>(column), 1, rows.rows, &first, 1, slot);
-    return try_drawn_cut(scan, drawn, slot, column, rows.n, draws);
+    drawn.gather(binary_columns_->column<T>(column), 1, rows.rows, &first, 1, slot);
+    return try_random_threshold(scan, drawn, slot, column, rows.n, draws);
   });
 }
 

@@ -12,7 +12,7 @@
 namespace weald::forest {
 
 // Several bits of a row are one code, and rows are counted by code and class: one cell a row,
-// however many columns are asked about (two_valued.hpp).
+// however many columns are asked about (binary_columns.hpp).
 class BitCounts {
  public:
   // The bits are given in rising order. Row i of the node is rows[i], whose bits are

@@ -11,7 +11,7 @@
 namespace weald::forest {
 
 // A row is a word of its own (its number, its copies, its class), its answers to columns of two
-// values (two_valued.hpp), and its copies among the counts of classes.
+// values (binary_columns.hpp), and its copies among the counts of classes.
 template <int most_rows, int most_words>
 class ClassRows {
  public:

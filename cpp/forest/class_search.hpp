@@ -51,14 +51,14 @@ class ClassSearch {
   ClassSearch(const data::RankedTable& table, data::ColumnSampler& columns,
               const target::Channels& channels)
       : table_(table),
-        two_valued_(table.two_valued()),
-        others_(two_valued_.others<T>()),
-        stride_(two_valued_.stride()),
+        binary_columns_(table.binary_columns()),
+        others_(binary_columns_.others<T>()),
+        stride_(binary_columns_.stride()),
         columns_(columns),
         channels_(channels),
         judge_(channels.n_channels()) {
     for (int c = 0; c < table.n_columns(); ++c) {
-      const int bit = two_valued_.bit_of(c), place = 64 + two_valued_.place_of(c);
+      const int bit = binary_columns_.bit_of(c), place = 64 + binary_columns_.place_of(c);
       place_among_.push_back(
           static_cast<std::uint16_t>(bit >= 0 ? bit : std::min(place, unremembered)));
     }
@@ -75,7 +75,7 @@ class ClassSearch {
     for (int i = 0; i < root.n_rows; ++i) {
       const Row row = root.rows[i];
       rows_.put(i, row, channels_.values()[row], channels_.target().classes[row],
-                two_valued_.any() ? two_valued_.words()[row] : 0);
+                binary_columns_.any() ? binary_columns_.words()[row] : 0);
     }
     Varied varied;
     varied.fill(~std::uint64_t{0});
@@ -113,12 +113,12 @@ class ClassSearch {
     int first = -1;
     for (int j = 0; j < columns_.most() && first < 0; ++j) {
       cut.column = columns_.draw(j, node.draws);
-      const int bit = two_valued_.bit_of(cut.column);
+      const int bit = binary_columns_.bit_of(cut.column);
       if (bit >= 0) {
         if ((varied >> bit & 1) != 0) first = static_cast<int>(bits >> bit & 1);
         continue;
       }
-      const int at = two_valued_.place_of(cut.column);
+      const int at = binary_columns_.place_of(cut.column);
       const T a = value(rows[0], at), b = value(rows[1], at);
       if (a == b || (is_missing(a) && is_missing(b))) continue;
       first = is_missing(a) || (!is_missing(b) && b < a) ? 1 : 0;
@@ -134,7 +134,7 @@ class ClassSearch {
   // Sends the rows by the best cut, and tells how many go left.
   template <int W>
   int send(const Node& node) {
-    const int bit = two_valued_.bit_of(best_.column);
+    const int bit = binary_columns_.bit_of(best_.column);
     const std::uint64_t* const rows = rows_.rows(node.begin);
     const auto part = [&](auto goes_left) {
       return rows_.template part<W>(node.begin, node.n, goes_left);
@@ -150,7 +150,7 @@ class ClassSearch {
       // Without sign: what is missing is rank 0, and far to the right if it does not go left.
       const std::uint32_t offset = best_.missing_left ? 0 : 1;
       const std::uint32_t limit = static_cast<std::uint32_t>(best_.rank) - offset;
-      const int place = two_valued_.place_of(best_.column);
+      const int place = binary_columns_.place_of(best_.column);
       return part([=, this](int i) {
         return static_cast<std::uint32_t>(value(rows[i], place)) - offset <= limit;
       });
@@ -184,9 +184,9 @@ class ClassSearch {
 
   void place_between(SmallCut& cut, std::uint64_t left, std::uint64_t right,
                      const Draws& draws) const {
-    const int bit = two_valued_.bit_of(cut.column);
+    const int bit = binary_columns_.bit_of(cut.column);
     if (bit >= 0) return cut_two_values(cut, bit, draws);
-    const int at = two_valued_.place_of(cut.column);
+    const int at = binary_columns_.place_of(cut.column);
     const T low = value(left, at), high = value(right, at);
     if (is_missing(high)) {
       cut.missing_left = false;
@@ -202,7 +202,7 @@ class ClassSearch {
   }
   void cut_two_values(SmallCut& cut, int bit, const Draws& draws) const {
     if constexpr (is_drawn) {
-      cut.threshold = draw_cut(cut.column, two_valued_.low(bit), two_valued_.high(bit), draws);
+      cut.threshold = draw_cut(cut.column, binary_columns_.low(bit), binary_columns_.high(bit), draws);
     } else {
       cut.rank = 1;
       cut.next = 2;
@@ -221,7 +221,7 @@ class ClassSearch {
   template <int W>
   void try_any(const Node& node, const ClassCounts<W>& total, int column, Varied& varied,
                bool& has_looked) {
-    const int bit = two_valued_.bit_of(column);
+    const int bit = binary_columns_.bit_of(column);
     if (bit < 0) {
       if (!try_column<W>(node, total, column)) forget(varied, column);
       return;
@@ -256,7 +256,7 @@ class ClassSearch {
   template <int W>
   bool try_column(const Node& node, const ClassCounts<W>& total, int column) {
     if constexpr (is_drawn)
-      return try_drawn_cut<W>(node, column);
+      return try_random_threshold<W>(node, column);
     else
       return try_cuts<W>(node, total, column);
   }
@@ -293,8 +293,8 @@ class ClassSearch {
   }
 
   template <int W>
-  bool try_drawn_cut(const Node& node, int column) {
-    const int trial = 1 - kept_, place = two_valued_.place_of(column), n = node.n;
+  bool try_random_threshold(const Node& node, int column) {
+    const int trial = 1 - kept_, place = binary_columns_.place_of(column), n = node.n;
     T* const x = x_[trial].data();
     std::uint64_t* const rows = rows_.rows(node.begin);
     Range range;
@@ -329,7 +329,7 @@ class ClassSearch {
   template <int W>
   bool try_cuts(const Node& node, const ClassCounts<W>& total, int column) {
     const std::uint64_t* const rows = rows_.rows(node.begin);
-    const int place = two_valued_.place_of(column), n = node.n;
+    const int place = binary_columns_.place_of(column), n = node.n;
     std::uint32_t least = data::most_ranks, most = 0;
     for (int i = 0; i < n; ++i) {
       const std::uint32_t rank = value(rows[i], place);
@@ -421,7 +421,7 @@ class ClassSearch {
   }
 
   const data::RankedTable& table_;
-  const data::BinaryColumns& two_valued_;
+  const data::BinaryColumns& binary_columns_;
   const T* others_;  // row after row
   std::int64_t stride_;
   data::ColumnSampler& columns_;

@@ -14,7 +14,7 @@ std::int64_t ForestEngine::send_levels(std::int64_t begin, std::int64_t end,
                                        const split::Split& split) {
   return table_->with_levels(split.column, end - begin >= KeySorter::most_keys, [&](auto level_of) {
     const std::uint64_t* const words = split.left_set.data();
-    return sapling_->rows.split_by(begin, end, [=, to_left = split.missing_left](Row row) {
+    return growing_tree_->rows.split_by(begin, end, [=, to_left = split.missing_left](Row row) {
       return is_in(words, level_of(row), to_left);
     });
   });
@@ -40,7 +40,7 @@ bool ForestEngine::goes_left(const tree::Tree& tree, std::int32_t node, Row row,
 void ForestEngine::send_unseen_by_levels(const tree::Tree& tree,
                                          const std::vector<std::uint32_t>& limits,
                                          std::int32_t* leaf_of_row) const {
-  walk_unseen_rows(tree, sapling_->channels.target().copies, table_->n_rows(), 1, leaf_of_row,
+  walk_unseen_rows(tree, growing_tree_->channels.target().copies, table_->n_rows(), 1, leaf_of_row,
                    [&](Row row, std::int32_t node) { return goes_left(tree, node, row, limits); });
 }
 

@@ -21,7 +21,7 @@ bool ForestEngine::try_levels(Scan& scan, int column, const Rows& rows, const Dr
   scan.count(rows.n, n, [&](std::int64_t i) { return levels_.number(i); });
   const split::CategoryLimits& limits = split::forest_category_limits;
   const std::int64_t one = 1;
-  const target::Channels& channels = sapling_->channels;
+  const target::Channels& channels = growing_tree_->channels;
   const double share = limits.share_of(levels_.n_of_column());
   const double row = share * channels.mean_weight() / channels.weight_of(&one);
   for (int number = 1; number <= n; ++number) {
@@ -44,7 +44,7 @@ bool ForestEngine::try_levels(Scan& scan, int column, const Rows& rows, const Dr
 template <class Scan>
 void ForestEngine::try_ordered_levels(Scan& scan, int column, double smooth) {
   const split::CategoryLimits& limits = split::forest_category_limits;
-  const target::Target& target = sapling_->channels.target();
+  const target::Target& target = growing_tree_->channels.target();
   const int n = levels_.n_here(), n_channels = target.n_channels;
   const auto n_told = static_cast<int>(levels_.told.size());
   const bool is_pair = n_channels == 1 || (target.classes && n_channels == 2);

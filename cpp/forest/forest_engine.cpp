@@ -27,11 +27,11 @@ constexpr std::uint32_t payload_mask = (std::uint32_t{1} << payload_bits) - 1;
 
 ForestEngine::ForestEngine(std::shared_ptr<const data::RankedTable> table,
                            const tree::TreeParams& params, std::string_view criterion,
-                           tree::GrowingTree& sapling)
+                           tree::GrowingTree& growing_tree)
     : table_(std::move(table)),
       params_(params),
       limits_(params.split),
-      sapling_(&sapling),
+      growing_tree_(&growing_tree),
       keys_(large_node + KeySorter::slack),
       spare_(large_node + KeySorter::slack) {
   if (params.random_cuts != table_->keeps_values())
@@ -52,8 +52,8 @@ ForestEngine::ForestEngine(std::shared_ptr<const data::RankedTable> table,
 }
 
 void ForestEngine::start() {
-  const target::Channels& channels = sapling_->channels;
-  const double weight = channels.weight_of(sapling_->totals_of(0));
+  const target::Channels& channels = growing_tree_->channels;
+  const double weight = channels.weight_of(growing_tree_->totals_of(0));
   // As scikit-learn: what just reaches the limit is let through.
   limits_.min_gain = params_.min_decrease > 0.0 ? params_.min_decrease * weight * (1.0 - 1e-12)
                                                 : -std::numeric_limits<double>::infinity();
@@ -64,7 +64,7 @@ void ForestEngine::start() {
 
 // Which scan fits is not asked anew: the rows, which are on the move, would have to be read.
 void ForestEngine::start_beside(const ForestEngine& other) {
-  sapling_ = other.sapling_;
+  growing_tree_ = other.growing_tree_;
   limits_ = other.limits_;
   std::visit([&]<class Scan>(const Scan&) { choose<Scan>(); }, other.scan_);
   begin();
@@ -77,13 +77,13 @@ void ForestEngine::start_within(const ForestEngine& whole) {
 }
 
 void ForestEngine::begin() {
-  const target::Channels& channels = sapling_->channels;
-  drawn_rows_ = nullptr;
+  const target::Channels& channels = growing_tree_->channels;
+  threshold_rows_ = nullptr;
   std::visit([&](auto& scan) { scan.start(channels, limits_, table_->n_rows()); }, scan_);
-  two_valued_ = nullptr;
+  binary_columns_ = nullptr;
   if (judges_by<ClassScan<criteria::GiniOfCounts>>() ||
       judges_by<ClassScan<criteria::EntropyOfCounts>>())
-    two_valued_ = table_->two_valued().are_many() ? &table_->two_valued() : nullptr;
+    binary_columns_ = table_->binary_columns().are_many() ? &table_->binary_columns() : nullptr;
 
   draws_.clear();
   draws_.push_back(root_draws());
@@ -101,13 +101,13 @@ void ForestEngine::choose() {
 // Those for classes whose weights count copies, if they do.
 template <class Impurity>
 bool ForestEngine::choose_counts() {
-  const target::Target& target = sapling_->channels.target();
-  if (LabelScan<Impurity>::fits(*sapling_))
+  const target::Target& target = growing_tree_->channels.target();
+  if (LabelScan<Impurity>::fits(*growing_tree_))
     choose<LabelScan<Impurity>>();
-  else if (PairCounts<Impurity>::fits(*sapling_))
+  else if (PairCounts<Impurity>::fits(*growing_tree_))
     choose<PairCounts<Impurity>>();
   else if (target.n_channels != 2 && target.classes && target.n_labels == 1 && !target.weight &&
-           sapling_->totals_of(0)[0] < criteria::most_counted)
+           growing_tree_->totals_of(0)[0] < criteria::most_counted)
     choose<ClassScan<Impurity>>();
   else
     return false;
@@ -116,14 +116,14 @@ bool ForestEngine::choose_counts() {
 
 // Squared error of numbers, and Gini, by one sum beside the weight or a few, if they are such.
 bool ForestEngine::choose_squares() {
-  const target::Channels& channels = sapling_->channels;
+  const target::Channels& channels = growing_tree_->channels;
   const target::Target& target = channels.target();
   const bool counts_itself = limits_.min_samples_leaf <= 1 || channels.count_index() == 0;
   if (target.n_channels == 2 && target.classes && counts_itself)
     choose<PairScan<true>>();
   else if (target.n_channels == 1 && !target.classes && counts_itself)
     choose<PairScan<false>>();
-  else if (VectorScan::fits(*sapling_))
+  else if (VectorScan::fits(*growing_tree_))
     choose<VectorScan>();
   else
     return false;
@@ -156,13 +156,13 @@ void ForestEngine::search(const tree::Siblings& siblings) {
 }
 
 void ForestEngine::search_again(const std::vector<tree::Siblings>& nodes) {
-  std::visit([&](auto& scan) { scan.start(sapling_->channels, limits_, table_->n_rows()); }, scan_);
+  std::visit([&](auto& scan) { scan.start(growing_tree_->channels, limits_, table_->n_rows()); }, scan_);
   for (const tree::Siblings& one : nodes) search_node(one.left);
 }
 
 void ForestEngine::search_node(int node) {
-  tree::Node& one = sapling_->nodes[node];
-  if (!find(one.begin, one.end, sapling_->totals_of(node), draws_[node], constants_[node],
+  tree::Node& one = growing_tree_->nodes[node];
+  if (!find(one.begin, one.end, growing_tree_->totals_of(node), draws_[node], constants_[node],
             one.bounds))
     return;
   one.split = split_;
@@ -170,12 +170,12 @@ void ForestEngine::search_node(int node) {
 }
 
 Draws ForestEngine::root_draws() const {
-  return {params_.columns.seed, sapling_->channels.target().member, Purpose::columns};
+  return {params_.columns.seed, growing_tree_->channels.target().member, Purpose::columns};
 }
 
 bool ForestEngine::find(std::int64_t begin, std::int64_t end, const std::int64_t* totals,
                         const Draws& draws, data::ConstantFeatures& known, const Bounds& bounds) {
-  const Rows rows{sapling_->rows.at(begin), end - begin};
+  const Rows rows{growing_tree_->rows.at(begin), end - begin};
   return std::visit(
       [&](auto& scan) {
         if constexpr (requires { scan.hold(bounds); }) scan.hold(bounds);
@@ -191,9 +191,9 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
   is_large_ = is_large(rows, totals);
   best_ = {};
   if (params_.random_cuts && table_->holds_floats())
-    try_drawn_cuts(scan, drawn_floats_, table_->floats(), rows, draws, known);
+    try_random_thresholds(scan, random_floats_, table_->floats(), rows, draws, known);
   else if (params_.random_cuts)
-    try_drawn_cuts(scan, drawn_doubles_, table_->doubles(), rows, draws, known);
+    try_random_thresholds(scan, random_doubles_, table_->doubles(), rows, draws, known);
   else
     try_columns(scan, rows, draws, known);
   if (best_.column < 0) return false;
@@ -208,7 +208,7 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
 // The commonest cells have sizes that the compiler knows.
 template <criteria::Criterion C>
 bool ForestEngine::settle_by(const std::int64_t* totals) {
-  const target::Channels& channels = sapling_->channels;
+  const target::Channels& channels = growing_tree_->channels;
   if constexpr (criteria::Quotient<C>) {
     if (channels.cell_size() == 2)
       return settle(split::SplitJudge<C, 2>(channels, limits_, totals));
@@ -219,7 +219,7 @@ bool ForestEngine::settle_by(const std::int64_t* totals) {
 }
 
 bool ForestEngine::is_large(const Rows& rows, const std::int64_t* totals) const {
-  const target::Channels& channels = sapling_->channels;
+  const target::Channels& channels = growing_tree_->channels;
   if (rows.n >= large_node || !channels.target().copies) return rows.n >= large_node;
   const int count = channels.count_index();
   return (count >= 0 ? totals[count] : channels.count(rows.rows, rows.n)) >= large_node;
@@ -230,7 +230,7 @@ template <class Scan>
 void ForestEngine::try_columns(Scan& scan, const Rows& rows, const Draws& draws,
                                data::ConstantFeatures& known) {
   if constexpr (requires { scan.put_rows_without(0); })
-    if (two_valued_)
+    if (binary_columns_)
       return try_bits_and_others(scan, rows, draws, known,
                                  [&](int column) { return try_column(scan, column, rows, draws); });
   for (int j = 0; j < columns_.most() && (j < columns_.wanted() || best_.column < 0); ++j) {
@@ -409,7 +409,7 @@ void ForestEngine::try_cuts(Scan& scan, int column, const std::uint32_t* missing
 // The gain comes from the integer sums by the criterion itself.
 template <class Judge>
 bool ForestEngine::settle(Judge&& judge) {
-  const auto size = static_cast<std::size_t>(sapling_->channels.cell_size());
+  const auto size = static_cast<std::size_t>(growing_tree_->channels.cell_size());
   if (best_left_.size() != size) throw std::logic_error("a scan wrote a cell of another size");
   const auto judged = judge.judge(best_left_.data());
   if (!judged.is_admitted || !judge.is_worth(judged.gain, judged.children)) return false;
@@ -435,22 +435,22 @@ std::vector<int> ForestEngine::search_level(const std::vector<int>&, data::Colum
 // ---- sending rows ----
 
 std::int64_t ForestEngine::send_rows(int node, bool) {
-  const tree::Node& parent = sapling_->nodes[node];
+  const tree::Node& parent = growing_tree_->nodes[node];
   return send(parent.begin, parent.end, parent.split);
 }
 
 std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const split::Split& split) {
   if (!split.left_set.empty()) return send_levels(begin, end, split);
   const int column = split.column, rank = split.bin;
-  if (const int bit = two_valued_ ? two_valued_->bit_of(column) : -1;
+  if (const int bit = binary_columns_ ? binary_columns_->bit_of(column) : -1;
       bit >= 0 && params_.random_cuts)
-    return sapling_->rows.split_by(begin, end, [=, words = two_valued_->words()](Row row) {
+    return growing_tree_->rows.split_by(begin, end, [=, words = binary_columns_->words()](Row row) {
       return (words[row] >> bit & 1) == 0;
     });
   if (params_.random_cuts)
     return table_->holds_floats()
-               ? send_by_value(drawn_floats_, table_->floats(), begin, end, split)
-               : send_by_value(drawn_doubles_, table_->doubles(), begin, end, split);
+               ? send_by_value(random_floats_, table_->floats(), begin, end, split)
+               : send_by_value(random_doubles_, table_->doubles(), begin, end, split);
   const data::Rank* const ranks = table_->ranks() + column;
   const std::int64_t stride = table_->stride();
   // Without sign: a missing value is rank 0, and far to the right if it does not go left.
@@ -460,13 +460,13 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const spli
     if (rank == all_values || rank == table_->last_rank(column, bin)) {
       const Code* const codes = table_->codes_of(column);
       const auto limit = static_cast<std::uint32_t>(bin) - offset;
-      return sapling_->rows.split_by(begin, end, [=](Row row) {
+      return growing_tree_->rows.split_by(begin, end, [=](Row row) {
         return static_cast<std::uint32_t>(codes[row]) - offset <= limit;
       });
     }
   }
   const auto limit = static_cast<std::uint32_t>(rank) - offset;
-  return sapling_->rows.split_by(begin, end, [=](Row row) {
+  return growing_tree_->rows.split_by(begin, end, [=](Row row) {
     return static_cast<std::uint32_t>(ranks[row * stride]) - offset <= limit;
   });
 }
@@ -477,11 +477,11 @@ std::int64_t ForestEngine::send_by_value(const RandomThresholdValues<T>& drawn, 
                                          std::int64_t begin, std::int64_t end,
                                          const split::Split& split) {
   const kernels::RandomThresholdTest<T> test{at_most<T>(split.threshold), split.missing_left};
-  if (drawn_rows_ == sapling_->rows.at(begin) && best_slot_ >= 0) {
-    drawn_rows_ = nullptr;
-    return sapling_->rows.split_by_values(begin, end, drawn.slot(best_slot_), test);
+  if (threshold_rows_ == growing_tree_->rows.at(begin) && best_slot_ >= 0) {
+    threshold_rows_ = nullptr;
+    return growing_tree_->rows.split_by_values(begin, end, drawn.slot(best_slot_), test);
   }
-  return sapling_->rows.split_by(
+  return growing_tree_->rows.split_by(
       begin, end, [=, x = values + split.column, stride = table_->stride()](Row row) {
         return test.goes_left(x[row * stride]);
       });

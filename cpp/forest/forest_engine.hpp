@@ -52,7 +52,7 @@ struct ScansOf<NamedList<Cs...>> {
 class ForestEngine : public tree::SplitEngine {
  public:
   ForestEngine(std::shared_ptr<const data::RankedTable> table, const tree::TreeParams& params,
-               std::string_view criterion, tree::GrowingTree& sapling);
+               std::string_view criterion, tree::GrowingTree& growing_tree);
 
   void start() override;
   // Serves a branch of the tree that another engine was started for. It may be at work meanwhile,
@@ -145,13 +145,13 @@ class ForestEngine : public tree::SplitEngine {
   template <class Scan>
   Span gather(const Scan& scan, int column, const Rows& rows);
   template <class Scan, class T>
-  void try_drawn_cuts(Scan& scan, RandomThresholdValues<T>& drawn, const T* values,
+  void try_random_thresholds(Scan& scan, RandomThresholdValues<T>& drawn, const T* values,
                       const Rows& rows, const Draws& draws, data::ConstantFeatures& known);
   template <class Scan, class T>
-  bool try_drawn_cut_of_few(Scan& scan, const T* values, int column, const Rows& rows,
+  bool try_random_threshold_of_few(Scan& scan, const T* values, int column, const Rows& rows,
                             const Draws& draws);
   template <class Scan, class T>
-  bool try_drawn_cut(Scan& scan, const RandomThresholdValues<T>& drawn, int slot, int column,
+  bool try_random_threshold(Scan& scan, const RandomThresholdValues<T>& drawn, int slot, int column,
                      std::int64_t n, const Draws& draws);
   template <class T>
   std::int64_t send_by_value(const RandomThresholdValues<T>& drawn, const T* values,
@@ -163,7 +163,7 @@ class ForestEngine : public tree::SplitEngine {
   template <class Scan>
   bool try_bit(Scan& scan, int column, int bit, const Draws& draws);
   template <class Scan, class T>
-  void try_bits_and_drawn_cuts(Scan& scan, RandomThresholdValues<T>& drawn, const Rows& rows,
+  void try_binary_and_random(Scan& scan, RandomThresholdValues<T>& drawn, const Rows& rows,
                                const Draws& draws, data::ConstantFeatures& known);
   // Columns of levels: forest_categories.hpp.
   template <class Scan>
@@ -191,7 +191,7 @@ class ForestEngine : public tree::SplitEngine {
   std::shared_ptr<const data::RankedTable> table_;
   tree::TreeParams params_;
   split::SplitLimits limits_;
-  tree::GrowingTree* sapling_;
+  tree::GrowingTree* growing_tree_;
 
   ScansOf<criteria::ForestCriteria>::type scan_;
   // Of the criterion; a median is judged by its scan.
@@ -207,13 +207,13 @@ class ForestEngine : public tree::SplitEngine {
   std::vector<std::int64_t> best_left_;
   std::vector<std::uint32_t> keys_, spare_;  // rank and payload of each row of a small node
   KeySorter sorter_;
-  RandomThresholdValues<float> drawn_floats_;  // for drawn cuts: one of these
-  RandomThresholdValues<double> drawn_doubles_;
-  const Row* drawn_rows_ = nullptr;  // of the node whose values they hold,
+  RandomThresholdValues<float> random_floats_;  // for drawn cuts: one of these
+  RandomThresholdValues<double> random_doubles_;
+  const Row* threshold_rows_ = nullptr;  // of the node whose values they hold,
   int best_slot_ = -1;               // those of its best cut here, if they are still there
   NodeLevels levels_;
-  const data::BinaryColumns* two_valued_ = nullptr;  // where bits are asked; null: they are not
-  std::vector<int> drawn_columns_, bits_asked_;      // of a node
+  const data::BinaryColumns* binary_columns_ = nullptr;  // where bits are asked; null: they are not
+  std::vector<int> sampled_columns_, bits_asked_;      // of a node
 };
 
 }  // namespace weald::forest

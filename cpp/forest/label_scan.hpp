@@ -21,10 +21,10 @@ class LabelScan : public CountedSides<Impurity> {
   using typename Sides::Left;
 
   // Whether the tree's rows are such, and sums of terms fit 62 bits.
-  static bool fits(const tree::GrowingTree& sapling) {
-    const target::Target& target = sapling.channels.target();
+  static bool fits(const tree::GrowingTree& growing_tree) {
+    const target::Target& target = growing_tree.channels.target();
     return target.n_labels > 1 && !target.weight &&
-           sapling.totals_of(0)[0] * target.n_labels < criteria::most_counted;
+           growing_tree.totals_of(0)[0] * target.n_labels < criteria::most_counted;
   }
 
   void start(const target::Channels& channels, const split::SplitLimits& limits, std::int64_t) {

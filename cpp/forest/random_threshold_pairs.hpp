@@ -1,4 +1,4 @@
-// Cuts drawn in two columns of a node at once: what cut_columns of drawn_kernels.hpp does in plain
+// Cuts drawn in two columns of a node at once: what cut_columns of random_thresholds.hpp does in plain
 // code.
 #pragma once
 

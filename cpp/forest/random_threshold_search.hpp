@@ -12,7 +12,7 @@ namespace weald::forest {
 
 // One cut; missing values are tried on both sides of it.
 template <class Scan, class T>
-bool ForestEngine::try_drawn_cut(Scan& scan, const RandomThresholdValues<T>& drawn, int slot,
+bool ForestEngine::try_random_threshold(Scan& scan, const RandomThresholdValues<T>& drawn, int slot,
                                  int column, std::int64_t n, const Draws& draws) {
   if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
   std::int64_t n_present = n;
@@ -37,7 +37,7 @@ bool ForestEngine::try_drawn_cut(Scan& scan, const RandomThresholdValues<T>& dra
 // The same for a node of a few rows, where to lay their values out would cost more than to read
 // them twice. None may be missing.
 template <class Scan, class T>
-bool ForestEngine::try_drawn_cut_of_few(Scan& scan, const T* values, int column, const Rows& rows,
+bool ForestEngine::try_random_threshold_of_few(Scan& scan, const T* values, int column, const Rows& rows,
                                         const Draws& draws) {
   if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
   const auto value = [=, of_column = values + column, stride = table_->stride()](std::int64_t i) {
@@ -62,18 +62,18 @@ bool ForestEngine::try_drawn_cut_of_few(Scan& scan, const T* values, int column,
 // As try_columns, but the values of several columns are fetched at once; a small node may be done
 // after the first of them.
 template <class Scan, class T>
-void ForestEngine::try_drawn_cuts(Scan& scan, RandomThresholdValues<T>& drawn, const T* values,
+void ForestEngine::try_random_thresholds(Scan& scan, RandomThresholdValues<T>& drawn, const T* values,
                                   const Rows& rows, const Draws& draws,
                                   data::ConstantFeatures& known) {
   if constexpr (requires { scan.put_rows_without(0); })
-    if (two_valued_) return try_bits_and_drawn_cuts(scan, drawn, rows, draws, known);
+    if (binary_columns_) return try_binary_and_random(scan, drawn, rows, draws, known);
   constexpr std::int64_t few = 12, very_few = 4;
   const int n = columns_.most(), wanted = columns_.wanted();
   best_slot_ = -1;
   if (rows.n <= very_few && !table_->any_missing() && !table_->any_levels()) {
     for (int j = 0; j < n && (j < wanted || best_.column < 0); ++j) {
       const int column = columns_.draw(j, draws);
-      if (!known.has(column) && try_drawn_cut_of_few(scan, values, column, rows, draws))
+      if (!known.has(column) && try_random_threshold_of_few(scan, values, column, rows, draws))
         known.add(column);
       if (best_.is_perfect) break;
     }
@@ -81,7 +81,7 @@ void ForestEngine::try_drawn_cuts(Scan& scan, RandomThresholdValues<T>& drawn, c
   }
   const int n_slots = drawn.start(rows.n);
   scan.expect_cuts(rows.n);
-  drawn_rows_ = rows.rows;
+  threshold_rows_ = rows.rows;
   std::array<int, RandomThresholdValues<T>::most_slots> columns;
   for (int j = 0, slot = 0; j < n && (j < wanted || best_.column < 0);) {
     if (slot == n_slots) slot = 0;
@@ -97,7 +97,7 @@ void ForestEngine::try_drawn_cuts(Scan& scan, RandomThresholdValues<T>& drawn, c
     steps_.take(rows.n * n_drawn);
     drawn.gather(values, table_->stride(), rows.rows, columns.data(), n_drawn, slot);
     for (int c = 0; c < n_drawn && !best_.is_perfect; ++c, ++slot)
-      if (try_drawn_cut(scan, drawn, slot, columns[c], rows.n, draws)) known.add(columns[c]);
+      if (try_random_threshold(scan, drawn, slot, columns[c], rows.n, draws)) known.add(columns[c]);
     if (of_levels >= 0 && !best_.is_perfect && try_levels(scan, of_levels, rows, draws))
       known.add(of_levels);
     if (best_.is_perfect) break;

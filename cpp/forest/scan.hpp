@@ -41,15 +41,15 @@ class PairCounts {
   static constexpr std::int64_t most_copies = std::int64_t{1} << 30;
 
   // Whether the tree's rows are such.
-  static bool fits(const tree::GrowingTree& sapling) {
-    const target::Channels& channels = sapling.channels;
+  static bool fits(const tree::GrowingTree& growing_tree) {
+    const target::Channels& channels = growing_tree.channels;
     const target::Target& target = channels.target();
     if (target.n_channels != 2 || !target.classes || target.n_labels > 1 || target.weight)
       return false;
-    if (sapling.totals_of(0)[0] >= most_copies) return false;
+    if (growing_tree.totals_of(0)[0] >= most_copies) return false;
     if (!target.copies) return true;
-    const Row* const rows = sapling.rows_of(0);
-    const std::int64_t n = sapling.nodes[0].n_rows();
+    const Row* const rows = growing_tree.rows_of(0);
+    const std::int64_t n = growing_tree.nodes[0].n_rows();
     return std::all_of(rows, rows + n, [&](Row row) { return target.copies[row] < (1 << 14); });
   }
 

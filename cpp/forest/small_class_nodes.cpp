@@ -174,7 +174,7 @@ class SmallClassNodes final : public SmallNodes {
 }  // namespace
 
 template <class Impurity>
-std::unique_ptr<SmallNodes> make_class_thicket(const data::RankedTable& table,
+std::unique_ptr<SmallNodes> make_small_class_nodes(const data::RankedTable& table,
                                                data::ColumnSampler& columns,
                                                const target::Channels& channels,
                                                std::int64_t max_depth) {
@@ -185,9 +185,9 @@ std::unique_ptr<SmallNodes> make_class_thicket(const data::RankedTable& table,
   };
   return table.keeps_values() ? table.with_values(over) : over(table.ranks());
 }
-template std::unique_ptr<SmallNodes> make_class_thicket<criteria::GiniOfCounts>(
+template std::unique_ptr<SmallNodes> make_small_class_nodes<criteria::GiniOfCounts>(
     const data::RankedTable&, data::ColumnSampler&, const target::Channels&, std::int64_t);
-template std::unique_ptr<SmallNodes> make_class_thicket<criteria::EntropyOfCounts>(
+template std::unique_ptr<SmallNodes> make_small_class_nodes<criteria::EntropyOfCounts>(
     const data::RankedTable&, data::ColumnSampler&, const target::Channels&, std::int64_t);
 
 }  // namespace weald::forest

@@ -11,7 +11,7 @@ namespace weald::forest {
 // Null where there are too many classes for a few words. Whether trees are plain else is for the
 // caller to know.
 template <class Impurity>
-std::unique_ptr<SmallNodes> make_class_thicket(const data::RankedTable& table,
+std::unique_ptr<SmallNodes> make_small_class_nodes(const data::RankedTable& table,
                                                data::ColumnSampler& columns,
                                                const target::Channels& channels,
                                                std::int64_t max_depth);

@@ -1,4 +1,4 @@
-// Where a thicket writes its nodes.
+// Where a finished small subtree writes its nodes.
 #pragma once
 
 #include <array>

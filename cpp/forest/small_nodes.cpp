@@ -14,11 +14,11 @@ namespace {
 
 // T and Kind: as of SmallSearch.
 template <class T, class Kind>
-class ThicketOf final : public SmallNodes {
+class SmallNodesOf final : public SmallNodes {
   using Search = SmallSearch<T, Kind>;
 
  public:
-  ThicketOf(const data::RankedTable& table, const T* values, data::ColumnSampler& columns,
+  SmallNodesOf(const data::RankedTable& table, const T* values, data::ColumnSampler& columns,
             const target::Channels& channels, std::int64_t max_depth)
       : SmallNodes(Search::is_drawn && kernels::active().drawn
                        ? Search::most_rows
@@ -172,7 +172,7 @@ std::unique_ptr<SmallNodes> make(const data::RankedTable& table, ForestEngine& e
                                  const target::Channels& channels, std::int64_t max_depth) {
   const auto over = [&](const auto* values) -> std::unique_ptr<SmallNodes> {
     using T = std::remove_cvref_t<decltype(*values)>;
-    return std::make_unique<ThicketOf<T, Kind>>(table, values, engine.columns(), channels,
+    return std::make_unique<SmallNodesOf<T, Kind>>(table, values, engine.columns(), channels,
                                                 max_depth);
   };
   return table.keeps_values() ? table.with_values(over) : over(table.ranks());
@@ -196,9 +196,9 @@ std::unique_ptr<SmallNodes> SmallNodes::made_for(const data::RankedTable& table,
   if (engine.judges_by<PairCounts<criteria::EntropyOfCounts>>())
     return make<SmallClasses<criteria::EntropyOfCounts>>(table, engine, channels, max_depth);
   if (engine.judges_by<ClassScan<criteria::GiniOfCounts>>())
-    return make_class_thicket<criteria::GiniOfCounts>(table, engine.columns(), channels, max_depth);
+    return make_small_class_nodes<criteria::GiniOfCounts>(table, engine.columns(), channels, max_depth);
   if (engine.judges_by<ClassScan<criteria::EntropyOfCounts>>())
-    return make_class_thicket<criteria::EntropyOfCounts>(table, engine.columns(), channels,
+    return make_small_class_nodes<criteria::EntropyOfCounts>(table, engine.columns(), channels,
                                                          max_depth);
   return nullptr;
 }

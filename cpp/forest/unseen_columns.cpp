@@ -10,12 +10,12 @@ std::uint32_t ForestEngine::limit_of(const split::Split& split) const {
   return static_cast<std::uint32_t>(table_->last_up_to(split.column, split.bin, split.threshold));
 }
 
-// The tree's nodes are those of the sapling in pre-order.
+// The tree's nodes are those of the growing_tree in pre-order.
 void ForestEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const {
   std::vector<std::uint32_t> limits;
   std::vector<int> stack{0};
   while (!stack.empty()) {
-    const tree::Node& node = sapling_->nodes[stack.back()];
+    const tree::Node& node = growing_tree_->nodes[stack.back()];
     stack.pop_back();
     limits.push_back(node.left < 0 ? 0 : limit_of(node.split));
     if (node.left < 0) continue;
@@ -29,7 +29,7 @@ void ForestEngine::send_unseen_rows(const tree::Tree& tree,
                                     const std::vector<std::uint32_t>& limits,
                                     std::int32_t* leaf_of_row) const {
   if (tree.first_word.size() > 1) return send_unseen_by_levels(tree, limits, leaf_of_row);
-  const std::int64_t* const copies = sapling_->channels.target().copies;
+  const std::int64_t* const copies = growing_tree_->channels.target().copies;
   if (params_.random_cuts)
     return table_->with_values([&](const auto* values) {
       walk_unseen_rows(

@@ -16,8 +16,8 @@ class VectorScan {
   struct Left {};  // the left side is kept here
 
   // Whether the tree's rows are such, and W and the sums are all that a split is judged by.
-  static bool fits(const tree::GrowingTree& sapling) {
-    const target::Channels& channels = sapling.channels;
+  static bool fits(const tree::GrowingTree& growing_tree) {
+    const target::Channels& channels = growing_tree.channels;
     return !channels.target().classes && channels.cell_size() == 1 + channels.n_channels();
   }
 

@@ -51,11 +51,11 @@ tree::Tree ForestGrower::grow(const target::Target& target, std::int32_t* leaf_o
 
 // Of a tree or a branch that the engine was started for, of so many rows: nothing is written yet.
 void ForestGrower::begin_tree(std::int64_t n_rows) {
-  thicket_ =
+  small_nodes_ =
       params_.min_samples_split > 2
           ? nullptr
-          : forest::SmallNodes::made_for(*table_, engine_, sapling_->channels, params_.max_depth);
-  const target::Channels& channels = sapling_->channels;
+          : forest::SmallNodes::made_for(*table_, engine_, growing_tree_->channels, params_.max_depth);
+  const target::Channels& channels = growing_tree_->channels;
   counts_ = channels.target().classes && !channels.target().weight;
   cell_size_ = static_cast<std::size_t>(channels.cell_size());
   n_exact_ = static_cast<std::size_t>(1 + channels.n_channels());
@@ -114,7 +114,7 @@ void ForestGrower::grow_below(const OpenNode& root) {
       graft_apart(node);
       continue;
     }
-    if (is_for_thicket(node, sums.data())) {
+    if (is_small_enough(node, sums.data())) {
       finish(node, sums.data());
       continue;
     }
@@ -164,9 +164,9 @@ void ForestGrower::help(Branches& branches) {
 }
 
 void ForestGrower::grow_branch(Branch& branch) {
-  const std::uint64_t member = branch.from.sapling_->channels.target().member;
-  if (sapling_ != branch.from.sapling_ || member_ != member) {
-    sapling_ = branch.from.sapling_;
+  const std::uint64_t member = branch.from.growing_tree_->channels.target().member;
+  if (growing_tree_ != branch.from.growing_tree_ || member_ != member) {
+    growing_tree_ = branch.from.growing_tree_;
     member_ = member;
     engine_.start_beside(branch.from.engine_);
   }
@@ -211,16 +211,16 @@ void ForestGrower::graft(Branch& branch) {
 
 // Beside the largest number of the tree little is left of theirs (channels.hpp).
 bool ForestGrower::grows_apart(const OpenNode& node, const std::int64_t* sums) const {
-  const target::Channels& channels = sapling_->channels;
+  const target::Channels& channels = growing_tree_->channels;
   return channels.has_small_rows() && may_split(node, sums) &&
-         channels.are_small(sapling_->rows.at(node.begin), node.end - node.begin);
+         channels.are_small(growing_tree_->rows.at(node.begin), node.end - node.begin);
 }
 
 // Grows a node of another's tree as a tree of its rows, with integers of their own.
 void ForestGrower::grow_within(const ForestGrower& whole, const OpenNode& root) {
   const std::int64_t n = root.end - root.begin;
-  own_.rows.start(n_rows_, whole.sapling_->rows.at(root.begin), n);
-  own_.channels.prepare(whole.sapling_->channels.target(), n_rows_, own_.rows.at(0), n,
+  own_.rows.start(n_rows_, whole.growing_tree_->rows.at(root.begin), n);
+  own_.channels.prepare(whole.growing_tree_->channels.target(), n_rows_, own_.rows.at(0), n,
                         params_.split.min_samples_leaf > 1, target::Cells::wide, 1);
   own_.start();
   engine_.start_within(whole.engine_);
@@ -234,24 +234,24 @@ void ForestGrower::graft_apart(const OpenNode& node) {
   apart_->grow_within(*this, node);
   append(apart_->tree_, apart_->limits_, apart_->medians_, apart_->gains_);
   std::fill(exact_.begin(), exact_.end(), 0);
-  sapling_->channels.add_exact(sapling_->rows.at(node.begin), node.end - node.begin, exact_.data());
+  growing_tree_->channels.add_exact(growing_tree_->rows.at(node.begin), node.end - node.begin, exact_.data());
   (this->*complete_)((this->*score_of_exact_)());
 }
 
 // ---- nodes and leaves ----
 
-// A thicket has but one unit.
-bool ForestGrower::is_for_thicket(const OpenNode& node, const std::int64_t* sums) const {
+// A small subtree has but one unit.
+bool ForestGrower::is_small_enough(const OpenNode& node, const std::int64_t* sums) const {
   const std::int64_t n = node.end - node.begin;
-  if (!thicket_ || !thicket_->takes(n, sums[0])) return false;
-  const target::Channels& channels = sapling_->channels;
-  return !channels.has_small_rows() || !channels.any_is_small(sapling_->rows.at(node.begin), n);
+  if (!small_nodes_ || !small_nodes_->takes(n, sums[0])) return false;
+  const target::Channels& channels = growing_tree_->channels;
+  return !channels.has_small_rows() || !channels.any_is_small(growing_tree_->rows.at(node.begin), n);
 }
 
 // A small node, with all below it.
 void ForestGrower::finish(const OpenNode& node, const std::int64_t* sums) {
   const forest::SmallNodes::Weighed weighed =
-      thicket_->grow({sapling_->rows.at(node.begin), static_cast<int>(node.end - node.begin), sums,
+      small_nodes_->grow({growing_tree_->rows.at(node.begin), static_cast<int>(node.end - node.begin), sums,
                       node.draws, node.constants, node.depth},
                      tree_, params_.sends_unseen_rows ? &limits_ : nullptr);
   if (counts_) return;
@@ -267,22 +267,22 @@ void ForestGrower::bound_children(const Bounds& bounds, const std::int64_t* left
   const double direction = params_.split.direction_of(engine_.found().column);
   if (direction == 0.0 || engine_.found().parts_missing) return;
   const double middle =
-      tree::middle_of(criterion_, sapling_->channels, engine_.found(), left, right, Penalty{});
+      tree::middle_of(criterion_, growing_tree_->channels, engine_.found(), left, right, Penalty{});
   tree::part_bounds(direction, middle, of_left, of_right);
 }
 
 bool ForestGrower::may_split(const OpenNode& node, const std::int64_t* sums) const {
   const std::int64_t n = node.end - node.begin;
   if (n < 2 || (params_.max_depth > 0 && node.depth >= params_.max_depth)) return false;
-  const target::Channels& channels = sapling_->channels;
+  const target::Channels& channels = growing_tree_->channels;
   const std::int64_t least = params_.split.min_samples_leaf;
   if (least > 1 || params_.min_samples_split > 2) {
     const int count = channels.count_index();
     const std::int64_t copies =
-        count >= 0 ? sums[count] : channels.count(sapling_->rows.at(node.begin), n);
+        count >= 0 ? sums[count] : channels.count(growing_tree_->rows.at(node.begin), n);
     if (copies < params_.min_samples_split || copies / 2 < least) return false;
   }
-  if (!counts_) return !channels.is_pure(sapling_->rows.at(node.begin), n);
+  if (!counts_) return !channels.is_pure(growing_tree_->rows.at(node.begin), n);
   int waiting = channels.target().n_labels;  // outputs of which no class has all rows so far
   for (int k = 1; k <= channels.n_channels(); ++k)
     if (sums[k] == sums[0] && --waiting == 0) return false;
@@ -295,7 +295,7 @@ void ForestGrower::add_place(int feature, const split::Split* split) {
   tree_.missing_left.push_back(split && split->missing_left);
   if (has_levels_) tree_.add_set(split ? split->left_set : data::LevelSet{});
   if (is_median_)
-    gains_.push_back(split ? std::max(0.0, scale_by_power(split->gain, sapling_->channels.unit()))
+    gains_.push_back(split ? std::max(0.0, scale_by_power(split->gain, growing_tree_->channels.unit()))
                            : 0.0);
 }
 
@@ -325,21 +325,21 @@ void ForestGrower::write_leaf(const OpenNode& node, const std::int64_t* sums) {
     tree::hold(tree_.value.data() + tree_.value.size() - n_outputs, n_outputs, node.bounds);
     return;
   }
-  const Row* const rows = sapling_->rows.at(node.begin);
+  const Row* const rows = growing_tree_->rows.at(node.begin);
   const std::int64_t n = node.end - node.begin;
   double& rest = is_median_ ? gains_.back() : tree_.gain.back();
-  rest = forest::leaf_impurity(criterion_, sapling_->channels, rows, n);
+  rest = forest::leaf_impurity(criterion_, growing_tree_->channels, rows, n);
   if (is_median_)
-    medians_.push_back(node.bounds.held(forest::median_of_rows(sapling_->channels, rows, n)));
+    medians_.push_back(node.bounds.held(forest::median_of_rows(growing_tree_->channels, rows, n)));
   (this->*weigh_leaf_)(node);
 }
 
 template <criteria::Criterion C>
 void ForestGrower::weigh_leaf(const OpenNode& leaf) {
-  const target::Channels& channels = sapling_->channels;
+  const target::Channels& channels = growing_tree_->channels;
   const std::size_t place = tree_.feature.size() - 1;
   std::fill(exact_.begin(), exact_.end(), 0);
-  const Row* const rows = sapling_->rows.at(leaf.begin);
+  const Row* const rows = growing_tree_->rows.at(leaf.begin);
   const std::int64_t n = leaf.end - leaf.begin;
   channels.add_exact(rows, n, exact_.data());
   const double score = weigh<C>(place);
@@ -355,7 +355,7 @@ void ForestGrower::weigh_leaf(const OpenNode& leaf) {
 // All nodes that are complete with the one whose exact sums and score are at hand.
 template <criteria::Criterion C>
 void ForestGrower::complete(double score) {
-  const target::Channels& channels = sapling_->channels;
+  const target::Channels& channels = growing_tree_->channels;
   for (; !halves_.empty(); halves_.pop_back()) {
     Half& half = halves_.back();
     Int128* const left = lefts_.data() + (halves_.size() - 1) * n_exact_;
@@ -377,14 +377,14 @@ void ForestGrower::complete(double score) {
 // Writes W of the node whose exact sums are at hand, and tells its score.
 template <criteria::Criterion C>
 double ForestGrower::weigh(std::size_t place) {
-  const target::Channels& channels = sapling_->channels;
+  const target::Channels& channels = growing_tree_->channels;
   tree_.weight[place] = channels.exact_weight(exact_.data());
   return score_of_exact<C>();
 }
 
 template <criteria::Criterion C>
 double ForestGrower::score_of_exact() {
-  const target::Channels& channels = sapling_->channels;
+  const target::Channels& channels = growing_tree_->channels;
   const double weight = channels.exact_weight(exact_.data());
   const int n_channels = channels.n_channels();
   for (int k = 0; k < n_channels; ++k)

@@ -22,7 +22,7 @@ class ForestGrower {
  public:
   ForestGrower(std::shared_ptr<const data::RankedTable> table, std::string_view criterion,
                const tree::TreeParams& params);
-  ForestGrower(const ForestGrower&) = delete;  // the engine refers to the sapling
+  ForestGrower(const ForestGrower&) = delete;  // the engine refers to the growing_tree
   ForestGrower& operator=(const ForestGrower&) = delete;
 
   // Whether trees of such limits are grown here.
@@ -54,7 +54,7 @@ class ForestGrower {
   bool grows_apart(const OpenNode& node, const std::int64_t* sums) const;
   void grow_within(const ForestGrower& whole, const OpenNode& root);
   void graft_apart(const OpenNode& node);
-  bool is_for_thicket(const OpenNode& node, const std::int64_t* sums) const;
+  bool is_small_enough(const OpenNode& node, const std::int64_t* sums) const;
   void finish(const OpenNode& node, const std::int64_t* sums);
   bool may_split(const OpenNode& node, const std::int64_t* sums) const;
   void write_split(const split::Split& split, const std::int64_t* sums);
@@ -76,7 +76,7 @@ class ForestGrower {
   std::string criterion_;
   tree::TreeParams params_;
   tree::GrowingTree own_;  // its rows and channels; nodes are kept here
-  tree::GrowingTree* sapling_ =
+  tree::GrowingTree* growing_tree_ =
       &own_;                  // of the tree that grows, or of another's, of which a branch does
   std::uint64_t member_ = 0;  // of that one
   Branches* branches_ = nullptr;
@@ -87,7 +87,7 @@ class ForestGrower {
 
   std::shared_ptr<const data::RankedTable> table_;
   std::unique_ptr<forest::SmallNodes>
-      thicket_;  // finishes small nodes of a plain tree; null: it is not
+      small_nodes_;  // finishes small nodes of a plain tree; null: it is not
 
   bool is_median_;
   bool counts_ = false;  // sums are counts of copies and need no other sum to be exact

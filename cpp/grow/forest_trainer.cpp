@@ -83,7 +83,7 @@ PackedForest ForestTrainer::grow(const target::Target& target, std::uint64_t fir
                                  std::int64_t n_trees, const OutOfBag& out_of_bag) {
   // What every tree of several classes will ask for is made by all threads.
   if (target.classes && target.n_labels == 1 && target.n_channels > 2 && !target.weight)
-    table_->two_valued(n_threads_);
+    table_->binary_columns(n_threads_);
   const bool answers = out_of_bag.sums != nullptr;
   tree_.sends_unseen_rows = answers;
   const std::int64_t n_at_once = std::min<std::int64_t>(n_threads_, n_trees);

@@ -48,7 +48,7 @@ Grower::Grower(std::shared_ptr<const split::HistogramTable> table, std::string_v
                const tree::TreeParams& params)
     : Grower(table->codes.n_rows, table->codes.n_columns, criterion, params, params.columns) {
   engine_ = std::make_unique<engine::HistogramEngine>(std::move(table), criterion_, params_.split,
-                                                      params_.n_threads, sapling_, params_.cells);
+                                                      params_.n_threads, growing_tree_, params_.cells);
 }
 
 template <class T>
@@ -59,7 +59,7 @@ Grower::Grower(const data::Table<T>& table, const engine::CutsView& cuts,
     throw std::invalid_argument("symmetric growth is for codes of at most 255 bins");
   params_.cells = target::Cells::wide;
   engine_ = std::make_unique<engine::SortedEngine<T>>(table, cuts, criterion_, params_.split,
-                                                      params_.n_threads, sapling_);
+                                                      params_.n_threads, growing_tree_);
 }
 template Grower::Grower(const data::Table<float>&, const engine::CutsView&, std::string_view,
                         const tree::TreeParams&);
@@ -74,39 +74,39 @@ Grower::Grower(std::shared_ptr<const data::RankedTable> table, std::string_view 
     throw std::invalid_argument("symmetric growth draws no columns");
   params_.cells = target::Cells::wide;
   weighs_rest_ = true;
-  engine_ = std::make_unique<forest::ForestEngine>(std::move(table), params_, criterion_, sapling_);
+  engine_ = std::make_unique<forest::ForestEngine>(std::move(table), params_, criterion_, growing_tree_);
 }
 
 tree::Tree Grower::grow(const target::Target& target, std::int32_t* leaf_of_row) {
   start_rows(target, leaf_of_row);
-  prepare(target, sapling_.rows.at(0), sapling_.rows.size(), sapling_.channels);
-  sapling_.root_cells = nullptr;
+  prepare(target, growing_tree_.rows.at(0), growing_tree_.rows.size(), growing_tree_.channels);
+  growing_tree_.root_cells = nullptr;
   return grow_prepared(leaf_of_row);
 }
 
 // The leaves of rows are written last: until then their memory serves to send rows. Not where some
 // rows are not seen, for nothing may be written there.
 void Grower::start_rows(const target::Target& target, std::int32_t* leaf_of_row) {
-  sapling_.rows.start(n_rows_, target.copies,
+  growing_tree_.rows.start(n_rows_, target.copies,
                       target.copies ? nullptr : reinterpret_cast<Row*>(leaf_of_row),
                       params_.n_threads);
 }
 
-void Grower::prepare(const target::Target* targets, std::vector<engine::RootState>& seedlings) {
-  sapling_.rows.start(n_rows_, targets[0].copies, nullptr, params_.n_threads);
-  const auto n_trees = static_cast<std::int64_t>(seedlings.size());
+void Grower::prepare(const target::Target* targets, std::vector<engine::RootState>& root_states) {
+  growing_tree_.rows.start(n_rows_, targets[0].copies, nullptr, params_.n_threads);
+  const auto n_trees = static_cast<std::int64_t>(root_states.size());
   // Of many rows, the rows are shared out inside; of few, the trees.
   parallel_for(n_trees, n_rows_ < many_rows ? params_.n_threads : 1, [&](std::int64_t k, int) {
-    prepare(targets[k], sapling_.rows.at(0), sapling_.rows.size(), seedlings[k].channels);
+    prepare(targets[k], growing_tree_.rows.at(0), growing_tree_.rows.size(), root_states[k].channels);
   });
 }
 
-tree::Tree Grower::grow(engine::RootState& seedling, std::int32_t* leaf_of_row) {
-  std::swap(sapling_.channels, seedling.channels);
-  start_rows(sapling_.channels.target(), leaf_of_row);
-  sapling_.root_cells = seedling.root_cells.empty() ? nullptr : seedling.root_cells.data();
+tree::Tree Grower::grow(engine::RootState& root_state, std::int32_t* leaf_of_row) {
+  std::swap(growing_tree_.channels, root_state.channels);
+  start_rows(growing_tree_.channels.target(), leaf_of_row);
+  growing_tree_.root_cells = root_state.root_cells.empty() ? nullptr : root_state.root_cells.data();
   tree::Tree tree = grow_prepared(leaf_of_row);
-  std::swap(sapling_.channels, seedling.channels);
+  std::swap(growing_tree_.channels, root_state.channels);
   return tree;
 }
 
@@ -121,18 +121,18 @@ void Grower::prepare(const target::Target& target, const Row* rows, std::int64_t
 
 tree::Tree Grower::grow_prepared(std::int32_t* leaf_of_row) {
   all_.reset();  // a tree before may have failed
-  sapling_.start();
+  growing_tree_.start();
   engine_->start();
   params_.growth == tree::Growth::symmetric ? run_level_by_level() : run_node_by_node();
-  if (all_) sapling_.channels = *std::exchange(all_, std::nullopt);
+  if (all_) growing_tree_.channels = *std::exchange(all_, std::nullopt);
   if (params_.prune_gain > 0.0) prune();
   const bool is_median = criterion_ == forest::MedianScan::name;
   tree::Tree tree =
-      write_tree(sapling_, is_median ? std::string_view(criteria::Variance::name) : criterion_,
+      write_tree(growing_tree_, is_median ? std::string_view(criteria::Variance::name) : criterion_,
                  params_.split.penalty, params_.n_threads, leaf_of_row);
   if (is_median) write_medians(tree);
   if (weighs_rest_) write_rest(tree);
-  if (!sapling_.rows.holds_all_rows() && params_.sends_unseen_rows)
+  if (!growing_tree_.rows.holds_all_rows() && params_.sends_unseen_rows)
     engine_->send_unseen_rows(tree, leaf_of_row);
   return tree;
 }
@@ -142,7 +142,7 @@ template <class Visit>
 void Grower::in_order(Visit&& visit) const {
   std::vector<int> stack{0};
   for (std::size_t place = 0; !stack.empty(); ++place) {
-    const tree::Node& node = sapling_.nodes[stack.back()];
+    const tree::Node& node = growing_tree_.nodes[stack.back()];
     stack.pop_back();
     visit(place, node);
     if (node.left < 0) continue;
@@ -153,11 +153,11 @@ void Grower::in_order(Visit&& visit) const {
 
 // Medians are no function of sums: leaves answer theirs, and gains are those that were found.
 void Grower::write_medians(tree::Tree& tree) const {
-  const target::Channels& channels = sapling_.channels;
+  const target::Channels& channels = growing_tree_.channels;
   in_order([&](std::size_t place, const tree::Node& node) {
     if (node.left < 0)
       tree.value[tree.right[place]] = node.bounds.held(
-          forest::median_of_rows(channels, sapling_.rows.at(node.begin), node.n_rows()));
+          forest::median_of_rows(channels, growing_tree_.rows.at(node.begin), node.n_rows()));
     else
       tree.gain[place] = std::max(0.0, scale_by_power(node.split.gain, node.unit));
   });
@@ -166,8 +166,8 @@ void Grower::write_medians(tree::Tree& tree) const {
 void Grower::write_rest(tree::Tree& tree) const {
   in_order([&](std::size_t place, const tree::Node& node) {
     if (node.left < 0)
-      tree.gain[place] = forest::leaf_impurity(criterion_, sapling_.channels,
-                                               sapling_.rows.at(node.begin), node.n_rows());
+      tree.gain[place] = forest::leaf_impurity(criterion_, growing_tree_.channels,
+                                               growing_tree_.rows.at(node.begin), node.n_rows());
   });
 }
 
@@ -175,7 +175,7 @@ void Grower::run_node_by_node() {
   frontier_.clear();
   small_.clear();
   paths_.clear();
-  if (!choice_.is_free()) paths_.push_back(choice_.root(sapling_.channels.target().member));
+  if (!choice_.is_free()) paths_.push_back(choice_.root(growing_tree_.channels.target().member));
   engine_->search({-1, 0, -1, may_split(0), false, columns_of(0)});
   push_if_split(0);
   split_in_turn();
@@ -185,21 +185,21 @@ void Grower::run_node_by_node() {
 // Splits nodes until none, or no leaf, is left to be split.
 void Grower::split_in_turn() {
   while (!frontier_.empty() &&
-         (params_.max_leaf_nodes == 0 || sapling_.n_leaves < params_.max_leaf_nodes)) {
+         (params_.max_leaf_nodes == 0 || growing_tree_.n_leaves < params_.max_leaf_nodes)) {
     if (interrupted()) throw Interrupted{};
     const int node = frontier_.front();
-    if (sapling_.nodes[node].ahead < 0) expand(batch());
+    if (growing_tree_.nodes[node].ahead < 0) expand(batch());
     pop();
-    sapling_.join(node);
-    push_if_split(sapling_.nodes[node].left);
-    push_if_split(sapling_.nodes[node].right);
+    growing_tree_.join(node);
+    push_if_split(growing_tree_.nodes[node].left);
+    push_if_split(growing_tree_.nodes[node].right);
   }
 }
 
 bool Grower::is_small(int node) const {
-  const target::Channels& channels = sapling_.channels;
+  const target::Channels& channels = growing_tree_.channels;
   return channels.has_small_rows() &&
-         channels.are_small(sapling_.rows_of(node), sapling_.nodes[node].n_rows());
+         channels.are_small(growing_tree_.rows_of(node), growing_tree_.nodes[node].n_rows());
 }
 
 // The rows of nodes that are small beside the largest of the tree get integers relative to the
@@ -207,12 +207,12 @@ bool Grower::is_small(int node) const {
 void Grower::scale_by_themselves(const std::vector<int>& nodes) {
   std::vector<Row> rows;
   for (const int node : nodes)
-    rows.insert(rows.end(), sapling_.rows_of(node),
-                sapling_.rows_of(node) + sapling_.nodes[node].n_rows());
-  const target::Target target = sapling_.channels.target();
-  if (!all_) all_ = std::exchange(sapling_.channels, target::Channels());
-  prepare(target, rows.data(), static_cast<std::int64_t>(rows.size()), sapling_.channels);
-  for (const int node : nodes) sapling_.sum_again(node);
+    rows.insert(rows.end(), growing_tree_.rows_of(node),
+                growing_tree_.rows_of(node) + growing_tree_.nodes[node].n_rows());
+  const target::Target target = growing_tree_.channels.target();
+  if (!all_) all_ = std::exchange(growing_tree_.channels, target::Channels());
+  prepare(target, rows.data(), static_cast<std::int64_t>(rows.size()), growing_tree_.channels);
+  for (const int node : nodes) growing_tree_.sum_again(node);
 }
 
 // When all other nodes are split. Tells whether there are such nodes.
@@ -232,17 +232,17 @@ bool Grower::turn_to_small_nodes() {
 std::vector<int> Grower::batch() {
   const int top = frontier_.front();
   const auto is_small = [&](int i) {
-    return sapling_.nodes[i].n_rows() * n_columns_ <= small_node;
+    return growing_tree_.nodes[i].n_rows() * n_columns_ <= small_node;
   };
   if (params_.n_threads < 2 || n_rows_ * n_columns_ < tiny_table || inside_a_loop() ||
       !engine_->works_side_by_side() || !is_small(top))
     return {top};
   std::vector<int> nodes;
   for (const int node : frontier_)
-    if (sapling_.nodes[node].ahead < 0 && is_small(node)) nodes.push_back(node);
+    if (growing_tree_.nodes[node].ahead < 0 && is_small(node)) nodes.push_back(node);
   std::int64_t most = 2 * params_.n_threads;
   if (params_.max_leaf_nodes > 0) {
-    const std::int64_t left = params_.max_leaf_nodes - sapling_.n_leaves;
+    const std::int64_t left = params_.max_leaf_nodes - growing_tree_.n_leaves;
     most = std::min(most, params_.growth == tree::Growth::depth_wise ? left : (left + 3) / 4);
   }
   const auto end =
@@ -257,17 +257,17 @@ std::vector<int> Grower::batch() {
 // several.
 void Grower::expand(const std::vector<int>& nodes) {
   for (const int node : nodes) {
-    sapling_.make_children(node);
+    growing_tree_.make_children(node);
     for (const bool is_right : {false, true})
       if (!choice_.is_free())
-        paths_.push_back(choice_.child(paths_[node], sapling_.nodes[node].split.column, is_right));
+        paths_.push_back(choice_.child(paths_[node], growing_tree_.nodes[node].split.column, is_right));
   }
   engine_->expect(nodes);
   if (nodes.size() == 1) return look_below(nodes[0]);
   // The largest first: no thread is left with it at the end.
   std::vector<int> order = nodes;
   std::sort(order.begin(), order.end(), [this](int a, int b) {
-    const std::int64_t x = sapling_.nodes[a].n_rows(), y = sapling_.nodes[b].n_rows();
+    const std::int64_t x = growing_tree_.nodes[a].n_rows(), y = growing_tree_.nodes[b].n_rows();
     return x != y ? x > y : a < b;
   });
   parallel_for(static_cast<std::int64_t>(order.size()), params_.n_threads,
@@ -277,7 +277,7 @@ void Grower::expand(const std::vector<int>& nodes) {
 void Grower::look_below(int node) {
   const bool looks_on = has_room_below(node);
   divide(node, looks_on);
-  const int left = sapling_.nodes[node].ahead, right = left + 1;
+  const int left = growing_tree_.nodes[node].ahead, right = left + 1;
   engine_->search({node, left, right, looks_on && may_split(left), looks_on && may_split(right),
                    columns_of(left), columns_of(right)});
 }
@@ -288,7 +288,7 @@ void Grower::look_below(int node) {
 void Grower::run_level_by_level() {
   const std::int64_t most = params_.max_leaf_nodes;
   std::vector<int> level{0};
-  data::ColumnChoice::Path path = choice_.root(sapling_.channels.target().member);
+  data::ColumnChoice::Path path = choice_.root(growing_tree_.channels.target().member);
   for (std::int64_t depth = 0; params_.max_depth == 0 || depth < params_.max_depth; ++depth) {
     if (interrupted()) throw Interrupted{};
     std::erase_if(level, [&](int node) { return !may_split(node); });
@@ -297,22 +297,22 @@ void Grower::run_level_by_level() {
       scale_by_themselves(level);
     const std::vector<int> split = engine_->search_level(level, choice_.look(path));
     const auto n_split = static_cast<std::int64_t>(split.size());
-    if (n_split == 0 || (most > 0 && sapling_.n_leaves + n_split > most)) return;
+    if (n_split == 0 || (most > 0 && growing_tree_.n_leaves + n_split > most)) return;
     std::vector<int> next;
     for (std::size_t i = 0, s = 0; i < level.size(); ++i) {
       if (s == split.size() || level[i] != split[s]) {
         next.push_back(level[i]);
         continue;
       }
-      sapling_.make_children(level[i]);
+      growing_tree_.make_children(level[i]);
       engine_->expect({level[i]});
       divide(level[i], false);
-      sapling_.join(level[i]);
-      next.push_back(sapling_.nodes[level[i]].left);
-      next.push_back(sapling_.nodes[level[i]].right);
+      growing_tree_.join(level[i]);
+      next.push_back(growing_tree_.nodes[level[i]].left);
+      next.push_back(growing_tree_.nodes[level[i]].right);
       ++s;
     }
-    path = choice_.child(path, sapling_.nodes[split[0]].split.column, false);
+    path = choice_.child(path, growing_tree_.nodes[split[0]].split.column, false);
     level = std::move(next);
   }
 }
@@ -323,67 +323,67 @@ data::ColumnLook Grower::columns_of(int node) const {
 
 // Sends the rows of a node to its children.
 void Grower::divide(int node, bool looks_on) {
-  sapling_.part_rows(node, engine_->send_rows(node, looks_on));
+  growing_tree_.part_rows(node, engine_->send_rows(node, looks_on));
   if (!params_.split.direction.empty()) bound_children(node);
 }
 
 // All leaves below a node keep within its bounds. Those of a column that must rise (or fall) are
 // parted by the middle of its two values, unless one side holds no value at all.
 void Grower::bound_children(int i) {
-  const tree::Node& node = sapling_.nodes[i];
-  tree::Node &left = sapling_.nodes[node.ahead], &right = sapling_.nodes[node.ahead + 1];
+  const tree::Node& node = growing_tree_.nodes[i];
+  tree::Node &left = growing_tree_.nodes[node.ahead], &right = growing_tree_.nodes[node.ahead + 1];
   left.bounds = right.bounds = node.bounds;
   const double direction = params_.split.direction_of(node.split.column);
   if (direction == 0.0 || node.split.parts_missing) return;
   Penalty penalty = params_.split.penalty;
   penalty.bounds = node.bounds;
-  const std::int64_t* const l = sapling_.totals_of(node.ahead);
-  const std::int64_t* const r = sapling_.totals_of(node.ahead + 1);
-  const double middle = tree::middle_of(criterion_, sapling_.channels, node.split, l, r, penalty);
+  const std::int64_t* const l = growing_tree_.totals_of(node.ahead);
+  const std::int64_t* const r = growing_tree_.totals_of(node.ahead + 1);
+  const double middle = tree::middle_of(criterion_, growing_tree_.channels, node.split, l, r, penalty);
   tree::part_bounds(direction, middle, left.bounds, right.bounds);
 }
 
 // Children come after their parent: from behind, all below a node is done when it is asked.
 void Grower::prune() {
-  const target::Channels& channels = sapling_.channels;
+  const target::Channels& channels = growing_tree_.channels;
   int unit = 0;
   if (!channels.is_packed())
     criteria::AllCriteria::with_name(criterion_, [&]<criteria::Criterion C>(C) {
       unit = criteria::gain_exponent<C>(channels.unit());
     });
-  const auto is_leaf = [&](int i) { return sapling_.nodes[i].left < 0; };
-  for (auto i = static_cast<int>(sapling_.nodes.size()); i-- > 0;) {
-    tree::Node& node = sapling_.nodes[i];
+  const auto is_leaf = [&](int i) { return growing_tree_.nodes[i].left < 0; };
+  for (auto i = static_cast<int>(growing_tree_.nodes.size()); i-- > 0;) {
+    tree::Node& node = growing_tree_.nodes[i];
     if (is_leaf(i) || !is_leaf(node.left) || !is_leaf(node.right)) continue;
     if (scale_by_power(node.split.gain, unit) > params_.prune_gain) continue;
     node.left = node.right = -1;
-    --sapling_.n_leaves;
+    --growing_tree_.n_leaves;
   }
 }
 
 // May a node's children be split, as far as the limits on depth and leaves go?
 bool Grower::has_room_below(int node) const {
-  const bool is_high = params_.max_depth == 0 || sapling_.nodes[node].depth + 1 < params_.max_depth;
-  return is_high && (params_.max_leaf_nodes == 0 || sapling_.n_leaves + 1 < params_.max_leaf_nodes);
+  const bool is_high = params_.max_depth == 0 || growing_tree_.nodes[node].depth + 1 < params_.max_depth;
+  return is_high && (params_.max_leaf_nodes == 0 || growing_tree_.n_leaves + 1 < params_.max_leaf_nodes);
 }
 
 bool Grower::may_split(int i) const {
-  const tree::Node& node = sapling_.nodes[i];
+  const tree::Node& node = growing_tree_.nodes[i];
   if (node.n_rows() < 2 || (params_.max_depth > 0 && node.depth >= params_.max_depth)) return false;
-  if (params_.max_leaf_nodes > 0 && sapling_.n_leaves >= params_.max_leaf_nodes) return false;
+  if (params_.max_leaf_nodes > 0 && growing_tree_.n_leaves >= params_.max_leaf_nodes) return false;
   const std::int64_t least = params_.split.min_samples_leaf;
   if (least > 1 || params_.min_samples_split > 2) {
-    const std::int64_t copies = sapling_.copies_in(i);
+    const std::int64_t copies = growing_tree_.copies_in(i);
     if (copies < params_.min_samples_split || copies / 2 < least) return false;
   }
   // Where every gain is welcome, only a node of equal rows ends by itself.
   return !params_.split.takes_any_gain() ||
-         !sapling_.channels.is_pure(sapling_.rows_of(i), node.n_rows());
+         !growing_tree_.channels.is_pure(growing_tree_.rows_of(i), node.n_rows());
 }
 
 bool Grower::comes_before(int a, int b) const {
   // Without a limit on leaves the order changes no tree: depth first keeps few histograms alive.
-  const tree::Node &x = sapling_.nodes[a], &y = sapling_.nodes[b];
+  const tree::Node &x = growing_tree_.nodes[a], &y = growing_tree_.nodes[b];
   if (params_.max_leaf_nodes == 0) return x.turn > y.turn;
   if (params_.growth == tree::Growth::depth_wise && x.depth != y.depth) return x.depth < y.depth;
   if (x.split.gain != y.split.gain) return x.split.gain > y.split.gain;
@@ -392,7 +392,7 @@ bool Grower::comes_before(int a, int b) const {
 
 void Grower::push_if_split(int node) {
   if (is_small(node)) return small_.push_back(node);
-  if (!sapling_.nodes[node].split.found()) return;
+  if (!growing_tree_.nodes[node].split.found()) return;
   frontier_.push_back(node);
   std::push_heap(frontier_.begin(), frontier_.end(),
                  [this](int a, int b) { return comes_before(b, a); });

@@ -33,7 +33,7 @@ class Grower {
   // On ranks, with columns drawn for every node.
   Grower(std::shared_ptr<const data::RankedTable> table, std::string_view criterion,
          const tree::TreeParams& params);
-  Grower(const Grower&) = delete;  // the engine refers to its sapling
+  Grower(const Grower&) = delete;  // the engine refers to its growing_tree
   Grower& operator=(const Grower&) = delete;
 
   // Grows a tree on the rows of positive copies and writes, for every row of the table, the leaf it
@@ -42,10 +42,10 @@ class Grower {
 
   // The same in two steps: first what several trees on the same copies of rows start from, then,
   // by this grower or another one on the table, a tree.
-  void prepare(const target::Target* targets, std::vector<engine::RootState>& seedlings);
-  tree::Tree grow(engine::RootState& seedling, std::int32_t* leaf_of_row);
+  void prepare(const target::Target* targets, std::vector<engine::RootState>& root_states);
+  tree::Tree grow(engine::RootState& root_state, std::int32_t* leaf_of_row);
   // The rows of the trees last prepared or grown.
-  const tree::Partition& rows() const { return sapling_.rows; }
+  const tree::Partition& rows() const { return growing_tree_.rows; }
 
  private:
   Grower(std::int64_t n_rows, int n_columns, std::string_view criterion,
@@ -84,12 +84,12 @@ class Grower {
   data::ColumnChoice choice_;
   std::vector<data::ColumnChoice::Path>
       paths_;  // of each node, where not all columns are looked at
-  tree::GrowingTree sapling_;
+  tree::GrowingTree growing_tree_;
   std::unique_ptr<tree::SplitEngine> engine_;
   bool weighs_rest_ = false;   // a forest's leaves of numbers say what is left to gain
   std::vector<int> frontier_;  // a heap ordered by comes_before
   std::vector<int> small_;     // nodes of small rows (channels.hpp), which wait for their turn
-  std::optional<target::Channels> all_;  // of all rows, while the sapling's are those of small ones
+  std::optional<target::Channels> all_;  // of all rows, while the growing_tree's are those of small ones
 };
 
 }  // namespace weald::grow

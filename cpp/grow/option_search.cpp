@@ -17,25 +17,25 @@ constexpr std::int64_t most_bytes = std::int64_t{256} << 20;
 }  // namespace
 
 void OptionSearch::start(const target::Target& target) {
-  sapling_.rows.start(codes_.n_rows, target.copies);
-  sapling_.channels.prepare(target, codes_.n_rows, sapling_.rows.at(0), sapling_.rows.size(),
+  growing_tree_.rows.start(codes_.n_rows, target.copies);
+  growing_tree_.channels.prepare(target, codes_.n_rows, growing_tree_.rows.at(0), growing_tree_.rows.size(),
                             limits_.min_samples_leaf > 1, target::Cells::wide, n_threads_);
-  sapling_.start();
+  growing_tree_.start();
 }
 
 // As Grower::may_split, without the limits on depth and leaves.
 bool OptionSearch::may_split(const OptionLimits& options) const {
-  const std::int64_t n = sapling_.rows.size(), copies = sapling_.copies_in(0);
+  const std::int64_t n = growing_tree_.rows.size(), copies = growing_tree_.copies_in(0);
   if (n < 2 || copies < options.min_samples_split) return false;
   return copies / 2 >= limits_.min_samples_leaf &&
-         !sapling_.channels.is_pure(sapling_.rows_of(0), n);
+         !growing_tree_.channels.is_pure(growing_tree_.rows_of(0), n);
 }
 
 std::vector<OptionStump> OptionSearch::look(const target::Target& target,
                                             const OptionLimits& options) {
   start(target);
   if (!may_split(options)) return {};
-  const split::HistogramLayout layout(codes_, categories_, sapling_.channels.cell_size());
+  const split::HistogramLayout layout(codes_, categories_, growing_tree_.channels.cell_size());
   const std::vector<std::int64_t> cells = histogram(layout);
   std::vector<split::Split> splits;
   criteria::AllCriteria::with_name(
@@ -65,7 +65,7 @@ OptionStump OptionSearch::part(const target::Target& target, const std::uint8_t*
 }
 
 std::vector<std::int64_t> OptionSearch::histogram(const split::HistogramLayout& layout) const {
-  const std::int64_t n = sapling_.rows.size();
+  const std::int64_t n = growing_tree_.rows.size();
   const std::int64_t fitting = std::max<std::int64_t>(1, most_bytes / (8 * layout.size()));
   const std::int64_t n_parts =
       std::clamp<std::int64_t>(n / part_rows, 1, std::min<std::int64_t>(n_threads_, fitting));
@@ -73,7 +73,7 @@ std::vector<std::int64_t> OptionSearch::histogram(const split::HistogramLayout& 
   parallel_for(n_parts, n_threads_, [&](std::int64_t part, int) {
     const std::int64_t begin = n * part / n_parts, end = n * (part + 1) / n_parts;
     parts[part].assign(static_cast<std::size_t>(layout.size()), 0);
-    add_rows(codes_, categories_, layout, sapling_.channels, sapling_.rows.at(begin), begin,
+    add_rows(codes_, categories_, layout, growing_tree_.channels, growing_tree_.rows.at(begin), begin,
              end - begin, parts[part].data());
   });
   for (std::size_t other = 1; other < parts.size(); ++other)
@@ -85,18 +85,18 @@ template <criteria::Criterion C>
 std::vector<split::Split> OptionSearch::best_of_columns(
     const split::HistogramLayout& layout, const std::vector<std::int64_t>& cells) const {
   std::vector<split::Split> splits(static_cast<std::size_t>(codes_.n_columns));
-  const std::int64_t* const totals = sapling_.totals_of(0);
+  const std::int64_t* const totals = growing_tree_.totals_of(0);
   const int n_threads = layout.size() < 20'000 ? 1 : n_threads_;
   parallel_for(codes_.n_columns, n_threads, [&](std::int64_t task, int) {
     const int column = static_cast<int>(task);
     const std::int64_t* const missing = cells.data() + layout.column_begin(column);
     const std::int64_t stride = layout.stride_of(column);
     if (!categories_.holds(column)) {
-      split::SplitSearch<C>(sapling_.channels, limits_, totals, Bounds{})
+      split::SplitSearch<C>(growing_tree_.channels, limits_, totals, Bounds{})
           .try_column(column, missing, stride, codes_.n_bins[column], splits[task]);
       return;
     }
-    split::WideLevels<C> levels(sapling_.channels, limits_, totals, Bounds{});
+    split::WideLevels<C> levels(growing_tree_.channels, limits_, totals, Bounds{});
     split::CategoryBest sets = split::CategorySearch(levels, limits_.category)
                                    .look(missing, stride, layout.levels_of(column), nullptr, 0);
     if (!sets.left.empty())
@@ -118,24 +118,24 @@ OptionStump OptionSearch::stump_of(const split::Split& split) {
 // Weights, gain and values of the stump come from the rows' doubles, as in every tree.
 template <class GoesLeft>
 OptionStump OptionSearch::stump_of(const split::Split& split, GoesLeft&& goes_left) {
-  sapling_.start();
+  growing_tree_.start();
   const std::int64_t middle =
-      sapling_.rows.split_by(0, sapling_.rows.size(), std::forward<GoesLeft>(goes_left));
-  sapling_.nodes[0].split = split;
+      growing_tree_.rows.split_by(0, growing_tree_.rows.size(), std::forward<GoesLeft>(goes_left));
+  growing_tree_.nodes[0].split = split;
   // Integer sums of the children are for a search among them, of which there is none here.
-  sapling_.nodes[0].left_totals.assign(static_cast<std::size_t>(sapling_.channels.cell_size()), 0);
-  sapling_.make_children(0);
-  sapling_.part_rows(0, middle);
-  sapling_.join(0);
+  growing_tree_.nodes[0].left_totals.assign(static_cast<std::size_t>(growing_tree_.channels.cell_size()), 0);
+  growing_tree_.make_children(0);
+  growing_tree_.part_rows(0, middle);
+  growing_tree_.join(0);
   OptionStump stump;
   stump.side.assign(static_cast<std::size_t>(codes_.n_rows), -1);
-  stump.tree = write_tree(sapling_, criterion_, limits_.penalty, n_threads_, stump.side.data());
+  stump.tree = write_tree(growing_tree_, criterion_, limits_.penalty, n_threads_, stump.side.data());
   return stump;
 }
 
 // Are the two halves the same, whichever comes first?
 bool OptionSearch::parts_alike(const OptionStump& a, const OptionStump& b) const {
-  const Row first = *sapling_.rows.at(0);
+  const Row first = *growing_tree_.rows.at(0);
   const std::int32_t turned = a.side[first] ^ b.side[first];
   for (std::size_t row = 0; row < a.side.size(); ++row)
     if (a.side[row] >= 0 && (a.side[row] ^ turned) != b.side[row]) return false;

@@ -63,7 +63,7 @@ class OptionSearch {
   std::string_view criterion_;
   split::SplitLimits limits_;
   int n_threads_;
-  tree::GrowingTree sapling_;
+  tree::GrowingTree growing_tree_;
 };
 
 }  // namespace weald::grow

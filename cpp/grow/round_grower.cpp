@@ -50,7 +50,7 @@ std::vector<tree::Tree> RoundGrower::grow(const std::vector<target::Target>& tar
     // A loop inside a task runs in its own thread: see parallel.hpp.
     parallel_for(size, n_growers, [&](std::int64_t i, int worker) {
       const std::int64_t k = first + i;
-      trees[k] = shares ? growers_[worker]->grow(seedlings_[i], leaf_of_row[k])
+      trees[k] = shares ? growers_[worker]->grow(root_states_[i], leaf_of_row[k])
                         : growers_[worker]->grow(targets[k], leaf_of_row[k]);
     });
   }
@@ -58,11 +58,11 @@ std::vector<tree::Tree> RoundGrower::grow(const std::vector<target::Target>& tar
 }
 
 void RoundGrower::prepare(const target::Target* targets, std::size_t n_trees) {
-  seedlings_.resize(n_trees);
-  growers_[0]->prepare(targets, seedlings_);
+  root_states_.resize(n_trees);
+  growers_[0]->prepare(targets, root_states_);
   const tree::Partition& rows = growers_[0]->rows();
   count_roots(*table_, rows.holds_all_rows() ? nullptr : rows.at(0), rows.size(), n_threads_,
-              seedlings_);
+              root_states_);
 }
 
 }  // namespace weald::grow

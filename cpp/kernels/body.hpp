@@ -447,6 +447,6 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .sort_keys = sort_keys,
                        .rank_keys = rank_keys,
                        .bit_codes = bit_codes,
-                       .drawn = drawn_kernels};
+                       .drawn = random_threshold_kernels};
 
 }  // namespace weald::kernels::WEALD_KERNELS

@@ -167,7 +167,7 @@ constexpr int most_code_bits = 7;
 // Trees whose root histograms are counted at once.
 constexpr int most_shared = 8;
 
-struct RandomThresholdKernels;  // drawn_kernels.hpp
+struct RandomThresholdKernels;  // random_thresholds.hpp
 
 struct Kernels {
   const char* name;

@@ -263,7 +263,7 @@ void range_of_doubles(const double* x, std::int64_t n, double* least, double* mo
 }
 
 template <class T>
-constexpr RandomThresholdKernelsOf<T> drawn_kernels_of(
+constexpr RandomThresholdKernelsOf<T> random_threshold_kernels_of(
     decltype(RandomThresholdKernelsOf<T>::range) range) {
   return {.range = range,
           .add_words = add_words<T>,
@@ -272,11 +272,11 @@ constexpr RandomThresholdKernelsOf<T> drawn_kernels_of(
           .part_words = part_words<T>,
           .cut_columns = cut_columns<T>};
 }
-constexpr RandomThresholdKernels all_drawn_kernels = {
+constexpr RandomThresholdKernels all_random_threshold_kernels = {
     .clear_best = clear_best,
-    .floats = drawn_kernels_of<float>(range_of_floats),
-    .doubles = drawn_kernels_of<double>(range_of_doubles)};
-constexpr const RandomThresholdKernels* drawn_kernels = &all_drawn_kernels;
+    .floats = random_threshold_kernels_of<float>(range_of_floats),
+    .doubles = random_threshold_kernels_of<double>(range_of_doubles)};
+constexpr const RandomThresholdKernels* random_threshold_kernels = &all_random_threshold_kernels;
 #else
-constexpr const RandomThresholdKernels* drawn_kernels = nullptr;
+constexpr const RandomThresholdKernels* random_threshold_kernels = nullptr;
 #endif

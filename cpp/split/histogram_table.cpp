@@ -22,7 +22,7 @@ HistogramTable::HistogramTable(const Codes& of_codes, data::Categories of_catego
       bundles(of_codes, categories, n_threads),
       counted(bundles.any() ? bundles.codes() : of_codes),
       counted_categories(bundles.any() ? bundles.categories(categories) : categories),
-      unusual(counted, n_threads) {
+      sparse(counted, n_threads) {
   has_missing.assign(static_cast<std::size_t>(codes.n_columns), 1);
   if (codes.n_rows * codes.n_columns > columns_bytes) return;
   columns = data::columns_of(codes, n_threads);

@@ -18,7 +18,7 @@ constexpr std::int64_t sample_rows = 4'096;
 
 // An addition by a list costs about as much as two column after column: a group gets lists if
 // these hold at most so much of its codes. They then take less memory than the codes do.
-constexpr double most_unusual = 0.4;
+constexpr double max_rare_share = 0.4;
 
 // Additions saved that are worth looking once at a cell to find the usual codes' sums.
 constexpr std::int64_t saved_per_cell = 1;
@@ -93,22 +93,22 @@ void SparseColumns::choose(const Codes& codes) {
         ++counts[lane * (max_value_bins + 1) + static_cast<Code>(eight >> (8 * lane))];
     }
     std::uint64_t usual = 0;
-    std::int64_t n_unusual = 0;
+    std::int64_t n_rare = 0;
     for (int lane = 0; lane < codes.lanes_of(g); ++lane) {
       const auto begin = counts.begin() + lane * (max_value_bins + 1);
       const auto most = std::max_element(begin, begin + max_value_bins + 1);
       usual |= static_cast<std::uint64_t>(most - begin) << (8 * lane);
-      n_unusual += n_sample - *most;
+      n_rare += n_sample - *most;
     }
     usual_.push_back(usual);
-    has_lists_.push_back(static_cast<double>(n_unusual) <=
-                         most_unusual * static_cast<double>(n_sample * codes.lanes_of(g)));
+    has_lists_.push_back(static_cast<double>(n_rare) <=
+                         max_rare_share * static_cast<double>(n_sample * codes.lanes_of(g)));
   }
 }
 
 // Writes the lists of all rows; false if there are too many entries to number.
 bool SparseColumns::fill(const Codes& codes, Block& block, int n_threads) const {
-  const auto for_unusual = [&](std::int64_t row, auto&& visit) {
+  const auto for_rare = [&](std::int64_t row, auto&& visit) {
     for (int g = block.first_group; g < block.last_group; ++g)
       visit(g, marks_of((codes_of(codes, g, row) ^ usual_[g]) & lanes_mask(codes, g)));
   };
@@ -122,7 +122,7 @@ bool SparseColumns::fill(const Codes& codes, Block& block, int n_threads) const 
   block.first.resize(static_cast<std::size_t>(n_rows) + 1);
   for_rows([&](std::int64_t row) {
     int n = 0;
-    for_unusual(row, [&](int, std::uint64_t marks) { n += std::popcount(marks); });
+    for_rare(row, [&](int, std::uint64_t marks) { n += std::popcount(marks); });
     block.first[row + 1] = static_cast<std::uint32_t>((n + four - 1) / four);
   });
   std::uint64_t n_fours = 0;
@@ -140,7 +140,7 @@ bool SparseColumns::fill(const Codes& codes, Block& block, int n_threads) const 
   for_rows([&](std::int64_t row) {
     std::uint16_t* out = block.cells.data() + std::int64_t{block.first[row]} * four;
     std::uint16_t* const end = block.cells.data() + std::int64_t{block.first[row + 1]} * four;
-    for_unusual(row, [&](int g, std::uint64_t marks) {
+    for_rare(row, [&](int g, std::uint64_t marks) {
       const std::uint64_t eight = codes_of(codes, g, row);
       for (; marks; marks &= marks - 1) *out++ = cell_of(g, std::countr_zero(marks) / 8, eight);
     });

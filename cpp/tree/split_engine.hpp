@@ -22,7 +22,7 @@ class SplitEngine {
  public:
   virtual ~SplitEngine() = default;
 
-  // Begins a tree: the sapling's channels are prepared and its root holds all rows.
+  // Begins a tree: the growing_tree's channels are prepared and its root holds all rows.
   virtual void start() = 0;
 
   // Whether rows of several nodes may be sent, and their children's splits searched, side by side.

@@ -21,7 +21,7 @@ struct Order {
   RawGrowingVector<std::int32_t> right;  // of each place, as in Tree
   std::vector<int> leaf;                 // of each node, its number among the leaves; -1: none
 
-  explicit Order(const GrowingTree& sapling) : leaf(sapling.nodes.size(), -1) {
+  explicit Order(const GrowingTree& growing_tree) : leaf(growing_tree.nodes.size(), -1) {
     nodes.reserve(leaf.size());
     right.reserve(leaf.size());
     std::int32_t n_leaves = 0;
@@ -29,7 +29,7 @@ struct Order {
     while (!stack.empty()) {
       const auto [i, parent] = stack.back();
       stack.pop_back();
-      const Node& node = sapling.nodes[i];
+      const Node& node = growing_tree.nodes[i];
       const int place = static_cast<int>(nodes.size());
       nodes.push_back(i);
       if (parent >= 0) right[parent] = place;
@@ -47,12 +47,12 @@ struct Order {
 
 class Writer {
  public:
-  Writer(const GrowingTree& sapling, int n_threads, std::int32_t* leaf_of_row)
-      : sapling_(sapling),
-        channels_(sapling.channels),
+  Writer(const GrowingTree& growing_tree, int n_threads, std::int32_t* leaf_of_row)
+      : growing_tree_(growing_tree),
+        channels_(growing_tree.channels),
         n_threads_(n_threads),
         leaf_of_row_(leaf_of_row),
-        order_(sapling),
+        order_(growing_tree),
         n_totals_(static_cast<std::size_t>(1 + channels_.n_channels())) {}
 
   template <criteria::Criterion C>
@@ -62,7 +62,7 @@ class Writer {
     const int n_channels = channels_.n_channels();
     std::vector<double> sums(static_cast<std::size_t>(n_channels));
     const auto score = [&](int i) {
-      const Penalty here = channels_.in_units(penalty, sapling_.nodes[i].bounds);
+      const Penalty here = channels_.in_units(penalty, growing_tree_.nodes[i].bounds);
       for (int k = 0; k < n_channels; ++k)
         sums[k] = scale_by_power(channels_.exact_sum(totals(i), k), -channels_.unit());
       return C::score({channels_.exact_weight(totals(i)), sums.data(), n_channels}, here);
@@ -71,7 +71,7 @@ class Writer {
     tree.n_outputs = n_channels;
     tree.make_room(order_.nodes.size());
     for (const int i : order_.nodes) {
-      const Node& node = sapling_.nodes[i];
+      const Node& node = growing_tree_.nodes[i];
       const bool is_leaf = order_.leaf[i] >= 0;
       const double weight = channels_.exact_weight(totals(i));
       double gain = 0.0;
@@ -91,7 +91,7 @@ class Writer {
       here.bounds = node.bounds;
       for (int k = 0; is_leaf && k < n_channels; ++k) {
         const double sum =
-            channels_.leaf_sum(sapling_.rows.at(node.begin), node.n_rows(), totals(i), k);
+            channels_.leaf_sum(growing_tree_.rows.at(node.begin), node.n_rows(), totals(i), k);
         tree.value.push_back(C::leaf_value(sum, weight, here));
       }
       if (is_leaf)
@@ -105,12 +105,12 @@ class Writer {
   // Of a node whose rows may be small, with units that are set by these.
   template <criteria::Criterion C>
   double gain_in_own_units(int i, const Penalty& penalty, int& unit) const {
-    const Node& node = sapling_.nodes[i];
-    unit = exponent_above(channels_.largest_sum(sapling_.rows_of(i), node.n_rows()));
+    const Node& node = growing_tree_.nodes[i];
+    unit = exponent_above(channels_.largest_sum(growing_tree_.rows_of(i), node.n_rows()));
     std::vector<double> sums(static_cast<std::size_t>(channels_.n_channels()));
     const auto score = [&](int one) {
-      const Node& of = sapling_.nodes[one];
-      channels_.add_in_units(sapling_.rows_of(one), of.n_rows(), unit, sums.data());
+      const Node& of = growing_tree_.nodes[one];
+      channels_.add_in_units(growing_tree_.rows_of(one), of.n_rows(), unit, sums.data());
       return C::score({channels_.exact_weight(totals(one)), sums.data(), channels_.n_channels()},
                       target::in_units(penalty, of.bounds, unit));
     };
@@ -121,22 +121,22 @@ class Writer {
 
   void write_leaves() const {
     const auto write = [&](std::int64_t i, int) {
-      const Node& node = sapling_.nodes[i];
+      const Node& node = growing_tree_.nodes[i];
       if (order_.leaf[i] < 0) return;
       for (std::int64_t r = node.begin; r < node.end; ++r)
-        leaf_of_row_[*sapling_.rows.at(r)] = order_.leaf[i];
+        leaf_of_row_[*growing_tree_.rows.at(r)] = order_.leaf[i];
     };
-    if (sapling_.rows.size() >= 2 * block) return parallel_for(n_nodes(), n_threads_, write);
+    if (growing_tree_.rows.size() >= 2 * block) return parallel_for(n_nodes(), n_threads_, write);
     for (std::int64_t i = 0; i < n_nodes(); ++i) write(i, 0);
   }
 
   // W and S of every node from the doubles of its rows, not from the histograms.
   void sum_exactly() {
-    exact_.assign(sapling_.nodes.size() * n_totals_, 0);
-    const bool few_leaves = sapling_.n_leaves * static_cast<std::int64_t>(n_totals_) < few_sums;
-    few_leaves&& sapling_.rows.holds_all_rows() ? sum_in_order_of_rows() : sum_leaf_by_leaf();
-    for (std::size_t i = sapling_.nodes.size(); i-- > 0;) {  // children come after their parent
-      const Node& node = sapling_.nodes[i];
+    exact_.assign(growing_tree_.nodes.size() * n_totals_, 0);
+    const bool few_leaves = growing_tree_.n_leaves * static_cast<std::int64_t>(n_totals_) < few_sums;
+    few_leaves&& growing_tree_.rows.holds_all_rows() ? sum_in_order_of_rows() : sum_leaf_by_leaf();
+    for (std::size_t i = growing_tree_.nodes.size(); i-- > 0;) {  // children come after their parent
+      const Node& node = growing_tree_.nodes[i];
       if (order_.leaf[i] >= 0 || node.left < 0) continue;  // a leaf, or one that was taken back
       for (std::size_t t = 0; t < n_totals_; ++t)
         exact_[i * n_totals_ + t] =
@@ -146,9 +146,9 @@ class Writer {
 
   // Few leaves: the rows are read once, with a sum per leaf and block.
   void sum_in_order_of_rows() {
-    const std::int64_t n_rows = sapling_.rows.size();
-    std::vector<Int128*> of_leaf(static_cast<std::size_t>(sapling_.n_leaves));
-    for (std::size_t i = 0; i < sapling_.nodes.size(); ++i)
+    const std::int64_t n_rows = growing_tree_.rows.size();
+    std::vector<Int128*> of_leaf(static_cast<std::size_t>(growing_tree_.n_leaves));
+    for (std::size_t i = 0; i < growing_tree_.nodes.size(); ++i)
       if (order_.leaf[i] >= 0) of_leaf[order_.leaf[i]] = exact_.data() + i * n_totals_;
     std::mutex lock;
     parallel_for((n_rows + block - 1) / block, n_threads_, [&](std::int64_t task, int) {
@@ -163,16 +163,16 @@ class Writer {
 
   void sum_leaf_by_leaf() {
     parallel_for(n_nodes(), n_threads_, [&](std::int64_t i, int) {
-      const Node& node = sapling_.nodes[i];
+      const Node& node = growing_tree_.nodes[i];
       if (order_.leaf[i] < 0) return;
-      channels_.add_exact(sapling_.rows.at(node.begin), node.n_rows(),
+      channels_.add_exact(growing_tree_.rows.at(node.begin), node.n_rows(),
                           exact_.data() + i * n_totals_);
     });
   }
 
-  std::int64_t n_nodes() const { return static_cast<std::int64_t>(sapling_.nodes.size()); }
+  std::int64_t n_nodes() const { return static_cast<std::int64_t>(growing_tree_.nodes.size()); }
 
-  const GrowingTree& sapling_;
+  const GrowingTree& growing_tree_;
   const target::Channels& channels_;
   int n_threads_;
   std::int32_t* leaf_of_row_;
@@ -183,9 +183,9 @@ class Writer {
 
 }  // namespace
 
-Tree write_tree(const GrowingTree& sapling, std::string_view criterion, const Penalty& penalty,
+Tree write_tree(const GrowingTree& growing_tree, std::string_view criterion, const Penalty& penalty,
                 int n_threads, std::int32_t* leaf_of_row) {
-  Writer writer(sapling, n_threads, leaf_of_row);
+  Writer writer(growing_tree, n_threads, leaf_of_row);
   Tree tree;
   criteria::AllCriteria::with_name(
       criterion, [&]<criteria::Criterion C>(C) { tree = writer.write<C>(penalty); });

@@ -72,9 +72,9 @@ struct Tree {
   const std::uint64_t* words_of(std::int32_t set) const { return words.data() + first_word[set]; }
 };
 
-// Writes a sapling that is done as arrays, and the leaf of every row it holds. Weights, gains and
+// Writes a growing_tree that is done as arrays, and the leaf of every row it holds. Weights, gains and
 // values come from the doubles of the rows, not from the sums that were searched.
-Tree write_tree(const GrowingTree& sapling, std::string_view criterion, const Penalty& penalty,
+Tree write_tree(const GrowingTree& growing_tree, std::string_view criterion, const Penalty& penalty,
                 int n_threads, std::int32_t* leaf_of_row);
 
 // Writes the leaf of every row of no copies; goes_left(row, node) is asked on the way.

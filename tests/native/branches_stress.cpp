@@ -70,7 +70,7 @@ class Subject {
     }
   }
 
-  weald::grow::ForestTrainer woodland(int n_threads) const {
+  weald::grow::ForestTrainer trainer(int n_threads) const {
     return {table_, bootstrap_, {}, setting_.criterion, tree(n_threads)};
   }
 
@@ -79,7 +79,7 @@ class Subject {
     std::vector<double> sums, squares;  // out of bag, where these are asked for
     std::vector<std::int32_t> counts;
   };
-  Grown grow(weald::grow::ForestTrainer& woodland, std::int64_t n_trees) const {
+  Grown grow(weald::grow::ForestTrainer& trainer, std::int64_t n_trees) const {
     Grown grown;
     weald::grow::OutOfBag out_of_bag;
     if (setting_.answers) {
@@ -88,7 +88,7 @@ class Subject {
       grown.counts.resize(static_cast<std::size_t>(n_rows));
       out_of_bag = {grown.sums.data(), grown.counts.data(), grown.squares.data()};
     }
-    grown.trees = woodland.grow(target_, 0, n_trees, out_of_bag);
+    grown.trees = trainer.grow(target_, 0, n_trees, out_of_bag);
     return grown;
   }
 
@@ -154,13 +154,13 @@ bool are_same(const Subject::Grown& a, const Subject::Grown& b) {
 void grow_forests(const Setting& setting) {
   const Subject subject(setting);
   for (std::int64_t n_trees = 1; n_trees <= setting.most_trees; ++n_trees) {
-    weald::grow::ForestTrainer alone = subject.woodland(1);
+    weald::grow::ForestTrainer alone = subject.trainer(1);
     const Subject::Grown expected = subject.grow(alone, n_trees);
     check(expected.trees.feature.size() > 1000, std::string(setting.name) + ": large trees");
     check(expected.trees.words.empty() != setting.has_levels,
           std::string(setting.name) + ": sets of levels");
     for (const int n_threads : {2, 5}) {
-      weald::grow::ForestTrainer together = subject.woodland(n_threads);
+      weald::grow::ForestTrainer together = subject.trainer(n_threads);
       check(are_same(subject.grow(together, n_trees), expected),
             std::string(setting.name) + ": " + std::to_string(n_trees) + " trees by " +
                 std::to_string(n_threads));
@@ -187,11 +187,11 @@ int asks_left = 0;
 bool is_enough() { return --asks_left == 0; }
 
 // Tree after tree, each by all threads, until the check was asked so often: every 50 ms.
-bool is_interrupted(const Subject& subject, weald::grow::ForestTrainer& woodland, int n_asks) {
+bool is_interrupted(const Subject& subject, weald::grow::ForestTrainer& trainer, int n_asks) {
   asks_left = n_asks;
   const weald::InterruptScope scope(is_enough);
   try {
-    for (int i = 0; i < 1000; ++i) subject.grow(woodland, 1);
+    for (int i = 0; i < 1000; ++i) subject.grow(trainer, 1);
   } catch (const weald::Interrupted&) {
     return true;
   }
@@ -200,16 +200,16 @@ bool is_interrupted(const Subject& subject, weald::grow::ForestTrainer& woodland
 
 void interrupt_forests(const Setting& setting) {
   const Subject subject(setting);
-  weald::grow::ForestTrainer alone = subject.woodland(1);
+  weald::grow::ForestTrainer alone = subject.trainer(1);
   const Subject::Grown expected = subject.grow(alone, 1);
   for (const int n_threads : {2, 5}) {
     const std::string name =
         std::string(setting.name) + ", interrupted, by " + std::to_string(n_threads);
-    weald::grow::ForestTrainer woodland = subject.woodland(n_threads);
+    weald::grow::ForestTrainer trainer = subject.trainer(n_threads);
     for (int round = 0; round < 12; ++round) {
-      check(is_interrupted(subject, woodland, 1 + round % 4), name + ": says so");
+      check(is_interrupted(subject, trainer, 1 + round % 4), name + ": says so");
       if (round % 4 < 3) continue;  // and is interrupted again
-      check(are_same(subject.grow(woodland, 1), expected), name + ": usable afterwards");
+      check(are_same(subject.grow(trainer, 1), expected), name + ": usable afterwards");
     }
   }
 }

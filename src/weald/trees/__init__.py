@@ -27,7 +27,7 @@ from weald.trees.rotations import (
 )
 from weald.trees.text import tree_text
 from weald.trees.view import LeafFacts, TreeView, class_impurity, decision_paths, depths
-from weald.trees.woodland import ForestLimits, ForestRows, OutOfBag, grow_members
+from weald.trees.forest_training import ForestLimits, ForestRows, OutOfBag, grow_members
 
 __all__ = [
     "Branch",

@@ -12,7 +12,7 @@ from weald.cached import cached_property
 from weald.trees.forest import Forest
 from weald.trees.frozen import freeze_all
 from weald.trees.growing import GrownTree
-from weald.trees.woodland import ForestLimits, OutOfBag
+from weald.trees.forest_training import ForestLimits, OutOfBag
 
 Floats = NDArray[np.float64]
 

@@ -126,9 +126,9 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
         """
         with self._fitting():
             X = as_table(X)
-            if self._is_grove(X) and not fit_params:
-                self._fit_grove(X, y, sample_weight, groups)
-                self.classes_ = self._grove.classes_
+            if self._is_forest(X) and not fit_params:
+                self._fit_forest(X, y, sample_weight, groups)
+                self.classes_ = self._forest_model.classes_
                 self._n_rows_seen = n_rows_of(X)
                 advise_of_one_class(self.classes_, self._n_rows_seen)
             else:
@@ -296,8 +296,8 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
         """
         with self._fitting():
             X = as_table(X)
-            if self._is_grove(X) and not fit_params:
-                self._fit_grove(X, y, sample_weight, groups)
+            if self._is_forest(X) and not fit_params:
+                self._fit_forest(X, y, sample_weight, groups)
                 self._n_rows_seen = n_rows_of(X)
             else:
                 sample = number_sample(self, X, y, sample_weight, groups)
@@ -325,7 +325,7 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
         return np.asarray(np.maximum(least, 1e-300) / np.maximum(errors, 1e-300))
 
     def _forest_with_rows(self) -> Any:
-        return getattr(self, "_grove", None)
+        return getattr(self, "_forest_model", None)
 
     def _r_squared(self) -> float:
         """R² of the out-of-bag predictions; NaN for fewer than two rows."""

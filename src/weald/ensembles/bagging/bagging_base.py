@@ -137,7 +137,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     n_jobs: int | None
     diversifiers: Any
     weights_: Floats
-    _grove: Any  # the forest that replaces `_members` if the default trees are bagged
+    _forest_model: Any  # the forest that replaces `_members` if the default trees are bagged
     _members: list[Any]
     _columns_seen: list[NDArray[np.intp] | None]
     _draws: list[tuple[int, RowSamples | None]]  # (index of the first estimator, its samples)
@@ -147,7 +147,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
 
     # ---- fitting ----
 
-    def _is_grove(self, X: Any) -> bool:
+    def _is_forest(self, X: Any) -> bool:
         """Whether a forest can be fitted instead: fully grown trees on all columns."""
         share = self.max_features
         is_count = isinstance(share, (int, np.integer))
@@ -156,11 +156,11 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         is_plain = self.estimator is None and self.weights is None and self.diversifiers is None
         return is_plain and all_columns and all_rows
 
-    def _fit_grove(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+    def _fit_forest(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Fit a forest instead of single trees."""
         self._check_oob(has_draws=bool(self.bootstrap))
-        grove = copy.copy(self._grove) if self._goes_on("_grove") else self._engine()
-        grove.set_params(
+        forest_model = copy.copy(self._forest_model) if self._goes_on("_forest_model") else self._engine()
+        forest_model.set_params(
             n_estimators=self.n_estimators,
             bootstrap=bool(self.bootstrap),
             max_samples=self.max_samples if self.bootstrap else None,
@@ -170,11 +170,11 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
             verbose=int(self.verbose),
             warm_start=bool(self.warm_start),
         )
-        grove.fit(X, y, sample_weight, groups=groups)
+        forest_model.fit(X, y, sample_weight, groups=groups)
         self._forget()
-        self._grove, self.estimator_ = grove, self._default_member()
-        keep_columns(grove, self)
-        self._record, self.weights_ = grove._record, np.ones(grove.forest_.n_trees)
+        self._forest_model, self.estimator_ = forest_model, self._default_member()
+        keep_columns(forest_model, self)
+        self._record, self.weights_ = forest_model._record, np.ones(forest_model.forest_.n_trees)
 
     def _goes_on(self, attribute: str) -> bool:
         return bool(self.warm_start) and hasattr(self, attribute)
@@ -182,7 +182,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     def _forget(self) -> None:
         """Delete the attributes of the previous fit."""
         for name in (
-            *("_grove", "_members", "_columns_seen", "_draws", "_seed", "_record", "_question"),
+            *("_forest_model", "_members", "_columns_seen", "_draws", "_seed", "_record", "_question"),
             *("weights_", "oob_score_", "oob_decision_function_", "oob_prediction_"),
             *("feature_names_in_", "n_features_in_", "_columns"),
         ):
@@ -334,15 +334,15 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
 
     def _member_answers(self, X: Any) -> Iterator[Floats]:
         check_is_fitted(self)
-        if hasattr(self, "_grove"):
-            yield from self._grove._member_answers(X)
+        if hasattr(self, "_forest_model"):
+            yield from self._forest_model._member_answers(X)
         else:
             yield np.stack([self._in_shares(said) for said in self._answers(X)])
 
     def _combined_answers(self, X: Any) -> Floats:
         check_is_fitted(self)
-        if hasattr(self, "_grove"):
-            return np.asarray(self._grove._combined_answers(X))
+        if hasattr(self, "_forest_model"):
+            return np.asarray(self._forest_model._combined_answers(X))
         total: Floats | None = None
         weights = self.weights_
         for weight, said in zip(weights, self._answers(X), strict=True):
@@ -353,8 +353,8 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
 
     def _with_spread(self, X: Any) -> tuple[Floats, Floats]:
         check_is_fitted(self)
-        if hasattr(self, "_grove"):
-            return self._grove._with_spread(X)  # type: ignore[no-any-return]
+        if hasattr(self, "_forest_model"):
+            return self._forest_model._with_spread(X)  # type: ignore[no-any-return]
         if len(self._members) < 2:
             raise ValueError(
                 "return_std=True requires at least two base estimators: a single one has no "
@@ -391,15 +391,15 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
             The pruned `model`, and errors and sizes before and after pruning.
         """
         check_is_fitted(self)
-        if not hasattr(self, "_grove"):
+        if not hasattr(self, "_forest_model"):
             raise ValueError(
                 "prune_oob requires the default trees on all columns: estimator=None, "
                 "max_features=1.0, and no weights or diversifiers. The base estimator is "
                 f"{type(self.estimator_).__name__}."
             )
-        found: PrunedForest = self._grove.prune_oob(X, y)
+        found: PrunedForest = self._forest_model.prune_oob(X, y)
         smaller = copy.copy(self)
-        smaller._grove, smaller._record = found.model, None
+        smaller._forest_model, smaller._record = found.model, None
         for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
             smaller.__dict__.pop(name, None)
         return replace(found, model=smaller)
@@ -408,7 +408,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     def estimators_(self) -> list[Any]:
         """The fitted base estimators."""
         self._check_fitted_for("estimators_")
-        views: list[Any] = self._grove.estimators_ if hasattr(self, "_grove") else self._members
+        views: list[Any] = self._forest_model.estimators_ if hasattr(self, "_forest_model") else self._members
         return views
 
     @property
@@ -416,8 +416,8 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         """Indices of the columns drawn for each base estimator."""
         self._check_fitted_for("estimators_features_")
         every = np.arange(getattr(self, "n_features_in_", 0))
-        if hasattr(self, "_grove"):
-            return [every] * self._grove.forest_.n_trees
+        if hasattr(self, "_forest_model"):
+            return [every] * self._forest_model.forest_.n_trees
         return [every if columns is None else columns for columns in self._columns_seen]
 
     @property
@@ -425,7 +425,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         """Indices of the rows drawn for each base estimator, with repetitions."""
         self._check_fitted_for("estimators_samples_")
         n_members = len(self.estimators_features_)
-        parts = self._grove._ledger if hasattr(self, "_grove") else self._draws
+        parts = self._forest_model._ledger if hasattr(self, "_forest_model") else self._draws
         rules = [[draws for first, draws in parts if first <= k][-1] for k in range(n_members)]
         return [
             np.arange(self._n_rows_seen) if draws is None else samples_of(draws, k)
@@ -438,8 +438,8 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
 
     def _in_bag(self) -> InBag:
         check_is_fitted(self)
-        if hasattr(self, "_grove"):
-            return self._grove._in_bag()  # type: ignore[no-any-return]
+        if hasattr(self, "_forest_model"):
+            return self._forest_model._in_bag()  # type: ignore[no-any-return]
         parts = [(first, draws) for first, draws in self._draws if draws is not None]
         if len(parts) < len(self._draws):
             self._refuse_ways_that_see_all("There is no out-of-bag ledger", AttributeError)
@@ -459,8 +459,8 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         return fingerprint(self._learnt())
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
-        if hasattr(self, "_grove"):
-            return {"trees": np.array([self._grove.fingerprint()])}
+        if hasattr(self, "_forest_model"):
+            return {"trees": np.array([self._forest_model.fingerprint()])}
         names = [member_name(k) for k in range(len(self._members))]
         learnt = members_learnt("member", dict(zip(names, self._members, strict=True)))
         for number, columns in enumerate(self._columns_seen):
@@ -482,7 +482,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         return iter(self.estimators_)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_grove") or hasattr(self, "_members")
+        return hasattr(self, "_forest_model") or hasattr(self, "_members")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

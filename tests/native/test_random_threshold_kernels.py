@@ -70,7 +70,7 @@ def digest() -> str:
 
 @pytest.mark.parametrize("instructions", _native.runnable_instructions())
 def test_same_trees_by_all_instructions(instructions: str) -> None:
-    assert_same_digest(instructions, "test_drawn_kernels", digest())
+    assert_same_digest(instructions, "test_random_threshold_kernels", digest())
 
 
 @pytest.mark.parametrize(

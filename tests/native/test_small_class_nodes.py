@@ -7,7 +7,7 @@ import pytest
 
 from native.instructions import assert_same_digest, digest_of
 from native.test_labels import params
-from native.test_thicket import assert_same
+from native.test_small_nodes import assert_same
 from weald import _native
 
 BIG = 10**6  # a limit on leaves that none reaches: nodes are grown one by one, best first
@@ -171,4 +171,4 @@ def digest() -> str:
 
 @pytest.mark.parametrize("instructions", _native.runnable_instructions())
 def test_every_instruction_set_grows_the_same_trees(instructions: str) -> None:
-    assert_same_digest(instructions, "test_class_thicket", digest())
+    assert_same_digest(instructions, "test_small_class_nodes", digest())
