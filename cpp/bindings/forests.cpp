@@ -285,7 +285,7 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
   grow::PackedForest forest;
   run([&] {
     grow::ForestTrainer trainer(table.ranked, bootstrap ? bootstrap->drawer : nullptr, members,
-                                 params.criterion, params.tree);
+                                params.criterion, params.tree);
     forest = trainer.grow(target, first, n_trees, out_of_bag);
   });
   return arrays_of_all(std::move(forest));
@@ -366,8 +366,8 @@ std::vector<nb::dict> grow_rotation_forest(
   std::vector<rotation::RotatedTree> trees;
   run([&] {
     rotation::RotationTrainer trainer(table.ready, bootstrap ? bootstrap->drawer : nullptr,
-                                       rotation, params.members, params.criterion, params.tree,
-                                       masses);
+                                      rotation, params.members, params.criterion, params.tree,
+                                      masses);
     trees = trainer.grow(target, first, n_trees, out_of_bag);
   });
   std::vector<nb::dict> results;

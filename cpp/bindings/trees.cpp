@@ -113,8 +113,8 @@ class Grower {
       const auto make = [this, table] {
         return std::make_unique<grow::Grower>(table, params_.criterion, params_.params);
       };
-      round_grower_ = std::make_unique<grow::RoundGrower>(make, table, n_rows, static_cast<int>(n_columns),
-                                                   params_.params.n_threads);
+      round_grower_ = std::make_unique<grow::RoundGrower>(
+          make, table, n_rows, static_cast<int>(n_columns), params_.params.n_threads);
     });
   }
 
@@ -151,7 +151,7 @@ class Grower {
       };
       // One grower only: each would sort the table anew and keep its own order of it.
       round_grower_ = std::make_unique<grow::RoundGrower>(make, nullptr, view.n_rows,
-                                                   static_cast<int>(view.n_columns), 1);
+                                                          static_cast<int>(view.n_columns), 1);
     });
   }
 

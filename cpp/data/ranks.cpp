@@ -314,8 +314,9 @@ void RankedTable::hold_levels(const std::vector<int>& n_levels) {
 }
 
 const BinaryColumns& RankedTable::binary_columns(int n_threads) const {
-  std::call_once(asked_binary_,
-                 [&] { binary_columns_ = std::make_shared<const BinaryColumns>(*this, n_threads); });
+  std::call_once(asked_binary_, [&] {
+    binary_columns_ = std::make_shared<const BinaryColumns>(*this, n_threads);
+  });
   return *binary_columns_;
 }
 

@@ -27,7 +27,8 @@ constexpr std::int64_t part_rows = 8'192;
 
 HistogramEngine::HistogramEngine(std::shared_ptr<const split::HistogramTable> table,
                                  std::string_view criterion, const split::SplitLimits& limits,
-                                 int n_threads, tree::GrowingTree& growing_tree, target::Cells cells)
+                                 int n_threads, tree::GrowingTree& growing_tree,
+                                 target::Cells cells)
     : table_(std::move(table)),
       codes_(table_->codes),
       counted_(table_->counted),
@@ -108,7 +109,8 @@ std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
 
 bool HistogramEngine::is_left_lighter(int parent) const {
   const int child = growing_tree_.nodes[parent].ahead;
-  const std::int64_t left = growing_tree_.totals_of(child)[0], right = growing_tree_.totals_of(child + 1)[0];
+  const std::int64_t left = growing_tree_.totals_of(child)[0],
+                     right = growing_tree_.totals_of(child + 1)[0];
   return channels_.is_packed() ? kernels::packed_h(left) <= kernels::packed_h(right)
                                : left <= right;
 }
@@ -204,7 +206,7 @@ void HistogramEngine::count(bool by_lists, const Row* rows, std::int64_t begin, 
 void HistogramEngine::complete(int node, int slot) {
   parallel_for(counted_.n_groups(), threads_for(0), [&](std::int64_t group, int) {
     table_->sparse.complete(static_cast<int>(group), *layout_, growing_tree_.totals_of(node)[0],
-                             cells_of(slot));
+                            cells_of(slot));
   });
 }
 
@@ -474,7 +476,8 @@ std::vector<int> HistogramEngine::search_level(const std::vector<int>& nodes,
     cells.resize(static_cast<std::size_t>(column_layout_->size()));
     scratch.push_back(cells.data());
   }
-  LevelSearch level(codes_, categories_, *column_layout_, limits_, growing_tree_, std::move(scratch));
+  LevelSearch level(codes_, categories_, *column_layout_, limits_, growing_tree_,
+                    std::move(scratch));
   return level.run(criterion_, nodes, std::move(columns));
 }
 

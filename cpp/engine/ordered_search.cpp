@@ -32,7 +32,8 @@ std::int64_t OrderedSearch::send_rows(int i) {
   const tree::Node& node = growing_tree_.nodes[i];
   const Code* const codes = codes_.columns + node.split.column * order_.n_rows();
   const auto bin = static_cast<Code>(node.split.bin);
-  return growing_tree_.rows.split_by(node.begin, node.end, [&](Row row) { return codes[row] <= bin; });
+  return growing_tree_.rows.split_by(node.begin, node.end,
+                                     [&](Row row) { return codes[row] <= bin; });
 }
 
 void OrderedSearch::search(const tree::Siblings& siblings) {

@@ -164,8 +164,9 @@ std::int64_t SortedEngine<T>::send_rows(int node, bool) {
     side_[split::row_of(place)] = goes_left ? 0 : 1;
   });
   const tree::Partition::Test test{side_.data(), 1, 0, 0};
-  return growing_tree_.rows.split(parent.begin, parent.end, test, n < worth_a_thread ? 1 : n_threads_,
-                             [](const Row*, std::int64_t, const Row*, std::int64_t, int) {});
+  return growing_tree_.rows.split(parent.begin, parent.end, test,
+                                  n < worth_a_thread ? 1 : n_threads_,
+                                  [](const Row*, std::int64_t, const Row*, std::int64_t, int) {});
 }
 
 // Sends the parent's places of a column left and right; both keep their order.
@@ -244,7 +245,8 @@ void SortedEngine<T>::search_with(const tree::Siblings& siblings) {
   cut_of_.resize(growing_tree_.nodes.size());
   if (!is_alone) work_.resize(order_.size());
   const auto n_columns = static_cast<std::int64_t>(columns_.size());
-  const std::int64_t n_rows = growing_tree_.nodes[is_alone ? siblings.left : siblings.parent].n_rows();
+  const std::int64_t n_rows =
+      growing_tree_.nodes[is_alone ? siblings.left : siblings.parent].n_rows();
   const std::int64_t n_tasks = n_rows * n_columns < worth_a_thread ? 1 : n_columns;
   struct Found {
     split::Split split;
@@ -256,7 +258,8 @@ void SortedEngine<T>::search_with(const tree::Siblings& siblings) {
   data::ColumnLook left_columns = siblings.left_columns, right_columns = siblings.right_columns;
   const auto search_of = [&](int node, bool wants) -> std::optional<Search> {
     if (!wants) return {};
-    return Search(channels_, limits_, growing_tree_.totals_of(node), growing_tree_.nodes[node].bounds);
+    return Search(channels_, limits_, growing_tree_.totals_of(node),
+                  growing_tree_.nodes[node].bounds);
   };
   const auto look = [&](std::optional<Search>& search, int node, int column, Found& best) {
     const split::Place* const places = places_of(node, column);

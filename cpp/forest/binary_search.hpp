@@ -15,7 +15,9 @@ template <class Scan, class TryOther>
 void ForestEngine::try_bits_and_others(Scan& scan, const Rows& rows, const Draws& draws,
                                        data::ConstantFeatures& known, TryOther&& try_other) {
   const int wanted = columns_.wanted();
-  const auto count = [&] { scan.count_bits(binary_columns_->words(), rows.rows, rows.n, bits_asked_); };
+  const auto count = [&] {
+    scan.count_bits(binary_columns_->words(), rows.rows, rows.n, bits_asked_);
+  };
   sampled_columns_.clear();
   bits_asked_.clear();
   for (int j = 0; j < wanted; ++j) {
@@ -46,7 +48,8 @@ bool ForestEngine::try_bit(Scan& scan, int column, int bit, const Draws& draws) 
   if (!scan.put_rows_without(bit)) return true;
   if (!scan.beats({}, best_.bar)) return false;
   if (params_.random_cuts) {
-    const double cut = draw_cut(column, binary_columns_->low(bit), binary_columns_->high(bit), draws);
+    const double cut =
+        draw_cut(column, binary_columns_->low(bit), binary_columns_->high(bit), draws);
     take(scan, {}, column, 0, 0, false, false, cut);
     best_slot_ = -1;
   } else {
@@ -57,8 +60,8 @@ bool ForestEngine::try_bit(Scan& scan, int column, int bit, const Draws& draws) 
 
 template <class Scan, class T>
 void ForestEngine::try_binary_and_random(Scan& scan, RandomThresholdValues<T>& drawn,
-                                           const Rows& rows, const Draws& draws,
-                                           data::ConstantFeatures& known) {
+                                         const Rows& rows, const Draws& draws,
+                                         data::ConstantFeatures& known) {
   drawn.start(rows.n);
   bool expects_cuts = false;
   threshold_rows_ = rows.rows;

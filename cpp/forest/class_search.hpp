@@ -202,7 +202,8 @@ class ClassSearch {
   }
   void cut_two_values(SmallCut& cut, int bit, const Draws& draws) const {
     if constexpr (is_drawn) {
-      cut.threshold = draw_cut(cut.column, binary_columns_.low(bit), binary_columns_.high(bit), draws);
+      cut.threshold =
+          draw_cut(cut.column, binary_columns_.low(bit), binary_columns_.high(bit), draws);
     } else {
       cut.rank = 1;
       cut.next = 2;

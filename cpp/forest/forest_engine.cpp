@@ -156,7 +156,8 @@ void ForestEngine::search(const tree::Siblings& siblings) {
 }
 
 void ForestEngine::search_again(const std::vector<tree::Siblings>& nodes) {
-  std::visit([&](auto& scan) { scan.start(growing_tree_->channels, limits_, table_->n_rows()); }, scan_);
+  std::visit([&](auto& scan) { scan.start(growing_tree_->channels, limits_, table_->n_rows()); },
+             scan_);
   for (const tree::Siblings& one : nodes) search_node(one.left);
 }
 

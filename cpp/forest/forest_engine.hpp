@@ -146,13 +146,13 @@ class ForestEngine : public tree::SplitEngine {
   Span gather(const Scan& scan, int column, const Rows& rows);
   template <class Scan, class T>
   void try_random_thresholds(Scan& scan, RandomThresholdValues<T>& drawn, const T* values,
-                      const Rows& rows, const Draws& draws, data::ConstantFeatures& known);
+                             const Rows& rows, const Draws& draws, data::ConstantFeatures& known);
   template <class Scan, class T>
   bool try_random_threshold_of_few(Scan& scan, const T* values, int column, const Rows& rows,
-                            const Draws& draws);
+                                   const Draws& draws);
   template <class Scan, class T>
   bool try_random_threshold(Scan& scan, const RandomThresholdValues<T>& drawn, int slot, int column,
-                     std::int64_t n, const Draws& draws);
+                            std::int64_t n, const Draws& draws);
   template <class T>
   std::int64_t send_by_value(const RandomThresholdValues<T>& drawn, const T* values,
                              std::int64_t begin, std::int64_t end, const split::Split& split);
@@ -164,7 +164,7 @@ class ForestEngine : public tree::SplitEngine {
   bool try_bit(Scan& scan, int column, int bit, const Draws& draws);
   template <class Scan, class T>
   void try_binary_and_random(Scan& scan, RandomThresholdValues<T>& drawn, const Rows& rows,
-                               const Draws& draws, data::ConstantFeatures& known);
+                             const Draws& draws, data::ConstantFeatures& known);
   // Columns of levels: forest_categories.hpp.
   template <class Scan>
   bool try_levels(Scan& scan, int column, const Rows& rows, const Draws& draws);
@@ -210,10 +210,10 @@ class ForestEngine : public tree::SplitEngine {
   RandomThresholdValues<float> random_floats_;  // for drawn cuts: one of these
   RandomThresholdValues<double> random_doubles_;
   const Row* threshold_rows_ = nullptr;  // of the node whose values they hold,
-  int best_slot_ = -1;               // those of its best cut here, if they are still there
+  int best_slot_ = -1;                   // those of its best cut here, if they are still there
   NodeLevels levels_;
   const data::BinaryColumns* binary_columns_ = nullptr;  // where bits are asked; null: they are not
-  std::vector<int> sampled_columns_, bits_asked_;      // of a node
+  std::vector<int> sampled_columns_, bits_asked_;        // of a node
 };
 
 }  // namespace weald::forest

@@ -1,5 +1,5 @@
-// Cuts drawn in two columns of a node at once: what cut_columns of random_thresholds.hpp does in plain
-// code.
+// Cuts drawn in two columns of a node at once: what cut_columns of random_thresholds.hpp does in
+// plain code.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace weald::forest {
 // One cut; missing values are tried on both sides of it.
 template <class Scan, class T>
 bool ForestEngine::try_random_threshold(Scan& scan, const RandomThresholdValues<T>& drawn, int slot,
-                                 int column, std::int64_t n, const Draws& draws) {
+                                        int column, std::int64_t n, const Draws& draws) {
   if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
   std::int64_t n_present = n;
   const auto range =
@@ -37,8 +37,8 @@ bool ForestEngine::try_random_threshold(Scan& scan, const RandomThresholdValues<
 // The same for a node of a few rows, where to lay their values out would cost more than to read
 // them twice. None may be missing.
 template <class Scan, class T>
-bool ForestEngine::try_random_threshold_of_few(Scan& scan, const T* values, int column, const Rows& rows,
-                                        const Draws& draws) {
+bool ForestEngine::try_random_threshold_of_few(Scan& scan, const T* values, int column,
+                                               const Rows& rows, const Draws& draws) {
   if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
   const auto value = [=, of_column = values + column, stride = table_->stride()](std::int64_t i) {
     return of_column[rows.rows[i] * stride];
@@ -62,9 +62,9 @@ bool ForestEngine::try_random_threshold_of_few(Scan& scan, const T* values, int 
 // As try_columns, but the values of several columns are fetched at once; a small node may be done
 // after the first of them.
 template <class Scan, class T>
-void ForestEngine::try_random_thresholds(Scan& scan, RandomThresholdValues<T>& drawn, const T* values,
-                                  const Rows& rows, const Draws& draws,
-                                  data::ConstantFeatures& known) {
+void ForestEngine::try_random_thresholds(Scan& scan, RandomThresholdValues<T>& drawn,
+                                         const T* values, const Rows& rows, const Draws& draws,
+                                         data::ConstantFeatures& known) {
   if constexpr (requires { scan.put_rows_without(0); })
     if (binary_columns_) return try_binary_and_random(scan, drawn, rows, draws, known);
   constexpr std::int64_t few = 12, very_few = 4;

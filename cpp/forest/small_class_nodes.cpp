@@ -175,9 +175,9 @@ class SmallClassNodes final : public SmallNodes {
 
 template <class Impurity>
 std::unique_ptr<SmallNodes> make_small_class_nodes(const data::RankedTable& table,
-                                               data::ColumnSampler& columns,
-                                               const target::Channels& channels,
-                                               std::int64_t max_depth) {
+                                                   data::ColumnSampler& columns,
+                                                   const target::Channels& channels,
+                                                   std::int64_t max_depth) {
   if (most_copies<Impurity>(channels) < least_few) return nullptr;
   const auto over = [&](const auto* values) -> std::unique_ptr<SmallNodes> {
     using T = std::remove_cvref_t<decltype(*values)>;

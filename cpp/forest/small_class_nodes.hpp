@@ -12,8 +12,8 @@ namespace weald::forest {
 // caller to know.
 template <class Impurity>
 std::unique_ptr<SmallNodes> make_small_class_nodes(const data::RankedTable& table,
-                                               data::ColumnSampler& columns,
-                                               const target::Channels& channels,
-                                               std::int64_t max_depth);
+                                                   data::ColumnSampler& columns,
+                                                   const target::Channels& channels,
+                                                   std::int64_t max_depth);
 
 }  // namespace weald::forest

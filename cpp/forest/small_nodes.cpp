@@ -19,7 +19,7 @@ class SmallNodesOf final : public SmallNodes {
 
  public:
   SmallNodesOf(const data::RankedTable& table, const T* values, data::ColumnSampler& columns,
-            const target::Channels& channels, std::int64_t max_depth)
+               const target::Channels& channels, std::int64_t max_depth)
       : SmallNodes(Search::is_drawn && kernels::active().drawn
                        ? Search::most_rows
                        : rows_that_stay_near(table.stride() * static_cast<std::int64_t>(sizeof(T))),
@@ -173,7 +173,7 @@ std::unique_ptr<SmallNodes> make(const data::RankedTable& table, ForestEngine& e
   const auto over = [&](const auto* values) -> std::unique_ptr<SmallNodes> {
     using T = std::remove_cvref_t<decltype(*values)>;
     return std::make_unique<SmallNodesOf<T, Kind>>(table, values, engine.columns(), channels,
-                                                max_depth);
+                                                   max_depth);
   };
   return table.keeps_values() ? table.with_values(over) : over(table.ranks());
 }
@@ -196,10 +196,11 @@ std::unique_ptr<SmallNodes> SmallNodes::made_for(const data::RankedTable& table,
   if (engine.judges_by<PairCounts<criteria::EntropyOfCounts>>())
     return make<SmallClasses<criteria::EntropyOfCounts>>(table, engine, channels, max_depth);
   if (engine.judges_by<ClassScan<criteria::GiniOfCounts>>())
-    return make_small_class_nodes<criteria::GiniOfCounts>(table, engine.columns(), channels, max_depth);
+    return make_small_class_nodes<criteria::GiniOfCounts>(table, engine.columns(), channels,
+                                                          max_depth);
   if (engine.judges_by<ClassScan<criteria::EntropyOfCounts>>())
     return make_small_class_nodes<criteria::EntropyOfCounts>(table, engine.columns(), channels,
-                                                         max_depth);
+                                                             max_depth);
   return nullptr;
 }
 

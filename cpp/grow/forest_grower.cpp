@@ -51,10 +51,10 @@ tree::Tree ForestGrower::grow(const target::Target& target, std::int32_t* leaf_o
 
 // Of a tree or a branch that the engine was started for, of so many rows: nothing is written yet.
 void ForestGrower::begin_tree(std::int64_t n_rows) {
-  small_nodes_ =
-      params_.min_samples_split > 2
-          ? nullptr
-          : forest::SmallNodes::made_for(*table_, engine_, growing_tree_->channels, params_.max_depth);
+  small_nodes_ = params_.min_samples_split > 2
+                     ? nullptr
+                     : forest::SmallNodes::made_for(*table_, engine_, growing_tree_->channels,
+                                                    params_.max_depth);
   const target::Channels& channels = growing_tree_->channels;
   counts_ = channels.target().classes && !channels.target().weight;
   cell_size_ = static_cast<std::size_t>(channels.cell_size());
@@ -234,7 +234,8 @@ void ForestGrower::graft_apart(const OpenNode& node) {
   apart_->grow_within(*this, node);
   append(apart_->tree_, apart_->limits_, apart_->medians_, apart_->gains_);
   std::fill(exact_.begin(), exact_.end(), 0);
-  growing_tree_->channels.add_exact(growing_tree_->rows.at(node.begin), node.end - node.begin, exact_.data());
+  growing_tree_->channels.add_exact(growing_tree_->rows.at(node.begin), node.end - node.begin,
+                                    exact_.data());
   (this->*complete_)((this->*score_of_exact_)());
 }
 
@@ -245,15 +246,16 @@ bool ForestGrower::is_small_enough(const OpenNode& node, const std::int64_t* sum
   const std::int64_t n = node.end - node.begin;
   if (!small_nodes_ || !small_nodes_->takes(n, sums[0])) return false;
   const target::Channels& channels = growing_tree_->channels;
-  return !channels.has_small_rows() || !channels.any_is_small(growing_tree_->rows.at(node.begin), n);
+  return !channels.has_small_rows() ||
+         !channels.any_is_small(growing_tree_->rows.at(node.begin), n);
 }
 
 // A small node, with all below it.
 void ForestGrower::finish(const OpenNode& node, const std::int64_t* sums) {
-  const forest::SmallNodes::Weighed weighed =
-      small_nodes_->grow({growing_tree_->rows.at(node.begin), static_cast<int>(node.end - node.begin), sums,
-                      node.draws, node.constants, node.depth},
-                     tree_, params_.sends_unseen_rows ? &limits_ : nullptr);
+  const forest::SmallNodes::Weighed weighed = small_nodes_->grow(
+      {growing_tree_->rows.at(node.begin), static_cast<int>(node.end - node.begin), sums,
+       node.draws, node.constants, node.depth},
+      tree_, params_.sends_unseen_rows ? &limits_ : nullptr);
   if (counts_) return;
   exact_ = {weighed.weight, weighed.sum};
   complete<criteria::Variance>(weighed.score);
@@ -295,8 +297,8 @@ void ForestGrower::add_place(int feature, const split::Split* split) {
   tree_.missing_left.push_back(split && split->missing_left);
   if (has_levels_) tree_.add_set(split ? split->left_set : data::LevelSet{});
   if (is_median_)
-    gains_.push_back(split ? std::max(0.0, scale_by_power(split->gain, growing_tree_->channels.unit()))
-                           : 0.0);
+    gains_.push_back(
+        split ? std::max(0.0, scale_by_power(split->gain, growing_tree_->channels.unit())) : 0.0);
 }
 
 void ForestGrower::write_split(const split::Split& split, const std::int64_t* sums) {

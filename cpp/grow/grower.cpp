@@ -47,8 +47,8 @@ Grower::Grower(std::int64_t n_rows, int n_columns, std::string_view criterion,
 Grower::Grower(std::shared_ptr<const split::HistogramTable> table, std::string_view criterion,
                const tree::TreeParams& params)
     : Grower(table->codes.n_rows, table->codes.n_columns, criterion, params, params.columns) {
-  engine_ = std::make_unique<engine::HistogramEngine>(std::move(table), criterion_, params_.split,
-                                                      params_.n_threads, growing_tree_, params_.cells);
+  engine_ = std::make_unique<engine::HistogramEngine>(
+      std::move(table), criterion_, params_.split, params_.n_threads, growing_tree_, params_.cells);
 }
 
 template <class T>
@@ -74,7 +74,8 @@ Grower::Grower(std::shared_ptr<const data::RankedTable> table, std::string_view 
     throw std::invalid_argument("symmetric growth draws no columns");
   params_.cells = target::Cells::wide;
   weighs_rest_ = true;
-  engine_ = std::make_unique<forest::ForestEngine>(std::move(table), params_, criterion_, growing_tree_);
+  engine_ =
+      std::make_unique<forest::ForestEngine>(std::move(table), params_, criterion_, growing_tree_);
 }
 
 tree::Tree Grower::grow(const target::Target& target, std::int32_t* leaf_of_row) {
@@ -88,8 +89,8 @@ tree::Tree Grower::grow(const target::Target& target, std::int32_t* leaf_of_row)
 // rows are not seen, for nothing may be written there.
 void Grower::start_rows(const target::Target& target, std::int32_t* leaf_of_row) {
   growing_tree_.rows.start(n_rows_, target.copies,
-                      target.copies ? nullptr : reinterpret_cast<Row*>(leaf_of_row),
-                      params_.n_threads);
+                           target.copies ? nullptr : reinterpret_cast<Row*>(leaf_of_row),
+                           params_.n_threads);
 }
 
 void Grower::prepare(const target::Target* targets, std::vector<engine::RootState>& root_states) {
@@ -97,7 +98,8 @@ void Grower::prepare(const target::Target* targets, std::vector<engine::RootStat
   const auto n_trees = static_cast<std::int64_t>(root_states.size());
   // Of many rows, the rows are shared out inside; of few, the trees.
   parallel_for(n_trees, n_rows_ < many_rows ? params_.n_threads : 1, [&](std::int64_t k, int) {
-    prepare(targets[k], growing_tree_.rows.at(0), growing_tree_.rows.size(), root_states[k].channels);
+    prepare(targets[k], growing_tree_.rows.at(0), growing_tree_.rows.size(),
+            root_states[k].channels);
   });
 }
 
@@ -260,7 +262,8 @@ void Grower::expand(const std::vector<int>& nodes) {
     growing_tree_.make_children(node);
     for (const bool is_right : {false, true})
       if (!choice_.is_free())
-        paths_.push_back(choice_.child(paths_[node], growing_tree_.nodes[node].split.column, is_right));
+        paths_.push_back(
+            choice_.child(paths_[node], growing_tree_.nodes[node].split.column, is_right));
   }
   engine_->expect(nodes);
   if (nodes.size() == 1) return look_below(nodes[0]);
@@ -339,7 +342,8 @@ void Grower::bound_children(int i) {
   penalty.bounds = node.bounds;
   const std::int64_t* const l = growing_tree_.totals_of(node.ahead);
   const std::int64_t* const r = growing_tree_.totals_of(node.ahead + 1);
-  const double middle = tree::middle_of(criterion_, growing_tree_.channels, node.split, l, r, penalty);
+  const double middle =
+      tree::middle_of(criterion_, growing_tree_.channels, node.split, l, r, penalty);
   tree::part_bounds(direction, middle, left.bounds, right.bounds);
 }
 
@@ -363,8 +367,10 @@ void Grower::prune() {
 
 // May a node's children be split, as far as the limits on depth and leaves go?
 bool Grower::has_room_below(int node) const {
-  const bool is_high = params_.max_depth == 0 || growing_tree_.nodes[node].depth + 1 < params_.max_depth;
-  return is_high && (params_.max_leaf_nodes == 0 || growing_tree_.n_leaves + 1 < params_.max_leaf_nodes);
+  const bool is_high =
+      params_.max_depth == 0 || growing_tree_.nodes[node].depth + 1 < params_.max_depth;
+  return is_high &&
+         (params_.max_leaf_nodes == 0 || growing_tree_.n_leaves + 1 < params_.max_leaf_nodes);
 }
 
 bool Grower::may_split(int i) const {

@@ -89,7 +89,8 @@ class Grower {
   bool weighs_rest_ = false;   // a forest's leaves of numbers say what is left to gain
   std::vector<int> frontier_;  // a heap ordered by comes_before
   std::vector<int> small_;     // nodes of small rows (channels.hpp), which wait for their turn
-  std::optional<target::Channels> all_;  // of all rows, while the growing_tree's are those of small ones
+  std::optional<target::Channels>
+      all_;  // of all rows, while the growing_tree's are those of small ones
 };
 
 }  // namespace weald::grow

@@ -18,8 +18,9 @@ constexpr std::int64_t most_bytes = std::int64_t{256} << 20;
 
 void OptionSearch::start(const target::Target& target) {
   growing_tree_.rows.start(codes_.n_rows, target.copies);
-  growing_tree_.channels.prepare(target, codes_.n_rows, growing_tree_.rows.at(0), growing_tree_.rows.size(),
-                            limits_.min_samples_leaf > 1, target::Cells::wide, n_threads_);
+  growing_tree_.channels.prepare(target, codes_.n_rows, growing_tree_.rows.at(0),
+                                 growing_tree_.rows.size(), limits_.min_samples_leaf > 1,
+                                 target::Cells::wide, n_threads_);
   growing_tree_.start();
 }
 
@@ -73,8 +74,8 @@ std::vector<std::int64_t> OptionSearch::histogram(const split::HistogramLayout& 
   parallel_for(n_parts, n_threads_, [&](std::int64_t part, int) {
     const std::int64_t begin = n * part / n_parts, end = n * (part + 1) / n_parts;
     parts[part].assign(static_cast<std::size_t>(layout.size()), 0);
-    add_rows(codes_, categories_, layout, growing_tree_.channels, growing_tree_.rows.at(begin), begin,
-             end - begin, parts[part].data());
+    add_rows(codes_, categories_, layout, growing_tree_.channels, growing_tree_.rows.at(begin),
+             begin, end - begin, parts[part].data());
   });
   for (std::size_t other = 1; other < parts.size(); ++other)
     for (std::size_t i = 0; i < parts[0].size(); ++i) parts[0][i] += parts[other][i];
@@ -123,13 +124,15 @@ OptionStump OptionSearch::stump_of(const split::Split& split, GoesLeft&& goes_le
       growing_tree_.rows.split_by(0, growing_tree_.rows.size(), std::forward<GoesLeft>(goes_left));
   growing_tree_.nodes[0].split = split;
   // Integer sums of the children are for a search among them, of which there is none here.
-  growing_tree_.nodes[0].left_totals.assign(static_cast<std::size_t>(growing_tree_.channels.cell_size()), 0);
+  growing_tree_.nodes[0].left_totals.assign(
+      static_cast<std::size_t>(growing_tree_.channels.cell_size()), 0);
   growing_tree_.make_children(0);
   growing_tree_.part_rows(0, middle);
   growing_tree_.join(0);
   OptionStump stump;
   stump.side.assign(static_cast<std::size_t>(codes_.n_rows), -1);
-  stump.tree = write_tree(growing_tree_, criterion_, limits_.penalty, n_threads_, stump.side.data());
+  stump.tree =
+      write_tree(growing_tree_, criterion_, limits_.penalty, n_threads_, stump.side.data());
   return stump;
 }
 

@@ -32,7 +32,7 @@ class RoundGrower {
   std::int64_t size_;  // rows times columns
   int n_threads_;
   std::vector<std::unique_ptr<Grower>> growers_;  // one a thread; the first is made at once
-  std::vector<engine::RootState> root_states_;      // kept from call to call, like the growers
+  std::vector<engine::RootState> root_states_;    // kept from call to call, like the growers
 };
 
 }  // namespace weald::grow

@@ -24,7 +24,7 @@ struct HistogramTable {
   FeatureBundles bundles;
   Codes counted;  // what histograms count: the codes, or the bundles if there are any
   data::Categories counted_categories;
-  SparseColumns sparse;      // of what is counted
+  SparseColumns sparse;       // of what is counted
   LargeVector<Code> columns;  // the codes column by column, for sending rows; empty: too large
   std::vector<std::uint8_t> has_missing;  // of each column; 1 also if that was not looked at
   data::RowOrder order;                   // of a small table; none where bins are searched

@@ -133,9 +133,11 @@ class Writer {
   // W and S of every node from the doubles of its rows, not from the histograms.
   void sum_exactly() {
     exact_.assign(growing_tree_.nodes.size() * n_totals_, 0);
-    const bool few_leaves = growing_tree_.n_leaves * static_cast<std::int64_t>(n_totals_) < few_sums;
+    const bool few_leaves =
+        growing_tree_.n_leaves * static_cast<std::int64_t>(n_totals_) < few_sums;
     few_leaves&& growing_tree_.rows.holds_all_rows() ? sum_in_order_of_rows() : sum_leaf_by_leaf();
-    for (std::size_t i = growing_tree_.nodes.size(); i-- > 0;) {  // children come after their parent
+    for (std::size_t i = growing_tree_.nodes.size();
+         i-- > 0;) {  // children come after their parent
       const Node& node = growing_tree_.nodes[i];
       if (order_.leaf[i] >= 0 || node.left < 0) continue;  // a leaf, or one that was taken back
       for (std::size_t t = 0; t < n_totals_; ++t)

@@ -72,8 +72,8 @@ struct Tree {
   const std::uint64_t* words_of(std::int32_t set) const { return words.data() + first_word[set]; }
 };
 
-// Writes a growing_tree that is done as arrays, and the leaf of every row it holds. Weights, gains and
-// values come from the doubles of the rows, not from the sums that were searched.
+// Writes a growing_tree that is done as arrays, and the leaf of every row it holds. Weights, gains
+// and values come from the doubles of the rows, not from the sums that were searched.
 Tree write_tree(const GrowingTree& growing_tree, std::string_view criterion, const Penalty& penalty,
                 int n_threads, std::int32_t* leaf_of_row);
 

@@ -59,8 +59,8 @@ class Subject {
     if (setting.has_levels) table->hold_levels({0, 0, 0, n_levels});
     table_ = table;
     if (!setting.draws_cuts)
-      bootstrap_ = std::make_shared<weald::data::Bootstrap>(static_cast<const std::int64_t*>(nullptr), n_rows,
-                                                        n_rows, 7);
+      bootstrap_ = std::make_shared<weald::data::Bootstrap>(
+          static_cast<const std::int64_t*>(nullptr), n_rows, n_rows, 7);
     target_.sums_per_weight = true;
     if (setting.n_classes == 0) {
       target_.sums = numbers_.data();

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from native.instructions import assert_same_digest, digest_of
-from native.test_small_sort import seen_rows, tree_of
 from native.test_small_nodes import BIG, assert_same
+from native.test_small_sort import seen_rows, tree_of
 from weald import _native
 
 SIZES = [*range(2, 41), 63, 64, 65, 255, 256, 257, 511, 512]

@@ -54,16 +54,14 @@ def test_the_core_passes(one_definition: ModuleType, cpp_modules: ModuleType) ->
     [
         "namespace weald::tree { struct Forest { int other; }; }",
         "namespace weald::split { struct Forest { int other; }; }",  # a reader finds two
-        "namespace weald::data {\ntemplate <class A, class B = X<A>>\nclass Table final : Base<A> {};\n}",
+        "namespace weald::data {\ntemplate <class A, class B = X<A>>\nclass Table final : Base<A> {}; }",
         "namespace weald::tree { enum class [[nodiscard]] Growth : int { one }; }",
-        "namespace weald::tree {\n#if 1\n// }\ninline bool planted(const Forest& one) { return 1; }\n}",
+        "namespace weald::tree {\n#if 1\n// }\ninline bool planted(const Forest& o) { return 1; }\n}",
     ],
 )
-def test_a_second_definition_is_found(
-    one_definition: ModuleType, core: Path, planted: str
-) -> None:
+def test_a_second_definition_is_found(one_definition: ModuleType, core: Path, planted: str) -> None:
     (core / "tree" / "first.hpp").write_text(
-        "namespace weald::tree { inline bool planted(const Forest& one) { return 0; } }"
+        "namespace weald::tree { inline bool planted(const Forest& o) { return 0; } }"
     )
     assert one_definition.main(core) == 0
     (core / "tree" / "planted.hpp").write_text(planted)
@@ -108,9 +106,9 @@ def test_a_file_that_breaks_the_layers_is_found(
 
 
 def test_a_long_function_is_found(size: ModuleType, tmp_path: Path) -> None:
-    statements = "  x += 1;\n"
+    body = "  x += 1;\n" * 60
     for suffix, text in {
-        ".cpp": f"namespace weald::tree {{\nint longest(int x) {{\n{statements * 60}  return x;\n}}\n}}\n",
+        ".cpp": f"namespace weald::tree {{\nint longest(int x) {{\n{body}  return x;\n}}\n}}\n",
         ".py": "def longest(x):\n" + "    x += 1\n" * 60,
     }.items():
         (file := tmp_path / f"planted{suffix}").write_text(text)

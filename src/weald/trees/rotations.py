@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.cached import cached_property
 from weald.trees.forest import Forest
+from weald.trees.forest_training import ForestLimits, OutOfBag
 from weald.trees.frozen import freeze_all
 from weald.trees.growing import GrownTree
-from weald.trees.forest_training import ForestLimits, OutOfBag
 
 Floats = NDArray[np.float64]
 

@@ -159,7 +159,9 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     def _fit_forest(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Fit a forest instead of single trees."""
         self._check_oob(has_draws=bool(self.bootstrap))
-        forest_model = copy.copy(self._forest_model) if self._goes_on("_forest_model") else self._engine()
+        forest_model = (
+            copy.copy(self._forest_model) if self._goes_on("_forest_model") else self._engine()
+        )
         forest_model.set_params(
             n_estimators=self.n_estimators,
             bootstrap=bool(self.bootstrap),
@@ -182,7 +184,15 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     def _forget(self) -> None:
         """Delete the attributes of the previous fit."""
         for name in (
-            *("_forest_model", "_members", "_columns_seen", "_draws", "_seed", "_record", "_question"),
+            *(
+                "_forest_model",
+                "_members",
+                "_columns_seen",
+                "_draws",
+                "_seed",
+                "_record",
+                "_question",
+            ),
             *("weights_", "oob_score_", "oob_decision_function_", "oob_prediction_"),
             *("feature_names_in_", "n_features_in_", "_columns"),
         ):
@@ -408,7 +418,9 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     def estimators_(self) -> list[Any]:
         """The fitted base estimators."""
         self._check_fitted_for("estimators_")
-        views: list[Any] = self._forest_model.estimators_ if hasattr(self, "_forest_model") else self._members
+        views: list[Any] = (
+            self._forest_model.estimators_ if hasattr(self, "_forest_model") else self._members
+        )
         return views
 
     @property
