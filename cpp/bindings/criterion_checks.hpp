@@ -15,8 +15,7 @@ void check_criterion(const std::string& criterion, const std::optional<Array>& n
   criteria::AllCriteria::with_name(criterion, [&]<criteria::Criterion C>(C) {
     const std::string name = C::name;
     // A share for each class may stand for the class where only squares of sums are looked at.
-    const bool are_shares =
-        numbers && C::is_quadratic && numbers->ndim() == 2 && numbers->shape(0) > 1;
+    const bool are_shares = numbers && C::is_quadratic && numbers->ndim() == 2;
     require(C::sums_of != weald::SumsOf::classes || !numbers || are_shares,
             (name + " is of classes").c_str());
     require(C::sums_of != weald::SumsOf::gradients || numbers,

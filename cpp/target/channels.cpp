@@ -220,6 +220,7 @@ void Channels::prepare_wide(const Extremes& all, const Row* rows, std::int64_t n
                 for (int c = 0; c < cell_size_; ++c) totals_[c] += part[c];
               });
   least_sum_ = scale_by_power(1.0, sum_exponent_ - std::min(small_bits, bits - few_bits));
+  least_weight_ = scale_by_power(1.0, weight_exponent_ - small_bits);
   has_small_rows_ = target_.sums_per_weight && is_small(all.least);
 }
 
@@ -300,14 +301,16 @@ bool Channels::any_number_is_small(const Extremes& all, const Row* rows, std::in
 }
 
 bool Channels::any_is_small(const Row* rows, std::int64_t n) const {
-  return std::any_of(rows, rows + n, [this](Row row) { return is_small(largest_sum_of_row(row)); });
+  return std::any_of(rows, rows + n, [this](Row row) {
+    return !is_negligible(row) && is_small(largest_sum_of_row(row));
+  });
 }
 
 bool Channels::are_small(const Row* rows, std::int64_t n) const {
   bool any = false;
   for (std::int64_t i = 0; i < n; ++i) {
     const double largest = largest_sum_of_row(rows[i]);
-    if (largest >= least_sum_) return false;
+    if (largest >= least_sum_ || is_negligible(rows[i])) return false;
     any |= largest > 0.0;
   }
   return any;
@@ -331,6 +334,7 @@ void Channels::add_in_units(const Row* rows, std::int64_t n, int unit, double* s
 
 double Channels::leaf_sum_of_small(const Row* rows, std::int64_t n, const Int128* totals,
                                    int channel) const {
+  if (totals[0] == 0) return exact_sum(totals, channel);  // a mean of negligible rows
   double largest = 0.0;
   for (std::int64_t i = 0; i < n; ++i)
     largest = Extremes::larger(largest, sum_of_row(channel, rows[i]));

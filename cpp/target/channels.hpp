@@ -133,7 +133,8 @@ class Channels {
 
   // A row is small where its numbers are not all 0, but so small beside the largest of all rows
   // that few bits of their integers are left. A node of such rows, and of rows of 0, is searched
-  // after its rows alone were prepared.
+  // after its rows alone were prepared. A row whose sum is small because its weight is negligible
+  // is not small: it stays negligible.
   bool has_small_rows() const { return has_small_rows_; }
   bool any_is_small(const Row* rows, std::int64_t n) const;
   bool are_small(const Row* rows, std::int64_t n) const;
@@ -182,6 +183,9 @@ class Channels {
     return largest;
   }
   bool is_small(double largest) const { return largest > 0.0 && largest < least_sum_; }
+  bool is_negligible(Row row) const {
+    return target_.weight && target_.weight[row] < least_weight_;
+  }
   double sum_of_row(int channel, Row row) const {
     const double sum = target_.sums[channel * n_rows_ + row];
     return target_.sums_per_weight && target_.weight ? sum * target_.weight[row] : sum;
@@ -199,7 +203,8 @@ class Channels {
   std::int64_t n_rows_ = 0, n_copies_ = 1;
   bool is_packed_ = false, is_plain_ = false;
   bool has_small_numbers_ = false, has_small_rows_ = false;
-  double least_sum_ = 0.0;  // rows of less are small
+  double least_sum_ = 0.0;     // rows of less are small
+  double least_weight_ = 0.0;  // rows of less are negligible
   int cell_size_ = 2, count_index_ = -1;
   int weight_exponent_ = 0, sum_exponent_ = 0, packed_sum_exponent_ = 0;
   std::int64_t packed_most_weight_ = 1;

@@ -118,6 +118,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(("model", "check"), cases)
 
 
+# check_class_weight_classifiers sets it on every model that has the parameter.
+@pytest.mark.filterwarnings("ignore:n_iter_no_change=20 of")
 def test_scikit_learn_check(model: Any, check: Any) -> None:
     name = name_of(check)
     if name.startswith("check_sample_weight_equivalence"):

@@ -1,4 +1,4 @@
-"""The gates of `make check` on the C++ core fail on what they are there to find, and only on that."""
+"""The gates of `make check` on the C++ core find what they are there to find, and only that."""
 
 import importlib
 import sys
@@ -54,9 +54,9 @@ def test_the_core_passes(one_definition: ModuleType, cpp_modules: ModuleType) ->
     [
         "namespace weald::tree { struct Forest { int other; }; }",
         "namespace weald::split { struct Forest { int other; }; }",  # a reader finds two
-        "namespace weald::data {\ntemplate <class A, class B = X<A>>\nclass Table final : Base<A> {}; }",
+        "namespace weald::data {\ntemplate <class A, class B = X<A>>\nclass Table final : A {}; }",
         "namespace weald::tree { enum class [[nodiscard]] Growth : int { one }; }",
-        "namespace weald::tree {\n#if 1\n// }\ninline bool planted(const Forest& o) { return 1; }\n}",
+        "namespace weald::tree {\n#if 1\n// }\ninline bool planted(const Forest& o) { return 1;} }",
     ],
 )
 def test_a_second_definition_is_found(one_definition: ModuleType, core: Path, planted: str) -> None:
