@@ -54,7 +54,7 @@ def test_members_of_other_makers_need_numbers(estimator) -> None:
 
 
 @pytest.mark.parametrize("estimator", DESCENT)
-def test_going_on_with_categories(estimator) -> None:
+def test_warm_start_with_categories(estimator) -> None:
     frame, y = container("pandas"), labels()
     at_once = quick(estimator, n_estimators=6).fit(frame, y)
     later = quick(estimator, n_estimators=3, warm_start=True).fit(frame, y)

@@ -171,7 +171,7 @@ def test_a_share_of_the_rows_is_held_out() -> None:
     model = quick(
         BoostedTreesRegressor, early_stopping=True, validation_fraction=0.5, n_iter_no_change=50
     ).fit(X, y)
-    assert model._grown[0].forest.weight[0] == 200
+    assert model._states[0].forest.weight[0] == 200
     assert len(model.validation_loss_) == 11
     first = model.validation_loss_[0]
     # Before the first round: half the mean square around the mean of the other half.

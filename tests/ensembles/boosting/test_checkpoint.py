@@ -43,11 +43,10 @@ def rounds_in(file) -> int:
 
 def cut_short(model, rounds: int, *given, **more) -> None:
     """A fit that is interrupted in a round, as Ctrl-C does."""
-    real = type(model)._recipe
+    real = type(model)._grower
 
     def interrupted(self, *made_of):
-        recipe = real(self, *made_of)
-        grower = recipe.grower
+        grower, limits = real(self, *made_of)
         on_each, left = grower.on_each, [rounds]
 
         def grow(*arguments, **named):
@@ -57,10 +56,10 @@ def cut_short(model, rounds: int, *given, **more) -> None:
             return on_each(*arguments, **named)
 
         grower.on_each = grow
-        return recipe
+        return grower, limits
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(model), "_recipe", interrupted)
+        patch.setattr(type(model), "_grower", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.fit(*given, **more)
 

@@ -287,7 +287,7 @@ def test_a_classifier_as_start(n_classes: int) -> None:
 
 @pytest.mark.parametrize("kind", ["regressor", "two", "three", "foreign", "init"])
 @pytest.mark.parametrize("drawn", [{}, {"subsample": 0.6}, {"n_iter_no_change": 3}])
-def test_going_on_equals_one_fit(kind: str, drawn: dict) -> None:
+def test_warm_start_equals_one_fit(kind: str, drawn: dict) -> None:
     X, y = data()
     settings = {"random_state": 5, **drawn}
     if kind == "foreign":
@@ -314,7 +314,7 @@ def test_going_on_equals_one_fit(kind: str, drawn: dict) -> None:
         assert np.array_equal(first[0, 0].predict(X), parts.estimators_[0, 0].predict(X))
 
 
-def test_going_on_where_that_cannot_be() -> None:
+def test_warm_start_where_that_cannot_be() -> None:
     X, y = data()
     model = GradientBoostingRegressor(n_estimators=5, warm_start=True).fit(X, y)
     before = model.fingerprint()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
-from weald.ensembles.boosted_trees.booster import BoosterConfig
+from weald.ensembles.boosted_trees.booster import BoostingRun
 from weald.ensembles.boosted_trees.leaf_refit import refit_leaves
 from weald.ensembles.staging import staged_scores
 from weald.trees import TreeLimits
@@ -30,7 +30,7 @@ LOSSES = ["squared_error", "absolute_error", "huber", "poisson", "gamma", "tweed
 def test_questions_stay_and_answers_change() -> None:
     X, y = data()
     model = stopped(BoostedTreesRegressor).fit(X, y)
-    before = model._grown[0].forest.part(0, model.forest_.n_trees)
+    before = model._states[0].forest.part(0, model.forest_.n_trees)
     for name in ("feature", "threshold", "right", "missing_left", "gain"):
         assert np.array_equal(getattr(model.forest_, name), getattr(before, name))
     assert not np.array_equal(model.forest_.value, before.value)
@@ -52,19 +52,20 @@ def test_first_leaves_by_hand() -> None:
 def check_leaves(model, *given) -> None:
     """Fit, and look whether the rows of the fit give its leaves again."""
     checked = []
-    finished = BoosterConfig._finished
+    train = BoostingRun._train
 
-    def finish(self, course, training, judging):
-        forest = course.grown().forest
-        again = self._with_leaves_of_all_rows(forest, training)
+    def trained(self):
+        stopped_by = train(self)
+        forest = self.state().forest
+        again = self._refitted(forest)
         assert np.array_equal(again.value, forest.value)
         assert np.array_equal(again.base_score, forest.base_score)
         assert again.weight == pytest.approx(forest.weight, rel=1e-12)
         checked.append(forest)
-        return finished(self, course, training, judging)
+        return stopped_by
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BoosterConfig, "_finished", finish)
+        patch.setattr(BoostingRun, "_train", trained)
         model.fit(*given)
     assert checked
 
@@ -131,14 +132,15 @@ def test_a_model_of_no_rounds_starts_at_all_rows() -> None:
 def fitted(kind, y, **parameters):
     """A forest and what it was grown from."""
     caught = []
-    finished = BoosterConfig._finished
+    train = BoostingRun._train
 
-    def finish(self, course, training, judging):
-        caught.extend((course.grown().forest, training, self.loss))
-        return finished(self, course, training, judging)
+    def trained(self):
+        stopped_by = train(self)
+        caught.extend((self.state().forest, self._training, self._loss))
+        return stopped_by
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BoosterConfig, "_finished", finish)
+        patch.setattr(BoostingRun, "_train", trained)
         kind(n_estimators=1, min_samples_leaf=5, **parameters).fit(data()[0], y)
     return caught
 

@@ -44,7 +44,7 @@ class BaggedBoosters(Bagged):
     n_bags: int | None
     subsample: float
     _parts: list[Forest]
-    _grown: list[TrainedState]
+    _states: list[TrainedState]
     _draws: BoosterDraws
     _fitted_loss: Loss
     _n_threads: int
@@ -102,7 +102,7 @@ class BaggedBoosters(Bagged):
         """Mean answers after each round; a booster that has ended answers as it did then."""
         self._check_bags()
         table = np.concatenate(list(dense_blocks(table_for_predict(self, X))))
-        forests = [self._forest_of(grown, rounds) for grown, rounds in self._kept_rounds()]
+        forests = [self._forest_of(state, rounds) for state, rounds in self._kept_rounds()]
         starts = [np.repeat(forest.base_score[np.newaxis], len(table), 0) for forest in forests]
         said = [self._predicted(start) for start in starts]
         stages = [staged_scores(forest, table, self._n_threads) for forest in forests]
@@ -115,13 +115,13 @@ class BaggedBoosters(Bagged):
 
     def _kept_rounds(self) -> Iterator[tuple[TrainedState, int]]:
         parts = self._parts or [self.forest_]
-        for grown, part in zip(self._grown, parts, strict=True):
-            yield grown, part.n_trees // part.trees_a_round(self._fitted_loss.n_scores)
+        for state, part in zip(self._states, parts, strict=True):
+            yield state, part.n_trees // part.trees_a_round(self._fitted_loss.n_scores)
 
-    def _forest_of(self, grown: TrainedState, rounds: int) -> Forest:
+    def _forest_of(self, state: TrainedState, rounds: int) -> Forest:
         """The first rounds as they were made, before their leaves were estimated anew."""
         loss = self._fitted_loss
-        return moved(grown.first(rounds, loss), grown.target_exponent, loss)
+        return moved(state.first(rounds, loss), state.target_exponent, loss)
 
     def _booster_record(self, bags: BoosterBags) -> Record | None:
         """Ask each booster about the rows it has not seen."""

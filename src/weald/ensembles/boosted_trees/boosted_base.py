@@ -1,6 +1,6 @@
 """What both kinds of boosted trees share: the fit of their scores, and what stays of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -23,11 +23,10 @@ from weald.data import (
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.boosted_bags import BaggedBoosters, joined_boosters, side_by_side
 from weald.ensembles.boosted_trees.boosted_parameters import BoostedParameters
-from weald.ensembles.boosted_trees.booster import Booster, BoosterConfig
+from weald.ensembles.boosted_trees.booster import Booster, BoostingRun
 from weald.ensembles.boosted_trees.booster_draws import BoosterBags
 from weald.ensembles.boosted_trees.booster_predictor import bag_predictor_of
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
-from weald.ensembles.boosted_trees.run import FitInput, Observers
 from weald.ensembles.boosted_trees.trained_state import CURVES, TrainedState
 from weald.ensembles.class_weights import weighed_by_class
 from weald.ensembles.constant_models import advise_of_constant
@@ -66,61 +65,66 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self,
         rows: Rows,
         loss: Loss,
-        given: FitInput,
+        validation: ValidationRows | None,
+        inputs: Mapping[str, Any],
         *,
         strata: bool,
         kept: NDArray[np.bool_] | None,
         class_weight: Floats | None = None,
     ) -> None:
-        """Fit the scores of a loss: one booster on all rows, or several on bags of them.
+        """Fit one booster on all rows, or several on bootstrap samples of them.
 
-        `strata`: the target holds classes to hold out alike. `kept` marks those of the rows passed
-        to fit that `rows` holds, if bags are drawn. `class_weight` is what the rows of each class
-        weigh beside their weights; it changes no count of rows and no draw.
+        `inputs` are X, y and metadata for callbacks. `strata`: the target holds classes, to be held
+        out in equal shares. `kept` marks the rows passed to fit that `rows` holds, if bags are
+        drawn. `class_weight` multiplies the weights of the rows of each class; it changes no count
+        of rows and no draw.
         """
-        limits = [] if self.time_limit is None else [TimeLimit(float(self.time_limit))]
-        stops = self._stops_early(rows, given.validation)
-        is_judged = stops or given.validation is not None
-        self._refuse_judging_without_loss(loss, is_judged)
-        if not is_judged and self.scoring != "loss":
-            advise(_VAIN_SCORING)
+        watchers = [] if self.time_limit is None else [TimeLimit(float(self.time_limit))]
+        stops = self._stops_early(rows, validation)
+        self._check_scoring(loss, has_validation=stops or validation is not None)
         checkpoint = None if self.checkpoint is None else Checkpoint(self)
-        earlier = self._earlier(rows, loss, checkpoint, is_judged)
+        earlier = self._earlier(rows, loss, checkpoint, stops or validation is not None)
         ordered = None
         if self.n_bags is not None:
             ordered = ordered_rows(rows, n_threads=self._n_threads)
         else:
             rows = weighted_as_repeated(rows, min_samples_leaf=self.min_samples_leaf)
-        training = self._prepared(rows, given, strata, stops, earlier, ordered)
-        binned = self._binned(training)  # by the rows' own weights: classes change no bins
-        if ordered is None and class_weight is not None:
-            training = replace(training, rows=weighed_by_class(training.rows, class_weight))
-        if checkpoint is not None:
-            classes = getattr(self, "classes_", None)
-            checkpoint.check_rows(training, self._plan, classes, self._n_threads)
-        company = Observers(self, given, limits, checkpoint)
+        training = self._prepared(rows, validation, strata, stops, earlier, ordered)
+        binned = self._binned(training)  # bins depend on sample weights, not on class weights
+        run = partial(
+            BoostingRun,
+            self,
+            loss,
+            patience=self.n_iter_no_change if stops else None,
+            watchers=watchers,
+            inputs=inputs,
+        )
         if ordered is None or kept is None or self.n_bags is None:
-            recipe = self._recipe(company, binned, training, loss, stops)
-            self._keep([recipe.booster(training, earlier=earlier)], loss)
-            advise_of_constant(self, rows)
-            return
-        bags = BoosterBags.of(training, ordered, kept, class_weight)
-        recipe = self._recipe(company, binned, bags.training_of(0), loss, stops)
-        numbers = range(self.n_bags)
-        boosters = [recipe.booster(bags.training_of(k), number=k) for k in numbers]
-        self._keep(boosters, loss, bags)
+            if class_weight is not None:
+                training = replace(training, rows=weighed_by_class(training.rows, class_weight))
+            if checkpoint is not None:
+                classes = getattr(self, "classes_", None)
+                checkpoint.check_rows(training, self._plan, classes, self._n_threads)
+            grown_by = self._grower(binned, training, loss)
+            alone = run(*grown_by, training, checkpoint=checkpoint, earlier=earlier)
+            self._keep([alone.booster()], loss)
+        else:
+            bags = BoosterBags.of(training, ordered, kept, class_weight)
+            grown_by = self._grower(binned, bags.training_of(0), loss)
+            runs = (run(*grown_by, bags.training_of(k), number=k) for k in range(self.n_bags))
+            self._keep([one.booster() for one in runs], loss, bags)
         advise_of_constant(self, rows)
 
     def _prepared(
         self,
         rows: Rows,
-        given: FitInput,
+        validation: ValidationRows | None,
         strata: bool,
         stops: bool,
         earlier: TrainedState | None,
         ordered: OrderedRows | None,
     ) -> Training:
-        holds_out = stops and given.validation is None
+        holds_out = stops and validation is None
         return prepare(
             rows,
             fraction=self.subsample,
@@ -129,34 +133,16 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             random_state=self._seed_after(earlier),
             strata=strata,
             n_threads=self._n_threads,
-            validation=given.validation,
+            validation=validation,
             draws_columns=self.max_features is not None,
             ordered=ordered,
         )
 
-    def _recipe(
-        self,
-        company: Observers,
-        binned: BinnedTable | SortedTable,
-        training: Training,
-        loss: Loss,
-        stops: bool,
-    ) -> BoosterConfig:
+    def _grower(
+        self, binned: BinnedTable | SortedTable, training: Training, loss: Loss
+    ) -> tuple[TreeGrower, TreeLimits]:
         limits = self._tree_limits(training, loss)
-        return BoosterConfig(
-            company,
-            loss,
-            TreeGrower(binned, "newton", limits, n_threads=self._n_threads),
-            self._plan,
-            learning_rate=float(self.learning_rate),
-            limits=limits,
-            one_tree=self._trees_a_round(loss) < loss.n_scores,
-            fraction=self.subsample,
-            patience=self.n_iter_no_change if stops else None,
-            tol=float(self.tol),
-            scorer=partial(self._scorer, loss),
-            n_threads=self._n_threads,
-        )
+        return TreeGrower(binned, "newton", limits, n_threads=self._n_threads), limits
 
     def _trees_a_round(self, loss: Loss) -> int:
         return loss.n_scores
@@ -193,23 +179,23 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         """What an earlier fit grew and this one goes on from."""
         if checkpoint is not None:
             return checkpoint.read(self, loss)
-        if not self.warm_start or not hasattr(self, "_grown"):
+        if not self.warm_start or not hasattr(self, "_states"):
             return None
-        if len(self._grown) > 1:
+        if len(self._states) > 1:
             raise ValueError(
-                f"warm_start goes on from one booster; the last fit made {len(self._grown)} of "
+                f"warm_start goes on from one booster; the last fit made {len(self._states)} of "
                 "them (n_bags). Set warm_start=False to begin anew."
             )
-        (grown,) = self._grown
-        grown.check(self, loss, self._plan, is_judged=is_judged)
-        if grown.forest.n_trees and grown.forest.trees_a_round(loss.n_scores) != (
+        (state,) = self._states
+        state.check(self, loss, self._plan, is_judged=is_judged)
+        if state.forest.n_trees and state.forest.trees_a_round(loss.n_scores) != (
             self._trees_a_round(loss)
         ):
             raise ValueError(
                 "warm_start cannot go on with another multi_class than the last fit had. Set it "
                 "back, or set warm_start=False to begin anew."
             )
-        return grown.in_units_of(rows, loss)
+        return state.in_units_of(rows, loss)
 
     def _seed_after(self, earlier: TrainedState | None) -> Any:
         """A seed that is not written down is that of the first fit."""
@@ -222,9 +208,12 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             return validation is not None or rows.n > _MANY_ROWS
         return bool(self.early_stopping)
 
-    def _refuse_judging_without_loss(self, loss: Loss, is_judged: bool) -> None:
+    def _check_scoring(self, loss: Loss, *, has_validation: bool) -> None:
+        """Raise if the loss cannot score validation rows; warn if there are none to score."""
         by_loss = isinstance(self.scoring, str) and self.scoring == "loss"
-        if is_judged and by_loss and not getattr(loss, "has_loss", True):
+        if not has_validation and not by_loss:
+            advise(_VAIN_SCORING)
+        if has_validation and by_loss and not getattr(loss, "has_loss", True):
             raise ValueError(
                 f"early_stopping and X_val need to know the loss of rows, and the loss {loss.name} "
                 "has no method loss(y, score). Add it, or choose another scoring."
@@ -244,7 +233,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         """Keep the model: its only booster, or all those of the bags and their ledger."""
         forests = [booster.forest for booster in boosters]
         self._fitted_loss = loss
-        self._grown = [booster.grown for booster in boosters]
+        self._states = [booster.state for booster in boosters]
         trees = max((forest for forest in forests), key=lambda forest: forest.n_trees)
         self.n_estimators_ = trees.n_trees // trees.trees_a_round(loss.n_scores)
         self.forest_, self._parts, self._record = forests[0], [], None

@@ -22,10 +22,10 @@ from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.boosted_base import BoostedTrees
 from weald.ensembles.boosted_trees.boosted_parameters import number_loss
 from weald.ensembles.boosted_trees.booster_predictor import log_shares
-from weald.ensembles.boosted_trees.run import FitInput
 from weald.ensembles.class_weights import judged_by_class, weights_of_classes, without_classes
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.regressing import Regressor
+from weald.ensembles.rounds.callbacks import callback_inputs
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
     BuiltinLoss,
@@ -212,8 +212,9 @@ or object, default="squared_error"
             validation = validation_numbers(self, X_val, y_val, sample_weight_val)
             if validation is not None:
                 refuse_targets(loss, validation.target)
-            given = FitInput(X, y, sample_weight, validation)
-            self._boost(rows, loss, given, strata=False, kept=self._rows_of_bags(y, sample_weight))
+            kept = self._rows_of_bags(y, sample_weight)
+            inputs = callback_inputs(X, y, sample_weight)
+            self._boost(rows, loss, validation, inputs, strata=False, kept=kept)
         return self
 
     def predict(self, X: object, *, return_std: bool = False) -> Any:
@@ -427,8 +428,11 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             if len(self.classes_) == 1:
                 self._keep_constant(rows, loss)
             else:
-                given = FitInput(X, y, sample_weight, judged_by_class(validation, weight))
-                self._boost(rows, loss, given, strata=True, kept=kept, class_weight=weight)
+                validation = judged_by_class(validation, weight)
+                inputs = callback_inputs(X, y, sample_weight)
+                self._boost(
+                    rows, loss, validation, inputs, strata=True, kept=kept, class_weight=weight
+                )
         return self
 
     def predict_proba(self, X: object, *, return_std: bool = False) -> Any:

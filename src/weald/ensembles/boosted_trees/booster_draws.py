@@ -119,7 +119,7 @@ class BoosterBags:
             own = weighed_by_class(own, self.class_weight)
             judging = weighed_by_class(rows, self.class_weight)
         # All held-out rows judge, drawn or not, and by their own weights.
-        return replace(self.training, rows=own, seed=seed, judging_rows=judging)
+        return replace(self.training, rows=own, seed=seed, scored_rows=judging)
 
 
 def _draws(training: Training, ordered: OrderedRows, place: NDArray[np.intp]) -> BoosterDraws:

@@ -71,7 +71,7 @@ def _shown(training: Training, n_threads: int) -> _Part:
     return _part(training, index, rows.weight, copies)
 
 
-class Judging:
+class EarlyStopping:
     """Notes the curves of a fit, before the first round and after each; says when to stop.
 
     Parameters
@@ -108,7 +108,7 @@ class Judging:
         self.best_round = 0
         self.note(start)
 
-    def go_on_from(self, curves: Curves) -> None:
+    def continue_from(self, curves: Curves) -> None:
         """Take the curves of the rounds that an earlier fit made."""
         self.curves = {name: list(values) for name, values in curves.items()}
         self.best_round = 0
@@ -121,7 +121,7 @@ class Judging:
     def after(self, stage: Stage) -> bool:
         """Note all that is judged after a round; True when it is no longer getting better."""
         self.note(stage.scores)
-        return self.has_seen_enough
+        return self.is_over
 
     def note(self, scores: Floats) -> None:
         """Judge scores, and remember whether they are the best so far."""
@@ -152,7 +152,7 @@ class Judging:
         return _shown(self._training, self._judge.n_threads)
 
     @property
-    def has_seen_enough(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the last rounds brought nothing."""
         rounds = len(self.curves["validation_score"]) - 1
         return self._patience is not None and rounds - self.best_round >= self._patience

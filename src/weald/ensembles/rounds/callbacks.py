@@ -75,6 +75,12 @@ class Rounds:
         return bool(self._context.call_on_fit_task_end(**self.news(stage.number + 1)))
 
 
+def callback_inputs(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+    """The arguments of a fit as scikit-learn's callbacks receive them."""
+    metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
+    return {"X": X, "y": y, "metadata": metadata}
+
+
 def call_back(
     model: Any,
     rounds: range,

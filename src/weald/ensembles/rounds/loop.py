@@ -36,7 +36,7 @@ class Training:
     held_out: NDArray[np.bool_] | None  # rows that only judge; None: none
     seed: int
     validation: ValidationRows | None = None  # the held-out rows, if the user gave them
-    judging_rows: Rows | None = None  # how rows count when they judge; None: as in `rows`
+    scored_rows: Rows | None = None  # how rows count when they judge; None: as in `rows`
 
     @cached_property
     def y(self) -> Floats:
@@ -62,13 +62,13 @@ class Training:
             counted = self.held_out.copy()
             counted[self.rows.n - self.validation.n :] = self.validation.counted
             return counted.astype(np.int64)
-        return np.where(self.held_out, _copies_of(self.judging_rows or self.rows), np.int64(0))
+        return np.where(self.held_out, _copies_of(self.scored_rows or self.rows), np.int64(0))
 
     @cached_property
     def held_weight(self) -> Floats | None:
         """What each row weighs when held-out rows judge; None: 1 each."""
         if self.validation is None:
-            return (self.judging_rows or self.rows).weight
+            return (self.scored_rows or self.rows).weight
         if self.validation.weight is None:
             return None
         before = np.zeros(self.rows.n - self.validation.n)

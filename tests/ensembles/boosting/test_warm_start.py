@@ -93,7 +93,7 @@ def test_a_fit_that_has_stopped_goes_on_only_with_more_patience() -> None:
     assert model.fingerprint() == anew.fingerprint()
 
 
-def test_going_on_with_other_rows_as_in_scikit_learn() -> None:
+def test_warm_start_with_other_rows_as_in_scikit_learn() -> None:
     model = quick(BoostedTreesRegressor, warm_start=True).fit(X, Y)
     before = model.forest_
     model.set_params(n_estimators=25).fit(*data(seed=1))
