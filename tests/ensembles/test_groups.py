@@ -377,7 +377,7 @@ def test_groups_are_refused_where_nothing_is_drawn(model: Any) -> None:
 
 def test_groups_are_refused_where_the_user_holds_rows_out() -> None:
     model = BoostedTreesRegressor(n_estimators=2, early_stopping=True)
-    with pytest.raises(ValueError, match="nothing is drawn"):
+    with pytest.raises(ValueError, match="no rows are drawn or held out"):
         model.fit(X, Y, X_val=X, y_val=Y, groups=GROUPS)
     model.set_params(subsample=0.5).fit(X, Y, X_val=X, y_val=Y, groups=GROUPS)
 

@@ -62,7 +62,7 @@ def test_a_metric_is_no_scorer() -> None:
         return 0.0
 
     model = weald.BoostedTreesRegressor(early_stopping=True, scoring=feval)
-    text = "callable(estimator, X, y) that returns a number to be made large; got feval(y_true, "
+    text = "callable(estimator, X, y) that returns a number to maximise; got feval(y_true, "
     with pytest.raises(TypeError, match=re.escape(text)) as raised:
         model.fit(X, Y)
     assert "sklearn.metrics.make_scorer(feval)" in str(raised.value)

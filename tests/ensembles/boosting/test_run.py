@@ -86,7 +86,7 @@ def test_at_most_ten_updates_a_second(capfd, monkeypatch) -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("broken")])
 def test_a_bar_that_is_left_ends_its_line(capfd, monkeypatch, error) -> None:
-    monkeypatch.setattr(progress_bar, "_LEAST_PAUSE", 0.0)
+    monkeypatch.setattr(progress_bar, "_MIN_INTERVAL", 0.0)
     model = quick(verbose=1, loss=Interrupting(error, after=5))
     with pytest.raises(type(error)):
         model.fit(X, Y)
@@ -98,7 +98,7 @@ def test_a_bar_that_is_left_ends_its_line(capfd, monkeypatch, error) -> None:
 
 
 def test_a_shorter_text_covers_a_longer_one(capfd, monkeypatch) -> None:
-    monkeypatch.setattr(progress_bar, "_LEAST_PAUSE", 0.0)
+    monkeypatch.setattr(progress_bar, "_MIN_INTERVAL", 0.0)
     quick(verbose=1).fit(X, Y)
     texts = capfd.readouterr().err.rstrip("\n").split("\r")[1:]
     assert len(texts) == 11
@@ -248,5 +248,5 @@ def test_without_the_protocol_the_error_is_clear(monkeypatch) -> None:
     )
     with pytest.raises(AttributeError) as caught:
         quick().set_callbacks()
-    assert "sklearn.callback, from version 1.9 on" in str(caught.value)
+    assert "(sklearn.callback), available from version 1.9" in str(caught.value)
     assert not hasattr(quick(), "set_callbacks")

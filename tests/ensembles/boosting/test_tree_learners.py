@@ -6,7 +6,7 @@ import pytest
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.data import targets
 from weald.ensembles.rounds import tree_learners
-from weald.ensembles.rounds.loop import Slopes
+from weald.ensembles.rounds.loop import DerivativeBuffers
 
 MODELS = {
     "log_loss": lambda **more: BoostedTreesClassifier(**more),
@@ -69,10 +69,10 @@ def test_same_model_as_from_written_derivatives(name, weights, monkeypatch) -> N
 
 
 def test_no_room_is_taken_for_them(monkeypatch) -> None:
-    def refuse(self: Slopes) -> None:
+    def refuse(self: DerivativeBuffers) -> None:
         raise AssertionError("derivatives of all rows")
 
-    monkeypatch.setattr(Slopes, "pair", property(refuse))
+    monkeypatch.setattr(DerivativeBuffers, "arrays", property(refuse))
     X, y = rows("log_loss")
     with pytest.raises(AssertionError):
         BoostedTreesClassifier(n_estimators=2).fit(X, y)

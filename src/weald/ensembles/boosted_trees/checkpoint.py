@@ -197,7 +197,7 @@ def _data_of(training: Training, plan: Any, classes: Any, n_threads: int) -> str
         part = np.flatnonzero(mask)
         own = rows.take(part)
         if training.validation is not None and mask is held:
-            weight = training.held_weight
+            weight = training.validation_weight
             own = replace(own, copies=None, weight=None if weight is None else weight[part])
         digest.update(_digest_of(own, n_threads))
     digest.update(f"{rows.target_exponent} {rows.weight_unit}".encode())

@@ -46,8 +46,8 @@ def _part(
 
 def _held(training: Training) -> _Part:
     assert training.held_out is not None
-    index = np.flatnonzero(training.held_out & (training.held_copies > 0))
-    return _part(training, index, training.held_weight, training.held_copies)
+    index = np.flatnonzero(training.held_out & (training.validation_copies > 0))
+    return _part(training, index, training.validation_weight, training.validation_copies)
 
 
 def _keys(training: Training, n_threads: int) -> NDArray[np.uint64]:

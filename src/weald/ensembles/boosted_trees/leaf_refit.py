@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.ensembles.base import Floats
 from weald.ensembles.monotonic import Directions
-from weald.ensembles.rounds.constraints import held_monotone
+from weald.ensembles.rounds.constraints import monotone_values
 from weald.ensembles.rounds.loop import Stage, Training, Watchers, boost, refuse_runaway
 from weald.ensembles.rounds.tree_learners import refined_values
 from weald.ensembles.staging import KNOWN_LEAVES, dense_pieces
@@ -105,7 +105,7 @@ class _KnownLeaves:
 
     def _held(self, t: int, values: Floats, directions: Directions) -> Floats:
         nodes = slice(self._forest.first_node[t], self._forest.first_node[t + 1])
-        return held_monotone(
+        return monotone_values(
             self._forest.feature[nodes],
             self._forest.threshold[nodes],
             self._forest.right[nodes],

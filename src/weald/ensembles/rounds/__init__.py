@@ -1,1 +1,1 @@
-"""The loop that boosting methods share, and what watches it."""
+"""The training loop that boosting methods share, its tree learners and its observers."""

@@ -1,4 +1,4 @@
-"""Callbacks by scikit-learn's protocol, where the installed scikit-learn has it."""
+"""Support for scikit-learn's callback protocol, if the installed scikit-learn has it."""
 
 import importlib.util
 from collections.abc import Callable, Mapping
@@ -13,24 +13,25 @@ from weald.ensembles.rounds.loop import Stage
 def _has_protocol(model: object) -> bool:
     if importlib.util.find_spec("sklearn.callback") is None:
         raise AttributeError(
-            "set_callbacks needs scikit-learn's callback protocol (sklearn.callback, from version "
-            f"1.9 on); installed is scikit-learn {sklearn.__version__}."
+            "set_callbacks requires scikit-learn's callback protocol (sklearn.callback), available "
+            f"from version 1.9; scikit-learn {sklearn.__version__} is installed."
         )
     return True
 
 
 class TakesCallbacks:
-    """An estimator whose rounds call scikit-learn's callbacks."""
+    """Mixin of estimators that support scikit-learn's callbacks."""
 
     @offered_if(_has_protocol)
     def set_callbacks(self, *callbacks: Any) -> Any:
-        """Set what is called at the beginning and at the end of every round.
+        """Set callbacks that are invoked at the beginning and at the end of each round.
 
         Parameters
         ----------
-        *callbacks : objects of `sklearn.callback.FitCallback`'s kind
-            A callback whose ``on_fit_task_end`` returns True ends the fit after that round. None
-            at all takes the earlier ones away.
+        *callbacks : callback objects
+            Objects that implement `sklearn.callback.FitCallback`. One whose ``on_fit_task_end``
+            returns True ends the fit after that round. Without arguments, the callbacks set
+            earlier are removed.
 
         Returns
         -------
@@ -41,8 +42,8 @@ class TakesCallbacks:
         return CallbackSupportMixin.set_callbacks(self, *callbacks)
 
 
-class Rounds:
-    """Tells the callbacks of every round; one that returns True ends the fit."""
+class CallbackRunner:
+    """Invokes the callbacks at each round; one that returns True ends the fit."""
 
     reason = "callback"
 
@@ -50,33 +51,33 @@ class Rounds:
         self,
         model: Any,
         root: Any,
-        given: Mapping[str, Any],
-        model_so_far: Callable[[int], Mapping[str, Any]],
+        inputs: Mapping[str, Any],
+        attributes_after: Callable[[int], Mapping[str, Any]],
     ) -> None:
-        self._model, self._root, self._given = model, root, given
-        self._model_so_far = model_so_far
+        self._model, self._root, self._inputs = model, root, inputs
+        self._attributes_after = attributes_after
         self._context: Any = None
-        self.made = 0
+        self.n_rounds = 0
 
-    def news(self, rounds: int) -> dict[str, Any]:
-        """What callbacks are told after so many rounds."""
-        # Asked for only if a callback has a parameter for a fitted estimator.
-        attributes = {"reconstruction_attributes": lambda: self._model_so_far(rounds)}
-        return {"estimator": self._model, **self._given, **attributes}
+    def arguments(self, n_rounds: int) -> dict[str, Any]:
+        """Arguments of the callbacks after so many rounds."""
+        # Lazy: scikit-learn evaluates it only for callbacks that need a fitted estimator.
+        attributes = {"reconstruction_attributes": lambda: self._attributes_after(n_rounds)}
+        return {"estimator": self._model, **self._inputs, **attributes}
 
     def before(self, stage: Stage) -> None:
-        """A round begins."""
+        """Invoke the callbacks at the beginning of a round."""
         self._context = self._root.subcontext(task_name="round")
-        self._context.call_on_fit_task_begin(**self.news(stage.number))
+        self._context.call_on_fit_task_begin(**self.arguments(stage.number))
 
     def after(self, stage: Stage) -> bool:
-        """A round ends; True if a callback has seen enough."""
-        self.made = stage.number + 1
-        return bool(self._context.call_on_fit_task_end(**self.news(stage.number + 1)))
+        """Invoke the callbacks at the end of a round; True if one of them ends the fit."""
+        self.n_rounds = stage.number + 1
+        return bool(self._context.call_on_fit_task_end(**self.arguments(stage.number + 1)))
 
 
 def callback_inputs(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-    """The arguments of a fit as scikit-learn's callbacks receive them."""
+    """Arguments of `fit` in the form in which scikit-learn's callbacks receive them."""
     metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
     return {"X": X, "y": y, "metadata": metadata}
 
@@ -84,32 +85,36 @@ def callback_inputs(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
 def call_back(
     model: Any,
     rounds: range,
-    given: Mapping[str, Any],
-    model_so_far: Callable[[int], Mapping[str, Any]],
-    make: Callable[[list[Rounds]], None],
+    inputs: Mapping[str, Any],
+    attributes_after: Callable[[int], Mapping[str, Any]],
+    train: Callable[[list[CallbackRunner]], None],
 ) -> None:
-    """Make the rounds, with a watcher that calls the model's callbacks if it has any.
+    """Run the boosting rounds and invoke the model's callbacks, if it has any.
 
     Parameters
     ----------
-    given
-        X, y and metadata of the fit, as callbacks see them.
-    model_so_far
-        From a number of rounds to the attributes of a model fitted so far.
-    make
-        Makes the rounds with these watchers.
+    model
+        The estimator with the callbacks.
+    rounds
+        Indices of the rounds to run.
+    inputs
+        X, y and metadata of the fit, as callbacks receive them.
+    attributes_after
+        Maps a number of rounds to the fitted attributes of a model of so many rounds.
+    train
+        Runs the rounds with a list of observers.
     """
     if not (hasattr(model, "_skl_callbacks") or hasattr(model, "_parent_callback_ctx")):
-        make([])
+        train([])
         return
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def called(model: Any) -> None:
+    def run(model: Any) -> None:
         root = CallbackSupportMixin._init_callback_context(model, max_subtasks=len(rounds))
-        watcher = Rounds(model, root, given, model_so_far)
-        root.call_on_fit_task_begin(**watcher.news(rounds.start))
-        make([watcher])
-        root.call_on_fit_task_end(**watcher.news(watcher.made))
+        runner = CallbackRunner(model, root, inputs, attributes_after)
+        root.call_on_fit_task_begin(**runner.arguments(rounds.start))
+        train([runner])
+        root.call_on_fit_task_end(**runner.arguments(runner.n_rounds))
 
-    called(model)
+    run(model)

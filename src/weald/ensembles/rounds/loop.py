@@ -1,4 +1,4 @@
-"""The loop that boosting methods share: gradients, a member, its step, new scores."""
+"""The training loop of all boosting methods: row sampling, gradients, base estimators, update."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -23,40 +23,56 @@ from weald.resampling import (
 
 Copies = NDArray[np.int64] | None
 
-# A leaf value or score beyond this is on its way out of the range of floats.
-RUNAWAY = 1e200
+# Leaf values and scores of this size count as divergence, before they overflow.
+_DIVERGED = 1e200
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The rows of a fit as the loop needs them."""
+    """Training and validation rows of a fit.
+
+    Attributes
+    ----------
+    rows : Rows
+        All rows, those held out for validation included.
+    keys : uint64 [rows, 2] or None
+        Content hashes that key row sampling; None: no rows are sampled.
+    held_out : bool [rows] or None
+        Mask of the validation rows; None: there are none.
+    seed : int
+        Seed of row and column sampling.
+    validation : ValidationRows or None
+        The validation set passed by the user, if any; its rows are the last of `rows`.
+    scored_rows : Rows or None
+        `rows` with the weights that validation scores use; None: those of `rows`.
+    """
 
     rows: Rows
-    keys: NDArray[np.uint64] | None  # what draws of rows go by; None: none are drawn
-    held_out: NDArray[np.bool_] | None  # rows that only judge; None: none
+    keys: NDArray[np.uint64] | None
+    held_out: NDArray[np.bool_] | None
     seed: int
-    validation: ValidationRows | None = None  # the held-out rows, if the user gave them
-    scored_rows: Rows | None = None  # how rows count when they judge; None: as in `rows`
+    validation: ValidationRows | None = None
+    scored_rows: Rows | None = None
 
     @cached_property
     def y(self) -> Floats:
-        """The target as losses take it; shares of many classes class after class.
+        """Target in the layout of the losses; class shares are flattened class by class.
 
-        Bytes stay bytes: what the core asks for as floats it makes of them, while it needs these.
+        A uint8 target is not converted, to save memory; the core converts it on the fly.
         """
         y = cast(Floats, self.rows.y)
         return y if y.ndim == 1 else np.ascontiguousarray(y.T).ravel()
 
     @cached_property
     def seen_copies(self) -> Copies:
-        """What each row weighs in whole numbers, 0 if it is held out; None: 1 each."""
+        """Number of copies of each row in training, 0 for held-out rows; None: 1 each."""
         if self.held_out is None:
             return self.rows.copies
         return np.where(self.held_out, np.int64(0), _copies_of(self.rows))
 
     @cached_property
-    def held_copies(self) -> NDArray[np.int64]:
-        """The same of the rows that judge when to stop."""
+    def validation_copies(self) -> NDArray[np.int64]:
+        """Number of copies of each row in validation, 0 for training rows."""
         assert self.held_out is not None
         if self.validation is not None and self.validation.counted is not None:
             counted = self.held_out.copy()
@@ -65,21 +81,21 @@ class Training:
         return np.where(self.held_out, _copies_of(self.scored_rows or self.rows), np.int64(0))
 
     @cached_property
-    def held_weight(self) -> Floats | None:
-        """What each row weighs when held-out rows judge; None: 1 each."""
+    def validation_weight(self) -> Floats | None:
+        """Weight of each row in validation scores; None: 1 each."""
         if self.validation is None:
             return (self.scored_rows or self.rows).weight
         if self.validation.weight is None:
             return None
-        before = np.zeros(self.rows.n - self.validation.n)
-        return np.concatenate([before, self.validation.weight])
+        training_rows = np.zeros(self.rows.n - self.validation.n)
+        return np.concatenate([training_rows, self.validation.weight])
 
     def with_all_rows(self) -> "Training":
-        """The same rows, with none of them held out."""
+        """Return a copy in which the held-out rows are training rows too."""
         return replace(self, held_out=None)
 
     def drawn(self, fraction: float, round_: int) -> Copies:
-        """What each row weighs in a round, in whole numbers; None: 1 each."""
+        """Number of copies of each row in a round, after row subsampling; None: 1 each."""
         if fraction == 1.0 or self.keys is None:
             return self.seen_copies
         seen = _copies_of(self.rows) if self.seen_copies is None else self.seen_copies
@@ -87,12 +103,12 @@ class Training:
         return np.where(drawn, seen, np.int64(0))
 
     def not_drawn(self, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The same of the rows that a round might have seen and did not."""
+        """Number of copies of each training row that a round left out (out-of-bag)."""
         seen = _copies_of(self.rows) if self.seen_copies is None else self.seen_copies
         return seen - drawn
 
     def in_weight_units(self, amount: float) -> float:
-        """A parameter that is compared with sums of weights, in the unit these are kept in."""
+        """Convert a threshold on sums of weights to the unit of the scaled weights."""
         return amount / self.rows.weight_unit
 
 
@@ -109,24 +125,27 @@ def prepare(
     draws_columns: bool = False,
     ordered: OrderedRows | None = None,
 ) -> Training:
-    """Sort the rows by content and hold some out, where any are drawn.
+    """Set up the training rows: order them by content and split off a validation set.
+
+    Rows are ordered only if any are sampled or held out, so that a permutation of the rows yields
+    the same model.
 
     Parameters
     ----------
     fraction
-        Share of the rows that a round sees; 1 draws nothing.
+        Row subsampling rate of each round; 1.0: no subsampling.
     held_fraction
-        Share of the rows held out to judge by; None: none.
+        Fraction of the rows held out for validation; None: no rows are held out.
     asked_by
-        How the user asked for held-out rows, for an error.
+        "parameter=value" that disables the validation split, for an error message.
     strata
-        Whether the target holds classes, to be held out alike.
+        Whether the target holds classes, by which the split is stratified.
     validation
-        Rows that the user gave to judge by.
+        Validation set passed by the user.
     draws_columns
-        Whether trees draw the columns they look at, for which rows need no hash.
+        Whether trees sample columns, which requires a seed but no ordered rows.
     ordered
-        The rows sorted already, because something else is drawn too.
+        The ordered rows, if the caller has them already.
     """
     if validation is not None:
         training = prepare(
@@ -140,7 +159,7 @@ def prepare(
             draws_columns=draws_columns,
             ordered=ordered,
         )
-        return _judged_by(validation, training)
+        return _with_validation(validation, training)
     if fraction == 1.0 and held_fraction is None and ordered is None:
         refuse_groups(rows)
         return Training(rows, None, None, seed_of(random_state) if draws_columns else 0)
@@ -156,8 +175,8 @@ def prepare(
     if n < 2:
         name, off = asked_by.split("=")
         raise ValueError(
-            f"{name} needs at least two {what}, one to learn from and one to judge by; got "
-            f"n_samples = {n}. Set {name}={off} or give more {what}."
+            f"{name} needs at least two {what}, one for training and one for validation; got "
+            f"n_samples = {n}. Set {name}={off} or pass more {what}."
         )
     if groups is not None:
         held = hold_out_groups(groups, held_fraction, seed=seed)
@@ -168,22 +187,22 @@ def prepare(
 
 
 def refuse_groups(rows: Rows) -> None:
-    """Groups without a draw are an argument that would be ignored."""
+    """Raise if `groups` was passed to a fit that neither samples nor holds out rows."""
     if rows.groups is not None:
         raise ValueError(
-            "groups says which rows are drawn or held out together, and nothing is drawn: set "
-            "early stopping, subsample or n_bags, or leave groups out."
+            "groups was given, but no rows are drawn or held out: groups says which rows are drawn "
+            "together. Set early stopping, subsample or n_bags, or do not pass groups."
         )
 
 
-def _judged_by(validation: ValidationRows, training: Training) -> Training:
-    """Put the user's rows after those of the fit, held out: their leaves are found by the way."""
+def _with_validation(validation: ValidationRows, training: Training) -> Training:
+    """Append the user's validation set as held-out rows: the trees update their scores too."""
     rows, n = training.rows, validation.n
     copies, weight, keys = rows.copies, rows.weight, training.keys
     if copies is not None:
         copies = np.concatenate([copies, np.ones(n, dtype=np.int64)])
     if weight is not None:
-        # Any weight of the others: it is never looked at, and must not be the largest.
+        # Placeholder that is never used; an existing weight keeps the largest weight as it is.
         weight = np.concatenate([weight, np.full(n, weight[0])])
     if keys is not None:
         keys = np.concatenate([keys, np.zeros((n, 2), dtype=np.uint64)])
@@ -191,9 +210,9 @@ def _judged_by(validation: ValidationRows, training: Training) -> Training:
         target = np.ldexp(validation.target, -rows.target_exponent)
     if not np.isfinite(target).all():
         raise ValueError(
-            f"y_val holds {np.abs(validation.target).max():g}, beyond any comparison with y, whose "
-            "largest value is "
-            f"{np.ldexp(np.abs(rows.target).max(), rows.target_exponent):g}. Check its unit."
+            f"y_val is out of scale with y: its largest magnitude is "
+            f"{np.abs(validation.target).max():g}, that of y "
+            f"{np.ldexp(np.abs(rows.target).max(), rows.target_exponent):g}. Check the units."
         )
     merged = replace(
         rows,
@@ -211,85 +230,106 @@ def _copies_of(rows: Rows) -> NDArray[np.int64]:
 
 
 def _hashable(rows: Rows) -> Rows:
-    """Rows of one target; several are hashed as columns."""
+    """Rows with a single target column; several target columns are appended to the table."""
     if rows.y.ndim == 1:
         return rows
     table = np.column_stack([as_one_array(rows.table), rows.target]).astype(np.float64)
     return replace(rows, table=table, y=np.zeros(rows.n))
 
 
-class Slopes:
-    """Room for the derivatives of all rows, taken when they are first asked for and then kept."""
+class DerivativeBuffers:
+    """Arrays for gradients and hessians, allocated on first use and shared by all rounds."""
 
     def __init__(self, scores: Floats) -> None:
         self._shape = scores.shape
 
     @cached_property
-    def pair(self) -> tuple[Floats, Floats]:
-        """Of gradients and of hessians."""
+    def arrays(self) -> tuple[Floats, Floats]:
+        """The gradient and the hessian array."""
         return np.empty(self._shape), np.empty(self._shape)
 
 
 @dataclass(eq=False)
 class Stage:
-    """One round: what its members learn from, and the scores they move.
+    """State of one boosting round.
 
-    The derivatives are those at the scores before the round: whoever wants them asks before he
-    moves the scores.
+    Derivatives are computed on first access, at the current scores: read them before updating
+    the scores.
+
+    Attributes
+    ----------
+    number : int
+        Index of the round, from 0.
+    loss : Loss
+        The loss, with the parameters that depend on the scores (as of "huber") set.
+    training : Training
+        Training and validation rows.
+    copies : int64 [rows] or None
+        Number of copies of each row in this round, after row subsampling; None: 1 each.
+    scores : float64 [scores, rows]
+        Raw predictions, updated in place.
+    weight : float64 [rows] or None
+        Factor of the gradients and hessians; None: 1 each.
+    buffers : DerivativeBuffers
+        Where gradients and hessians are written to.
     """
 
     number: int
     loss: Loss
     training: Training
-    copies: Copies  # drawn in this round
-    scores: Floats  # (scores, rows)
-    weight: Floats | None  # in the derivatives
-    slopes: Slopes
-    # Known once they are asked for. Not a cached property: its lock takes as long as the rest here.
-    _known: tuple[Floats, Floats | None] | None = field(default=None, init=False)
+    copies: Copies
+    scores: Floats
+    weight: Floats | None
+    buffers: DerivativeBuffers
+    # Not a cached_property, whose lock costs as much as the rest of a small round.
+    _derivatives: tuple[Floats, Floats | None] | None = field(default=None, init=False)
 
     @property
     def derivatives(self) -> tuple[Floats, Floats | None]:
-        """The first and the second derivatives; None: 1 each."""
-        if self._known is None:
-            gradient, hessian = self.slopes.pair
+        """Gradients and hessians; hessians of None: 1 each."""
+        if self._derivatives is None:
+            gradient, hessian = self.buffers.arrays
             y = self.training.y
             has_hessian = self.loss.gradients(y, self.scores, self.weight, gradient, hessian)
-            self._known = gradient, hessian if has_hessian else None
-        return self._known
+            self._derivatives = gradient, hessian if has_hessian else None
+        return self._derivatives
 
     @property
     def gradient(self) -> Floats:
+        """Gradients, of shape (scores, rows)."""
         return self.derivatives[0]
 
     @property
     def hessian(self) -> Floats | None:
-        """The second derivatives; None: 1 each."""
+        """Hessians, of shape (scores, rows); None: 1 each."""
         return self.derivatives[1]
 
     @property
     def n_scores(self) -> int:
+        """Number of raw predictions per row."""
         return len(self.scores)
 
     @property
     def first_member(self) -> int:
-        """The number of the round's first member among those of all rounds."""
+        """Index of the round's first base estimator, at one per score and round."""
         return self.number * self.n_scores
 
 
 class Watcher(Protocol):
-    """Looks at every round before and after it; after it, True ends the fit."""
+    """Observer of the boosting rounds that may end the fit."""
 
-    # What ended the fit if this did.
+    # Value of `stopped_by_` if this observer ends the fit.
     reason: str
 
-    def before(self, stage: Stage) -> None: ...
+    def before(self, stage: Stage) -> None:
+        """Called before each round."""
 
-    def after(self, stage: Stage) -> bool: ...
+    def after(self, stage: Stage) -> bool:
+        """Called after each round; True ends the fit."""
 
 
 class Watchers:
-    """Several watchers as one: each sees every round; the first that has enough is remembered."""
+    """A list of observers as one; `ended_by` is the first of them that ended the fit."""
 
     reason = "any"
 
@@ -302,6 +342,7 @@ class Watchers:
             watcher.before(stage)
 
     def after(self, stage: Stage) -> bool:
+        # Every observer sees every round, also when an earlier one ends the fit.
         ending = [watcher for watcher in self._watchers if watcher.after(stage)]
         if ending:
             self.ended_by = ending[0]
@@ -309,12 +350,13 @@ class Watchers:
 
 
 class Learner(Protocol):
-    """Fits the members of a round and adds their answers to the scores."""
+    """Trains the base estimators of a round."""
 
-    # Whether gradients are to include the rows' weights, as sums of trees do.
+    # Whether `Stage.gradient` and `Stage.hessian` are to be multiplied by the sample weights.
     weighs_gradients: bool
 
-    def learn(self, stage: Stage) -> None: ...
+    def learn(self, stage: Stage) -> None:
+        """Fit base estimators to the gradients and add their predictions to `stage.scores`."""
 
 
 def boost(
@@ -327,35 +369,46 @@ def boost(
     fraction: float,
     watcher: Watcher,
 ) -> None:
-    """Round after round: gradients at the scores, members, new scores; until it is enough."""
-    rows = training.rows
-    weight = rows.weight if learner.weighs_gradients else None
-    slopes = Slopes(scores)
-    for number in rounds:
-        here = loss.at(training.y, scores, rows.weight, training.seen_copies)
-        stage = Stage(
-            number,
-            here,
-            training,
-            training.drawn(fraction, number),
-            scores,
-            weight,
-            slopes,
-        )
+    """Run the boosting rounds, until `rounds` ends or `watcher` stops the fit.
+
+    Parameters
+    ----------
+    training
+        Training and validation rows.
+    loss
+        Loss function to minimise.
+    scores
+        Raw predictions of shape (scores, rows), updated in place.
+    learner
+        Trains the base estimators of a round.
+    rounds
+        Indices of the rounds; they start above 0 if the fit continues an earlier one.
+    fraction
+        Row subsampling rate of each round.
+    watcher
+        Called before and after each round; may end the fit.
+    """
+    y, sample_weight, copies = training.y, training.rows.weight, training.seen_copies
+    gradient_weight = sample_weight if learner.weighs_gradients else None
+    buffers = DerivativeBuffers(scores)
+    for m in rounds:
+        current_loss = loss.at(y, scores, sample_weight, copies)
+        sample = training.drawn(fraction, m)
+        stage = Stage(m, current_loss, training, sample, scores, gradient_weight, buffers)
         watcher.before(stage)
-        learner.learn(stage)
+        learner.learn(stage)  # fit trees to the gradients at `scores`; update `scores`
         if watcher.after(stage):
             break
 
 
 def refuse_runaway(values: Floats, round_: int, learning_rate: float) -> None:
-    """Scores that run away end in an error, not in a model of NaN."""
+    """Raise if any of the values has diverged, instead of fitting a model of NaN."""
     refuse_largest(np.maximum.reduce(np.abs(values), axis=None), round_, learning_rate)
 
 
 def refuse_largest(size: float, round_: int, learning_rate: float) -> None:
-    """The same where the size of the largest is known."""
-    if not size < RUNAWAY:
+    """Raise if the largest absolute leaf value of a round has diverged."""
+    if not size < _DIVERGED:
         raise ValueError(
             f"The scores left the range of floats in round {round_ + 1}: "
             f"learning_rate={learning_rate} is too large for this target. "

@@ -1,4 +1,4 @@
-"""What gradient boosting notes of each round: losses in bag, out of bag and held out."""
+"""Loss curves of gradient boosting: in-bag, out-of-bag and validation loss of each round."""
 
 import time
 from collections.abc import Callable
@@ -11,19 +11,35 @@ from weald.ensembles.rounds.loop import Copies, Stage, Training
 from weald.log import report
 from weald.losses import BuiltinLoss, Loss, times_power, unit_of_losses
 
-# What a user's function is asked after each round: its number, the estimator, what the loop holds.
+# User function called after each round with its index, the estimator and a dict of local variables.
 Monitor: TypeAlias = Callable[[int, Any, dict[str, Any]], Any]
 
 
 class Progress:
-    """The losses of all rounds, and the reason to stop: those of `n_iter_no_change` rounds."""
+    """Records the loss curves and stops early when the validation loss no longer improves.
+
+    Parameters
+    ----------
+    training : Training
+        Training and validation rows.
+    loss : Loss
+        The loss, with the parameters it has at the initial scores.
+    has_oob : bool
+        Whether rounds are fitted on subsamples, which leaves rows out of bag.
+    patience : int or None
+        Number of rounds that the validation loss is compared with; None: no early stopping.
+    tol : float
+        Minimum decrease of the validation loss that counts as an improvement.
+    reporter : Reporter or None
+        Prints a line after each round.
+    """
 
     reason = "early_stopping"
 
     def __init__(
         self,
         training: Training,
-        judge: Loss,
+        loss: Loss,
         *,
         has_oob: bool,
         patience: int | None,
@@ -31,63 +47,68 @@ class Progress:
         reporter: "Reporter | None",
     ) -> None:
         self._training = training
-        self._judge = judge
+        self._loss = loss
         self._has_oob = has_oob
         self._patience = patience
-        self._unit = unit_of_losses(judge, training.rows.target_exponent)
+        self._unit = unit_of_losses(loss, training.rows.target_exponent)
         self._tol = float(times_power(tol, -self._unit))
         self._reporter = reporter
-        self._before = np.nan
+        self._oob_before = np.nan
         self.train: list[float] = []
         self.oob: list[float] = []
         self.oob_improvement: list[float] = []
-        self.validation: list[float] = []  # in the units of the fit, where none is infinite
+        self.validation: list[float] = []  # in the units of the fit, in which it cannot overflow
 
     def before(self, stage: Stage) -> None:
-        """Judge the rows that this round will not see."""
+        """Compute the loss of the rows that are out of bag in this round."""
         if self._has_oob:
-            self._before = self._loss(stage.scores, self._left_out(stage))
+            self._oob_before = self._mean_loss(stage.scores, self._oob_copies(stage))
 
     def after(self, stage: Stage) -> bool:
-        """Note all losses; True when none of the last rounds was worse than this one."""
-        self.train.append(self._loss(stage.scores, stage.copies))
+        """Record all losses; True if early stopping ends the fit."""
+        self.train.append(self._mean_loss(stage.scores, stage.copies))
         if self._has_oob:
-            self.oob.append(self._loss(stage.scores, self._left_out(stage)))
-            self.oob_improvement.append(self._before - self.oob[-1])
+            self.oob.append(self._mean_loss(stage.scores, self._oob_copies(stage)))
+            self.oob_improvement.append(self._oob_before - self.oob[-1])
         if self._reporter is not None:
             self._reporter.report(stage.number, self)
         if self._patience is None:
             return False
-        self.validation.append(self._own_loss(stage.scores, self._training.held_copies))
+        self.validation.append(self._scaled_loss(stage.scores, self._training.validation_copies))
         return self.is_flat
 
     @property
     def is_flat(self) -> bool:
-        """Whether none of the last `patience` rounds was worse than the one after them."""
+        """Whether the last round improved on none of the `patience` rounds before it."""
         if self._patience is None or len(self.validation) <= self._patience:
             return False
-        *earlier, now = self.validation[-self._patience - 1 :]
-        return not any(now + self._tol < one for one in earlier)
+        *earlier, last = self.validation[-self._patience - 1 :]
+        return not any(last + self._tol < loss for loss in earlier)
 
-    def _left_out(self, stage: Stage) -> Any:
+    def _oob_copies(self, stage: Stage) -> Any:
         return None if stage.copies is None else self._training.not_drawn(stage.copies)
 
-    def _loss(self, scores: Floats, copies: Copies) -> float:
-        """The mean loss of rows in the user's units; NaN where there are no rows or no loss."""
-        return float(times_power(self._own_loss(scores, copies), self._unit))
+    def _mean_loss(self, scores: Floats, copies: Copies) -> float:
+        """Mean loss in the user's units; NaN without rows or without a loss function."""
+        return float(times_power(self._scaled_loss(scores, copies), self._unit))
 
-    def _own_loss(self, scores: Floats, copies: Copies) -> float:
-        judge, rows = self._judge, self._training.rows
-        if not isinstance(judge, BuiltinLoss) and not judge.has_loss:
+    def _scaled_loss(self, scores: Floats, copies: Copies) -> float:
+        """Mean loss in the units of the fit."""
+        loss, rows = self._loss, self._training.rows
+        if not isinstance(loss, BuiltinLoss) and not loss.has_loss:
             return np.nan
         if copies is not None and not copies.any():
             return np.nan
-        mean = judge.mean(self._training.y, scores, rows.weight, copies)
-        return (2.0 if judge.is_reported_twice and judge.n_scores == 1 else 1.0) * mean
+        mean = loss.mean(self._training.y, scores, rows.weight, copies)
+        return (2.0 if loss.is_reported_twice and loss.n_scores == 1 else 1.0) * mean
 
 
 class Reporter:
-    """Prints a line for some rounds (verbose=1: the first ten, then every tenth ...) or all."""
+    """Prints a table of training progress.
+
+    With verbose=1 the interval between lines grows tenfold every ten lines; above 1, each round is
+    printed.
+    """
 
     def __init__(self, verbose: int, first: int, n_estimators: int, has_oob: bool) -> None:
         self._every = 1
@@ -100,21 +121,22 @@ class Reporter:
         report(f"{'Iter':>10s} " + " ".join(f"{title:>16s}" for title in titles))
 
     def report(self, number: int, progress: Progress) -> None:
+        """Print the line of a round, if it is due."""
         done = number + 1 - self._first
         if done % self._every:
             return
-        left = (self._n_estimators - number - 1) * (time.perf_counter() - self._begin) / done
+        remaining = (self._n_estimators - number - 1) * (time.perf_counter() - self._begin) / done
         figures = [f"{progress.train[-1]:>16.4f}"]
         if self._has_oob:
             figures.append(f"{progress.oob_improvement[-1]:>16.4f}")
-        clock = f"{left / 60:.2f}m" if left > 60 else f"{left:.2f}s"
+        clock = f"{remaining / 60:.2f}m" if remaining > 60 else f"{remaining:.2f}s"
         report(f"{number + 1:>10d} " + " ".join(figures) + f" {clock:>16s}")
         if self._verbose == 1 and done >= self._every * 10:
             self._every *= 10
 
 
 def refuse_monitor(monitor: object) -> None:
-    """A monitor that cannot be called is an error before the first round."""
+    """Raise if the monitor is not callable, before the first round."""
     if monitor is not None and not callable(monitor):
         raise TypeError(
             f"monitor must be a callable(i, self, locals) or None; got {type(monitor).__name__}."
@@ -122,7 +144,10 @@ def refuse_monitor(monitor: object) -> None:
 
 
 class Monitored:
-    """Shows a user's function the estimator after each round, as if the fit had ended there."""
+    """Calls a user's monitor after each round, with the estimator as fitted so far.
+
+    `keep` stores the rounds so far in the estimator, which can then predict.
+    """
 
     reason = "monitor"
 
@@ -138,11 +163,11 @@ class Monitored:
         self._inner.before(stage)
 
     def after(self, stage: Stage) -> bool:
-        """Ask both; the function is asked in any case, as in scikit-learn."""
+        """Check for early stopping and call the monitor, in any case, as scikit-learn does."""
         stops = self._inner.after(stage)
         self._keep()
         rows = stage.training.rows
-        held = {
+        local_variables = {
             "i": stage.number,
             "self": self._estimator,
             "X": rows.table,
@@ -151,4 +176,4 @@ class Monitored:
             "sample_weight": rows.weight,
             "monitor": self._monitor,
         }
-        return bool(self._monitor(stage.number, self._estimator, held)) or stops
+        return bool(self._monitor(stage.number, self._estimator, local_variables)) or stops

@@ -1,4 +1,4 @@
-"""A progress bar on stderr: rounds, pace, loss, what is left; no library, one line."""
+"""A one-line progress bar on stderr: rounds, speed, loss and remaining time."""
 
 import sys
 import time
@@ -9,21 +9,21 @@ from typing import Self
 
 from weald.ensembles.rounds.loop import Stage
 
-_LEAST_PAUSE = 0.1  # seconds between two updates
+_MIN_INTERVAL = 0.1  # seconds between two updates
 _WIDTH = 24
 
 
 class Bar:
-    """Writes itself over itself while rounds are made; left by any way, it ends its line.
+    """Progress bar of a fit; a context manager that terminates its line on exit.
 
-    A carriage return brings it back to the beginning of its line, in terminals and notebooks.
+    It is redrawn in place with a carriage return, which works in terminals and notebooks.
 
     Parameters
     ----------
     first, end : int
-        The rounds made before, and those that there will be at most.
+        Index of the first round, and the number of rounds at the end of the fit.
     figures : callable
-        Gives the text of the losses; it is asked only when the bar is written.
+        Returns the losses after a round as text; called only when the bar is drawn.
     """
 
     reason = "never"
@@ -32,7 +32,7 @@ class Bar:
         self._first, self._end = first, end
         self._figures = figures
         self._begin = time.perf_counter()
-        self._next = self._begin + _LEAST_PAUSE
+        self._next = self._begin + _MIN_INTERVAL
         self._stage: Stage | None = None
         self._written = 0
 
@@ -48,40 +48,40 @@ class Bar:
         if kind is None and self._stage is not None:
             self._write(self._stage)
         if self._written:
-            self._say("\n")
+            self._print("\n")
 
     def before(self, stage: Stage) -> None:
-        """A round is shown when it is made."""
+        """Do nothing: rounds are shown once completed."""
 
     def after(self, stage: Stage) -> bool:
-        """Show a round if the last one shown was a while ago."""
+        """Redraw the bar, unless it was drawn just now."""
         self._stage = stage
         if time.perf_counter() >= self._next:
             self._write(stage)
-            self._next = time.perf_counter() + _LEAST_PAUSE
+            self._next = time.perf_counter() + _MIN_INTERVAL
         return False
 
     def _write(self, stage: Stage) -> None:
-        made = stage.number + 1
+        done = stage.number + 1
         seconds = max(time.perf_counter() - self._begin, 1e-9)
-        pace = (made - self._first) / seconds
-        filled = _WIDTH * made // self._end
+        pace = (done - self._first) / seconds
+        filled = _WIDTH * done // self._end
         text = (
-            f"round {made}/{self._end} [{'=' * filled}{' ' * (_WIDTH - filled)}] "
-            f"{_rate(pace)}{self._figures(stage)}, {_clock((self._end - made) / pace)} left"
+            f"round {done}/{self._end} [{'=' * filled}{' ' * (_WIDTH - filled)}] "
+            f"{_rate(pace)}{self._figures(stage)}, {_clock((self._end - done) / pace)} left"
         )
-        self._say("\r" + text.ljust(self._written))
+        self._print("\r" + text.ljust(self._written))
         self._written = len(text)
 
-    def _say(self, text: str) -> None:
-        # A stream that is gone is no reason to lose a fit.
+    def _print(self, text: str) -> None:
+        # A closed stderr must not abort the fit.
         with suppress(OSError, ValueError, AttributeError):
             sys.stderr.write(text)
             sys.stderr.flush()
 
 
 def _rate(pace: float) -> str:
-    """Rounds a second, or seconds a round.
+    """Format a speed, as rounds per second or seconds per round.
 
     >>> _rate(12.34), _rate(0.25)
     ('12.3 rounds/s', '4.0 s/round')
@@ -90,7 +90,7 @@ def _rate(pace: float) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """A time to wait, as people say it.
+    """Format a duration.
 
     >>> _clock(4.2), _clock(75), _clock(7300)
     ('4 s', '1 min 15 s', '2 h 1 min')

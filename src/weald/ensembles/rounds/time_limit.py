@@ -1,4 +1,4 @@
-"""An end to a fit by the clock."""
+"""Training time limit."""
 
 import time
 
@@ -6,7 +6,7 @@ from weald.ensembles.rounds.loop import Stage
 
 
 class TimeLimit:
-    """Ends a fit after the round that is under way when the time is over."""
+    """Ends a fit after the round during which the time limit is reached."""
 
     reason = "time_limit"
 
@@ -14,8 +14,8 @@ class TimeLimit:
         self._end = time.perf_counter() + seconds
 
     def before(self, stage: Stage) -> None:
-        """A round that has begun is made."""
+        """Do nothing: a round that has started is completed."""
 
     def after(self, stage: Stage) -> bool:
-        """Whether the time is over."""
+        """Return whether the time limit has been reached."""
         return time.perf_counter() >= self._end

@@ -1,4 +1,4 @@
-"""The trees of a round: how they are grown, and what their leaves answer."""
+"""Tree learners: the trees of a boosting round and their leaf values."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from weald.data import Rows
 from weald.ensembles.base import Floats
 from weald.ensembles.monotonic import Directions
-from weald.ensembles.rounds.constraints import held_monotone
+from weald.ensembles.rounds.constraints import monotone_values
 from weald.ensembles.rounds.loop import Stage, refuse_largest, refuse_runaway
 from weald.losses import BuiltinLoss, Loss, best_step
 from weald.trees import (
@@ -24,13 +24,13 @@ from weald.trees import (
 
 _LN2 = 0.6931471805599453
 
-# Of more rows the derivatives are computed twice a tree instead of kept: 16 bytes a row less, for
-# some 3 ms a tree and million rows.
+# Above this many rows, derivatives are computed twice per tree instead of stored: this saves 16
+# bytes per row and costs about 3 ms per tree and million rows.
 _MANY_ROWS = 2_000_000
 
 
 def refined_values(stage: Stage, leaf_of_row: NDArray[np.int32], n_leaves: int, k: int) -> Floats:
-    """The best constant of the residuals of score k in each leaf."""
+    """Loss-minimising constant of the residuals of score k in each leaf."""
     assert isinstance(stage.loss, BuiltinLoss)
     return stage.loss.of_score(k).leaf_constants(
         stage.training.y,
@@ -43,17 +43,17 @@ def refined_values(stage: Stage, leaf_of_row: NDArray[np.int32], n_leaves: int, 
 
 
 def in_user_units(forest: Forest, rows: Rows, loss: Loss) -> Forest:
-    """Take back what targets and weights were divided by."""
+    """Convert a forest to the user's units, undoing the scaling of targets and weights."""
     forest = forest.scaled(0, rows.weight_unit)
     return moved(forest, rows.target_exponent, loss)
 
 
 def moved(forest: Forest, exponent: int, loss: Loss) -> Forest:
-    """A forest for targets that are multiplied by two to an exponent."""
+    """Return the forest for targets multiplied by 2**exponent."""
     if exponent == 0:
         return forest
     if loss.is_of_logarithms:
-        # The logarithm of a product: only where scores start changes.
+        # Scores are logarithms: the factor only shifts the base score.
         return replace(forest, base_score=forest.base_score + exponent * _LN2)
     return replace(
         forest,
@@ -63,7 +63,23 @@ def moved(forest: Forest, exponent: int, loss: Loss) -> Forest:
 
 
 class NewtonTrees:
-    """A tree per score on gradients and hessians; its leaves hold Newton steps."""
+    """Second-order learner: per round and score, one tree whose leaves hold Newton steps.
+
+    Parameters
+    ----------
+    grower : TreeGrower
+        Grows the trees.
+    forest : ForestBuilder
+        Receives the trees.
+    learning_rate : float
+        Shrinkage of the leaf values.
+    n_threads : int
+        Number of threads.
+    first_member : int
+        Index of the first tree; keys its column sampling.
+    directions : Directions or None
+        Monotonic constraints, for leaf values that are not Newton steps.
+    """
 
     weighs_gradients = True
 
@@ -81,12 +97,12 @@ class NewtonTrees:
         self._forest = forest
         self._learning_rate = learning_rate
         self._n_threads = n_threads
-        self._first_member = first_member  # names the draws of the first tree
+        self._first_member = first_member
         self._directions = directions
 
-    def _grown(self, stage: Stage) -> Iterable[GrownTree]:
+    def _grow(self, stage: Stage) -> Iterable[GrownTree]:
         member = self._first_member + stage.first_member
-        # Bytes are a target of many rows too, of which some had no weight.
+        # A uint8 target marks a large table too, even if few of its rows have a weight.
         rows = stage.training.rows
         is_large = rows.n > _MANY_ROWS or rows.y.dtype == np.uint8
         if not is_large or stage.n_scores > 1 or not isinstance(stage.loss, BuiltinLoss):
@@ -102,25 +118,26 @@ class NewtonTrees:
         return [tree]
 
     def learn(self, stage: Stage) -> None:
-        trees, loss, rate = self._grown(stage), stage.loss, self._learning_rate
+        """Grow the trees of a round and add their leaf values to the scores."""
+        trees, loss, rate = self._grow(stage), stage.loss, self._learning_rate
         if (
             not isinstance(trees, GrownTrees)
             or not isinstance(loss, BuiltinLoss)
             or loss.refines_leaves
         ):
-            self._learn_tree_by_tree(stage, trees)
+            self._learn_one_by_one(stage, trees)
             return
-        # The core knows all of it: the trees of a round at once, and no array of theirs is made.
+        # Fast path: the core handles all trees of the round, without copies as NumPy arrays.
         refuse_largest(trees.take_steps(loss.name, loss.parameter, rate), stage.number, rate)
         trees.add_to(stage.scores, n_threads=self._n_threads)
         self._forest.add_round(trees)
 
-    def _learn_tree_by_tree(self, stage: Stage, trees: Iterable[GrownTree]) -> None:
+    def _learn_one_by_one(self, stage: Stage, trees: Iterable[GrownTree]) -> None:
         for k, tree in enumerate(trees):
             if stage.loss.refines_leaves:
                 values = refined_values(stage, tree.leaf_of_row, len(tree.value), k)
                 if self._directions is not None:
-                    values = held_monotone(
+                    values = monotone_values(
                         tree.feature,
                         tree.threshold,
                         tree.right,
@@ -137,7 +154,28 @@ class NewtonTrees:
 
 
 class DescentTrees:
-    """A tree per score on the negative gradient; then a step in its direction, or in each leaf."""
+    """First-order learner: per round and score, one tree fitted to the negative gradient.
+
+    Parameters
+    ----------
+    grower : TreeGrower or None
+        Grows the trees; None for a constant model, which has none.
+    forest : ForestBuilder
+        Receives the trees.
+    step : {"leaf", "line_search", "constant"}
+        Step size: chosen per leaf, by a line search per round, or 1.
+    learning_rate : float
+        Shrinkage of the step sizes.
+    prune : callable
+        Prunes a tree after growth.
+    n_threads : int
+        Number of threads.
+
+    Attributes
+    ----------
+    step_sizes : list of float
+        Step size of each tree.
+    """
 
     weighs_gradients = True
 
@@ -160,8 +198,8 @@ class DescentTrees:
         self.step_sizes: list[float] = []
 
     def learn(self, stage: Stage) -> None:
-        """Grow the trees of a round; all of them learn from the scores before it."""
-        assert self._grower is not None  # None: one class, nothing to grow
+        """Grow the trees of a round, all at the scores before it, and update the scores."""
+        assert self._grower is not None
         trees, directions = [], np.empty_like(stage.scores)
         for k in range(stage.n_scores):
             tree = self._prune(
@@ -182,7 +220,7 @@ class DescentTrees:
             refuse_runaway(tree.value * size, stage.number, self._learning_rate)
             self.forest.add(tree, output=k)
             self.step_sizes.append(size)
-        # As the predictor does: first the product, then the sum.
+        # Multiply, then add, as the predictor does: the same floating-point results.
         stage.scores += directions * size
 
     def _leaf_values(self, stage: Stage, tree: GrownTree, k: int) -> Floats:
@@ -201,12 +239,12 @@ class DescentTrees:
             len(tree.value),
             self._learning_rate,
         )
-        # Friedman's factor for many classes, whose scores are one too many.
+        # Friedman's factor (K - 1) / K for K classes, whose K scores have K - 1 degrees of freedom.
         return steps * ((stage.n_scores - 1) / stage.n_scores) if stage.n_scores > 1 else steps
 
 
 def searched_step(stage: Stage, directions: Floats) -> float:
-    """The step along the directions at which the loss of the rows of a round is least."""
+    """Line search: the step along the directions that minimises the loss of a round's rows."""
     rows = stage.training.rows
     return best_step(
         stage.loss, stage.training.y, stage.scores, directions, rows.weight, stage.copies
@@ -214,7 +252,7 @@ def searched_step(stage: Stage, directions: Floats) -> float:
 
 
 def trees_of(forest: Forest, exponent: int = 0, weight_unit: float = 1.0) -> list[GrownTree]:
-    """A forest's trees in the units of a fit, as a builder takes them: to go on from there."""
+    """Trees of a forest as `ForestBuilder` takes them, in the units of a fit; to continue it."""
     trees = []
     for t in range(forest.n_trees):
         nodes = slice(forest.first_node[t], forest.first_node[t + 1])
@@ -237,12 +275,12 @@ def trees_of(forest: Forest, exponent: int = 0, weight_unit: float = 1.0) -> lis
 
 
 def single_tree(forest: Forest, t: int) -> Forest:
-    """One tree of a forest by itself, with the values of its leaves as they are."""
+    """Extract one tree as a forest, with its leaf values unscaled by the tree's weight."""
     nodes = slice(forest.first_node[t], forest.first_node[t + 1])
     leaves = slice(forest.first_leaf[t], forest.first_leaf[t + 1])
-    of_nodes = ("feature", "threshold", "right", "missing_left", "weight", "gain")
+    node_arrays = ("feature", "threshold", "right", "missing_left", "weight", "gain")
     return Forest(
-        **{name: getattr(forest, name)[nodes].copy() for name in of_nodes},
+        **{name: getattr(forest, name)[nodes].copy() for name in node_arrays},
         value=forest.value[leaves].copy(),
         first_node=np.array([0, nodes.stop - nodes.start], dtype=np.int64),
         first_leaf=np.array([0, leaves.stop - leaves.start], dtype=np.int64),
