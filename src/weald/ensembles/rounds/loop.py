@@ -176,7 +176,7 @@ def prepare(
         name, off = asked_by.split("=")
         raise ValueError(
             f"{name} needs at least two {what}, one for training and one for validation; got "
-            f"n_samples = {n}. Set {name}={off} or pass more {what}."
+            f"n_samples = {n}. Set {name}={off} or give more {what}."
         )
     if groups is not None:
         held = hold_out_groups(groups, held_fraction, seed=seed)
