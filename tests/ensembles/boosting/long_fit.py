@@ -25,6 +25,6 @@ def long_fit(file: str | None = None) -> str:
 
 
 if __name__ == "__main__":
-    checkpoint.INTERVAL = checkpoint._COST = 0.0
+    checkpoint.INTERVAL = checkpoint._COST_RATIO = 0.0
     print("ready", flush=True)
     print(long_fit(sys.argv[1]), flush=True)

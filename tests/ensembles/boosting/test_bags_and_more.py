@@ -40,7 +40,7 @@ def test_each_booster_is_judged_by_all_held_out_rows(scoring: str, weighted: boo
     held = (draws.held.mass > 0)[draws.place]
     alone = BoostedTreesRegressor(scoring=scoring, **settings)
     for number in range(4):
-        rows = drawn(model, draws.learnt.drawn(number))
+        rows = drawn(model, draws.train.drawn(number))
         assert not held[rows].any()
         judges = {"X_val": X[held], "y_val": Y[held]}
         if weighted:
@@ -144,7 +144,7 @@ def test_several_quantiles_have_no_ledger() -> None:
         lambda: model.member_error_632(X, Y),
     ]
     for one in asked:
-        with pytest.raises(AttributeError, match="one number a row; this model answers 2"):
+        with pytest.raises(AttributeError, match="one prediction per row; this model predicts 2"):
             one()
 
 
@@ -182,13 +182,13 @@ def test_stages_of_classes(labels: np.ndarray) -> None:
 
 def test_bags_cannot_be_gone_on_with() -> None:
     model = BoostedTreesRegressor(n_bags=2, warm_start=True, **SMALL)
-    with pytest.raises(ValueError, match="n_bags=2 with warm_start=True.*Set warm_start=False"):
+    with pytest.raises(ValueError, match="n_bags=2 cannot be combined with warm_start.*Set warm_s"):
         model.fit(X, Y)
-    with pytest.raises(ValueError, match="n_bags=2 with warm_start=True"):
+    with pytest.raises(ValueError, match="n_bags=2 cannot be combined with warm_start=True"):
         BoostedTreesClassifier(n_bags=2, warm_start=True).fit(X, np.zeros(len(X)))
     model.set_params(warm_start=False).fit(X, Y)
     before = model.fingerprint()
-    with pytest.raises(ValueError, match="goes on from one booster; the last fit made 2"):
+    with pytest.raises(ValueError, match="continues a single booster; the previous fit trained 2"):
         model.set_params(warm_start=True, n_bags=None).fit(X, Y)
     assert model.fingerprint() == before
 

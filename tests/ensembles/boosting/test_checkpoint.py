@@ -124,7 +124,7 @@ def test_repeated_rows_are_other_data_than_weighted_ones(file) -> None:
     counts = np.random.default_rng(0).integers(0, 3, 300)
     cut_short(quick(checkpoint=file, subsample=0.7), 7, X, Y, counts)
     again = np.repeat(np.arange(300), counts)
-    with pytest.raises(ValueError, match="was made from other data"):
+    with pytest.raises(ValueError, match="was saved by a fit on other data"):
         quick(checkpoint=file, subsample=0.7).fit(X[again], Y[again])
 
 
@@ -154,7 +154,7 @@ def test_snapshots_are_some_time_apart(file, monkeypatch) -> None:
     assert written == [0, 20]
     written.clear()
     monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
-    monkeypatch.setattr(checkpoint, "_COST", 0.0)
+    monkeypatch.setattr(checkpoint, "_COST_RATIO", 0.0)
     quick(checkpoint=file).fit(X, Y)
     assert written == list(range(21))
 
@@ -214,7 +214,9 @@ def test_other_parameters_are_refused(file, change, message: str) -> None:
 def test_other_data_are_refused(file, given) -> None:
     model = quick(checkpoint=file)
     cut_short(model, 5, X, Y)
-    with pytest.raises(ValueError, match=r"fit\.npz' was made (from other data|on other columns)"):
+    with pytest.raises(
+        ValueError, match=r"fit\.npz' was saved by a fit (on other data|with other col)"
+    ):
         model.fit(*given)
 
 
@@ -229,7 +231,7 @@ def test_other_rows_to_judge_by_are_refused(file) -> None:
         (X, Y),
         (*rows, np.full(100, 0.3)),
     ):
-        with pytest.raises(ValueError, match="was made from other data"):
+        with pytest.raises(ValueError, match="was saved by a fit on other data"):
             model.fit(*other)
     model.fit(*rows)
 
@@ -288,7 +290,7 @@ def test_arrays_that_are_no_forest_are_refused(file, name: str, change) -> None:
 
 
 def test_a_path_that_cannot_be_written_is_found_out_at_once(tmp_path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere"):
+    with pytest.raises(FileNotFoundError, match=r"the directory .*nowhere' does not exist"):
         quick(checkpoint=tmp_path / "nowhere" / "fit.npz").fit(X, Y)
     with pytest.raises(ValueError, match=r"must be a path that ends in '\.npz' or None"):
         quick(checkpoint=tmp_path / "fit.pickle").fit(X, Y)
@@ -298,5 +300,5 @@ def test_a_path_that_cannot_be_written_is_found_out_at_once(tmp_path) -> None:
 
 
 def test_it_is_one_of_two_ways_to_go_on(file) -> None:
-    with pytest.raises(ValueError, match="checkpoint goes on from its own file and warm_start"):
+    with pytest.raises(ValueError, match="checkpoint and warm_start=True cannot be combined"):
         quick(checkpoint=file, warm_start=True).fit(X, Y)

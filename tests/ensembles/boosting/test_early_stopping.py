@@ -116,7 +116,7 @@ def test_weights_of_rows_to_judge_by() -> None:
 
 
 def test_the_curve_of_many_rows_is_that_of_some(monkeypatch) -> None:
-    monkeypatch.setattr("weald.ensembles.boosted_trees.early_stopping.SHOWN_ROWS", 100)
+    monkeypatch.setattr("weald.ensembles.boosted_trees.early_stopping.TRAIN_LOSS_ROWS", 100)
     weight = np.random.default_rng(0).integers(0, 4, 300)
     order = np.random.default_rng(1).permutation(300)
     rows = {"X_val": X[VAL], "y_val": Y[VAL]}
@@ -126,18 +126,18 @@ def test_the_curve_of_many_rows_is_that_of_some(monkeypatch) -> None:
 
     some = curve(X[TRAIN], Y[TRAIN], weight)
     assert np.array_equal(some, curve(X[order], Y[order], weight[order]))
-    monkeypatch.setattr("weald.ensembles.boosted_trees.early_stopping.SHOWN_ROWS", 10**6)
+    monkeypatch.setattr("weald.ensembles.boosted_trees.early_stopping.TRAIN_LOSS_ROWS", 10**6)
     all_ = curve(X[TRAIN], Y[TRAIN], weight)
     assert not np.array_equal(some, all_)
     assert some == pytest.approx(all_, rel=0.5)
     monkeypatch.setattr(
-        "weald.ensembles.boosted_trees.early_stopping.SHOWN_ROWS", 0
+        "weald.ensembles.boosted_trees.early_stopping.TRAIN_LOSS_ROWS", 0
     )  # none but that of least hash
     assert np.isfinite(curve(X[TRAIN], Y[TRAIN])).all()
 
 
 def test_the_curve_of_many_copies_of_few_rows_is_that_of_some_of_each(monkeypatch) -> None:
-    monkeypatch.setattr("weald.ensembles.boosted_trees.early_stopping.SHOWN_ROWS", 1000)
+    monkeypatch.setattr("weald.ensembles.boosted_trees.early_stopping.TRAIN_LOSS_ROWS", 1000)
     rng = np.random.default_rng(0)
     x = rng.integers(0, 2, 4000).astype(float)
     y = np.where(rng.random(4000) < 0.1, 1 - x, x)

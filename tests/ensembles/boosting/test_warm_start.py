@@ -114,7 +114,10 @@ def test_without_warm_start_a_fit_begins_anew() -> None:
         (lambda m: m.fit(X, THREE + 1), "other classes"),
         (lambda m: m.fit(X[:, :3], THREE), "a fit on 5 columns; got 3"),
         (lambda m: m.fit(pd.DataFrame(X).astype({0: str}), THREE), "other kinds or categories"),
-        (lambda m: m.set_params(early_stopping=True).fit(X, THREE), "no curve to go on with"),
+        (
+            lambda m: m.set_params(early_stopping=True).fit(X, THREE),
+            "no validation curve to continue",
+        ),
     ],
 )
 def test_what_cannot_be_gone_on_with(change, message: str) -> None:

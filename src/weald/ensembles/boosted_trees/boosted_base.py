@@ -1,4 +1,4 @@
-"""What both kinds of boosted trees share: the fit of their scores, and what stays of it."""
+"""Common base class of the boosted-trees classifier and regressor: training and prediction."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -45,20 +45,20 @@ from weald.losses import Loss, scaled, units_of
 from weald.resampling import OrderedRows, ordered_rows
 from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
 
-# early_stopping="auto" holds rows out if there are more, as scikit-learn does.
-_MANY_ROWS = 10_000
+# early_stopping="auto" stops early above this many rows, as in scikit-learn.
+_AUTO_STOPPING_ROWS = 10_000
 
 
-_VAIN_SCORING = (
-    "scoring has no effect: it judges validation rows, and there are none. Set "
+_UNUSED_SCORING = (
+    "scoring has no effect: there is no validation set to score. Set "
     "early_stopping=True, or pass X_val and y_val to fit."
 )
 
 
 class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
-    """Trees added one after another, each to the gradient of the loss at the scores so far."""
+    """Gradient boosting with second-order (Newton) trees on histograms."""
 
-    # Groups that are passed on for folds are not meant for the draws of rows, unless asked for.
+    # Metadata routing: groups passed for cross-validation splits do not reach fit unless requested.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
 
     def _boost(
@@ -74,10 +74,22 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     ) -> None:
         """Fit one booster on all rows, or several on bootstrap samples of them.
 
-        `inputs` are X, y and metadata for callbacks. `strata`: the target holds classes, to be held
-        out in equal shares. `kept` marks the rows passed to fit that `rows` holds, if bags are
-        drawn. `class_weight` multiplies the weights of the rows of each class; it changes no count
-        of rows and no draw.
+        Parameters
+        ----------
+        rows
+            Training rows.
+        loss
+            Loss function to minimise.
+        validation
+            Validation set passed by the user.
+        inputs
+            X, y and metadata of the fit, for callbacks.
+        strata
+            Whether the target holds classes, by which the validation split is stratified.
+        kept
+            With `n_bags`: mask of the rows passed to `fit` that `rows` holds.
+        class_weight
+            Factor of the sample weights by class; it affects neither row counts nor sampling.
         """
         watchers = [] if self.time_limit is None else [TimeLimit(float(self.time_limit))]
         stops = self._stops_early(rows, validation)
@@ -105,13 +117,13 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             if checkpoint is not None:
                 classes = getattr(self, "classes_", None)
                 checkpoint.check_rows(training, self._plan, classes, self._n_threads)
-            grown_by = self._grower(binned, training, loss)
-            alone = run(*grown_by, training, checkpoint=checkpoint, earlier=earlier)
-            self._keep([alone.booster()], loss)
+            grower = self._grower(binned, training, loss)
+            single = run(*grower, training, checkpoint=checkpoint, earlier=earlier)
+            self._keep([single.booster()], loss)
         else:
             bags = BoosterBags.of(training, ordered, kept, class_weight)
-            grown_by = self._grower(binned, bags.training_of(0), loss)
-            runs = (run(*grown_by, bags.training_of(k), number=k) for k in range(self.n_bags))
+            grower = self._grower(binned, bags.training_of(0), loss)
+            runs = (run(*grower, bags.training_of(k), number=k) for k in range(self.n_bags))
             self._keep([one.booster() for one in runs], loss, bags)
         advise_of_constant(self, rows)
 
@@ -148,80 +160,81 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         return loss.n_scores
 
     def _rows_of_bags(self, y: object, sample_weight: object) -> NDArray[np.bool_] | None:
-        """Which of the rows passed to fit bags are drawn from; None: none are drawn."""
+        """With `n_bags`: mask of the rows passed to `fit` that samples are drawn from."""
         return None if self.n_bags is None else rows_of_weight(y, sample_weight)
 
-    def _refuse_going_on_with_bags(self) -> None:
-        """Refuse what follows or goes on with one booster if there are several."""
+    def _check_bag_parameters(self) -> None:
+        """Raise for parameters that cannot be combined with `n_bags`."""
         if self.n_bags is None:
             return
         if self.warm_start:
             raise ValueError(
-                f"n_bags={self.n_bags} with warm_start=True: boosters that went on with other rows "
-                "would have seen what their out-of-bag ledger says they have not. Set "
-                "warm_start=False, or n_bags=None to go on with one booster."
+                f"n_bags={self.n_bags} cannot be combined with warm_start=True: boosters continued "
+                "on other rows would invalidate the out-of-bag ledger. Set warm_start=False, or "
+                "n_bags=None to continue a single booster."
             )
         for name in ("checkpoint", "time_limit"):
             if getattr(self, name) is not None:
                 raise ValueError(
-                    f"n_bags={self.n_bags} with {name}={getattr(self, name)!r}: {name} follows "
-                    f"the rounds of one booster. Set {name}=None, or n_bags=None."
+                    f"n_bags={self.n_bags} cannot be combined with {name}={getattr(self, name)!r}: "
+                    f"{name} supports a single booster only. Set {name}=None, or n_bags=None."
                 )
         if hasattr(self, "_skl_callbacks"):
             raise ValueError(
-                f"n_bags={self.n_bags} with callbacks: they follow the rounds of one booster. Take "
-                "them away with set_callbacks(), or set n_bags=None."
+                f"n_bags={self.n_bags} cannot be combined with callbacks, which support a single "
+                "booster only. Remove them with set_callbacks(), or set n_bags=None."
             )
 
     def _earlier(
-        self, rows: Rows, loss: Loss, checkpoint: Checkpoint | None, is_judged: bool
+        self, rows: Rows, loss: Loss, checkpoint: Checkpoint | None, has_validation: bool
     ) -> TrainedState | None:
-        """What an earlier fit grew and this one goes on from."""
+        """State of an earlier fit to continue, from a checkpoint or a warm start."""
         if checkpoint is not None:
             return checkpoint.read(self, loss)
         if not self.warm_start or not hasattr(self, "_states"):
             return None
         if len(self._states) > 1:
             raise ValueError(
-                f"warm_start goes on from one booster; the last fit made {len(self._states)} of "
-                "them (n_bags). Set warm_start=False to begin anew."
+                f"warm_start continues a single booster; the previous fit trained "
+                f"{len(self._states)} (n_bags). Set warm_start=False to start over."
             )
         (state,) = self._states
-        state.check(self, loss, self._plan, is_judged=is_judged)
+        state.check(self, loss, self._plan, has_validation=has_validation)
         if state.forest.n_trees and state.forest.trees_a_round(loss.n_scores) != (
             self._trees_a_round(loss)
         ):
             raise ValueError(
-                "warm_start cannot go on with another multi_class than the last fit had. Set it "
-                "back, or set warm_start=False to begin anew."
+                "warm_start cannot continue with another multi_class than the previous fit. "
+                "Restore it, or set warm_start=False to start over."
             )
         return state.in_units_of(rows, loss)
 
     def _seed_after(self, earlier: TrainedState | None) -> Any:
-        """A seed that is not written down is that of the first fit."""
+        """The given seed; without one, a continued fit keeps the seed of the earlier fit."""
         if earlier is None or isinstance(self.random_state, (int, np.integer)):
             return self.random_state
         return earlier.seed
 
     def _stops_early(self, rows: Rows, validation: ValidationRows | None) -> bool:
         if isinstance(self.early_stopping, str):
-            return validation is not None or rows.n > _MANY_ROWS
+            return validation is not None or rows.n > _AUTO_STOPPING_ROWS
         return bool(self.early_stopping)
 
     def _check_scoring(self, loss: Loss, *, has_validation: bool) -> None:
         """Raise if the loss cannot score validation rows; warn if there are none to score."""
         by_loss = isinstance(self.scoring, str) and self.scoring == "loss"
         if not has_validation and not by_loss:
-            advise(_VAIN_SCORING)
+            advise(_UNUSED_SCORING)
         if has_validation and by_loss and not getattr(loss, "has_loss", True):
             raise ValueError(
-                f"early_stopping and X_val need to know the loss of rows, and the loss {loss.name} "
-                "has no method loss(y, score). Add it, or choose another scoring."
+                "early_stopping and X_val with scoring='loss' require a loss value per row; the loss "
+                f"{loss.name} has no method loss(y, score). Add it, or choose another scoring."
             )
 
     def _scorer(
         self, loss: Loss, training: Training, forest: ForestBuilder
     ) -> HeldOutScorer | None:
+        """Scorer of the validation rows; None: they are scored by the loss."""
         if isinstance(self.scoring, str) and self.scoring == "loss":
             return None
         rows = training.rows
@@ -230,7 +243,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         )
 
     def _keep(self, boosters: list[Booster], loss: Loss, bags: BoosterBags | None = None) -> None:
-        """Keep the model: its only booster, or all those of the bags and their ledger."""
+        """Set the fitted attributes from one booster, or from bagged boosters."""
         forests = [booster.forest for booster in boosters]
         self._fitted_loss = loss
         self._states = [booster.state for booster in boosters]
@@ -249,18 +262,18 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
                 setattr(self, f"{name}_", curves[0] if bags is None else side_by_side(curves))
 
     def _keep_constant(self, rows: Rows, loss: Loss) -> None:
-        """Keep a model without trees, which always answers the same."""
+        """Set the fitted attributes of a model without trees, for a single class."""
         empty = ForestBuilder(np.zeros(1), self._plan.n_columns).build()
         classes = getattr(self, "classes_", None)
-        grown = TrainedState(
+        state = TrainedState(
             empty, rows.target_exponent, rows.weight_unit, 0, {}, self._plan, classes
         )
-        self._keep([Booster(grown, empty)], loss)
+        self._keep([Booster(state, empty)], loss)
 
     def _predictions(self, X: object) -> Floats:
-        """What the loss makes of the scores; of several boosters, the mean of that."""
+        """Predictions from scores; of bagged boosters, the mean of their predictions."""
         check_is_fitted(self)
-        return self._mean_answers(X) if self._parts else super()._predictions(X)
+        return self._mean_predictions(X) if self._parts else super()._predictions(X)
 
     def _staged_predictions(self, X: object) -> Iterator[Floats]:
         check_is_fitted(self)
@@ -269,14 +282,14 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     def _staged_scores(self, X: object) -> Iterator[Floats]:
         check_is_fitted(self)
         table = np.concatenate(list(dense_blocks(table_for_predict(self, X))))
-        ((grown, rounds),) = self._kept_rounds()
-        yield from staged_scores(self._forest_of(grown, rounds), table, self._n_threads)
+        ((state, rounds),) = self._kept_rounds()
+        yield from staged_scores(self._forest_of(state, rounds), table, self._n_threads)
 
     def _array_predictor(self) -> Predictor:
-        alone = super()._array_predictor()
-        return bag_predictor_of(alone, self._parts) if self._parts else alone
+        predictor = super()._array_predictor()
+        return bag_predictor_of(predictor, self._parts) if self._parts else predictor
 
-    # What a leaf of a boosted tree weighs is the sum of its hessians.
+    # The weight of a node is the sum of its hessians.
     _weight_name: ClassVar[str] = "hessian"
 
     def _binned(self, training: Training) -> BinnedTable | SortedTable:
@@ -290,16 +303,15 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         )
 
     def _tree_limits(self, training: Training, loss: Loss) -> TreeLimits:
-        self._refuse_limits_of_nodes()
+        self._check_symmetric_growth()
         n_columns, names = self._plan.n_columns, getattr(self, "feature_names_in_", None)
         names = None if names is None else list(names)
         max_features = n_drawn(self.max_features, n_columns)
         directions = directions_of(self.monotonic_cst, self._plan, names)
         if directions is not None and loss.n_scores > 1 and hasattr(self, "classes_"):
             raise ValueError(
-                "monotonic_cst is for numbers and for two classes; got "
-                f"{loss.n_scores} classes, whose probabilities cannot all rise. "
-                "Leave it at None, or fit one class against the others."
+                "monotonic_cst supports regression and binary classification only; got "
+                f"{loss.n_scores} classes. Set monotonic_cst=None, or fit one-vs-rest models."
             )
         sums, gains = units_of(loss, training.rows.target_exponent)
         min_gain = training.in_weight_units(scaled(self.min_gain, -gains))
@@ -320,18 +332,18 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             directions=directions,
         )
 
-    def _refuse_limits_of_nodes(self) -> None:
-        """Symmetric trees have levels; what is asked of single nodes has no meaning there."""
+    def _check_symmetric_growth(self) -> None:
+        """Raise for parameters that apply to single nodes, which symmetric trees do not have."""
         if self.growth != "symmetric":
             return
         if self.max_features is not None and self.feature_sampling == "node":
             raise ValueError(
-                "growth='symmetric' asks one column of all nodes of a level, so that none can be "
-                f"drawn for each node; got max_features={self.max_features!r} with "
+                "growth='symmetric' splits all nodes of a level on the same column, so that "
+                f"columns cannot be sampled per node; got max_features={self.max_features!r} with "
                 "feature_sampling='node'. Use feature_sampling='level' or 'tree'."
             )
         if self.prune == "after" and self.min_gain > 0:
             raise ValueError(
-                "growth='symmetric' makes whole levels, so that no single split can be taken back; "
+                "growth='symmetric' splits whole levels, so that single splits cannot be pruned; "
                 "got prune='after'. Use prune='before' or another growth."
             )

@@ -1,4 +1,4 @@
-"""The parameters of boosted trees."""
+"""Parameters of boosted trees."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weald.advice import Ignored
+from weald.data import refuse_beyond_memory
 from weald.ensembles.boosted_trees.checkpoint import SnapshotPath
 from weald.ensembles.max_features import MAX_FEATURES
 from weald.ensembles.rounds.scoring import Scoring
@@ -27,121 +28,129 @@ from weald.parameters import (
 
 
 class BoostedParameters(ScoredModel):
-    """Trees added one after another, each to the gradient of the loss at the scores so far.
+    """Gradient boosting with second-order (Newton) trees on histograms.
 
     Parameters
     ----------
     loss : str or object
-        What is made small; or any object with a method ``gradient_hessian(y, score)``, as
-        `weald.losses.user` tells.
+        Loss function to minimise: a name, or an object with a method ``gradient_hessian(y, score)``
+        (see `weald.losses.user`).
     n_estimators : int, default=100
-        Most rounds; with many classes a round is one tree per class.
+        Maximum number of boosting rounds. A round grows one tree, or one per class with three or
+        more classes (but see `multi_class`).
     n_bags : int or None, default=None
-        Fit so many boosters, each on a bootstrap sample of its own, on shared bins; the mean of
-        their answers is the model's. It costs as many times as much, and gives an out-of-bag
-        ledger, the spread of the boosters, and intervals. Each of them stops early by itself. None:
-        one booster, on all rows.
+        Number of boosters to fit on bootstrap samples and to average (bagging of boosters). The
+        training time is multiplied by it. It provides an out-of-bag ledger, standard deviations and
+        prediction intervals. Early stopping applies to each booster separately. None: a single
+        booster, fitted on all rows.
     learning_rate : float, default=0.1
-        What a tree's answers are multiplied by.
+        Shrinkage: factor of the leaf values of each tree.
     max_leaf_nodes : int or None, default=31
-        Most leaves of a tree.
+        Maximum number of leaves of each tree; None: no limit.
     max_depth : int or None, default=None
-        Most questions between the root and a leaf.
+        Maximum depth of each tree; None: no limit.
     min_samples_leaf : int, default=20
-        Fewest rows of a leaf, whatever they weigh.
+        Minimum number of rows in a leaf, regardless of their weights.
     min_child_weight : float, default=1e-3
-        Least sum of hessians of a leaf.
+        Minimum sum of hessians in a leaf.
     l2_regularization : float, default=0.0
-        Added to the sum of hessians of a leaf.
+        L2 penalty on leaf values: added to the sum of hessians of a leaf.
     l1_regularization : float, default=0.0
-        Taken off the size of the sum of gradients of a leaf, in its value and in every gain.
+        L1 penalty on leaf values: the sum of gradients of a leaf is shrunk towards 0 by this amount
+        (soft thresholding), in leaf values and in split gains.
     min_gain : float, default=0.0
-        What a split must gain more than: the drop of the loss, penalties included. Twice as much
-        is xgboost's ``gamma``, because its gain has no factor of one half.
+        Minimum gain to make a split: the decrease of the regularised loss must exceed it. XGBoost's
+        ``gamma`` corresponds to ``2 * min_gain``, because its gain lacks the factor 1/2.
     prune : {"before", "after"}, default="before"
-        When `min_gain` is asked for: before a split is made, or after a tree has grown to its other
-        limits; then splits of too little gain are taken back as long as their children are leaves,
-        so that one may stay for what follows it. Not after "symmetric" growth.
+        When `min_gain` is applied: "before" a split is made, or "after" the tree is grown. In the
+        latter case splits of insufficient gain are pruned bottom-up, which keeps those that make
+        better splits below them possible. "after" is not available with growth="symmetric".
     max_features : int, float, {"sqrt", "log2", "third"} or None, default=None
-        How many columns are looked at for a split: so many, a share of them, their square root,
-        logarithm or third, or all. Where none of those drawn can be cut at all, further ones are
-        drawn until one can (not for "tree").
+        Column subsampling: number of columns considered for splits. A count, a fraction, the square
+        root, binary logarithm or third of all columns, or all (None). More are drawn while none
+        of them allows a split, except with feature_sampling="tree".
     feature_sampling : {"tree", "level", "node"}, default="node"
-        Whether `max_features` are drawn once for a tree, for all nodes of one depth, or for every
-        node (not with "symmetric" growth, whose levels ask one column).
+        Whether `max_features` columns are drawn once per tree, per level or per node. "node" is not
+        available with growth="symmetric", where all nodes of a level are split on the same column.
     monotonic_cst : array, dict or None, default=None
-        For each column, or by name, 1 if answers must not fall along it, -1 if they must not rise,
-        0 if they may do both. For numbers and two classes (then of the second one). Missing values
-        are not compared.
+        Monotonic constraints, one per column or as a dict by column name: 1 for predictions that
+        increase with the column, -1 for predictions that decrease, 0 for no constraint. Available
+        for regression and binary classification, where they apply to the probability of the
+        second class. Missing values are not constrained.
     interaction_cst : {"pairwise", "no_interactions"}, list or None, default=None
-        Groups of columns, by name or position, that may meet on a way from a root to a leaf; those
-        in no group are one together. "pairwise": all groups of two, "no_interactions": of one.
+        Interaction constraints: groups of columns, by name or position, that may be used together
+        on a path from the root to a leaf. Columns in no group form one more group. "pairwise": all
+        groups of two columns; "no_interactions": groups of one. None: no constraint.
     subsample : float, default=1.0
-        Share of the rows each round sees, drawn without replacement.
+        Row subsampling: fraction of the rows drawn for each round, without replacement.
     growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
-        Which leaves are split first: those that gain most, or those nearest to the root. Symmetric:
-        all of a level by one test, where it leaves no child too small; a level that would exceed
-        `max_leaf_nodes` is not made, so powers of two fit it best.
+        Tree growth policy. "best_first": leaf-wise, the leaf of largest gain is split next.
+        "depth_wise": level by level. "symmetric": oblivious trees, all nodes of a level share one
+        split, except those it would leave a child too small; a level that would exceed
+        `max_leaf_nodes` is not added, so choose a power of two.
     max_bins : int or None, default=None
-        Most bins a column is cut into, up to 65535; None means 255. Up to so many distinct values
-        are all told apart. A column of more than 255 bins makes the fit slower, because rows are
-        then kept sorted instead of counted.
+        Maximum number of histogram bins per column, up to 65535; None means 255. Columns with
+        at most so many distinct values get a bin for each. More than 255 bins slow down training,
+        because nodes are then searched over sorted rows instead of histograms.
     exact : bool, default=False
-        Look at every split between two values that are neighbours in a node, however many values
-        there are, instead of at bins; `max_bins` must then be None.
+        Exact split search: consider every threshold between distinct values of a node instead of
+        histogram bins. Requires max_bins=None.
     categorical_features : "from_dtype", list or None, default="from_dtype"
-        Which columns hold categories: those of text and of unordered categorical types, or those
-        listed by name, position or a mask, or none.
+        Categorical columns: those of string and unordered categorical dtype ("from_dtype"), those
+        listed by name, position or boolean mask, or none (None).
     early_stopping : bool or "auto", default=False
-        Stop when the rows that judge (`X_val` of `fit`, or else `validation_fraction` of the rows,
-        held out) are no longer predicted better; the model is cut back to the best round. "auto"
-        stops early if `X_val` is given or there are more than 10,000 rows. After a held-out
-        fraction the questions of the trees stay and their leaves are estimated anew on all rows;
-        stages, curves and `warm_start` are about the model before that.
+        Whether to stop when the score of the validation set no longer improves, and to keep the
+        rounds up to the best one. The validation set is `X_val` of `fit`, or else
+        `validation_fraction` of the rows, held out. "auto": stop early if `X_val` is given or there
+        are more than 10,000 rows. With a held-out fraction, the leaf values of the kept trees are
+        then refitted on all rows; staged predictions, curves and `warm_start` refer to the model
+        before that.
     validation_fraction : float, default=0.1
-        Share of rows held out for early stopping, if there is no `X_val`; of every class alike.
+        Fraction of the rows held out for early stopping if there is no `X_val`; stratified by class
+        for classification.
     n_iter_no_change : int, default=10
-        Rounds without progress after which early stopping ends the fit.
+        Number of rounds without improvement after which early stopping ends the fit.
     tol : float, default=1e-7
-        How much better counts as better: of the loss, as a share of that before the first round;
-        of another `scoring`, in its own units.
+        Minimum improvement for early stopping: relative to the loss before the first round if
+        scoring="loss", otherwise absolute.
     scoring : str, callable or None, default="loss"
-        By what the rows that judge are judged: "loss", the name of one of scikit-learn's scorers,
-        a callable ``scorer(estimator, X, y)`` whose number is to rise, or None for the `score`
-        method.
+        Score of the validation set: "loss", the name of a scikit-learn scorer, a callable
+        ``scorer(estimator, X, y)`` that returns a number to maximise, or None for the estimator's
+        `score` method.
     warm_start : bool, default=False
-        Go on from the rounds of the last fit, up to `n_estimators` in all. On the same rows that
-        ends at the model of one fit. Not with `n_bags`.
+        Continue from the rounds of the previous fit, up to `n_estimators` in total. On the same
+        rows the result is that of a single fit. Not available with `n_bags`.
     verbose : int, default=0
-        0 prints nothing; 1 and more show a progress bar on stderr.
+        If positive, show a progress bar on stderr.
     time_limit : float or None, default=None
-        Seconds after which no further round begins; what is there by then is the model. Such a
-        model depends on the machine's speed and is not reproducible. Not with `n_bags`.
+        Time limit in seconds: no further round is started afterwards, and the rounds so far are the
+        model. It then depends on the speed of the machine and is not reproducible. Not available
+        with `n_bags`.
     checkpoint : path or None, default=None
-        A file, ending in ".npz", that the rounds are saved to every now and then. A fit on the same
-        data with the same parameters goes on from it, and ends at the model of a fit that was
-        never interrupted. Not with `n_bags`.
+        Path of a checkpoint file, ending in ".npz", to which the training state is saved
+        periodically. A fit with the same data and parameters resumes from it, and results in
+        the model of an uninterrupted fit. Not available with `n_bags`.
     random_state : int, RandomState or None, default=None
-        Keys the draws of `n_bags`, `subsample`, `max_features` and `early_stopping`; a fit that
-        draws nothing ignores it.
+        Seed of the random draws of `n_bags`, `subsample`, `max_features` and `early_stopping`;
+        without effect if none of them is used.
     n_jobs : int or None, default=None
-        Threads; None means all usable cores. The model is the same for any number.
+        Number of threads; None means all usable cores. The model does not depend on it.
 
     Attributes
     ----------
     n_estimators_ : int
-        Rounds in the model; with `n_bags` the most of any booster.
+        Number of rounds in the model; with `n_bags` the maximum over the boosters.
     stopped_by_ : str
-        What ended the fit: "n_estimators", "early_stopping", "time_limit" or "callback"; with
-        `n_bags` a list with what ended each booster.
+        What ended training: "n_estimators", "early_stopping", "time_limit" or "callback"; with
+        `n_bags` a list of these, one per booster.
     train_loss_ : array, shape (rounds + 1,)
-        If there are rows to judge by: the mean loss of the rows learnt from (of about 10,000 of
-        them if there are more), before the first round and after each that was made; with `n_bags`
-        a row for each booster, NaN after its end.
+        Mean loss of the training rows (of a subsample of about 10,000 if there are more), before
+        the first and after each round; with `n_bags` of shape (boosters, rounds + 1), padded with
+        NaN. Set only if there is a validation set.
     validation_loss_ : array, shape (rounds + 1,)
-        Likewise of the rows to judge by.
+        Mean loss of the validation set, likewise.
     validation_score_ : array, shape (rounds + 1,)
-        Likewise what `scoring` says of the rows to judge by; of "loss", the loss times -1.
+        `scoring` of the validation set, likewise; the negative loss if scoring="loss".
     """
 
     _ignored: ClassVar[Mapping[str, Ignored]] = {
@@ -152,7 +161,7 @@ class BoostedParameters(ScoredModel):
         "prune": (lambda model: model.min_gain == 0, "splits are pruned by min_gain, which is 0"),
         "feature_sampling": (
             lambda model: model.max_features is None,
-            "max_features=None takes all columns; set max_features to draw some",
+            "max_features=None considers all columns; set max_features",
         ),
     }
     _limits: ClassVar[Mapping[str, Limit]] = {
@@ -259,12 +268,12 @@ class BoostedParameters(ScoredModel):
         self.n_jobs = n_jobs
 
 
-def number_loss(model: Any) -> Loss:
-    """The loss, with its own parameter; those of other losses must be left alone."""
+def regression_loss(model: Any) -> Loss:
+    """Regression loss of a model; raise if a parameter of another loss is set."""
     if not isinstance(model.loss, str):
         return UserLoss(model.loss, 1, model._n_threads, of_classes=False)
-    own = {"quantile": "quantile", "huber": "huber_alpha", "tweedie": "tweedie_power"}
-    for name, parameter in own.items():
+    parameter_of = {"quantile": "quantile", "huber": "huber_alpha", "tweedie": "tweedie_power"}
+    for name, parameter in parameter_of.items():
         if name != model.loss and getattr(model, parameter) is not None:
             raise ValueError(
                 f"{parameter}={getattr(model, parameter)!r} is only used with loss={name!r}; "
@@ -282,3 +291,23 @@ def number_loss(model: Any) -> Loss:
         return BuiltinLoss("huber", 1, model._n_threads, level=level)
     value = {"quantile": model.quantile, "tweedie": model.tweedie_power or 1.5}.get(model.loss)
     return BuiltinLoss(model.loss, 1, model._n_threads, float(value or 0.0))
+
+
+def check_vector_leaves(model: Any) -> None:
+    """Raise for an L1 penalty, which trees with vector leaves do not support."""
+    if model.multi_class == "vector_leaves" and model.l1_regularization > 0:
+        raise ValueError(
+            f"l1_regularization={model.l1_regularization!r} with multi_class='vector_leaves': "
+            "trees with vector leaves do not support an L1 penalty. Set l1_regularization=0.0, "
+            "or multi_class='tree_per_class'."
+        )
+
+
+def check_memory(n_rows: int, n_classes: int) -> None:
+    """Raise if scores, gradients and hessians of all rows and classes exceed the memory."""
+    refuse_beyond_memory(
+        3 * 8 * n_rows * n_classes,
+        f"Boosted trees of {n_classes:,} classes on {n_rows:,} rows",
+        "Use fewer rows or classes, or RandomForestClassifier with max_leaf_nodes, which stores "
+        "class probabilities only in its leaves.",
+    )

@@ -1,4 +1,4 @@
-"""Second-order boosted trees: the flagship."""
+"""Second-order boosted trees: `BoostedTreesClassifier` and `BoostedTreesRegressor`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
@@ -13,14 +13,17 @@ from weald.data import (
     number_rows,
     read_once,
     readable_target,
-    refuse_beyond_memory,
     rows_of_weight,
     validation_classes,
     validation_numbers,
 )
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.boosted_base import BoostedTrees
-from weald.ensembles.boosted_trees.boosted_parameters import number_loss
+from weald.ensembles.boosted_trees.boosted_parameters import (
+    check_memory,
+    check_vector_leaves,
+    regression_loss,
+)
 from weald.ensembles.boosted_trees.booster_predictor import log_shares
 from weald.ensembles.class_weights import judged_by_class, weights_of_classes, without_classes
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
@@ -41,26 +44,29 @@ from weald.parameters import AnyOf, ClassWeight, Levels, Limit, NoneOr, OneOf, R
 
 
 class BoostedTreesRegressor(BaggedRegressor, Regressor, BoostedTrees):
-    """Boosted regression trees: second order, on histograms, with any of many losses.
+    """Gradient boosting for regression, with second-order (Newton) trees on histograms.
+
+    Missing values and categories are supported natively.
 
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"} \
 or object, default="squared_error"
-        What is made small. "absolute_error", "huber" and "quantile" have the best constant of its
-        residuals in every leaf; "poisson", "gamma" and "tweedie" predict e to the score. An object
-        needs a method ``gradient_hessian(y, score)`` (see `weald.losses.user`).
+        Loss function to minimise. With "absolute_error", "huber" and "quantile", leaf values are
+        the exact minimisers of the loss of their residuals; with all others they are Newton steps.
+        "poisson", "gamma" and "tweedie" use a log link: predictions are ``exp(score)``. Other
+        losses: an object with a method ``gradient_hessian(y, score)`` (see `weald.losses.user`).
     quantile : float, list of float or None, default=None
-        The level of loss="quantile"; 0.5 is the median. Of a list of increasing levels `predict`
-        gives a column each: a tree per level and round, whose sums are put in order in every row,
-        so that predictions never cross. `score` is then the share of the pinball loss of the best
-        constants that they save.
+        Quantile level for loss="quantile"; 0.5 is the median. For a list of increasing levels,
+        `predict` returns a column for each: a round grows one tree per level, and the predictions
+        of each row are sorted, so that quantiles never cross. `score` is then the fraction of
+        pinball loss explained (D²).
     huber_alpha : float or None, default=None
-        Of loss="huber": the share of rows whose residuals count squared, in every round; the others
-        count by their size. None means 0.9.
+        For loss="huber": quantile of the absolute residuals, computed in each round, above which
+        the loss is linear instead of squared. None means 0.9.
     tweedie_power : float or None, default=None
-        Of loss="tweedie": how the variance grows with the mean, between 1 (Poisson) and 2 (gamma).
-        None means 1.5.
+        For loss="tweedie": power of the mean that the variance is proportional to, between 1
+        (Poisson) and 2 (gamma), exclusive. None means 1.5.
 
     Examples
     --------
@@ -181,29 +187,32 @@ or object, default="squared_error"
         *,
         groups: object = None,
     ) -> Self:
-        """Fit the trees.
+        """Fit the model.
 
         Parameters
         ----------
-        X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too.
-        y : array of finite numbers, shape (rows,)
-            The target.
-        sample_weight : array, shape (rows,), or None
-            What each row counts in sums; `min_samples_leaf` and other counts are of rows.
-        X_val, y_val : table and array, or None
-            Rows to judge by, for early stopping and `validation_loss_`. Nothing is learnt from
-            them: no bin, no category, no score.
-        sample_weight_val : array or None
-            The weights of those rows.
-        groups : array, shape (rows,), or None
-            Labels of groups, such as patients or customers, for fits that draw or hold out rows:
-            whole groups are drawn and held out together.
+        X : array, data frame or sparse matrix, shape (rows, columns)
+            Training data: numbers, strings, categories and dates; missing values are supported.
+        y : array, shape (rows,)
+            Target values, finite numbers.
+        sample_weight : array, shape (rows,), or None, default=None
+            Sample weights. They do not affect `min_samples_leaf`, which counts rows.
+        X_val, y_val : table and array, or None, default=None
+            Validation set for early stopping and the curves; not used for training or binning.
+        sample_weight_val : array or None, default=None
+            Sample weights of the validation set.
+        groups : array, shape (rows,), or None, default=None
+            Group labels, such as patients or customers: whole groups are sampled or held out
+            together. Requires `subsample`, `n_bags` or early stopping without `X_val`.
+
+        Returns
+        -------
+        self
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
-            self._refuse_going_on_with_bags()
-            loss = number_loss(self)
+            self._check_bag_parameters()
+            loss = regression_loss(self)
             rows = number_rows(self, X, y, sample_weight)
             rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
             refuse_targets(loss, rows.target)
@@ -218,30 +227,34 @@ or object, default="squared_error"
         return self
 
     def predict(self, X: object, *, return_std: bool = False) -> Any:
-        """Predict a number for each row; for a list of quantiles an array (rows, quantiles).
+        """Predict the target of each row.
 
         Parameters
         ----------
-        X : array, frame or sparse table, shape (rows, columns)
+        X : array, data frame or sparse matrix, shape (rows, columns)
             As in `fit`.
         return_std : bool, default=False
-            Also give the standard deviation of the boosters about their mean: how much they
-            disagree. Needs `n_bags`.
+            Also return the standard deviation of the boosters' predictions. Requires `n_bags`.
+
+        Returns
+        -------
+        array, shape (rows,), or (rows, quantiles) for a list of quantiles
+            Predictions; with `return_std` a tuple of predictions and standard deviations.
         """
         if not return_std:
-            return self._as_answers(self._predictions(X))
+            return self._in_shape(self._predictions(X))
         mean, std = self._with_spread(X)
-        return self._as_answers(mean), self._as_answers(std)
+        return self._in_shape(mean), self._in_shape(std)
 
-    def _as_answers(self, numbers: Floats) -> Floats:
-        return numbers if self._answers_levels else numbers[:, 0]
+    def _in_shape(self, predictions: Floats) -> Floats:
+        return predictions if self._answers_levels else predictions[:, 0]
 
     @property
     def _answers_levels(self) -> bool:
         return isinstance(self._fitted_loss, QuantileLosses)
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """R squared; for a list of quantiles D squared of their pinball losses."""
+        """Return R²; for a list of quantiles D², the fraction of pinball loss explained."""
         check_is_fitted(self)
         if not isinstance(self._fitted_loss, QuantileLosses):
             return float(super().score(X, y, sample_weight))
@@ -252,40 +265,43 @@ or object, default="squared_error"
         return pinball_saved(self._fitted_loss, target, predictions, weight)
 
     def staged_predict(self, X: object) -> Iterator[Floats]:
-        """Predictions after each round, before the leaves were estimated anew on all rows.
+        """Predict after each round, with the leaf values before refitting on all rows.
 
         Yields
         ------
         array, shape (rows,); for a list of quantiles (rows, quantiles)
         """
         for predictions in self._staged_predictions(X):
-            yield self._as_answers(predictions)
+            yield self._in_shape(predictions)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = takes_positive_only(self.loss)
-        # Its R squared is that of a mean, which a quantile is not.
+        # R² measures predictions of the mean, not of a quantile.
         tags.regressor_tags.poor_score = isinstance(self.loss, str) and self.loss == "quantile"
         return tags
 
 
 class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
-    """Boosted trees for two or many classes: second order, on histograms.
+    """Gradient boosting for classification, with second-order (Newton) trees on histograms.
+
+    Missing values and categories are supported natively.
 
     Parameters
     ----------
     loss : {"log_loss", "exponential"} or object, default="log_loss"
-        What is made small; "exponential" is AdaBoost's, for two classes. An object needs a method
-        ``gradient_hessian(y, score)`` (see `weald.losses.user`).
+        Loss function to minimise: "log_loss" (cross-entropy), or "exponential", AdaBoost's loss,
+        for two classes only. Other losses: an object with a method ``gradient_hessian(y, score)``
+        (see `weald.losses.user`).
     multi_class : {"tree_per_class", "vector_leaves"}, default="tree_per_class"
-        How three classes and more are learnt in a round: a tree for each, or one tree whose leaves
-        hold a step for each. The latter is a smaller model; small tables of many classes are learnt
-        better by it, large ones need more rounds. Two classes have one score, for which both are
-        the same.
+        Trees of a round with three or more classes: one tree per class, or a single tree whose
+        leaves hold a value for each class. The latter gives smaller models, and often better ones
+        on small tables with many classes; large tables need more rounds. With two classes there is
+        no difference.
     class_weight : dict, "balanced" or None, default=None
-        What the rows of each class weigh beside their own weights; labels that a dict does not name
-        weigh 1. Balanced: all classes weigh the same together. Rows that judge, `X_val` too, weigh
-        by their class likewise. It changes no count of rows, as of `min_samples_leaf`, and no draw.
+        Factors of the sample weights by class; classes missing in a dict have factor 1. "balanced":
+        all classes have the same total weight. They apply to validation rows, too, including
+        `X_val`. They affect neither row counts, as of `min_samples_leaf`, nor row sampling.
 
     Examples
     --------
@@ -390,34 +406,37 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         *,
         groups: object = None,
     ) -> Self:
-        """Fit the trees.
+        """Fit the model.
 
         Parameters
         ----------
-        X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too.
+        X : array, data frame or sparse matrix, shape (rows, columns)
+            Training data: numbers, strings, categories and dates; missing values are supported.
         y : array, shape (rows,)
-            Class labels of any kind.
-        sample_weight : array, shape (rows,), or None
-            What each row counts in sums; `min_samples_leaf` and other counts are of rows.
-        X_val, y_val : table and array, or None
-            Rows to judge by, for early stopping and `validation_loss_`. Nothing is learnt from
-            them: no bin, no category, no score.
-        sample_weight_val : array or None
-            The weights of those rows.
-        groups : array, shape (rows,), or None
-            Labels of groups, such as patients or customers, for fits that draw or hold out rows:
-            whole groups are drawn and held out together.
+            Class labels, numbers or strings.
+        sample_weight : array, shape (rows,), or None, default=None
+            Sample weights. They do not affect `min_samples_leaf`, which counts rows.
+        X_val, y_val : table and array, or None, default=None
+            Validation set for early stopping and the curves; not used for training or binning.
+        sample_weight_val : array or None, default=None
+            Sample weights of the validation set.
+        groups : array, shape (rows,), or None, default=None
+            Group labels, such as patients or customers: whole groups are sampled or held out
+            together. Requires `subsample`, `n_bags` or early stopping without `X_val`.
+
+        Returns
+        -------
+        self
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
-            self._refuse_going_on_with_bags()
-            takes_bytes = isinstance(self.loss, str)  # a loss of the user's is told floats
+            self._check_bag_parameters()
+            takes_bytes = isinstance(self.loss, str)  # user-defined losses receive floats
             rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)
             rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
-            _refuse_too_many(rows.n, len(self.classes_))
+            check_memory(rows.n, len(self.classes_))
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
-            self._refuse_penalty_of_vectors()
+            check_vector_leaves(self)
             weight = weights_of_classes(self.class_weight, rows, self.classes_)
             kept = self._rows_of_bags(y, sample_weight)
             if weight is not None:
@@ -436,28 +455,34 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         return self
 
     def predict_proba(self, X: object, *, return_std: bool = False) -> Any:
-        """Probabilities of the classes, in the order of `classes_`.
+        """Predict class probabilities, in the order of `classes_`.
 
         Parameters
         ----------
-        X : array, frame or sparse table, shape (rows, columns)
+        X : array, data frame or sparse matrix, shape (rows, columns)
             As in `fit`.
         return_std : bool, default=False
-            Also give the standard deviation of the boosters' probabilities about their mean: how
-            much they disagree. Needs `n_bags`.
+            Also return the standard deviation of the boosters' probabilities. Requires `n_bags`.
+
+        Returns
+        -------
+        array, shape (rows, classes)
+            Probabilities; with `return_std` a tuple of probabilities and standard deviations.
         """
         return self._with_spread(X) if return_std else super().predict_proba(X)
 
     def decision_function(self, X: object) -> Floats:
-        """Raw scores: one for two classes (of log_loss: the log odds), else one per class.
+        """Compute raw scores, of shape (rows,) for two classes, else (rows, classes).
 
-        With `n_bags` the logarithms of the mean probabilities, of two classes the log odds.
+        Two classes: log odds of the second (loss="log_loss"). `n_bags`: logs of mean probabilities.
         """
         check_is_fitted(self)
-        return log_shares(self._mean_answers(X)) if self._parts else super().decision_function(X)
+        return (
+            log_shares(self._mean_predictions(X)) if self._parts else super().decision_function(X)
+        )
 
     def staged_decision_function(self, X: object) -> Iterator[Floats]:
-        """Raw scores after each round; with `n_bags` the logarithms of mean probabilities.
+        """Compute raw scores after each round, as `decision_function` does.
 
         Yields
         ------
@@ -470,23 +495,5 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         for shares in self._staged_means(X):
             yield log_shares(shares)
 
-    def _refuse_penalty_of_vectors(self) -> None:
-        if self.multi_class == "vector_leaves" and self.l1_regularization > 0:
-            raise ValueError(
-                f"l1_regularization={self.l1_regularization!r} with multi_class='vector_leaves': "
-                "the steps of a leaf that holds one for each class know no l1. Set "
-                "l1_regularization=0.0, or multi_class='tree_per_class'."
-            )
-
     def _trees_a_round(self, loss: Loss) -> int:
         return 1 if self.multi_class == "vector_leaves" else loss.n_scores
-
-
-def _refuse_too_many(n_rows: int, n_classes: int) -> None:
-    """Scores, gradients and hessians are kept for every row and class."""
-    refuse_beyond_memory(
-        3 * 8 * n_rows * n_classes,
-        f"Boosted trees of {n_classes:,} classes on {n_rows:,} rows",
-        "Take fewer rows or classes, or RandomForestClassifier with max_leaf_nodes, which keeps "
-        "shares of the classes only in its leaves.",
-    )

@@ -1,4 +1,4 @@
-"""How several boosters draw their rows from those of one fit."""
+"""Bootstrap samples of bagged boosters."""
 
 from dataclasses import dataclass, replace
 
@@ -13,78 +13,78 @@ from weald.resampling import OrderedRows, RowSamples, member_seed
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# Draws of the held-out rows have a seed of their own, as if they were those of a far member.
+# Offset of the booster index that seeds the samples of the held-out rows.
 _HELD_OUT = 2**40
 
 
 @dataclass(frozen=True, eq=False)
 class BoosterDraws:
-    """Which rows each booster saw: samples of the rows to learn from and of those held out.
+    """Bootstrap samples of each booster, from the training rows and from the held-out rows.
 
-    They are drawn apart, so that no booster goes without rows to learn from. What a booster drew
-    of the held-out rows only its leaves learn from, when they are refitted.
+    The two are sampled separately, so that every booster has training rows. Its sample of the
+    held-out rows is used only to refit the leaf values after early stopping.
 
     Attributes
     ----------
-    learnt : RowSamples
-        Of the rows to learn from.
+    train : RowSamples
+        Samples of the training rows.
     held : RowSamples or None
-        Of the rows held out; None: there are none.
+        Samples of the rows held out for early stopping; None: there are none.
     is_held : bool [rows] or None
-        Which rows are held out.
+        Mask of the rows held out.
     """
 
-    learnt: RowSamples
+    train: RowSamples
     held: RowSamples | None = None
     is_held: Mask | None = None
 
     @property
     def n(self) -> int:
-        """Number of rows that have a weight."""
-        return self.learnt.n
+        """Number of rows with positive weight."""
+        return self.train.n
 
     @property
     def place(self) -> NDArray[np.intp]:
-        """Where each row of the fit lies; -1: it had no weight."""
-        return self.learnt.place
+        """Position of each row passed to `fit` among the sampled rows; -1: zero weight."""
+        return self.train.place
 
     @property
     def draws_by_weight(self) -> bool:
-        """Whether weights are in the draws: then drawn rows weigh the same."""
-        return self.learnt.draws_by_weight
+        """Whether rows are sampled in proportion to their weights, and then weigh the same."""
+        return self.train.draws_by_weight
 
     @property
     def has_equal_draws(self) -> bool:
-        """Whether each booster makes n draws of n rows, all as probable."""
-        return self.held is None and self.learnt.has_equal_draws
+        """Whether each booster draws n of n rows with equal probabilities."""
+        return self.held is None and self.train.has_equal_draws
 
     def sample(self, member: int) -> NDArray[np.int64]:
-        """How often a booster learns from each row."""
-        drawn = self.learnt.drawn(member)
+        """In-bag count of each row, samples of held-out rows included."""
+        drawn = self.train.drawn(member)
         return drawn if self.held is None else drawn + self.held.drawn(member)
 
     def drawn(self, member: int) -> NDArray[np.int64]:
-        """How often a booster saw each row; what judged it, at least once."""
+        """In-bag count of each row; at least 1 for validation rows, which are never out of bag."""
         sample = self.sample(member)
         return sample if self.is_held is None else np.maximum(sample, self.is_held)
 
     def counts(self, member: int) -> NDArray[np.int64]:
-        """How often a booster saw each row passed to fit."""
+        """In-bag count of each row passed to `fit`."""
         return np.append(self.drawn(member), 0)[self.place]
 
 
 @dataclass(frozen=True, eq=False)
 class BoosterBags:
-    """The rows of a fit as each of its boosters has them.
+    """Training sets of bagged boosters.
 
     Attributes
     ----------
     training : Training
-        All rows; the user's rows to judge by, if any, come after those that are drawn.
+        All rows; those of the user's validation set, if any, come last.
     draws : BoosterDraws
-        How often each booster has each row.
+        The sample of each booster.
     class_weight : float64 [classes] or None
-        What the rows of each class weigh beside their weights.
+        Factor of the sample weights by class.
     """
 
     training: Training
@@ -95,35 +95,35 @@ class BoosterBags:
     def of(
         cls, training: Training, ordered: OrderedRows, kept: Mask, class_weight: Floats | None
     ) -> "BoosterBags":
-        """`kept` marks those of the rows passed to fit that have a weight."""
+        """Draw the samples; `kept` masks the rows passed to `fit` with positive weight."""
         place = np.full(len(kept), -1, dtype=np.intp)
         place[kept] = ordered.place
         return cls(training, _draws(training, ordered, place), class_weight)
 
     @property
     def weight(self) -> Floats | None:
-        """What the rows that are drawn weigh; None: all the same."""
+        """Weights of the sampled rows; None: 1 each."""
         weight = self.training.rows.total_weight
         return None if weight is None else weight[: self.draws.n]
 
     def training_of(self, member: int) -> Training:
-        """The same rows as often as a booster drew them."""
+        """Training set of one booster."""
         rows, seed = self.training.rows, member_seed(self.training.seed, member)
         copies = np.zeros(rows.n, dtype=np.int64)
         copies[: self.draws.n] = self.draws.sample(member)
         own = replace(rows, copies=copies, weight=rows.total_weight)
-        if self.draws.learnt.draws_by_weight:
+        if self.draws.train.draws_by_weight:
             own = replace(own, weight=None, weight_unit=1.0)
-        judging = rows
+        scored = rows
         if self.class_weight is not None:
             own = weighed_by_class(own, self.class_weight)
-            judging = weighed_by_class(rows, self.class_weight)
-        # All held-out rows judge, drawn or not, and by their own weights.
-        return replace(self.training, rows=own, seed=seed, scored_rows=judging)
+            scored = weighed_by_class(rows, self.class_weight)
+        # Validation uses all held-out rows, sampled or not, with their own weights.
+        return replace(self.training, rows=own, seed=seed, scored_rows=scored)
 
 
 def _draws(training: Training, ordered: OrderedRows, place: NDArray[np.intp]) -> BoosterDraws:
-    """Samples with replacement, as large as the rows (or groups) they are drawn from."""
+    """Bootstrap samples, as large as the sets of rows (or groups) they are drawn from."""
     n, groups, seed = ordered.n, ordered.groups, training.seed
     if groups is None:
         weight = training.rows.total_weight

@@ -1,4 +1,4 @@
-"""The fast path for services, for models that answer the mean of several boosters."""
+"""Low-latency predictors of bagged boosters."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,13 @@ _TINY, _BELOW_ONE = float(np.finfo(np.float64).tiny), float(np.nextafter(1.0, 0.
 
 @dataclass(frozen=True, eq=False)
 class _BagPredictor(Predictor):
-    """`forest` is that of all boosters, `parts` are those of each."""
+    """Predicts the mean of several boosters.
+
+    Attributes
+    ----------
+    parts : tuple of Forest
+        The forest of each booster; `forest` joins them all.
+    """
 
     parts: tuple[Forest, ...] = ()
 
@@ -33,52 +39,52 @@ class _BagPredictor(Predictor):
             return super()._answer(X)
         total: Floats | None = None
         for part in self.parts:
-            # The forest of all takes what its parts take, and says what is wrong.
             self._check(X)
-            said = part.answer(X, loss=loss, n_threads=self._n_threads)
-            total = said if total is None else total + said
+            predictions = part.answer(X, loss=loss, n_threads=self._n_threads)
+            total = predictions if total is None else total + predictions
         assert total is not None
         return total / len(self.parts)
 
     def _check(self, X: NDArray[Any]) -> None:
+        """Raise for an invalid X; the joined forest accepts what its parts accept."""
         if type(X) is not np.ndarray or X.ndim not in (1, 2):
             super()._answer(X)
-        wrong = self._what_is_wrong_with(X)
-        if wrong is not None:
-            raise wrong
+        error = self._what_is_wrong_with(X)
+        if error is not None:
+            raise error
 
 
 @dataclass(frozen=True, eq=False)
 class BagNumberPredictor(_BagPredictor, NumberPredictor):
-    """Answers mean numbers."""
+    """Predicts the mean regression value."""
 
 
 @dataclass(frozen=True, eq=False)
 class BagLevelsPredictor(_BagPredictor, LevelsPredictor):
-    """Answers several mean numbers a row."""
+    """Predicts several mean values per row, such as quantiles."""
 
 
 @dataclass(frozen=True, eq=False)
 class BagClassPredictor(_BagPredictor, ScorePredictor):
-    """Answers classes, their mean probabilities and the logarithms of these."""
+    """Predicts classes, mean class probabilities and their logarithms."""
 
     def decision_function(self, X: NDArray[Any]) -> Any:
-        """Answer as the model's `decision_function`."""
+        """Same as the model's `decision_function`."""
         scores = log_shares(np.atleast_2d(self.predict_proba(X)))
         return scores if X.ndim == 2 else scores[0]
 
 
-def bag_predictor_of(alone: Predictor, parts: list[Forest]) -> Predictor:
-    """A predictor of the mean, from that of all boosters as one."""
+def bag_predictor_of(joined: Predictor, parts: list[Forest]) -> Predictor:
+    """Predictor of bagged boosters, from that of their joined forest."""
     kind: type[_BagPredictor] = BagClassPredictor
-    if alone.classes is None:
-        several = isinstance(alone, LevelsPredictor)
+    if joined.classes is None:
+        several = isinstance(joined, LevelsPredictor)
         kind = BagLevelsPredictor if several else BagNumberPredictor
-    return kind(alone.forest, alone.loss, alone.classes, alone.n_jobs, tuple(parts))
+    return kind(joined.forest, joined.loss, joined.classes, joined.n_jobs, tuple(parts))
 
 
 def log_shares(shares: Floats) -> Floats:
-    """Logarithms of probabilities; of two classes the log odds of the second.
+    """Log-probabilities; with two classes, the log odds of the second.
 
     >>> log_shares(np.array([[0.5, 0.5]])).tolist()
     [0.0]

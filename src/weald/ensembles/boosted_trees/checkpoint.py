@@ -1,4 +1,4 @@
-"""The state of a fit on disk, so that a fit that was killed goes on where it was."""
+"""Checkpoints: the training state on disk, from which an interrupted fit resumes."""
 
 import dataclasses
 import hashlib
@@ -22,17 +22,25 @@ from weald.resampling import ordered_rows
 from weald.trees import Forest, ForestBuilder
 from weald.version import __version__
 
-# Seconds between two snapshots; more if they take long, so that they cost a twentieth at most.
+# Minimum seconds between two snapshots, and minimum ratio of that time to the time of saving one:
+# snapshots take at most a twentieth of the training time.
 INTERVAL = 20.0
-_COST = 20.0
+_COST_RATIO = 20.0
 
-# They change no round that is made.
-_FREE = {"n_estimators", "n_jobs", "verbose", "time_limit", "checkpoint", "warm_start"}
+# Parameters that may differ when a fit resumes: they do not affect the rounds.
+_IGNORED_PARAMETERS = {
+    "n_estimators",
+    "n_jobs",
+    "verbose",
+    "time_limit",
+    "checkpoint",
+    "warm_start",
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class SnapshotPath:
-    """The limit of a `checkpoint` parameter."""
+    """Validation of the `checkpoint` parameter."""
 
     expected: str = "a path that ends in '.npz'"
 
@@ -41,7 +49,7 @@ class SnapshotPath:
 
 
 class Checkpoint:
-    """Writes what a fit has grown to a file every now and then, and reads it when it begins."""
+    """Saves the training state to a file periodically, and restores it when a fit starts."""
 
     reason = "never"
 
@@ -49,34 +57,34 @@ class Checkpoint:
         self._path = Path(os.fspath(model.checkpoint))
         if model.warm_start:
             raise ValueError(
-                "checkpoint goes on from its own file and warm_start from the fitted model; set "
-                "one of them."
+                "checkpoint and warm_start=True cannot be combined: a checkpoint resumes from its "
+                "file, a warm start from the fitted model. Set warm_start=False or checkpoint=None."
             )
         if not self._path.parent.is_dir():
             raise FileNotFoundError(
-                f"checkpoint={str(self._path)!r}: there is no folder {str(self._path.parent)!r}. "
-                "Make it first."
+                f"checkpoint={str(self._path)!r}: the directory {str(self._path.parent)!r} does "
+                "not exist. Create it first."
             )
         self._identity: dict[str, Any] = {
             "weald": __version__,
             "estimator": type(model).__name__,
-            "parameters": _told(model),
+            "parameters": _parameters_of(model),
         }
         self._saved = -1
-        self._made = 0
+        self._n_rounds = 0
         self._next = 0.0
 
     # ---- reading ----
 
     def read(self, model: Any, loss: Loss) -> TrainedState | None:
-        """What the file holds, if there is one; refuses another fit's, and what is damaged."""
+        """Restore the state from the file, if it exists; raise if damaged or of another fit."""
         if not self._path.exists():
             return None
         facts, arrays = read_snapshot(self._path)
-        self._refuse_others(facts)
+        self._check_identity(facts)
         try:
             forest = _forest_from(arrays, int(facts["n_columns"]))
-            grown = TrainedState(
+            state = TrainedState(
                 forest,
                 int(facts["target_exponent"]),
                 float(facts["weight_unit"]),
@@ -88,51 +96,52 @@ class Checkpoint:
             self._data = str(facts["data"])
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{str(self._path)!r} is damaged: {error}") from error
-        rounds = grown.rounds(loss)
+        rounds = state.rounds(loss)
         if len(forest.base_score) != loss.n_scores or forest.n_columns != model._plan.n_columns:
-            raise self._refusal("was made on other columns or classes")
+            raise self._error("was saved by a fit with other columns or classes")
         if rounds > model.n_estimators:
-            raise self._refusal(f"has {rounds} rounds, more than n_estimators={model.n_estimators}")
-        self._saved = self._made = rounds
-        return grown
+            raise self._error(f"has {rounds} rounds, more than n_estimators={model.n_estimators}")
+        self._saved = self._n_rounds = rounds
+        return state
 
-    def _refuse_others(self, facts: Mapping[str, Any]) -> None:
-        for what in ("estimator", "weald"):
-            if facts.get(what) != self._identity[what]:
-                raise self._refusal(
-                    f"was made by {what} {facts.get(what)!r}, not {self._identity[what]!r}"
+    def _check_identity(self, facts: Mapping[str, Any]) -> None:
+        """Raise if the file was saved by another estimator, version or set of parameters."""
+        for key in ("estimator", "weald"):
+            if facts.get(key) != self._identity[key]:
+                raise self._error(
+                    f"was saved by {key} {facts.get(key)!r}, not {self._identity[key]!r}"
                 )
         before, now = facts.get("parameters", {}), self._identity["parameters"]
         for name in sorted(set(before) | set(now)):
             if before.get(name) != now.get(name):
-                raise self._refusal(
-                    f"is of a fit with {name}={before.get(name)}; this fit has "
+                raise self._error(
+                    f"was saved by a fit with {name}={before.get(name)}; this fit has "
                     f"{name}={now.get(name)}"
                 )
 
-    def _refusal(self, why: str) -> ValueError:
+    def _error(self, why: str) -> ValueError:
         return ValueError(
-            f"The checkpoint {str(self._path)!r} {why}. Fit as then to go on from it, choose "
-            "another path, or delete the file to begin anew."
+            f"The checkpoint {str(self._path)!r} {why}. To resume, use the same data and "
+            "parameters; otherwise choose another path, or delete the file to start over."
         )
 
     def check_rows(self, training: Training, plan: Any, classes: Any, n_threads: int) -> None:
-        """Refuse to go on with other rows than those of the file."""
-        data = _data_of(training, plan, classes, n_threads)
+        """Raise if the rows are not those of the fit that saved the file."""
+        data = _data_digest(training, plan, classes, n_threads)
         if self._saved >= 0 and self._data != data:
-            raise self._refusal("was made from other data")
+            raise self._error("was saved by a fit on other data")
         self._data = data
 
     # ---- writing ----
 
-    def watch(self, grown: Callable[[int], TrainedState]) -> Self:
-        """Begin to save what `grown` gives of a number of rounds."""
-        self._grown = grown
+    def watch(self, state_after: Callable[[int], TrainedState]) -> Self:
+        """Set the function that returns the state after a number of rounds."""
+        self._state_after = state_after
         return self
 
     def __enter__(self) -> Self:
         if self._saved < 0:
-            self._save()  # a path that cannot be written should not be found out in hours
+            self._save()  # fail now, not after hours, if the path is not writable
         return self
 
     def __exit__(
@@ -141,45 +150,45 @@ class Checkpoint:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._made > self._saved:
+        if self._n_rounds > self._saved:
             self._save()
 
     def before(self, stage: Stage) -> None:
-        """Only whole rounds are saved."""
+        """Do nothing: only completed rounds are saved."""
 
     def after(self, stage: Stage) -> bool:
-        """Save the rounds so far, if the last time was a while ago."""
-        self._made = stage.number + 1
+        """Save the rounds so far, if a snapshot is due."""
+        self._n_rounds = stage.number + 1
         if time.perf_counter() >= self._next:
             self._save()
         return False
 
     def _save(self) -> None:
         begin = time.perf_counter()
-        grown = self._grown(self._made)
+        state = self._state_after(self._n_rounds)
         facts = {
             **self._identity,
             "data": self._data,
-            "n_columns": grown.forest.n_columns,
-            "target_exponent": grown.target_exponent,
-            "weight_unit": grown.weight_unit,
-            "seed": grown.seed,
+            "n_columns": state.forest.n_columns,
+            "target_exponent": state.target_exponent,
+            "weight_unit": state.weight_unit,
+            "seed": state.seed,
         }
-        curves = {name: np.array(grown.curves[name], dtype=np.float64) for name in CURVES}
-        write_snapshot(self._path, facts, {**_arrays_of(grown.forest), **curves})
-        self._saved = self._made
+        curves = {name: np.array(state.curves[name], dtype=np.float64) for name in CURVES}
+        write_snapshot(self._path, facts, {**_arrays_of(state.forest), **curves})
+        self._saved = self._n_rounds
         end = time.perf_counter()
-        self._next = end + max(INTERVAL, _COST * (end - begin))
+        self._next = end + max(INTERVAL, _COST_RATIO * (end - begin))
 
 
-def _told(model: Any) -> dict[str, str]:
-    """Every parameter that a round depends on, in words."""
+def _parameters_of(model: Any) -> dict[str, str]:
+    """Parameters that affect the rounds, as text."""
     parameters = model.get_params(deep=False).items()
-    return {name: _word(value) for name, value in parameters if name not in _FREE}
+    return {name: _text_of(value) for name, value in parameters if name not in _IGNORED_PARAMETERS}
 
 
-def _word(value: Any) -> str:
-    """A value as it is written; of an object, what kind it is."""
+def _text_of(value: Any) -> str:
+    """The repr of a plain value; the qualified type name of any other object."""
     if isinstance(value, (np.generic, np.ndarray)):
         return repr(value.tolist())
     if isinstance(value, (bool, int, float, str, list, tuple, dict, type(None))):
@@ -188,8 +197,8 @@ def _word(value: Any) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _data_of(training: Training, plan: Any, classes: Any, n_threads: int) -> str:
-    """A digest of all rows, whatever their order, of how tables are read, and of the classes."""
+def _data_digest(training: Training, plan: Any, classes: Any, n_threads: int) -> str:
+    """Digest of all rows, regardless of their order, of the column plan and of the classes."""
     digest = hashlib.sha256()
     rows = training.rows
     held = np.zeros(rows.n, dtype=bool) if training.held_out is None else training.held_out
@@ -199,15 +208,15 @@ def _data_of(training: Training, plan: Any, classes: Any, n_threads: int) -> str
         if training.validation is not None and mask is held:
             weight = training.validation_weight
             own = replace(own, copies=None, weight=None if weight is None else weight[part])
-        digest.update(_digest_of(own, n_threads))
+        digest.update(_rows_digest(own, n_threads))
     digest.update(f"{rows.target_exponent} {rows.weight_unit}".encode())
     labels = {} if classes is None else {"classes": np.asarray(classes)}
     digest.update(fingerprint({**plan.learnt(), **labels}).encode())
     return digest.hexdigest()
 
 
-def _digest_of(rows: Rows, n_threads: int) -> bytes:
-    """What rows hold and count, in the order of their hashes."""
+def _rows_digest(rows: Rows, n_threads: int) -> bytes:
+    """Hashes and weights of the rows, sorted by hash."""
     if rows.n == 0:
         return b"none"
     ordered, weight = ordered_rows(rows, n_threads=n_threads), rows.total_weight
@@ -227,15 +236,15 @@ def _arrays_of(forest: Forest) -> dict[str, NDArray[Any]]:
 
 
 def _forest_from(arrays: Mapping[str, NDArray[Any]], n_columns: int) -> Forest:
-    """The forest of these arrays, proven sound."""
-    alike = _arrays_of(ForestBuilder(np.zeros(1), n_columns).build())
-    own = {name: arrays[name] for name in alike}
+    """Rebuild a forest from its arrays, and validate it."""
+    expected = _arrays_of(ForestBuilder(np.zeros(1), n_columns).build())
+    own = {name: arrays[name] for name in expected}
     own |= {name: arrays[name] for name in _OPTIONAL if name in arrays}
-    for name, one in {**alike, **_OPTIONAL}.items():
-        if name in own and (own[name].dtype, own[name].ndim) != (one.dtype, one.ndim):
-            raise ValueError(f"{name} is {own[name].dtype} of {own[name].ndim} dimensions")
+    for name, array in {**expected, **_OPTIONAL}.items():
+        if name in own and (own[name].dtype, own[name].ndim) != (array.dtype, array.ndim):
+            raise ValueError(f"{name} has dtype {own[name].dtype} and {own[name].ndim} dimensions")
     if any(len(own[name]) != len(own["feature"]) for name in _PER_NODE):
-        raise ValueError("an array has not one entry per node")
+        raise ValueError("an array does not have one entry per node")
     forest = Forest(**own, n_columns=n_columns)
     forest.prove_sound()
     return forest

@@ -1,4 +1,4 @@
-"""How the rows that judge a fit judge it, round after round, and when they have seen enough."""
+"""Early stopping: training and validation curves, and when to stop."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from weald.resampling import ordered_rows
 
 Curves = Mapping[str, Sequence[float]]
 
-# The curve of the rows learnt from is that of about so many of them: it decides nothing.
-SHOWN_ROWS = 10_000
+# The training loss, which is only reported, is computed on a subsample of about this many rows.
+TRAIN_LOSS_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """Some rows of a fit, and what they count when they are judged."""
+class _Subset:
+    """Some rows of a fit, on which the mean loss is computed."""
 
     index: NDArray[np.intp]
     y: Floats
@@ -33,10 +33,10 @@ class _Part:
         return loss.mean(self.y, scores.take(self.index, axis=1), self.weight, self.copies)
 
 
-def _part(
+def _subset(
     training: Training, index: NDArray[np.intp], weight: Floats | None, copies: Copies
-) -> _Part:
-    return _Part(
+) -> _Subset:
+    return _Subset(
         index,
         training.y[index],
         None if weight is None else weight[index],
@@ -44,14 +44,14 @@ def _part(
     )
 
 
-def _held(training: Training) -> _Part:
+def _validation_rows(training: Training) -> _Subset:
     assert training.held_out is not None
     index = np.flatnonzero(training.held_out & (training.validation_copies > 0))
-    return _part(training, index, training.validation_weight, training.validation_copies)
+    return _subset(training, index, training.validation_weight, training.validation_copies)
 
 
 def _keys(training: Training, n_threads: int) -> NDArray[np.uint64]:
-    """The keys of the rows, also where none are drawn: copies have keys of their own."""
+    """Content hashes of the rows, computed if the fit has none; duplicates have distinct ones."""
     if training.keys is not None:
         return training.keys
     ordered = ordered_rows(training.rows, n_threads=n_threads)
@@ -60,30 +60,41 @@ def _keys(training: Training, n_threads: int) -> NDArray[np.uint64]:
     return keys
 
 
-def _shown(training: Training, n_threads: int) -> _Part:
-    """The rows learnt from, or of many those with the least keys."""
+def _training_rows(training: Training, n_threads: int) -> _Subset:
+    """The training rows; if there are many, those with the smallest hashes."""
     rows, copies = training.rows, training.seen_copies
     index = np.arange(rows.n) if copies is None else np.flatnonzero(copies)
-    if len(index) > SHOWN_ROWS:
+    if len(index) > TRAIN_LOSS_ROWS:
         word = _keys(training, n_threads)[index, 0]
-        few = word < np.uint64(SHOWN_ROWS * 2**64 // len(index))
-        index = index[few if few.any() else word == word.min()]
-    return _part(training, index, rows.weight, copies)
+        chosen = word < np.uint64(TRAIN_LOSS_ROWS * 2**64 // len(index))
+        index = index[chosen if chosen.any() else word == word.min()]
+    return _subset(training, index, rows.weight, copies)
 
 
 class EarlyStopping:
-    """Notes the curves of a fit, before the first round and after each; says when to stop.
+    """Records training and validation curves and stops the fit when they no longer improve.
 
     Parameters
     ----------
+    training : Training
+        Training and validation rows; without validation rows nothing is recorded.
+    loss : Loss
+        The loss of the fit; parameters that depend on the scores stay as they are at `start`.
     start : array, shape (scores, rows)
-        The scores before the first round: a loss that follows the scores is judged as it was there.
+        The scores before the first round.
     patience : int or None
-        Rounds without progress after which a fit ends; None: it never does.
+        Number of rounds without improvement after which the fit stops; None: it never does.
     tol : float
-        How much better counts as better: of losses, as a share of the first.
+        Minimum improvement: relative to the initial loss, or absolute if `score` is given.
     score : callable or None
-        From scores to the number that is to rise; None: the loss is to fall.
+        Maps raw scores to a validation score to maximise; None: minus the validation loss.
+
+    Attributes
+    ----------
+    curves : dict of str to list of float
+        Training loss, validation loss and validation score, initially and after each round.
+    best_round : int
+        The number of rounds with the best validation score.
     """
 
     reason = "early_stopping"
@@ -102,72 +113,73 @@ class EarlyStopping:
         self._patience = patience
         self._tol = tol
         self._score = score
-        self._judge = loss.at(training.y, start, training.rows.weight, training.seen_copies)
+        self._loss = loss.at(training.y, start, training.rows.weight, training.seen_copies)
         self._has_loss = getattr(loss, "has_loss", True)
         self.curves: dict[str, list[float]] = {name: [] for name in CURVES}
         self.best_round = 0
-        self.note(start)
+        self.record(start)
 
     def continue_from(self, curves: Curves) -> None:
-        """Take the curves of the rounds that an earlier fit made."""
+        """Continue the curves of an earlier fit."""
         self.curves = {name: list(values) for name, values in curves.items()}
         self.best_round = 0
         for number in range(1, len(self.curves["validation_score"])):
-            self._remember_if_best(number)
+            self._update_best(number)
 
     def before(self, stage: Stage) -> None:
-        """A round changes nothing before it begins."""
+        """Do nothing: losses are computed after a round."""
 
     def after(self, stage: Stage) -> bool:
-        """Note all that is judged after a round; True when it is no longer getting better."""
-        self.note(stage.scores)
+        """Record the curves after a round; True if the fit is to stop."""
+        self.record(stage.scores)
         return self.is_over
 
-    def note(self, scores: Floats) -> None:
-        """Judge scores, and remember whether they are the best so far."""
+    def record(self, scores: Floats) -> None:
+        """Append losses and validation score to the curves, and update the best round."""
         curves = self.curves
         if self._training.held_out is None:
             return
-        train = held = np.nan
+        train = validation = np.nan
         if self._has_loss:
-            train = self._shown.mean(self._judge, scores)
-            held = self._held.mean(self._judge, scores)
+            train = self._training_rows.mean(self._loss, scores)
+            validation = self._validation_rows.mean(self._loss, scores)
         curves["train_loss"].append(train)
-        curves["validation_loss"].append(held)
-        curves["validation_score"].append(-held if self._score is None else self._score(scores))
-        self._remember_if_best(len(curves["validation_score"]) - 1)
+        curves["validation_loss"].append(validation)
+        score = -validation if self._score is None else self._score(scores)
+        curves["validation_score"].append(score)
+        self._update_best(len(curves["validation_score"]) - 1)
 
-    def _remember_if_best(self, number: int) -> None:
+    def _update_best(self, number: int) -> None:
         scores = self.curves["validation_score"]
         margin = self._tol * abs(scores[0]) if self._score is None else self._tol
         if scores[number] > scores[self.best_round] + margin:
             self.best_round = number
 
     @cached_property
-    def _held(self) -> _Part:
-        return _held(self._training)
+    def _validation_rows(self) -> _Subset:
+        return _validation_rows(self._training)
 
     @cached_property
-    def _shown(self) -> _Part:
-        return _shown(self._training, self._judge.n_threads)
+    def _training_rows(self) -> _Subset:
+        return _training_rows(self._training, self._loss.n_threads)
 
     @property
     def is_over(self) -> bool:
-        """Whether the last rounds brought nothing."""
+        """Whether the last `patience` rounds brought no improvement."""
         rounds = len(self.curves["validation_score"]) - 1
         return self._patience is not None and rounds - self.best_round >= self._patience
 
     def train_loss(self, scores: Floats) -> float:
-        """The mean loss of the rows that are learnt from, in the units of the target."""
-        loss = self._shown.mean(self._judge, scores) if self._has_loss else np.nan
+        """Mean loss of the training rows, in the user's units."""
+        loss = self._training_rows.mean(self._loss, scores) if self._has_loss else np.nan
         return float(self._scaled(np.array(loss)))
 
     def in_user_units(self, name: str) -> NDArray[Any]:
-        """A curve in the units of the target."""
+        """A curve in the user's units."""
         values = np.array(self.curves[name])
         is_a_loss = name != "validation_score" or self._score is None
         return self._scaled(values) if is_a_loss else values
 
     def _scaled(self, values: NDArray[Any]) -> NDArray[Any]:
         exponent = self._training.rows.target_exponent
-        return times_power(values, unit_of_losses(self._judge, exponent))
+        return times_power(values, unit_of_losses(self._loss, exponent))

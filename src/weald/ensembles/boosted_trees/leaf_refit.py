@@ -1,4 +1,4 @@
-"""Known trees, new leaves: after early stopping the held-out rows are learnt from too."""
+"""Refit of leaf values on all rows after early stopping, with the tree structures kept."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,28 +28,28 @@ def refit_leaves(
     fraction: float,
     n_threads: int,
 ) -> Forest:
-    """The same questions with the answers that all rows of `training` give, round after round.
+    """Re-estimate base scores and leaf values on all rows of `training`, round by round.
 
-    Of the limits those of a leaf's value count: penalties and directions.
+    The splits are kept. Of `limits`, the penalties and the monotonic constraints apply.
     """
     training = training.with_all_rows()
     rows = training.rows
     base = loss.base_scores(training.y, rows.weight, training.seen_copies)
-    leaves = _KnownLeaves(forest, learning_rate, limits, n_threads)
+    refitter = _LeafRefitter(forest, learning_rate, limits, n_threads)
     boost(
         training,
         loss,
         np.repeat(base[:, np.newaxis], rows.n, axis=1),
-        leaves,
+        refitter,
         rounds=range(forest.n_trees // forest.trees_a_round(loss.n_scores)),
         fraction=fraction,
         watcher=Watchers(()),
     )
-    return replace(forest, value=leaves.value, weight=leaves.weight, base_score=base)
+    return replace(forest, value=refitter.value, weight=refitter.weight, base_score=base)
 
 
-class _KnownLeaves:
-    """A learner of leaves whose trees are known."""
+class _LeafRefitter:
+    """Learner that re-estimates the leaf values of given trees."""
 
     weighs_gradients = True
 
@@ -60,27 +60,29 @@ class _KnownLeaves:
         self._learning_rate = learning_rate
         self._limits = limits
         self._n_threads = n_threads
+        # Leaf indices of a few consecutive trees, from tree `_first` on.
         self._first, self._leaves = 0, np.zeros((0, 0), dtype=np.int32)
         self.value = forest.value.copy()
         self.weight = forest.weight.copy()
 
     def learn(self, stage: Stage) -> None:
-        a_round = self._forest.trees_a_round(stage.n_scores)
-        for t in range(stage.number * a_round, (stage.number + 1) * a_round):
+        """Refit the trees of a round and add their new leaf values to the scores."""
+        per_round = self._forest.trees_a_round(stage.n_scores)
+        for t in range(stage.number * per_round, (stage.number + 1) * per_round):
             output = self._forest.output[t]
-            self._learn_tree(stage, t, range(stage.n_scores) if output < 0 else [output])
+            self._refit_tree(stage, t, range(stage.n_scores) if output < 0 else [output])
 
-    def _learn_tree(self, stage: Stage, t: int, scores: Sequence[int]) -> None:
-        """New values of a tree's leaves, one for each of the scores it answers."""
+    def _refit_tree(self, stage: Stage, t: int, scores: Sequence[int]) -> None:
+        """Set new leaf values of a tree, one for each of the scores it predicts."""
         leaf_of_row = self._leaf_of_row(t, stage)
         own = slice(self._forest.first_leaf[t], self._forest.first_leaf[t + 1])
         n_leaves = int(own.stop - own.start)
-        learnt = [self._learnt(stage, k, leaf_of_row, n_leaves) for k in scores]
-        self._weigh_nodes(t, sum((one.hessians for one in learnt), np.zeros(n_leaves)))
-        for column, (k, one) in enumerate(zip(scores, learnt, strict=True)):
-            values = one.values
+        estimates = [self._estimate(stage, k, leaf_of_row, n_leaves) for k in scores]
+        self._set_node_weights(t, sum((one.hessians for one in estimates), np.zeros(n_leaves)))
+        for column, (k, estimate) in enumerate(zip(scores, estimates, strict=True)):
+            values = estimate.values
             if self._limits.directions is not None:
-                values = self._held(t, values, self._limits.directions)
+                values = self._monotone(t, values, self._limits.directions)
             if not stage.loss.refines_leaves:
                 values = stage.loss.capped(values, self._learning_rate)
             values = values * self._learning_rate
@@ -88,22 +90,23 @@ class _KnownLeaves:
             _native.add_leaf_values(stage.scores[k], leaf_of_row, values, self._n_threads)
             self.value[own, column] = values
 
-    def _learnt(
+    def _estimate(
         self, stage: Stage, k: int, leaf_of_row: NDArray[np.int32], n_leaves: int
-    ) -> "_Learnt":
+    ) -> "_LeafEstimate":
+        """Leaf values of score k, before constraints and shrinkage."""
         hessian = None if stage.hessian is None else stage.hessian[k]
         sums, hessians = _native.leaf_sums(
             stage.gradient[k], hessian, stage.copies, leaf_of_row, n_leaves, self._n_threads
         )
         if stage.loss.refines_leaves:
-            return _Learnt(refined_values(stage, leaf_of_row, n_leaves, k), hessians)
+            return _LeafEstimate(refined_values(stage, leaf_of_row, n_leaves, k), hessians)
         sums = np.copysign(np.maximum(np.abs(sums) - self._limits.l1, 0.0), sums)
         curvature = hessians + self._limits.l2
         steps = np.zeros(n_leaves)
         np.divide(-sums, curvature, out=steps, where=curvature > 0.0)
-        return _Learnt(steps, hessians)
+        return _LeafEstimate(steps, hessians)
 
-    def _held(self, t: int, values: Floats, directions: Directions) -> Floats:
+    def _monotone(self, t: int, values: Floats, directions: Directions) -> Floats:
         nodes = slice(self._forest.first_node[t], self._forest.first_node[t + 1])
         return monotone_values(
             self._forest.feature[nodes],
@@ -114,7 +117,8 @@ class _KnownLeaves:
             directions,
         )
 
-    def _weigh_nodes(self, t: int, hessians: Floats) -> None:
+    def _set_node_weights(self, t: int, hessians: Floats) -> None:
+        """Set the weight of each node to the sum of the hessians of its leaves."""
         begin, end = self._forest.first_node[t], self._forest.first_node[t + 1]
         feature, right = self._forest.feature[begin:end], self._forest.right[begin:end]
         weight = self.weight[begin:end]
@@ -123,7 +127,7 @@ class _KnownLeaves:
             weight[i] = weight[i + 1] + weight[right[i]]
 
     def _leaf_of_row(self, t: int, stage: Stage) -> NDArray[np.int32]:
-        """The leaf of each row in a tree; those of the next few trees are found by the way."""
+        """Leaf index of each row in a tree; those of the next few trees are computed with it."""
         rows = stage.training.rows
         if not self._first <= t < self._first + len(self._leaves):
             end = min(self._forest.n_trees, t + max(1, KNOWN_LEAVES // rows.n))
@@ -136,8 +140,8 @@ class _KnownLeaves:
         return leaf_of_row
 
 
-class _Learnt(NamedTuple):
-    """What each leaf would answer by itself, and the sum of its hessians."""
+class _LeafEstimate(NamedTuple):
+    """Unconstrained values of the leaves of a tree, and the sums of their hessians."""
 
     values: Floats
     hessians: Floats

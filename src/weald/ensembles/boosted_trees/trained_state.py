@@ -1,4 +1,4 @@
-"""All that a fit of boosted trees grew: what a warm start or a checkpoint goes on from."""
+"""Training state of boosted trees, from which warm starts and checkpoints continue."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,16 +15,32 @@ from weald.ensembles.warm import check_warm_start
 from weald.losses import Loss
 from weald.trees import Forest, ForestBuilder
 
-# What is noted of every round if there are rows to judge by.
+# Curves recorded after each round if there is a validation set.
 CURVES = ("train_loss", "validation_loss", "validation_score")
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedState:
-    """Every tree of every round, in the units of the fit, with the curves of what was judged.
+    """All trees and curves of a fit, before early stopping truncates them and refits the leaves.
 
-    A model that stopped early is cut back and its leaves are estimated anew; this is what it was
-    before, so that more rounds, or the same fit in parts, end where one fit ends.
+    Continuing from it yields the same model as a single fit of all rounds.
+
+    Attributes
+    ----------
+    forest : Forest
+        The trees of all rounds, in the units of the fit.
+    target_exponent : int
+        Targets were divided by 2**target_exponent.
+    weight_unit : float
+        Weights were divided by it.
+    seed : int
+        Seed of row and column sampling.
+    curves : dict of str to sequence of float
+        Training loss, validation loss and validation score after each round.
+    plan : ColumnPlan
+        How columns were read.
+    classes : array or None
+        Class labels; None for regression.
     """
 
     forest: Forest
@@ -36,7 +52,7 @@ class TrainedState:
     classes: NDArray[Any] | None
 
     def in_units_of(self, rows: Rows, loss: Loss) -> "TrainedState":
-        """The same for rows whose targets and weights were divided by other numbers."""
+        """Convert to the scaling of targets and weights of other rows."""
         forest = moved(self.forest, self.target_exponent - rows.target_exponent, loss)
         forest = forest.scaled(0, self.weight_unit / rows.weight_unit)
         return replace(
@@ -47,27 +63,27 @@ class TrainedState:
         )
 
     def scores(self, rows: Rows, n_threads: int) -> Floats:
-        """What all trees say of rows, of the shape (scores, rows): the same sums in order."""
+        """Raw predictions of shape (scores, rows), bit for bit those of the boosting loop."""
         pieces = [
             self.forest.predict(piece, n_threads=n_threads) for piece in dense_pieces(rows.table)
         ]
         return np.ascontiguousarray(np.concatenate(pieces).T)
 
     def add_to(self, builder: ForestBuilder) -> None:
-        """Hand the trees to a builder that goes on."""
+        """Add the trees to a builder."""
         for tree, output in zip(trees_of(self.forest), self.forest.output.tolist(), strict=True):
             builder.add(tree, output=output)
 
     def rounds(self, loss: Loss) -> int:
-        """How many rounds were made."""
+        """Number of rounds."""
         return self.forest.n_trees // self.forest.trees_a_round(loss.n_scores)
 
     def first(self, rounds: int, loss: Loss) -> Forest:
-        """The trees of the first rounds."""
+        """Trees of the first `rounds` rounds."""
         return self.forest.part(0, rounds * self.forest.trees_a_round(loss.n_scores))
 
-    def check(self, model: Any, loss: Loss, plan: ColumnPlan, *, is_judged: bool) -> None:
-        """Refuse to go on with other columns, classes or fewer rounds."""
+    def check(self, model: Any, loss: Loss, plan: ColumnPlan, *, has_validation: bool) -> None:
+        """Raise if the model has other columns, other classes or fewer rounds than this state."""
         classes = getattr(model, "classes_", None)
         same = classes is None or (
             self.classes is not None and np.array_equal(classes, self.classes)
@@ -78,9 +94,9 @@ class TrainedState:
             is_alike=same and len(self.forest.base_score) == loss.n_scores,
             plans=(self.plan, plan),
         )
-        if is_judged and len(self.curves["validation_score"]) != self.rounds(loss) + 1:
+        if has_validation and len(self.curves["validation_score"]) != self.rounds(loss) + 1:
             raise ValueError(
-                "warm_start goes on from a fit without rows to judge by, so that there is no curve "
-                "to go on with. Give that fit X_val or early_stopping too, or set "
-                "warm_start=False to begin anew."
+                "warm_start=True with a validation set, but the previous fit had none: it recorded "
+                "no validation curve to continue. Refit from the start with warm_start=False, or "
+                "pass X_val or early_stopping to the first fit too."
             )

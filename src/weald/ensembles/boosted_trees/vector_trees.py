@@ -1,4 +1,4 @@
-"""One tree a round for many classes: a leaf holds a step for each."""
+"""Multi-output trees: one tree per round, whose leaves hold a value for each class."""
 
 from dataclasses import replace
 
@@ -11,11 +11,11 @@ from weald.trees import ForestBuilder, GrownTree, TreeGrower
 
 
 class VectorTrees:
-    """A tree for all scores; its leaves hold a Newton step of each.
+    """Second-order learner: per round, one tree whose leaves hold a Newton step for each score.
 
-    The scores share a curvature while the tree grows: a row weighs the sum of its hessians, for
-    classes 1 - sum p^2, and a split gains half the sum of G^2 / (H + l2) over the scores. The steps
-    of the leaves are then each score's own, -G / (H + l2).
+    All scores share one hessian H in split finding, the sum over the scores (1 - sum p^2 for
+    classes): the gain of a split is half the sum over the scores of G^2 / (H + l2). The leaf value
+    of a score then uses its own hessian: -G / (H + l2).
     """
 
     weighs_gradients = True
@@ -35,23 +35,24 @@ class VectorTrees:
         self._learning_rate = learning_rate
         self._l2 = l2
         self._n_threads = n_threads
-        self._first_member = first_member  # names the draws of the first tree
+        self._first_member = first_member  # keys the column sampling of the first tree
 
     def learn(self, stage: Stage) -> None:
+        """Grow the tree of a round and add its leaf values to the scores."""
         assert stage.hessian is not None
         tree = self._grower.on_sums(
             stage.gradient,
-            _added_up(stage.hessian),
+            _sum_over_scores(stage.hessian),
             stage.copies,
             member=self._first_member + stage.number,
         )
-        values = self._steps(stage, tree) * self._learning_rate
+        values = self._newton_steps(stage, tree) * self._learning_rate
         refuse_runaway(values, stage.number, self._learning_rate)
-        for k, of_leaves in enumerate(values):
-            _native.add_leaf_values(stage.scores[k], tree.leaf_of_row, of_leaves, self._n_threads)
+        for k, leaf_values in enumerate(values):
+            _native.add_leaf_values(stage.scores[k], tree.leaf_of_row, leaf_values, self._n_threads)
         self._forest.add(replace(tree, value=np.ascontiguousarray(values.T)), output=-1)
 
-    def _steps(self, stage: Stage, tree: GrownTree) -> Floats:
+    def _newton_steps(self, stage: Stage, tree: GrownTree) -> Floats:
         assert stage.hessian is not None
         return np.stack(
             [
@@ -69,9 +70,9 @@ class VectorTrees:
         )
 
 
-def _added_up(hessian: Floats) -> Floats:
-    """The sum over the scores, one after another: numpy may choose another order."""
+def _sum_over_scores(hessian: Floats) -> Floats:
+    """Sum in the order of the scores; np.sum may add in another order."""
     total: Floats = hessian[0].copy()
-    for one in hessian[1:]:
-        total += one
+    for of_score in hessian[1:]:
+        total += of_score
     return total
