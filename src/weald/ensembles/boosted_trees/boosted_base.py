@@ -227,7 +227,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             advise(_UNUSED_SCORING)
         if has_validation and by_loss and not getattr(loss, "has_loss", True):
             raise ValueError(
-                "early_stopping and X_val with scoring='loss' require a loss value per row; the loss "
+                "early_stopping and X_val with scoring='loss' need a loss value per row; the loss "
                 f"{loss.name} has no method loss(y, score). Add it, or choose another scoring."
             )
 
