@@ -86,7 +86,7 @@ class BoostedParameters(ScoredModel):
     growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
         Tree growth policy. "best_first": leaf-wise, the leaf of largest gain is split next.
         "depth_wise": level by level. "symmetric": oblivious trees, all nodes of a level share one
-        split, except those it would leave a child too small; a level that would exceed
+        split (a node stays a leaf if a child would be too small); a level that would exceed
         `max_leaf_nodes` is not added, so choose a power of two.
     max_bins : int or None, default=None
         Maximum number of histogram bins per column, up to 65535; None means 255. Columns with
