@@ -11,7 +11,7 @@ from weald.resampling.draws import (
     member_seed,
     subsample,
 )
-from weald.resampling.folds import ContentKFold, hold_out_rows
+from weald.resampling.folds import ContentKFold, deal_folds, hold_out_rows
 from weald.resampling.samples import RowSamples
 from weald.resampling.tables import hash_any_rows
 
@@ -20,6 +20,7 @@ __all__ = [
     "OrderedRows",
     "Purpose",
     "RowSamples",
+    "deal_folds",
     "draw_by_mass",
     "draw_columns",
     "draw_some",

@@ -83,14 +83,16 @@ class ContentKFold:
         if groups is not None:
             read = groups_of_rows(groups, _n_rows(X))
             strata = np.zeros(read.n, dtype=np.int64)
-            fold = _dealt(read.keys, strata, n_folds, seed, "groups")[read.of_row]
+            _require_rows(read.n, n_folds, "groups")
+            fold = deal_folds(read.keys, strata, n_folds, seed=seed)[read.of_row]
         else:
             order, keys = _numbered(X, y, sample_weight)
             strata = np.zeros(len(keys), dtype=np.int64)
             if self.stratify and y is not None:
                 strata = np.unique(np.asarray(y), return_inverse=True)[1].ravel()[order]
             fold = np.empty(len(keys), dtype=np.intp)
-            fold[order] = _dealt(keys, strata, n_folds, seed, "rows")
+            _require_rows(len(keys), n_folds, "rows")
+            fold[order] = deal_folds(keys, strata, n_folds, seed=seed)
         for number in range(int(self.n_splits)):
             test = np.flatnonzero(fold == number)
             yield np.flatnonzero(fold != number), test
@@ -135,14 +137,26 @@ def _numbered(X: Any, y: Any, weight: Any) -> tuple[Indices, Hashes]:
     return order, keys
 
 
-def _dealt(keys: Hashes, strata: NDArray[np.int64], n_folds: int, seed: int, what: str) -> Indices:
-    """The fold of each key: dealt out in turn, stratum after stratum, in the order of draws."""
-    if len(keys) < n_folds:
+def _require_rows(n: int, n_folds: int, what: str) -> None:
+    if n < n_folds:
         raise ValueError(
-            f"n_splits={n_folds} folds need as many {what}; got n_samples = {len(keys)} of them."
+            f"n_splits={n_folds} folds need as many {what}; got n_samples = {n} of them."
         )
-    words = _native.draw(keys, seed, 0, Purpose.FOLD)
-    order = np.lexsort((words, strata))
+
+
+def deal_folds(
+    keys: Hashes, strata: NDArray[np.int64] | None, n_folds: int, *, seed: int, number: int = 0
+) -> Indices:
+    """The fold of each key: dealt out in turn, stratum after stratum, in the order of draws.
+
+    Another `number` deals otherwise.
+
+    >>> keys = np.arange(12, dtype=np.uint64).reshape(6, 2)
+    >>> np.bincount(deal_folds(keys, None, 3, seed=0)).tolist()
+    [2, 2, 2]
+    """
+    words = _native.draw(keys, seed, number, Purpose.FOLD)
+    order = np.argsort(words, kind="stable") if strata is None else np.lexsort((words, strata))
     fold = np.empty(len(keys), dtype=np.intp)
     fold[order] = np.arange(len(keys)) % n_folds
     return fold

@@ -170,6 +170,29 @@ class Forest:
             tree_weight=self.tree_weight[first:end],
         )
 
+    def picked(self, trees: NDArray[np.intp]) -> "Forest":
+        """The trees of these indices, in this order."""
+        nodes, leaves = self.nodes_of(trees), self.leaves_of(trees)
+        of_nodes: dict[str, Any] = {name: getattr(self, name)[nodes] for name in _OF_NODES}
+        return replace(
+            self,
+            **of_nodes,
+            **picked_sets(self.category_set[nodes], self.first_word, self.words),
+            value=self.value[leaves],
+            first_node=_ends(np.diff(self.first_node)[trees]),
+            first_leaf=_ends(np.diff(self.first_leaf)[trees]),
+            output=self.output[trees],
+            tree_weight=self.tree_weight[trees],
+        )
+
+    def nodes_of(self, trees: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Indices of the nodes of some trees, tree after tree."""
+        return _ranges(self.first_node[trees], np.diff(self.first_node)[trees])
+
+    def leaves_of(self, trees: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Indices of the leaves (rows of `value`) of some trees, tree after tree."""
+        return _ranges(self.first_leaf[trees], np.diff(self.first_leaf)[trees])
+
     def trees_a_round(self, n_scores: int) -> int:
         """How many trees a round of boosting adds: one for each score, or one for all of them."""
         return 1 if self.n_trees and self.output[0] < 0 else n_scores
@@ -405,5 +428,15 @@ def _joined(arrays: list[Any], dtype: Any) -> NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
 
 
-def _ends(sizes: list[int]) -> NDArray[np.int64]:
+def _ranges(begins: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The numbers from each begin on, as many as its size says.
+
+    >>> _ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    shift = begins - (np.cumsum(sizes) - sizes)
+    return np.asarray(np.arange(sizes.sum()) + np.repeat(shift, sizes), dtype=np.intp)
+
+
+def _ends(sizes: "list[int] | NDArray[np.int64]") -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)

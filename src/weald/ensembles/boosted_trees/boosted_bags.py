@@ -1,23 +1,21 @@
-"""Bagging of boosters: several are fitted on bootstrap samples, their predictions are averaged."""
+"""Models of several boosters, each of which leaves out a fold of the rows: their mean and spread."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import as_one_array, dense_blocks, table_for_predict
-from weald.ensembles.boosted_trees.booster_draws import BoosterBags, BoosterDraws
-from weald.ensembles.boosted_trees.trained_state import TrainedState
+from weald.ensembles.boosted_trees.folds import BoosterFolds
+from weald.ensembles.boosted_trees.trained_state import TrainedState, trees_of_booster
 from weald.ensembles.out_of_bag.bagged import Bagged
 from weald.ensembles.out_of_bag.in_bag import InBag
 from weald.ensembles.out_of_bag.tally import Record, recorded
-from weald.ensembles.rounds.tree_learners import moved
+from weald.ensembles.rounds.loop import Training
 from weald.ensembles.scored import why_no_ledger
-from weald.ensembles.staging import staged_scores
 from weald.losses import Loss, QuantileLosses
 from weald.trees import Forest
 
@@ -27,34 +25,24 @@ Floats = NDArray[np.float64]
 _BLOCK_ROWS = 2**16
 
 
-def joined_boosters(parts: list[Forest]) -> Forest:
-    """Join boosters into one forest whose scores are the mean of theirs."""
-    joined = parts[0]
-    for part in parts[1:]:
-        joined = joined.joined(part)
-    base = np.mean([part.base_score for part in parts], axis=0)
-    return replace(joined, base_score=base, tree_weight=joined.tree_weight / len(parts))
-
-
 class BaggedBoosters(Bagged):
     """Base class of models of one or several boosters.
 
-    `_parts` holds the forest of each booster; it is empty without bagging.
+    The trees of several boosters are interleaved in `forest_`, round by round; its scores are the
+    mean of theirs. `_unrefitted` holds the trees before leaf values were estimated on all rows.
     """
 
     forest_: Forest
-    n_estimators_: int
-    n_bags: int | None
-    subsample: float
-    _parts: list[Forest]
-    _states: list[TrainedState]
-    _draws: BoosterDraws
+    _unrefitted: Forest
+    _n_boosters: int
+    _folds: BoosterFolds | None
+    _state: TrainedState
     _fitted_loss: Loss
     _n_threads: int
 
     def _in_bag(self) -> InBag:
         check_is_fitted(self)
-        if not self._parts:
+        if self._folds is None:
             raise AttributeError(why_no_ledger(self))
         if isinstance(self._fitted_loss, QuantileLosses):
             raise AttributeError(
@@ -62,105 +50,65 @@ class BaggedBoosters(Bagged):
                 f"this model predicts {self._fitted_loss.n_scores} quantiles. Fit a model for one "
                 "of them, or for the mean."
             )
-        return InBag(((0, self._draws),), len(self._parts))
+        return InBag(((0, self._folds),), self._n_boosters)
 
-    def _one_on_all_rows(self, X: Any, y: Any) -> Any:
-        single = clone(self).set_params(n_bags=None).fit(X, y)
-        # As a bag of one booster, it has the prediction methods of a bag.
-        single._parts = [single.forest_]
-        return single
+    def _boosters_of(self, forest: Forest) -> list[Forest]:
+        """The forest of each booster."""
+        numbers = range(self._n_boosters)
+        trees = [trees_of_booster(forest, k, self._n_boosters, self._fitted_loss) for k in numbers]
+        return [replace(forest.picked(own), tree_weight=np.ones(len(own))) for own in trees]
 
-    def _check_bags(self) -> None:
-        """Raise if the model is a single booster."""
+    def _booster_predictions(self, boosters: list[Forest], table: Any) -> Floats:
+        loss = replace(self._fitted_loss, n_threads=self._n_threads)
+        scores = [booster.predict(table, n_threads=self._n_threads) for booster in boosters]
+        return np.stack([loss.predictions(one) for one in scores])
+
+    def _member_answers(self, X: object) -> Iterator[Floats]:
+        yield from self._blocks_of(self.forest_, X)
+
+    def _out_of_bag_answers(self, X: object) -> Iterator[Floats]:
+        """Predictions of boosters whose leaf values do not depend on the rows they left out."""
+        yield from self._blocks_of(self._unrefitted, X)
+
+    def _blocks_of(self, forest: Forest, X: object) -> Iterator[Floats]:
         check_is_fitted(self)
-        if not self._parts:
+        if self._folds is None:
             raise ValueError(
                 "The trees of one booster are terms of a sum: their spread is no measure of "
                 "uncertainty. Fit several boosters, for instance with n_bags=10."
             )
-
-    def _predicted(self, scores: Floats) -> Floats:
-        return replace(self._fitted_loss, n_threads=self._n_threads).predictions(scores)
-
-    def _predictions_of(self, part: Forest, table: Any) -> Floats:
-        return self._predicted(part.predict(table, n_threads=self._n_threads))
-
-    def _member_answers(self, X: object) -> Iterator[Floats]:
-        self._check_bags()
+        boosters = self._boosters_of(forest)
         for table in dense_blocks(table_for_predict(self, X)):
             for begin in range(0, len(table), _BLOCK_ROWS):
-                rows = table[begin : begin + _BLOCK_ROWS]
-                yield np.stack([self._predictions_of(part, rows) for part in self._parts])
-
-    def _mean_of(self, answers: Floats) -> Floats:
-        return _mean_over_boosters(answers)
+                yield self._booster_predictions(boosters, table[begin : begin + _BLOCK_ROWS])
 
     def _combined_answers(self, X: object) -> Floats:
-        self._check_bags()
-        return self._mean_predictions(X)
+        return self._predictions(X)
 
-    def _mean_predictions(self, X: object) -> Floats:
-        return np.concatenate([self._mean_of(answers) for answers in self._member_answers(X)])
+    def _with_spread(self, X: Any) -> tuple[Floats, Floats]:
+        """Predictions, and the standard deviation of those of the boosters about them."""
+        mean = self._predictions(X)
+        squares = np.concatenate(
+            [np.var(block, axis=0, ddof=1) for block in self._member_answers(X)]
+        )
+        return mean, np.sqrt(squares)
 
-    def _staged_means(self, X: object) -> Iterator[Floats]:
-        """Mean predictions after each round; boosters that stopped earlier keep their last ones."""
-        self._check_bags()
-        table = np.concatenate(list(dense_blocks(table_for_predict(self, X))))
-        forests = [self._forest_of(state, rounds) for state, rounds in self._kept_rounds()]
-        starts = [np.repeat(forest.base_score[np.newaxis], len(table), 0) for forest in forests]
-        predictions = [self._predicted(start) for start in starts]
-        stages = [staged_scores(forest, table, self._n_threads) for forest in forests]
-        for _ in range(self.n_estimators_):
-            for k, stage in enumerate(stages):
-                scores = next(stage, None)
-                if scores is not None:
-                    predictions[k] = self._predicted(scores)
-            yield _mean_over_boosters(predictions)
-
-    def _kept_rounds(self) -> Iterator[tuple[TrainedState, int]]:
-        """The training state of each booster and the number of its rounds in the model."""
-        parts = self._parts or [self.forest_]
-        for state, part in zip(self._states, parts, strict=True):
-            yield state, part.n_trees // part.trees_a_round(self._fitted_loss.n_scores)
-
-    def _forest_of(self, state: TrainedState, rounds: int) -> Forest:
-        """Forest of the first rounds, with the leaf values before refitting."""
-        loss = self._fitted_loss
-        return moved(state.first(rounds, loss), state.target_exponent, loss)
-
-    def _booster_record(self, bags: BoosterBags) -> Record | None:
-        """Record the predictions of each booster for its out-of-bag rows."""
-        if isinstance(self._fitted_loss, QuantileLosses):
+    def _recorded(self, training: Training) -> Record | None:
+        """Record the predictions of each booster for the rows that it left out."""
+        folds = self._folds
+        if folds is None or isinstance(self._fitted_loss, QuantileLosses):
             return None
-        draws, rows, n = bags.draws, bags.training.rows, bags.draws.n
-        table = as_one_array(rows.table)
-        target = np.ldexp(rows.target[:n], rows.target_exponent)
+        rows = (training.scored_rows or training.rows).take(np.arange(folds.n))
+        table, boosters = as_one_array(rows.table), self._boosters_of(self._unrefitted)
 
         def predictions() -> Iterator[tuple[NDArray[np.intp], Floats]]:
-            for number, part in enumerate(self._parts):
-                out_of_bag = np.flatnonzero(draws.drawn(number) == 0)
-                yield out_of_bag, self._predictions_of(part, table[out_of_bag])
+            for k, booster in enumerate(boosters):
+                left_out = np.flatnonzero(folds.left_out(k))
+                yield left_out, self._booster_predictions([booster], table[left_out])[0]
 
+        target = np.ldexp(rows.target, rows.target_exponent)
         classes = getattr(self, "classes_", None)
-        blocks = [(slice(0, n), predictions())]
-        return recorded(blocks, target, classes, bags.weight, n_members=len(self._parts))
-
-
-def _mean_over_boosters(predictions: Floats | Sequence[Floats]) -> Floats:
-    """Mean over the first axis, added in the order of the boosters."""
-    total = predictions[0].copy()
-    for one in predictions[1:]:
-        total += one
-    return np.asarray(total / len(predictions))
-
-
-def side_by_side(curves: list[Floats]) -> Floats:
-    """Stack curves of different lengths as rows, padded with NaN.
-
-    >>> side_by_side([np.array([3.0, 2.0, 1.0]), np.array([3.0, 2.5])]).tolist()
-    [[3.0, 2.0, 1.0], [3.0, 2.5, nan]]
-    """
-    table = np.full((len(curves), max(map(len, curves))), np.nan)
-    for row, curve in zip(table, curves, strict=True):
-        row[: len(curve)] = curve
-    return table
+        blocks = [(slice(0, folds.n), predictions())]
+        return recorded(
+            blocks, target, classes, rows.total_weight, n_members=self._n_boosters
+        )

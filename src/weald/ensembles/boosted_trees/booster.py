@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from weald.ensembles.base import Floats
+from weald.ensembles.boosted_trees.auto_settings import BoosterSettings
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
 from weald.ensembles.boosted_trees.early_stopping import EarlyStopping
+from weald.ensembles.boosted_trees.fold_boosters import FoldBoosters
+from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.boosted_trees.leaf_refit import refit_leaves
-from weald.ensembles.boosted_trees.trained_state import CURVES, TrainedState
+from weald.ensembles.boosted_trees.trained_state import CURVES, TrainedState, trees_of_booster
 from weald.ensembles.boosted_trees.vector_trees import VectorTrees
 from weald.ensembles.rounds.callbacks import call_back
 from weald.ensembles.rounds.loop import Learner, Stage, Training, Watcher, Watchers, boost
@@ -34,6 +37,9 @@ class Booster:
         Every round that was trained, in the units of the fit.
     forest : Forest
         The rounds that are kept, in the user's units.
+    unrefitted : Forest
+        The same before leaf values were estimated on all rows: of several boosters, each has not
+        seen the rows of its fold.
     curves : dict of str to array
         Loss and score after each round; empty without validation rows.
     stopped_by : str
@@ -42,32 +48,34 @@ class Booster:
 
     state: TrainedState
     forest: Forest
+    unrefitted: Forest
     curves: Mapping[str, Floats] = field(default_factory=dict)
     stopped_by: str = "n_estimators"
 
 
 class BoostingRun:
-    """Trains one booster on one training set, from the start or from an earlier state.
+    """Trains a booster, or several on folds of the rows, from the start or from an earlier state.
 
     Parameters
     ----------
     model : BoostedTreesClassifier or BoostedTreesRegressor
-        Its parameters, its column plan and its callbacks are used; it is not changed.
+        Its column plan, its scorer and its callbacks are used; it is not changed.
+    settings : BoosterSettings
+        Number of rounds, learning rate and the like.
     grower : TreeGrower
-        Grows trees on the binned rows; shared by the boosters of a bag.
+        Grows trees on the binned rows.
     limits : TreeLimits
         Limits of the trees; refitted leaves keep their penalties and monotonic constraints.
-    patience : int or None
-        Rounds without improvement after which the run stops and is cut back to its best round;
-        None: it runs for `n_estimators` rounds.
+    training : Training
+        The rows, and those held out for validation.
+    folds : BoosterFolds or None
+        Which rows each of several boosters leaves out; None: there is one booster.
     watchers : sequence of Watcher
         What else may end the run, such as a time limit.
     inputs : dict
         X, y and metadata of the fit, as scikit-learn's callbacks receive them.
     checkpoint : Checkpoint or None
         Saves the state of the run every now and then.
-    number : int
-        The index of the booster in its bag.
     earlier : TrainedState or None
         The state of an earlier run to continue.
     """
@@ -75,60 +83,88 @@ class BoostingRun:
     def __init__(
         self,
         model: Any,
+        settings: BoosterSettings,
         loss: Loss,
         grower: TreeGrower,
         limits: TreeLimits,
         training: Training,
         *,
-        patience: int | None,
+        folds: BoosterFolds | None,
         watchers: Sequence[Watcher],
         inputs: Mapping[str, Any],
         checkpoint: Checkpoint | None = None,
-        number: int = 0,
         earlier: TrainedState | None = None,
     ) -> None:
-        self._model, self._loss, self._grower, self._limits = model, loss, grower, limits
-        self._training, self._number = training, number
+        self._model, self._settings, self._loss = model, settings, loss
+        self._grower, self._limits = grower, limits
+        self._training, self._folds = training, folds
         self._watchers, self._inputs, self._checkpoint = watchers, inputs, checkpoint
-        self._stops_early = patience is not None
-        rows = training.rows
+        rows, copies = training.rows, training.seen_copies
         if earlier is None:
-            base = loss.base_scores(training.y, rows.weight, training.seen_copies)
+            base = loss.base_scores(training.y, rows.weight, copies)
         else:
             base = earlier.forest.base_score
+        # With subgradients at kinks as the initial scores require.
+        self._run_loss = leaning(loss, training.y, base, rows.weight, copies)
         self._forest = ForestBuilder(base, model._plan.n_columns)
-        self._scores = np.repeat(base[:, np.newaxis], rows.n, axis=1)
-        self._early_stopping = EarlyStopping(
-            training,
-            loss,
-            self._scores,
-            patience=patience,
-            tol=float(model.tol),
-            score=None
-            if training.held_out is None
-            else model._scorer(loss, training, self._forest),
-        )
+        start = np.repeat(base[:, np.newaxis], rows.n, axis=1)
+        self._scores = start.copy()
+        self._booster_scores = [self._scores]
+        if folds is not None:
+            self._booster_scores = [start.copy() for _ in range(folds.n_boosters)]
+        self._early_stopping = self._curves(start)
         if earlier is not None:
             earlier.add_to(self._forest)
-            self._scores = earlier.scores(rows, model._n_threads)
+            for k, scores in enumerate(self._booster_scores):
+                scores[:] = earlier.scores(k, rows, loss, model._n_threads)
             self._early_stopping.continue_from(earlier.curves)
-        # With subgradients at kinks as the initial scores require.
-        copies = training.seen_copies
-        self._run_loss = leaning(loss, training.y, base, rows.weight, copies)
+        self._learner = self._made_learner()
+
+    def _curves(self, start: Floats) -> EarlyStopping:
+        """Early stopping by the validation rows; with folds by all rows."""
+        training, folds = self._training, self._folds
+        if folds is not None and training.validation is None:
+            scored = np.zeros(training.rows.n, dtype=bool)
+            scored[: folds.n] = folds.is_scored()
+            training = replace(training, held_out=scored)
+        scorer = None
+        if training.held_out is not None:
+            scorer = self._model._scorer(self._loss, training, self._weighted_forest)
+        return EarlyStopping(
+            training,
+            self._loss,
+            start,
+            patience=self._settings.n_iter_no_change if self._settings.early_stopping else None,
+            tol=float(self._model.tol),
+            score=scorer,
+            fitted=self._training,
+            fitted_scores=None if folds is None else self._fitted_scores,
+        )
+
+    def _fitted_scores(self) -> Floats:
+        """Raw predictions of each row by a booster that is trained on it."""
+        assert self._folds is not None
+        first, second = self._booster_scores[:2]
+        left_out = np.zeros(self._training.rows.n, dtype=bool)
+        left_out[: self._folds.n] = self._folds.left_out(0)
+        return np.where(left_out, second, first)
 
     def booster(self) -> Booster:
         """Train all rounds; keep the best ones, with leaf values estimated on all rows."""
         stopped_by = self._train()
         state, training = self.state(), self._training
         forest = state.forest
-        if self._stops_early:
+        if self._settings.early_stopping:
             forest = state.first(self._early_stopping.best_round, self._loss)
-            if training.validation is None:
-                forest = self._refitted(forest)
-        names = () if training.held_out is None else CURVES
+        unseen = forest
+        if training.validation is None and (self._settings.early_stopping or self._folds):
+            forest = self._refitted(forest)
+        rows, n_boosters = training.rows, self._n_boosters
+        names = CURVES if self._early_stopping.has_validation else ()
         return Booster(
             state,
-            in_user_units(forest, training.rows, self._loss),
+            in_user_units(averaged(forest, n_boosters), rows, self._loss),
+            in_user_units(averaged(unseen, n_boosters), rows, self._loss),
             {name: self._early_stopping.in_user_units(name) for name in names},
             stopped_by,
         )
@@ -137,7 +173,7 @@ class BoostingRun:
         """Run the rounds and say what ended them."""
         if self._early_stopping.is_over:
             return self._early_stopping.reason
-        rounds = range(self._n_rounds, self._model.n_estimators)
+        rounds = range(self._n_rounds, self._settings.n_estimators)
         stopped_by = "n_estimators"
 
         def run(callbacks: Sequence[Watcher]) -> None:
@@ -148,9 +184,9 @@ class BoostingRun:
                     self._training,
                     self._run_loss,
                     self._scores,
-                    self._learner(),
+                    self._learner,
                     rounds=rounds,
-                    fraction=self._model.subsample,
+                    fraction=self._settings.subsample if self._folds is None else 1.0,
                     watcher=watcher,
                 )
             if watcher.ended_by is not None:
@@ -169,10 +205,25 @@ class BoostingRun:
             observers.append(stack.enter_context(bar))
         return observers
 
-    def _learner(self) -> Learner:
-        model, first_tree = self._model, self._number * _MAX_TREES
-        rate, n_threads = float(model.learning_rate), model._n_threads
-        if model._trees_a_round(self._loss) < self._loss.n_scores:
+    def _made_learner(self) -> Learner:
+        """What trains the trees of a round: of the booster, or of all boosters in turn."""
+        if self._folds is None:
+            return self._learner_of(0)
+        trainings = self._booster_trainings()
+        learners = [self._learner_of(k) for k in range(len(trainings))]
+        return FoldBoosters(
+            trainings,
+            learners,
+            self._booster_scores,
+            self._folds,
+            self._run_loss,
+            self._settings.subsample,
+        )
+
+    def _learner_of(self, booster: int) -> Learner:
+        first_tree = booster * _MAX_TREES
+        rate, n_threads = float(self._settings.learning_rate), self._model._n_threads
+        if self._settings.multi_class == "vector_leaves" and self._loss.n_scores > 1:
             return VectorTrees(
                 self._grower,
                 self._forest,
@@ -190,21 +241,42 @@ class BoostingRun:
             directions=self._limits.directions,
         )
 
+    def _booster_trainings(self) -> list[Training]:
+        if self._folds is None:
+            return [self._training]
+        numbers = range(self._folds.n_boosters)
+        return [self._folds.training_of(self._training, k) for k in numbers]
+
     def _refitted(self, forest: Forest) -> Forest:
-        """The same trees with leaf values estimated on all rows, held-out ones included."""
-        return refit_leaves(
-            forest,
-            self._training,
-            self._loss,
-            learning_rate=float(self._model.learning_rate),
-            limits=self._limits,
-            fraction=self._model.subsample,
-            n_threads=self._model._n_threads,
-        )
+        """The same trees with leaf values estimated on all rows, left-out ones included."""
+        value, weight = forest.value.copy(), forest.weight.copy()
+        for k, training in enumerate(self._booster_trainings()):
+            trees = trees_of_booster(forest, k, self._n_boosters, self._loss)
+            refitted = refit_leaves(
+                forest.picked(trees),
+                training,
+                self._loss,
+                learning_rate=float(self._settings.learning_rate),
+                limits=self._limits,
+                fraction=self._settings.subsample,
+                n_threads=self._model._n_threads,
+            )
+            value[forest.leaves_of(trees)] = refitted.value
+            weight[forest.nodes_of(trees)] = refitted.weight
+        return replace(forest, value=value, weight=weight, base_score=refitted.base_score)
+
+    @property
+    def _n_boosters(self) -> int:
+        return len(self._booster_scores)
 
     @property
     def _n_rounds(self) -> int:
-        return self._forest.rounds(self._loss.n_scores)
+        return self._forest.rounds(self._loss.n_scores) // self._n_boosters
+
+    def _weighted_forest(self) -> Forest:
+        """The trees so far as a model, in the user's units."""
+        forest = averaged(self._forest.build(), self._n_boosters)
+        return in_user_units(forest, self._training.rows, self._loss)
 
     def state(self, rounds: int | None = None) -> TrainedState:
         """The state after all rounds so far, or after the first of them."""
@@ -212,32 +284,35 @@ class BoostingRun:
         rounds = self._n_rounds if rounds is None else rounds
         curves = self._early_stopping.curves
         forest = self._forest.build()
+        a_round = self._n_boosters * forest.trees_a_round(loss.n_scores)
         return TrainedState(
-            forest.part(0, rounds * forest.trees_a_round(loss.n_scores)),
+            forest.part(0, rounds * a_round),
             rows.target_exponent,
             rows.weight_unit,
             self._training.seed,
             {name: values[: rounds + 1] for name, values in curves.items()},
             self._model._plan,
             getattr(self._model, "classes_", None),
+            self._n_boosters,
         )
 
     def _attributes_after(self, rounds: int) -> Mapping[str, Any]:
         """The fitted attributes of a model of so many rounds, for callbacks."""
         state = self.state(rounds)
+        forest = averaged(state.forest, self._n_boosters)
         return {
-            "_states": [state],
-            "_parts": [],
+            "_state": state,
+            "_n_boosters": self._n_boosters,
             "_record": None,
             "_fitted_loss": self._run_loss,
             "n_estimators_": rounds,
-            "forest_": in_user_units(state.forest, self._training.rows, self._loss),
+            "forest_": in_user_units(forest, self._training.rows, self._loss),
         }
 
     def _figures(self, stage: Stage) -> str:
         """Losses after a round, for the progress bar."""
         curves = self._early_stopping
-        if self._training.held_out is None:
+        if not curves.has_validation:
             loss = curves.train_loss(stage.scores)
             return "" if np.isnan(loss) else f", loss {loss:.5g}"
         train, validation = (
@@ -246,3 +321,10 @@ class BoostingRun:
         if np.isnan(validation):
             return f", {curves.curves['validation_score'][-1]:.5g} scored"
         return f", loss {train:.5g}, validation {validation:.5g}"
+
+
+def averaged(forest: Forest, n_boosters: int) -> Forest:
+    """The forest whose scores are the mean of those of its boosters."""
+    if n_boosters == 1:
+        return forest
+    return replace(forest, tree_weight=np.full(forest.n_trees, 1.0 / n_boosters))

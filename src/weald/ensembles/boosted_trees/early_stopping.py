@@ -88,6 +88,10 @@ class EarlyStopping:
         Minimum improvement: relative to the initial loss, or absolute if `score` is given.
     score : callable or None
         Maps raw scores to a validation score to maximise; None: minus the validation loss.
+    fitted : Training or None
+        The rows of the training loss; None: those of `training` that are not held out.
+    fitted_scores : callable or None
+        Gives the raw predictions of the training loss; None: those of the rounds.
 
     Attributes
     ----------
@@ -108,12 +112,17 @@ class EarlyStopping:
         patience: int | None,
         tol: float,
         score: Callable[[Floats], float] | None = None,
+        fitted: Training | None = None,
+        fitted_scores: Callable[[], Floats] | None = None,
     ) -> None:
         self._training = training
         self._patience = patience
         self._tol = tol
         self._score = score
-        self._loss = loss.at(training.y, start, training.rows.weight, training.seen_copies)
+        self._fitted = training if fitted is None else fitted
+        self._fitted_scores = fitted_scores
+        weight, copies = training.rows.weight, self._fitted.seen_copies
+        self._loss = loss.at(training.y, start, weight, copies)
         self._has_loss = getattr(loss, "has_loss", True)
         self.curves: dict[str, list[float]] = {name: [] for name in CURVES}
         self.best_round = 0
@@ -141,7 +150,7 @@ class EarlyStopping:
             return
         train = validation = np.nan
         if self._has_loss:
-            train = self._training_rows.mean(self._loss, scores)
+            train = self._mean_of_fitted(scores)
             validation = self._validation_rows.mean(self._loss, scores)
         curves["train_loss"].append(train)
         curves["validation_loss"].append(validation)
@@ -161,7 +170,16 @@ class EarlyStopping:
 
     @cached_property
     def _training_rows(self) -> _Subset:
-        return _training_rows(self._training, self._loss.n_threads)
+        return _training_rows(self._fitted, self._loss.n_threads)
+
+    def _mean_of_fitted(self, scores: Floats) -> float:
+        scores = scores if self._fitted_scores is None else self._fitted_scores()
+        return self._training_rows.mean(self._loss, scores)
+
+    @property
+    def has_validation(self) -> bool:
+        """Whether there are validation rows, and so curves."""
+        return self._training.held_out is not None
 
     @property
     def is_over(self) -> bool:
@@ -171,7 +189,7 @@ class EarlyStopping:
 
     def train_loss(self, scores: Floats) -> float:
         """Mean loss of the training rows, in the user's units."""
-        loss = self._training_rows.mean(self._loss, scores) if self._has_loss else np.nan
+        loss = self._mean_of_fitted(scores) if self._has_loss else np.nan
         return float(self._scaled(np.array(loss)))
 
     def in_user_units(self, name: str) -> NDArray[Any]:

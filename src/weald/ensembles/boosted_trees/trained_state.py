@@ -19,6 +19,15 @@ from weald.trees import Forest, ForestBuilder
 CURVES = ("train_loss", "validation_loss", "validation_score")
 
 
+def trees_of_booster(
+    forest: Forest, booster: int, n_boosters: int, loss: Loss
+) -> NDArray[np.intp]:
+    """Indices of the trees of one of several boosters, whose rounds are interleaved."""
+    size = forest.trees_a_round(loss.n_scores)
+    rounds = forest.n_trees // (size * n_boosters)
+    return np.arange(forest.n_trees).reshape(rounds, n_boosters, size)[:, booster].ravel()
+
+
 @dataclass(frozen=True, eq=False)
 class TrainedState:
     """All trees and curves of a fit, before early stopping truncates them and refits the leaves.
@@ -41,6 +50,8 @@ class TrainedState:
         How columns were read.
     classes : array or None
         Class labels; None for regression.
+    n_boosters : int
+        Number of boosters trained together; a round holds the trees of one after another.
     """
 
     forest: Forest
@@ -50,6 +61,7 @@ class TrainedState:
     curves: Mapping[str, Sequence[float]]
     plan: ColumnPlan
     classes: NDArray[Any] | None
+    n_boosters: int = 1
 
     def in_units_of(self, rows: Rows, loss: Loss) -> "TrainedState":
         """Convert to the scaling of targets and weights of other rows."""
@@ -62,11 +74,10 @@ class TrainedState:
             weight_unit=rows.weight_unit,
         )
 
-    def scores(self, rows: Rows, n_threads: int) -> Floats:
-        """Raw predictions of shape (scores, rows), bit for bit those of the boosting loop."""
-        pieces = [
-            self.forest.predict(piece, n_threads=n_threads) for piece in dense_pieces(rows.table)
-        ]
+    def scores(self, booster: int, rows: Rows, loss: Loss, n_threads: int) -> Floats:
+        """Raw predictions of a booster, of shape (scores, rows), bit for bit those of the loop."""
+        forest = self.forest.picked(trees_of_booster(self.forest, booster, self.n_boosters, loss))
+        pieces = [forest.predict(piece, n_threads=n_threads) for piece in dense_pieces(rows.table)]
         return np.ascontiguousarray(np.concatenate(pieces).T)
 
     def add_to(self, builder: ForestBuilder) -> None:
@@ -76,24 +87,42 @@ class TrainedState:
 
     def rounds(self, loss: Loss) -> int:
         """Number of rounds."""
-        return self.forest.n_trees // self.forest.trees_a_round(loss.n_scores)
+        return self.forest.n_trees // self._trees_a_round(loss)
 
     def first(self, rounds: int, loss: Loss) -> Forest:
         """Trees of the first `rounds` rounds."""
-        return self.forest.part(0, rounds * self.forest.trees_a_round(loss.n_scores))
+        return self.forest.part(0, rounds * self._trees_a_round(loss))
 
-    def check(self, model: Any, loss: Loss, plan: ColumnPlan, *, has_validation: bool) -> None:
+    def _trees_a_round(self, loss: Loss) -> int:
+        return self.n_boosters * self.forest.trees_a_round(loss.n_scores)
+
+    def check(
+        self,
+        model: Any,
+        loss: Loss,
+        plan: ColumnPlan,
+        *,
+        n_estimators: int,
+        n_boosters: int,
+        has_validation: bool,
+    ) -> None:
         """Raise if the model has other columns, other classes or fewer rounds than this state."""
         classes = getattr(model, "classes_", None)
         same = classes is None or (
             self.classes is not None and np.array_equal(classes, self.classes)
         )
         check_warm_start(
-            n_estimators=model.n_estimators,
+            n_estimators=n_estimators,
             rounds=self.rounds(loss) if same else 0,
             is_alike=same and len(self.forest.base_score) == loss.n_scores,
             plans=(self.plan, plan),
         )
+        if n_boosters != self.n_boosters:
+            raise ValueError(
+                f"warm_start=True with {n_boosters} boosters (n_bags), but the previous fit had "
+                f"{self.n_boosters}. Set n_bags={self.n_boosters if self.n_boosters > 1 else None} "
+                "to continue it, or warm_start=False to fit all boosters anew."
+            )
         if has_validation and len(self.curves["validation_score"]) != self.rounds(loss) + 1:
             raise ValueError(
                 "warm_start=True with a validation set, but the previous fit had none: it recorded "
