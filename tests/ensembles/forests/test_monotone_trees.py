@@ -143,7 +143,7 @@ def test_a_tree_beside_categories() -> None:
 def test_what_cannot_be_is_refused(kind: type) -> None:
     X, y = task(0, 30)
     if issubclass(kind, tuple(CLASSIFIERS)):
-        with pytest.raises(ValueError, match="two classes; got 3 classes"):
+        with pytest.raises(ValueError, match="binary classification only; got 3 classes"):
             made(kind, monotonic_cst=CST).fit(X, np.arange(30) % 3)
         y = y > 0
         one = made(kind, monotonic_cst=CST).fit(X, np.zeros(30, dtype=int))

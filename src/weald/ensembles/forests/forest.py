@@ -416,7 +416,7 @@ class ForestModel(BaggedForest, Answers):
         return mean_answer(super()._scores(X), self.forest_)
 
     def _array_predictor(self) -> Predictor:
-        return mean_predictor_of(self, self._answering, n_jobs=self.n_jobs)
+        return mean_predictor_of(self, self._input_forest, n_jobs=self.n_jobs)
 
     @property
     def feature_importances_(self) -> Floats:

@@ -39,12 +39,12 @@ class BaggedForest(Bagged):
         check_is_fitted(self)
         n_threads = self._n_threads
         for table in dense_blocks(table_for_predict(self, X)):
-            forest = self._answering  # type: ignore[attr-defined]
+            forest = self._input_forest  # type: ignore[attr-defined]
             yield from tree_answers(forest, table, n_threads=n_threads)
 
     def _mean_of(self, answers: Floats) -> Floats:
         # Summed in the order of the predictor, so that the results are equal bit by bit.
-        forest = self._answering  # type: ignore[attr-defined]
+        forest = self._input_forest  # type: ignore[attr-defined]
         trees = trees_of(forest)
         total = np.repeat(trees.base_score[np.newaxis], answers.shape[1], axis=0)
         for weight, answer in zip(trees.tree_weight, answers, strict=True):

@@ -274,7 +274,7 @@ class RotationModel(ForestModel):
     # ---- prediction ----
 
     @property
-    def _answering(self) -> RotatedForest:
+    def _input_forest(self) -> RotatedForest:
         return self._rotated
 
     def _deviations(self, X: object, means: Floats) -> Floats:
@@ -287,7 +287,7 @@ class RotationModel(ForestModel):
         squares, begin = [], 0
         for part in dense_blocks(table_for_predict(self, X)):
             centre = np.ascontiguousarray(means[begin : begin + len(part)])
-            squares.append(self._answering.spread(part, centre, n_threads=self._n_threads))
+            squares.append(self._input_forest.spread(part, centre, n_threads=self._n_threads))
             begin += len(part)
         return np.asarray(np.sqrt(np.concatenate(squares) / (self.forest_.n_trees - 1)))
 
