@@ -36,6 +36,6 @@ def check_warm_start(
         )
     if fingerprint(before.learnt()) != fingerprint(now.learnt()):
         raise ValueError(
-            "warm_start continues a fit whose columns had other types or categories. "
+            "warm_start continues a fit on columns of other kinds or categories. "
             "Set warm_start=False to fit from scratch."
         )

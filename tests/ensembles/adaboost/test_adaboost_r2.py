@@ -172,7 +172,7 @@ def test_all_weight_on_one_row() -> None:
 def test_check_estimator_with_other_learners() -> None:
     tree = DecisionTreeRegressor(max_depth=3)
     drawn = {
-        f"check_sample_weight_equivalence_on_{kind}_data": "the number of draws is the number of rows"
+        f"check_sample_weight_equivalence_on_{kind}_data": "draws as many rows as there are"
         for kind in ("dense", "sparse")
     }
     check_estimator(AdaBoostRegressor(tree, n_estimators=5), expected_failed_checks=drawn)

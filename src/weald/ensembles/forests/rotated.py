@@ -181,14 +181,14 @@ class RotationModel(ForestModel):
         if samples is None:  # rotations draw rows in the order of their content
             ordered = ordered_rows(rows, n_threads=n_threads)
         before = self.rotations_ if n_before else None
-        learnt = self._rotation_rows(rows, ordered, samples, n_classes, class_weight, before)
+        rotation_rows = self._rotation_rows(rows, ordered, samples, n_classes, class_weight, before)
         oob = None
         if self.oob_score:
             oob = OutOfBag(sums_of_left_out(rows.n, max(1, n_classes)))
         n_drawn = rows.n if samples is None else samples.mean_rows
         began = time.perf_counter()
         trees, rotations = grow_rotated_members(
-            learnt,
+            rotation_rows,
             self._rotated_tree_limits(n_drawn),
             sample,
             range(n_before, self.n_estimators),
