@@ -45,7 +45,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "symmetric": {"growth": "symmetric", "max_leaf_nodes": 16},
     "learnt out of fold": {"weights": "oof", "cv": ContentKFold(2)},
     "not refitted": {"refit": False},
-    "drawn columns of a tree": {"feature_sampling": "tree", "bootstrap": True, "max_samples": 0.7},
+    "drawn columns of a tree": {
+        "feature_sampling": "tree",
+        "max_features": 0.8,
+        "bootstrap": True,
+        "max_samples": 0.7,
+    },
     "drawn columns of a level": {"feature_sampling": "level", "max_features": 0.5},
     "pruned": {"min_gain": 0.5, "prune": "after", "l1_regularization": 0.1},
     "no interactions": {"interaction_cst": "no_interactions"},

@@ -314,7 +314,7 @@ def test_warm_start_equals_one_fit(kind: str, drawn: dict) -> None:
         assert np.array_equal(first[0, 0].predict(X), parts.estimators_[0, 0].predict(X))
 
 
-def test_warm_starts_that_are_refused() -> None:
+def test_warm_start_where_that_cannot_be() -> None:
     X, y = data()
     model = GradientBoostingRegressor(n_estimators=5, warm_start=True).fit(X, y)
     before = model.fingerprint()
