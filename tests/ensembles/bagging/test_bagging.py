@@ -22,7 +22,7 @@ from weald import (
     MemberError,
     RandomForestClassifier,
 )
-from weald.ensembles.bagging.bag_members import take_columns
+from weald.ensembles.bagging.bag_fitting import take_columns
 
 
 def task(n: int = 150, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import is_classifier
 
-from weald.ensembles.combining.finals import WORDS
+from weald.ensembles.combining.final_estimators import WORDS
 from weald.ensembles.combining.out_of_fold import OutOfFold, Splits
 from weald.ensembles.combining.stacked import Stacked
 from weald.ensembles.combining.stacked_kinds import (

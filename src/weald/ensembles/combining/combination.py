@@ -11,11 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.ensembles.base import CheckedEstimator
 from weald.ensembles.combining.out_of_fold import together
-from weald.ensembles.members.answers import Question, method_of
 from weald.ensembles.members.member_errors import member_error
-from weald.ensembles.members.members import Named, checked_members, is_dropped, members_learnt
+from weald.ensembles.members.members import (
+    Named,
+    checked_estimators,
+    is_dropped,
+    model_fingerprints,
+)
+from weald.ensembles.members.response_methods import ResponseMethod, method_of
 from weald.ensembles.members.routing import router
-from weald.ensembles.members.samples import asked_table
+from weald.ensembles.members.samples import table_to_predict
 from weald.persist import fingerprint
 
 Floats = NDArray[np.float64]
@@ -94,17 +99,17 @@ class Combination(MetaEstimatorMixin, TransformerMixin, CheckedEstimator):
         super().set_params(**{name: params.pop(name) for name in list(params) if name in own})
         names = {name for name, _ in self._all_named()}
         for name in [name for name in params if name in names]:
-            self._replace_member(name, params.pop(name))
+            self._replace_estimator(name, params.pop(name))
         super().set_params(**params)
         return self
 
-    def _replace_member(self, name: str, estimator: Any) -> None:
+    def _replace_estimator(self, name: str, estimator: Any) -> None:
         self.estimators = replaced(self.estimators, name, estimator)
 
     # ---- fitting ----
 
-    def _checked_members(self) -> list[Named]:
-        members = checked_members(self, self.estimators)
+    def _checked_estimators(self) -> list[Named]:
+        members = checked_estimators(self, self.estimators)
         for name, estimator in members:
             self._check_kind(name, estimator)
         return members
@@ -119,7 +124,7 @@ class Combination(MetaEstimatorMixin, TransformerMixin, CheckedEstimator):
                 f"{type(estimator).__name__} is none."
             )
 
-    def _keep_members(self, names: Sequence[str], models: Sequence[Any]) -> None:
+    def _set_estimators(self, names: Sequence[str], models: Sequence[Any]) -> None:
         self.estimators_ = list(models)
         fitted = dict(zip(names, models, strict=True))
         self.named_estimators_ = Bunch(
@@ -128,23 +133,23 @@ class Combination(MetaEstimatorMixin, TransformerMixin, CheckedEstimator):
 
     # ---- asking ----
 
-    def _member_names(self) -> list[str]:
+    def _estimator_names(self) -> list[str]:
         """Names of `estimators_`, in their order."""
         return [name for name, fitted in self.named_estimators_.items() if not is_dropped(fitted)]
 
-    def _asked(self, models: Mapping[str, Any], questions: Sequence[Question], X: Any) -> list[Any]:
+    def _all_predictions(self, models: Mapping[str, Any], responses: Sequence[ResponseMethod], X: Any) -> list[Any]:
         """The answers of fitted members; an error names the member that gave none."""
-        answers = []
-        for (name, model), question in zip(models.items(), questions, strict=True):
+        predictions = []
+        for (name, model), response in zip(models.items(), responses, strict=True):
             try:
-                answers.append(together(question, model, X))
+                predictions.append(together(response, model, X))
             except Exception as error:
                 raise member_error(self, {name: ("when asked", error)}, {}) from error
-        return answers
+        return predictions
 
-    def _asked_table(self, X: Any) -> Any:
+    def _table_to_predict(self, X: Any) -> Any:
         check_is_fitted(self)
-        return asked_table(self, X)
+        return table_to_predict(self, X)
 
     # ---- looking ----
 
@@ -158,8 +163,8 @@ class Combination(MetaEstimatorMixin, TransformerMixin, CheckedEstimator):
         return fingerprint(self._learnt())
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
-        names = self._member_names()
-        return members_learnt("member", dict(zip(names, self.estimators_, strict=True)))
+        names = self._estimator_names()
+        return model_fingerprints("member", dict(zip(names, self.estimators_, strict=True)))
 
     def get_metadata_routing(self) -> Any:
         """How metadata of fit is passed on: see scikit-learn's user guide of metadata routing."""
@@ -203,12 +208,12 @@ def replaced(members: Sequence[Named], name: str, estimator: Any) -> list[Named]
     return [(given, estimator if given == name else old) for given, old in members]
 
 
-def questions_of(
+def response_methods(
     members: Sequence[Named], wanted: str, classes: NDArray[Any] | None
-) -> list[Question]:
+) -> list[ResponseMethod]:
     """What each member is asked; `classes` as the members name them, None for numbers."""
     return [
         # A regressor, a cluster model: what it says is no class.
-        Question(method_of(name, member, wanted), classes if is_classifier(member) else None)
+        ResponseMethod(method_of(name, member, wanted), classes if is_classifier(member) else None)
         for name, member in members
     ]

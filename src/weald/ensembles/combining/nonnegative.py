@@ -22,11 +22,11 @@ _MOST_STEPS, _MOST_HALVINGS = 100, 40
 _LEAST_PROBABILITY = 1e-12
 
 
-def summed(answers: Floats, weights: Floats) -> Floats:
+def summed(predictions: Floats, weights: Floats) -> Floats:
     """The sum of weighted answers, added member by member."""
-    total = np.zeros(answers.shape[1:])
-    for answer, weight in zip(answers, weights, strict=True):
-        total += weight * answer
+    total = np.zeros(predictions.shape[1:])
+    for prediction, weight in zip(predictions, weights, strict=True):
+        total += weight * prediction
     return total
 
 
@@ -44,9 +44,9 @@ class NonNegativeSum:
 
     weights_: Floats
 
-    def fit(self, answers: Floats, y: Floats, weight: Floats | None) -> "NonNegativeSum":
+    def fit(self, predictions: Floats, y: Floats, weight: Floats | None) -> "NonNegativeSum":
         """Learn the weights from answers of the shape (members, rows, 1)."""
-        numbers = answers[:, :, 0]
+        numbers = predictions[:, :, 0]
         # A common power of two keeps squares within the range of floats and changes no weight.
         largest = max(float(np.abs(numbers).max()), float(np.abs(y).max()))
         scale = -int(np.frexp(largest)[1])
@@ -58,9 +58,9 @@ class NonNegativeSum:
         self.weights_ = nonnegative_minimum(gram + pull * np.eye(n_members), moment)
         return self
 
-    def combine(self, answers: Floats) -> Floats:
+    def combine(self, predictions: Floats) -> Floats:
         """The weighted sum, of the shape (rows, 1)."""
-        return summed(answers, self.weights_)
+        return summed(predictions, self.weights_)
 
 
 class NonNegativeProduct:
@@ -86,12 +86,12 @@ class NonNegativeProduct:
     least_: float
 
     def fit(
-        self, answers: Floats, y: NDArray[np.int64], weight: Floats | None
+        self, predictions: Floats, y: NDArray[np.int64], weight: Floats | None
     ) -> "NonNegativeProduct":
         """Learn the exponents from probabilities of the shape (members, rows, classes)."""
-        n_members, n_rows, _ = answers.shape
+        n_members, n_rows, _ = predictions.shape
         self.least_ = 0.5 / effective_rows(weight, n_rows)
-        logs = self._logs(answers)
+        logs = self._logs(predictions)
         even = np.full(n_members, 1 / n_members)
         true = logs[:, np.arange(n_rows), y]
 
@@ -114,15 +114,15 @@ class NonNegativeProduct:
         self.weights_ = _newton(expand, even)
         return self
 
-    def combine(self, answers: Floats) -> Floats:
+    def combine(self, predictions: Floats) -> Floats:
         """Probabilities of the shape (rows, classes)."""
-        return shares_of_logs(summed(self._logs(answers), self.weights_))
+        return shares_of_logs(summed(self._logs(predictions), self.weights_))
 
-    def _logs(self, answers: Floats) -> Floats:
-        return log_probabilities(np.maximum(answers, self.least_))
+    def _logs(self, predictions: Floats) -> Floats:
+        return log_probabilities(np.maximum(predictions, self.least_))
 
 
-def mixture_weights(answers: Floats, y: NDArray[np.int64], weight: Floats | None) -> Floats:
+def mixture_weights(predictions: Floats, y: NDArray[np.int64], weight: Floats | None) -> Floats:
     """The weights of a mean of probabilities: not negative, summing to one, of least log loss.
 
     Parameters
@@ -138,14 +138,14 @@ def mixture_weights(answers: Floats, y: NDArray[np.int64], weight: Floats | None
     -----
     Members that say the same share their weight equally. Probabilities below 1e-12 count as 1e-12.
     """
-    n_members, n_rows, _ = answers.shape
-    said = np.maximum(answers[:, np.arange(n_rows), y], _LEAST_PROBABILITY)
+    n_members, n_rows, _ = predictions.shape
+    predicted = np.maximum(predictions[:, np.arange(n_rows), y], _LEAST_PROBABILITY)
     even = np.full(n_members, 1 / n_members)
 
     # Adding the sum of the weights to the mean log loss makes them sum to one at the minimum.
     def expand(weights: Floats) -> "_Local":
-        mixed = np.maximum(summed(said, weights), _LEAST_PROBABILITY)
-        ratio = said / mixed
+        mixed = np.maximum(summed(predicted, weights), _LEAST_PROBABILITY)
+        ratio = predicted / mixed
         value = float(exact_means(-_native.log(mixed), weight)) + math.fsum(weights.tolist())
         slope = 1.0 - exact_means(ratio, weight)
         curvature = np.array([exact_means(ratio * one, weight) for one in ratio])

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from weald.ensembles.members.answers import Question
-from weald.ensembles.members.members import Indices, Job, Named, fit_members, members_learnt
+from weald.ensembles.members.members import Indices, Job, Named, fit_estimators, model_fingerprints
+from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.samples import Sample
 from weald.persist import fingerprint
 from weald.resampling import ContentKFold
@@ -26,7 +26,7 @@ class OutOfFold:
     of each member, fold by fold.
     """
 
-    answers: list[Floats]
+    predictions: list[Floats]
     covered: NDArray[np.bool_]
     whole: list[Any]
     by_fold: list[list[Any]]
@@ -72,7 +72,7 @@ def _kept(rows: Any, sample: Sample) -> Indices:
 def out_of_fold(
     owner: Any,
     members: Sequence[Named],
-    questions: Sequence[Question],
+    responses: Sequence[ResponseMethod],
     sample: Sample,
     splits: Splits,
     params: Mapping[str, Mapping[str, Any]],
@@ -84,40 +84,40 @@ def out_of_fold(
     A row that several folds test gets the mean of its answers, labels the most frequent one.
     """
     jobs: list[Job] = []
-    for (name, estimator), question in zip(members, questions, strict=True):
+    for (name, estimator), response in zip(members, responses, strict=True):
         if refit:
             jobs.append(Job(name, estimator))
         for number, (train, test) in enumerate(splits, start=1):
             where = f"in fold {number} of {len(splits)}"
-            jobs.append(Job(name, estimator, where, train, test, question))
-    outcomes = fit_members(
+            jobs.append(Job(name, estimator, where, train, test, response))
+    outcomes = fit_estimators(
         owner, jobs, sample.X, sample.y, params, n_jobs=owner.n_jobs, verbose=owner.verbose
     )
     size = len(splits) + int(refit)
-    answers, whole, by_fold = [], [], []
-    for number, question in enumerate(questions):
+    predictions, whole, by_fold = [], [], []
+    for number, response in enumerate(responses):
         mine = outcomes[number * size : (number + 1) * size]
         if refit:
             whole.append(mine[0].fitted)
         folds = mine[int(refit) :]
         by_fold.append([outcome.fitted for outcome in folds])
-        said = [outcome.answers for outcome in folds]
-        answers.append(_gathered(said, splits, sample.n, question))
+        predicted = [outcome.predictions for outcome in folds]
+        predictions.append(_gathered(predicted, splits, sample.n, response))
     covered = np.zeros(sample.n, dtype=bool)
     for _, test in splits:
         covered[test] = True
-    return OutOfFold(answers, covered, whole, by_fold)
+    return OutOfFold(predictions, covered, whole, by_fold)
 
 
-def _gathered(said: list[Floats], splits: Splits, n: int, question: Question) -> Floats:
+def _gathered(predicted: list[Floats], splits: Splits, n: int, response: ResponseMethod) -> Floats:
     """Put the folds' answers into the places of their rows."""
-    if question.method == "predict" and question.classes is not None:
-        n_classes = len(question.classes)
-        votes = _sums([np.eye(n_classes)[part[:, 0].astype(int)] for part in said], splits, n)
+    if response.method == "predict" and response.classes is not None:
+        n_classes = len(response.classes)
+        votes = _sums([np.eye(n_classes)[part[:, 0].astype(int)] for part in predicted], splits, n)
         labels = np.where(votes.any(axis=1), np.argmax(votes, axis=1), np.nan)
         return np.asarray(labels[:, np.newaxis])
-    times = _sums([np.ones((len(part), 1)) for part in said], splits, n)
-    total = _sums(said, splits, n)
+    times = _sums([np.ones((len(part), 1)) for part in predicted], splits, n)
+    total = _sums(predicted, splits, n)
     return np.divide(total, times, out=np.full_like(total, np.nan), where=times > 0)
 
 
@@ -152,13 +152,13 @@ class FoldModels:
     def fingerprint(self) -> str:
         """SHA-256 of what all of them have learnt."""
         folds = {f"fold {number}": model for number, model in enumerate(self.estimators_)}
-        return fingerprint(members_learnt("fold model", folds))
+        return fingerprint(model_fingerprints("fold model", folds))
 
 
-def together(question: Question, model: Any, X: Any) -> Floats:
+def together(response: ResponseMethod, model: Any, X: Any) -> Floats:
     """The answers of a model, or of the fold models of one: the mean, of labels the majority."""
     if not isinstance(model, FoldModels):
-        return question(model, X)
-    said = [question(fold, X) for fold in model.estimators_]
-    everything = [(np.empty(0, dtype=np.intp), np.arange(len(said[0])))] * len(said)
-    return _gathered(said, everything, len(said[0]), question)
+        return response(model, X)
+    predicted = [response(fold, X) for fold in model.estimators_]
+    everything = [(np.empty(0, dtype=np.intp), np.arange(len(predicted[0])))] * len(predicted)
+    return _gathered(predicted, everything, len(predicted[0]), response)

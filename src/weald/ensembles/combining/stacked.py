@@ -10,9 +10,9 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from weald import aggregation
-from weald.ensembles.combining.combination import Combination, Floats, questions_of
-from weald.ensembles.combining.finals import (
-    final_learnt,
+from weald.ensembles.combining.combination import Combination, Floats, response_methods
+from weald.ensembles.combining.final_estimators import (
+    final_fingerprint,
     fit_final,
     flat,
     is_combiner,
@@ -20,9 +20,9 @@ from weald.ensembles.combining.finals import (
     stacked,
 )
 from weald.ensembles.combining.out_of_fold import FoldModels, OutOfFold, Splits, out_of_fold
-from weald.ensembles.members.answers import Question
 from weald.ensembles.members.member_errors import member_error
-from weald.ensembles.members.members import Indices, Named, members_learnt, params_for, take
+from weald.ensembles.members.members import Indices, Named, model_fingerprints, params_for, take
+from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.routing import Routed, routed_params, router
 from weald.ensembles.members.samples import Sample
 
@@ -32,7 +32,7 @@ class Layer:
     """Fitted members that are asked together."""
 
     models: Mapping[str, Any]
-    questions: Sequence[Question]
+    responses: Sequence[ResponseMethod]
 
 
 @dataclass(eq=False)
@@ -43,7 +43,7 @@ class Kept:
     passthrough, and not in a pickle. `settings` tells whether parameters have changed since.
     """
 
-    answers: list[Floats]
+    predictions: list[Floats]
     rows: Indices
     n_given: int
     X: Any
@@ -97,8 +97,8 @@ class Stacked(Combination):
     def _default_final(self) -> Any:
         raise NotImplementedError
 
-    def _members_by_layer(self) -> list[list[Named]]:
-        return [self._checked_members()]
+    def _estimators_by_layer(self) -> list[list[Named]]:
+        return [self._checked_estimators()]
 
     def _splits(self, sample: Sample, routed: Routed) -> Splits | None:
         """The folds whose answers count; None: the members are fitted already."""
@@ -113,7 +113,7 @@ class Stacked(Combination):
     # ---- fitting ----
 
     def _fit(self, sample: Sample, others: Mapping[str, Any], classes: NDArray[Any] | None) -> None:
-        by_layer = self._members_by_layer()
+        by_layer = self._estimators_by_layer()
         final = new_final(self, self.final_estimator, self._default_final())
         routed = routed_params(
             self,
@@ -124,21 +124,21 @@ class Stacked(Combination):
         )
         splits = self._splits(sample, routed)
         self._layers, rows, table = [], np.arange(sample.n), sample.X
-        answers: list[Floats] = []
+        predictions: list[Floats] = []
         for members in by_layer:
-            questions = questions_of(members, self._wanted(), classes)
+            responses = response_methods(members, self._wanted(), classes)
             here = Sample(table, sample.y[rows], None, None, rows)
             params = {name: params_for(routed.members[name], sample.n, rows) for name, _ in members}
-            models, answers, covered = self._layer(
-                members, questions, here, _among(splits, rows, sample.n), params
+            models, predictions, covered = self._layer(
+                members, responses, here, _among(splits, rows, sample.n), params
             )
             names = [name for name, _ in members]
-            self._layers.append(Layer(dict(zip(names, models, strict=True)), questions))
-            rows, answers = rows[covered], [answer[covered] for answer in answers]
-            table = flat(answers, questions, self._passed(sample.X, rows))
-        self._keep_layers()
+            self._layers.append(Layer(dict(zip(names, models, strict=True)), responses))
+            rows, predictions = rows[covered], [prediction[covered] for prediction in predictions]
+            table = flat(predictions, responses, self._passed(sample.X, rows))
+        self._set_layers()
         self._kept = Kept(
-            answers,
+            predictions,
             np.flatnonzero(sample.place >= 0)[rows],
             len(sample.place),
             self._passed(sample.X, rows),
@@ -152,7 +152,7 @@ class Stacked(Combination):
     def _layer(
         self,
         members: Sequence[Named],
-        questions: Sequence[Question],
+        responses: Sequence[ResponseMethod],
         sample: Sample,
         splits: Splits | None,
         params: Mapping[str, Mapping[str, Any]],
@@ -162,16 +162,16 @@ class Stacked(Combination):
             models = dict(members)
             for model in models.values():
                 check_is_fitted(model)
-            answers = self._asked(models, questions, sample.X)
-            return list(models.values()), answers, np.ones(sample.n, dtype=bool)
-        found = out_of_fold(self, members, questions, sample, splits, params, refit=self.refit)
-        return self._models_of(found), found.answers, found.covered
+            predictions = self._all_predictions(models, responses, sample.X)
+            return list(models.values()), predictions, np.ones(sample.n, dtype=bool)
+        found = out_of_fold(self, members, responses, sample, splits, params, refit=self.refit)
+        return self._models_of(found), found.predictions, found.covered
 
     def _fit_final(self, final: Any) -> None:
-        kept, questions = self._kept, self._layers[-1].questions
+        kept, responses = self._kept, self._layers[-1].responses
         try:
             self.final_estimator_ = fit_final(
-                final, kept.answers, questions, kept.X, kept.y, kept.weight, kept.params
+                final, kept.predictions, responses, kept.X, kept.y, kept.weight, kept.params
             )
         except Exception as error:
             fitted = {name: model for layer in self._layers for name, model in layer.models.items()}
@@ -241,10 +241,10 @@ class Stacked(Combination):
         final = self._default_final() if self.final_estimator is None else self.final_estimator
         return [*(estimator for _, estimator in self._all_named()), final]
 
-    def _keep_layers(self) -> None:
+    def _set_layers(self) -> None:
         first = self._layers[0]
-        self._keep_members(list(first.models), list(first.models.values()))
-        self.stack_method_ = [question.method for question in first.questions]
+        self._set_estimators(list(first.models), list(first.models.values()))
+        self.stack_method_ = [response.method for response in first.responses]
 
     @property
     def out_of_fold_(self) -> Floats:
@@ -254,25 +254,25 @@ class Stacked(Combination):
         seen them, and in those of weight zero.
         """
         check_is_fitted(self)
-        known = flat(self._kept.answers, self._layers[-1].questions, None)
+        known = flat(self._kept.predictions, self._layers[-1].responses, None)
         every = np.full((self._kept.n_given, known.shape[1]), np.nan)
         every[self._kept.rows] = known
         return every
 
     # ---- asking ----
 
-    def _last_answers(self, X: Any) -> tuple[list[Floats], Any]:
+    def _last_layer_predictions(self, X: Any) -> tuple[list[Floats], Any]:
         """The answers of the last layer, and the table for a final model."""
-        X = self._asked_table(X)
-        table, answers = X, []
+        X = self._table_to_predict(X)
+        table, predictions = X, []
         for layer in self._layers:
-            answers = self._asked(layer.models, layer.questions, table)
-            table = flat(answers, layer.questions, self._passed(X))
-        return answers, table
+            predictions = self._all_predictions(layer.models, layer.responses, table)
+            table = flat(predictions, layer.responses, self._passed(X))
+        return predictions, table
 
     def transform(self, X: Any) -> Any:
         """What the final model sees: the answers of the last layer, and X if `passthrough`."""
-        return self._last_answers(X)[1]
+        return self._last_layer_predictions(X)[1]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns that `transform` gives.
@@ -284,9 +284,9 @@ class Stacked(Combination):
         """
         check_is_fitted(self)
         start, names = type(self).__name__.lower(), []
-        layer, answers = self._layers[-1], self._kept.answers
-        for name, answer, question in zip(layer.models, answers, layer.questions, strict=True):
-            width = flat([answer[:1]], [question], None).shape[1]
+        layer, predictions = self._layers[-1], self._kept.predictions
+        for name, prediction, response in zip(layer.models, predictions, layer.responses, strict=True):
+            width = flat([prediction[:1]], [response], None).shape[1]
             numbers = [""] if width == 1 else range(width)
             names += [f"{start}_{name}{number}" for number in numbers]
         if self.passthrough:
@@ -315,14 +315,14 @@ class Stacked(Combination):
         Of numbers, the shape is (rows,); of probabilities, (rows, classes). Deviations are taken
         from the answer of the whole ensemble.
         """
-        answers, _ = self._last_answers(X)
-        every = stacked(answers, self._layers[-1].questions)
+        predictions, _ = self._last_layer_predictions(X)
+        every = stacked(predictions, self._layers[-1].responses)
         if is_classifier(self):
             return aggregation.disagreement(every, self.predict_proba(X))
         return aggregation.disagreement(every[:, :, 0], self.predict(X))
 
-    def _final_answers(self, X: Any, method: str, **params: Any) -> NDArray[Any]:
-        answers, table = self._last_answers(X)
+    def _predict_final(self, X: Any, method: str, **params: Any) -> NDArray[Any]:
+        predictions, table = self._last_layer_predictions(X)
         final = self.final_estimator_
         if is_combiner(final):
             if params:
@@ -330,28 +330,28 @@ class Stacked(Combination):
                     f"{type(final).__name__} takes no {', '.join(params)}. For how much the "
                     "members disagree, see the method disagreement."
                 )
-            return final.combine(stacked(answers, self._layers[-1].questions))  # type: ignore[no-any-return]
-        said = getattr(final, method)(table, **params)
+            return final.combine(stacked(predictions, self._layers[-1].responses))  # type: ignore[no-any-return]
+        predicted = getattr(final, method)(table, **params)
         # With parameters of its own, such as return_std, it may answer in a form of its own.
-        return np.asarray(said) if params else self._checked_final(said, method, len(answers[0]))
+        return np.asarray(predicted) if params else self._checked_final(predicted, method, len(predictions[0]))
 
-    def _checked_final(self, said: Any, method: str, n_rows: int) -> NDArray[Any]:
+    def _checked_final(self, predicted: Any, method: str, n_rows: int) -> NDArray[Any]:
         """What the final model said, as it said it; the labels of classes as their numbers."""
         names_classes = is_classifier(self) and method in ("predict", "predict_proba")
         classes = np.arange(len(self.classes_)) if names_classes else None
         try:
-            checked = Question(method, classes).checked(said, self.final_estimator_, n_rows)
+            checked = ResponseMethod(method, classes).checked(predicted, self.final_estimator_, n_rows)
         except ValueError as error:
             raise member_error(self, {"final_estimator": ("when asked", error)}, {}) from error
         is_label = classes is not None and method == "predict"
-        return checked[:, 0].astype(np.intp) if is_label else np.asarray(said)
+        return checked[:, 0].astype(np.intp) if is_label else np.asarray(predicted)
 
     # ---- looking ----
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
-        learnt = final_learnt(self.final_estimator_)
+        learnt = final_fingerprint(self.final_estimator_)
         for number, layer in enumerate(self._layers):
-            learnt |= members_learnt(f"layer {number} member", layer.models)
+            learnt |= model_fingerprints(f"layer {number} member", layer.models)
         return learnt
 
     def get_metadata_routing(self) -> Any:

@@ -8,9 +8,9 @@ from sklearn.base import ClassifierMixin
 
 from weald.calls import offered_if
 from weald.ensembles.combining.combination import Floats
-from weald.ensembles.combining.finals import is_combiner
+from weald.ensembles.combining.final_estimators import is_combiner
 from weald.ensembles.combining.stacked import Stacked
-from weald.ensembles.members.answers import Question
+from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.routing import routing_is_enabled
 from weald.ensembles.members.samples import class_sample, number_sample
 from weald.ensembles.regressing import Regressor
@@ -119,26 +119,26 @@ class StackedClassifier(ClassifierMixin, Stacked):
         **predict_params
             Passed to the final model's predict.
         """
-        said = self._final_answers(X, "predict", **predict_params)
+        predicted = self._predict_final(X, "predict", **predict_params)
         if is_combiner(self.final_estimator_):
-            said = np.argmax(said, axis=1)
-        return np.asarray(self.classes_[said])
+            predicted = np.argmax(predicted, axis=1)
+        return np.asarray(self.classes_[predicted])
 
     @_final_has("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, in the order of `classes_`."""
-        said = self._final_answers(X, "predict_proba")
-        return said if is_combiner(self.final_estimator_) else self._every_class(said)
+        predicted = self._predict_final(X, "predict_proba")
+        return predicted if is_combiner(self.final_estimator_) else self._every_class(predicted)
 
     @_final_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Floats:
         """The final model's scores: of the second of two classes, or of every class."""
-        return self._final_answers(X, "decision_function")
+        return self._predict_final(X, "decision_function")
 
-    def _every_class(self, said: Floats) -> Floats:
+    def _every_class(self, predicted: Floats) -> Floats:
         """Give classes that the final model has not seen the probability zero."""
-        question = Question("predict_proba", np.arange(len(self.classes_)))
-        return question.in_order(said, np.asarray(self.final_estimator_.classes_))
+        response = ResponseMethod("predict_proba", np.arange(len(self.classes_)))
+        return response.in_order(predicted, np.asarray(self.final_estimator_.classes_))
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
         return {**super()._learnt(), "classes": self.classes_}
@@ -188,5 +188,5 @@ class StackedRegressor(Regressor, Stacked):
             Passed to the final model's predict, as in scikit-learn. For how much the members
             disagree, see `disagreement`.
         """
-        said = self._final_answers(X, "predict", **predict_params)
-        return said[:, 0] if is_combiner(self.final_estimator_) else said
+        predicted = self._predict_final(X, "predict", **predict_params)
+        return predicted[:, 0] if is_combiner(self.final_estimator_) else predicted

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from weald.ensembles.combining.combination import pairs_in, replaced
-from weald.ensembles.combining.finals import WORDS
+from weald.ensembles.combining.final_estimators import WORDS
 from weald.ensembles.combining.out_of_fold import Splits, splits_of
 from weald.ensembles.combining.stacked import Stacked
 from weald.ensembles.combining.stacked_kinds import (
@@ -12,7 +12,7 @@ from weald.ensembles.combining.stacked_kinds import (
     StackedRegressor,
     weighted_by_default,
 )
-from weald.ensembles.members.members import Named, checked_members
+from weald.ensembles.members.members import Named, checked_estimators
 from weald.ensembles.members.routing import Routed
 from weald.ensembles.members.samples import Sample
 from weald.parameters import (
@@ -74,17 +74,17 @@ class Stacking(Stacked):
         further = self.layers if isinstance(self.layers, (list, tuple)) else ()
         return self._named() + [pair for layer in further for pair in pairs_in(layer)]
 
-    def _replace_member(self, name: str, estimator: Any) -> None:
+    def _replace_estimator(self, name: str, estimator: Any) -> None:
         if name in dict(self._named()):
             self.estimators = replaced(self.estimators, name, estimator)
         elif self.layers is not None:
             self.layers = [replaced(layer, name, estimator) for layer in self.layers]
 
-    def _members_by_layer(self) -> list[list[Named]]:
-        found = [self._checked_members()]
+    def _estimators_by_layer(self) -> list[list[Named]]:
+        found = [self._checked_estimators()]
         taken = [name for name, _ in self.estimators]
         for layer in self.layers or ():
-            members = checked_members(self, layer, taken=taken)
+            members = checked_estimators(self, layer, taken=taken)
             for name, estimator in members:
                 self._check_kind(name, estimator)
             taken += [name for name, _ in layer]
@@ -97,10 +97,10 @@ class Stacking(Stacked):
     def _splits(self, sample: Sample, routed: Routed) -> Splits | None:
         return None if self._is_prefit() else splits_of(self, self.cv, sample, routed.splitter)
 
-    def _keep_layers(self) -> None:
+    def _set_layers(self) -> None:
         from sklearn.utils import Bunch
 
-        super()._keep_layers()
+        super()._set_layers()
         self.layers_ = [Bunch(**layer.models) for layer in self._layers]
 
 

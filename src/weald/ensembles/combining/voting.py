@@ -14,7 +14,7 @@ from weald.calls import offered_if
 from weald.ensembles.combining.combination import Floats
 from weald.ensembles.combining.nonnegative import NonNegativeSum, mixture_weights
 from weald.ensembles.combining.vote_weights import weights_of_votes
-from weald.ensembles.combining.voted import LIMITS, Voting
+from weald.ensembles.combining.voting_base import LIMITS, Voting
 from weald.ensembles.members.members import Named
 from weald.ensembles.members.samples import Sample, class_sample, number_sample
 from weald.ensembles.regressing import Regressor
@@ -182,28 +182,28 @@ class VotingClassifier(ClassifierMixin, Voting):
     def _needs_out_of_fold(self) -> bool:
         return super()._needs_out_of_fold() or self._rule() == "rank_mean"
 
-    def _learn(self, answers: Floats, sample: Sample) -> None:
+    def _learn(self, predictions: Floats, sample: Sample) -> None:
         if self._rule() == "rank_mean":
             self._reference = [
-                [RankTable(column, sample.weight) for column in member.T] for member in answers
+                [RankTable(column, sample.weight) for column in member.T] for member in predictions
             ]
         if not isinstance(self.weights, str):
             return
         if self.voting == "hard":
-            votes = answers[:, :, 0].astype(np.int64)
+            votes = predictions[:, :, 0].astype(np.int64)
             self.weights_ = weights_of_votes(votes, sample.y, sample.weight)
         else:
-            self.weights_ = mixture_weights(answers, sample.y, sample.weight)
+            self.weights_ = mixture_weights(predictions, sample.y, sample.weight)
 
-    def _proba(self, answers: Floats) -> Floats:
+    def _proba(self, predictions: Floats) -> Floats:
         rule = self._rule()
         if rule == "rank_mean":
             ranked = [
-                np.stack([table(column) for table, column in zip(tables, said.T, strict=True)], 1)
-                for tables, said in zip(self._reference, answers, strict=True)
+                np.stack([table(column) for table, column in zip(tables, predicted.T, strict=True)], 1)
+                for tables, predicted in zip(self._reference, predictions, strict=True)
             ]
             return aggregation.shares(self._combined("mean", np.stack(ranked)))
-        combined = self._combined(rule, answers)
+        combined = self._combined(rule, predictions)
         return combined if rule == "mean" else aggregation.shares(combined)
 
     @offered_if(_soft_only)
@@ -218,19 +218,19 @@ class VotingClassifier(ClassifierMixin, Voting):
             Also give the standard deviation of the members' probabilities about the answer: how
             much they disagree.
         """
-        answers = self._answers(X)
-        combined = self._proba(answers)
+        predictions = self._predictions(X)
+        combined = self._proba(predictions)
         if return_std:
-            return combined, aggregation.disagreement(answers, combined)
+            return combined, aggregation.disagreement(predictions, combined)
         return combined
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of most votes, or the most probable one; ties go to the first."""
-        answers = self._answers(X)
+        predictions = self._predictions(X)
         if self.voting == "soft":
-            chosen = np.argmax(self._proba(answers), axis=1)
+            chosen = np.argmax(self._proba(predictions), axis=1)
         else:
-            votes = answers[:, :, 0].astype(np.int64)
+            votes = predictions[:, :, 0].astype(np.int64)
             shares = aggregation.vote_shares(votes, len(self.classes_), self.weights_)
             chosen = np.argmax(shares, axis=1)
         return np.asarray(self.classes_[chosen])
@@ -244,10 +244,10 @@ class VotingClassifier(ClassifierMixin, Voting):
             voting="hard": class numbers of the shape (rows, members). voting="soft": the shape
             (rows, members * classes), or (members, rows, classes) without `flatten_transform`.
         """
-        answers = self._answers(X)
+        predictions = self._predictions(X)
         if self.voting == "hard":
-            return answers[:, :, 0].T.astype(np.int64)
-        return np.hstack(list(answers)) if self.flatten_transform else answers
+            return predictions[:, :, 0].T.astype(np.int64)
+        return np.hstack(list(predictions)) if self.flatten_transform else predictions
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns that `transform` gives.
@@ -264,7 +264,7 @@ class VotingClassifier(ClassifierMixin, Voting):
                 "`flatten_transform=False`"
             )
         start = type(self).__name__.lower()
-        names = [f"{start}_{name}" for name in self._member_names()]
+        names = [f"{start}_{name}" for name in self._estimator_names()]
         if self.voting == "soft":
             names = [f"{name}{k}" for name in names for k in range(len(self.classes_))]
         return np.asarray(names, dtype=object)
@@ -361,8 +361,8 @@ class VotingRegressor(Regressor, Voting):
             self._fit(sample, fit_params, None)
         return self
 
-    def _learn(self, answers: Floats, sample: Sample) -> None:
-        weights = NonNegativeSum().fit(answers, sample.y, sample.weight).weights_
+    def _learn(self, predictions: Floats, sample: Sample) -> None:
+        weights = NonNegativeSum().fit(predictions, sample.y, sample.weight).weights_
         total = weights.sum()
         self.weights_ = weights / total if total > 0 else np.ones(len(weights))
 
@@ -377,15 +377,15 @@ class VotingRegressor(Regressor, Voting):
             Also give the standard deviation of the members' numbers about the answer: how much
             they disagree.
         """
-        answers = self._answers(X)[:, :, 0]
-        combined = self._combined(self.rule, answers)
+        predictions = self._predictions(X)[:, :, 0]
+        combined = self._combined(self.rule, predictions)
         if return_std:
-            return combined, aggregation.disagreement(answers, combined)
+            return combined, aggregation.disagreement(predictions, combined)
         return combined
 
     def transform(self, X: Any) -> Floats:
         """What each member predicts, of the shape (rows, members)."""
-        return np.asarray(self._answers(X)[:, :, 0].T)
+        return np.asarray(self._predictions(X)[:, :, 0].T)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns that `transform` gives.
@@ -397,7 +397,7 @@ class VotingRegressor(Regressor, Voting):
         """
         check_is_fitted(self)
         start = type(self).__name__.lower()
-        names = [f"{start}_{name}" for name in self._member_names()]
+        names = [f"{start}_{name}" for name in self._estimator_names()]
         return np.asarray(names, dtype=object)
 
     def _learnt(self) -> dict[str, NDArray[Any]]:

@@ -57,7 +57,7 @@ def share_estimate(is_right: NDArray[np.bool_]) -> Estimate:
     return Estimate(p, max(0.0, middle - half), min(1.0, middle + half), n)
 
 
-def r2_estimate(wanted: Floats, said: Floats) -> Estimate:
+def r2_estimate(wanted: Floats, predicted: Floats) -> Estimate:
     """1 minus the squared error over the variance, with the interval of its linearised error.
 
     >>> estimate = r2_estimate(np.arange(100.0), np.arange(100.0) + 1)
@@ -67,8 +67,8 @@ def r2_estimate(wanted: Floats, said: Floats) -> Estimate:
     n = len(wanted)
     # It does not depend on the unit, in which squares stay within the range of floats.
     exponent = extreme_exponent(wanted)
-    wanted, said = np.ldexp(wanted, -exponent), np.ldexp(said, -exponent)
-    error, spread = (wanted - said) ** 2, (wanted - wanted.mean()) ** 2
+    wanted, predicted = np.ldexp(wanted, -exponent), np.ldexp(predicted, -exponent)
+    error, spread = (wanted - predicted) ** 2, (wanted - wanted.mean()) ** 2
     if not spread.mean() > 0:
         value = 1.0 if not error.any() else -math.inf
         return Estimate(value, value, value, n)
@@ -124,21 +124,21 @@ class Measurement:
     """The rows that fidelity is measured on, what the teacher says of them, and the truth."""
 
     X: Any
-    answers: Floats
+    predictions: Floats
     classes: NDArray[Any] | None
     truth: Floats | None  # in the form of the answers
 
-    def agreement(self, answers: Floats, wanted: Floats) -> Estimate:
+    def agreement(self, predictions: Floats, wanted: Floats) -> Estimate:
         """How often labels agree, or R² of numbers."""
         if self.classes is None:
-            return r2_estimate(wanted[:, 0], answers[:, 0])
-        return share_estimate(answers.argmax(axis=1) == wanted.argmax(axis=1))
+            return r2_estimate(wanted[:, 0], predictions[:, 0])
+        return share_estimate(predictions.argmax(axis=1) == wanted.argmax(axis=1))
 
-    def fidelity(self, said: Floats) -> Estimate:
-        return self.agreement(said, self.answers)
+    def fidelity(self, predicted: Floats) -> Estimate:
+        return self.agreement(predicted, self.predictions)
 
-    def accuracy(self, said: Floats) -> Estimate | None:
-        return None if self.truth is None else self.agreement(said, self.truth)
+    def accuracy(self, predicted: Floats) -> Estimate | None:
+        return None if self.truth is None else self.agreement(predicted, self.truth)
 
     def asked(self, student: Any) -> Floats:
         """What a student says, in the form of the answers."""
@@ -147,8 +147,8 @@ class Measurement:
         return np.asarray(student.predict_proba(self.X), dtype=np.float64)
 
     def point(self, student: Any) -> Point:
-        said = self.asked(student)
-        return Point(size_of(student), self.fidelity(said), self.accuracy(said))
+        predicted = self.asked(student)
+        return Point(size_of(student), self.fidelity(predicted), self.accuracy(predicted))
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,10 +270,10 @@ class Distilled:
         return " and ".join(found) or "all rows"
 
     def _are_different(self) -> NDArray[np.bool_]:
-        said = self._measured.asked(self.model)
-        return np.asarray(said.argmax(axis=1) != self._measured.answers.argmax(axis=1))
+        predicted = self._measured.asked(self.model)
+        return np.asarray(predicted.argmax(axis=1) != self._measured.predictions.argmax(axis=1))
 
     def _differences(self) -> Floats:
         """Half the sum of the differences of probabilities, or the difference of numbers."""
-        off = np.abs(self._measured.asked(self.model) - self._measured.answers).sum(axis=1)
+        off = np.abs(self._measured.asked(self.model) - self._measured.predictions).sum(axis=1)
         return np.asarray(off if self._measured.classes is None else off / 2)

@@ -127,7 +127,7 @@ def distill(
     )
     X, X_val = _rows(X, "X"), None if X_val is None else _rows(X_val, "X_val")
     teacher = Teacher.of(model, X)
-    teacher.answers(take(X, np.arange(1)))  # what it says of wrong columns, it says now
+    teacher.predictions(take(X, np.arange(1)))  # what it says of wrong columns, it says now
     seed = seed_of(random_state)
     parts = _parts(X, y, X_val, y_val, validation_fraction, seed)
     if n_samples is None:
@@ -139,7 +139,7 @@ def distill(
     }
     lesson = _Lesson(
         new,
-        teacher.answers(new),
+        teacher.predictions(new),
         teacher.classes,
         {"kind": student, "min_samples_leaf": min_samples_leaf, **own},
         parts.held_back,
@@ -162,32 +162,32 @@ class _Lesson:
     """Rows with answers, from which students of any size learn."""
 
     X: Any
-    answers: Floats
+    predictions: Floats
     classes: NDArray[Any] | None
     settings: dict[str, Any]
     held_back: Indices | None = field(default=None)
 
     def __call__(self, size: int) -> Any:
         student = student_of(size=size, is_class=self.classes is not None, **self.settings)
-        return taught(student, self.X, self.answers, self.classes)
+        return taught(student, self.X, self.predictions, self.classes)
 
 
 def _measured(
     lesson: _Lesson, teacher: Teacher, parts: _Parts, size: int, n_samples: int
 ) -> Distilled:
     truth = None if parts.y_val is None else _truth(teacher, parts.y_val)
-    answers = teacher.answers(parts.X_val)
-    rows = Measurement(parts.X_val, answers, teacher.classes, truth)
+    predictions = teacher.predictions(parts.X_val)
+    rows = Measurement(parts.X_val, predictions, teacher.classes, truth)
     student = lesson(size)
-    said = rows.asked(student)
-    off = np.abs(said - answers)
+    predicted = rows.asked(student)
+    off = np.abs(predicted - predictions)
     gap = off.mean() if teacher.classes is not None else np.sqrt((off**2).mean())
     return Distilled(
         model=student,
-        fidelity=rows.fidelity(said),
+        fidelity=rows.fidelity(predicted),
         gap=float(gap),
-        teacher_accuracy=rows.accuracy(answers),
-        student_accuracy=rows.accuracy(said),
+        teacher_accuracy=rows.accuracy(predictions),
+        student_accuracy=rows.accuracy(predicted),
         unseen_by_teacher=parts.held_back is None,
         n_synthetic=n_samples,
         _measured=rows,

@@ -85,7 +85,7 @@ class RuleList(TreeModel):
         left = np.ones(rows.n, dtype=np.int64) if rows.copies is None else rows.copies.copy()
         forest = ForestBuilder(np.zeros(len(values)), self._plan.n_columns)
         leaves: list[int] = []
-        answers: list[Floats] = []
+        predictions: list[Floats] = []
         weights: list[float] = []
         while True:
             tree = grower.on_values(values, rows.weight, left)
@@ -94,18 +94,18 @@ class RuleList(TreeModel):
             if last:
                 total = math.fsum(of_leaf)
                 parts = of_leaf[:, np.newaxis] * tree.value
-                answers.append(np.array([math.fsum(column) / total for column in parts.T]))
+                predictions.append(np.array([math.fsum(column) / total for column in parts.T]))
                 weights.append(total)
                 break
             rule = _most_different(tree.value, of_leaf)
             forest.add(tree, output=-1)
             leaves.append(rule)
-            answers.append(tree.value[rule])
+            predictions.append(tree.value[rule])
             weights.append(float(of_leaf[rule]))
             left[tree.leaf_of_row == rule] = 0
         self.forest_ = forest.build().scaled(rows.target_exponent, rows.weight_unit)
         self.leaf_ = np.array(leaves, dtype=np.int32)
-        self.answer_ = np.ldexp(np.array(answers), rows.target_exponent)
+        self.answer_ = np.ldexp(np.array(predictions), rows.target_exponent)
         self.weight_ = np.array(weights) * rows.weight_unit
 
     def rule_of(self, X: object) -> NDArray[np.intp]:
@@ -149,11 +149,11 @@ class RuleList(TreeModel):
             raise ValueError(f"There is no list {tree}: this {type(self).__name__} is one.")
         lines = []
         for i, (value, weight) in enumerate(zip(self.answer_, self.weight_, strict=True)):
-            said = f"{self._leaf_text(value)}  (weight {weight:.6g})"
+            predicted = f"{self._leaf_text(value)}  (weight {weight:.6g})"
             if i == len(self.leaf_):
-                lines.append(f"{'else ' if i else ''}{said}")
+                lines.append(f"{'else ' if i else ''}{predicted}")
             else:
-                lines.append(f"{'else ' if i else ''}if {self.conditions(i)}: {said}")
+                lines.append(f"{'else ' if i else ''}if {self.conditions(i)}: {predicted}")
         return "\n".join(lines)
 
     def _learnt(self) -> dict[str, NDArray[Any]]:

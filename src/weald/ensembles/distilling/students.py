@@ -33,15 +33,15 @@ def student_of(kind: str, size: int, *, is_class: bool, min_samples_leaf: int, *
     return made(min_samples_leaf=min_samples_leaf, **limits)
 
 
-def taught(student: Any, X: Any, answers: Floats, classes: NDArray[Any] | None) -> Any:
+def taught(student: Any, X: Any, predictions: Floats, classes: NDArray[Any] | None) -> Any:
     """Fit a student to answers: numbers, or probabilities of the classes, not only labels."""
     if classes is None:
-        return student.fit(X, answers[:, 0])
+        return student.fit(X, predictions[:, 0])
     with student._fitting():
-        rows = number_rows(student, X, np.zeros(len(answers)), None)
+        rows = number_rows(student, X, np.zeros(len(predictions)), None)
         student.classes_ = classes
         # Of shares as of labels, Gini's impurity falls by as much as the variance does.
-        values = np.ascontiguousarray(answers.T)
+        values = np.ascontiguousarray(predictions.T)
         if isinstance(student, DecisionTreeClassifier):
             tree = student._grower(student._bin(rows), rows, None).on_values(values, None, None)
             student._keep(tree, rows)

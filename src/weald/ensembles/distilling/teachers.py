@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data import plan_of
 from weald.ensembles.labels import class_numbers
-from weald.ensembles.members.answers import Question
 from weald.ensembles.members.members import n_rows_of
+from weald.ensembles.members.response_methods import ResponseMethod
 
 Floats = NDArray[np.float64]
 
@@ -51,16 +51,16 @@ class Teacher:
         """Whether it tells probabilities; otherwise its labels count as certain."""
         return self.classes is not None and hasattr(self.model, "predict_proba")
 
-    def answers(self, X: Any) -> Floats:
+    def predictions(self, X: Any) -> Floats:
         """Probabilities of the shape (rows, classes), or numbers of the shape (rows, 1)."""
         if self.classes is None:
-            said = Question("predict")(self.model, X)
-            if said.shape[1] != 1:
+            predicted = ResponseMethod("predict")(self.model, X)
+            if predicted.shape[1] != 1:
                 raise ValueError(
-                    f"{type(self.model).__name__} answers {said.shape[1]} numbers a row; distill a "
+                    f"{type(self.model).__name__} answers {predicted.shape[1]} numbers a row; distill a "
                     "model of one target."
                 )
-            return said
+            return predicted
         if not self.says_shares:
             labels = np.asarray(self.model.predict(X))
             if labels.shape != (n_rows_of(X),):
@@ -69,12 +69,12 @@ class Teacher:
                     "expected one label a row."
                 )
             return self.as_shares(labels, "predict gave")
-        said = Question("predict_proba", self.classes)(self.model, X)
-        if said.shape[1] != len(self.classes):
+        predicted = ResponseMethod("predict_proba", self.classes)(self.model, X)
+        if predicted.shape[1] != len(self.classes):
             raise ValueError(
-                f"predict_proba gave {said.shape[1]} columns for {len(self.classes)} classes."
+                f"predict_proba gave {predicted.shape[1]} columns for {len(self.classes)} classes."
             )
-        return said
+        return predicted
 
     def as_shares(self, labels: NDArray[Any], who: str) -> Floats:
         """Labels as probabilities of 0 and 1."""

@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import aggregation
 from weald.aggregation.arrays import checked_weights
-from weald.ensembles.combining.combination import Combination, Floats, questions_of
+from weald.ensembles.combining.combination import Combination, Floats, response_methods
 from weald.ensembles.combining.out_of_fold import out_of_fold, splits_of
-from weald.ensembles.members.answers import Question
-from weald.ensembles.members.members import Job, Named, fit_members
+from weald.ensembles.members.members import Job, Named, fit_estimators
+from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.routing import Routed, routed_params, router
 from weald.ensembles.members.samples import Sample
 from weald.parameters import Folds, Jobs, Limit, Members, NoneOr, NumbersOr, OneOf, Verbosity
@@ -66,7 +66,7 @@ class Voting(Combination):
     verbose: bool
     weights_: Floats | None
 
-    _questions: list[Question]
+    _responses: list[ResponseMethod]
 
     def _method(self) -> str:
         return "predict"
@@ -75,27 +75,27 @@ class Voting(Combination):
         return isinstance(self.weights, str)
 
     def _fit(self, sample: Sample, others: Mapping[str, Any], classes: NDArray[Any] | None) -> None:
-        members = self._checked_members()
+        members = self._checked_estimators()
         given = self._given_weights(members)
         names = [name for name, _ in members]
         width = len(classes) if classes is not None and self._method() == "predict_proba" else 1
-        questions = questions_of(members, self._method(), classes)
-        self._questions = [replace(question, width=width) for question in questions]
+        responses = response_methods(members, self._method(), classes)
+        self._responses = [replace(response, width=width) for response in responses]
         if self.prefit:
             models = [model for _, model in members]
             for model in models:
                 check_is_fitted(model)
-        answers, covered = None, None
+        predictions, covered = None, None
         if self.prefit and self._needs_out_of_fold():
-            answers = self._asked(dict(members), self._questions, sample.X)
+            predictions = self._all_predictions(dict(members), self._responses, sample.X)
         elif not self.prefit:
             routed = routed_params(self, members, sample, others)
-            models, answers, covered = self._fitted(members, sample, routed)
-        self._keep_members(names, models)
+            models, predictions, covered = self._fitted(members, sample, routed)
+        self._set_estimators(names, models)
         self.weights_ = given
-        if answers is not None:
+        if predictions is not None:
             held_out = sample if covered is None else sample.take(np.flatnonzero(covered))
-            stacked = np.stack(answers) if covered is None else np.stack(answers)[:, covered]
+            stacked = np.stack(predictions) if covered is None else np.stack(predictions)[:, covered]
             self._learn(stacked, held_out)
 
     def _fitted(
@@ -105,11 +105,11 @@ class Voting(Combination):
         if self._needs_out_of_fold():
             splits = splits_of(self, self.cv, sample, routed.splitter)
             found = out_of_fold(
-                self, members, self._questions, sample, splits, routed.members, refit=True
+                self, members, self._responses, sample, splits, routed.members, refit=True
             )
-            return found.whole, found.answers, found.covered
+            return found.whole, found.predictions, found.covered
         jobs = [Job(name, estimator) for name, estimator in members]
-        outcomes = fit_members(
+        outcomes = fit_estimators(
             self,
             jobs,
             sample.X,
@@ -120,7 +120,7 @@ class Voting(Combination):
         )
         return [outcome.fitted for outcome in outcomes], None, None
 
-    def _learn(self, answers: Floats, sample: Sample) -> None:
+    def _learn(self, predictions: Floats, sample: Sample) -> None:
         """Learn from answers of the shape (members, rows, columns) to rows not seen."""
         raise NotImplementedError
 
@@ -145,18 +145,18 @@ class Voting(Combination):
                 "Weights count in a vote, a mean, a product and a mean of ranks."
             )
 
-    def _answers(self, X: Any) -> Floats:
+    def _predictions(self, X: Any) -> Floats:
         """What all members say, of the shape (members, rows, columns)."""
-        X = self._asked_table(X)
-        models = dict(zip(self._member_names(), self.estimators_, strict=True))
-        return np.stack(self._asked(models, self._questions, X))
+        X = self._table_to_predict(X)
+        models = dict(zip(self._estimator_names(), self.estimators_, strict=True))
+        return np.stack(self._all_predictions(models, self._responses, X))
 
-    def _combined(self, rule: str, answers: Floats) -> Floats:
+    def _combined(self, rule: str, predictions: Floats) -> Floats:
         if rule == "mean" and self.weights_ is not None:
-            return aggregation.weighted_mean(answers, self.weights_)
+            return aggregation.weighted_mean(predictions, self.weights_)
         if rule in ("product", "geometric_mean"):
-            return getattr(aggregation, rule)(answers, self.weights_)  # type: ignore[no-any-return]
-        return getattr(aggregation, rule)(answers)  # type: ignore[no-any-return]
+            return getattr(aggregation, rule)(predictions, self.weights_)  # type: ignore[no-any-return]
+        return getattr(aggregation, rule)(predictions)  # type: ignore[no-any-return]
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
         weights = np.zeros(0) if self.weights_ is None else self.weights_

@@ -10,7 +10,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 from weald.ensembles.combining.greedy import GreedySelection
 from weald.ensembles.combining.nonnegative import NonNegativeProduct, NonNegativeSum
-from weald.ensembles.members.answers import Question
+from weald.ensembles.members.response_methods import ResponseMethod
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ def new_final(owner: Any, final: Any, default: Any) -> Any:
     return clone(final)
 
 
-def stacked(answers: Sequence[Floats], questions: Sequence[Question]) -> Floats:
+def stacked(predictions: Sequence[Floats], responses: Sequence[ResponseMethod]) -> Floats:
     """The answers of the shape (members, rows, columns) that a combiner needs.
 
     Raises
@@ -56,29 +56,29 @@ def stacked(answers: Sequence[Floats], questions: Sequence[Question]) -> Floats:
     ValueError
         If a member of a classifier was not asked for probabilities.
     """
-    for question in questions:
-        if question.classes is not None and question.method != "predict_proba":
+    for response in responses:
+        if response.classes is not None and response.method != "predict_proba":
             raise ValueError(
                 f"This final estimator combines probabilities, but a member answers with "
-                f"{question.method}. Use members that have predict_proba, or another final "
+                f"{response.method}. Use members that have predict_proba, or another final "
                 "estimator."
             )
-    if len({answer.shape for answer in answers}) > 1:
+    if len({prediction.shape for prediction in predictions}) > 1:
         raise ValueError(
             "This final estimator combines answers to the same question, but the members' differ "
-            f"in shape: {', '.join(str(answer.shape[1:]) for answer in answers)} columns."
+            f"in shape: {', '.join(str(prediction.shape[1:]) for prediction in predictions)} columns."
         )
-    return np.stack(list(answers))
+    return np.stack(list(predictions))
 
 
-def flat(answers: Sequence[Floats], questions: Sequence[Question], X: Any) -> Any:
+def flat(predictions: Sequence[Floats], responses: Sequence[ResponseMethod], X: Any) -> Any:
     """The answers side by side, as a table for the next model; X (unless None) to their right.
 
     Of the probabilities of two classes only the second is taken: the first says nothing new.
     """
     columns = [
-        answer[:, 1:] if question.method == "predict_proba" and answer.shape[1] == 2 else answer
-        for answer, question in zip(answers, questions, strict=True)
+        prediction[:, 1:] if response.method == "predict_proba" and prediction.shape[1] == 2 else prediction
+        for prediction, response in zip(predictions, responses, strict=True)
     ]
     if X is None:
         return np.hstack(columns)
@@ -91,8 +91,8 @@ def flat(answers: Sequence[Floats], questions: Sequence[Question], X: Any) -> An
 
 def fit_final(
     final: Any,
-    answers: Sequence[Floats],
-    questions: Sequence[Question],
+    predictions: Sequence[Floats],
+    responses: Sequence[ResponseMethod],
     X: Any,
     y: NDArray[Any],
     weight: Floats | None,
@@ -100,16 +100,16 @@ def fit_final(
 ) -> Any:
     """Fit a final model on answers to rows that the members have not seen."""
     if not is_combiner(final):
-        return final.fit(flat(answers, questions, X), y, **params)
+        return final.fit(flat(predictions, responses, X), y, **params)
     if X is not None:
         raise ValueError(
             f"{type(final).__name__} combines the members' answers only; it needs "
             "passthrough=False."
         )
-    return final.fit(stacked(answers, questions), y, weight)
+    return final.fit(stacked(predictions, responses), y, weight)
 
 
-def final_learnt(final: Any) -> dict[str, NDArray[Any]]:
+def final_fingerprint(final: Any) -> dict[str, NDArray[Any]]:
     """What a final model has learnt, as named arrays."""
     if is_combiner(final):
         return {
