@@ -137,7 +137,7 @@ def test_bayesian_bootstrap_is_the_posterior_of_a_mean() -> None:
     mean, std = model.fit(ones, Y).predict(ones[:1], return_std=True)
     assert mean[0] == pytest.approx(Y.mean(), abs=0.01)
     assert std[0] == pytest.approx(np.sqrt(Y.var() / 201), rel=0.06)
-    with pytest.raises(TypeError, match="KNeighborsClassifier takes no sample_weight"):
+    with pytest.raises(TypeError, match="KNeighborsClassifier does not support sample_weight"):
         bag(BayesianBootstrap(), estimator=KNeighborsClassifier())
 
 

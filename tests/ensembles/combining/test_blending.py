@@ -135,5 +135,5 @@ def test_the_order_of_weighted_rows_does_not_matter() -> None:
 def test_rows_that_cannot_be_parted(groups) -> None:
     n = 1 if groups is None else 5
     members = [("tree", DecisionTreeRegressor())]
-    with pytest.raises(ValueError, match=rf"to hold out and others to keep.*n_samples = {n}\."):
+    with pytest.raises(ValueError, match=rf"to hold out and others to fit on.*n_samples = {n}\."):
         BlendingRegressor(members).fit(np.ones((n, 2)), np.ones(n), groups=groups)

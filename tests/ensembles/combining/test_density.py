@@ -33,5 +33,5 @@ def test_bayes_rule() -> None:
 
 
 def test_what_is_no_density() -> None:
-    with pytest.raises(ValueError, match="must be a density with the method score_samples"):
+    with pytest.raises(ValueError, match="must be a density estimator with a score_samples method"):
         DensityClassifier(LinearRegression()).fit([[0.0], [1.0]], [0, 1])

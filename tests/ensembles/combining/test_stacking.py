@@ -201,9 +201,9 @@ def test_a_class_that_a_fold_has_not_seen() -> None:
     ("cv", "fragment"),
     [
         ([], "'cv' parameter"),
-        ([([0, 1], [999])], "A fold names row 999; there are 300 rows"),
-        ([([0, 1], [-1])], "A fold names row -1"),
-        ([([], [0, 1])], "no fold with rows to train on"),
+        ([([0, 1], [999])], "contain the row 999; X has 300 rows"),
+        ([([0, 1], [-1])], "contain the row -1"),
+        ([([], [0, 1])], "no fold with both training and test rows"),
     ],
 )
 def test_bad_splits(cv, fragment: str) -> None:
@@ -306,7 +306,7 @@ def test_kept_answers_after_a_pickle() -> None:
     wide = StackingClassifier(OURS, cv=3, passthrough=True).fit(X, y)
     copy = pickle.loads(pickle.dumps(wide))
     assert np.array_equal(copy.predict_proba(X), wide.predict_proba(X))
-    with pytest.raises(ValueError, match="does not keep the table"):
+    with pytest.raises(ValueError, match="not stored in a pickled ensemble"):
         copy.refit_final(GaussianNB())
 
 
@@ -320,9 +320,9 @@ def test_combiners_know_whose_answer_is_whose() -> None:
     expected = np.tensordot(stack.final_estimator_.weights_, said, axes=1)
     assert stack.predict_proba(X) == pytest.approx(expected, abs=1e-12)
     assert not hasattr(stack, "decision_function")
-    with pytest.raises(ValueError, match="needs passthrough=False"):
+    with pytest.raises(ValueError, match="Set passthrough=False"):
         StackingClassifier(CLASSIFIERS, "greedy", passthrough=True).fit(X, y)
-    with pytest.raises(ValueError, match="a member answers with predict"):
+    with pytest.raises(ValueError, match="a base estimator uses predict"):
         StackingClassifier(CLASSIFIERS, "greedy", stack_method="predict").fit(X, y)
 
 

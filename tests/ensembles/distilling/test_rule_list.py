@@ -116,5 +116,5 @@ def test_bad_rules() -> None:
     for wrong in ({"max_rules": 0}, {"max_conditions": 0}, {"min_samples_leaf": 0}, {"n_jobs": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             RuleListClassifier(**wrong).fit(X, y)
-    with pytest.raises(ValueError, match="There is no list 1"):
+    with pytest.raises(ValueError, match="tree must be 0"):
         RuleListClassifier().fit(X, y).text(1)

@@ -43,14 +43,14 @@ BAD_MEMBERS = {
     "empty": ([], "non-empty list of (name, estimator) pairs"),
     "no pairs": ([TREE], "a list of (name, estimator) pairs"),
     "triples": ([("a", TREE, 1)], "a list of (name, estimator) pairs"),
-    "twice": ([("a", TREE), ("b", TREE), ("a", TREE)], "'a' is given more than once"),
-    "underscores": ([("a__b", TREE)], "two underscores"),
-    "a parameter": ([("n_jobs", TREE)], "'n_jobs' of a member is also a parameter"),
-    "a number as name": ([(1, TREE)], "named by text"),
-    "a class": ([("a", DecisionTreeClassifier)], "an instance is expected: DecisionTree"),
-    "no estimator": ([("a", 3.5)], "Member 'a' of"),
-    "other text": ([("a", "dorp")], "Member 'a' of"),
-    "all dropped": ([("a", "drop"), ("b", "drop")], "All members"),
+    "twice": ([("a", TREE), ("b", TREE), ("a", TREE)], "'a' is used more than once"),
+    "underscores": ([("a__b", TREE)], "must not contain '__'"),
+    "a parameter": ([("n_jobs", TREE)], "'n_jobs' of an estimator is also a parameter"),
+    "a number as name": ([(1, TREE)], "must be a string"),
+    "a class": ([("a", DecisionTreeClassifier)], "must be an instance, DecisionTree"),
+    "no estimator": ([("a", 3.5)], "Estimator 'a' of"),
+    "other text": ([("a", "dorp")], "Estimator 'a' of"),
+    "all dropped": ([("a", "drop"), ("b", "drop")], "All estimators"),
 }  # fmt: skip
 
 
@@ -66,9 +66,9 @@ def test_bad_members_are_refused(kind, case: str) -> None:
 
 def test_members_of_the_wrong_kind() -> None:
     X, y = data()
-    with pytest.raises(ValueError, match="Member 'a' of VotingClassifier must be a classifier"):
+    with pytest.raises(ValueError, match="Estimator 'a' of VotingClassifier must be a classifier"):
         VotingClassifier([("a", DecisionTreeRegressor())]).fit(X, y)
-    with pytest.raises(ValueError, match="Member 'a' of VotingRegressor must be a regressor"):
+    with pytest.raises(ValueError, match="Estimator 'a' of VotingRegressor must be a regressor"):
         VotingRegressor([("a", TREE)]).fit(X, y)
     with pytest.raises(ValueError, match="'final_estimator' .* must be a classifier"):
         StackingClassifier([("a", TREE)], LinearRegression()).fit(X, y)
@@ -102,7 +102,7 @@ def test_a_failure_names_the_member_and_keeps_the_others(kind, n_jobs: int, erro
     with pytest.raises(MemberError) as raised:
         model.fit(X, y)
     message = str(raised.value)
-    assert f"Member 'bad' of {kind.__name__} failed" in message and "luck" in message
+    assert f"Estimator 'bad' of {kind.__name__} failed" in message and "luck" in message
     if error in (ValueError, TypeError):
         assert isinstance(raised.value, error)
     assert vars(model) == before
@@ -115,7 +115,7 @@ def test_a_failure_names_the_member_and_keeps_the_others(kind, n_jobs: int, erro
 
 def test_all_that_failed_are_named() -> None:
     members = [("a", Failing()), ("b", TREE), ("c", Failing(RuntimeError))]
-    with pytest.raises(MemberError, match="So did 'c'") as raised:
+    with pytest.raises(MemberError, match="Also failed: 'c'") as raised:
         VotingClassifier(members).fit(*data())
     assert set(raised.value.failed) == {"a", "c"}
 
@@ -131,7 +131,7 @@ def test_a_failure_in_a_fold_says_which() -> None:
 
 def test_a_final_model_that_fails_keeps_all_members() -> None:
     X, y = data()
-    with pytest.raises(MemberError, match="Member 'final_estimator' .* failed to fit") as raised:
+    with pytest.raises(MemberError, match="Estimator 'final_estimator' .* failed to fit") as raised:
         StackingClassifier([("good", TREE)], Failing()).fit(X, y)
     assert raised.value.fitted["good"].score(X, y) > 0.8
 
@@ -142,22 +142,22 @@ def test_a_final_model_that_fails_keeps_all_members() -> None:
     [
         ("nan", "gave NaN or infinity in 1 of"),
         ("infinite", "gave NaN or infinity in"),
-        ("rows", "gave answers of the shape"),
-        ("columns", "gave 4 columns for 2 classes"),
-        ("scalar", "gave answers of the shape ()"),
+        ("rows", "returned an array of shape"),
+        ("columns", "returned 4 columns for 2 classes"),
+        ("scalar", "returned an array of shape ()"),
         ("text", "gave <U3, no numbers"),
     ],
 )
 def test_odd_answers_are_refused_by_name(kind, way: str, fragment: str) -> None:
     with pytest.raises(MemberError) as raised:
         kind([("good", TREE), ("odd", Odd(way))]).fit(*data())
-    assert "Member 'odd'" in str(raised.value) and fragment in str(raised.value)
+    assert "Estimator 'odd'" in str(raised.value) and fragment in str(raised.value)
 
 
 def test_odd_answers_when_predicting() -> None:
     X, y = data()
     model = VotingClassifier([("good", TREE), ("odd", Odd("nan"))], voting="soft").fit(X, y)
-    with pytest.raises(MemberError, match="Member 'odd' .* when asked: .* row 1 of those asked"):
+    with pytest.raises(MemberError, match="Estimator 'odd' .* to predict: .* row 1 of those asked"):
         model.predict(X)
 
 
@@ -186,7 +186,7 @@ def test_members_of_layers_are_parameters_too() -> None:
     assert model.get_params()["b__max_depth"] == 5
     model.fit(*data())
     assert [list(layer) for layer in model.layers_] == [["a"], ["b"]]
-    with pytest.raises(ValueError, match="'a' is given more than once"):
+    with pytest.raises(ValueError, match="'a' is used more than once"):
         StackingClassifier([("a", TREE)], layers=[[("a", TREE)]]).fit(*data())
 
 
@@ -215,7 +215,7 @@ def test_weights_go_through_pipelines() -> None:
 def test_members_that_know_no_weights_are_named(kind) -> None:
     X, y = data()
     members = [("tree", TREE), ("near", KNeighborsClassifier())]
-    with pytest.raises(TypeError, match="Member 'near' .* takes no sample_weight"):
+    with pytest.raises(TypeError, match="Estimator 'near' .* does not support sample_weight"):
         kind(members).fit(X, y, np.ones(len(y)))
 
 
@@ -251,7 +251,7 @@ def test_routed_metadata(kind) -> None:
 @every_kind
 def test_other_metadata_needs_routing(kind) -> None:
     with pytest.raises(
-        TypeError, match="'colour', which it can pass on only with metadata routing"
+        TypeError, match="'colour', which requires metadata routing"
     ):
         kind([("tree", TREE)]).fit(*data(), colour="red")
 
@@ -284,17 +284,17 @@ def test_any_number_of_jobs_gives_the_same(kind, n_jobs) -> None:
 
 def test_our_own_members_share_the_cores() -> None:
     """With two cores, two fits on one thread each; and a member's own number is its own."""
-    from weald.ensembles.members.members import Job, shared_out
+    from weald.ensembles.members.members import Job, workers_and_threads
     from weald.threads import thread_count
 
     cores = thread_count(None)
     free = [Job(str(i), DecisionTreeClassifier()) for i in range(4 * cores)]
-    assert shared_out(free, None) == (cores, 1)
-    assert shared_out(free[:1], None) == (1, None)
-    assert shared_out([*free, Job("own", DecisionTreeClassifier(n_jobs=1))], None) == (1, None)
-    assert shared_out([*free, Job("other", Counting())], None) == (1, None)
-    assert shared_out(free, 2) == (2, None)
-    assert shared_out(free[:3], 10**9) == (3, None)
+    assert workers_and_threads(free, None) == (cores, 1)
+    assert workers_and_threads(free[:1], None) == (1, None)
+    assert workers_and_threads([*free, Job("own", DecisionTreeClassifier(n_jobs=1))], None) == (1, None)
+    assert workers_and_threads([*free, Job("other", Counting())], None) == (1, None)
+    assert workers_and_threads(free, 2) == (2, None)
+    assert workers_and_threads(free[:3], 10**9) == (3, None)
 
 
 def test_fitted_members_must_be_fitted() -> None:

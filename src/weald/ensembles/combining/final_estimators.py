@@ -1,4 +1,4 @@
-"""Final models: what combines the members' answers in blending and stacking."""
+"""Final estimators of blending and stacking."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -14,21 +14,21 @@ from weald.ensembles.members.response_methods import ResponseMethod
 
 Floats = NDArray[np.float64]
 
-# Combiners that can be asked for by a word.
-WORDS = ("nonnegative", "greedy")
+# Combiners that can be selected by name.
+COMBINER_NAMES = ("nonnegative", "greedy")
 
 
 def is_combiner(final: object) -> bool:
-    """Tell combiners from scikit-learn's estimators.
+    """Whether the final estimator is a combiner, not a scikit-learn estimator.
 
-    A combiner knows which answer is whose: it takes arrays of the shape (members, rows, columns)
-    in `fit` and `combine`, which gives one of the shape (rows, columns), and has `weights_`.
+    A combiner has `weights_`, and methods `fit` and `combine` that take predictions of shape
+    (estimators, rows, columns); `combine` returns those of the ensemble, of shape (rows, columns).
     """
     return hasattr(final, "combine")
 
 
 def new_final(owner: Any, final: Any, default: Any) -> Any:
-    """A final model to be fitted: a clone of the one given, or what a word or None stands for."""
+    """An unfitted final estimator: a clone of the given one, or that of a name or None."""
     classify = is_classifier(owner)
     if final is None:
         return default
@@ -38,47 +38,50 @@ def new_final(owner: Any, final: Any, default: Any) -> Any:
         return NonNegativeProduct() if classify else NonNegativeSum()
     if is_combiner(final):
         return deepcopy(final)
-    is_right = is_classifier if classify else is_regressor
-    if not is_right(final):
+    is_wanted = is_classifier if classify else is_regressor
+    if not is_wanted(final):
         wanted = "classifier" if classify else "regressor"
         raise ValueError(
-            f"The 'final_estimator' parameter of {type(owner).__name__} must be a {wanted}; "
-            f"{type(final).__name__} is none."
+            f"The 'final_estimator' parameter of {type(owner).__name__} must be a {wanted}. Got "
+            f"{type(final).__name__}."
         )
     return clone(final)
 
 
-def stacked(predictions: Sequence[Floats], responses: Sequence[ResponseMethod]) -> Floats:
-    """The answers of the shape (members, rows, columns) that a combiner needs.
+def stack_predictions(predictions: Sequence[Floats], responses: Sequence[ResponseMethod]) -> Floats:
+    """Predictions of shape (estimators, rows, columns), as a combiner requires them.
 
     Raises
     ------
     ValueError
-        If a member of a classifier was not asked for probabilities.
+        If a classifier does not predict probabilities, or shapes differ.
     """
     for response in responses:
         if response.classes is not None and response.method != "predict_proba":
             raise ValueError(
-                f"This final estimator combines probabilities, but a member answers with "
-                f"{response.method}. Use members that have predict_proba, or another final "
+                f"This final estimator combines class probabilities, but a base estimator uses "
+                f"{response.method}. Use base estimators with predict_proba, or another final "
                 "estimator."
             )
-    if len({prediction.shape for prediction in predictions}) > 1:
+    if len({part.shape for part in predictions}) > 1:
         raise ValueError(
-            "This final estimator combines answers to the same question, but the members' differ "
-            f"in shape: {', '.join(str(prediction.shape[1:]) for prediction in predictions)} columns."
+            "This final estimator requires predictions of equal shape, but the base estimators "
+            f"return {', '.join(str(part.shape[1]) for part in predictions)} columns. Use another "
+            "final estimator."
         )
     return np.stack(list(predictions))
 
 
-def flat(predictions: Sequence[Floats], responses: Sequence[ResponseMethod], X: Any) -> Any:
-    """The answers side by side, as a table for the next model; X (unless None) to their right.
+def prediction_table(
+    predictions: Sequence[Floats], responses: Sequence[ResponseMethod], X: Any
+) -> Any:
+    """Predictions as the columns of a table for the next layer, followed by X unless it is None.
 
-    Of the probabilities of two classes only the second is taken: the first says nothing new.
+    Of the probabilities of two classes, only those of the second are used.
     """
     columns = [
-        prediction[:, 1:] if response.method == "predict_proba" and prediction.shape[1] == 2 else prediction
-        for prediction, response in zip(predictions, responses, strict=True)
+        part[:, 1:] if response.method == "predict_proba" and part.shape[1] == 2 else part
+        for part, response in zip(predictions, responses, strict=True)
     ]
     if X is None:
         return np.hstack(columns)
@@ -98,19 +101,19 @@ def fit_final(
     weight: Floats | None,
     params: Mapping[str, Any],
 ) -> Any:
-    """Fit a final model on answers to rows that the members have not seen."""
+    """Fit a final estimator on predictions for rows that the base estimators were not fitted on."""
     if not is_combiner(final):
-        return final.fit(flat(predictions, responses, X), y, **params)
+        return final.fit(prediction_table(predictions, responses, X), y, **params)
     if X is not None:
         raise ValueError(
-            f"{type(final).__name__} combines the members' answers only; it needs "
-            "passthrough=False."
+            f"{type(final).__name__} combines predictions only and does not use the columns of X. "
+            "Set passthrough=False, or use another final estimator."
         )
-    return final.fit(stacked(predictions, responses), y, weight)
+    return final.fit(stack_predictions(predictions, responses), y, weight)
 
 
 def final_fingerprint(final: Any) -> dict[str, NDArray[Any]]:
-    """What a final model has learnt, as named arrays."""
+    """Weights or fingerprint of a fitted final estimator, as named arrays."""
     if is_combiner(final):
         return {
             "final weights": final.weights_,
@@ -120,6 +123,6 @@ def final_fingerprint(final: Any) -> dict[str, NDArray[Any]]:
     if hasattr(final, "fingerprint"):
         return {"final": np.array([final.fingerprint()])}
     raise TypeError(
-        f"There is no fingerprint: the final estimator is a {type(final).__name__}, and only "
-        "weald's own models promise the same bits everywhere."
+        f"fingerprint requires weald's own models, which are reproducible bit by bit; the final "
+        f"estimator is a {type(final).__name__}."
     )

@@ -1,4 +1,4 @@
-"""What voting of classes and of numbers shares: members that are all asked, weights of theirs."""
+"""Base class of voting classifiers and regressors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from weald.ensembles.members.routing import Routed, routed_params, router
 from weald.ensembles.members.samples import Sample
 from weald.parameters import Folds, Jobs, Limit, Members, NoneOr, NumbersOr, OneOf, Verbosity
 
-# Rules that know no weights: the least, greatest and middle answer.
+# Combination rules without weights.
 _UNWEIGHTED = ("minimum", "maximum", "median")
 
 LIMITS: Mapping[str, Limit] = {
@@ -32,30 +32,30 @@ LIMITS: Mapping[str, Limit] = {
 
 
 class Voting(Combination):
-    """Members that are all asked, and a rule that combines their answers.
+    """Base class of voting: base estimators whose predictions are combined by a fixed rule.
 
     Parameters
     ----------
     weights : array of numbers, "oof" or None, default=None
-        How much each member counts, in the order of `estimators`. None: all the same. "oof": learnt
-        from the members' out-of-fold answers, never from rows they were fitted on.
+        Weights of the base estimators, in the order of `estimators`. None: equal weights. "oof":
+        fitted on out-of-fold predictions.
     n_jobs : int or None, default=None
-        How many fits run at a time, as in scikit-learn: None means one (or what a joblib context
-        says), -1 all cores. Members of weald that may use all cores are fitted side by side.
+        Number of parallel fits, as in scikit-learn: None means 1 unless in a joblib context, -1
+        all cores. With None, weald's own base estimators of n_jobs=None share all cores.
     verbose : bool, default=False
-        Print a line for every fit.
+        Whether to print a line for each fit.
     prefit : bool, default=False
-        The members are fitted already and are used as they are. What is learnt from out-of-fold
-        answers is then learnt from the rows passed to `fit`, which the members must not have seen.
+        Whether the base estimators are fitted already, and used without refitting. "oof" weights
+        and ranks are then computed on the rows passed to `fit`, on which the base estimators must
+        not have been fitted.
     cv : int, splitter, splits or None, default=None
-        The folds of out-of-fold answers, as in scikit-learn: None means 5.
-        `weald.resampling.ContentKFold` gives folds that do not depend on the order of the rows.
-        Only looked at where something is learnt out of fold.
+        Folds of the out-of-fold predictions, as in scikit-learn: None means 5; ignored if none are
+        needed. `weald.resampling.ContentKFold` makes folds that do not depend on the row order.
 
     Attributes
     ----------
     weights_ : array or None
-        The weights in use, of the members not dropped; None: all the same.
+        Weights of the base estimators that are not dropped; None: equal weights.
     """
 
     voting: str
@@ -68,85 +68,87 @@ class Voting(Combination):
 
     _responses: list[ResponseMethod]
 
-    def _method(self) -> str:
+    def _method_name(self) -> str:
         return "predict"
 
     def _needs_out_of_fold(self) -> bool:
         return isinstance(self.weights, str)
 
     def _fit(self, sample: Sample, others: Mapping[str, Any], classes: NDArray[Any] | None) -> None:
-        members = self._checked_estimators()
-        given = self._given_weights(members)
-        names = [name for name, _ in members]
-        width = len(classes) if classes is not None and self._method() == "predict_proba" else 1
-        responses = response_methods(members, self._method(), classes)
+        estimators = self._checked_estimators()
+        given = self._given_weights(estimators)
+        names = [name for name, _ in estimators]
+        width = (
+            len(classes) if classes is not None and self._method_name() == "predict_proba" else 1
+        )
+        responses = response_methods(estimators, self._method_name(), classes)
         self._responses = [replace(response, width=width) for response in responses]
         if self.prefit:
-            models = [model for _, model in members]
+            models = [model for _, model in estimators]
             for model in models:
                 check_is_fitted(model)
         predictions, covered = None, None
         if self.prefit and self._needs_out_of_fold():
-            predictions = self._all_predictions(dict(members), self._responses, sample.X)
+            predictions = self._all_predictions(dict(estimators), self._responses, sample.X)
         elif not self.prefit:
-            routed = routed_params(self, members, sample, others)
-            models, predictions, covered = self._fitted(members, sample, routed)
+            routed = routed_params(self, estimators, sample, others)
+            models, predictions, covered = self._fitted(estimators, sample, routed)
         self._set_estimators(names, models)
         self.weights_ = given
         if predictions is not None:
             held_out = sample if covered is None else sample.take(np.flatnonzero(covered))
-            stacked = np.stack(predictions) if covered is None else np.stack(predictions)[:, covered]
-            self._learn(stacked, held_out)
+            stacked = np.stack(predictions)
+            self._fit_combiner(stacked if covered is None else stacked[:, covered], held_out)
 
     def _fitted(
-        self, members: Sequence[Named], sample: Sample, routed: Routed
+        self, estimators: Sequence[Named], sample: Sample, routed: Routed
     ) -> tuple[list[Any], list[Floats] | None, NDArray[np.bool_] | None]:
-        """The members fitted on all rows; their out-of-fold answers where these are needed."""
+        """Base estimators fitted on all rows, and their out-of-fold predictions if needed."""
         if self._needs_out_of_fold():
             splits = splits_of(self, self.cv, sample, routed.splitter)
             found = out_of_fold(
-                self, members, self._responses, sample, splits, routed.members, refit=True
+                self, estimators, self._responses, sample, splits, routed.estimators, refit=True
             )
             return found.whole, found.predictions, found.covered
-        jobs = [Job(name, estimator) for name, estimator in members]
+        jobs = [Job(name, estimator) for name, estimator in estimators]
         outcomes = fit_estimators(
             self,
             jobs,
             sample.X,
             sample.y,
-            routed.members,
+            routed.estimators,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
         return [outcome.fitted for outcome in outcomes], None, None
 
-    def _learn(self, predictions: Floats, sample: Sample) -> None:
-        """Learn from answers of the shape (members, rows, columns) to rows not seen."""
+    def _fit_combiner(self, predictions: Floats, sample: Sample) -> None:
+        """Fit weights or ranks on held-out predictions of shape (estimators, rows, columns)."""
         raise NotImplementedError
 
-    def _given_weights(self, members: Sequence[Named]) -> Floats | None:
-        """The weights of members not dropped, as far as they were given."""
+    def _given_weights(self, estimators: Sequence[Named]) -> Floats | None:
+        """The given weights of the base estimators that are not dropped; None if none are given."""
         if self.weights is None or isinstance(self.weights, str):
             return None
         weights = np.asarray(self.weights, dtype=np.float64)
         if len(weights) != len(self.estimators):
             raise ValueError(
-                f"There must be as many weights as members: {len(self.estimators)}. "
-                f"Got {len(weights)}."
+                f"The number of weights must equal the number of estimators, "
+                f"{len(self.estimators)}. Got {len(weights)} weights."
             )
         by_name = dict(zip((name for name, _ in self.estimators), weights, strict=True))
-        kept = np.array([by_name[name] for name, _ in members])
+        kept = np.array([by_name[name] for name, _ in estimators])
         return checked_weights(kept, len(kept))
 
     def _check_rule(self, rule: str) -> None:
         if rule in _UNWEIGHTED and self.weights is not None:
             raise ValueError(
-                f"The rule {rule!r} knows no weights; leave weights=None. "
-                "Weights count in a vote, a mean, a product and a mean of ranks."
+                f"rule={rule!r} does not support weights. Set weights=None, or another rule, such "
+                "as 'mean'."
             )
 
     def _predictions(self, X: Any) -> Floats:
-        """What all members say, of the shape (members, rows, columns)."""
+        """Predictions of all base estimators, of shape (estimators, rows, columns)."""
         X = self._table_to_predict(X)
         models = dict(zip(self._estimator_names(), self.estimators_, strict=True))
         return np.stack(self._all_predictions(models, self._responses, X))
@@ -163,5 +165,5 @@ class Voting(Combination):
         return {**super()._learnt(), "weights": weights}
 
     def get_metadata_routing(self) -> Any:
-        """How metadata of fit is passed on: see scikit-learn's user guide of metadata routing."""
+        """Metadata routing of this object; see scikit-learn's user guide on metadata routing."""
         return router(self, self._named(), splitter=self.cv)

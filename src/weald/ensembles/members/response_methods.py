@@ -1,4 +1,4 @@
-"""Predictions of base estimators: validated, with columns in the order of the ensemble's classes."""
+"""Prediction methods of base estimators, with validated and reordered results."""
 
 from dataclasses import dataclass
 from typing import Any
