@@ -219,13 +219,13 @@ def test_whole_groups_steer_the_cuts_of_trees_or_judge_them(
 ) -> None:
     """Rows of one group in both halves would make the cuts look better than they are."""
     steering = np.zeros(N, dtype=bool)
-    real = oob_pruning._cut_back
+    real = oob_pruning._prune
 
     def noted(tree: Any, leaf_of_row: Any, wanted: np.ndarray, weight: Any) -> Any:
         steering[np.isin(Y, wanted[:, 0])] = True
         return real(tree, leaf_of_row, wanted, weight)
 
-    monkeypatch.setattr(oob_pruning, "_cut_back", noted)
+    monkeypatch.setattr(oob_pruning, "_prune", noted)
     assert len(np.unique(Y)) == N
     model = kind(n_estimators=40, oob_score=True, random_state=0).fit(X, Y, groups=GROUPS)
     model.prune_oob(X, Y)

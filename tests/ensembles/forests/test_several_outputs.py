@@ -433,7 +433,7 @@ def test_what_knows_one_output_only_says_so() -> None:
         with pytest.raises(AttributeError, match="support one output; this RandomForest"):
             ask()
     for model in (numeric, classes):
-        with pytest.raises(ValueError, match="one target"):
+        with pytest.raises(ValueError, match="one output"):
             distill(model, np.nan_to_num(X))
     for other in (OptionTreeRegressor(), RotationForestClassifier(n_estimators=2)):
         with pytest.raises(ValueError, match="1d array"):
