@@ -1,4 +1,4 @@
-"""Cloning models into readable ones: any teacher, any table, measured on rows neither saw."""
+"""Distillation: any teacher, any table, fidelity on validation rows."""
 
 import numpy as np
 import pandas as pd
@@ -57,7 +57,7 @@ def mixed(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 @pytest.mark.parametrize("student", KINDS)
-def test_a_clone_is_small_faithful_and_measured(student: str) -> None:
+def test_student_is_small_faithful_and_measured(student: str) -> None:
     X, _, X_val, y_val = diabetes()
     teacher = forest()
     clone = weald.distill(teacher, X, X_val=X_val, y_val=y_val, student=student, max_leaf_nodes=16)
@@ -86,8 +86,8 @@ def test_a_clone_is_small_faithful_and_measured(student: str) -> None:
         assert wrong == pytest.approx((~agrees).sum())
 
 
-def test_a_student_learns_probabilities() -> None:
-    """Where a teacher is never sure of the second class, its labels would teach nothing."""
+def test_student_is_fitted_to_probabilities() -> None:
+    """If the teacher never predicts the second class, its labels are uninformative."""
 
     class Unsure:
         classes_ = np.array([0, 1])
@@ -121,7 +121,7 @@ def test_more_leaves_more_fidelity() -> None:
     assert sixteen.fidelity == clone.fidelity
 
 
-def test_the_student_beats_a_tree_of_the_data() -> None:
+def test_student_beats_a_tree_fitted_on_the_data() -> None:
     """Few rows and a good teacher: the new rows show the tree what the teacher knows."""
     rng = np.random.default_rng(2)
     X, X_test = rng.normal(size=(80, 2)), rng.normal(size=(2000, 2))
@@ -131,7 +131,7 @@ def test_the_student_beats_a_tree_of_the_data() -> None:
     assert clone.student_accuracy.low > direct.score(X_test, X_test.sum(axis=1)) + 0.01
 
 
-def test_rows_are_held_back_where_none_are_passed() -> None:
+def test_rows_are_held_out_without_x_val() -> None:
     X, y, _, _ = diabetes()
     clone = weald.distill(forest(), X, y, **FEW)
     held = clone.held_back
@@ -157,7 +157,7 @@ def test_order_of_rows_and_threads_change_nothing(student: str) -> None:
     assert first.model.fingerprint() != other.model.fingerprint()
 
 
-def test_the_teacher_stays_as_it_is() -> None:
+def test_teacher_is_not_modified() -> None:
     X, _, _, _ = diabetes()
     teacher = forest()
     before = teacher.fingerprint()
@@ -182,7 +182,7 @@ def test_teachers_of_scikit_learn() -> None:
     assert clone.regions(1)[0].disagreement > 0
 
 
-def test_a_teacher_without_probabilities_teaches_labels() -> None:
+def test_teacher_without_probabilities() -> None:
     X, y, X_val, y_val = diabetes()
     names = np.array(["well", "ill"])[y]
     teacher = make_pipeline(StandardScaler(), LinearSVC(random_state=0)).fit(X, names)
@@ -220,7 +220,7 @@ def test_other_containers() -> None:
         assert clone.fidelity.value > 0.6, type(container)
 
 
-def test_categories_of_numbers_are_the_teachers() -> None:
+def test_numeric_categories_are_those_of_the_teacher() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 60, 500), rng.normal(size=500)]).astype(float)
     y = (X[:, 0] % 2 == 1).astype(int)
@@ -235,7 +235,7 @@ def test_categories_of_numbers_are_the_teachers() -> None:
 # ---- what cannot be ----
 
 
-def test_teachers_that_cannot_teach() -> None:
+def test_bad_teachers() -> None:
     X, y, _, _ = diabetes()
     with pytest.raises(NotFittedError):
         weald.distill(weald.RandomForestClassifier(), X)

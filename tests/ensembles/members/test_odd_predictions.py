@@ -1,4 +1,4 @@
-"""Base estimators whose answers are no numbers, no probabilities or beyond all sums."""
+"""Base estimators whose predictions are no numbers, no probabilities or too large."""
 
 from typing import Any, Self
 
@@ -116,7 +116,7 @@ def test_odd_predictions_name_the_base_estimator(name: str, way: str) -> None:
         "Estimator 'odd' of BlendingRegressor",
         "Estimator 'final_estimator'",
     ):
-        return  # a final estimator may learn from all columns, and answer as it likes
+        return  # a final estimator may be fitted on all columns, and predict several
     model = regressors(OddRegressor(way))[name]
     with pytest.raises(ValueError, match=PREDICTIONS[way][1]) as raised:
         model.fit(X, NUMBERS).predict(X)
@@ -140,7 +140,7 @@ def test_odd_labels_name_the_base_estimator(labels: Any) -> None:
 
 
 def test_labels_of_a_final_estimator_may_be_of_any_type() -> None:
-    """Class numbers as floats, or truth values, are class numbers all the same."""
+    """Class indices may be floats or booleans."""
     for label in (1.0, True, np.float32(1)):
         final = OddClassifier(labels=label)
         model = weald.StackingClassifier([("tree", weald.DecisionTreeClassifier())], final, cv=2)
@@ -159,7 +159,7 @@ def test_what_rounding_does_to_probabilities_is_no_error() -> None:
         assert shares.min() >= 0.0 and shares.max() <= 1.0
 
 
-def test_theory_refuses_odd_answers() -> None:
+def test_theory_refuses_odd_predictions() -> None:
     for way in ("complex", "text", "masked"):
         with pytest.raises(ValueError, match=PREDICTIONS[way][1]):
             theory.error_632(OddRegressor(way), X, NUMBERS, n_repeats=3, random_state=0)
