@@ -13,12 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.advice import warn
 from weald.data import extreme_exponent
-from weald.ensembles.bagging.bag_fitting import (
-    BagTask,
-    estimator_name,
-    fit_bag,
-    predict_bag,
-)
+from weald.ensembles.bagging.bag_fitting import BagTask, estimator_name, fit_bag, predict_bag
 from weald.ensembles.bagging.bag_plan import EstimatorPlan
 from weald.ensembles.bagging.bag_record import fitted_until_enough, oob_record
 from weald.ensembles.bagging.bag_rows import BagRows, samples_of
@@ -184,17 +179,9 @@ class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     def _forget(self) -> None:
         """Delete the attributes of the previous fit."""
         for name in (
-            *(
-                "_forest_model",
-                "_estimators",
-                "_columns_seen",
-                "_draws",
-                "_seed",
-                "_record",
-                "_response_method",
-            ),
+            *("_forest_model", "_estimators", "_columns_seen", "_draws", "_seed", "_record"),
             *("weights_", "oob_score_", "oob_decision_function_", "oob_prediction_"),
-            *("feature_names_in_", "n_features_in_", "_columns"),
+            *("feature_names_in_", "n_features_in_", "_columns", "_response_method"),
         ):
             self.__dict__.pop(name, None)
 
@@ -221,7 +208,7 @@ class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         rows = BagRows.of(sample, n_threads=thread_count(self.n_jobs))
         n_before = self._n_kept()
         if n_before and n_before == self.n_estimators:
-            _warn_of_no_new()
+            warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
             return
         seed = self._seed if n_before else seed_of(self.random_state)
         draws = self._rows_drawn(rows, seed)
@@ -505,7 +492,3 @@ class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         tags.input_tags.allow_nan, tags.input_tags.sparse = inner.allow_nan, inner.sparse
         tags.input_tags.categorical = inner.categorical
         return tags
-
-
-def _warn_of_no_new() -> None:
-    warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
