@@ -37,13 +37,13 @@ class Blending(Stacked):
 
     The base estimators are fitted on one part of the rows, the final estimator on their predictions
     for the other part. Cheaper than stacking, since each base estimator is fitted once or twice,
-    but the final estimator is fitted on fewer rows. Rows are held out by their content: the split
-    does not depend on their order, and equal rows are on the same side.
+    but the final estimator is fitted on fewer rows. Rows are held out by their content, so that the
+    split does not depend on their order; to keep equal rows together, pass them as one group.
 
     Parameters
     ----------
     validation_fraction : float, default=0.2
-        Fraction of the rows (with groups: of the groups) to hold out, stratified by class.
+        Fraction of the rows to hold out, stratified by class; with groups, of the groups.
     refit : bool, default=True
         Whether to refit the base estimators on all rows. False: keep those fitted without the
         held-out rows.

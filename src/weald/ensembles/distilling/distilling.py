@@ -31,8 +31,7 @@ _LIMITS: dict[str, Limit] = {
     "n_jobs": Jobs(),
 }
 
-# Default number of synthetic rows: this multiple of the rows, within these bounds; at most so many
-# cells in all.
+# Default number of synthetic rows: a multiple of the rows, within bounds on rows and on cells.
 _SAMPLES_PER_ROW, _MIN_SAMPLES, _MAX_SAMPLES, _MAX_CELLS = 10, 5_000, 50_000, 20_000_000
 
 

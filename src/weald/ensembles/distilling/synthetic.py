@@ -14,11 +14,11 @@ from weald.ensembles.members.members import n_rows_of
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Neighbours are searched among at most so many rows; one of the nearest so many is drawn.
+# Maximum number of rows to search for neighbours, and number of nearest ones to draw from.
 _MAX_REFERENCE, _N_NEIGHBOURS = 2000, 3
 
-# Coordinates of the neighbour search: numbers by their rank in so many steps, categories one-hot
-# with this value, so that two categories are as far apart as numbers about 7 ranks apart. Sums of
+# Coordinates of the neighbour search: numbers by their rank, in _N_RANKS steps; categories one-hot
+# times _CATEGORY_CODE, so that two categories differ like numbers about 7 ranks apart. Sums of
 # squares of these integers are below 2**24 and thus exact in float32.
 _N_RANKS, _CATEGORY_CODE = 16, 5
 _MAX_CATEGORIES = 64  # further ones share coordinates
