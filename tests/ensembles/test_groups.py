@@ -219,13 +219,13 @@ def test_whole_groups_select_the_pruning_or_validate_it(
 ) -> None:
     """Rows of one group in both halves would bias the error estimate of the pruning."""
     steering = np.zeros(N, dtype=bool)
-    real = oob_pruning._cut_back
+    real = oob_pruning._prune
 
     def noted(tree: Any, leaf_of_row: Any, wanted: np.ndarray, weight: Any) -> Any:
         steering[np.isin(Y, wanted[:, 0])] = True
         return real(tree, leaf_of_row, wanted, weight)
 
-    monkeypatch.setattr(oob_pruning, "_cut_back", noted)
+    monkeypatch.setattr(oob_pruning, "_prune", noted)
     assert len(np.unique(Y)) == N
     model = kind(n_estimators=40, oob_score=True, random_state=0).fit(X, Y, groups=GROUPS)
     model.prune_oob(X, Y)

@@ -435,7 +435,7 @@ def test_methods_for_one_output_refuse_several() -> None:
         with pytest.raises(AttributeError, match="support one output; this RandomForest"):
             unsupported()
     for model in (numeric, classes):
-        with pytest.raises(ValueError, match="one target"):
+        with pytest.raises(ValueError, match="one output"):
             distill(model, np.nan_to_num(X))
     for other in (OptionTreeRegressor(), RotationForestClassifier(n_estimators=2)):
         with pytest.raises(ValueError, match="1d array"):
