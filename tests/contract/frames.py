@@ -1,4 +1,4 @@
-"""The same columns in every container that users have them in."""
+"""The same columns in every supported container."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ DAYS = np.array("2023-11-05T03:00", dtype="M8[us]") + (np.arange(N) * 10).astype
 
 
 def cells() -> dict[str, list[Any]]:
-    """Plain Python values, missing ones among them, with something to learn in each column."""
+    """Plain Python values, some of them missing; every column is informative."""
     rng = np.random.default_rng(0)
     return {
         "size": [None if i % 9 == 0 else float(i % 13) for i in range(N)],
@@ -22,7 +22,7 @@ def cells() -> dict[str, list[Any]]:
 
 
 def labels() -> np.ndarray:
-    """Two classes, or a number, that all columns help to tell."""
+    """Two classes, or a regression target, that depend on all columns."""
     effect = {"Bonn": 3.0, "Ulm": 2.0, "Köln": 0.0, "東京": -1.0, None: 1.0}
     columns = cells()
     number = [
@@ -69,7 +69,7 @@ def arrow_table(kind: str) -> Any:
     if kind == "arrow batch":
         return table.to_batches()[0]
     if kind == "arrow chunks":
-        # Two chunks, each with a dictionary of its own.
+        # Two chunks, each with its own dictionary.
         halves = [table.slice(0, 40), table.slice(40)]
         parts = [
             half.set_column(1, "city", half["city"].combine_chunks().dictionary_encode())

@@ -1,4 +1,4 @@
-"""Every estimator of the public face, settings that make it work differently, and small tasks."""
+"""All public estimators, variants of their parameters, and small tasks."""
 
 import inspect
 from typing import Any
@@ -21,8 +21,8 @@ EVERY_ESTIMATOR = [
 EVERY_CLASSIFIER = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, ClassifierMixin)]
 EVERY_REGRESSOR = [thing for thing in EVERY_ESTIMATOR if issubclass(thing, RegressorMixin)]
 
-# Those whose model is one forest that asks the columns themselves: it has leaves to apply, trees to
-# print, importances. Rotated trees split on combinations of columns: see
+# Estimators whose model is one forest that splits the input columns: they have `apply`, `text` and
+# importances. Rotated trees split on combinations of columns: see
 # tests/ensembles/forests/test_rotation_forest.py.
 EVERY_TREE_MODEL = [
     thing
@@ -30,7 +30,7 @@ EVERY_TREE_MODEL = [
     if issubclass(thing, TreeModel) and not issubclass(thing, RotationModel)
 ]
 
-# What is drawn, binned and limited; an estimator gets those of its own parameters.
+# Variants of sampling, binning and limits; an estimator gets those of its own parameters.
 VARIANTS: dict[str, dict[str, Any]] = {
     "defaults": {},
     "small leaves": {"min_samples_leaf": 1},
@@ -74,7 +74,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "max_bins": 4,
         "growth": "depth_wise",
     },
-    # An estimator gets the losses that its limits admit.
+    # An estimator gets the losses it supports.
     "absolute error": {"loss": "absolute_error", "learning_rate": 0.3},
     "huber": {"loss": "huber"},
     "quantile": {"loss": "quantile", "quantile": 0.3, "alpha": 0.3},
@@ -86,7 +86,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
-# A first member that is no better than guessing is an error, as in scikit-learn.
+# A first base estimator that is no better than chance is an error, as in scikit-learn.
 NEEDS_AN_EDGE = [weald.AdaBoostClassifier]
 
 
@@ -95,7 +95,7 @@ def has(estimator: type, parameter: str) -> bool:
 
 
 def settings(estimator: type, **wanted: Any) -> dict[str, Any]:
-    """Those of the wanted parameters that the estimator has."""
+    """Select the parameters that the estimator has."""
     return {name: value for name, value in wanted.items() if has(estimator, name)}
 
 
@@ -105,22 +105,22 @@ def takes_several_targets(estimator: type) -> bool:
 
 
 def takes_members(estimator: type) -> bool:
-    """Whether it combines named members."""
+    """Whether it combines named base estimators."""
     return has(estimator, "estimators")
 
 
 def always_draws(estimator: type) -> bool:
-    """Whether rows are parted by their content, targets included, in every fit of `quick`."""
+    """Whether every fit of `quick` splits rows at random by content, targets included."""
     return has(estimator, "final_estimator")
 
 
 def chooses_settings(estimator: type) -> bool:
-    """Whether rows drawn by their content, targets included, choose settings by default."""
+    """Whether settings are selected by default on rows drawn by content, targets included."""
     return admits(estimator, "min_samples_leaf", "auto")
 
 
 def draws_columns(estimator: type) -> bool:
-    """Whether columns, or rows by their content, are drawn in every fit."""
+    """Whether columns, or rows by content, are drawn in every fit."""
     parameters = inspect.signature(estimator).parameters
     if "feature_sampling" in parameters:
         return parameters["max_features"].default is not None
@@ -128,29 +128,29 @@ def draws_columns(estimator: type) -> bool:
 
 
 def members_of(estimator: type) -> list[tuple[str, BaseEstimator]]:
-    """Two small members of the estimator's kind."""
+    """Two small base estimators of the same type (classifier or regressor)."""
     if issubclass(estimator, ClassifierMixin):
         kinds = (weald.DecisionTreeClassifier, weald.BoostedTreesClassifier)
     else:
         kinds = (weald.DecisionTreeRegressor, weald.BoostedTreesRegressor)
-    # No limits that weights are compared with.
+    # No limits in units of weights.
     free = {"min_samples_leaf": 1, "min_child_weight": 0.0}
     return [("tree", quick(kinds[0], **free)), ("boosted", quick(kinds[1], **free))]
 
 
 def made(estimator: type, **parameters: Any) -> BaseEstimator:
-    """The estimator with its defaults; what has none is given."""
+    """Make an estimator with default parameters and the required ones."""
     required = {"estimators": members_of(estimator)} if takes_members(estimator) else {}
     return estimator(**{**required, **parameters})
 
 
 def quick(estimator: type, **parameters: Any) -> BaseEstimator:
-    """A model that fits in milliseconds and splits a hundred rows; all its parts are ours."""
+    """Make a model that fits in milliseconds and splits a hundred rows, all parts from weald."""
     fast = settings(
         estimator,
         n_estimators=6,
         min_samples_leaf=3,
-        reweight="weighting",  # draws nothing
+        reweight="weighting",  # no sampling
         random_state=0,
         n_jobs=1,
         voting="soft",
@@ -161,11 +161,11 @@ def quick(estimator: type, **parameters: Any) -> BaseEstimator:
 
 
 def same_parameters(one: BaseEstimator, other: BaseEstimator) -> bool:
-    """Members and splitters are equal if they are written alike."""
+    """Compare parameters; base estimators and splitters are compared by their repr."""
     return repr(sorted(one.get_params().items())) == repr(sorted(other.get_params().items()))
 
 
-# The limit of a parameter that an estimator does not have.
+# Limit of a parameter that an estimator does not have.
 ANY = NoneOr(ClassWeight(()))
 
 
@@ -174,18 +174,18 @@ def is_fitted(model: BaseEstimator) -> bool:
 
 
 def is_admitted(estimator: type, parameters: dict[str, Any]) -> bool:
-    """Whether it has a loss of that name."""
+    """Whether the estimator supports the loss."""
     if "loss" not in parameters:
         return False
     return all(estimator._limits[name].admits(value) for name, value in parameters.items())
 
 
 def admits(estimator: type, parameter: str, value: Any) -> bool:
-    """Whether the estimator has the parameter, and it may be so."""
+    """Whether the estimator has the parameter and accepts the value."""
     return has(estimator, parameter) and estimator._limits[parameter].admits(value)
 
 
-# A variant with one of these is for those who have it.
+# A variant with one of these is used only for estimators that have the parameter.
 OWN_PARAMETERS = (
     "growth",
     "bootstrap_features",
@@ -229,10 +229,10 @@ def variant_id(value: Any) -> str:
 
 
 def why_weights_are_no_repetitions(model: BaseEstimator) -> str | None:
-    """Why a row of weight 3 need not give the model of a row that is there three times.
+    """Why a row of weight 3 may give another model than the row repeated three times.
 
-    Weights are factors of what a row adds to sums; whatever draws or counts rows goes by the rows.
-    None: it gives the same model, bit for bit.
+    Weights are factors in sums over rows; sampling and counts refer to rows. None: the models are
+    bit-identical.
     """
     is_set = model.get_params(deep=False).get
     if isinstance(model, RotationModel):
@@ -248,7 +248,7 @@ def why_weights_are_no_repetitions(model: BaseEstimator) -> str | None:
     if has(type(model), "final_estimator"):
         return "rows are held out, or dealt out to folds"
     if is_set("weights") in ("oof", "oob"):
-        return "weights are learnt from rows that base estimators have not seen"
+        return "weights are fitted on rows that the base estimators were not trained on"
     limits = (is_set("min_samples_leaf", 1), is_set("min_samples_split", 2))
     if is_set("bootstrap"):
         if is_set("max_samples") is None:
@@ -259,8 +259,8 @@ def why_weights_are_no_repetitions(model: BaseEstimator) -> str | None:
         return "rows are drawn without replacement"
     if limits[0] not in (1, "auto") or limits[1] != 2:
         return "min_samples_leaf or min_samples_split counts rows"
-    members = [member for _, member in is_set("estimators", [])]
-    return next(filter(None, map(why_weights_are_no_repetitions, members)), None)
+    parts = [part for _, part in is_set("estimators", [])]
+    return next(filter(None, map(why_weights_are_no_repetitions, parts)), None)
 
 
 def table(n: int = 120, n_columns: int = 4, seed: int = 0, *, missing: float = 0.0) -> np.ndarray:
@@ -271,7 +271,7 @@ def table(n: int = 120, n_columns: int = 4, seed: int = 0, *, missing: float = 0
 
 
 def target(estimator: type, X: np.ndarray, n_classes: int = 3, seed: int = 0) -> np.ndarray:
-    """Something to learn from the first two columns, with noise; labels for a classifier."""
+    """Target that depends on the first two columns, with noise; labels for a classifier."""
     rng = np.random.default_rng(seed)
     columns = np.nan_to_num(X[:, :2].astype(np.float64))
     number = columns[:, 0] + np.abs(columns[:, -1]) + rng.integers(-3, 4, len(X))
@@ -290,7 +290,7 @@ def task(
     missing: float = 0.0,
     variant: str = "defaults",
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A table and a target of the kind that the variant's loss takes."""
+    """Table and target that the loss of the variant supports."""
     X = table(n, n_columns, seed, missing=missing)
     if issubclass(estimator, ClassifierMixin) and variant in ("exponential", "rising"):
         return X, target(estimator, X, n_classes=2, seed=seed)
@@ -301,5 +301,5 @@ def task(
 
 
 def answers(model: Any, X: Any) -> np.ndarray:
-    """What a model says: probabilities of a classifier, numbers of a regressor."""
+    """Predictions of a model: probabilities of a classifier, values of a regressor."""
     return model.predict_proba(X) if is_classifier(model) else model.predict(X)

@@ -1,4 +1,4 @@
-"""Bad and extreme input to every estimator: a clear error, or a defined and finite answer."""
+"""Bad and extreme input to every estimator: a clear error, or a finite, defined prediction."""
 
 import re
 from contextlib import nullcontext
@@ -33,7 +33,7 @@ from weald.data.targets import LARGEST_TARGET
 
 every_estimator = pytest.mark.parametrize("estimator", EVERY_ESTIMATOR)
 every_tree_model = pytest.mark.parametrize("estimator", EVERY_TREE_MODEL)
-# Those that answer by fixed rules from the first row on.
+# Estimators without cross-validation, which can be fitted on one row.
 every_simple = pytest.mark.parametrize(
     "estimator", [e for e in EVERY_ESTIMATOR if not always_draws(e)]
 )
@@ -106,13 +106,13 @@ def test_a_target_of_none(estimator, target_of_none) -> None:
         quick(estimator).fit(X0, target_of_none([None, *Y0[1:].tolist()]))
 
 
-# ---- what is no number ----
+# ---- targets, and methods before the fit ----
 
 
 @every_estimator
 def test_target_as_a_column_is_flattened_with_a_warning(estimator) -> None:
     X, y = task(estimator)
-    # Single trees take it silently, as scikit-learn's do.
+    # Single trees accept it silently, as scikit-learn's do.
     is_tree = issubclass(estimator, (weald.DecisionTreeClassifier, weald.DecisionTreeRegressor))
     warns = pytest.warns(DataConversionWarning, match="A column-vector y was passed")
     with nullcontext() if is_tree else warns:
@@ -171,7 +171,7 @@ def test_trees_are_whole_numbers(estimator, tree: Any) -> None:
         quick(estimator).fit(X, y).text(tree)
 
 
-# ---- small and flat tables ----
+# ---- small and constant tables ----
 
 
 @every_simple
@@ -193,7 +193,7 @@ def test_one_row_cannot_be_parted(estimator) -> None:
 @pytest.mark.parametrize("estimator", [e for e in EVERY_ESTIMATOR if has(e, "early_stopping")])
 def test_one_row_leaves_nothing_to_stop_by(estimator) -> None:
     if is_classifier(quick(estimator)):
-        # One class is answered without learning.
+        # One class is predicted without training.
         quick(estimator, early_stopping=True).fit([[1.0]], [0.0])
     else:
         with pytest.raises(ValueError, match=r"early_stopping .* n_samples = 1"):
@@ -267,13 +267,13 @@ def test_extreme_values_in_the_table(estimator, early) -> None:
 @pytest.mark.parametrize("early", EARLY)
 @pytest.mark.parametrize("scale", [1e-300, 1e-5, 1e5, 1e300])
 def test_extreme_targets_are_learnt(estimator, early, scale: float) -> None:
-    """The unit a target is measured in is the user's choice."""
+    """The unit of the target must not matter."""
     X, y = task(estimator)
     y = y / np.abs(y).max()
     model = quick(estimator, **early).fit(X, y * scale)
     ours = model.predict(X) / scale
     plain = quick(estimator, **early).fit(X, y).predict(X)
-    # Another target is another draw of the rows that a final model, or a setting, is learnt from.
+    # Another target changes the random draw of the rows for a final model, or for settings.
     slack = 2.5 if always_draws(estimator) else 1.3 if chooses_settings(estimator) else 1.1
     assert np.abs(ours - y).mean() < slack * np.abs(plain - y).mean() + 1e-3
 
@@ -308,8 +308,8 @@ RATED = [e for e in EVERY_ESTIMATOR if has(e, "learning_rate")]
 @pytest.mark.parametrize("estimator", RATED)
 @pytest.mark.parametrize("rate", [1e-300, 1e10, 1e300])
 def test_a_mad_learning_rate(estimator, rate: float) -> None:
-    """Scores of numbers run away. Those of AdaBoost are bounded as long as one step is a float, and
-    so is a median; those of log loss are bounded with any rate."""
+    """Scores of a regression diverge. Those of AdaBoost are bounded as long as one step is finite,
+    and so is a median; those of log loss are bounded for any rate."""
     X, y = task(estimator)
     model = quick(estimator, learning_rate=rate, n_estimators=60)
     is_bounded = is_classifier(model) or estimator is weald.AdaBoostRegressor
@@ -380,7 +380,7 @@ def test_a_class_without_weight_is_kept(estimator, early) -> None:
         model = quick(estimator, **early).fit(X, y, (y != 1).astype(float))
         assert model.classes_.tolist() == list(range(n_classes))
         shares = model.predict_proba(X)
-        # SAMME's probabilities, as scikit-learn has them, are never near 0.
+        # SAMME's probabilities, as in scikit-learn, are never close to 0.
         most = 0.3 if estimator is weald.AdaBoostClassifier else 1e-3
         assert np.isfinite(shares).all() and shares[:, 1].max() < most
         assert (model.predict(X) != 1).all()
@@ -396,7 +396,7 @@ def test_extreme_imbalance(estimator) -> None:
 
 @every_classifier
 def test_many_classes(estimator) -> None:
-    # Half of the rows must not look like a regression to scikit-learn.
+    # Fewer classes than half the rows, so that scikit-learn does not take y for a regression.
     X, n_classes = table(600, 2), 100 if always_draws(estimator) else 200
     y = np.arange(600) * n_classes // 600
     model = quick(estimator, n_estimators=1, min_samples_leaf=1).fit(X, y)
@@ -443,13 +443,13 @@ def test_one_weight_for_all(estimator) -> None:
 @pytest.mark.parametrize("early", EARLY)
 @pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-300, 1e300, 1.7e308])
 def test_extreme_weights_are_learnt(estimator, early, scale: float) -> None:
-    """Weights that are all the same teach what no weights teach, whatever their size."""
+    """Constant weights of any scale give the model of no weights."""
     X, y = task(estimator)
     model = quick(estimator, min_child_weight=0.0, **early)
     got = answers(model.fit(X, y, np.full(len(X), scale)), X)
     assert np.isfinite(got).all()
     assert len(np.unique(got, axis=0)) > 1
-    # Models of few rows break ties between splits by the last bits of weighted sums.
+    # With few rows, ties between splits are broken by the last bits of weighted sums.
     rel = 1e-2 if always_draws(estimator) else 1e-6
     assert got == pytest.approx(answers(clone(model).fit(X, y), X), rel=rel, abs=1e-9)
 

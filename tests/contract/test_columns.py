@@ -1,4 +1,4 @@
-"""Columns as people have them, to every estimator: text, categories, dates, truth values."""
+"""Columns of every type for every estimator: text, categories, dates, booleans."""
 
 import datetime
 from typing import Any
@@ -118,7 +118,7 @@ def test_whole_numbers_can_be_called_categories(estimator) -> None:
     assert named.fingerprint() == model.fingerprint()
     assert np.array_equal(answers(named, by_type), answers(model, X))
     assert np.array_equal(answers(named, frame), answers(model, X))
-    # A value between two levels is none of them; a truth value is a number.
+    # A value between two categories is none of them; a boolean is a number.
     strange = np.array([[0.5, 1.0], [99.0, 1.0]])
     assert np.array_equal(answers(model, strange), answers(model, [[np.nan, 1.0]] * 2))
     plain = small(estimator, categorical_features=None).fit(by_type, y)
@@ -138,7 +138,7 @@ def test_ordered_categories_keep_their_order(estimator) -> None:
     assert np.array_equal(model.forest_.threshold, by_rank.forest_.threshold)
     if not getattr(estimator, "_random_cuts", False):
         assert model.forest_.threshold[0] == 1.5
-    # At predict the words are enough, in whatever order they are declared.
+    # In prediction the values count, whatever order is declared.
     assert np.array_equal(answers(model, frame.astype(str)), answers(model, frame))
     turned = frame.astype(pandas.CategoricalDtype(sizes[::-1], ordered=True))
     assert np.array_equal(answers(model, turned), answers(model, frame))
@@ -203,7 +203,7 @@ def test_another_kind_of_column_when_predicting(estimator) -> None:
     numbers = small(estimator, categorical_features=[0]).fit(X0.round(), Y0)
     with pytest.raises(TypeError, match="Column 0 had levels that are numbers when fitted"):
         numbers.predict(np.full((2, 4), "a", dtype=object))
-    # Nothing at all is no other kind.
+    # An empty column is of no other type.
     empty = frame.copy()
     for name in empty.columns:
         empty[name] = pandas.Series([None] * N, dtype=object)
@@ -252,7 +252,7 @@ def test_time_zones(estimator, library: str) -> None:
     y = labels()
     berlin = moments(library, "Europe/Berlin")
     model = small(estimator).fit(berlin, y)
-    # The same instants on other clocks.
+    # The same instants in another time zone.
     assert np.array_equal(answers(model, moments(library, "Asia/Tokyo")), answers(model, berlin))
     naive = small(estimator).fit(moments(library), y)
     with pytest.raises(TypeError, match="was in no time zone when fitted and is in Europe/Berlin"):
@@ -294,7 +294,7 @@ def test_days_durations_and_times_of_day(estimator, kind: str) -> None:
     assert (model.forest_.feature >= 0).any()
 
 
-# ---- what is refused ----
+# ---- errors ----
 
 
 @every_estimator
@@ -398,7 +398,7 @@ def test_bad_names(estimator) -> None:
     ]:
         with pytest.raises(error, match=fragment):
             quick(estimator).fit(X, Y0)
-    # The index is no key: rows and targets are taken by their place.
+    # The index is not used: rows and targets are matched by position.
     frame = pandas.DataFrame(X0, columns=list("abcd"))
     expected = quick(estimator).fit(frame, Y0).fingerprint()
     frame.index = [7] * 10

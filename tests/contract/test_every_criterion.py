@@ -1,4 +1,4 @@
-"""Every split criterion of the core: gains, brute force, weights as repeats, order of rows."""
+"""Every split criterion of the core: gains, brute force, weights as repetitions, row order."""
 
 import dataclasses
 import math
@@ -21,7 +21,7 @@ LIMITS = TreeLimits(min_gain=0.0)
 
 
 def target_of(criterion: str, n: int, seed: int) -> np.ndarray:
-    """Whole numbers: class numbers, gradients or values."""
+    """Integers: class indices, gradients or values."""
     rng = np.random.default_rng([seed, 99])
     if FACTS[criterion]["sums_of"] == "classes":
         return rng.integers(0, 4, n).astype(np.int32)
@@ -31,7 +31,7 @@ def target_of(criterion: str, n: int, seed: int) -> np.ndarray:
 
 
 def grow(criterion, table, target, *, weight=None, copies=None, limits=LIMITS) -> GrownTree:
-    # The cuts of one call fit all: they are between all distinct values.
+    # Bin boundaries lie between all distinct values, so they serve every call.
     binned = bin_rows(Rows(table, np.zeros(len(table))), max_bins=255, n_threads=1)
     grower = TreeGrower(binned, criterion, limits, n_threads=1)
     if FACTS[criterion]["sums_of"] == "gradients":
@@ -76,7 +76,7 @@ def test_gains_are_never_negative(criterion: str, seed: int) -> None:
 @every_criterion
 @pytest.mark.parametrize("seed", range(6))
 def test_gains_add_up_to_the_drop_of_the_score(criterion: str, seed: int) -> None:
-    """What all splits gain together is what the leaves score above the root."""
+    """The total gain of all splits is the score of the leaves minus that of the root."""
     target = target_of(criterion, 80, seed)
     tree = grow(criterion, small_table(seed), target)
     lesson = lesson_of(criterion, target)
@@ -103,7 +103,7 @@ def lesson_of(criterion: str, target, weight=None) -> naive.Lesson:
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_first_split_is_the_best_of_all(criterion: str, seed: int, is_weighted: bool) -> None:
-    """Brute force: every subset of rows that a cut of a column makes."""
+    """Brute force over all splits of all columns."""
     table, n = small_table(seed, 30), 30
     target = target_of(criterion, n, seed)
     weight = np.random.default_rng(seed).integers(1, 9, n) / 8 if is_weighted else None
@@ -121,7 +121,7 @@ def test_first_split_is_the_best_of_all(criterion: str, seed: int, is_weighted: 
                     FACTS[criterion]["needs_positive_sums"]
                     and min(min(cell.sums) for cell in cells) <= 0
                 ):
-                    continue  # a mean of 0 has no deviance
+                    continue  # the deviance is undefined for a mean of 0
                 scores = [naive.score(criterion, cell, naive.Penalty()) for cell in cells]
                 best = max(best, float(scores[0] + scores[1] - parent))
     limits = dataclasses.replace(LIMITS, max_leaf_nodes=2)
@@ -146,7 +146,7 @@ def test_rows_of_no_copies_are_not_there(criterion: str) -> None:
     table, target = small_table(1), target_of(criterion, 80, 1)
     copies = np.arange(80) % 2
     without = grow(criterion, table[1::2], target[1::2], limits=dataclasses.replace(LIMITS))
-    # Cuts between values of all rows lie elsewhere; the children are the same.
+    # Thresholds between values of all rows differ; the children are the same.
     seen = grow(criterion, table, target, copies=copies)
     assert np.array_equal(seen.feature, without.feature)
     assert np.array_equal(seen.value, without.value)
@@ -182,7 +182,7 @@ def test_ties_go_to_the_lowest_column_then_the_lowest_cut(criterion: str) -> Non
     for first in (0, 5, 7):
         table = np.column_stack([noise[:, :first], column, column, -column, noise, column])
         tree = grow(criterion, table, target, limits=TreeLimits(max_leaf_nodes=2))
-        # Cuts at 0.5 and 2.5 gain the same.
+        # Thresholds 0.5 and 2.5 have the same gain.
         assert tree.feature[0] == first
         assert tree.threshold[0] == 0.5
     table = rng.permuted(np.column_stack([column] * 20), axis=0)
@@ -204,7 +204,7 @@ def test_leaves_hold_means_shares_or_steps(criterion: str) -> None:
 
 
 def test_newton_with_a_penalty() -> None:
-    """Worked by hand: G and H of the sides are -6, 2 and 3, 3; l2 = 1."""
+    """Worked example: G and H of the children are -6, 2 and 3, 3; l2 = 1."""
     table = np.repeat([0.0, 1.0], [2, 3])[:, np.newaxis]
     gradient, hessian = np.array([-2.0, -4.0, 1.0, 1.0, 1.0]), np.ones(5)
     limits = TreeLimits(min_gain=0.0, l2=1.0)
@@ -232,7 +232,7 @@ def test_unknown_criteria_are_refused() -> None:
 
 
 def grow_forest(criterion, table, target, weight=None, **limits) -> dict[str, np.ndarray]:
-    """A tree as forests grow it, of all rows and all columns."""
+    """Grow a tree with the forest engine, on all rows and columns."""
     of_classes = FACTS[criterion]["sums_of"] == "classes"
     return _native.grow_forest(
         table=_native.RankedTable(table, np.arange(len(table)), None, 1),
@@ -256,13 +256,11 @@ def grow_forest(criterion, table, target, weight=None, **limits) -> dict[str, np
 def test_gains_and_leaves_of_a_forest_add_up(
     criterion: str, is_weighted: bool, max_depth: int
 ) -> None:
-    """What splits gain and leaves still differ by is what single rows score above the root."""
+    """Total gain plus impurity of the leaves is the score of single rows minus that of the root."""
     n, rng = 60, np.random.default_rng(4)
     table, target = rng.normal(size=(n, 3)), target_of(criterion, n, 4)
     if FACTS[criterion]["sums_of"] == "classes":
-        max_depth = (
-            0  # the impurity of a leaf of classes is told by its shares: leaves must be pure
-        )
+        max_depth = 0  # impurities of class leaves follow from their shares: leaves must be pure
     weight = rng.integers(1, 9, n) / 8 if is_weighted else None
     tree = grow_forest(criterion, table, target, weight, max_depth=max_depth)
     assert (tree["feature"] >= 0).sum() >= 3

@@ -1,4 +1,4 @@
-"""The contract of every public estimator: the same model for the same rows, however given."""
+"""Contract of every public estimator: the same model for the same rows, in any form."""
 
 import copy
 import io
@@ -72,7 +72,7 @@ def test_same_for_shuffled_rows(estimator, variant: str, weights: str) -> None:
 
 @every_variant
 def test_whole_number_weights_are_repetitions(estimator, variant: str) -> None:
-    """Where no row is counted, and none drawn but with replacement and so many times."""
+    """If no limit counts rows and none are drawn, except a fixed number with replacement."""
     X, y = task(estimator, variant=variant, missing=0.1)
     weight = np.random.default_rng(2).integers(0, 4, len(X))
     model = quick(
@@ -92,7 +92,7 @@ def test_whole_number_weights_are_repetitions(estimator, variant: str) -> None:
 
 
 def test_most_estimators_take_weights_as_repetitions() -> None:
-    """Reasons against it are listed, and for draws and counts only."""
+    """Exceptions are listed, and only for sampling and counts."""
     known = {why_weights_are_no_repetitions(made(estimator)) for estimator in EVERY_ESTIMATOR}
     free = [e for e in EVERY_ESTIMATOR if why_weights_are_no_repetitions(made(e)) is None]
     assert len(known) <= 6 and len(free) >= 8
@@ -316,7 +316,7 @@ def test_an_unfitted_model_can_be_copied(estimator) -> None:
     assert same_parameters(pickle.loads(pickle.dumps(model)), model)
 
 
-# ---- predicting ----
+# ---- prediction ----
 
 
 @every_estimator

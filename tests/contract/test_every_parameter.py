@@ -1,4 +1,4 @@
-"""Every constructor parameter: keyword only, documented, limited, and refused by name."""
+"""Every constructor parameter: keyword-only, documented, validated, and named in errors."""
 
 import inspect
 import re
@@ -10,10 +10,10 @@ import pytest
 
 from contract.subjects import EVERY_ESTIMATOR, has, is_fitted, quick, table, target, task
 
-# One test for each estimator, which goes through its parameters: each failure names the parameter.
+# One test per estimator covers all its parameters: each failure names the parameter.
 every_estimator = pytest.mark.parametrize("estimator", EVERY_ESTIMATOR)
 
-# As in scikit-learn's classes of the same names, or those nearest to them.
+# Positional parameters, as in scikit-learn's classes of the same or similar names.
 POSITIONAL = {"estimator", "estimators", "final_estimator", "n_estimators"}
 
 
@@ -22,7 +22,7 @@ def parameters_of(estimator: type) -> list[str]:
 
 
 def defaults_of(estimator: type) -> dict[str, Any]:
-    """The parameters that have a default."""
+    """Parameters that have a default."""
     return {
         name: parameter.default
         for name, parameter in inspect.signature(estimator).parameters.items()
@@ -30,7 +30,7 @@ def defaults_of(estimator: type) -> dict[str, Any]:
     }
 
 
-# Wrong for any parameter: wrong kinds, no numbers, and numbers out of all ranges.
+# Invalid for any parameter: wrong types, NaN, and numbers out of all ranges.
 NEVER_RIGHT = [
     "no such choice",
     b"bytes",
@@ -48,7 +48,7 @@ NEVER_RIGHT = [
 
 
 def documented(estimator: type, title: str) -> dict[str, str]:
-    """The entries of a section of what `help` shows: names, and what follows the colon."""
+    """Entries of a section of the docstring: names, and the text after the colon."""
     found = re.search(
         rf"^{title}\n-+\n(.*?)(?=\n\w[^\n]*\n-+\n|\Z)",
         inspect.getdoc(estimator) or "",
@@ -70,9 +70,9 @@ def test_attributes_of_a_fit_are_documented(estimator) -> None:
     more["n_bags"] = 3
     model = quick(estimator, early_stopping=True, subsample=0.5, store_weights=True, **more)
     model.fit(X, y)
-    learnt = {name for name in vars(model) if name.endswith("_")}
-    assert learnt <= set(documented(estimator, "Attributes"))
-    # Only a frame has names of columns.
+    fitted = {name for name in vars(model) if name.endswith("_")}
+    assert fitted <= set(documented(estimator, "Attributes"))
+    # Only a frame has column names.
     there = {name for name in documented(estimator, "Attributes") if hasattr(model, name)}
     assert set(documented(estimator, "Attributes")) - there == {"feature_names_in_"}
 
@@ -103,7 +103,7 @@ def test_limits_are_those_of_parameters(estimator) -> None:
 
 
 def wrong_values(estimator: type, name: str) -> list[Any]:
-    """What the parameter must not be; besides the usual, the edges of its own limits."""
+    """Invalid values of the parameter, including those just beyond its limits."""
     limit: Any = estimator._limits[name]
     may_be_none = limit.admits(None)
     limit = getattr(limit, "limit", limit)
@@ -151,11 +151,11 @@ def test_wrong_values_are_refused_by_name(estimator) -> None:
 @every_estimator
 @pytest.mark.filterwarnings("ignore::weald.errors.WealdWarning")
 def test_numbers_beyond_all_floats(estimator) -> None:
-    """They are no limit at all, or refused by name."""
+    """They count as no limit, or the error names the parameter."""
     X, y = task(estimator, n=30)
     for name in parameters_of(estimator):
         if name == "cv":
-            continue  # a number of folds, which scikit-learn compares with the number of rows
+            continue  # number of folds, which scikit-learn compares with the number of rows
         for huge in (10**400, -(10**400), 10**5000, Fraction(10**400)):
             model = quick(estimator).set_params(**{name: huge})
             try:
@@ -187,7 +187,7 @@ def test_numpy_numbers_are_numbers(estimator) -> None:
 
 
 def choices_of(estimator: type) -> list[tuple[str, Any]]:
-    """Every parameter that is one of a few values, with each of them."""
+    """All values of all parameters with a fixed set of values."""
     return [
         (name, value)
         for name, limit in estimator._limits.items()
@@ -198,13 +198,13 @@ def choices_of(estimator: type) -> list[tuple[str, Any]]:
 @every_estimator
 @pytest.mark.filterwarnings("ignore::weald.errors.WealdWarning")
 def test_numpy_choices_are_choices(estimator) -> None:
-    """As they come out of a search grid that is an array."""
+    """As given by a parameter grid that is an array."""
     X = table(30)
     y = target(estimator, X, n_classes=2)
     for name, value in choices_of(estimator):
         same = np.array([value])[0]
         assert isinstance(same, np.bool_ | np.str_), name
-        # Few trees leave some rows without an out-of-bag prediction, which is a warning.
+        # With few trees some rows have no out-of-bag prediction, which gives a warning.
         more = {"n_estimators": 40} if name == "oob_score" else {}
         plain = quick(estimator, **more, **{name: value})
         model = quick(estimator, **more, **{name: same})
@@ -214,7 +214,7 @@ def test_numpy_choices_are_choices(estimator) -> None:
 
 
 def outcome(model: Any, X: np.ndarray, y: np.ndarray) -> str:
-    """What a fit leads to; not every choice goes with the others."""
+    """Fingerprint or error of a fit; some choices exclude each other."""
     try:
         return model.fit(X, y).fingerprint()
     except ValueError as error:
@@ -247,7 +247,7 @@ HUGE = {
 @every_estimator
 @pytest.mark.filterwarnings("ignore::weald.errors.WealdWarning")
 def test_huge_limits_are_no_limits(estimator) -> None:
-    """Far beyond any number of rows, leaves or cores: the fit ends, and soon."""
+    """Far beyond any number of rows, leaves or cores: the fit ends quickly."""
     X, y = task(estimator, n=60)
     for name in HUGE.keys() & set(parameters_of(estimator)):
         model = quick(estimator, **{name: HUGE[name]}).fit(X, y)

@@ -1,4 +1,4 @@
-"""Tables in containers that lie, break or change: the right answer or a clear error, no crash."""
+"""Inconsistent, broken or changing containers: correct results or a clear error, no crash."""
 
 import threading
 from typing import Any
@@ -28,7 +28,7 @@ def fingerprint(estimator: type, X: Any, y: Any, *weight: Any) -> str:
 
 
 class Offers:
-    """Becomes one array after another; the last stays."""
+    """Returns one array after another from `__array__`, then always the last."""
 
     def __init__(self, *arrays: Any) -> None:
         self.arrays, self.n_asked = arrays, 0
@@ -45,25 +45,25 @@ class Raises:
 
 
 class Interface:
-    """An array interface over a buffer of its own, in which anything may be said."""
+    """Array interface over an own buffer, with arbitrary entries."""
 
-    def __init__(self, array: np.ndarray, **said: Any) -> None:
+    def __init__(self, array: np.ndarray, **entries: Any) -> None:
         self.buffer = bytearray(np.ascontiguousarray(array).tobytes())
-        self.said = {
+        self.entries = {
             "version": 3,
             "shape": array.shape,
             "typestr": array.dtype.str,
             "data": self.buffer,
-            **said,
+            **entries,
         }
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        return self.said
+        return self.entries
 
 
 class Packed:
-    """What array libraries other than NumPy offer, and nothing else."""
+    """Supports DLPack only, as arrays of other libraries do."""
 
     def __init__(self, array: np.ndarray, device: tuple[int, int] = (1, 0)) -> None:
         self.array, self.device = array, device
@@ -135,7 +135,7 @@ def test_wrong_offers_of_targets_and_weights(estimator) -> None:
             quick(estimator).fit(X, y, wrong)
 
 
-# ---- second answers ----
+# ---- containers that change between reads ----
 
 
 @every_kind
@@ -190,7 +190,7 @@ class Stream:
 
 
 class Exchanged:
-    """The dataframe interchange protocol; `lies` change what a column or its buffer says."""
+    """Dataframe interchange protocol; `lies` override attributes of a column or its buffer."""
 
     def __init__(self, table: Any, **lies: Any) -> None:
         self.table, self.lies = table, lies
@@ -201,7 +201,7 @@ class Exchanged:
 
 
 class Liar:
-    """Hands on all questions, down to the buffers, but answers some by itself."""
+    """Proxy that forwards all attributes, down to the buffers, except those overridden."""
 
     def __init__(self, honest: Any, lies: dict[str, Any]) -> None:
         self._honest, self._lies = honest, lies
@@ -368,7 +368,7 @@ def test_broken_matrices_are_refused_by_the_others(estimator) -> None:
 @every_kind
 @pytest.mark.parametrize("how", [{}, {"exact": True}, {"max_bins": 1000}], ids=str)
 def test_an_array_that_another_thread_changes(estimator, how: dict[str, Any]) -> None:
-    """The model is one of nobody knows which values, but it is one."""
+    """The values that the fit reads are undefined, but the model is valid."""
     X, y = task(estimator, n=20_000, n_columns=8)
     states = [X.copy(), np.full_like(X, np.nan), X[::-1].copy(), np.full_like(X, np.inf)]
     is_done = threading.Event()

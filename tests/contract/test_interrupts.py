@@ -1,4 +1,4 @@
-"""Ctrl-C in the fit of any estimator: it ends soon, and the model is as it was before."""
+"""Ctrl-C during the fit of any estimator: it ends soon and leaves the model unchanged."""
 
 import signal
 import time
@@ -25,12 +25,12 @@ def table(is_classifier: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sized(estimator: type, n_rounds: int, n_trees: int) -> dict[str, Any]:
-    """Parameters of a fit of so many rounds of boosting, or so many trees."""
+    """Parameters of a fit with this number of boosting rounds or trees."""
     if takes_members(estimator):
         is_classifier = issubclass(estimator, ClassifierMixin)
         kind = weald.BoostedTreesClassifier if is_classifier else weald.BoostedTreesRegressor
         boosted = [(name, kind(n_estimators=n_rounds, n_jobs=1)) for name in ("one", "two")]
-        # Threads of joblib would go on after the interrupt, until their fits end.
+        # Threads of joblib would continue after the interrupt until their fits end.
         final = settings(estimator, final_estimator="nonnegative")
         return {"estimators": boosted, "n_jobs": 1, **final}
     if has(estimator, "n_estimators"):
@@ -44,12 +44,12 @@ def short(estimator: type) -> dict[str, Any]:
 
 
 def long(estimator: type) -> dict[str, Any]:
-    """Far more than can be done until the signal comes."""
+    """Parameters of a fit that takes much longer than the delay of the signal."""
     return sized(estimator, n_rounds=100_000, n_trees=2000)
 
 
 def interrupt(model: BaseEstimator, X: np.ndarray, y: np.ndarray, after: float) -> float:
-    """Raise KeyboardInterrupt in a fit, as Ctrl-C does, and return how long it takes to end."""
+    """Raise KeyboardInterrupt in a fit, as Ctrl-C does; return the time until it ends."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -70,8 +70,8 @@ def interrupt(model: BaseEstimator, X: np.ndarray, y: np.ndarray, after: float) 
 @pytest.mark.parametrize("estimator", EVERY_ESTIMATOR)
 def test_an_interrupted_first_fit_leaves_nothing(estimator) -> None:
     X, y = table(issubclass(estimator, ClassifierMixin))
-    # The first fit of a process imports modules of scikit-learn. An import that is interrupted can
-    # leave a compiled module half made, which no later import mends: that is not tested here.
+    # The first fit of a process imports modules of scikit-learn. An interrupted import can leave a
+    # compiled module in a broken state that later imports cannot repair: not tested here.
     estimator(**short(estimator)).fit(X[:300], y[:300])
     model = estimator(**long(estimator))
     before = dict(vars(model))
@@ -81,7 +81,7 @@ def test_an_interrupted_first_fit_leaves_nothing(estimator) -> None:
 
 @pytest.mark.parametrize("estimator", EVERY_ESTIMATOR)
 def test_an_interrupted_fit_leaves_the_model_as_it_was(estimator) -> None:
-    """At several moments of a fit; the next fit is that of a model that was never interrupted."""
+    """At several moments of a fit; the next fit equals that of a model never interrupted."""
     X, y = table(issubclass(estimator, ClassifierMixin))
     few, many = short(estimator), long(estimator)
     model = estimator(**few, **settings(estimator, random_state=0)).fit(X[:300], y[:300])
@@ -90,7 +90,7 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(estimator) -> None:
     for after in (0.01, 0.02, 0.05) if is_single_tree else (0.02, 0.05, 0.15):
         model.set_params(**many)
         before = dict(vars(model))
-        assert interrupt(model, X, y, after) < 2.0  # a few hundredths, unless others work here
+        assert interrupt(model, X, y, after) < 2.0  # hundredths on an idle machine
         assert vars(model).keys() == before.keys()
         assert all(vars(model)[key] is before[key] for key in before)
         assert np.array_equal(model.predict(X[:300]), predictions)

@@ -1,4 +1,4 @@
-"""Columns of many levels, to every estimator: learnt where they tell something, not by heart."""
+"""Categorical columns with many categories: used if informative, not overfitted."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ from contract.subjects import EVERY_ESTIMATOR, answers, has, quick
 FRAMED = [e for e in EVERY_ESTIMATOR if has(e, "categorical_features")]
 every_estimator = pytest.mark.parametrize("estimator", FRAMED)
 
-# Rows are drawn by all that they hold, and columns whether or not they tell anything: not here.
+# No random draws: rows are drawn by content, and columns even if uninformative.
 NOT_DRAWN = {"bootstrap": False, "max_features": None}
 
 
 def draws_cuts(estimator) -> bool:
-    """Whether cuts and sets are drawn, so that a tree needs many of them."""
+    """Whether thresholds and category sets are drawn at random, so that many splits are needed."""
     return getattr(estimator, "_random_cuts", False)
 
 
@@ -30,14 +30,14 @@ def test_identifiers_are_ignored(estimator) -> None:
     model = quick(estimator, **NOT_DRAWN).fit(X, y)
     assert model.feature_importances_.tolist() == [0.0, 1.0]
     alone = quick(estimator, **NOT_DRAWN).fit(X[["x"]], y)
-    if not draws_cuts(estimator):  # these are drawn for a column by its number
+    if not draws_cuts(estimator):  # random draws depend on the column index
         assert np.array_equal(answers(model, X), answers(alone, X[["x"]]))
 
 
 @every_estimator
 @pytest.mark.parametrize("n_levels", [200, 3000])
 def test_levels_that_tell_something_are_learnt(estimator, n_levels: int) -> None:
-    """More levels than a byte tells apart, each with its own effect."""
+    """More categories than fit in a byte, each with its own effect."""
     rng = np.random.default_rng(n_levels)
     level = rng.integers(0, n_levels, 60 * n_levels)
     effect = rng.permutation(n_levels) < n_levels // 2
@@ -50,7 +50,7 @@ def test_levels_that_tell_something_are_learnt(estimator, n_levels: int) -> None
         model = quick(estimator, max_leaf_nodes=8, learning_rate=0.5).fit(X[:half], y[:half])
     right = np.round(model.predict(X[half:])) == y[half:]
     assert right.mean() > 0.88
-    # A few sets do what thousands of questions about single levels would.
+    # A few sets replace thousands of splits on single categories.
     assert (model.forest_.category_set[0] >= 0) and model.forest_.words.size > n_levels // 64
 
 
@@ -74,7 +74,7 @@ def test_levels_that_tell_nothing_do_little_harm(estimator) -> None:
 
 @every_estimator
 def test_hundreds_of_thousands_of_sparse_columns(estimator) -> None:
-    """Columns without values cost a byte a row, not a histogram of bins."""
+    """Empty columns cost a byte per row, not a histogram."""
     rng = np.random.default_rng(2)
     n_columns = 200_000
     column = rng.integers(0, n_columns, 3000)
@@ -83,7 +83,7 @@ def test_hundreds_of_thousands_of_sparse_columns(estimator) -> None:
     X = scipy.sparse.csr_array((np.ones(3000), (row, column)), shape=(40, n_columns))
     y = (X[:, [7]].toarray()[:, 0] > 25).astype(int)
     if draws_cuts(estimator):
-        return  # one cut of each of so many columns may find any of them
+        return  # one random threshold per column may select any of the many columns
     model = quick(estimator, n_estimators=1, max_leaf_nodes=3, **NOT_DRAWN).fit(X, y)
     assert model.feature_importances_.argmax() == 7
     assert len(answers(model, X)) == 40

@@ -1,4 +1,4 @@
-"""Every model that offers `predictor()`: the same methods, the same bits."""
+"""Every model with `predictor()`: the same methods, bit-identical predictions."""
 
 import numpy as np
 import pytest
@@ -24,14 +24,14 @@ OFFERED = [
 def test_it_answers_as_the_model(estimator, variant: str) -> None:
     X, y = task(estimator, missing=0.1, variant=variant)
     model = quick(estimator, **variants_of(estimator)[variant]).fit(X, y)
-    predictor, asked = model.predictor(), table(90, seed=1, missing=0.1)
+    predictor, fresh = model.predictor(), table(90, seed=1, missing=0.1)
     for method in ("predict", "predict_proba", "decision_function"):
         assert hasattr(predictor, method) == hasattr(model, method)
         if not hasattr(model, method):
             continue
-        expected, answer = getattr(model, method)(asked), getattr(predictor, method)
-        assert np.array_equal(answer(asked), expected)
-        assert np.array_equal([answer(row) for row in asked], expected)
+        expected, predict = getattr(model, method)(fresh), getattr(predictor, method)
+        assert np.array_equal(predict(fresh), expected)
+        assert np.array_equal([predict(row) for row in fresh], expected)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_rows_of_any_columns(estimator, kind: str) -> None:
         assert hasattr(predictor, method) == hasattr(model, method)
         if not hasattr(model, method):
             continue
-        expected, answer = getattr(model, method)(X), getattr(predictor, method)
-        assert np.array_equal(answer(X), expected)
-        assert np.array_equal([answer(row) for row in lists], expected[:30])
+        expected, predict = getattr(model, method)(X), getattr(predictor, method)
+        assert np.array_equal(predict(X), expected)
+        assert np.array_equal([predict(row) for row in lists], expected[:30])
         if kind != "objects":
-            assert np.array_equal([answer(row) for row in dicts], expected[:30])
+            assert np.array_equal([predict(row) for row in dicts], expected[:30])

@@ -1,4 +1,4 @@
-"""A model after its fit: what a failed or another fit leaves of it, and what can be changed."""
+"""Fitted models: the state after a failed fit or a refit, and read-only arrays."""
 
 import pickle
 from dataclasses import fields
@@ -26,7 +26,7 @@ every_tree_model = pytest.mark.parametrize("estimator", EVERY_TREE_MODEL)
 
 X, OTHER = table(), table(n_columns=6, seed=1)
 
-# Arguments of a fit that fails, and parameters set before it; most of them fail late.
+# Arguments of a failing fit, and parameters set before it; most of them fail late.
 FAILING: dict[str, tuple[Any, dict[str, Any]]] = {
     "negative weights": (lambda y: (OTHER, y, np.full(len(y), -1.0)), {}),
     "no weights": (lambda y: (OTHER, y, np.zeros(len(y))), {}),
@@ -44,7 +44,7 @@ CASES = [
     for case, (_, wanted) in FAILING.items()
     if len(settings(estimator, **wanted)) == len(wanted)
     if case != "two targets" or not takes_several_targets(estimator)
-    # The scores of log loss do not run away.
+    # The scores of log loss do not diverge.
     if case != "runaway scores"
     or estimator
     not in (
@@ -146,7 +146,7 @@ def test_wrong_n_jobs_after_the_fit(estimator, wrong: Any) -> None:
     expected = answers(model, X)
     model.n_jobs = wrong
     for method in (model.predict, model.apply, lambda X: answers(model, X)):
-        # An array of floats takes a shorter way than the rest.
+        # Float arrays take a shorter code path.
         for rows in (X, X.tolist()):
             with pytest.raises(ValueError, match=rf"'n_jobs' parameter of {estimator.__name__}"):
                 method(rows)

@@ -1,4 +1,4 @@
-"""Where categories cannot be split they are refused by name; where they can, all parts keep on."""
+"""Estimators without categorical support name the column in the error; others accept it."""
 
 from typing import Any
 
@@ -91,7 +91,7 @@ def test_members_get_the_table_as_it_is(estimator, kind: str) -> None:
 
 @pytest.mark.parametrize("estimator", [weald.BoostedTreesClassifier, weald.DecisionTreeRegressor])
 def test_categories_counted_jointly(estimator) -> None:
-    """Tables of so many rows count columns of few values together; half of them do not."""
+    """Large tables use joint histograms of columns with few values; half as many rows do not."""
     rng = np.random.default_rng(0)
     few = rng.integers(0, 3, (9000, 7)).astype(float)
     many = rng.integers(0, 300, (9000, 1)).astype(float)

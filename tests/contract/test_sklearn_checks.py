@@ -1,7 +1,7 @@
 """scikit-learn's checks of every public estimator.
 
-All of them for the defaults of every class. The other variants take those that a setting can break;
-`--all-variants` (`make test-all`) runs every check on every variant.
+The default parameters of every class run all of them. Other variants run those that a parameter can
+break; `--all-variants` (`make test-all`) runs every check on every variant.
 """
 
 from functools import cache
@@ -21,15 +21,15 @@ from contract.subjects import (
     why_weights_are_no_repetitions,
 )
 
-# They want predictions of the shape of y, which several quantiles do not have.
+# They require predictions of the shape of y, which several quantiles do not have.
 OF_ONE_COLUMN = (
     "check_estimator_sparse_array",
     "check_estimator_sparse_matrix",
     "check_regressors_train",
 )
 
-# What these checks test is done by the class, whatever its parameters are. A check that is not in
-# this list, such as one that a later version of scikit-learn adds, runs on every variant.
+# The outcome of these checks does not depend on parameters. A check that is not in this list, such
+# as one that a later version of scikit-learn adds, runs on every variant.
 SAME_FOR_ANY_SETTING = {
     # The constructor, `get_params`, `set_params`, tags and methods of the class.
     "check_do_not_raise_errors_in_init_or_set_params",
@@ -44,7 +44,7 @@ SAME_FOR_ANY_SETTING = {
     "check_regressors_no_decision_function",
     "check_set_params",
     "check_valid_tag_types",
-    # What `fit` takes and returns, and methods before it.
+    # Arguments and return value of `fit`, and methods before it.
     "check_estimators_fit_returns_self",
     "check_estimators_unfitted",
     "check_fit_check_is_fitted",
@@ -52,17 +52,17 @@ SAME_FOR_ANY_SETTING = {
     "check_pipeline_consistency",
     "check_requires_y_none",
     "check_transformers_unfitted",
-    # Containers: X, y and weights become arrays of numbers before any setting is looked at.
+    # Containers: X, y and weights are converted to numeric arrays before parameters matter.
     "check_array_api_input",
     "check_classifier_data_not_an_array",
     "check_dtype_object",
-    "check_estimator_sparse_matrix",  # a sparse array has a check of its own
+    "check_estimator_sparse_matrix",  # sparse arrays have their own check
     "check_regressor_data_not_an_array",
     "check_sample_weights_list",
     "check_sample_weights_not_an_array",
     "check_sample_weights_pandas_series",
     "check_transformer_data_not_an_array",
-    # Input that is refused while it is read.
+    # Input that is refused by validation.
     "check_classifiers_regression_target",
     "check_complex_data",
     "check_estimator_sparse_tag",
@@ -84,9 +84,9 @@ def name_of(check: Any) -> str:
 
 @cache
 def checks_of(estimator: type, variant: str) -> list[tuple[Any, Any]]:
-    """Every check that scikit-learn has for the variant, each with the model to check."""
+    """All of scikit-learn's checks of the variant, each with the model to check."""
     fewer = {} if variant == "defaults" else settings(estimator, n_estimators=10)
-    # Some checks fit without a seed: what they find must not depend on the draw.
+    # Some checks fit without a seed: the outcome must not depend on it.
     seeded = settings(estimator, random_state=0)
     model = made(estimator, **fewer, **seeded, **variants_of(estimator)[variant])
     return [
@@ -101,7 +101,7 @@ def sklearn_checks(*, all_variants: bool) -> list[Any]:
     for estimator, variant in EVERY_VARIANT:
         skipped: set[str] = set()
         if variant != "defaults" and not all_variants:
-            # What the defaults are not checked for, because of their tags, is not skipped.
+            # Checks that the defaults do not run, because of their tags, are not skipped.
             of_defaults = {name_of(check) for _, check in checks_of(estimator, "defaults")}
             skipped = SAME_FOR_ANY_SETTING & of_defaults
         for checked, check in checks_of(estimator, variant):
@@ -132,14 +132,14 @@ def test_scikit_learn_check(model: Any, check: Any) -> None:
         with old_checks.without_warnings_of(name):
             check(model)
     except SkipTest as skipped:
-        # Only what is not installed may be skipped.
+        # Checks may be skipped only because of a missing library.
         if "array_api" not in str(skipped):
             raise AssertionError(f"scikit-learn skipped a check: {skipped}") from skipped
         raise
 
 
 def test_what_is_checked(pytestconfig: pytest.Config) -> None:
-    """Weights for every variant, everything for the defaults, and no name that is out of date."""
+    """Weights are checked for every variant, everything for the defaults; no outdated names."""
     cases = sklearn_checks(all_variants=pytestconfig.getoption("--all-variants"))
     names = {case.id for case in cases}
     for estimator, variant in EVERY_VARIANT:

@@ -1,4 +1,4 @@
-"""Frames in scikit-learn's own machinery: cross-validation, search, pipelines, routing, tags."""
+"""Frames in scikit-learn's tools: cross-validation, search, pipelines, metadata routing, tags."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def test_pipelines(estimator, library: str) -> None:
     model = make_pipeline(columns, quick(estimator)).fit(X, y)
     assert model[-1].feature_names_in_.tolist() == ["size", "city", "flag", "when"]
     plain = quick(estimator).fit(X, y)
-    if not draws_columns(estimator):  # rows of another scale are drawn otherwise
+    if not draws_columns(estimator):  # rows are drawn by content, which scaling changes
         assert np.array_equal(model[-1].forest_.feature, plain.forest_.feature)
         assert np.array_equal(answers(model, X), answers(plain, X))
     same = make_pipeline(FunctionTransformer(), quick(estimator)).fit(X, y)
@@ -90,7 +90,7 @@ def test_tags_are_true(estimator) -> None:
 
 @every_estimator
 def test_names_as_scikit_learn_wants_them(estimator) -> None:
-    """Its own check of names, but for one thing: there another order is an error."""
+    """scikit-learn's check of names, except that there another order is an error."""
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     names = np.array([f"col_{i}" for i in range(8)])

@@ -1,4 +1,4 @@
-"""Every way of searching for splits parts levels in sets, by the same laws."""
+"""Every split search partitions categories into sets, with the same invariances."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ SEARCHES = [
 
 
 def assert_laws(model: Any, frame: Any, y: np.ndarray) -> None:
-    """Order of rows, threads, scale of weights, names of levels, levels never seen."""
+    """Row order, threads, scale of weights, names of categories, unseen categories."""
 
     def fitted(X: Any, y: Any, weight: Any = None, **parameters: Any) -> Any:
         from sklearn.base import clone
@@ -41,7 +41,7 @@ def assert_laws(model: Any, frame: Any, y: np.ndarray) -> None:
     assert absent.fingerprint() == fitted(frame[some], y[some]).fingerprint()
     unseen, gap = frame.assign(city="Atlantis"), frame.assign(city=None)
     assert answers(whole, unseen).tolist() == answers(whole, gap).tolist()
-    # Levels have no order: other names that sort otherwise change no answer.
+    # Categories have no order: names that sort differently change no prediction.
     names = dict(zip(sorted(set(frame["city"].dropna())), "zyxwvu", strict=False))
     renamed = frame.assign(city=frame["city"].map(names))
     assert answers(fitted(renamed, y), renamed).tolist() == answers(whole, frame).tolist()
@@ -78,6 +78,6 @@ def test_adaboost(estimator, reweight: str, member: str | None, kind: str) -> No
         alone = [one.predict(frame) for one in model.estimators_]
         assert all(len(one) == len(y) for one in alone)
     else:
-        # Members of an estimator get levels as numbers.
+        # A user's base estimator gets categories as codes.
         assert model.estimator_.categorical_features == [1]
         assert any((one.forest_.category_set >= 0).any() for one in model.estimators_)

@@ -1,4 +1,4 @@
-"""Any estimator in several threads of Python: the models and predictions of one thread."""
+"""Any estimator in several Python threads: the same models and predictions as in one."""
 
 import pickle
 from collections.abc import Callable
@@ -16,7 +16,7 @@ every_estimator = pytest.mark.parametrize("estimator", EVERY_ESTIMATOR)
 
 
 def at_once(work: Callable[[], Any], n_threads: int) -> list[Any]:
-    """What so many threads return that begin at the same moment."""
+    """Results of threads that start at the same time."""
     begin = Barrier(n_threads)
 
     def wait_and_work() -> Any:
@@ -36,7 +36,7 @@ def small(estimator: type, n_jobs: int) -> Any:
 
 @every_estimator
 def test_fits_in_several_threads_at_once(estimator) -> None:
-    """More threads than cores, each of which wants three more."""
+    """More threads than cores, each of which uses three more."""
     X, y = task(estimator, n=6000, n_columns=6, missing=0.05)
     expected = small(estimator, n_jobs=1).fit(X, y).fingerprint()
     model = small(estimator, n_jobs=3)
@@ -47,7 +47,7 @@ def test_fits_in_several_threads_at_once(estimator) -> None:
 def test_one_model_predicts_in_several_threads(estimator) -> None:
     X, y = task(estimator, n=6000, n_columns=6, missing=0.05)
     model = small(estimator, n_jobs=2).fit(X, y)
-    # A copy that has not predicted: the first thread makes what all predictions use.
+    # A copy that has not predicted yet: the first thread builds the native predictor.
     fresh = pickle.loads(pickle.dumps(model))
     expected = answers(model, X)
     for predictions in at_once(lambda: answers(fresh, X), 8):

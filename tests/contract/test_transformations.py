@@ -1,4 +1,4 @@
-"""What a change of the data must not change in any estimator, or change in a known way."""
+"""Invariance and equivariance of every estimator under transformations of the data."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from contract.subjects import (
     task,
 )
 
-# Another table is drawn from otherwise: what always draws is left out.
+# Random draws depend on the table: estimators that always draw are excluded.
 every_estimator = pytest.mark.parametrize(
     "estimator", [e for e in EVERY_ESTIMATOR if not always_draws(e) and not draws_columns(e)]
 )
@@ -29,7 +29,7 @@ every_tree_model = pytest.mark.parametrize(
 )
 every_classifier = pytest.mark.parametrize("estimator", EVERY_CLASSIFIER)
 
-# Few large leaves: small ones are cut out by several columns alike, and the first column wins.
+# Few large leaves: small nodes have ties between columns, which the first column wins.
 FEW_LEAVES = {"max_leaf_nodes": 4, "min_samples_leaf": 12}
 
 
@@ -121,7 +121,7 @@ def test_a_column_that_says_nothing_new(estimator, kind: str, side: str) -> None
 @every_estimator
 @pytest.mark.parametrize("factor", [2.0**-300, 0.5, 4.0, 2.0**300, 2.0**-900, 2.0**900])
 def test_a_common_factor_of_all_weights(estimator, factor: float) -> None:
-    """Without a penalty that weights are compared with, only their ratios matter."""
+    """Without a penalty in units of weights, only their ratios matter."""
     X, y = task(estimator, missing=0.1)
     weight = np.random.default_rng(6).integers(1, 9, len(X)) / 8 + 1 / 64
     model = quick(estimator, min_child_weight=0.0)
@@ -161,7 +161,7 @@ def test_order_of_two_classes(estimator) -> None:
 
 @pytest.mark.parametrize("estimator", EVERY_TREE_MODEL)
 def test_missing_values_are_learnt(estimator) -> None:
-    """Where only being there or not tells the target, the model finds it."""
+    """A target that depends only on whether a value is missing is fitted."""
     rng = np.random.default_rng(7)
     X = table(200)
     is_missing = rng.random(200) < 0.5
@@ -171,7 +171,7 @@ def test_missing_values_are_learnt(estimator) -> None:
     model = quick(estimator, **settings).fit(X, y)
     assert np.array_equal(np.round(model.predict(X)), y)
     assert model.forest_.feature[0] == 2
-    # A value outside all that were seen is there all the same.
+    # A value outside the training range is not missing.
     outside = X[~is_missing][:2].copy()
     outside[:, 2] = [-1e9, 1e9]
     assert np.array_equal(np.round(model.predict(outside)), [0, 0])

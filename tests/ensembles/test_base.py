@@ -1,4 +1,4 @@
-"""What models of trees share: leaves, importances by their definition, text, fingerprints."""
+"""Methods of all tree models: apply, importances by their definition, text, fingerprints."""
 
 import numpy as np
 import pytest
@@ -93,12 +93,12 @@ def test_text_of_every_tree() -> None:
         model.text(6)
 
 
-def test_fingerprint_covers_answers_and_not_their_cost() -> None:
+def test_fingerprint_covers_predictions_only() -> None:
     X, y = data()
     model = DecisionTreeRegressor(max_leaf_nodes=4).fit(X, y)
     before = model.fingerprint()
     assert len(before) == 64 and int(before, 16) >= 0
-    # Parameters, names and weights of nodes are not what was learnt.
+    # Parameters, names and node weights are not part of it.
     assert model.set_params(max_leaf_nodes=9, n_jobs=3).fingerprint() == before
     assert (
         DecisionTreeRegressor(max_leaf_nodes=4).fit(X, y, np.full(150, 2)).fingerprint() == before

@@ -1,4 +1,4 @@
-"""A table of distinct rows with counts as weights: estimates by rows left out would be wrong."""
+"""Warning for tables of distinct rows with counts as weights: held-out estimates are biased."""
 
 import warnings
 from pathlib import Path
@@ -35,7 +35,7 @@ def compressed():
 
 
 ESTIMATING = [
-    RandomForestClassifier(10, random_state=0),  # chooses its settings out of bag
+    RandomForestClassifier(10, random_state=0),  # selects its settings by out-of-bag error
     RandomForestClassifier(60, min_samples_leaf=1, max_features=1, oob_score=True, random_state=0),
     RandomForestRegressor(60, min_samples_leaf=1, max_features=1, oob_score=True, random_state=0),
     ExtraTreesClassifier(60, bootstrap=True, oob_score=True, random_state=0),
@@ -63,7 +63,7 @@ def test_counts_as_weights_are_warned_of(model):
 
 
 @pytest.mark.parametrize("model", ESTIMATING, ids=str)
-def test_what_is_no_table_of_counts_is_not_warned_of(model):
+def test_other_tables_are_not_warned_of(model):
     X, y = drawn()
     weight = np.random.default_rng(1).uniform(0.5, 2, len(y))
     x, target, _ = compressed()
@@ -81,7 +81,7 @@ def test_what_is_no_table_of_counts_is_not_warned_of(model):
         assert not [w for w in caught if "counts as sample_weight" in str(w.message)]
 
 
-def test_repeated_measurements_of_numbers_are_not_warned_of():
+def test_repeated_measurements_of_regression_are_not_warned_of():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(200, 2)), 3, axis=0)
     y = X[:, 0] + rng.normal(size=600)

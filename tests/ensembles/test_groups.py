@@ -1,4 +1,4 @@
-"""Groups of rows that are drawn, held out and out of bag together."""
+"""Groups of rows that are sampled, held out and out-of-bag together."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ NAMES = np.array([f"patient {k}" for k in range(N_GROUPS)])[GROUPS]
 
 BAGS = [
     RandomForestRegressor(6, min_samples_leaf=2, max_features=2),
-    RandomForestRegressor(6),  # chooses its settings by rows out of bag
+    RandomForestRegressor(6),  # selects its settings by out-of-bag error
     RandomForestClassifier(6, min_samples_leaf=2, max_features=2),
     ExtraTreesRegressor(6, bootstrap=True),
     ExtraTreesClassifier(6, bootstrap=True),
@@ -64,7 +64,7 @@ BOOSTED: list[Any] = [
 ]
 every_booster = pytest.mark.parametrize("booster", BOOSTED, ids=str)
 
-# Nothing is drawn or held out.
+# No rows are sampled or held out.
 DRAW_NOTHING = [
     RandomForestRegressor(2, bootstrap=False),
     ExtraTreesClassifier(2),
@@ -86,7 +86,7 @@ def target(model: Any) -> np.ndarray:
     return np.digitize(Y, [0.3, 1.0]) if hasattr(model, "predict_proba") else Y
 
 
-def what_it_says(model: Any) -> np.ndarray:
+def predicted(model: Any) -> np.ndarray:
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
 
@@ -126,12 +126,12 @@ def test_whole_groups_are_in_a_bag_or_out_of_it(bag: Any, draws: dict, n_drawn: 
 def test_labels_of_any_kind_and_rows_in_any_order(bag: Any) -> None:
     y = target(bag)
     for labels in (GROUPS, NAMES):
-        expected = what_it_says(seeded(bag).fit(X, y, groups=labels))
+        expected = predicted(seeded(bag).fit(X, y, groups=labels))
         shuffled = seeded(bag).fit(X[ORDER], y[ORDER], groups=labels[ORDER])
-        assert np.array_equal(what_it_says(shuffled), expected)
-        assert np.array_equal(what_it_says(seeded(bag).fit(X, y, groups=labels.tolist())), expected)
-    as_floats = what_it_says(seeded(bag).fit(X, y, groups=GROUPS.astype(float)))
-    assert np.array_equal(as_floats, what_it_says(seeded(bag).fit(X, y, groups=GROUPS)))
+        assert np.array_equal(predicted(shuffled), expected)
+        assert np.array_equal(predicted(seeded(bag).fit(X, y, groups=labels.tolist())), expected)
+    as_floats = predicted(seeded(bag).fit(X, y, groups=GROUPS.astype(float)))
+    assert np.array_equal(as_floats, predicted(seeded(bag).fit(X, y, groups=GROUPS)))
 
 
 def test_groups_are_drawn_alike_and_rows_keep_their_weights() -> None:
@@ -145,7 +145,7 @@ def test_groups_are_drawn_alike_and_rows_keep_their_weights() -> None:
         assert np.array_equal(counts, plain.in_bag_counts(number))
         assert model.forest_.tree(number).weight[0] == (counts * weight).sum()
         drawn += counts[FIRST]
-    # Five standard deviations: all groups are as probable, whatever their rows weigh.
+    # Five standard deviations: all groups are equally probable, whatever the row weights.
     assert (np.abs(drawn - 300) < 5 * np.sqrt(300)).all()
 
 
@@ -161,7 +161,7 @@ def test_rows_without_weight_are_in_no_group() -> None:
 
 
 def repeated_measurements(n_groups: int = 60, each: int = 8) -> tuple[np.ndarray, ...]:
-    """The target is noise of the group, which a column nearly names."""
+    """The target is noise per group, and one column nearly identifies the group."""
     rng = np.random.default_rng(1)
     groups = np.repeat(np.arange(n_groups), each)
     table = np.column_stack([rng.permutation(n_groups)[groups], rng.normal(size=len(groups))])
@@ -214,18 +214,18 @@ def test_settings_of_large_tables_are_chosen_by_whole_groups(
 
 
 @pytest.mark.parametrize("kind", [RandomForestRegressor, BaggingRegressor])
-def test_whole_groups_steer_the_cuts_of_trees_or_judge_them(
+def test_whole_groups_select_the_pruning_or_validate_it(
     monkeypatch: pytest.MonkeyPatch, kind: type
 ) -> None:
-    """Rows of one group in both halves would make the cuts look better than they are."""
+    """Rows of one group in both halves would bias the error estimate of the pruning."""
     steering = np.zeros(N, dtype=bool)
-    real = oob_pruning._cut_back
+    real = oob_pruning._prune
 
     def noted(tree: Any, leaf_of_row: Any, wanted: np.ndarray, weight: Any) -> Any:
         steering[np.isin(Y, wanted[:, 0])] = True
         return real(tree, leaf_of_row, wanted, weight)
 
-    monkeypatch.setattr(oob_pruning, "_cut_back", noted)
+    monkeypatch.setattr(oob_pruning, "_prune", noted)
     assert len(np.unique(Y)) == N
     model = kind(n_estimators=40, oob_score=True, random_state=0).fit(X, Y, groups=GROUPS)
     model.prune_oob(X, Y)
@@ -244,7 +244,7 @@ def prepared(**settings: Any) -> Training:
 
 
 def groups_in(training: Training) -> np.ndarray:
-    """The group of each row of a fit, which lie in another order than they were given."""
+    """Group of each row of a fit, in the order of the fit."""
     assert training.rows.groups is not None
     return training.rows.groups.of_row
 
@@ -280,7 +280,7 @@ def test_boosters_draw_whole_groups(stops: bool) -> None:
     for number in range(8):
         seen, sample = model.oob_.in_bag[number], draws.sample(number)[draws.place]
         assert are_whole(seen) and are_whole(sample)
-        # As many groups as there are, of those to learn from and of those held out.
+        # As many draws as groups, both of the training and of the validation groups.
         assert sample[FIRST][held[FIRST]].sum() == held[FIRST].sum()
         assert sample[FIRST].sum() == N_GROUPS
         assert (seen[held] > 0).all()
@@ -333,7 +333,7 @@ def test_repeated_measurements_do_not_flatter_a_round() -> None:
     assert model.fit(table, y, groups=groups).oob_improvement_.sum() < 0.0
 
 
-# ---- what is refused ----
+# ---- errors ----
 
 
 @pytest.mark.parametrize("model", [*BAGS, *BOOSTED], ids=lambda model: type(model).__name__)

@@ -1,4 +1,4 @@
-"""Columns drawn for a tree, a level or a node: how many, from what, and the same everywhere."""
+"""Column subsampling per tree, level or node: number of columns and reproducibility."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def task(n: int = 400, n_columns: int = 12, seed: int = 0) -> tuple[np.ndarray, 
 
 
 def columns_by_depth(forest, tree: int) -> dict[int, set[int]]:
-    """Which columns are asked at each depth of a tree."""
+    """Columns of the splits at each depth of a tree."""
     found: dict[int, set[int]] = {}
     stack = [(int(forest.first_node[tree]), 0)]
     while stack:
@@ -62,7 +62,7 @@ def test_nodes_draw_by_themselves() -> None:
     model = BoostedTreesRegressor(max_features=1, n_estimators=8, random_state=3).fit(X, y)
     used = [columns_by_depth(model.forest_, tree) for tree in range(8)]
     assert any(len(columns) > 1 for one in used for columns in one.values())
-    # Every column is drawn now and then, a twelfth of the time.
+    # Every column is drawn a twelfth of the time.
     counts = np.bincount(model.forest_.feature[model.forest_.feature >= 0], minlength=12)
     assert counts.min() > 0 and counts.max() < 3 * counts.mean()
 
@@ -133,5 +133,5 @@ def test_settings_that_contradict_are_refused() -> None:
     X, y = task(60)
     with pytest.raises(ValueError, match="feature_sampling='level' or 'tree'"):
         BoostedTreesRegressor(max_features=2, growth="symmetric").fit(X, y)
-    with pytest.raises(ValueError, match="max_features=2 is a parameter of our own trees"):
+    with pytest.raises(ValueError, match="max_features=2 is a parameter of weald's own trees"):
         GradientBoostingRegressor(max_features=2, estimator=BoostedTreesRegressor()).fit(X, y)

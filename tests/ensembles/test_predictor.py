@@ -1,4 +1,4 @@
-"""The fast path for services answers as the model does, to the bit, or says why not."""
+"""`predictor()` predicts bit-identically to the model, or raises an error that explains why not."""
 
 import copy
 import pickle
@@ -23,7 +23,7 @@ N_COLUMNS = 7
 
 
 def hard_table(n: int, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
-    """Numbers with ties, gaps, infinities and both zeros."""
+    """Numbers with ties, missing values, infinities and both zeros."""
     rng = np.random.default_rng(seed)
     table = rng.standard_normal((n, N_COLUMNS)).round(1)
     for value in (np.nan, np.inf, -np.inf, -0.0):
@@ -77,7 +77,7 @@ def test_it_has_the_methods_of_the_model(name: str) -> None:
 
 @every_model
 @every_dtype
-def test_a_batch_is_answered_as_by_the_model(name: str, dtype: type) -> None:
+def test_a_batch_is_predicted_as_by_the_model(name: str, dtype: type) -> None:
     model, table = MODELS[name], hard_table(300, seed=1, dtype=dtype)
     predictor = model.predictor()
     readonly = table.copy()
@@ -102,15 +102,15 @@ def test_a_batch_is_answered_as_by_the_model(name: str, dtype: type) -> None:
 
 @every_model
 @every_dtype
-def test_a_row_is_answered_as_in_the_batch(name: str, dtype: type) -> None:
+def test_a_row_is_predicted_as_in_the_batch(name: str, dtype: type) -> None:
     model, table = MODELS[name], hard_table(60, seed=2, dtype=dtype)
     predictor, backwards = model.predictor(), np.ascontiguousarray(table[:, ::-1])
     for method in methods_of(model):
-        answer, expected = getattr(predictor, method), getattr(model, method)(table)
+        predict, expected = getattr(predictor, method), getattr(model, method)(table)
         for i in range(len(table)):
-            assert same(answer(table[i]), expected[i])
-            assert same(answer(backwards[i][::-1]), expected[i])
-            assert same(answer(table[i : i + 1]), expected[i : i + 1])
+            assert same(predict(table[i]), expected[i])
+            assert same(predict(backwards[i][::-1]), expected[i])
+            assert same(predict(table[i : i + 1]), expected[i : i + 1])
             assert same(getattr(model, method)(table[i : i + 1]), expected[i : i + 1])
 
 
@@ -123,7 +123,7 @@ def test_a_batch_of_any_size(name: str, n: int) -> None:
         assert same(getattr(model.predictor(), method)(table[:n]), expected)
 
 
-def test_a_model_that_was_fitted_with_names_is_asked_without() -> None:
+def test_a_model_fitted_with_column_names_predicts_without() -> None:
     table = hard_table(200)
     frame = pd.DataFrame(table, columns=list("abcdefg"))
     model = BoostedTreesClassifier(n_estimators=5).fit(frame, np.nan_to_num(table[:, 0]) > 0)
@@ -212,23 +212,23 @@ def test_it_never_changes() -> None:
 
 
 @every_model
-def test_many_threads_ask_at_once(name: str) -> None:
+def test_many_threads_predict_at_once(name: str) -> None:
     model, table = MODELS[name], hard_table(500, seed=5)
     predictor = model.predictor()
     methods = methods_of(model)
     expected = {method: getattr(model, method)(table) for method in methods}
 
-    def ask(turn: int) -> bool:
+    def agrees(turn: int) -> bool:
         method, row = methods[turn % len(methods)], turn % len(table)
-        answer = getattr(predictor, method)
+        predict = getattr(predictor, method)
         if turn % 3 == 0:
-            return same(answer(table), expected[method])
-        return same(answer(table[row]), expected[method][row])
+            return same(predict(table), expected[method])
+        return same(predict(table[row]), expected[method][row])
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
         with ThreadPoolExecutor(8) as pool:
-            assert all(pool.map(ask, range(300)))
+            assert all(pool.map(agrees, range(300)))
     finally:
         sys.setswitchinterval(interval)

@@ -1,4 +1,4 @@
-"""Scripts that run in a process of their own, because they may end it."""
+"""Run scripts in a separate process, because they may end it."""
 
 import os
 import subprocess

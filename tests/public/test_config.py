@@ -1,4 +1,4 @@
-"""What `show_config` prints, and instruction sets that cannot be had."""
+"""Output of `show_config`, and unavailable instruction sets."""
 
 import os
 import subprocess

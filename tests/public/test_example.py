@@ -1,4 +1,4 @@
-"""The example runs as a user would run it, and says what README.md promises."""
+"""The example runs as a script, and its output agrees with README.md."""
 
 import os
 import re
@@ -13,7 +13,7 @@ import weald
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 # LogisticRegression of scikit-learn 1.6 on SciPy 1.17.
 TOLERATED = ["-W", "ignore:scipy.optimize:DeprecationWarning"]
-# Of this very package, installed or not.
+# Use this package, installed or not.
 PACKAGES = str(Path(weald.__file__).resolve().parents[1])
 BRANCH = re.compile(r"[├└]─ (?:yes|no): ")
 
@@ -60,7 +60,7 @@ def test_mixtures_of_any_algorithms(tmp_path_factory: pytest.TempPathFactory) ->
     printed = printed_by("mixture.py", tmp_path_factory)
     found = dict(re.findall(r"^(\S.*?) +accuracy=([\d.]+)%$", printed, re.MULTILINE))
     assert len(found) == 12 and {"gmm", "svm", "knn", "linear", "trees", "stacking"} <= found.keys()
-    # Together they know more than the weakest of them does alone.
+    # The combination is better than the worst base estimator.
     alone = [float(found[name]) for name in ("gmm", "svm", "knn", "linear", "trees")]
     assert min(float(found[name]) for name in ("soft vote", "blending", "stacking")) > min(alone)
     assert min(map(float, found.values())) > 85

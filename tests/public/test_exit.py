@@ -1,4 +1,4 @@
-"""The interpreter ends cleanly whatever other threads are doing."""
+"""The interpreter exits cleanly while other threads fit or predict."""
 
 import os
 
@@ -15,7 +15,7 @@ WORK = {
     "a prediction of a forest": "forest.predict_proba(X)",
 }
 
-# Two daemon threads are at work when the main thread ends.
+# Two daemon threads are busy when the main thread ends.
 WITH_DAEMONS = """
 import threading
 import numpy as np
@@ -56,10 +56,10 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(5_000, 8))
 y = (X[:, 0] > 0).astype(int)
 kind = weald.BoostedTreesClassifier
-members = [(str(n), kind(n_estimators=10_000, max_bins=n)) for n in (99, 255)]
+estimators = [(str(n), kind(n_estimators=10_000, max_bins=n)) for n in (99, 255)]
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
-    weald.StackingClassifier(members, n_jobs=2).fit(X, y)
+    weald.StackingClassifier(estimators, n_jobs=2).fit(X, y)
 except KeyboardInterrupt:
     print("interrupted")
 """
@@ -67,6 +67,6 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_an_interrupted_ensemble_of_members_in_threads_exits_cleanly() -> None:
-    """The threads of joblib are daemons and still fit when the interpreter ends."""
+    """The threads of joblib are daemons that still fit when the interpreter exits."""
     run = run_script(INTERRUPTED_STACKING)
     assert (run.returncode, run.stdout, run.stderr) == (0, "interrupted\n", "")

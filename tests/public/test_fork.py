@@ -1,4 +1,4 @@
-"""A process may be forked at any moment, whatever its threads are doing."""
+"""A process may be forked at any moment, while its threads are busy."""
 
 import os
 
@@ -8,9 +8,9 @@ from public.scripts import run_script
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
-# A child fits and predicts, and its parent's threads fit on. Each child must end; one that hangs is
-# killed after a minute. The parent looks for a child's end without waiting for it, so that no lock
-# of Python's is held meanwhile.
+# A child fits and predicts while the threads of its parent continue to fit. Each child must end;
+# one that hangs is killed after a minute. The parent polls for the end of a child, so that it holds
+# no Python lock meanwhile.
 FORKED = """
 import os, signal, sys, threading, time, warnings
 import numpy as np
@@ -28,16 +28,16 @@ kinds = [
     lambda: weald.OptionTreeClassifier(max_depth=4),
 ]
 
-def answer(i):
+def result(i):
     model = kinds[i % len(kinds)]().fit(X, y)
     return model.fingerprint(), model.predict_proba(X).tobytes()
 
-expected = [answer(i) for i in range(len(kinds))]
+expected = [result(i) for i in range(len(kinds))]
 stop = False
 
 def work(i):
     while not stop:
-        answer(i)
+        result(i)
         i += 1
 
 threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
@@ -49,7 +49,7 @@ for i in range({n_forks}):
     child = os.fork()
     if child == 0:
         signal.alarm(60)  # ends a child that hangs
-        os._exit(0 if answer(i) == expected[i % len(kinds)] else 1)
+        os._exit(0 if result(i) == expected[i % len(kinds)] else 1)
     endings.append(os.waitpid(child, 0)[1])
 stop = True
 for thread in threads:
@@ -64,7 +64,7 @@ def test_children_forked_during_fits_can_fit() -> None:
     assert run.stdout.strip() == str([0] * 40)
 
 
-# A thread is computing a property of an object when the child is forked, which reads the same
+# The fork happens while a thread computes a cached property of an object; the child reads the same
 # property of another object.
 FORKED_IN_A_PROPERTY = """
 import os, signal, threading, warnings
@@ -74,18 +74,18 @@ from weald.data.columns import Number
 from weald.data.plan import ColumnPlan
 
 warnings.simplefilter("ignore")
-asked, go_on = threading.Event(), threading.Event()
+reached, go_on = threading.Event(), threading.Event()
 
 class Waiting(Number):
     @property
     def parts(self):
-        asked.set()
+        reached.set()
         go_on.wait()
         return ("",)
 
 thread = threading.Thread(target=lambda: ColumnPlan((Waiting(),)).owner)
 thread.start()
-asked.wait()
+reached.wait()
 child = os.fork()
 if child == 0:
     signal.alarm(20)  # ends a child that hangs

@@ -1,4 +1,4 @@
-"""How soon a fit reacts to a signal. What it leaves behind: tests/contract/test_interrupts.py."""
+"""How soon a fit reacts to a signal. The state after it: tests/contract/test_interrupts.py."""
 
 import signal
 import time
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers
 
 
 def longest_silence(model, X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """The longest time in which a fit does not look for signals, and the time of the fit.
+    """Longest time in which a fit does not check for signals, and the duration of the fit.
 
-    A timer of the process sends a signal every 20 ms; its handler runs whenever the fit looks.
+    A timer sends a signal every 20 ms; its handler runs whenever the fit checks for signals.
     """
     looks: list[float] = []
 
@@ -44,14 +44,14 @@ def longest_silence(model, X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     ],
 )
 def test_medians_of_large_nodes_hear_of_signals(model) -> None:
-    """Before, nobody looked until 256 nodes were done: that was the whole fit."""
+    """Formerly signals were checked only every 256 nodes, that is after the whole fit."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200_000, 40)).astype(np.float32), rng.normal(size=200_000)
     silence, whole = longest_silence(model, X, y)
     assert silence < 0.1 + whole / 4
 
 
-# A search for a stump takes most of a second here: every interrupt comes inside of it.
+# A search for a stump takes most of a second here: every interrupt occurs within it.
 SEARCH_FOR_STUMPS = """
 import signal
 import numpy as np

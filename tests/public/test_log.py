@@ -1,4 +1,4 @@
-"""What `verbose` has to say goes to the logger "weald", by default to stdout."""
+"""Messages of `verbose` go to the logger "weald", by default to stdout."""
 
 import logging
 import subprocess

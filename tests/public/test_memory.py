@@ -1,4 +1,4 @@
-"""Where there is no memory left, a fit ends in a MemoryError, and never the process."""
+"""Without memory a fit raises MemoryError; the process survives."""
 
 import shutil
 import subprocess
@@ -24,7 +24,7 @@ y = X[:, 0] + X[:, 1] ** 2
 def fitted():
     return weald.ExtraTreesRegressor(8, random_state=0, n_jobs=3).fit(X, y).fingerprint()
 
-expected = fitted()  # our threads are there
+expected = fitted()  # starts the worker threads
 for _ in range(5):
     fail.value = 1
     try:
@@ -48,7 +48,7 @@ def test_allocations_that_fail_in_our_threads(tmp_path: Path) -> None:
     assert run.stdout.split() == ["MemoryError"] * 5
 
 
-# Children with less and less address space: the last have hardly any. Each fits with new threads.
+# Children with less and less free address space. Each fits with new threads.
 LIMITED = """
 import os, resource, signal, warnings
 import numpy as np

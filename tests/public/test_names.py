@@ -1,4 +1,4 @@
-"""The public face: what `weald` exports, and what importing it costs."""
+"""Public API: exports of `weald`, and the cost of importing it."""
 
 import ast
 import importlib
@@ -18,7 +18,7 @@ def test_all_is_what_there_is() -> None:
     assert weald.__all__ == sorted(weald.__all__)
     for name in weald.__all__:
         assert hasattr(weald, name), name
-    # Modules are reached by their own names; everything else is listed.
+    # Modules are imported by name; everything else is listed.
     extra = [
         name
         for name, thing in vars(weald).items()
@@ -35,10 +35,10 @@ def test_everything_public_is_documented() -> None:
         assert (thing.__doc__ or "").strip(), name
         if not inspect.isclass(thing):
             continue
-        for method, member in inspect.getmembers(thing):
-            is_ours = (getattr(member, "__module__", None) or "").startswith("weald")
-            if not method.startswith("_") and callable(member) and is_ours:
-                assert (member.__doc__ or "").strip(), f"{name}.{method}"
+        for method, value in inspect.getmembers(thing):
+            is_ours = (getattr(value, "__module__", None) or "").startswith("weald")
+            if not method.startswith("_") and callable(value) and is_ours:
+                assert (value.__doc__ or "").strip(), f"{name}.{method}"
 
 
 def test_modules_export_what_they_list() -> None:
@@ -62,7 +62,7 @@ def test_version_is_that_of_the_package() -> None:
 
 
 def test_import_loads_nothing_but_the_version() -> None:
-    """Every other module is imported when it is first used."""
+    """Every other module is imported on first access."""
     code = """
 import json, sys
 import numpy, sklearn.base, sklearn.utils.validation
@@ -106,7 +106,7 @@ def test_dir_shows_public_names_only() -> None:
 
 
 def test_import_pulls_in_no_heavy_library() -> None:
-    # scikit-learn itself imports pandas where it finds it.
+    # scikit-learn itself imports pandas if it is installed.
     code = f"""
 import json, sys
 import numpy as np
@@ -125,14 +125,14 @@ print(json.dumps([name for name in {HEAVY!r} if name in set(sys.modules) - befor
 
 
 def test_a_fit_imports_no_scorers() -> None:
-    """They take longer to import than a small fit takes; only a `scoring` needs them."""
+    """Importing them takes longer than a small fit; only `scoring` needs them."""
     code = """
 import sys
 import numpy as np
 import weald
 X = np.arange(80.0).reshape(40, 2)
 model = weald.BoostedTreesClassifier(n_estimators=2)
-before = "sklearn.metrics" in sys.modules  # scikit-learn may import it for reasons of its own
+before = "sklearn.metrics" in sys.modules  # scikit-learn may import it itself
 model.fit(X, X[:, 0] > 9)
 print(before or "sklearn.metrics" not in sys.modules)
 """

@@ -1,4 +1,4 @@
-"""Models without out-of-bag predictions, and scorers that are none: what the errors say."""
+"""Error messages of models without out-of-bag predictions and of invalid scorers."""
 
 import re
 

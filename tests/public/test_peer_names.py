@@ -1,4 +1,4 @@
-"""Names of scikit-learn, LightGBM, XGBoost and CatBoost: errors say what to write here."""
+"""Parameter names of scikit-learn, LightGBM, XGBoost and CatBoost: errors name weald's own."""
 
 import re
 
@@ -24,7 +24,7 @@ def spellings(groups) -> list[str]:
 
 
 def check_what_is_named(advice: str, estimator, known: set[str]) -> None:
-    """All `name=` and `method(` of an advice exist, in this class or in the class it names."""
+    """Check that all `name=` and `method(` of an advice exist, in this or in the named class."""
     for name, owner in re.findall(r"(weald\.(\w+))", advice):
         assert hasattr(weald, owner), name
     elsewhere = re.findall(

@@ -1,4 +1,4 @@
-"""The examples that draw: what they compute, and that a picture comes out."""
+"""The examples with figures: their results, and that a figure is written."""
 
 import importlib
 import sys
@@ -16,7 +16,7 @@ NAMES = ["bias_variance", "distilled", "members", "one_and_hundred", "ten_points
 
 @pytest.fixture(autouse=True)
 def beside_the_examples(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Scripts find each other in their folder; they leave no module behind."""
+    """Make the examples importable from their folder, and unload them afterwards."""
     monkeypatch.syspath_prepend(str(EXAMPLES))
     monkeypatch.setenv("MPLBACKEND", "Agg")
     yield
@@ -46,7 +46,7 @@ def test_ten_points(tmp_path: Path) -> None:
     assert "stump 2: error 0.214286, vote 0.649641" in text
     assert "stump 3: error 0.136364, vote 0.922913" in text
     assert "0 of 10 wrong, bound 0.516230" in text
-    # Step 1: right points 0.1, wrong ones 0.233333, before they are made to sum to 1.
+    # Round 1: correct points 0.1, misclassified ones 0.233333, before normalisation.
     ratio = result.weights[1].max() / result.weights[1].min()
     assert ratio == pytest.approx(7 / 3, rel=1e-9)
     check_picture(module, result, tmp_path)
@@ -68,7 +68,7 @@ def test_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.bag_test[-1] < 0.6 * result.bag_test[0]
     assert result.boost_test[-1] < 0.6 * result.boost_test[0]
     assert (result.boost_train <= result.boost_bound).all()
-    # The formula, filled from rows left out, foretells the squared error on new rows.
+    # The formula with out-of-bag estimates predicts the squared error on new rows.
     np.testing.assert_allclose(result.brier_foretold, result.brier_test, rtol=0.25)
     check_picture(module, result, tmp_path)
 

@@ -1,4 +1,4 @@
-"""Interrupts, forks and processes around a fit; for threads see tests/contract/test_threads.py."""
+"""Interrupts, forks and processes during a fit; for threads see tests/contract/test_threads.py."""
 
 import multiprocessing
 import os
@@ -12,14 +12,14 @@ from joblib import Parallel, delayed
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
 
-# A timer of the process itself sends it the signal of Ctrl-C, when the core is at work and not
-# Python; the fit would take hours. Prints how long it took to be heard.
+# A timer sends SIGINT to the process while the core is running; the fit would take hours. Prints
+# the time until the interrupt was handled.
 INTERRUPTED = """
 import os, signal, threading, time
 import numpy as np
 from weald import BoostedTreesClassifier, BoostedTreesRegressor, ExtraTreesRegressor
 
-# What started this process may ignore or block the signal, as a shell does for a job behind it.
+# The parent process may ignore or block the signal, as a shell does for a background job.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 rng = np.random.default_rng(0)
@@ -62,7 +62,7 @@ def seconds_to_interrupt(**parts: str) -> float:
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("kind", ["BoostedTreesRegressor", "BoostedTreesClassifier"])
 def test_ctrl_c_ends_a_fit(kind: str, jobs: int) -> None:
-    """Within a second, or two where the machine has other work; and the next fit is as ever."""
+    """Within a second, or two on a busy machine; the next fit is not affected."""
     seconds = seconds_to_interrupt(
         prepare=f"model = {kind}(n_estimators=10**6, n_jobs={jobs})",
         work="model.fit(X, y)",
@@ -74,8 +74,8 @@ def test_ctrl_c_ends_a_fit(kind: str, jobs: int) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("left_out", [False, True])
 def test_ctrl_c_ends_a_forest(left_out: bool) -> None:
-    """Also while threads wait for branches of each other's trees, after every few that are asked
-    for rows they left out."""
+    """Also while threads wait for branches of each other's trees, and while out-of-bag predictions
+    are computed after every few trees."""
     seconds = seconds_to_interrupt(
         prepare="many = rng.normal(size=(40_000, 5))\nmodel = ExtraTreesRegressor("
         f"10_000, n_jobs=3, bootstrap={left_out}, oob_score={left_out})",
@@ -88,7 +88,7 @@ def test_ctrl_c_ends_a_forest(left_out: bool) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_ctrl_c_ends_a_prediction() -> None:
     seconds = seconds_to_interrupt(
-        # Ten million times the same row costs no memory.
+        # Ten million views of the same row need no memory.
         prepare="model = BoostedTreesRegressor(n_estimators=100).fit(X, X[:, 1])\n"
         "many = np.broadcast_to(X[:1], (10**7, 20))",
         work="model.predict(many)",
@@ -111,17 +111,17 @@ def fingerprint(kind=BoostedTreesRegressor, n_jobs: int = 2) -> str:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_child_can_fit() -> None:
-    """Our threads do not live on in a child; it makes its own."""
+    """Worker threads do not exist in a child, which starts its own."""
     expected = fingerprint()
     context = multiprocessing.get_context("fork")
-    answers = context.Queue()
+    results = context.Queue()
     children = [
-        context.Process(target=lambda: answers.put(fingerprint()), daemon=True) for _ in range(2)
+        context.Process(target=lambda: results.put(fingerprint()), daemon=True) for _ in range(2)
     ]
     for child in children:
         child.start()
     try:
-        got = [answers.get(timeout=60) for _ in children]
+        got = [results.get(timeout=60) for _ in children]
     finally:
         for child in children:
             child.join(timeout=10)
@@ -152,7 +152,7 @@ def test_many_small_fits_leave_no_threads_and_little_memory() -> None:
     threads, memory = threading.active_count(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     cycle(400)
     assert threading.active_count() == threads
-    # In kilobytes on Linux, in bytes on macOS: 30 MB either way is no leak per fit.
+    # Kilobytes on Linux, bytes on macOS: less than 30 MB is not a leak per fit.
     unit = 1 if sys.platform == "darwin" else 1024
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) * unit
     assert grown < 30e6

@@ -1,4 +1,4 @@
-"""The same bits everywhere: other instruction sets, threads and hash seeds, and yesterday."""
+"""Identical bits for other instruction sets, threads, hash seeds and earlier versions."""
 
 import json
 import os
@@ -21,7 +21,7 @@ WHY = (
 
 
 def numpy_features() -> str:
-    """What NumPy would use beyond its baseline, in its own names."""
+    """CPU features that NumPy would use beyond its baseline."""
     try:
         from numpy._core import _multiarray_umath as umath
     except ImportError:
@@ -30,7 +30,7 @@ def numpy_features() -> str:
 
 
 def printed(**environment: str) -> dict[str, str]:
-    """The fingerprints that another process prints."""
+    """Fingerprints printed by another process."""
     run = subprocess.run(
         [sys.executable, str(GOLDEN / "fits.py")],
         env={**os.environ, **environment},
@@ -58,7 +58,7 @@ on_x86 = pytest.mark.skipif(
 )
 PLAINEST = {
     "NPY_DISABLE_CPU_FEATURES": numpy_features(),
-    # Names of glibc 2.33 and later, and those before.
+    # Names of glibc 2.33 and later, and earlier names.
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F,-AVX2_Usable,-FMA_Usable",
     "OPENBLAS_CORETYPE": "PRESCOTT",
     "OPENBLAS_NUM_THREADS": "1",
@@ -99,8 +99,8 @@ def test_the_instruction_set_can_be_chosen() -> None:
     assert run.stdout.strip() == plainest
 
 
-# What a process computes with: NumPy's targets beyond its baseline, those that its functions were
-# really bound to (NumPy 2 tells), glibc's AVX2 and FMA (2.33 and later tell), OpenBLAS's kernels.
+# CPU features in use: NumPy's targets beyond its baseline, those its functions are bound to (in
+# NumPy 2), AVX2 and FMA of glibc (2.33 and later), and OpenBLAS's kernels.
 SEEN = """
 import ctypes, json
 import numpy as np
@@ -109,7 +109,7 @@ try:
     from numpy._core import _multiarray_umath as umath
 except ImportError:
     from numpy.core import _multiarray_umath as umath
-# What brings AVX2: a level of x86-64 for NumPy 2.4 and later, a feature before.
+# AVX2 is part of an x86-64 level in NumPy 2.4 and later, a feature before.
 avx2 = "X86_V3" if "X86_V3" in umath.__cpu_dispatch__ else "AVX2"
 seen = {
     "avx2": avx2 if umath.__cpu_features__["AVX2"] else None,
@@ -125,7 +125,7 @@ try:
 except (AttributeError, OSError, TypeError):
     pass
 else:
-    leaf.restype = ctypes.POINTER(ctypes.c_uint * 8)  # cpuid of eax to edx, then what is active
+    leaf.restype = ctypes.POINTER(ctypes.c_uint * 8)  # cpuid of eax to edx, then active bits
     one, seven = leaf(0).contents, leaf(1).contents
     bits = {"FMA": one[6] >> 12, "AVX2": seven[5] >> 5, "AVX512F": seven[5] >> 16}
     seen["glibc"] = [name for name, value in bits.items() if value & 1]
@@ -162,7 +162,7 @@ def plainest() -> dict[str, Any]:
 
 @on_x86
 def test_numpy_obeys(usual: dict[str, Any], plainest: dict[str, Any]) -> None:
-    """The environment of the plainest code really switches off all that NumPy would choose."""
+    """The environment of the baseline code disables all CPU features of NumPy."""
     if not usual["numpy"]:
         pytest.skip("this machine has nothing beyond NumPy's baseline")
     if usual["avx2"]:
@@ -175,7 +175,7 @@ def test_numpy_obeys(usual: dict[str, Any], plainest: dict[str, Any]) -> None:
 @on_x86
 def test_glibc_obeys(usual: dict[str, Any], plainest: dict[str, Any]) -> None:
     if not usual["glibc"]:
-        pytest.skip("no glibc that tells what it uses, or nothing to switch off")
+        pytest.skip("glibc does not report its features, or none can be disabled")
     assert plainest["glibc"] == []
 
 

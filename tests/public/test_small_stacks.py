@@ -1,5 +1,4 @@
-"""Fits and predictions need little stack: threads may have 128 KiB of it, as they do by default
-where musl is the C library."""
+"""Fits and predictions work in threads with a stack of 128 KiB, the default of musl."""
 
 import sys
 
@@ -9,8 +8,8 @@ from public.scripts import run_script
 
 STACK = 128 * 1024
 
-# Labels that alternate along a column make trees as deep as can be: a level for every few rows.
-# All is imported, and every cache filled, before the stack is small.
+# Labels that alternate along a column make trees of maximal depth: a level for every few rows.
+# Everything is imported and every cache filled before the stack is small.
 PREPARED = """
 import threading
 import numpy as np
@@ -23,7 +22,7 @@ y = X[:, 0] + X[:, 1] * X[:, 2]
 label = np.digitize(y, [-1, 0, 1])
 deep = dict(random_state=0, n_jobs={n_jobs}, bootstrap=False)
 
-def answers():
+def predictions():
     for n_classes in (2, 3, 40):
         alternating = np.arange(1000) % n_classes
         for kind in (weald.RandomForestClassifier, weald.ExtraTreesClassifier):
@@ -47,7 +46,7 @@ def answers():
         model.set_params(n_jobs={n_jobs})
         yield model.fit(X, target).predict(X)
 
-expected = list(answers())
+expected = list(predictions())
 """
 
 IN_A_SMALL_THREAD = (
@@ -55,7 +54,7 @@ IN_A_SMALL_THREAD = (
     + """
 got = []
 threading.stack_size({stack})
-thread = threading.Thread(target=lambda: got.extend(answers()))
+thread = threading.Thread(target=lambda: got.extend(predictions()))
 thread.start()
 thread.join()
 print(len(got) == len(expected) and all(map(np.array_equal, got, expected)))
@@ -68,7 +67,7 @@ def test_a_thread_of_128_kib_can_fit() -> None:
     assert (run.returncode, run.stdout) == (0, "True\n"), run.stderr
 
 
-# Our own threads have what they need, whatever the default of the process is.
+# Worker threads have a sufficient stack, whatever the default of the process.
 WITH_SMALL_THREADS = (
     """
 import ctypes

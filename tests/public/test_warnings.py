@@ -1,4 +1,4 @@
-"""Advice that a fit gives: once, at the user's line, and never from a part of an ensemble alone."""
+"""Warnings of a fit: given once, at the user's line, and not for each part of an ensemble."""
 
 import warnings
 from pathlib import Path
@@ -17,8 +17,8 @@ CODES, NUMBERS = np.arange(60) % 2, np.arange(60.0)
 DATES = [f"2024-{1 + i // 28:02d}-{1 + i % 28:02d}" for i in range(60)]
 
 
-def told(fit) -> list[str]:
-    """The texts of all warnings, each as often as it is given."""
+def warnings_of(fit) -> list[str]:
+    """Texts of all warnings, with repetitions."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fit()
@@ -43,45 +43,47 @@ def frame(**columns) -> pd.DataFrame:
     ],
 )
 def test_one_class_is_told_once(model) -> None:
-    (text,) = told(lambda: model.fit(X, np.full(60, "only")))
+    (text,) = warnings_of(lambda: model.fit(X, np.full(60, "only")))
     assert text.startswith("y holds one class only, 'only'")
-    assert told(lambda: model.fit(X, CODES)) == []
+    assert warnings_of(lambda: model.fit(X, CODES)) == []
 
 
 def test_a_default_that_allows_no_split() -> None:
     for n in (5, 38):
-        (text,) = told(lambda n=n: weald.BoostedTreesRegressor().fit(X[:n], NUMBERS[:n]))
+        (text,) = warnings_of(lambda n=n: weald.BoostedTreesRegressor().fit(X[:n], NUMBERS[:n]))
         assert text.startswith(
             f"min_samples_leaf=20 of BoostedTreesRegressor allows no split of {n}"
         )
-    assert told(lambda: weald.BoostedTreesRegressor().fit(X[:40], NUMBERS[:40])) == []
+    assert warnings_of(lambda: weald.BoostedTreesRegressor().fit(X[:40], NUMBERS[:40])) == []
     asked_for = weald.BoostedTreesRegressor(min_samples_leaf=30)
-    assert told(lambda: asked_for.fit(X[:38], NUMBERS[:38])) == []
+    assert warnings_of(lambda: asked_for.fit(X[:38], NUMBERS[:38])) == []
 
 
 def test_base_estimators_that_cannot_split_are_not_told_of() -> None:
     bag = weald.BaggingRegressor(weald.BoostedTreesRegressor(n_estimators=2), n_estimators=3)
-    assert told(lambda: bag.fit(X[:30], NUMBERS[:30])) == []
+    assert warnings_of(lambda: bag.fit(X[:30], NUMBERS[:30])) == []
 
 
 def test_parameters_without_effect() -> None:
     model = weald.BoostedTreesRegressor(n_iter_no_change=5, tol=0.1, prune="after")
-    first, second = told(lambda: model.fit(X, NUMBERS))
+    first, second = warnings_of(lambda: model.fit(X, NUMBERS))
     assert first == (
         "n_iter_no_change=5 and tol=0.1 of BoostedTreesRegressor have no effect: set "
         "early_stopping=True."
     )
     assert second.startswith("prune='after' of BoostedTreesRegressor has no effect: splits are")
     model.set_params(early_stopping=True, min_gain=0.1)
-    assert told(lambda: model.fit(X, NUMBERS)) == []
+    assert warnings_of(lambda: model.fit(X, NUMBERS)) == []
     model = weald.GradientBoostingRegressor(validation_fraction=0.3)
-    (text,) = told(lambda: model.fit(X, NUMBERS))
+    (text,) = warnings_of(lambda: model.fit(X, NUMBERS))
     assert "set n_iter_no_change" in text
-    (text,) = told(lambda: weald.BoostedTreesRegressor(scoring="r2").fit(X, NUMBERS))
+    (text,) = warnings_of(lambda: weald.BoostedTreesRegressor(scoring="r2").fit(X, NUMBERS))
     assert text.startswith("scoring has no effect")
-    judged = weald.BoostedTreesRegressor(scoring="r2")
-    assert told(lambda: judged.fit(X, NUMBERS, X_val=X, y_val=NUMBERS)) == []
-    (text,) = told(lambda: weald.BoostedTreesClassifier(feature_sampling="tree").fit(X, CODES))
+    validated = weald.BoostedTreesRegressor(scoring="r2")
+    assert warnings_of(lambda: validated.fit(X, NUMBERS, X_val=X, y_val=NUMBERS)) == []
+    (text,) = warnings_of(
+        lambda: weald.BoostedTreesClassifier(feature_sampling="tree").fit(X, CODES)
+    )
     assert "set max_features" in text
 
 
@@ -95,7 +97,7 @@ def test_parameters_without_effect() -> None:
     ],
 )
 def test_numbers_as_text(values) -> None:
-    (text,) = told(lambda: weald.DecisionTreeClassifier().fit(frame(age=values), CODES))
+    (text,) = warnings_of(lambda: weald.DecisionTreeClassifier().fit(frame(age=values), CODES))
     assert text.startswith("Column 'age' holds numbers as text") and "to_numeric" in text
 
 
@@ -110,7 +112,7 @@ def test_numbers_as_text(values) -> None:
     ],
 )
 def test_dates_as_text(values) -> None:
-    (text,) = told(lambda: weald.RandomForestClassifier(2).fit(frame(when=values), CODES))
+    (text,) = warnings_of(lambda: weald.RandomForestClassifier(2).fit(frame(when=values), CODES))
     assert text.startswith("Column 'when' holds text that looks like dates")
     assert "pandas.to_datetime" in text
 
@@ -119,7 +121,7 @@ def test_dates_as_text(values) -> None:
     "column",
     [
         ["Ulm", "Rom", "Bonn"] * 20,
-        ["0", "1"] * 30,  # two levels are split alike
+        ["0", "1"] * 30,  # two categories are split the same way
         [f"{i:05d}" for i in range(60)],  # postal codes
         [*map(str, range(59)), "unknown"],
         pd.Series(DATES, dtype="category"),
@@ -127,12 +129,12 @@ def test_dates_as_text(values) -> None:
     ],
 )
 def test_categories_are_not_told_of(column) -> None:
-    assert told(lambda: weald.DecisionTreeClassifier().fit(frame(city=column), CODES)) == []
+    assert warnings_of(lambda: weald.DecisionTreeClassifier().fit(frame(city=column), CODES)) == []
 
 
 def test_columns_that_are_named_as_categories_are_not_told_of() -> None:
     model = weald.DecisionTreeClassifier(categorical_features=["when"])
-    assert told(lambda: model.fit(frame(when=DATES), CODES)) == []
+    assert warnings_of(lambda: model.fit(frame(when=DATES), CODES)) == []
 
 
 @pytest.mark.parametrize(
@@ -148,14 +150,16 @@ def test_columns_that_are_named_as_categories_are_not_told_of() -> None:
 )
 def test_parts_of_an_ensemble_tell_once(model) -> None:
     table = frame(when=[f"{date} {i % 24}:00" for i, date in enumerate(DATES)])
-    (text,) = told(lambda: model.fit(table, (NUMBERS > 30).astype(int)))
+    (text,) = warnings_of(lambda: model.fit(table, (NUMBERS > 30).astype(int)))
     assert "looks like dates" in text
 
 
 def test_many_fits_of_an_estimate_tell_once() -> None:
     tree = weald.DecisionTreeClassifier()
-    texts = told(lambda: error_632plus(tree, frame(when=DATES), CODES, n_repeats=5))
-    assert len(texts) <= 2 and len(set(texts)) == 1  # the fit on all rows, and the repeats
+    texts = warnings_of(lambda: error_632plus(tree, frame(when=DATES), CODES, n_repeats=5))
+    assert (
+        len(texts) <= 2 and len(set(texts)) == 1
+    )  # one from the fit on all rows, one from the repetitions
 
 
 def test_warnings_as_errors_leave_the_model_unfitted() -> None:
@@ -169,10 +173,10 @@ def test_warnings_as_errors_leave_the_model_unfitted() -> None:
 
 def test_all_warnings_are_of_one_class() -> None:
     forest = weald.RandomForestClassifier(2, warm_start=True).fit(frame(), CODES)
-    assert told(lambda: forest.fit(frame(), CODES)) == [
+    assert warnings_of(lambda: forest.fit(frame(), CODES)) == [
         "Warm-start fitting without increasing n_estimators does not fit new trees."
     ]
-    (text,) = told(lambda: forest.predict(pd.DataFrame(frame().to_numpy())))
+    (text,) = warnings_of(lambda: forest.predict(pd.DataFrame(frame().to_numpy())))
     assert "valid feature names" in text
-    (text,) = told(lambda: weald.RandomForestClassifier(2, oob_score=True).fit(X, CODES))
+    (text,) = warnings_of(lambda: weald.RandomForestClassifier(2, oob_score=True).fit(X, CODES))
     assert "OOB" in text

@@ -1,4 +1,4 @@
-"""The methods, one file each. A class is imported when it is first used."""
+"""Ensemble estimators. Classes are imported lazily, on first access."""
 
 from typing import TYPE_CHECKING
 

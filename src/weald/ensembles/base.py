@@ -1,4 +1,4 @@
-"""What every model made of our own trees shares: checks, predicting, looking, fingerprint."""
+"""Base classes of tree models: parameter checks, prediction, inspection, fingerprint."""
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,11 +31,11 @@ Floats = NDArray[np.float64]
 
 
 class CheckedEstimator(BaseEstimator):
-    """A scikit-learn estimator with limits for its parameters; its fit works or changes nothing."""
+    """scikit-learn estimator that validates its parameters and whose `fit` is atomic."""
 
-    # A limit for every constructor parameter; `fit` checks them.
+    # Valid values of every constructor parameter; checked by `fit`.
     _limits: ClassVar[Mapping[str, Limit]]
-    # Parameters that others can make meaningless; `fit` warns of those that were set in vain.
+    # Parameters that have no effect under some settings; `fit` warns if they were set.
     _ignored: ClassVar[Mapping[str, Ignored]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -46,12 +46,12 @@ class CheckedEstimator(BaseEstimator):
         explain_calls(cls)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of this estimator, and as `estimator__parameter` those of its parts.
+        """Set parameters of this estimator, or of nested ones as `estimator__parameter`.
 
         Parameters
         ----------
         **params
-            As in the constructor.
+            Constructor parameters.
         """
         known = self.get_params(deep=True)
         for name in params:
@@ -62,7 +62,7 @@ class CheckedEstimator(BaseEstimator):
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
-        """Check the parameters; if the fit fails, leave the estimator as it was before."""
+        """Check the parameters; restore the estimator's state if the fit fails."""
         before = self.__dict__.copy()
         try:
             check_parameters(self, self._limits)
@@ -76,7 +76,7 @@ class CheckedEstimator(BaseEstimator):
 
 
 class TreeModel(CheckedEstimator):
-    """A scikit-learn estimator whose model is one `Forest`.
+    """scikit-learn estimator whose model is one `Forest`.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class TreeModel(CheckedEstimator):
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : array of str
-        Names of the columns, if all of them are text.
+        Column names, if all of them are strings.
     """
 
     forest_: Forest
@@ -104,42 +104,45 @@ class TreeModel(CheckedEstimator):
             )
 
     @property
-    def _answering(self) -> Forest | RotatedForest:
-        """What answers for rows of the table: the forest itself, unless it asks other columns."""
+    def _input_forest(self) -> Forest | RotatedForest:
+        """Forest that predicts from the input columns: `forest_`, unless it splits rotated ones."""
         return self.forest_
 
     def _scores(self, X: object) -> Floats:
-        """The forest's answers for a checked table, of the shape (rows, outputs)."""
+        """Raw predictions of the forest, shape (rows, outputs)."""
         n_threads = self._n_threads
         if is_plain_table(X, self):
-            return self._answering.predict(X, n_threads=n_threads)
+            return self._input_forest.predict(X, n_threads=n_threads)
         check_is_fitted(self)
         table = table_for_predict(self, X)
-        parts = [self._answering.predict(part, n_threads=n_threads) for part in dense_blocks(table)]
+        parts = [
+            self._input_forest.predict(part, n_threads=n_threads) for part in dense_blocks(table)
+        ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     @property
     def _link(self) -> str:
-        """The loss whose formula turns scores into predictions; empty: scores are predictions."""
+        """Loss whose inverse link turns scores into predictions; empty: identity."""
         return ""
 
-    # Whether the answers are the forest's, or a loss's formula of them: all that a predictor knows.
+    # Whether predictions are the forest's scores, or a loss's inverse link of them: `predictor()`
+    # supports nothing else.
     _answers_by_forest: ClassVar[bool] = True
 
     @offered_if(lambda model: model._answers_by_forest)
     def predictor(self) -> Predictor | TablePredictor:
-        """Make a small copy of the model that only predicts, in a few microseconds a row.
+        """Make a lightweight copy of the model that only predicts, in a few microseconds per row.
 
-        Its methods have the names of the model's and give the same bits. If all columns were
-        numbers it takes plain arrays of float32 or float64 with the columns in the order of the
-        fit, one row (1-D) or a batch (2-D). If some were text, categories or dates, a row is a list
-        of values in that order, or a dict of them by name, and any table is a batch.
-        It does not change when the model is fitted again.
+        Its methods have the same names as the model's and return bit-identical results. If all
+        columns are numeric it takes plain float32 or float64 arrays with the columns in the order
+        of the fit, one row (1-D) or a batch (2-D). If some are text, categories or dates, a row is
+        a list of values in that order or a dict by column name, and any table is a batch.
+        It does not change when the model is refitted.
 
         Returns
         -------
         Predictor or TablePredictor
-            It has `predict` and, if the model has them, `predict_proba` and `decision_function`.
+            Has `predict` and, if the model has them, `predict_proba` and `decision_function`.
 
         Examples
         --------
@@ -157,49 +160,51 @@ class TreeModel(CheckedEstimator):
         return table_predictor_of(alone, self._plan, None if names is None else list(names))
 
     def _array_predictor(self) -> Predictor:
-        """A predictor of rows whose columns are numbers already."""
+        """Predictor of rows whose columns are already numeric."""
         return predictor_of(self, self.forest_, loss=self._link, n_jobs=self.n_jobs)
 
     def apply(self, X: object) -> NDArray[np.int32]:
-        """Find the leaf each row ends in.
+        """Find the leaf of each row in each tree.
 
         Returns
         -------
         array of int32, shape (rows, trees)
-            Leaves are counted within their tree, from left to right.
+            Leaves are numbered within their tree, from left to right.
         """
         check_is_fitted(self)
         table = table_for_predict(self, X)
         n_threads = self._n_threads
-        parts = [self._answering.apply(part, n_threads=n_threads) for part in dense_blocks(table)]
+        parts = [
+            self._input_forest.apply(part, n_threads=n_threads) for part in dense_blocks(table)
+        ]
         return np.concatenate(parts)
 
     @property
     def feature_importances_(self) -> Floats:
-        """Share of each column in the gain of all splits; they sum to 1 (or all are 0).
+        """Share of each column in the total gain of all splits; sums to 1 (or all are 0).
 
-        What the parts of a date gained counts for its one column.
+        The gains of the parts of a date are added to the date column.
         """
         check_is_fitted(self)
         gains = self._plan.sums_by_input(self.forest_.gain_of_columns())
         if not np.isfinite(gains).all():
-            # A user's loss may have gradients whose squares leave the range of floats.
+            # The squared gradients of a user-defined loss may overflow.
             gains = np.isinf(gains).astype(np.float64)
         total = gains.sum()
         return gains / total if total > 0 else gains
 
     def importances(self, by: str = "gain") -> Floats:
-        """Add up what the splits on each column did, over all trees.
+        """Feature importances of the columns, summed over all splits of all trees.
 
         Parameters
         ----------
         by : {"gain", "cover", "count"}, default="gain"
-            What they gained, what the rows that they divided weigh, or how many they are.
+            Total gain of the splits, total weight of the rows they split, or number of splits.
 
         Returns
         -------
         array, shape (columns,)
-            Sums, not shares; those of the parts of a date are added to its one column.
+            Sums, not normalised; those of the parts of a date are added to the date column.
 
         Examples
         --------
@@ -218,22 +223,22 @@ class TreeModel(CheckedEstimator):
         return self._plan.sums_by_input(self.forest_.sums_of_columns(by))
 
     def trees_to_frame(self, library: str | None = None) -> Any:
-        """Write all trees as a table, a row for every node.
+        """Return all trees as a data frame with one row per node.
 
         Parameters
         ----------
         library : {"pandas", "polars"} or None, default=None
-            Whose frame it is; None takes the first of them that is installed.
+            Data frame library; None takes the first one that is installed.
 
         Returns
         -------
         frame
             `tree`, `node` (from 0 in each tree, the left child is the next one) and `depth`;
-            `output`, the score that the tree adds to (-1: all of them), and `tree_weight`, what
-            its answers are multiplied by; `left` and `right`, the children (-1: it is a leaf);
-            `feature`, and `threshold`, up to which values go left, or `levels`, the categories that
-            do; `missing`, the side of missing values and of levels never seen; `gain`; `weight`,
-            what its rows weigh; `value` of a leaf, a list where it is several numbers.
+            `output`, the score that the tree adds to (-1: all of them), and `tree_weight`, the
+            factor of its leaf values; `left` and `right`, the children (-1: it is a leaf);
+            `feature`, and `threshold` (values <= threshold go left) or `levels`, the categories
+            that go left; `missing`, the side of missing values and unseen categories; `gain`;
+            `weight`, the total weight of its rows; `value` of a leaf, a list for several outputs.
 
         Examples
         --------
@@ -259,7 +264,7 @@ class TreeModel(CheckedEstimator):
         Parameters
         ----------
         tree : int, default=0
-            Which tree of `forest_`.
+            Index of the tree in `forest_`.
         """
         check_is_fitted(self)
         tree, n_trees = operator.index(tree), self.forest_.n_trees
@@ -278,18 +283,18 @@ class TreeModel(CheckedEstimator):
         )
 
     def _names_of_tree(self, tree: int) -> list[str]:
-        """What the columns are called that a tree asks."""
+        """Names of the columns that a tree splits on."""
         return self._plan.names(self._column_names())
 
     def _levels_of_trees(self) -> Sequence[Sequence[Any] | None]:
-        """For each column that trees ask its levels, or None if it has an order."""
+        """Categories of each column that trees split on; None for ordered columns."""
         return self._plan.levels
 
     _weight_name: ClassVar[str] = "weight"
 
     @property
     def _plan(self) -> ColumnPlan:
-        """How a table becomes the columns of numbers that the trees ask."""
+        """How a table is converted to the numeric columns that the trees split on."""
         return plan_of(self)
 
     def _column_names(self) -> list[str]:
@@ -302,7 +307,7 @@ class TreeModel(CheckedEstimator):
         return ", ".join(f"{one:+.6g}" for one in value.tolist())
 
     def fingerprint(self) -> str:
-        """SHA-256 of what was learnt: equal for any `n_jobs`, row order and machine."""
+        """SHA-256 of the fitted model: equal for any `n_jobs`, row order and machine."""
         check_is_fitted(self)
         return fingerprint(self._learnt())
 
@@ -320,8 +325,8 @@ class TreeModel(CheckedEstimator):
         return tags
 
 
-def keep_columns(owner: Any, member: Any) -> None:
-    """Let a member know the columns that its owner was fitted on, and how they become numbers."""
+def keep_columns(owner: Any, estimator: Any) -> None:
+    """Copy the column attributes of a fitted ensemble to one of its base estimators."""
     for name in ("n_features_in_", "feature_names_in_", "_columns"):
         if hasattr(owner, name):
-            setattr(member, name, getattr(owner, name))
+            setattr(estimator, name, getattr(owner, name))

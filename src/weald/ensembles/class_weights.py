@@ -1,4 +1,4 @@
-"""What the rows of each class weigh beside their own weights."""
+"""Class weights: factors of the row weights by class."""
 
 import math
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from weald.ensembles.base import Floats
 def weights_of_classes(
     wanted: Any, rows: Rows, classes: NDArray[Any] | list[NDArray[Any]]
 ) -> Floats | None:
-    """A weight for each class, as scikit-learn means `class_weight`; None: nothing is weighed.
+    """One weight per class for scikit-learn's `class_weight`; None: no class weights.
 
-    Balanced: every class that has rows weighs the same together, and all weigh what they did. Of
-    several outputs the weights of all classes come one after another.
+    "balanced" gives every class that has rows the same total weight and keeps the overall total.
+    For several outputs the class weights of all outputs are concatenated.
     """
     if wanted is None:
         return None
@@ -53,18 +53,18 @@ def _weights_of_outputs(wanted: Any, rows: Rows, classes: list[NDArray[Any]]) ->
             "For multi-output, class_weight should be a list of dicts, one for each of the "
             f"{len(classes)} outputs, or the string 'balanced'; got {got}."
         )
-    words = wanted if isinstance(wanted, list) else [wanted] * len(classes)
+    wanted_of = wanted if isinstance(wanted, list) else [wanted] * len(classes)
     weights, first = [], 0
-    for k, (word, own) in enumerate(zip(words, classes, strict=True)):
+    for k, (of_one, own) in enumerate(zip(wanted_of, classes, strict=True)):
         of_output = replace(rows, y=rows.target[:, k] - first)
-        weight = weights_of_classes(word, of_output, own)
+        weight = weights_of_classes(of_one, of_output, own)
         weights.append(np.ones(len(own)) if weight is None else weight)
         first += len(own)
     return np.concatenate(weights)
 
 
 def weights_by_class(target: NDArray[Any], weight: Floats) -> Floats:
-    """What rows weigh by their classes; the weights of several outputs are multiplied.
+    """Class weight of each row; the weights of several outputs are multiplied.
 
     >>> weights_by_class(np.array([[0, 2], [1, 3]]), np.array([1.0, 2.0, 3.0, 4.0])).tolist()
     [3.0, 8.0]
@@ -74,22 +74,22 @@ def weights_by_class(target: NDArray[Any], weight: Floats) -> Floats:
 
 
 def without_classes(rows: Rows, weight: Floats) -> Rows:
-    """Rows without those of classes that weigh nothing."""
+    """Drop the rows of classes of weight 0."""
     kept = weights_by_class(rows.target, weight) > 0
     if not kept.any():
-        raise ValueError("class_weight gives every class of the rows the weight 0.")
+        raise ValueError("class_weight gives every class in y the weight 0.")
     return rows if kept.all() else rows.take(np.flatnonzero(kept))
 
 
 def weighed_by_class(rows: Rows, weight: Floats) -> Rows:
-    """Rows whose weights are multiplied by those of their classes; how often they count stays."""
+    """Multiply the row weights by the class weights; row counts stay the same."""
     if (weight == 1.0).all():
         return rows
     of_class, unit = moderate_weights(weight)
     of_row = of_class[rows.target.astype(np.intp)]
     product = of_row if rows.weight is None else of_row * rows.weight
     product, both = moderate_weights(product)
-    # Products of extreme weights have no place in the range of floats; they are kept at its edge.
+    # Products of extreme weights would overflow or underflow; they are clipped.
     whole = min(max(rows.weight_unit * unit * both, 2.0**-1000), 2.0**1000)
     return replace(rows, weight=product, weight_unit=whole)
 
@@ -97,10 +97,10 @@ def weighed_by_class(rows: Rows, weight: Floats) -> Rows:
 def judged_by_class(
     validation: ValidationRows | None, weight: Floats | None
 ) -> ValidationRows | None:
-    """Rows to judge by that weigh by their classes as those learnt from do.
+    """Apply the class weights of the training rows to the validation set.
 
-    A loss that weighs classes is not to be stopped by one that does not: the probabilities of what
-    it learns are not those of unweighted rows. Rows of classes that weigh nothing do not judge.
+    Early stopping must use the same weighted loss as the fit: with class weights the predicted
+    probabilities are not those of unweighted rows. Rows of classes of weight 0 are not scored.
     """
     if validation is None or weight is None or (weight == 1.0).all():
         return validation
@@ -110,15 +110,15 @@ def judged_by_class(
         counted = of_row > 0 if counted is None else (of_row > 0) & counted
         if not counted.any():
             raise ValueError(
-                "class_weight gives the weight 0 to every class of y_val, so that no row is left "
-                "to judge by. Give X_val rows of other classes, or leave it out."
+                "class_weight gives weight 0 to every class of y_val, so that the validation set "
+                "is empty. Give X_val rows of other classes, or leave it out."
             )
     product = of_row if validation.weight is None else of_row * validation.weight
     return replace(validation, counted=counted, weight=moderate_weights(product)[0])
 
 
 def _exact_totals(numbers: NDArray[np.intp], counts: NDArray[Any] | None, n_classes: int) -> Floats:
-    """The weight of each class, rounded once: the order of rows cannot matter."""
+    """Total weight of each class, rounded once: independent of the order of the rows."""
     if counts is None:
         return np.bincount(numbers, minlength=n_classes).astype(np.float64)
     return np.array([math.fsum(counts[numbers == k]) for k in range(n_classes)])

@@ -1,4 +1,4 @@
-"""Models that predict the same for every row, because no split was possible."""
+"""Warning for models that are constant because no split was possible."""
 
 import inspect
 from typing import Any
@@ -8,9 +8,9 @@ from weald.data import Rows
 
 
 def advise_of_constant(model: Any, rows: Rows) -> None:
-    """Warn if all trees are single leaves because of a default that is too large for the rows.
+    """Warn if all trees are single leaves because the default `min_samples_leaf` is too large.
 
-    Whoever sets `min_samples_leaf` gets what was asked for.
+    There is no warning for a value that the user set.
     """
     forest, least = model.forest_, model.min_samples_leaf
     n_rows = rows.n if rows.copies is None else int(rows.copies.sum())

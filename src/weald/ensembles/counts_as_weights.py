@@ -1,4 +1,4 @@
-"""Tables of distinct rows with their counts as weights, on which rows left out judge wrongly."""
+"""Detect tables of distinct rows weighted by counts, for which held-out estimates are biased."""
 
 from typing import Protocol
 
@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from weald.advice import advise
 from weald.groups import Groups
 
-# So many equal rows must be missing before a table is taken to be compressed.
+# A table counts as compressed if at least this many equal rows are expected and none is found.
 _MISSING = 10
 
-# Below this share of rows that repeat the columns of another, estimates are hardly affected.
+# Below this share of rows with the same columns as another row, estimates are hardly affected.
 _WORTH_A_WARNING = 0.05
 
 _MESSAGE = (
@@ -24,7 +24,7 @@ _MESSAGE = (
 
 
 class Weighted(Protocol):
-    """What is needed to know of the rows: `weald.data.Rows` is one."""
+    """Weighted rows, such as `weald.data.Rows`."""
 
     def hashes(self, n_threads: int) -> NDArray[np.uint64]: ...
     def without_target(self) -> "Weighted": ...
@@ -39,9 +39,9 @@ class Weighted(Protocol):
 def warn_of_counts(rows: Weighted, n_threads: int) -> None:
     """Warn if the rows look like distinct rows whose weights are their counts.
 
-    For fits that estimate an error, or stop, by rows left out. If a table is compressed to its
-    distinct rows, then a row left out leaves with all its copies, and what stays of the rows with
-    the same columns are those with another target: the estimate is far too bad.
+    For fits with out-of-bag estimates or early stopping. If a table is compressed to its distinct
+    rows, a held-out row is held out with all its copies, and the remaining rows with the same
+    columns have another target: the estimate is far too pessimistic.
     """
     weight = rows.total_weight
     if weight is None or (weight == weight[0]).all():
@@ -56,18 +56,18 @@ def warn_of_counts(rows: Weighted, n_threads: int) -> None:
 def is_compressed(
     rows: NDArray[np.uint64], inputs: NDArray[np.uint64], target: NDArray[np.float64]
 ) -> bool:
-    """Whether no two rows are equal although chance would have made some so.
+    """Whether no two rows are equal although some duplicates are expected by chance.
 
-    Two rows with the same columns have the same target with a probability of at least Σp² (p: the
-    share of each value among the targets), if the target does not depend on the columns; more, if
-    it does. Where ten or more such pairs are expected and there is none, somebody has merged them.
+    If the target does not depend on the columns, two rows with the same columns have the same
+    target with probability Σp² (p: the frequency of each target value); otherwise with a higher
+    one. If ten or more such pairs are expected and there is none, equal rows have been merged.
 
     Parameters
     ----------
     rows, inputs : uint64 [rows, 2]
         Hashes of each row, with and without its target.
     target : float64 [rows]
-        Classes or numbers.
+        Class indices or regression targets.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Means over rows that depend neither on the order of the rows nor on the machine."""
+"""Means over rows that are independent of row order and machine."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Terms are rounded to this many bits below the largest one, and added in two halves.
+# Terms are rounded to this many bits relative to the largest one, and summed in two halves.
 _BITS, _HALF = 52, 26
 
 
@@ -17,19 +17,19 @@ def exact_means(terms: Floats, weight: Floats | None) -> Floats:
     """
     shares = np.ones(terms.shape[-1])
     if weight is not None:
-        # A common power of two changes no mean, and keeps products within the range of floats.
+        # Scaling by a power of two leaves the mean unchanged and avoids overflow of the products.
         shares = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
         terms = terms * shares
     exponent, sums = _sums(terms)
     share_exponent, share_sums = _sums(shares)
-    # Weights may be so small that they add up to 0.
+    # Weights may be so small that their sum is 0.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        # The sum itself may lie beyond the floats where the mean does not.
+        # The sum may overflow where the mean does not.
         return np.asarray(np.ldexp(sums / share_sums, exponent - share_exponent))
 
 
 def _sums(terms: Floats) -> tuple[int, Floats]:
-    """Sums over the last axis in units of two to an exponent; of what is not finite, as it is."""
+    """Exponent and sums over the last axis in units of 2**exponent; plain sums if not finite."""
     largest = float(np.abs(terms).max(initial=0.0))
     if not np.isfinite(largest):
         with np.errstate(invalid="ignore"):

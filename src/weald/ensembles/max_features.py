@@ -1,4 +1,4 @@
-"""How many columns are looked at for a split, where they are drawn."""
+"""Number of columns sampled per split (`max_features`)."""
 
 import math
 
@@ -12,7 +12,7 @@ MAX_FEATURES: Limit = NoneOr(
 
 
 def n_drawn(max_features: float | str | None, n: int) -> int:
-    """Turn `max_features` into a number of the `n` columns: at least one, at most all.
+    """Convert `max_features` to a number of columns, at least 1 and at most `n`.
 
     >>> [n_drawn(wanted, 64) for wanted in (None, "sqrt", "log2", "third", 0.5, 1.0, 7, 100)]
     [64, 8, 6, 21, 32, 64, 7, 64]

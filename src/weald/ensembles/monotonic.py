@@ -1,4 +1,4 @@
-"""Along which columns answers must rise or fall: what a user asks, as the trees take it."""
+"""Monotonic constraints: convert `monotonic_cst` to one direction per column of the trees."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ Directions = tuple[int, ...]
 
 
 def directions_of(wanted: Any, plan: ColumnPlan, names: list[str] | None) -> Directions | None:
-    """Turn `monotonic_cst` into a direction for each of the plan's columns; None: all are free.
+    """Convert `monotonic_cst` to a direction for each of the plan's columns; None: no constraints.
 
     >>> directions_of({"b": -1}, ColumnPlan.of_numbers(3), ["a", "b", "c"])
     (0, -1, 0)
@@ -35,24 +35,23 @@ def directions_of(wanted: Any, plan: ColumnPlan, names: list[str] | None) -> Dir
         if isinstance(plan.columns[i], (Category, Moment)):
             what = "dates" if isinstance(plan.columns[i], Moment) else "categories"
             raise ValueError(
-                f"monotonic_cst asks a direction of {_label(i, names)}, which holds {what}; only "
-                "numbers and ordered categories have one. Set it to 0, or turn the column into "
-                "numbers."
+                f"monotonic_cst constrains {_label(i, names)}, which holds {what}; only numeric "
+                "and ordered categorical columns can be constrained. Set it to 0, or convert the "
+                "column to numbers."
             )
     return tuple(marks[plan.owner].tolist()) if marks.any() else None
 
 
 def directions_of_model(model: Any, n_classes: int = 0) -> Directions | None:
-    """The directions of an estimator that is being fitted, of numbers (0 classes) or of classes."""
+    """Directions for an estimator that is being fitted; `n_classes` is 0 for regression."""
     names = getattr(model, "feature_names_in_", None)
     names = None if names is None else list(names)
     directions = directions_of(model.monotonic_cst, model._plan, names)
     if directions is not None and n_classes > 2:
         raise ValueError(
             "Only binary classification is supported. The type of the target is multiclass: "
-            f"monotonic_cst is for numbers and for two classes; got {n_classes} classes, whose "
-            "probabilities cannot all rise. "
-            "Leave it at None, or fit one class against the others."
+            "monotonic_cst supports regression and binary classification only; got "
+            f"{n_classes} classes. Leave it at None, or fit one class against the others."
         )
     return None if n_classes == 1 else directions
 

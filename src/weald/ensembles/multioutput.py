@@ -1,4 +1,4 @@
-"""Shares of the classes of several outputs, which lie side by side, one output after another."""
+"""Class probabilities of several outputs, concatenated along the last axis."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 def shares_of_outputs(shares: Floats, classes: Sequence[NDArray[Any]]) -> list[Floats]:
-    """The shares of each output; classes lie along the last axis.
+    """Split concatenated class probabilities by output; classes are the last axis.
 
     >>> classes = [np.array(["no", "yes"]), np.array([1, 2, 3])]
     >>> [part.tolist() for part in shares_of_outputs(np.array([0.5, 0.5, 0.2, 0.2, 0.6]), classes)]
@@ -22,15 +22,15 @@ def shares_of_outputs(shares: Floats, classes: Sequence[NDArray[Any]]) -> list[F
 
 
 def labels_of_outputs(parts: Sequence[Floats], classes: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The label of the largest share of each output, ties to the first; outputs are the last axis.
+    """Most probable label of each output, ties to the first; outputs are the last axis.
 
     >>> classes = [np.array(["no", "yes"]), np.array([1, 2, 3])]
     >>> parts = [np.array([[0.5, 0.5]]), np.array([[0.2, 0.2, 0.6]])]
     >>> labels_of_outputs(parts, classes).tolist()
     [['no', 3]]
     """
-    said = [own[np.argmax(part, axis=-1)] for own, part in zip(classes, parts, strict=True)]
-    # NumPy would write numbers beside text as text.
+    labels = [own[np.argmax(part, axis=-1)] for own, part in zip(classes, parts, strict=True)]
+    # np.stack would convert numbers to strings if another output has string labels.
     if len({own.dtype.kind in "US" for own in classes}) > 1:
-        said = [np.asarray(labels, dtype=object) for labels in said]
-    return np.stack(said, axis=-1)
+        labels = [np.asarray(own, dtype=object) for own in labels]
+    return np.stack(labels, axis=-1)

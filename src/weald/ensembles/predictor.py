@@ -1,4 +1,4 @@
-"""The fast path for services: a fitted model that only answers, and asks little of its table."""
+"""Low-latency predictors for serving: prediction only, with minimal input validation."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,21 +18,21 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """What `predictor()` of a model returns: it never changes, and any threads may share it.
+    """Immutable, thread-safe predictor returned by `predictor()` of a model.
 
-    A 2-D array is a batch, answered as by the model itself. A 1-D array is one row, whose answer
-    has no axis of rows. Columns come in the order of the fit: an array has no names to compare.
+    A 2-D array is a batch, predicted as by the model itself. A 1-D array is one row, whose
+    prediction has no row axis. Columns must be in the order of the fit.
 
     Attributes
     ----------
     forest : Forest or RotatedForest
         The trees.
     loss : str
-        The loss whose formula turns scores into predictions; empty if scores are predictions.
+        Loss whose inverse link turns scores into predictions; empty: identity.
     classes : array, tuple of arrays or None
-        The class labels, sorted; of several outputs those of each.
+        Class labels, sorted; one array per output for several outputs.
     n_jobs : int or None
-        Threads for a batch, as in the model.
+        Number of threads for a batch, as in the model.
     """
 
     forest: Forest | RotatedForest
@@ -43,24 +43,24 @@ class Predictor:
 
     def __post_init__(self) -> None:
         if isinstance(self.classes, tuple):
-            object.__setattr__(self, "classes", tuple(map(_closed_copy, self.classes)))
+            object.__setattr__(self, "classes", tuple(map(_read_only_copy, self.classes)))
         elif self.classes is not None:
-            object.__setattr__(self, "classes", _closed_copy(self.classes))
+            object.__setattr__(self, "classes", _read_only_copy(self.classes))
         object.__setattr__(self, "_n_threads", thread_count(self.n_jobs))
-        # The core reads the trees now: the first request should not wait for it.
+        # Warm up: load the trees into the core now rather than on the first request.
         self._answer(np.zeros(self.forest.n_columns))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Made anew where it is loaded: that machine may have other cores.
+        # Rebuild on load: the number of cores may differ.
         return type(self), (self.forest, self.loss, self.classes, self.n_jobs)
 
     def predict(self, X: NDArray[Any]) -> Any:
-        """Answer as the model's `predict`."""
+        """Predict as the model's `predict`."""
         raise NotImplementedError
 
     def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
         try:
-            # Not a subclass, whose mask or names the core would not see.
+            # Exact type: the core would ignore the mask or names of a subclass.
             if type(X) is np.ndarray:
                 return self.forest.answer(X, loss=loss, n_threads=self._n_threads)
             raise TypeError
@@ -68,71 +68,71 @@ class Predictor:
             raise self._what_is_wrong_with(X) or error from None
 
     def _what_is_wrong_with(self, X: object) -> Exception | None:
-        """The error for an X that the core did not take."""
+        """Explain why the core rejected X."""
         n, hint = self.forest.n_columns, "The model's own methods take any table."
         if isinstance(X, np.ma.MaskedArray):
             return TypeError(
-                "predictor() answers plain arrays; a masked one would lose its mask. "
-                "Give it X.filled(np.nan), so that masked values are missing."
+                "predictor() takes plain arrays; the mask of a masked array would be ignored. "
+                "Pass X.filled(np.nan), so that masked values are missing."
             )
         if type(X) is not np.ndarray:
             return TypeError(
-                f"predictor() answers NumPy arrays; got {type(X).__name__}. Give it "
+                f"predictor() takes NumPy arrays; got {type(X).__name__}. Pass "
                 f"np.asarray(X, dtype=np.float64) with columns in the order of the fit. {hint}"
             )
         if X.dtype not in _FLOATS:
             return TypeError(
-                f"predictor() answers float32 and float64; got an array of {X.dtype!r}. "
-                f"Give it X.astype(np.float64). {hint}"
+                f"predictor() takes float32 and float64; got an array of {X.dtype!r}. "
+                f"Pass X.astype(np.float64). {hint}"
             )
         if X.ndim not in {1, 2}:
             return ValueError(
-                f"predictor() answers one row of the shape ({n},) or a batch of the shape "
-                f"(rows, {n}); got the shape {X.shape}."
+                f"predictor() takes one row of shape ({n},) or a batch of shape (rows, {n}); "
+                f"got shape {X.shape}."
             )
         if X.shape[-1] != n:
             return ValueError(
                 f"X has {X.shape[-1]} features, but this predictor is expecting {n} features as "
-                f"input: one row of the shape ({n},) or a batch of the shape (rows, {n})."
+                f"input: one row of shape ({n},) or a batch of shape (rows, {n})."
             )
         if any(stride % X.itemsize for stride in X.strides):
             return ValueError(
-                f"predictor() cannot read an array of the strides {X.strides}, which are no "
-                f"multiples of {X.itemsize} bytes. Give it np.ascontiguousarray(X)."
+                f"predictor() cannot read an array with strides {X.strides}, which are not "
+                f"multiples of {X.itemsize} bytes. Pass np.ascontiguousarray(X)."
             )
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class NumberPredictor(Predictor):
-    """Answers numbers."""
+    """Regression with one output."""
 
     def predict(self, X: NDArray[Any]) -> Any:
-        """Answer as the model's `predict`."""
+        """Predict as the model's `predict`."""
         return self._answer(X, self.loss)[..., 0]
 
 
 @dataclass(frozen=True, eq=False)
 class LevelsPredictor(Predictor):
-    """Answers several numbers a row, such as quantiles."""
+    """Regression with several outputs per row, such as quantiles."""
 
     def predict(self, X: NDArray[Any]) -> Floats:
-        """Answer as the model's `predict`."""
+        """Predict as the model's `predict`."""
         return self._answer(X, self.loss)
 
 
 @dataclass(frozen=True, eq=False)
 class ClassPredictor(Predictor):
-    """Answers classes and their probabilities."""
+    """Classification with probabilities."""
 
     classes: NDArray[Any]
 
     def predict(self, X: NDArray[Any]) -> Any:
-        """Answer as the model's `predict`."""
+        """Predict as the model's `predict`."""
         return self.classes[self.predict_proba(X).argmax(axis=-1)]
 
     def predict_proba(self, X: NDArray[Any]) -> Floats:
-        """Answer as the model's `predict_proba`."""
+        """Predict as the model's `predict_proba`."""
         if len(self.classes) == 1:
             return np.ones_like(self._answer(X))
         return self._answer(X, self.loss)
@@ -140,31 +140,31 @@ class ClassPredictor(Predictor):
 
 @dataclass(frozen=True, eq=False)
 class LabelPredictor(Predictor):
-    """Answers classes of several outputs and their probabilities."""
+    """Multi-output classification with probabilities."""
 
     classes: tuple[NDArray[Any], ...]
 
     def predict(self, X: NDArray[Any]) -> Any:
-        """Answer as the model's `predict`."""
+        """Predict as the model's `predict`."""
         return labels_of_outputs(self.predict_proba(X), self.classes)
 
     def predict_proba(self, X: NDArray[Any]) -> list[Floats]:
-        """Answer as the model's `predict_proba`."""
+        """Predict as the model's `predict_proba`."""
         return shares_of_outputs(self._answer(X, self.loss), self.classes)
 
 
 @dataclass(frozen=True, eq=False)
 class ScorePredictor(ClassPredictor):
-    """Answers classes, their probabilities and the scores behind them."""
+    """Classification with probabilities and raw scores."""
 
     def decision_function(self, X: NDArray[Any]) -> Any:
-        """Answer as the model's `decision_function`."""
+        """Predict as the model's `decision_function`."""
         scores = self._answer(X)
         return scores[..., 0] if scores.shape[-1] == 1 else scores
 
 
 def predictor_of(model: object, forest: Forest, *, loss: str, n_jobs: int | None) -> Predictor:
-    """The kind of predictor that has the methods of a fitted model."""
+    """Make the predictor with the prediction methods of a fitted model."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         several = getattr(model, "_answers_levels", False) or getattr(model, "n_outputs_", 1) > 1
@@ -177,49 +177,49 @@ def predictor_of(model: object, forest: Forest, *, loss: str, n_jobs: int | None
 
 @dataclass(frozen=True, eq=False)
 class TablePredictor:
-    """What `predictor()` returns where columns are not all numbers (text, categories, dates).
+    """Predictor for tables with text, categories or dates.
 
     One row is a list, a tuple or a 1-D array with its values in the order of the fit, or a dict
-    with a value for every name. Any table the model takes is a batch.
+    with a value for every column name. Any table the model accepts is a batch.
 
     Attributes
     ----------
     alone : Predictor
-        What answers, once the columns are numbers.
+        Predicts from numeric columns.
     reader : RowReader
-        What makes numbers of them.
+        Converts tables and rows to numeric columns.
     """
 
     alone: Any
     reader: RowReader
 
     def predict(self, X: Any) -> Any:
-        """Answer as the model's `predict`."""
+        """Predict as the model's `predict`."""
         return self.alone.predict(self.reader.read(X))
 
 
 @dataclass(frozen=True, eq=False)
 class TableClassPredictor(TablePredictor):
-    """Answers classes and their probabilities."""
+    """Classification with probabilities."""
 
     def predict_proba(self, X: Any) -> Any:
-        """Answer as the model's `predict_proba`."""
+        """Predict as the model's `predict_proba`."""
         return self.alone.predict_proba(self.reader.read(X))
 
 
 @dataclass(frozen=True, eq=False)
 class TableScorePredictor(TableClassPredictor):
-    """Answers classes, their probabilities and the scores behind them."""
+    """Classification with probabilities and raw scores."""
 
     def decision_function(self, X: Any) -> Any:
-        """Answer as the model's `decision_function`."""
+        """Predict as the model's `decision_function`."""
         return self.alone.decision_function(self.reader.read(X))
 
 
 def table_predictor_of(
     alone: Predictor, plan: ColumnPlan, names: list[str] | None
 ) -> TablePredictor:
-    """A predictor that reads tables by a plan, with the methods of one that reads arrays."""
+    """Wrap a predictor of arrays in one that reads tables by a column plan."""
     kind = TablePredictor
     if hasattr(alone, "predict_proba"):
         has_scores = hasattr(alone, "decision_function")
@@ -227,7 +227,7 @@ def table_predictor_of(
     return kind(alone, RowReader(plan, None if names is None else tuple(names)))
 
 
-def _closed_copy(classes: NDArray[Any]) -> NDArray[Any]:
+def _read_only_copy(classes: NDArray[Any]) -> NDArray[Any]:
     copy = classes.copy()
     copy.setflags(write=False)
     return copy

@@ -1,4 +1,4 @@
-"""Whether a fit counts rows: then a weight cannot stand for repetitions of a row."""
+"""Integer sample weights as repeated rows, unless a limit of the fit counts rows."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from weald.data import Rows, levels_of
 def weighted_as_repeated(
     rows: Rows, *, min_samples_split: Any = 2, min_samples_leaf: Any = 1
 ) -> Rows:
-    """The rows with weights as whole numbers, if no limit counts rows.
+    """Convert weights to whole numbers if no limit of the fit counts rows.
 
-    Columns of categories count them too: levels of few rows are not told apart.
+    Categorical columns count rows too: rare categories are merged.
     """
     counts = not (_is_at_most(min_samples_split, 2) and _is_at_most(min_samples_leaf, 1))
     return rows if counts or any(levels_of(rows.table)) else rows.with_whole_weights()

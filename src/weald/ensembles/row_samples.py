@@ -1,4 +1,4 @@
-"""How base estimators of a bag or forest draw rows: `bootstrap`, `max_samples`, groups."""
+"""Row subsampling of bags and forests: `bootstrap`, `max_samples`, groups."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ from weald.resampling import OrderedRows, RowSamples
 
 Floats = NDArray[np.float64]
 
-# More draws than this are no sample any more.
+# Upper limit of the number of draws.
 _MOST_DRAWS = 2**36
 
 
@@ -27,14 +27,14 @@ def row_samples(
     leaves_some_out: bool,
     seed: int,
 ) -> RowSamples:
-    """The samples of all base estimators.
+    """Row samples of all base estimators.
 
     Parameters
     ----------
     weight
-        What each row of the fit weighs, in units of `unit`; None: 1 each.
+        Weight of each row, in units of `unit`; None: 1 each.
     place
-        Where each row passed to fit lies among the ordered ones.
+        Position of each row passed to fit among the ordered ones.
     leaves_some_out
         Whether a sample without replacement must leave out some rows.
     """
@@ -60,7 +60,7 @@ def row_samples(
 
 
 def n_draws_of(max_samples: Any, n_units: int, total: float) -> int:
-    """How many draws `max_samples` means: a number, or a share of the `total`; None: one a unit.
+    """Convert `max_samples` to a number of draws: a count, a share of `total`, None: `n_units`.
 
     >>> n_draws_of(None, 10, 350.0), n_draws_of(4, 10, 350.0), n_draws_of(0.2, 10, 350.0)
     (10, 4, 70)

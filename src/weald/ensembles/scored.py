@@ -1,4 +1,4 @@
-"""Models whose answers are scores that a loss turns into predictions."""
+"""Models whose raw scores are turned into predictions by a loss."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,14 +13,14 @@ from weald.losses import BuiltinLoss, Loss
 
 
 class ScoredModel(TreeModel):
-    """A sum of members, and the loss that it was made for."""
+    """Additive model fitted with a loss."""
 
     loss: Any
     _fitted_loss: Loss
 
     @property
     def oob_(self) -> Any:
-        """There is no out-of-bag ledger of one booster; the error says why."""
+        """Raise AttributeError: a single booster has no out-of-bag predictions."""
         raise AttributeError(why_no_ledger(self))
 
     def _predictions(self, X: object) -> Floats:
@@ -28,11 +28,11 @@ class ScoredModel(TreeModel):
         return replace(self._fitted_loss, n_threads=self._n_threads).predictions(scores)
 
     def _staged_scores(self, X: object) -> Iterator[Floats]:
-        """Scores of the shape (rows, scores) after each round."""
+        """Scores of shape (rows, scores) after each round."""
         raise NotImplementedError
 
     def _staged_predictions(self, X: object) -> Iterator[Floats]:
-        """What the loss makes of the scores after each round."""
+        """Predictions after each round."""
         for scores in self._staged_scores(X):
             yield replace(self._fitted_loss, n_threads=self._n_threads).predictions(scores)
 
@@ -41,37 +41,37 @@ class ScoredModel(TreeModel):
         if isinstance(self._fitted_loss, BuiltinLoss):
             return self._fitted_loss.name
         raise TypeError(
-            f"predictor() applies a built-in loss in the core; this {type(self).__name__} was "
-            f"fitted with loss={self.loss!r}, whose link is Python. Use the model's own methods."
+            f"predictor() supports built-in losses only; this {type(self).__name__} was fitted "
+            f"with loss={self.loss!r}, whose link is Python code. Use the model's own methods."
         )
 
 
 class ScoredClassifier(ClassifierMixin):
-    """What scores of classes answer.
+    """Classifier mixin: classes and probabilities from raw scores.
 
     Attributes
     ----------
     classes_ : array
-        The class labels, sorted.
+        Class labels, sorted.
     """
 
     loss: Any
     classes_: NDArray[Any]
 
     def decision_function(self, X: object) -> Floats:
-        """Raw scores: one for two classes (of log_loss: the log odds), else one per class."""
+        """Raw scores: one for two classes (the log-odds with log_loss), else one per class."""
         scores: Floats = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_proba(self, X: object) -> Floats:
-        """Probabilities of the classes, in the order of `classes_`."""
+        """Class probabilities, in the order of `classes_`."""
         if len(getattr(self, "classes_", ())) == 1:
             return np.ones((len(self.decision_function(X)), 1))
         probabilities: Floats = self._predictions(X)
         return probabilities
 
     def predict(self, X: object) -> NDArray[Any]:
-        """The most probable class of each row; ties go to the first."""
+        """Most probable class of each row; ties go to the first."""
         return self._labels(self.predict_proba(X))
 
     def staged_decision_function(self, X: object) -> Iterator[Floats]:
@@ -85,7 +85,7 @@ class ScoredClassifier(ClassifierMixin):
             yield scores[:, 0] if scores.shape[1] == 1 else scores
 
     def staged_predict_proba(self, X: object) -> Iterator[Floats]:
-        """Probabilities of the classes after each round.
+        """Class probabilities after each round.
 
         Yields
         ------
@@ -94,7 +94,7 @@ class ScoredClassifier(ClassifierMixin):
         yield from self._staged_predictions(X)
 
     def staged_predict(self, X: object) -> Iterator[NDArray[Any]]:
-        """Classes after each round.
+        """Predicted classes after each round.
 
         Yields
         ------
@@ -119,7 +119,7 @@ class ScoredClassifier(ClassifierMixin):
 
 
 def why_no_ledger(model: Any) -> str:
-    """Why one booster has no out-of-bag ledger."""
+    """Error message of `oob_` of a single booster."""
     drawn = getattr(model, "subsample", 1.0) < 1.0
     seen = (
         "a row that one round left out is seen by the next, and by every later one through the "
@@ -127,7 +127,7 @@ def why_no_ledger(model: Any) -> str:
         if drawn
         else "every round saw every row"
     )
-    offered = " (GradientBoosting notes oob_scores_ and oob_improvement_ of each round)"
+    offered = " (GradientBoosting records oob_scores_ and oob_improvement_ of each round)"
     kind = "Classifier" if hasattr(model, "classes_") else "Regressor"
     return (
         f"Use BoostedTrees{kind}(n_bags=10): several boosters, each on a bootstrap sample, have "

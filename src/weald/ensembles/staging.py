@@ -1,4 +1,4 @@
-"""Answers after each round: what every tree of a forest adds, one after another."""
+"""Staged predictions: scores of an additive forest after each round."""
 
 from collections.abc import Iterator
 
@@ -9,12 +9,12 @@ from weald.data.sources import AnyTable, Table
 from weald.ensembles.base import Floats
 from weald.trees import Forest
 
-# So many values of a table are dense at once, and so many leaves of rows are known at once.
+# Limits of memory: values of a sparse table made dense at once, and leaf indices held at once.
 _DENSE_VALUES, KNOWN_LEAVES = 2**22, 2**24
 
 
 def dense_pieces(table: AnyTable) -> Iterator[Table]:
-    """The rows of a table as float arrays, top to bottom; an array is one piece."""
+    """Yield the rows of a table as dense float arrays in order; an array is one piece."""
     if isinstance(table, np.ndarray):
         yield table
         return
@@ -25,9 +25,9 @@ def dense_pieces(table: AnyTable) -> Iterator[Table]:
 
 
 def moves(forest: Forest, table: AnyTable, n_threads: int) -> Iterator[Floats]:
-    """What each tree in turn adds to its score, for every row; a few trees are asked at once.
+    """Yield the contribution of each tree for every row; a few trees are evaluated at once.
 
-    A tree that answers all scores adds a column to each.
+    Shape (rows,), or (rows, scores) for a tree with vector-valued leaves.
     """
     at_once = max(1, KNOWN_LEAVES // max(1, table.shape[0]))
     for first in range(0, forest.n_trees, at_once):
@@ -40,7 +40,7 @@ def moves(forest: Forest, table: AnyTable, n_threads: int) -> Iterator[Floats]:
 
 
 def staged_scores(forest: Forest, table: Table, n_threads: int) -> Iterator[Floats]:
-    """Scores of the shape (rows, scores) after each round: a tree for each, or one for all."""
+    """Yield scores of shape (rows, scores) after each round."""
     scores = np.repeat(forest.base_score[np.newaxis], len(table), axis=0)
     a_round = forest.trees_a_round(scores.shape[1])
     for t, move in enumerate(moves(forest, table, n_threads), start=1):

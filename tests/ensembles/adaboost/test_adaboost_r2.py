@@ -1,4 +1,4 @@
-"""AdaBoost.R2: against the formula, stop rules, members of all kinds."""
+"""AdaBoost.R2: against the formula, stopping rules, base estimators of all kinds."""
 
 import math
 import pickle
@@ -33,9 +33,9 @@ def test_rounds_follow_the_formula(loss: str, rate: float) -> None:
         n_estimators=6, loss=loss, learning_rate=rate, store_weights=True, random_state=0
     ).fit(X, y)
     weights = np.full(len(X), 1 / len(X))
-    for i, member in enumerate(model.estimators_):
+    for i, estimator in enumerate(model.estimators_):
         assert model.round_weights_[i] == pytest.approx(weights, rel=1e-9)
-        distance = np.abs(member.predict(X) - y)
+        distance = np.abs(estimator.predict(X) - y)
         losses = loss_of(loss, distance / distance.max())
         error = weights @ losses
         beta = error / (1 - error)
@@ -53,14 +53,14 @@ def weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("reweight", ["weighting", "resampling"])
-def test_answers_are_weighted_medians_at_every_stage(reweight: str) -> None:
+def test_predictions_are_weighted_medians_at_every_stage(reweight: str) -> None:
     X, y = task(1)
     model = AdaBoostRegressor(n_estimators=9, reweight=reweight, random_state=1).fit(X, y)
-    answers = np.stack([member.predict(X) for member in model.estimators_], axis=1)
+    each = np.stack([estimator.predict(X) for estimator in model.estimators_], axis=1)
     stages = list(model.staged_predict(X))
     assert len(stages) == 9
     for n, stage in enumerate(stages, 1):
-        expected = [weighted_median(row, model.estimator_weights_[:n]) for row in answers[:, :n]]
+        expected = [weighted_median(row, model.estimator_weights_[:n]) for row in each[:, :n]]
         assert stage.tolist() == expected
     assert np.array_equal(stages[-1], model.predict(X))
     assert list(model.staged_score(X, y))[-1] == model.score(X, y)
@@ -69,14 +69,14 @@ def test_answers_are_weighted_medians_at_every_stage(reweight: str) -> None:
     )
 
 
-def test_many_rows_are_answered_as_few() -> None:
+def test_many_rows_are_predicted_as_few() -> None:
     X, y = task(2)
     model = AdaBoostRegressor(n_estimators=5, random_state=0).fit(X, y)
-    many = np.tile(X, (230, 1))  # more than are asked at a time
+    many = np.tile(X, (230, 1))  # more than one block
     assert np.array_equal(model.predict(many)[-150:], model.predict(X))
 
 
-def test_members_are_trees_of_three_questions_on_drawn_rows() -> None:
+def test_base_estimators_are_trees_of_depth_three_on_drawn_rows() -> None:
     X, y = task(3)
     model = AdaBoostRegressor(n_estimators=5, random_state=0).fit(X, y)
     assert all(isinstance(m, DecisionTreeRegressor) for m in model.estimators_)
@@ -96,7 +96,7 @@ def test_resampling_draws_by_content() -> None:
     assert clone(model).set_params(random_state=8).fit(X, y).fingerprint() != expected
 
 
-def test_a_perfect_member_ends_the_fit() -> None:
+def test_a_perfect_base_estimator_ends_the_fit() -> None:
     X = np.repeat([[0.0], [1.0], [2.0]], 30, axis=0)
     model = AdaBoostRegressor(reweight="weighting", store_weights=True).fit(X, X[:, 0] * 3)
     assert model.estimator_weights_.tolist() == [1.0] and model.estimator_errors_.tolist() == [0.0]
@@ -115,15 +115,15 @@ class _Constant(RegressorMixin, BaseEstimator):
         return self.value(len(X)) if callable(self.value) else np.full(len(X), self.value)
 
 
-def test_a_first_member_of_no_use_is_kept_alone() -> None:
-    """All errors but one are the largest: the mean loss is beyond one half."""
+def test_a_first_base_estimator_no_better_than_chance_is_kept_alone() -> None:
+    """All errors but one are the largest: the mean loss exceeds one half."""
     X, y = np.arange(10.0)[:, np.newaxis], np.where(np.arange(10) == 0, 0.0, 1.0)
     model = AdaBoostRegressor(_Constant(0.0)).fit(X, y)
     assert len(model.estimators_) == 1 and model.estimator_errors_[0] == pytest.approx(0.9)
     assert model.predict(X).tolist() == [0.0] * 10
 
 
-def test_a_later_member_of_no_use_is_dropped() -> None:
+def test_a_later_base_estimator_no_better_than_chance_is_dropped() -> None:
     X, y = task(5)
     model = AdaBoostRegressor(LinearRegression(), n_estimators=200, random_state=0).fit(X, y)
     assert 1 <= len(model.estimators_) < 200
@@ -137,7 +137,7 @@ def test_other_learners(reweight: str) -> None:
     model.fit(X, y)
     assert model.score(X, y) > 0.3
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
-    with pytest.raises(AttributeError, match="text is there for weald's own trees"):
+    with pytest.raises(AttributeError, match="text is available with weald's own trees"):
         model.text()
 
 
@@ -152,10 +152,10 @@ def test_learners_without_weights_are_drawn_for() -> None:
     ("value", "fragment"),
     [(np.nan, "predicted nan for row 0"), (lambda n: np.zeros((n, 2)), "shape")],
 )
-def test_broken_members_are_named(value, fragment: str) -> None:
+def test_broken_base_estimators_are_named(value, fragment: str) -> None:
     X, y = task(8)
     model = AdaBoostRegressor(_Constant(value))
-    with pytest.raises(ValueError, match=rf"Member 1 \(_Constant\) .*{fragment}"):
+    with pytest.raises(ValueError, match=rf"Base estimator 1 \(_Constant\) .*{fragment}"):
         model.fit(X, y)
     assert not hasattr(model, "estimator_weights_")
 
@@ -170,10 +170,10 @@ def test_all_weight_on_one_row() -> None:
 
 
 def test_check_estimator_with_other_learners() -> None:
-    member = DecisionTreeRegressor(max_depth=3)
+    tree = DecisionTreeRegressor(max_depth=3)
     drawn = {
-        f"check_sample_weight_equivalence_on_{kind}_data": "a round draws as many rows as there are"
+        f"check_sample_weight_equivalence_on_{kind}_data": "draws as many rows as there are"
         for kind in ("dense", "sparse")
     }
-    check_estimator(AdaBoostRegressor(member, n_estimators=5), expected_failed_checks=drawn)
-    check_estimator(AdaBoostRegressor(member, n_estimators=5, reweight="weighting"))
+    check_estimator(AdaBoostRegressor(tree, n_estimators=5), expected_failed_checks=drawn)
+    check_estimator(AdaBoostRegressor(tree, n_estimators=5, reweight="weighting"))

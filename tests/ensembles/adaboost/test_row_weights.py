@@ -1,4 +1,4 @@
-"""Weights of rows from round to round."""
+"""Row weights of AdaBoost."""
 
 import math
 

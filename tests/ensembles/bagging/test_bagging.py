@@ -1,4 +1,4 @@
-"""Bagging of anything: its draws, members, votes, weights and failures."""
+"""Bagging of any estimator: row samples, base estimators, votes, weights and failures."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from weald import (
     MemberError,
     RandomForestClassifier,
 )
-from weald.ensembles.bagging.bag_members import take_columns
+from weald.ensembles.bagging.bag_fitting import take_columns
 
 
 def task(n: int = 150, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -36,7 +36,7 @@ def labels(n: int = 150) -> tuple[np.ndarray, np.ndarray]:
     return X, np.array(["low", "mid", "top"])[np.digitize(y, [0.2, 1.2])]
 
 
-# ---- each member can be made again ----
+# ---- base estimators can be reproduced ----
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def labels(n: int = 150) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(
     "member", [LinearRegression(), KNeighborsRegressor(), DecisionTreeRegressor(), None]
 )
-def test_samples_and_features_reproduce_each_member(settings: dict, member) -> None:
+def test_samples_and_features_reproduce_each_base_estimator(settings: dict, member) -> None:
     X, y = task()
     bag = BaggingRegressor(member, 5, random_state=0, **settings).fit(X, y)
     parts = zip(bag.estimators_, bag.estimators_samples_, bag.estimators_features_, strict=True)
@@ -67,7 +67,7 @@ def test_samples_and_features_reproduce_each_member(settings: dict, member) -> N
             assert fitted.predict(X[:, columns]) == pytest.approx(told, abs=1e-9)
 
 
-def test_the_mean_of_the_members_answers() -> None:
+def test_prediction_is_the_mean_over_base_estimators() -> None:
     X, y = task()
     for member in (None, LinearRegression(), BoostedTreesRegressor(n_estimators=3)):
         bag = BaggingRegressor(member, 7, random_state=0, max_features=0.9).fit(X, y)
@@ -81,7 +81,7 @@ def test_the_mean_of_the_members_answers() -> None:
         assert std == pytest.approx(np.std(said, axis=0, ddof=1), abs=1e-12)
 
 
-def test_shares_are_averaged_and_labels_are_votes() -> None:
+def test_probabilities_are_averaged_and_labels_are_votes() -> None:
     X, y = labels()
     bag = BaggingClassifier(GaussianNB(), 7, random_state=0).fit(X, y)
     shares = np.mean([m.predict_proba(X) for m in bag.estimators_], axis=0)
@@ -95,7 +95,7 @@ def test_shares_are_averaged_and_labels_are_votes() -> None:
     assert not hasattr(bag, "decision_function")
 
 
-def test_a_member_that_saw_only_some_classes() -> None:
+def test_base_estimator_fitted_on_some_classes_only() -> None:
     X, y = labels(60)
     y[y == "top"] = "mid"
     y[0] = "top"
@@ -131,7 +131,7 @@ def test_parameters_and_attributes_are_scikit_learn_s_and_more() -> None:
 
 
 @pytest.mark.parametrize("member", [None, TheirTree(), DecisionTreeClassifier()])
-def test_warm_start_adds_members(member) -> None:
+def test_warm_start_adds_base_estimators(member) -> None:
     X, y = labels()
     at_once = BaggingClassifier(member, 8, random_state=3).fit(X, y)
     later = BaggingClassifier(member, 3, random_state=3, warm_start=True).fit(X, y)
@@ -146,7 +146,7 @@ def test_warm_start_adds_members(member) -> None:
 
 
 @pytest.mark.parametrize("member", [None, LogisticRegression()])
-def test_out_of_bag_needs_rows_left_out(member) -> None:
+def test_out_of_bag_requires_row_sampling(member) -> None:
     X, y = labels()
     whole = BaggingClassifier(member, 3, bootstrap=False)
     with pytest.raises(ValueError, match="only available if bootstrap=True"):
@@ -161,7 +161,7 @@ def test_out_of_bag_needs_rows_left_out(member) -> None:
 
 
 @pytest.mark.parametrize("member", [GaussianNB(), KNeighborsClassifier()])
-def test_other_people_s_members_do_not_mind_the_order_of_rows(member) -> None:
+def test_row_order_does_not_matter_for_other_estimators(member) -> None:
     X, y = labels()
     X, y = np.concatenate([X, X[:40]]), np.concatenate([y, y[:40]])
     order = np.random.default_rng(0).permutation(len(X))
@@ -172,7 +172,7 @@ def test_other_people_s_members_do_not_mind_the_order_of_rows(member) -> None:
 
 @pytest.mark.parametrize("max_samples", [0.8, 50])
 @pytest.mark.parametrize("member", [GaussianNB(), KNeighborsClassifier()])
-def test_whole_weights_are_repetitions_for_any_member(member, max_samples: float) -> None:
+def test_integer_weights_equal_repetitions_for_any_estimator(member, max_samples: float) -> None:
     X, y = labels(80)
     weight = np.random.default_rng(1).integers(0, 4, 80)
     bag = BaggingClassifier(member, 5, random_state=0, max_samples=max_samples)
@@ -181,7 +181,7 @@ def test_whole_weights_are_repetitions_for_any_member(member, max_samples: float
     assert np.array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
 
 
-def test_as_many_draws_as_rows_have_a_weight_whatever_its_scale() -> None:
+def test_number_of_draws_does_not_depend_on_weight_scale() -> None:
     X, y = labels(80)
     weight = np.random.default_rng(1).integers(0, 4, 80)
     bag = BaggingClassifier(KNeighborsClassifier(), 5, random_state=0).fit(X, y, weight)
@@ -210,7 +210,7 @@ def test_weights_do_not_enter_a_draw_without_replacement() -> None:
         assert np.array_equal(rows, expected)
         alone = GaussianNB().fit(X[rows], y[rows], weight[rows])
         assert member.predict_proba(X) == pytest.approx(alone.predict_proba(X), abs=1e-12)
-    with pytest.raises(TypeError, match="KNeighborsClassifier takes no sample_weight"):
+    with pytest.raises(TypeError, match="KNeighborsClassifier does not support sample_weight"):
         BaggingClassifier(KNeighborsClassifier(), 5, **settings).fit(X, y, weight)
 
 
@@ -223,7 +223,7 @@ def test_without_replacement_no_row_comes_twice() -> None:
         bag.set_params(max_samples=51).fit(X, y)
 
 
-def test_members_have_seeds_of_their_own() -> None:
+def test_base_estimators_have_different_seeds() -> None:
     X, y = labels()
     bag = BaggingClassifier(TheirTree(random_state=7), 4, bootstrap=False, random_state=0)
     seeds = {m.random_state for m in bag.fit(X, y).estimators_}
@@ -260,7 +260,7 @@ def test_frames_texts_and_columns_twice() -> None:
     assert bag.predict(["good", "bad"]).tolist() == [1, 0]
 
 
-# ---- weights of members ----
+# ---- weights of base estimators ----
 
 
 def test_weights_given() -> None:
@@ -275,7 +275,7 @@ def test_weights_given() -> None:
         bag.set_params(n_estimators=4).fit(X, y)
 
 
-def test_weights_learnt_from_rows_left_out() -> None:
+def test_weights_from_out_of_bag_errors() -> None:
     X, y = labels()
     bag = BaggingClassifier(DecisionTreeClassifier(max_depth=2), 20, weights="oob", random_state=0)
     bag.fit(X, y)
@@ -295,7 +295,7 @@ def test_weights_learnt_from_rows_left_out() -> None:
     assert bag.weights_ == pytest.approx(min(errors) / np.array(errors))
 
 
-# ---- members that fail ----
+# ---- failures ----
 
 
 class FailsOnce(Counting):
@@ -310,12 +310,12 @@ class FailsOnce(Counting):
         return super().fit(X, y)
 
 
-def test_a_member_that_fails_is_named_and_the_others_are_kept() -> None:
+def test_error_names_the_failed_estimator_and_keeps_the_others() -> None:
     X, y = labels()
     model = BaggingClassifier(GaussianNB(), 12, random_state=0).fit(X, y)
     before = model.predict_proba(X)
     model.set_params(estimator=FailsOnce())
-    with pytest.raises(MemberError, match=r"Member 'estimators_\[\d+\]' of Bagging") as caught:
+    with pytest.raises(MemberError, match=r"Estimator 'estimators_\[\d+\]' of Bagging") as caught:
         model.fit(X, y)
     assert isinstance(caught.value, ValueError)
     failed, kept = caught.value.failed, caught.value.fitted
@@ -324,17 +324,17 @@ def test_a_member_that_fails_is_named_and_the_others_are_kept() -> None:
     assert np.array_equal(model.predict_proba(X), before)
 
 
-def test_a_member_that_gives_nan_is_named() -> None:
+def test_error_names_the_estimator_that_predicts_nan() -> None:
     X, y = labels()
     bag = BaggingClassifier(Odd("nan"), 3, random_state=0)
     with pytest.raises(MemberError, match=r"estimators_\[0\].*NaN or infinity in 1 of"):
         bag.set_params(oob_score=True).fit(X, y)
     bag.set_params(oob_score=False).fit(X, y)
-    with pytest.raises(MemberError, match=r"estimators_\[0\].*failed when asked.*NaN"):
+    with pytest.raises(MemberError, match=r"estimators_\[0\].*failed to predict.*NaN"):
         bag.predict(X)
 
 
-class AwkwardMember(Counting):
+class AwkwardEstimator(Counting):
     """Raises what cannot be pickled."""
 
     def fit(self, X, y, sample_weight=None):
@@ -344,13 +344,13 @@ class AwkwardMember(Counting):
 def test_errors_come_back_from_other_processes() -> None:
     X, y = labels(40)
     with pytest.raises(MemberError, match="out of luck"):
-        BaggingClassifier(AwkwardMember(), 2, n_jobs=2).fit(X, y)
+        BaggingClassifier(AwkwardEstimator(), 2, n_jobs=2).fit(X, y)
 
 
 # ---- the native way ----
 
 
-def test_a_bag_of_default_trees_is_a_forest_that_looks_at_all_columns() -> None:
+def test_bag_of_default_trees_is_a_forest_on_all_columns() -> None:
     X, y = labels()
     bag = BaggingClassifier(n_estimators=9, random_state=5).fit(X, y)
     whole = {"criterion": "gini", "min_samples_leaf": 1, "max_features": None}

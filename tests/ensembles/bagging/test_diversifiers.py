@@ -1,4 +1,4 @@
-"""Ways to make members differ (R6): each does what its name says, and they go together."""
+"""Diversifiers of bagging: each alone, and together."""
 
 from dataclasses import replace
 
@@ -137,11 +137,11 @@ def test_bayesian_bootstrap_is_the_posterior_of_a_mean() -> None:
     mean, std = model.fit(ones, Y).predict(ones[:1], return_std=True)
     assert mean[0] == pytest.approx(Y.mean(), abs=0.01)
     assert std[0] == pytest.approx(np.sqrt(Y.var() / 201), rel=0.06)
-    with pytest.raises(TypeError, match="KNeighborsClassifier takes no sample_weight"):
+    with pytest.raises(TypeError, match="KNeighborsClassifier does not support sample_weight"):
         bag(BayesianBootstrap(), estimator=KNeighborsClassifier())
 
 
-def test_they_go_together_and_do_not_mind_the_order_of_rows() -> None:
+def test_diversifiers_combine_and_do_not_depend_on_row_order() -> None:
     ways = [Rows(0.8), Features(4), HyperParameters(max_depth=[2, 3]), Noise(0.05)]
     model = bag(*ways, oob_score=False)
     order = RNG.permutation(200)
@@ -157,7 +157,7 @@ class Stump:
         return replace(variation, estimator=clone(variation.estimator).set_params(max_depth=1))
 
 
-def test_a_way_of_one_s_own_and_no_way() -> None:
+def test_custom_diversifier_and_no_diversifier() -> None:
     assert {member.max_depth for member in bag(Stump()).estimators_} == {1}
     with pytest.raises(ValueError, match="must be a non-empty list of diversifiers"):
         bag(Stump)
@@ -165,7 +165,7 @@ def test_a_way_of_one_s_own_and_no_way() -> None:
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_noise_in_a_frame_leaves_a_frame(library: str) -> None:
-    """A member fitted on an array would warn of the names of every table it is asked about."""
+    """A base estimator fitted on an array would warn of column names when it predicts a frame."""
     module = pytest.importorskip(library)
     columns = {name: X[:, i] for i, name in enumerate("abcdef")}
     frame = (module.table if library == "pyarrow" else module.DataFrame)(columns)

@@ -1,4 +1,4 @@
-"""Gradient boosting: targets of members, steps, starts, draws, going on."""
+"""Gradient boosting: targets of base estimators, steps, initial scores, subsampling, warm start."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from weald.losses import BuiltinLoss
 
 
 def data(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Few values a column, so that bins tell all of them apart."""
+    """Few distinct values per column, so that each has its own bin."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 40, (n, 5)) / 8.0
     y = np.sin(2 * X[:, 0]) + X[:, 1] * (X[:, 2] > 2) + rng.normal(size=n) / 5
@@ -26,9 +26,9 @@ def classes(y: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 class Recording(RegressorMixin, BaseEstimator):
-    """A tree that keeps what it was asked to learn in a list that all clones share."""
+    """A tree that records its training data in a list shared by all clones."""
 
-    asked: list = []  # noqa: RUF012
+    recorded: list = []  # noqa: RUF012
 
     def __init__(self, max_depth: int = 2) -> None:
         self.max_depth = max_depth
@@ -36,7 +36,7 @@ class Recording(RegressorMixin, BaseEstimator):
     def fit(self, X, y, sample_weight=None):
         self.tree_ = DecisionTreeRegressor(max_depth=self.max_depth, random_state=0)
         self.tree_.fit(X, y, sample_weight)
-        self.asked.append((X, y.copy(), sample_weight))
+        self.recorded.append((X, y.copy(), sample_weight))
         return self
 
     def predict(self, X):
@@ -44,9 +44,9 @@ class Recording(RegressorMixin, BaseEstimator):
 
 
 @pytest.fixture
-def asked():
-    Recording.asked.clear()
-    return Recording.asked
+def recorded():
+    Recording.recorded.clear()
+    return Recording.recorded
 
 
 class GradientOnly:
@@ -54,28 +54,28 @@ class GradientOnly:
         return np.tanh(score - y)
 
 
-# ---- what members learn ----
+# ---- targets of base estimators ----
 
 
-def test_from_zero_with_full_steps_members_learn_the_residuals(asked) -> None:
-    """Squared error, learning rate 1, start 0: the target of every round is y - g."""
+def test_from_zero_with_full_steps_the_targets_are_the_residuals(recorded) -> None:
+    """Squared error, learning rate 1, initial score 0: the target of every round is y - g."""
     X, y = data()
     model = GradientBoostingRegressor(
         estimator=Recording(), init="zero", learning_rate=1.0, step="constant", n_estimators=6
     ).fit(X, y)
     so_far = np.zeros(len(y))
-    for (_, target, _), member in zip(asked, model.estimators_[:, 0], strict=True):
+    for (_, target, _), estimator in zip(recorded, model.estimators_[:, 0], strict=True):
         assert target == pytest.approx(y - so_far, abs=1e-12)
-        so_far += member.predict(X)
+        so_far += estimator.predict(X)
     assert model.predict(X) == pytest.approx(so_far, abs=1e-12)
 
 
-def test_our_trees_learn_the_residuals_too() -> None:
+def test_own_trees_fit_the_residuals_too() -> None:
     X, y = data()
     model = GradientBoostingRegressor(init="zero", learning_rate=1.0, n_estimators=5).fit(X, y)
     left = y.copy()
     for tree in model.estimators_[:, 0]:
-        # Every leaf answers the mean of what is left in it.
+        # Every leaf predicts the mean residual of its rows.
         leaves = tree.apply(X)[:, 0]
         for leaf in np.unique(leaves):
             rows = leaves == leaf
@@ -84,19 +84,19 @@ def test_our_trees_learn_the_residuals_too() -> None:
     assert model.predict(X) == pytest.approx(y - left, abs=1e-12)
 
 
-def test_members_of_log_loss_learn_label_minus_probability(asked) -> None:
+def test_targets_of_log_loss_are_label_minus_probability(recorded) -> None:
     X, y = data()
     labels = classes(y, 3)
     model = GradientBoostingClassifier(estimator=Recording(), n_estimators=2).fit(X, labels)
     shares = np.bincount(labels) / len(labels)
     for k in range(3):
-        assert asked[k][1] == pytest.approx((labels == k) - shares[k], abs=1e-12)
+        assert recorded[k][1] == pytest.approx((labels == k) - shares[k], abs=1e-12)
     after = next(model.staged_predict_proba(X))
     for k in range(3):
-        assert asked[3 + k][1] == pytest.approx((labels == k) - after[:, k], abs=1e-12)
+        assert recorded[3 + k][1] == pytest.approx((labels == k) - after[:, k], abs=1e-12)
 
 
-# ---- beside scikit-learn ----
+# ---- comparison with scikit-learn ----
 
 LOSSES = [("squared_error", {}), ("quantile", {"alpha": 0.7}), ("absolute_error", {})]
 
@@ -104,7 +104,7 @@ LOSSES = [("squared_error", {}), ("quantile", {"alpha": 0.7}), ("absolute_error"
 @pytest.mark.parametrize(("loss", "more"), LOSSES)
 @pytest.mark.parametrize("limits", [{}, {"max_depth": None, "max_leaf_nodes": 6}])
 def test_regression_beside_scikit_learn(loss: str, more: dict, limits: dict) -> None:
-    """The same trees; their medians lie between two rows where ours is the lower one."""
+    """The same trees; scikit-learn's medians are midpoints of two rows, ours the lower one."""
     X, y = data(301)
     settings = {"loss": loss, "n_estimators": 8, "learning_rate": 0.3, **more, **limits}
     ours, theirs = GradientBoostingRegressor(**settings), TheirRegressor(random_state=0, **settings)
@@ -148,7 +148,7 @@ def test_limits_mean_what_they_mean_in_scikit_learn(limits: dict) -> None:
     X, y = data()
     settings = {"n_estimators": 5, "learning_rate": 0.5, **limits}
     if old_checks.ARE_OLD:
-        settings["criterion"] = "squared_error"  # the only one since
+        settings["criterion"] = "squared_error"  # the only criterion in later versions
     ours = GradientBoostingRegressor(**settings).fit(X, y)
     theirs = TheirRegressor(random_state=0, **settings).fit(X, y)
     assert ours.predict(X) == pytest.approx(theirs.predict(X), abs=1e-9)
@@ -248,16 +248,16 @@ def test_a_step_in_leaves_is_the_loss_s_best_constant() -> None:
 
 def test_steps_in_leaves_are_refused_where_they_mean_nothing() -> None:
     X, y = data(40)
-    with pytest.raises(ValueError, match="step='leaf' is for our own trees"):
+    with pytest.raises(ValueError, match="step='leaf' requires weald's own trees"):
         GradientBoostingRegressor(estimator=Ridge(), step="leaf").fit(X, y)
-    with pytest.raises(ValueError, match="needs second derivatives"):
+    with pytest.raises(ValueError, match="requires hessians"):
         GradientBoostingRegressor(loss=GradientOnly(), step="leaf").fit(X, y)
 
 
-# ---- starts ----
+# ---- initial scores ----
 
 
-def test_starts() -> None:
+def test_initial_scores() -> None:
     X, y = data()
     zero = GradientBoostingRegressor(init="zero", n_estimators=1).fit(X, y)
     assert zero.init_ == "zero" and zero.forest_.base_score.tolist() == [0.0]
@@ -271,7 +271,7 @@ def test_starts() -> None:
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_classifier_as_start(n_classes: int) -> None:
+def test_a_classifier_as_init(n_classes: int) -> None:
     X, y = data()
     labels = np.array(["a", "b", "c"])[classes(y, n_classes)]
     model = GradientBoostingClassifier(
@@ -282,7 +282,7 @@ def test_a_classifier_as_start(n_classes: int) -> None:
     assert model.predict_proba(X) == pytest.approx(theirs.predict_proba(X), abs=1e-6)
 
 
-# ---- rounds, draws, stopping, going on ----
+# ---- rounds, subsampling, early stopping, warm start ----
 
 
 @pytest.mark.parametrize("kind", ["regressor", "two", "three", "foreign", "init"])
@@ -323,7 +323,7 @@ def test_warm_start_where_that_cannot_be() -> None:
     model.set_params(n_estimators=6)
     with pytest.raises(ValueError, match="a fit on 5 columns; got 4"):
         model.fit(X[:, :4], y)
-    with pytest.raises(ValueError, match="other classes or members"):
+    with pytest.raises(ValueError, match="other classes or base estimators"):
         model.set_params(estimator=Ridge()).fit(X, y)
     assert model.set_params(estimator=None).fingerprint() == before
     two = GradientBoostingClassifier(n_estimators=2, warm_start=True).fit(X, classes(y, 2))
@@ -333,7 +333,7 @@ def test_warm_start_where_that_cannot_be() -> None:
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_staged_answers_end_at_the_answers(n_classes: int) -> None:
+def test_staged_predictions_end_at_the_predictions(n_classes: int) -> None:
     X, y = data()
     if n_classes:
         model = GradientBoostingClassifier(n_estimators=6).fit(X, classes(y, n_classes))
@@ -372,7 +372,7 @@ def test_stopping_early() -> None:
     assert len(model.train_score_) == model.n_estimators_ == len(model.estimators_)
     losses = model._descended.validation
     assert not losses[-1] + 1e-4 < max(losses[-5:-1])
-    # Held-out rows teach nothing.
+    # Validation rows are not used for training.
     assert model.forest_.weight[0] == 270
 
 

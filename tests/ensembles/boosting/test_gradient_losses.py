@@ -1,4 +1,4 @@
-"""Gradient boosting with losses that users write, and with probabilities as targets."""
+"""Gradient boosting with user-defined losses and with soft targets."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def classes(y: np.ndarray, n_classes: int) -> np.ndarray:
     return np.argsort(np.argsort(y)) * n_classes // len(y)
 
 
-# ---- users' losses ----
+# ---- user-defined losses ----
 
 
 class GradientOnly:
@@ -53,7 +53,7 @@ def test_a_loss_of_a_gradient_alone() -> None:
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
-def test_the_squared_error_written_by_a_user_is_ours(weights: str) -> None:
+def test_a_user_defined_squared_error_equals_the_builtin(weights: str) -> None:
     X, y = data()
     rng = np.random.default_rng(0)
     weight = {"none": None, "whole": rng.integers(0, 3, 300), "fractional": rng.random(300)}[
@@ -67,7 +67,7 @@ def test_the_squared_error_written_by_a_user_is_ours(weights: str) -> None:
     assert stopped.fit(X, y, weight).n_estimators_ > 2
 
 
-def test_log_loss_written_by_a_user_is_ours() -> None:
+def test_a_user_defined_log_loss_equals_the_builtin() -> None:
     X, y = data()
     labels = np.array(["no", "yes"])[classes(y, 2)]
     ours = GradientBoostingClassifier(n_estimators=10).fit(X, labels)
@@ -76,7 +76,7 @@ def test_log_loss_written_by_a_user_is_ours() -> None:
     assert np.array_equal(theirs.predict(X), ours.predict(X))
 
 
-# ---- probabilities as targets ----
+# ---- soft targets ----
 
 
 def test_kl_of_labels_is_log_loss() -> None:
@@ -95,7 +95,7 @@ def test_kl_of_labels_is_log_loss() -> None:
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("more", [{}, {"subsample": 0.5}, {"estimator": Ridge()}])
-def test_probabilities_are_learnt(n_classes: int, more: dict) -> None:
+def test_probabilities_are_fitted(n_classes: int, more: dict) -> None:
     X, _ = data(500)
     scores = np.stack([np.sin(X[:, 0] + k) * 2 for k in range(n_classes)], axis=1)
     shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
@@ -109,7 +109,7 @@ def test_probabilities_are_learnt(n_classes: int, more: dict) -> None:
     assert again.predict_proba(X) == pytest.approx(predicted, abs=1e-9)
 
 
-def test_probabilities_that_are_none() -> None:
+def test_invalid_probabilities() -> None:
     X, _ = data(30)
     shares = np.full((30, 3), 1 / 3)
     shares[7] = [0.5, 0.6, -0.1]
@@ -120,7 +120,7 @@ def test_probabilities_that_are_none() -> None:
         GradientBoostingClassifier(loss="kl").fit(X, shares)
     with pytest.raises(ValueError, match="y should be a 1d array"):
         GradientBoostingClassifier().fit(X, np.full((30, 3), 1 / 3))
-    with pytest.raises(ValueError, match="learns labels"):
+    with pytest.raises(ValueError, match="is fitted to class labels"):
         GradientBoostingClassifier(loss="kl", init=LogisticRegression()).fit(
             X, np.full((30, 3), 1 / 3)
         )
@@ -134,7 +134,7 @@ def test_probabilities_that_are_none() -> None:
     "loss", ["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma"]
 )
 def test_tables_of_a_few_rows(loss: str, step: str) -> None:
-    """Every loss and step ends in finite predictions, however little there is to learn."""
+    """Predictions are finite for every loss and step."""
     for n in (1, 2, 3, 4):
         for y in (np.zeros(n), np.ones(n), np.arange(n) + 0.0, 1e-300 * np.arange(n)):
             y = y + 1e-300 if loss == "gamma" else y

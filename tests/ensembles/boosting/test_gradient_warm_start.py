@@ -1,4 +1,4 @@
-"""Gradient boosting in parts: more rounds of a warm start are those of one fit."""
+"""Warm start of gradient boosting: the same model as one fit."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def test_parts_of_classes(loss: str, more: dict[str, Any]) -> None:
 @pytest.mark.parametrize("scale", [1e70, 1e-300])
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
 def test_parts_of_other_sizes(loss: str, scale: float) -> None:
-    """The rounds of the first fit are kept when the next has targets of another size."""
+    """The rounds of the first fit are kept when the next has targets of another scale."""
     model = GradientBoostingRegressor(loss=loss, n_estimators=20, warm_start=True, random_state=0)
     first = model.fit(X, np.abs(Y)).predict(X)
     model.fit(X, scale * np.abs(Y))
@@ -71,7 +71,7 @@ def test_the_largest_targets_do_not_stop_a_fit() -> None:
     assert most.n_estimators_ == less.n_estimators_ > 5
 
 
-def test_a_fit_that_stopped_goes_on_when_it_is_to_be_more_patient() -> None:
+def test_a_stopped_fit_continues_with_more_patience() -> None:
     model = GradientBoostingRegressor(n_iter_no_change=1, warm_start=True, random_state=0)
     stopped = model.fit(X, Y).n_estimators_
     assert stopped < 100

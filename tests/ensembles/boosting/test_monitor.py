@@ -1,4 +1,4 @@
-"""The monitor of a fit: asked after every round, with a model that can be used."""
+"""The monitor callback of gradient boosting."""
 
 import numpy as np
 import pytest
@@ -13,19 +13,19 @@ def task() -> tuple[np.ndarray, np.ndarray]:
     return X, X[:, 0] * 3 + X[:, 1] ** 2
 
 
-def test_is_asked_after_every_round_and_may_stop() -> None:
+def test_is_called_after_every_round_and_may_stop() -> None:
     X, y = task()
-    asked: list[int] = []
+    rounds: list[int] = []
 
     def monitor(i: int, model, held: dict) -> bool:
-        asked.append(i)
+        rounds.append(i)
         assert held["self"] is model and held["i"] == i
         assert model.n_estimators_ == i + 1 and len(model.train_score_) == i + 1
         assert held["raw_predictions"][:, 0] == pytest.approx(model.predict(X), rel=1e-12)
         return i == 4
 
     model = GradientBoostingRegressor(n_estimators=20).fit(X, y, monitor=monitor)
-    assert asked == [0, 1, 2, 3, 4]
+    assert rounds == [0, 1, 2, 3, 4]
     assert model.n_estimators_ == 5
     plain = GradientBoostingRegressor(n_estimators=5).fit(X, y)
     assert model.fingerprint() == plain.fingerprint()

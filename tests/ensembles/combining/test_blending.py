@@ -47,7 +47,7 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("refit", [True, False])
-def test_fits_per_member(refit: bool) -> None:
+def test_fits_per_base_estimator(refit: bool) -> None:
     Counting.fits = 0
     BlendingClassifier([("a", Counting())], random_state=0, refit=refit).fit(*classes())
     assert Counting.fits == 1 + refit
@@ -68,7 +68,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
     )
 
 
-def test_groups_are_on_one_side() -> None:
+def test_groups_are_not_split() -> None:
     X, y = classes()
     groups = np.arange(300) % 30
     held = held_out(BlendingClassifier(MEMBERS, random_state=0).fit(X, y, groups=groups))
@@ -76,7 +76,7 @@ def test_groups_are_on_one_side() -> None:
     assert held.sum() == 60
 
 
-def test_a_member_that_memorises_is_not_believed() -> None:
+def test_base_estimator_that_memorises_gets_little_weight() -> None:
     X, y = classes()
     fresh, truth = classes(seed=1)
     members = [("memory", Memory()), MEMBERS[0]]
@@ -85,7 +85,7 @@ def test_a_member_that_memorises_is_not_believed() -> None:
 
 
 @pytest.mark.parametrize("final", [None, "nonnegative", "greedy"])
-def test_noise_is_not_learnt(final) -> None:
+def test_noise_is_not_fitted(final) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(600, 3)), rng.integers(0, 2, 600)
     members = [("memory", Memory()), ("deep", DecisionTreeClassifier())]
@@ -109,7 +109,7 @@ def test_numbers() -> None:
     assert blend.disagreement(X).shape == (300,)
 
 
-def test_equal_rows_are_parted_like_any_others() -> None:
+def test_equal_rows_are_split_like_any_others() -> None:
     members = [("tree", DecisionTreeRegressor())]
     blend = BlendingRegressor(members, "nonnegative", random_state=0, validation_fraction=0.4)
     assert held_out(blend.fit(np.ones((5, 2)), np.ones(5))).sum() == 2
@@ -132,8 +132,8 @@ def test_the_order_of_weighted_rows_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("groups", [None, np.zeros(5)])
-def test_rows_that_cannot_be_parted(groups) -> None:
+def test_rows_that_cannot_be_split(groups) -> None:
     n = 1 if groups is None else 5
     members = [("tree", DecisionTreeRegressor())]
-    with pytest.raises(ValueError, match=rf"to hold out and others to keep.*n_samples = {n}\."):
+    with pytest.raises(ValueError, match=rf"to hold out and others to fit on.*n_samples = {n}\."):
         BlendingRegressor(members).fit(np.ones((n, 2)), np.ones(n), groups=groups)

@@ -55,7 +55,7 @@ def test_exact_means(terms: list, copies: list) -> None:
 
 
 def mixture(n: int = 2000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities of three members that know more or less, and classes drawn from the truth."""
+    """Probabilities of three base estimators of different quality, and random classes."""
     rng = np.random.default_rng(seed)
     odds = rng.normal(size=(n, 3)) * 2
     truth = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
@@ -87,7 +87,7 @@ def test_mixture_weights_against_scipy() -> None:
     assert weights == pytest.approx(found.x, abs=2e-3)
 
 
-def test_members_that_say_the_same_share_their_weight() -> None:
+def test_equal_base_estimators_have_equal_weights() -> None:
     said, y = mixture()
     weights = mixture_weights(said[[0, 0, 2]], y, None)
     assert weights[0] == pytest.approx(weights[1], rel=1e-4)
@@ -115,7 +115,7 @@ def test_a_product_for_two_classes_is_a_logistic_model_of_log_odds() -> None:
     assert model.combine(said)[:, 1] == pytest.approx(chance, abs=1e-9)
 
 
-def test_members_that_are_always_right_get_finite_weights() -> None:
+def test_perfect_base_estimators_get_finite_weights() -> None:
     y = np.arange(100) % 2
     said = np.stack([np.eye(2)[y], np.full((100, 2), 0.5)])
     model = NonNegativeProduct().fit(said, y, None)
@@ -127,7 +127,7 @@ def test_members_that_are_always_right_get_finite_weights() -> None:
     assert mixture_weights(wrong, y, None)[1] > 0.99
 
 
-def test_sum_of_numbers_in_any_unit() -> None:
+def test_nonnegative_sum_does_not_depend_on_the_unit() -> None:
     rng = np.random.default_rng(0)
     said = rng.normal(size=(3, 200, 1))
     y = 0.7 * said[0, :, 0] + 0.4 * said[1, :, 0] - said[2, :, 0] + rng.normal(size=200) / 9
@@ -173,8 +173,8 @@ def test_greedy_selection_stops_at_its_best_step() -> None:
     assert GreedySelection("squared_error").fit(said, y, None).weights_.tolist() == [1, 0]
 
 
-def test_large_libraries_are_guarded() -> None:
-    """Many members of pure noise and few rows: the bags spread the weight."""
+def test_bagging_reduces_overfitting_of_greedy_selection() -> None:
+    """Many base estimators of pure noise and few rows: bagging spreads the weight."""
     rng = np.random.default_rng(0)
     y = rng.normal(size=30)
     said = rng.normal(size=(60, 30, 1))
@@ -209,7 +209,7 @@ def test_combiners_do_not_depend_on_the_order_of_rows_and_the_scale_of_weights()
         assert repeated == pytest.approx(found, rel=1e-6, abs=1e-9)
 
 
-def test_weighted_rows_are_as_many_as_tell_as_much() -> None:
+def test_weighted_rows_count_by_effective_sample_size() -> None:
     said, y = mixture(300)
     weight = np.random.default_rng(1).integers(1, 4, 300).astype(float)
     n_rows = weight.sum() ** 2 / (weight**2).sum()

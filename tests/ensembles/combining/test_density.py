@@ -1,4 +1,4 @@
-"""A classifier of densities: scikit-learn's checks, Bayes' rule, bad densities."""
+"""Classification by densities: scikit-learn's checks, Bayes' rule, invalid estimators."""
 
 import numpy as np
 import pytest
@@ -28,10 +28,10 @@ def test_bayes_rule() -> None:
     expected = 0.25 * few / (0.25 * few + 0.75 * many)
     assert model.predict_proba(X)[:, 0] == pytest.approx(expected, rel=1e-9)
     assert model.classes_.tolist() == ["few", "many"] and model.priors_.tolist() == [0.25, 0.75]
-    # Far from everything the answer is still one.
+    # Far from all training rows probabilities still sum to 1.
     assert np.isfinite(model.predict_proba([[1e150, 0.0]])).all()
 
 
-def test_what_is_no_density() -> None:
-    with pytest.raises(ValueError, match="must be a density with the method score_samples"):
+def test_estimator_without_score_samples() -> None:
+    with pytest.raises(ValueError, match="must be a density estimator with a score_samples method"):
         DensityClassifier(LinearRegression()).fit([[0.0], [1.0]], [0, 1])

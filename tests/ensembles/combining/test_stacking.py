@@ -1,4 +1,4 @@
-"""Stacking: out-of-fold answers only, layers, folds of every kind, kept answers, final models."""
+"""Stacking: out-of-fold predictions, layers, folds, refit_final, final estimators."""
 
 import pickle
 
@@ -15,7 +15,7 @@ from sklearn.model_selection import (
 )
 from sklearn.naive_bayes import GaussianNB
 
-from ensembles.members.foreign import Counting, Memory, MemoryOfNumbers
+from ensembles.members.foreign import Counting, Memory, MemoryRegressor
 from weald import (
     BoostedTreesClassifier,
     BoostedTreesRegressor,
@@ -59,8 +59,8 @@ OURS = CLASSIFIERS[:2]
 
 @pytest.mark.parametrize("layers", [None, [[("second", Memory()), ("third", Memory())]]])
 @pytest.mark.parametrize("final", [None, "nonnegative", "greedy"])
-def test_noise_is_not_learnt(layers, final) -> None:
-    """Pure-noise labels and members that memorise: held out, AUC is one half; so it is out of
+def test_noise_is_not_fitted(layers, final) -> None:
+    """Random labels and base estimators that memorise: AUC is one half on test rows, and out of
     fold, which is where a leak would show first."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(600, 3)), rng.integers(0, 2, 600)
@@ -76,7 +76,7 @@ def test_noise_is_not_learnt(layers, final) -> None:
 
 
 @pytest.mark.parametrize("final", [None, "nonnegative", "greedy"])
-def test_a_member_that_memorises_is_not_believed(final) -> None:
+def test_base_estimator_that_memorises_gets_little_weight(final) -> None:
     X, y = classes()
     fresh, truth = classes(seed=1)
     members = [("memory", Memory()), ("tree", DecisionTreeClassifier(max_depth=3))]
@@ -87,14 +87,14 @@ def test_a_member_that_memorises_is_not_believed(final) -> None:
         assert stack.final_estimator_.weights_[0] < 0.6 * stack.final_estimator_.weights_[1]
 
 
-def test_a_regressor_that_memorises_is_not_believed() -> None:
+def test_regressor_that_memorises_gets_little_weight() -> None:
     X, y = numbers()
-    stack = StackingRegressor([("memory", MemoryOfNumbers()), *REGRESSORS], "nonnegative").fit(X, y)
+    stack = StackingRegressor([("memory", MemoryRegressor()), *REGRESSORS], "nonnegative").fit(X, y)
     assert stack.final_estimator_.weights_[0] < 0.1
 
 
 @pytest.mark.parametrize("cv", [3, KFold(4), ContentKFold(3), None])
-def test_out_of_fold_answers_are_those_of_cross_validation(cv) -> None:
+def test_out_of_fold_predictions_are_those_of_cross_validation(cv) -> None:
     X, y = classes()
     stack = StackingClassifier(CLASSIFIERS, cv=cv).fit(X, y)
     expected = np.column_stack(
@@ -124,7 +124,7 @@ def test_layers_by_hand() -> None:
     last = answers(second, middle)
     assert np.array_equal(stack.out_of_fold_, last)
     final = LogisticRegression().fit(np.hstack([last, X]), y)
-    # Predicting, members of every layer are those fitted on all rows.
+    # New rows are predicted by base estimators fitted on all rows.
     whole = np.column_stack([m.fit(X, y).predict_proba(X)[:, 1] for _, m in CLASSIFIERS])
     whole = np.hstack([whole, X])
     top = np.column_stack([m.fit(middle, y).predict_proba(whole)[:, 1] for _, m in second])
@@ -141,7 +141,7 @@ def test_splits_by_time_leave_the_first_rows_out() -> None:
     stack = StackingRegressor(REGRESSORS, cv=TimeSeriesSplit(5)).fit(X, y)
     known = ~np.isnan(stack.out_of_fold_).any(axis=1)
     assert np.array_equal(np.flatnonzero(known), np.arange(50, 300))
-    # Each answer comes from earlier rows only.
+    # Models of each fold are fitted on earlier rows only.
     for train, test in TimeSeriesSplit(5).split(X):
         earlier = REGRESSORS[2][1].fit(X[train], y[train]).predict(X[test])
         assert np.array_equal(stack.out_of_fold_[test, 2], earlier)
@@ -153,7 +153,7 @@ def test_splits_by_time_and_layers() -> None:
     more = {"layers": [[("second", LinearRegression())]], "final_estimator": "nonnegative"}
     stack = StackingRegressor(REGRESSORS, cv=TimeSeriesSplit(5), **more).fit(X, y)
     known = ~np.isnan(stack.out_of_fold_).any(axis=1)
-    # The second layer needs answers of the first to learn from, too.
+    # The second layer is fitted on out-of-fold predictions of the first.
     assert np.array_equal(np.flatnonzero(known), np.arange(100, 300))
     assert stack.score(*numbers(seed=1)) > 0.8
 
@@ -201,9 +201,9 @@ def test_a_class_that_a_fold_has_not_seen() -> None:
     ("cv", "fragment"),
     [
         ([], "'cv' parameter"),
-        ([([0, 1], [999])], "A fold names row 999; there are 300 rows"),
-        ([([0, 1], [-1])], "A fold names row -1"),
-        ([([], [0, 1])], "no fold with rows to train on"),
+        ([([0, 1], [999])], "contain the row 999; X has 300 rows"),
+        ([([0, 1], [-1])], "contain the row -1"),
+        ([([], [0, 1])], "no fold with both training and test rows"),
     ],
 )
 def test_bad_splits(cv, fragment: str) -> None:
@@ -218,10 +218,10 @@ def test_masks_are_splits_too() -> None:
     assert np.array_equal(~np.isnan(stack.out_of_fold_[:, 0]), test)
 
 
-# ---- members fitted before, and fold models ----
+# ---- prefit estimators and fold models ----
 
 
-def test_fitted_members() -> None:
+def test_prefit_estimators() -> None:
     X, y = classes()
     labels = np.array(["no", "yes"])[y]
     fitted = [(name, member.fit(X[:150], labels[:150])) for name, member in CLASSIFIERS]
@@ -232,7 +232,7 @@ def test_fitted_members() -> None:
     assert np.array_equal(stack.out_of_fold_, expected)
 
 
-def test_fold_models_answer_together() -> None:
+def test_fold_models_are_averaged() -> None:
     X, y = classes()
     Counting.fits = 0
     members = [*CLASSIFIERS, ("counting", Counting())]
@@ -243,7 +243,7 @@ def test_fold_models_answer_together() -> None:
     assert stack.transform(X)[:, 2] == pytest.approx(expected, abs=1e-12)
 
 
-def test_fold_models_that_name_classes_vote() -> None:
+def test_fold_models_that_predict_labels_vote() -> None:
     X, y = classes(n_classes=3)
     member = [("tree", DecisionTreeClassifier(max_depth=3))]
     stack = StackingClassifier(member, cv=3, refit=False, stack_method="predict").fit(X, y)
@@ -252,11 +252,11 @@ def test_fold_models_that_name_classes_vote() -> None:
     assert np.array_equal(stack.transform(X)[:, 0], expected)
 
 
-# ---- kept answers ----
+# ---- refit_final ----
 
 
 @pytest.mark.parametrize("passthrough", [False, True])
-def test_another_final_model_costs_no_fit(passthrough: bool) -> None:
+def test_refit_final_fits_no_base_estimator(passthrough: bool) -> None:
     X, y = classes()
     members = [*CLASSIFIERS, ("counting", Counting())]
     stack = StackingClassifier(members, cv=3, passthrough=passthrough).fit(X, y)
@@ -269,7 +269,7 @@ def test_another_final_model_costs_no_fit(passthrough: bool) -> None:
         assert Counting.fits == 0
 
 
-def test_kept_answers_are_never_stale() -> None:
+def test_refit_final_refuses_outdated_predictions() -> None:
     X, y = classes()
     stack = StackingClassifier(OURS, cv=3).fit(X, y)
     before = stack.predict_proba(X)
@@ -284,11 +284,11 @@ def test_kept_answers_are_never_stale() -> None:
         other = StackingClassifier(OURS, cv=3).fit(X, y).set_params(**change)
         with pytest.raises(ValueError, match="changed since the last fit"):
             other.refit_final("greedy")
-    # What answers do not depend on may change.
+    # Parameters that do not affect predictions may change.
     stack.set_params(n_jobs=1, verbose=1).refit_final("nonnegative")
 
 
-def test_a_failed_final_model_changes_nothing() -> None:
+def test_failed_refit_final_changes_nothing() -> None:
     X, y = classes()
     stack = StackingClassifier(OURS, cv=3).fit(X, y)
     before = stack.predict_proba(X)
@@ -299,34 +299,34 @@ def test_a_failed_final_model_changes_nothing() -> None:
     assert np.array_equal(stack.predict_proba(X), before)
 
 
-def test_kept_answers_after_a_pickle() -> None:
+def test_refit_final_after_pickling() -> None:
     X, y = classes()
     copy = pickle.loads(pickle.dumps(StackingClassifier(OURS, cv=3).fit(X, y)))
     assert copy.refit_final("greedy").score(X, y) > 0.75
     wide = StackingClassifier(OURS, cv=3, passthrough=True).fit(X, y)
     copy = pickle.loads(pickle.dumps(wide))
     assert np.array_equal(copy.predict_proba(X), wide.predict_proba(X))
-    with pytest.raises(ValueError, match="does not keep the table"):
+    with pytest.raises(ValueError, match="not stored in a pickled ensemble"):
         copy.refit_final(GaussianNB())
 
 
 # ---- final models ----
 
 
-def test_combiners_know_whose_answer_is_whose() -> None:
+def test_combiners_weight_base_estimators() -> None:
     X, y = classes(n_classes=3)
     stack = StackingClassifier(CLASSIFIERS, GreedySelection("log_loss", n_steps=5), cv=3).fit(X, y)
     said = np.stack([member.predict_proba(X) for member in stack.estimators_])
     expected = np.tensordot(stack.final_estimator_.weights_, said, axes=1)
     assert stack.predict_proba(X) == pytest.approx(expected, abs=1e-12)
     assert not hasattr(stack, "decision_function")
-    with pytest.raises(ValueError, match="needs passthrough=False"):
+    with pytest.raises(ValueError, match="Set passthrough=False"):
         StackingClassifier(CLASSIFIERS, "greedy", passthrough=True).fit(X, y)
-    with pytest.raises(ValueError, match="a member answers with predict"):
+    with pytest.raises(ValueError, match="a base estimator uses predict"):
         StackingClassifier(CLASSIFIERS, "greedy", stack_method="predict").fit(X, y)
 
 
-def test_disagreement_of_the_members() -> None:
+def test_disagreement_of_base_estimators() -> None:
     X, y = numbers()
     stack = StackingRegressor(REGRESSORS, "nonnegative").fit(X, y)
     said = np.stack([member.predict(X) for member in stack.estimators_])
@@ -338,7 +338,7 @@ def test_disagreement_of_the_members() -> None:
     assert StackingClassifier(CLASSIFIERS).fit(X, y).disagreement(X).shape == (300, 3)
 
 
-def test_weights_of_zero_have_no_answers() -> None:
+def test_rows_of_weight_zero_have_no_out_of_fold_predictions() -> None:
     X, y = classes()
     w = np.ones(300)
     w[::7] = 0

@@ -1,4 +1,4 @@
-"""Votes and rules inside an estimator, weights learnt out of fold, fitted members, uncertainty."""
+"""Voting: rules, out-of-fold weights, prefit estimators, standard deviations."""
 
 import math
 
@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
-from ensembles.members.foreign import Memory, MemoryOfNumbers
+from ensembles.members.foreign import Memory, MemoryRegressor
 from weald import (
     BoostedTreesClassifier,
     DecisionTreeClassifier,
@@ -59,17 +59,17 @@ def test_a_hard_vote_is_a_majority() -> None:
 
 def test_rules_and_weights_that_do_not_go_together() -> None:
     X, y = classes()
-    with pytest.raises(ValueError, match="rule='product' combines probabilities"):
+    with pytest.raises(ValueError, match="rule='product' requires voting='soft'"):
         VotingClassifier(MEMBERS, rule="product").fit(X, y)
-    with pytest.raises(ValueError, match="rule 'median' knows no weights"):
+    with pytest.raises(ValueError, match="rule='median' does not support weights"):
         VotingClassifier(MEMBERS, voting="soft", rule="median", weights=[1, 2, 3]).fit(X, y)
-    with pytest.raises(ValueError, match="as many weights as members: 3. Got 2"):
+    with pytest.raises(ValueError, match="number of estimators, 3. Got 2 weights"):
         VotingClassifier(MEMBERS, weights=[1, 2]).fit(X, y)
     with pytest.raises(ValueError, match="not all zero"):
         VotingClassifier(MEMBERS, weights=[0, 0, 1]).set_params(bayes="drop").fit(X, y)
 
 
-def test_dropped_members_take_their_weights_along() -> None:
+def test_weights_of_dropped_estimators_are_dropped() -> None:
     X, y = classes()
     model = VotingClassifier(MEMBERS, voting="soft", weights=[1, 5, 2]).set_params(linear="drop")
     assert model.fit(X, y).weights_.tolist() == [1, 2]
@@ -78,7 +78,7 @@ def test_dropped_members_take_their_weights_along() -> None:
 # ---- uncertainty ----
 
 
-def test_disagreement_of_numbers() -> None:
+def test_std_of_regressors() -> None:
     X, _ = classes()
     y = X[:, 0] + X[:, 1] ** 2
     members = [("a", DecisionTreeRegressor(max_depth=k)) for k in (1, 3, 5)]
@@ -94,7 +94,7 @@ def test_disagreement_of_numbers() -> None:
     assert about_low == pytest.approx(expected, abs=1e-12)
 
 
-def test_disagreement_of_probabilities() -> None:
+def test_std_of_probabilities() -> None:
     X, y = classes()
     model = VotingClassifier(MEMBERS, voting="soft").fit(X, y)
     got, std = model.predict_proba(X, return_std=True)
@@ -103,7 +103,7 @@ def test_disagreement_of_probabilities() -> None:
     assert std == pytest.approx(said.std(axis=0, ddof=1), abs=1e-12)
 
 
-# ---- weights learnt out of fold ----
+# ---- out-of-fold weights ----
 
 
 def test_hard_weights_by_their_formula() -> None:
@@ -141,8 +141,8 @@ def test_soft_weights_have_the_least_log_loss() -> None:
 
 
 @pytest.mark.parametrize("voting", ["hard", "soft"])
-def test_a_member_that_memorises_gets_no_weight(voting: str) -> None:
-    """Its answers to rows it has seen are perfect; only those to others may count."""
+def test_base_estimator_that_memorises_gets_no_weight(voting: str) -> None:
+    """It predicts its training rows perfectly; only out-of-fold predictions may count."""
     X, y = classes(n_classes=2)
     members = [("memory", Memory()), ("tree", DecisionTreeClassifier(max_depth=3))]
     model = VotingClassifier(members, voting=voting, weights="oof").fit(X, y)
@@ -155,7 +155,7 @@ def test_a_member_that_memorises_gets_no_weight(voting: str) -> None:
     assert model.score(fresh, truth) > 0.7
 
 
-def test_seen_answers_would_have_given_it_all_weight() -> None:
+def test_in_sample_predictions_would_give_it_all_weight() -> None:
     X, y = classes(n_classes=2)
     fitted = [
         ("memory", Memory().fit(X, y)),
@@ -168,7 +168,7 @@ def test_seen_answers_would_have_given_it_all_weight() -> None:
 def test_a_regressor_that_memorises_gets_no_weight() -> None:
     X, _ = classes()
     y = 3 + X[:, 0] + np.random.default_rng(1).normal(size=len(X)) / 4
-    members = [("memory", MemoryOfNumbers()), ("line", LinearRegression())]
+    members = [("memory", MemoryRegressor()), ("line", LinearRegression())]
     model = VotingRegressor(members, weights="oof").fit(X, y)
     assert model.weights_.sum() == pytest.approx(1)
     assert model.weights_[0] < 0.1
@@ -177,7 +177,7 @@ def test_a_regressor_that_memorises_gets_no_weight() -> None:
 def test_groups_reach_the_splitter() -> None:
     X, y = classes()
     groups = np.arange(len(y)) // 8
-    # All rows of a group are the same: only folds by group tell memory from knowledge.
+    # All rows of a group are equal: only folds by group reveal memorisation.
     X = X[groups * 8]
     y = y[groups * 8]
     members = [("memory", Memory()), ("tree", DecisionTreeClassifier(max_depth=2))]
@@ -188,7 +188,7 @@ def test_groups_reach_the_splitter() -> None:
     assert by_row.weights_[0] > by_row.weights_[1]
 
 
-def test_learnt_weights_do_not_depend_on_the_order_of_rows() -> None:
+def test_oof_weights_do_not_depend_on_row_order() -> None:
     X, y = classes()
     order = np.random.default_rng(0).permutation(len(y))
     members = [MEMBERS[0], ("boosted", BoostedTreesClassifier(n_estimators=5))]
@@ -214,10 +214,10 @@ def test_ranks_are_taken_among_out_of_fold_scores_not_in_the_batch() -> None:
     assert together[:, 1] == pytest.approx(aggregation.rank_mean(said, known), abs=1e-12)
 
 
-# ---- fitted members ----
+# ---- prefit estimators ----
 
 
-def test_fitted_members_are_used_as_they_are() -> None:
+def test_prefit_estimators_are_not_refitted() -> None:
     X, y = classes()
     fitted = [(name, member.fit(X[:150], y[:150])) for name, member in MEMBERS]
     model = VotingClassifier(fitted, voting="soft", prefit=True).fit(X[150:], y[150:])
@@ -228,7 +228,7 @@ def test_fitted_members_are_used_as_they_are() -> None:
     assert set(hard.predict(X)) <= set(y)
 
 
-def test_fitted_members_may_know_more_classes() -> None:
+def test_prefit_estimators_may_have_more_classes() -> None:
     X, y = classes()
     fitted = [(name, member.fit(X, y)) for name, member in MEMBERS]
     some = y != "low"
@@ -242,7 +242,7 @@ def test_fitted_members_may_know_more_classes() -> None:
         VotingClassifier([("other", other)], prefit=True).fit(X, y).predict(X)
 
 
-def test_weights_of_fitted_members_come_from_the_rows_given() -> None:
+def test_weights_of_prefit_estimators_use_the_given_rows() -> None:
     X, y = classes(n_classes=2)
     fitted = [("memory", Memory().fit(X, y)), ("tree", MEMBERS[0][1].fit(X, y))]
     fresh, truth = classes(n_classes=2, seed=1)
@@ -253,13 +253,13 @@ def test_weights_of_fitted_members_come_from_the_rows_given() -> None:
 # ---- fingerprints ----
 
 
-def test_foreign_members_have_no_fingerprint() -> None:
+def test_other_estimators_have_no_fingerprint() -> None:
     X, y = classes()
-    with pytest.raises(TypeError, match="the member 'linear' is a LogisticRegression"):
+    with pytest.raises(TypeError, match="'linear' is a LogisticRegression"):
         VotingClassifier(MEMBERS).fit(X, y).fingerprint()
 
 
-def test_a_fingerprint_covers_members_weights_and_rule() -> None:
+def test_fingerprint_covers_estimators_weights_and_rule() -> None:
     X, y = classes()
     members = [MEMBERS[0], ("boosted", BoostedTreesClassifier(n_estimators=3))]
     found = {

@@ -1,4 +1,4 @@
-"""Cloning models into readable ones: any teacher, any table, measured on rows neither saw."""
+"""Distillation: any teacher, any table, fidelity on validation rows."""
 
 import numpy as np
 import pandas as pd
@@ -57,7 +57,7 @@ def mixed(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 @pytest.mark.parametrize("student", KINDS)
-def test_a_clone_is_small_faithful_and_measured(student: str) -> None:
+def test_student_is_small_faithful_and_measured(student: str) -> None:
     X, _, X_val, y_val = diabetes()
     teacher = forest()
     clone = weald.distill(teacher, X, X_val=X_val, y_val=y_val, student=student, max_leaf_nodes=16)
@@ -73,7 +73,7 @@ def test_a_clone_is_small_faithful_and_measured(student: str) -> None:
     gap = np.abs(clone.model.predict_proba(X_val) - teacher.predict_proba(X_val))
     assert clone.gap == pytest.approx(gap.mean())
     assert clone.text() == clone.model.text() and "column" in clone.text()
-    assert "rows that neither saw" in str(clone) and "student" in str(clone)
+    assert "on validation rows" in str(clone) and "student" in str(clone)
     # The worst row, and the worst region, are really the worst.
     assert gap.sum(axis=1)[clone.worst(1)[0]] == gap.sum(axis=1).max()
     regions = clone.regions(3)
@@ -86,8 +86,8 @@ def test_a_clone_is_small_faithful_and_measured(student: str) -> None:
         assert wrong == pytest.approx((~agrees).sum())
 
 
-def test_a_student_learns_probabilities() -> None:
-    """Where a teacher is never sure of the second class, its labels would teach nothing."""
+def test_student_is_fitted_to_probabilities() -> None:
+    """If the teacher never predicts the second class, its labels are uninformative."""
 
     class Unsure:
         classes_ = np.array([0, 1])
@@ -121,7 +121,7 @@ def test_more_leaves_more_fidelity() -> None:
     assert sixteen.fidelity == clone.fidelity
 
 
-def test_the_student_beats_a_tree_of_the_data() -> None:
+def test_student_beats_a_tree_fitted_on_the_data() -> None:
     """Few rows and a good teacher: the new rows show the tree what the teacher knows."""
     rng = np.random.default_rng(2)
     X, X_test = rng.normal(size=(80, 2)), rng.normal(size=(2000, 2))
@@ -131,14 +131,14 @@ def test_the_student_beats_a_tree_of_the_data() -> None:
     assert clone.student_accuracy.low > direct.score(X_test, X_test.sum(axis=1)) + 0.01
 
 
-def test_rows_are_held_back_where_none_are_passed() -> None:
+def test_rows_are_held_out_without_x_val() -> None:
     X, y, _, _ = diabetes()
     clone = weald.distill(forest(), X, y, **FEW)
     held = clone.held_back
     assert 48 <= len(held) <= 72 and not clone.unseen_by_teacher
     assert clone.fidelity.n == len(held)
     assert clone.student_accuracy.value == (clone.model.predict(X[held]) == y[held]).mean()
-    assert "the student did not see" in str(clone)
+    assert "rows held out from the student" in str(clone)
     assert weald.distill(forest(), X, **FEW).student_accuracy is None
 
 
@@ -157,7 +157,7 @@ def test_order_of_rows_and_threads_change_nothing(student: str) -> None:
     assert first.model.fingerprint() != other.model.fingerprint()
 
 
-def test_the_teacher_stays_as_it_is() -> None:
+def test_teacher_is_not_modified() -> None:
     X, _, _, _ = diabetes()
     teacher = forest()
     before = teacher.fingerprint()
@@ -182,7 +182,7 @@ def test_teachers_of_scikit_learn() -> None:
     assert clone.regions(1)[0].disagreement > 0
 
 
-def test_a_teacher_without_probabilities_teaches_labels() -> None:
+def test_teacher_without_probabilities() -> None:
     X, y, X_val, y_val = diabetes()
     names = np.array(["well", "ill"])[y]
     teacher = make_pipeline(StandardScaler(), LinearSVC(random_state=0)).fit(X, names)
@@ -220,7 +220,7 @@ def test_other_containers() -> None:
         assert clone.fidelity.value > 0.6, type(container)
 
 
-def test_categories_of_numbers_are_the_teachers() -> None:
+def test_numeric_categories_are_those_of_the_teacher() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 60, 500), rng.normal(size=500)]).astype(float)
     y = (X[:, 0] % 2 == 1).astype(int)
@@ -235,19 +235,19 @@ def test_categories_of_numbers_are_the_teachers() -> None:
 # ---- what cannot be ----
 
 
-def test_teachers_that_cannot_teach() -> None:
+def test_bad_teachers() -> None:
     X, y, _, _ = diabetes()
     with pytest.raises(NotFittedError):
         weald.distill(weald.RandomForestClassifier(), X)
     with pytest.raises(NotFittedError):
         weald.distill(TheirForest(), X)
-    with pytest.raises(TypeError, match="needs a fitted model with a method predict"):
+    with pytest.raises(TypeError, match="requires a fitted model with a predict method"):
         weald.distill(object(), X)
-    with pytest.raises(TypeError, match="needs a fitted model with a method predict"):
+    with pytest.raises(TypeError, match="requires a fitted model with a predict method"):
         weald.distill(TheirForest, X)
-    with pytest.raises(ValueError, match="answers 2 numbers a row"):
+    with pytest.raises(ValueError, match="one output; LinearRegression has 2"):
         weald.distill(LinearRegression().fit(X, np.column_stack([y, y])), X)
-    with pytest.raises(ValueError, match="several targets"):
+    with pytest.raises(ValueError, match="one output; .* has several"):
         weald.distill(TheirForest(3).fit(X, np.column_stack([y, y])), X)
     with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 10"):
         weald.distill(forest(), X[:, :3])
@@ -270,8 +270,8 @@ def test_teachers_that_cannot_teach() -> None:
         ({"smoothing": 1.5}, "'smoothing' parameter"),
         ({"validation_fraction": 0.0}, "'validation_fraction' parameter"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
-        ({"y_val": [0]}, "y_val are the targets of X_val"),
-        ({"y": [0, 1]}, "y does not fit its rows"),
+        ({"y_val": [0]}, "y_val requires X_val"),
+        ({"y": [0, 1]}, "y must have one value per row"),
         ({"X_val": [[0.0] * 8], "y": [0]}, "Pass y_val instead"),
         ({"X_val": [[0.0] * 8], "y_val": [7]}, "label 7 in row 0, which is no class"),
         ({"X_val": [[0.0] * 8], "y_val": [None]}, "label None in row 0, which is no class"),
@@ -301,10 +301,10 @@ def test_strange_tables() -> None:
     assert weald.distill(one_class, X, **FEW).model.predict(X).tolist() == ["only"] * 60
     flat_numbers = weald.DecisionTreeRegressor().fit(X, np.full(60, 2.0))
     assert weald.distill(flat_numbers, X, **FEW).fidelity.value == 1.0
-    with pytest.raises(ValueError, match="1 row, of which none can be held back"):
+    with pytest.raises(ValueError, match="1 row, of which none can be held out"):
         weald.distill(teacher, X[:1])
     assert weald.distill(teacher, X[:1], X_val=X, **FEW).fidelity.n == 60
-    with pytest.raises(ValueError, match="sizes must be whole numbers"):
+    with pytest.raises(ValueError, match="sizes must be integers"):
         weald.distill(teacher, X, **FEW).curve([1])
 
 

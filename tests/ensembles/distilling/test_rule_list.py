@@ -1,4 +1,4 @@
-"""Rule lists: the first rule that fits answers, and each rule is what its text says."""
+"""Rule lists: the first matching rule predicts, and texts describe the rules."""
 
 import numpy as np
 import pandas as pd
@@ -41,7 +41,7 @@ def meets(X: pd.DataFrame, conditions: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("most", [2, 5, 12])
-def test_the_first_rule_that_fits_answers(most: int) -> None:
+def test_first_matching_rule_predicts(most: int) -> None:
     X, y = table()
     rules = RuleListClassifier(max_rules=most, min_samples_leaf=3).fit(X, y)
     assert 2 <= rules.get_n_rules() <= most
@@ -94,7 +94,7 @@ def test_weights_are_repetitions_where_no_row_is_counted() -> None:
     assert np.array_equal(rules.weight_, repeated.weight_)
 
 
-def test_a_rule_has_as_many_rows_whatever_they_weigh() -> None:
+def test_min_samples_leaf_counts_rows_not_weights() -> None:
     X, y = table()
     rules = RuleListClassifier(min_samples_leaf=40).fit(X, y, np.where(np.arange(300) < 30, 100, 1))
     assert rules.get_n_rules() > 1
@@ -116,5 +116,5 @@ def test_bad_rules() -> None:
     for wrong in ({"max_rules": 0}, {"max_conditions": 0}, {"min_samples_leaf": 0}, {"n_jobs": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             RuleListClassifier(**wrong).fit(X, y)
-    with pytest.raises(ValueError, match="There is no list 1"):
+    with pytest.raises(ValueError, match="tree must be 0"):
         RuleListClassifier().fit(X, y).text(1)

@@ -63,7 +63,7 @@ def test_types_are_respected() -> None:
     assert new["real"].isna().mean() == pytest.approx(0.2, abs=0.05)
     assert new["maybe"].isna().mean() == pytest.approx(0.25, abs=0.05)
     assert (new["paid"] == 0).mean() == pytest.approx((X["paid"] == 0).mean(), abs=0.05)
-    assert not ((new["paid"] > 0) & (new["paid"] < 1)).any()  # nobody pays half of nothing
+    assert not ((new["paid"] > 0) & (new["paid"] < 1)).any()  # 0 is an atom
     assert not new["real"].dropna().isin(X["real"]).all()  # and yet there is something new
     assert not new["whole"].isin(X["whole"]).all()
     both = joined_rows(X, new)
@@ -76,7 +76,7 @@ def test_types_are_respected() -> None:
     assert third.schema == arrow.schema and joined_rows(arrow, third).num_rows == 500
 
 
-def test_levels_that_are_numbers_are_not_mixed() -> None:
+def test_numeric_categories_are_not_interpolated() -> None:
     X = np.column_stack([np.arange(300.0) * 3, np.arange(300.0)])
     new = smoothed_bootstrap(X, 1000, 1.0, 0, np.array([True, False]))
     assert np.isin(new[:, 0], X[:, 0]).all() and not (new[:, 0] % 3).any()

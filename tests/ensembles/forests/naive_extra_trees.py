@@ -1,4 +1,4 @@
-"""Extremely randomised trees by their definition: sets of rows, fractions, one column at a time."""
+"""Naive extremely randomised trees in exact arithmetic, one column at a time."""
 
 import math
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ def drawn_cut(key: int, column: int, low: float, high: float) -> float:
 
 @dataclass
 class NaiveExtraTree:
-    """One tree in pre-order; `target` holds classes, or whole numbers to be averaged."""
+    """One tree in pre-order; `target` holds classes, or integers to be averaged."""
 
     X: np.ndarray
     target: np.ndarray
@@ -75,7 +75,7 @@ class NaiveExtraTree:
         return (x <= cut) | (missing_left & np.isnan(x))
 
     def score(self, rows: np.ndarray) -> Fraction:
-        """What the children keep: the squares of the sums over the weight."""
+        """Contribution of a child to the gain: squared sums divided by the weight."""
         weight = self.copies[rows]
         if self.is_classifier:
             sums = np.bincount(self.target[rows], weights=weight).astype(int).tolist()
@@ -90,11 +90,11 @@ def naive_extra_tree(
     copies: np.ndarray,
     max_features: int,
     seed: int,
-    member: int,
+    number: int,
     *,
     is_classifier: bool,
     max_depth: int,
 ) -> NaiveExtraTree:
     tree = NaiveExtraTree(X.astype(float), target, copies, max_features, is_classifier, max_depth)
-    tree.grow(np.flatnonzero(copies), key_of_tree(seed, member))
+    tree.grow(np.flatnonzero(copies), key_of_tree(seed, number))
     return tree

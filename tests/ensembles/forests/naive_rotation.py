@@ -1,4 +1,4 @@
-"""The rotation of a member, written down from its definition with NumPy's eigenvectors."""
+"""Naive rotation of a tree from its definition, with NumPy's eigenvectors."""
 
 from itertools import pairwise
 from typing import Any
@@ -21,7 +21,7 @@ def mix(x: int) -> int:
 
 
 class Draws:
-    """Numbered random words below a key, as cpp/base/draws.hpp makes them."""
+    """Counter-based random words of a key, as in cpp/base/draws.hpp."""
 
     def __init__(self, key: int) -> None:
         self.key = key
@@ -52,7 +52,7 @@ def kept_classes(draws: Draws, classes: list[int]) -> list[int]:
 def drawn_rows(
     model: Any, draws: Draws, rows: np.ndarray, mass: np.ndarray, is_copies: bool
 ) -> np.ndarray:
-    """How often each of the rows (those of the classes kept, class by class) is drawn."""
+    """Number of draws of each row of the kept classes, class by class."""
     counts = np.zeros(len(mass))
     if model.replace:
         total = int(mass[rows].sum()) if is_copies else len(rows)
@@ -71,7 +71,7 @@ def drawn_rows(
 
 
 def axes_of(X: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Columns are the eigenvectors of the covariance, by falling eigenvalue, largest entry > 0."""
+    """Eigenvectors of the covariance as columns, by decreasing eigenvalue, largest entry > 0."""
     centred = X - np.average(X, axis=0, weights=counts)
     covariance = (centred * counts[:, np.newaxis]).T @ centred / counts.sum()
     _, vectors = np.linalg.eigh(covariance)
@@ -83,9 +83,9 @@ def axes_of(X: np.ndarray, counts: np.ndarray) -> np.ndarray:
 def naive_rotation(
     model: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, tree: int
 ) -> np.ndarray:
-    """The matrix R of one tree of a model fitted on a table of numbers without holes.
+    """Rotation matrix of one tree of a model fitted on numbers without missing values.
 
-    With a bootstrap `weight` is how often the tree saw each row.
+    With a bootstrap `weight` is the in-bag count of each row.
     """
     columns = np.argsort(model.rotations_.rotated, kind="stable")
     rows = Rows(X, y.astype(float)).weighted(None if model.bootstrap else weight)

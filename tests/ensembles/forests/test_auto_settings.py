@@ -1,4 +1,4 @@
-"""Leaves and columns that a random forest chooses by its out-of-bag error."""
+"""Leaf size and number of columns selected by the out-of-bag error of a random forest."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ NOISE = (0.0, 1.0, 6.0)
 
 
 def numbers(n: int = 160, n_columns: int = 12, noise: float = 1.0) -> tuple[Any, Any]:
-    """Few columns matter; whole numbers, so that some rows are equal in what trees see of them."""
+    """Few columns are informative; integers, so that some rows are equal in these columns."""
     rng = np.random.default_rng(n)
     X = rng.integers(-20, 20, size=(n, n_columns)).astype(float)
     return X, X[:, 0] + np.abs(X[:, 1]) + noise * rng.integers(-8, 9, size=n)
@@ -47,24 +47,24 @@ def chosen(model: Any) -> tuple[Any, Any]:
 # ---- against naive code ----
 
 
-def answers_left_out(model: Any, X: Any) -> list[list[np.ndarray]]:
-    """For every row, the answers of those trees that did not draw it."""
-    ask = "predict_proba" if isinstance(model, RandomForestClassifier) else "predict"
+def out_of_bag_predictions(model: Any, X: Any) -> list[list[np.ndarray]]:
+    """Predictions of each row by the trees for which it is out-of-bag."""
+    method = "predict_proba" if isinstance(model, RandomForestClassifier) else "predict"
     lists: list[list[np.ndarray]] = [[] for _ in X]
     for number, tree in enumerate(model.estimators_):
-        said = getattr(tree, ask)(X)
-        said = np.concatenate(said, axis=1) if isinstance(said, list) else said
-        said = said.reshape(len(X), -1)
+        predicted = getattr(tree, method)(X)
+        predicted = np.concatenate(predicted, axis=1) if isinstance(predicted, list) else predicted
+        predicted = predicted.reshape(len(X), -1)
         for row in np.flatnonzero(model.in_bag_counts(number) == 0):
-            lists[row].append(said[row])
+            lists[row].append(predicted[row])
     return lists
 
 
 def naive_error(model: Any, X: Any, wanted: Any, n_trees: int, weight: Any) -> float:
-    """The mean squared error of `n_trees`, from all pairs of answers, one after another."""
+    """Mean squared error extrapolated to `n_trees`, from all pairs of predictions."""
     total = mass = 0.0
-    for said, right, w in zip(answers_left_out(model, X), wanted, weight, strict=True):
-        missed = [right - one for one in said]
+    for predicted, right, w in zip(out_of_bag_predictions(model, X), wanted, weight, strict=True):
+        missed = [right - one for one in predicted]
         if len(missed) < 2:
             continue
         pairs = [a @ b for i, a in enumerate(missed) for j, b in enumerate(missed) if i != j]
@@ -105,7 +105,7 @@ def test_errors_and_choice_are_those_of_naive_code(
     assert chosen(model) == (best["min_samples_leaf"], best["max_features"])
 
 
-def test_a_trial_is_the_same_however_many_trees_are_asked_for() -> None:
+def test_a_trial_is_the_same_for_any_number_of_trees() -> None:
     X, y = task(RandomForestRegressor, 90)
     small = made(RandomForestRegressor, 25, min_samples_leaf=1, max_features="third").fit(X, y)
     expected = naive_error(small, X, y[:, np.newaxis], 100, np.ones(90))
@@ -140,12 +140,14 @@ def test_several_outputs_add_up() -> None:
     assert errors(classes)[0] == pytest.approx(naive_error(one, X, wanted, 100, np.ones(90)))
 
 
-def test_medians_are_judged_by_absolute_errors() -> None:
+def test_medians_are_scored_by_absolute_errors() -> None:
     X, y = numbers(90)
     model = made(RandomForestRegressor, criterion="absolute_error").fit(X, y)
     own = {"min_samples_leaf": 1, "max_features": "third", "criterion": "absolute_error"}
-    said = answers_left_out(made(RandomForestRegressor, 25, **own).fit(X, y), X)
-    missed = [abs(np.mean(one) - right) for one, right in zip(said, y, strict=True) if len(one) > 1]
+    predicted = out_of_bag_predictions(made(RandomForestRegressor, 25, **own).fit(X, y), X)
+    missed = [
+        abs(np.mean(one) - right) for one, right in zip(predicted, y, strict=True) if len(one) > 1
+    ]
     assert errors(model)[0] == pytest.approx(np.mean(missed))
     counts = made(RandomForestRegressor, criterion="poisson").fit(X, y - y.min())
     assert np.isfinite(errors(counts)).all()
@@ -195,7 +197,7 @@ def test_one_given_leaves_the_other_to_be_chosen(kind: type) -> None:
 
 
 @every_kind
-def test_noise_asks_for_larger_leaves(kind: type) -> None:
+def test_noise_selects_larger_leaves(kind: type) -> None:
     leaves = [made(kind, 50).fit(*task(kind, 1500, noise=loud)).min_samples_leaf_ for loud in NOISE]
     assert leaves == [1, 5, 20]
 
@@ -241,14 +243,14 @@ def test_equal_errors_take_the_first() -> None:
 
 @pytest.mark.parametrize(("noise", "leaf"), [(0.0, 1), (9.0, 20)])
 def test_targets_of_extreme_size_are_chosen_for_as_others(noise: float, leaf: int) -> None:
-    """The unit of the target keys the draws, so that only clear cases are alike."""
+    """The unit of the target enters the random draws, so that only clear cases agree."""
     X, y = numbers(800, 2, noise=noise)
     for unit, level in ((0, 0.0), (900, 0.0), (-900, 0.0), (0, 2.0**40)):
         model = made(RandomForestRegressor, 30, max_features=None)
         model.fit(X, np.ldexp(y + level, unit))
         assert model.min_samples_leaf_ == leaf
-        said = errors(model)
-        assert np.isinf(said).all() if unit > 0 else np.isfinite(said).all()
+        predicted = errors(model)
+        assert np.isinf(predicted).all() if unit > 0 else np.isfinite(predicted).all()
 
 
 @every_kind
@@ -271,7 +273,7 @@ def test_a_warm_start_keeps_the_first_choice(kind: type) -> None:
 @every_kind
 @pytest.mark.parametrize("oob_score", [False, True])
 def test_trees_added_make_the_forest_of_one_fit(kind: type, oob_score: bool) -> None:
-    """Whatever was asked for first: a few trees foresaw larger leaves, and chose them."""
+    """The selection does not depend on the number of trees of the first fit."""
     for n in (60, 90, 120, 160):
         X, y = task(kind, n, noise=3.0)
         whole = made(kind, 60, oob_score=oob_score).fit(X, y)
@@ -285,8 +287,8 @@ def test_trees_added_make_the_forest_of_one_fit(kind: type, oob_score: bool) -> 
 
 
 @every_kind
-def test_few_trees_have_their_own_answers_left_out(kind: type) -> None:
-    """Of a trial's 25 trees those that are not kept say nothing about the others."""
+def test_few_trees_have_their_own_out_of_bag_predictions(kind: type) -> None:
+    """Trees of a trial that are not kept do not enter the out-of-bag predictions."""
     X, y = task(kind)
     model = made(kind, 12, oob_score=True).fit(X, y)
     given = dict(zip(("min_samples_leaf", "max_features"), chosen(model), strict=True))
@@ -295,11 +297,11 @@ def test_few_trees_have_their_own_answers_left_out(kind: type) -> None:
     assert model.oob_score_ == named.oob_score_
 
 
-# ---- what must not matter ----
+# ---- invariances ----
 
 
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every table be a large one."""
+    """Lower the limits, so that every table counts as large."""
     monkeypatch.setattr(auto_settings, "_MOST_DRAWS", 40)
     monkeypatch.setattr(auto_settings, "_MOST_ROWS", 60)
 
@@ -345,7 +347,7 @@ def test_a_large_table_is_tried_on_few_rows(kind: type, monkeypatch: pytest.Monk
     assert errors(made(kind, 30, random_state=1).fit(X, y)) != errors(model)
 
 
-# ---- as a part of others, and errors ----
+# ---- composition and errors ----
 
 
 def test_it_is_cloned_searched_and_bagged() -> None:
@@ -359,13 +361,13 @@ def test_it_is_cloned_searched_and_bagged() -> None:
     assert bag.score(X, y) > 0.5
 
 
-def test_what_is_chosen_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_selection_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     X, y = task(RandomForestRegressor)
     model = made(RandomForestRegressor, 30, verbose=1).fit(X, y)
     leaf, columns = chosen(model)
-    said = caplog.text
-    assert f"min_samples_leaf={leaf!r}, max_features={columns!r} chosen" in said
-    assert "30 of 30 trees" in said
+    text = caplog.text
+    assert f"min_samples_leaf={leaf!r}, max_features={columns!r} chosen" in text
+    assert "30 of 30 trees" in text
 
 
 @every_kind

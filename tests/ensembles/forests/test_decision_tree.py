@@ -1,4 +1,4 @@
-"""Decision trees: pure leaves, limits, depth, criteria, shares of classes."""
+"""Decision trees: pure leaves, limits, depth, criteria, class probabilities."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def data(n: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, X[:, 0] + X[:, 1] % 37
 
 
-def test_fully_grown_trees_know_their_rows() -> None:
+def test_fully_grown_trees_fit_their_rows() -> None:
     X, y = data()
     assert np.array_equal(DecisionTreeRegressor().fit(X, y).predict(X), y)
     labels = (y % 5).astype(int)
@@ -40,7 +40,7 @@ def test_limits_on_rows() -> None:
     assert forest.weight[forest.feature >= 0].min() >= 40
 
 
-def test_exclusive_or_is_learnt_by_default() -> None:
+def test_exclusive_or_is_fitted_by_default() -> None:
     X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     assert DecisionTreeClassifier().fit(X, y).predict(X).tolist() == y
     assert DecisionTreeRegressor().fit(X, y).predict(X).tolist() == y

@@ -1,4 +1,4 @@
-"""Extremely randomised trees: cuts drawn between the least and the largest value of a node."""
+"""Extremely randomised trees: thresholds drawn between the minimum and maximum of a node."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_cuts_are_uniform_between_the_extremes() -> None:
     assert np.median(cuts) == pytest.approx(5.0, abs=0.5)
 
 
-def test_every_row_is_learnt_without_a_bootstrap() -> None:
+def test_every_row_is_fitted_without_a_bootstrap() -> None:
     X, y = table()
     assert ExtraTreesRegressor(10, random_state=0).fit(X, y).predict(X) == pytest.approx(y)
     labels = (y > 1).astype(int)
@@ -45,7 +45,7 @@ def test_out_of_bag_with_a_bootstrap() -> None:
 
 
 def test_large_nodes_and_small_ones_draw_alike() -> None:
-    """A tree of many rows is that of few: draws go by the node's path, not by its size."""
+    """Random draws depend on the path of a node, not on its size."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 50, (60, 3)).astype(float)
     y = X[:, 0] * 2 + X[:, 1]
@@ -55,7 +55,7 @@ def test_large_nodes_and_small_ones_draw_alike() -> None:
 
 
 def hard_table(rng: np.random.Generator, n: int, *, missing: bool) -> np.ndarray:
-    """Ties, few values, both zeros, a constant column, infinities; and gaps."""
+    """Ties, few values, both zeros, a constant column, infinities and missing values."""
     X = rng.normal(size=(n, 8))
     X[:, 0] = X[:, 0].round(1)
     X[:, 1] = rng.integers(0, 2, n)
@@ -67,7 +67,7 @@ def hard_table(rng: np.random.Generator, n: int, *, missing: bool) -> np.ndarray
     return X
 
 
-@pytest.mark.parametrize("n", [2, 17, 200, 4500])  # from some size on fewer columns are kept
+@pytest.mark.parametrize("n", [2, 17, 200, 4500])  # above some size fewer columns are stored
 @pytest.mark.parametrize("kind", ["two", "seven", "forty", "numbers"])
 @pytest.mark.parametrize("form", ["doubles", "floats", "gaps"])
 def test_trees_are_those_of_naive_code(n: int, kind: str, form: str) -> None:
@@ -88,12 +88,12 @@ def test_trees_are_those_of_naive_code(n: int, kind: str, form: str) -> None:
     model = make(2, max_features=6, max_depth=max_depth, random_state=3)
     model.fit(X, y, sample_weight=copies)
     y = np.unique(y, return_inverse=True)[1] if n_classes else y
-    for member in range(2):
+    for tree in range(2):
         twin = naive_extra_tree(
-            X, y, copies, 6, model._seed, member,
+            X, y, copies, 6, model._seed, tree,
             is_classifier=n_classes > 0, max_depth=max_depth,
         )  # fmt: skip
-        nodes = slice(*model.forest_.first_node[member : member + 2])
+        nodes = slice(*model.forest_.first_node[tree : tree + 2])
         assert model.forest_.feature[nodes].tolist() == twin.feature
         assert model.forest_.threshold[nodes].tolist() == twin.threshold
         splits = np.array(twin.feature) >= 0

@@ -1,4 +1,4 @@
-"""Large trees are grown by several threads: who grew a branch cannot matter."""
+"""Large trees are grown by several threads: the result does not depend on the schedule."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from weald import (
 
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 
-ROWS = 40_000  # enough that threads without a tree of their own help
+ROWS = 40_000  # large enough that idle threads help with a tree
 
 
 def table() -> tuple[np.ndarray, np.ndarray]:
@@ -127,7 +127,7 @@ def repeated(n_copies: np.ndarray) -> np.ndarray:
 )
 @pytest.mark.parametrize("share", [0.0005, 0.5])
 def test_copies_weights_and_order(kind: type, named: dict[str, Any], share: float) -> None:
-    """Some rows twice, in any order; where no row is counted, weights of two do the same."""
+    """Some rows twice, in any order; equal to weights of two unless a limit counts rows."""
     rng = np.random.default_rng(1)
     X, y = (part[:6000] for part in table())
     y = classes(y, 3) if kind is ExtraTreesClassifier else np.round(y - y.min(), 2)

@@ -1,4 +1,4 @@
-"""Categories in forests: sets of levels, drawn sets, unseen levels, and frames as they are."""
+"""Categorical columns in forests: sets of categories, random sets, unseen categories, frames."""
 
 import pickle
 from itertools import combinations
@@ -32,7 +32,7 @@ LEVELS = ["ash", "beech", "elm", "fir", "oak", "yew"]
 
 
 def frame(n: int = 400, seed: int = 0) -> tuple[Any, np.ndarray]:
-    """Six kinds of trees, with some missing, a number and a date; the kind tells most."""
+    """A categorical column with missing values (the most informative), a number and a date."""
     rng = np.random.default_rng(seed)
     kind = rng.integers(len(LEVELS), size=n)
     X = pd.DataFrame(
@@ -67,7 +67,7 @@ def impurity(y: np.ndarray, is_class: bool) -> float:
 
 
 def naive_best(level: np.ndarray, y: np.ndarray, is_class: bool) -> float:
-    """The largest decrease by any two sets of levels."""
+    """Largest decrease over all partitions of the categories into two sets."""
     found = np.unique(level)
     gains = [
         impurity(y, is_class)
@@ -92,7 +92,7 @@ def test_the_root_finds_the_best_two_of_all_sets(n: int, task: str) -> None:
         best = naive_best(level, y, False)
     else:
         y = (y > 0.3).astype(int)
-        # A weight that is no whole number takes another way through the core.
+        # A fractional weight takes another path through the core.
         weight = None if task == "two classes" else np.full(n, 1.5)
         model = RandomForestClassifier(1, criterion="gini", **one).fit(X, y, weight)
         best = naive_best(level, y, True) * (1.0 if weight is None else 1.5)
@@ -152,7 +152,7 @@ def test_whole_number_weights_are_repetitions_in_so_many_draws(forest: Any) -> N
     rows = np.repeat(np.arange(len(y)), weight)
     settings = {"n_estimators": 5, "random_state": 0, "bootstrap": True, "max_samples": 120}
     if forest in (RandomForestClassifier, RandomForestRegressor):
-        settings |= {"min_samples_leaf": 2, "max_features": 0.5}  # none is chosen
+        settings |= {"min_samples_leaf": 2, "max_features": 0.5}  # no settings are selected
     weighted = forest(**settings).fit(X, y, weight)
     assert weighted.fingerprint() == forest(**settings).fit(X.iloc[rows], y[rows]).fingerprint()
 
@@ -172,7 +172,7 @@ def test_order_and_scale_of_weights_do_not_matter(forest: Any, bootstrap: bool) 
 
 
 def test_names_of_levels_mean_nothing_where_no_row_is_drawn() -> None:
-    """Rows are drawn by what they hold, and sets by the place of a level: here neither is."""
+    """Rows are drawn by content, and random sets by category index: neither is used here."""
     X, y = frame()
     new = dict(zip(LEVELS, ["z", "m", "a", "q", "b", "x"], strict=True))
     renamed = X.assign(kind=X["kind"].cat.rename_categories(new))
@@ -192,12 +192,12 @@ def test_all_containers_of_a_table_make_one_model(forest: Any) -> None:
     other = polars.DataFrame({name: text[name].to_list() for name in text})
     assert forest(**settings).fit(text, y).fingerprint() == one.fingerprint()
     assert forest(**settings).fit(other, y).fingerprint() == one.fingerprint()
-    # Codes of the levels in another order, and columns in another one.
+    # Category codes and columns in another order.
     turned = X.assign(kind=X["kind"].cat.reorder_categories(LEVELS[::-1]))[X.columns[::-1]]
     np.testing.assert_array_equal(one.predict(turned), one.predict(X))
 
 
-# ---- levels never seen, missing ones, many of them ----
+# ---- unseen, missing and many categories ----
 
 
 @pytest.mark.parametrize("forest", FORESTS)
@@ -221,7 +221,7 @@ def test_a_level_of_rows_without_weight_is_as_if_never_seen(forest: Any) -> None
 
 @pytest.mark.parametrize("forest", [RandomForestClassifier, ExtraTreesClassifier])
 def test_a_class_of_no_weight_leaves_levels_without_rows(forest: Any) -> None:
-    """The plan knows levels that no row of the forest has: places and ranks then differ."""
+    """The plan has categories without rows in the forest: indices and ranks then differ."""
     X, y = frame()
     labels = np.where(X["kind"].isin(["ash", "elm"]), 2, (y > 5.4).astype(int))
     kind = X["kind"].astype(object)
@@ -233,33 +233,33 @@ def test_a_class_of_no_weight_leaves_levels_without_rows(forest: Any) -> None:
 
 
 @pytest.mark.parametrize("forest", [RandomForestRegressor, ExtraTreesRegressor])
-def test_hundreds_of_levels_are_not_learnt_by_heart(forest: Any) -> None:
-    """Of noise a forest learns hardly anything; of a real effect of each level it learns that."""
+def test_hundreds_of_categories_are_not_overfitted(forest: Any) -> None:
+    """Noise is hardly fitted, while a real effect of each category is."""
     rng = np.random.default_rng(0)
     level = rng.integers(300, size=12_000)
     X = pd.DataFrame({"level": [f"l{one}" for one in level], "x": rng.normal(size=12_000)})
     noise, train = rng.normal(size=12_000), 10_000
     settings = {"n_estimators": 15, "random_state": 0, "max_features": None}
-    said = forest(**settings, min_samples_leaf=5).fit(X[:train], noise[:train])
-    assert np.var(said.predict(X[train:])) < 0.25
+    predicted = forest(**settings, min_samples_leaf=5).fit(X[:train], noise[:train])
+    assert np.var(predicted.predict(X[train:])) < 0.25
     real = rng.normal(size=300)[level] + 0.1 * noise
     model = forest(**settings).fit(X[:train], real[:train])
     assert len(model.forest_.words) > 0
     assert model.score(X[train:], real[train:]) > 0.6
 
 
-# ---- what is made of them ----
+# ---- derived results ----
 
 
 @pytest.mark.parametrize("forest", [RandomForestClassifier, ExtraTreesRegressor])
-def test_the_ledger_knows_frames(forest: Any) -> None:
+def test_the_ledger_supports_frames(forest: Any) -> None:
     X, y = frame(500)
     y = target_of(forest, y)
     model = forest(n_estimators=40, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
-    # What the core added up while growing is what its trees say of the rows they left out.
+    # The sums of the core during growth are the out-of-bag predictions of its trees.
     is_out = np.stack([model.in_bag_counts(k) == 0 for k in range(40)])
-    answers = np.concatenate(list(model._member_answers(X)), axis=1)
-    mean = (answers * is_out[:, :, np.newaxis]).sum(axis=0) / is_out.sum(axis=0)[:, np.newaxis]
+    predictions = np.concatenate(list(model._member_answers(X)), axis=1)
+    mean = (predictions * is_out[:, :, np.newaxis]).sum(axis=0) / is_out.sum(axis=0)[:, np.newaxis]
     found = getattr(model, "oob_decision_function_", getattr(model, "oob_prediction_", None))
     np.testing.assert_allclose(np.atleast_2d(found.T).T, mean, rtol=1e-12, atol=1e-12)
     importance = model.oob_permutation_importance(X, y, n_repeats=1)
@@ -268,26 +268,26 @@ def test_the_ledger_knows_frames(forest: Any) -> None:
 
 
 @pytest.mark.parametrize("limit", [{"max_leaf_nodes": 12}, {"max_depth": 4}])
-def test_both_growers_know_sets(limit: dict[str, int]) -> None:
+def test_both_growers_support_sets(limit: dict[str, int]) -> None:
     X, y = frame()
     settings = {"n_estimators": 4, "random_state": 0, "oob_score": True, **limit}
     with pytest.warns(UserWarning, match="OOB scores"):
         model = RandomForestRegressor(**settings).fit(X, y)
     assert (model.forest_.category_set >= 0).any()
     leaves = model.apply(X)
-    answers = model.forest_.value[leaves + model.forest_.first_leaf[:-1], 0]
-    np.testing.assert_allclose(answers.mean(axis=1), model.predict(X))
+    predictions = model.forest_.value[leaves + model.forest_.first_leaf[:-1], 0]
+    np.testing.assert_allclose(predictions.mean(axis=1), model.predict(X))
 
 
-def test_importances_and_trees_are_told_by_input_column() -> None:
+def test_importances_and_trees_refer_to_input_columns() -> None:
     X, y = frame()
     model = RandomForestRegressor(10, random_state=0).fit(X, y)
     assert model.feature_importances_.shape == (3,)
     assert model.feature_importances_.sum() == pytest.approx(1.0)
     assert np.argmax(model.feature_importances_) == 0
     assert "kind" in model.text() and "{" in model.text()
-    told = model.trees_to_frame("pandas")["levels"].dropna()
-    assert set(told.explode()) <= set(LEVELS)
+    levels = model.trees_to_frame("pandas")["levels"].dropna()
+    assert set(levels.explode()) <= set(LEVELS)
     path, ends = model.decision_path(X)
     assert path.shape == (len(X), ends[-1])
     tree = model.estimators_[0]
@@ -295,7 +295,7 @@ def test_importances_and_trees_are_told_by_input_column() -> None:
     np.testing.assert_array_equal(tree.predict(X), next(iter(model._member_answers(X)))[0][:, 0])
 
 
-def test_which_columns_are_categories_can_be_said() -> None:
+def test_categorical_columns_can_be_listed() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(6, size=300), rng.normal(size=300)]).astype(float)
     y = np.isin(X[:, 0], [1, 3, 5]).astype(int)
@@ -310,7 +310,7 @@ def test_which_columns_are_categories_can_be_said() -> None:
 
 
 @pytest.mark.parametrize("settings", [{"splitter": "random"}, {"max_features": "sqrt"}])
-def test_a_single_tree_that_draws_knows_sets(settings: dict[str, Any]) -> None:
+def test_a_single_tree_that_draws_supports_sets(settings: dict[str, Any]) -> None:
     X, y = frame()
     model = DecisionTreeClassifier(random_state=0, **settings).fit(X, y > 3)
     assert (model.forest_.category_set >= 0).any()

@@ -1,4 +1,4 @@
-"""`tree_.impurity` of the trees of forests of numbers, beside the rows that reach each node."""
+"""`tree_.impurity` of the trees of regression forests, against the rows of each node."""
 
 import pickle
 from typing import Any
@@ -12,7 +12,7 @@ RNG = np.random.default_rng(0)
 N = 300
 X = RNG.normal(size=(N, 4))
 X[:, 2] = RNG.integers(0, 3, N)
-X[:20] = X[0]  # rows that no column parts
+X[:20] = X[0]  # rows that no column separates
 Y = np.abs(3 * X[:, 0] + RNG.normal(size=N)) + 0.1
 
 SETTINGS: list[dict[str, Any]] = [
@@ -26,7 +26,7 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 def impurity(criterion: str, y: np.ndarray, mass: np.ndarray) -> float:
-    """As it is written in books."""
+    """Textbook formula."""
     if criterion == "absolute_error":
         order = np.argsort(y)
         whole = np.repeat(y[order], mass[order].astype(int))
@@ -53,8 +53,8 @@ def of_nodes(view: Any, criterion: str, mass: np.ndarray, y: np.ndarray = Y) -> 
 @pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
 def test_impurity_of_every_node(kind: Any, criterion: str, settings: dict[str, Any]) -> None:
     forest = fitted(kind, criterion, settings)
-    for member, view in enumerate(forest.estimators_):
-        mass = forest.in_bag_counts(member) if forest.bootstrap else np.ones(N)
+    for tree, view in enumerate(forest.estimators_):
+        mass = forest.in_bag_counts(tree) if forest.bootstrap else np.ones(N)
         wanted = of_nodes(view, criterion, mass)
         np.testing.assert_allclose(view.tree_.impurity, wanted, rtol=1e-9, atol=1e-12)
         assert not view.tree_.gain[view.tree_.feature < 0].any()
@@ -62,13 +62,13 @@ def test_impurity_of_every_node(kind: Any, criterion: str, settings: dict[str, A
 
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
 def test_weights(criterion: str) -> None:
-    """Whole numbers are repetitions, to the bit; of others every node is what its rows weigh."""
+    """Integer weights equal repetitions bit by bit; other weights enter the impurities."""
     copies, settings = RNG.integers(1, 4, N), {"min_samples_leaf": 5}
     weighted = fitted(ExtraTreesRegressor, criterion, {}, sample_weight=copies)
     again = ExtraTreesRegressor(3, criterion=criterion, max_features=2, random_state=1)
     again.fit(np.repeat(X, copies, axis=0), np.repeat(Y, copies))
     assert weighted.forest_.gain.tobytes() == again.forest_.gain.tobytes()
-    if criterion == "absolute_error":  # the naive median is one of whole numbers
+    if criterion == "absolute_error":  # the naive median supports integer weights only
         return
     weight = RNG.uniform(0.5, 2.0, N)
     view = fitted(ExtraTreesRegressor, criterion, settings, sample_weight=weight).estimators_[0]
@@ -88,7 +88,7 @@ def test_weights(criterion: str) -> None:
 )
 @pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
 def test_targets_of_any_size(kind: Any, criterion: str, size: float) -> None:
-    """Gains are kept divided where squares would leave the range of doubles."""
+    """Gains are stored scaled where squares would overflow."""
     forest = fitted(kind, criterion, {"min_samples_leaf": 5}, y=Y * size)
     view = forest.estimators_[0]
     mass = forest.in_bag_counts(0) if forest.bootstrap else np.ones(N)

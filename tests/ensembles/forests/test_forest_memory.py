@@ -1,4 +1,4 @@
-"""What a forest's fit takes beside the table: bins, model, and 64 bytes a row and thread."""
+"""Peak memory of a forest fit beside the table: bins, model, and 64 bytes per row and thread."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from peak_memory import only_on_linux, peak_of_fit
 
 ROWS, COLUMNS, THREADS = 400_000, 16, 2
 
-# Small numbers of values, so that what ranks stand for is little beside what every row takes.
+# Few distinct values, so that the tables of ranks are small compared with the rows.
 SETTING = """
 kind, dtype, rows, columns, threads = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
 rng = np.random.default_rng(0)
@@ -28,13 +28,15 @@ model = getattr(weald, kind)(**settings)
 )
 def test_the_peak_of_a_fit(kind: str, dtype: str) -> None:
     peak = peak_of_fit(SETTING, kind, dtype, ROWS, COLUMNS, THREADS)
-    bins = (3 if kind.startswith("Random") else 4) * COLUMNS * ROWS  # whole numbers are floats
-    # Allocators and large pages round up, which is more of a small table than of a large one.
+    bins = (
+        (3 if kind.startswith("Random") else 4) * COLUMNS * ROWS
+    )  # integers are converted to floats
+    # Allocators and huge pages round up, which matters more for small tables.
     slack = 64 * ROWS
     assert peak < bins + 64 * ROWS * THREADS + slack, f"{peak / ROWS:.0f} bytes a row"
 
 
-# A leaf keeps a share of each class: 24 trees that only choose the settings take 600 MB.
+# A leaf stores a value per class: 24 trees that only select the settings take 600 MB.
 OF_MANY_CLASSES = """
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(3000, 4)), np.arange(3000) % 1500
@@ -44,7 +46,7 @@ model = weald.RandomForestClassifier(n_estimators=1, n_jobs=1)
 
 
 @only_on_linux
-def test_trees_that_only_judge_are_not_kept() -> None:
+def test_trees_of_discarded_trials_are_not_kept() -> None:
     assert peak_of_fit(OF_MANY_CLASSES) < 300e6
 
 
@@ -75,7 +77,7 @@ except MemoryError as error:
     ],
 )
 def test_a_forest_beyond_memory(model: str, message: str) -> None:
-    """Says how much it would take and what to do, as soon as the first trees are there."""
+    """The error gives the required memory and advice, as soon as the first trees are grown."""
     command = [sys.executable, "-c", BEYOND_MEMORY, f"weald.{model}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100)
     assert done.stdout.startswith(message), done.stdout

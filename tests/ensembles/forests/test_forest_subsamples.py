@@ -1,4 +1,4 @@
-"""Forests whose trees draw rows without replacement, and warm starts that know their bags."""
+"""Forests that draw rows without replacement, and warm starts with in-bag counts."""
 
 import pickle
 
@@ -22,14 +22,14 @@ def task(n: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_draws_are_those_of_naive_code() -> None:
-    """Every row gets a random number by its key; those of the smallest are drawn."""
+    """Every row gets a random number by its key; the rows of the smallest ones are drawn."""
     keys = np.random.default_rng(0).integers(2**63, size=(40, 2), dtype=np.uint64)
     samples = RowSamples(5, 17, np.arange(40), 40, keys=keys)
-    for member in range(5):
-        words = _native.draw(keys, 5, member, Purpose.PASTE)
+    for tree in range(5):
+        words = _native.draw(keys, 5, tree, Purpose.PASTE)
         expected = np.zeros(40, dtype=np.int64)
         expected[np.argsort(words)[:17]] = 1
-        assert np.array_equal(samples.drawn(member), expected)
+        assert np.array_equal(samples.drawn(tree), expected)
     again = pickle.loads(pickle.dumps(samples))
     assert np.array_equal(again.drawn(3), samples.drawn(3))
 
@@ -40,10 +40,10 @@ def test_weights_do_not_enter_the_draw_and_drawn_rows_keep_them() -> None:
     settings = {"bootstrap": False, "max_samples": 0.5, "random_state": 0}
     plain = RandomForestRegressor(5, **settings).fit(X, y)
     model = RandomForestRegressor(5, **settings).fit(X, y, weight)
-    for member in range(5):
-        counts = model.in_bag_counts(member)
-        assert np.array_equal(counts, plain.in_bag_counts(member))
-        assert model.forest_.tree(member).weight[0] == (counts * weight).sum()
+    for tree in range(5):
+        counts = model.in_bag_counts(tree)
+        assert np.array_equal(counts, plain.in_bag_counts(tree))
+        assert model.forest_.tree(tree).weight[0] == (counts * weight).sum()
 
 
 @pytest.mark.parametrize(("max_samples", "n_drawn"), [(0.5, 100), (30, 30), (1.0, 200)])
@@ -51,22 +51,22 @@ def test_every_tree_draws_so_many_rows_once(max_samples: float, n_drawn: int) ->
     X, y = task()
     model = RandomForestRegressor(5, bootstrap=False, max_samples=max_samples, random_state=0)
     model.fit(X, y)
-    for member in range(5):
-        counts = model.in_bag_counts(member)
+    for tree in range(5):
+        counts = model.in_bag_counts(tree)
         assert counts.sum() == n_drawn
         assert counts.max() == 1
-        assert model.forest_.tree(member).weight[0] == n_drawn
-        assert np.array_equal(model.estimators_samples_[member], np.flatnonzero(counts))
+        assert model.forest_.tree(tree).weight[0] == n_drawn
+        assert np.array_equal(model.estimators_samples_[tree], np.flatnonzero(counts))
 
 
-def test_out_of_bag_answers_come_from_trees_that_left_the_row_out() -> None:
+def test_out_of_bag_predictions_come_from_trees_that_left_the_row_out() -> None:
     X, y = task()
     model = RandomForestRegressor(
         20, bootstrap=False, max_samples=0.6, oob_score=True, random_state=0
     ).fit(X, y)
-    said = np.stack([tree.predict(X) for tree in model.estimators_])
-    out = np.stack([model.in_bag_counts(member) == 0 for member in range(20)])
-    assert model.oob_prediction_ == pytest.approx((said * out).sum(axis=0) / out.sum(axis=0))
+    predicted = np.stack([tree.predict(X) for tree in model.estimators_])
+    out = np.stack([model.in_bag_counts(tree) == 0 for tree in range(20)])
+    assert model.oob_prediction_ == pytest.approx((predicted * out).sum(axis=0) / out.sum(axis=0))
     assert model.oob_.predictions == pytest.approx(model.oob_prediction_)
     assert 0.3 < model.oob_score_ < 1
 
@@ -92,7 +92,7 @@ def test_rotation_forests_draw_so_too() -> None:
     assert model.in_bag_counts(1).sum() == 40
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_invalid_samples_are_refused() -> None:
     X, y = task(50)
     for max_samples, n_draws in ((51, 51), (1.5, 75)):
         with pytest.raises(ValueError, match=f"without replacement: .* {n_draws} of 50 rows"):
@@ -112,8 +112,8 @@ def test_what_cannot_be_is_refused() -> None:
     ids=str,
 )
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
-def test_a_warm_start_knows_all_its_bags(kind: type, settings: dict) -> None:
-    """Bit for bit what an unbroken fit says of rows left out."""
+def test_a_warm_start_stores_all_in_bag_counts(kind: type, settings: dict) -> None:
+    """Out-of-bag predictions equal those of a single fit bit by bit."""
     X, y = task(150)
     X[10:20], y[10:20] = X[:10], y[:10]
     y = np.digitize(y, [0.0, 1.0]) if kind is RandomForestClassifier else y * 2.0**200
@@ -134,7 +134,7 @@ def test_a_warm_start_knows_all_its_bags(kind: type, settings: dict) -> None:
         assert np.array_equal(model.in_bag_counts(k), whole.in_bag_counts(k))
 
 
-def test_a_warm_start_may_ask_for_the_score_later() -> None:
+def test_a_warm_start_may_request_the_score_later() -> None:
     X, y = task(150)
     model = ExtraTreesRegressor(20, warm_start=True, bootstrap=True, random_state=0).fit(X, y)
     model.set_params(n_estimators=30, oob_score=True).fit(X, y)

@@ -1,4 +1,4 @@
-"""Trees and forests whose answers rise or fall along columns."""
+"""Monotonic constraints of trees and forests."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ CST = [1, -1, 0, 1]
 
 
 def task(seed: int, n: int = 250, missing: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers that go both ways along every column."""
+    """Targets that are not monotonic in any column."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 4))
     y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2 - X[:, 2] + 0.5 * X[:, 3] + rng.normal(size=n)
@@ -31,20 +31,20 @@ def made(kind: type, **parameters) -> object:
     return kind(7, random_state=0, n_jobs=1, **parameters)
 
 
-def answers(model, X: np.ndarray) -> np.ndarray:
+def predictions(model, X: np.ndarray) -> np.ndarray:
     return model.predict_proba(X)[:, 1] if hasattr(model, "classes_") else model.predict(X)
 
 
 def steps(model, X: np.ndarray, column: int) -> np.ndarray:
-    """How answers change along one column, the others as they are in many rows."""
+    """Changes of the predictions along one column, with the others as in many rows."""
     grid = np.linspace(-4, 4, 41)
     many = np.repeat(X[:60], len(grid), axis=0)
     many[:, column] = np.tile(grid, 60)
-    return np.diff(answers(model, many).reshape(60, len(grid)), axis=1)
+    return np.diff(predictions(model, many).reshape(60, len(grid)), axis=1)
 
 
 def assert_monotone(model, X: np.ndarray) -> None:
-    """Exactly so: no rounding goes the wrong way."""
+    """Without tolerance for rounding."""
     for column, direction in enumerate(CST):
         if direction:
             assert (steps(model, X, column) * direction >= 0).all(), column
@@ -86,14 +86,14 @@ def test_two_classes(kind: type, criterion: str, setting: dict) -> None:
         assert np.ptp(shares[:, 1]) > 0
 
 
-def test_without_it_answers_go_both_ways() -> None:
+def test_without_constraints_predictions_are_not_monotonic() -> None:
     X, y = task(0)
     model = made(RandomForestRegressor).fit(X, y)
     assert (steps(model, X, 0) < 0).any()
 
 
 @pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesClassifier])
-def test_a_warm_start_keeps_to_it(kind: type) -> None:
+def test_a_warm_start_keeps_the_constraints(kind: type) -> None:
     X, y = task(3)
     y = (y > 0.5).astype(int) if kind is ExtraTreesClassifier else y
     settings = {"monotonic_cst": CST, "min_samples_leaf": 1, "max_features": 0.5}
@@ -126,7 +126,7 @@ def test_columns_by_name() -> None:
 
 
 def test_a_tree_beside_categories() -> None:
-    """Sets of levels are free, but their leaves keep to the bounds above them."""
+    """Splits on categories are unconstrained, but their leaves respect the bounds above them."""
     pd = pytest.importorskip("pandas")
     X, y = task(7)
     colour = np.random.default_rng(7).choice(["red", "green", "blue"], len(y))
@@ -134,16 +134,16 @@ def test_a_tree_beside_categories() -> None:
     model = DecisionTreeRegressor(monotonic_cst={"x": 1}).fit(frame, y + (colour == "red"))
     grid = np.linspace(-4, 4, 200)
     for name in ("red", "green", "blue"):
-        said = model.predict(pd.DataFrame({"x": grid, "colour": name}))
-        assert (np.diff(said) >= 0).all()
-        assert np.ptp(said) > 0
+        predicted = model.predict(pd.DataFrame({"x": grid, "colour": name}))
+        assert (np.diff(predicted) >= 0).all()
+        assert np.ptp(predicted) > 0
 
 
 @pytest.mark.parametrize("kind", [*CLASSIFIERS, *REGRESSORS])
-def test_what_cannot_be_is_refused(kind: type) -> None:
+def test_invalid_constraints_are_refused(kind: type) -> None:
     X, y = task(0, 30)
     if issubclass(kind, tuple(CLASSIFIERS)):
-        with pytest.raises(ValueError, match="two classes; got 3 classes"):
+        with pytest.raises(ValueError, match="binary classification only; got 3 classes"):
             made(kind, monotonic_cst=CST).fit(X, np.arange(30) % 3)
         y = y > 0
         one = made(kind, monotonic_cst=CST).fit(X, np.zeros(30, dtype=int))

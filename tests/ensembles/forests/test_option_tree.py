@@ -1,4 +1,4 @@
-"""Option trees: growth and merging against naive code, limits, pruning, text, added tests."""
+"""Option trees: growth and averaging against naive code, limits, pruning, text, added splits."""
 
 import pickle
 from itertools import pairwise
@@ -20,7 +20,7 @@ from weald.trees import options_at, way_to
 
 
 def numbers(n: int = 90, n_columns: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Whole numbers, so that sums are exact, some of them missing."""
+    """Integers, so that sums are exact, with some missing values."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 12, (n, n_columns)).astype(float)
     X[rng.random((n, n_columns)) < 0.1] = np.nan
@@ -29,7 +29,7 @@ def numbers(n: int = 90, n_columns: int = 4, seed: int = 0) -> tuple[np.ndarray,
 
 
 def walk(model, row: np.ndarray) -> list[tuple[int, float]]:
-    """The leaves that a row reaches and their shares, by following every option."""
+    """Leaves that a row reaches and their shares, by following every option."""
     tree, found = model.forest_, []
 
     def follow(head: int, share: float) -> None:
@@ -49,7 +49,7 @@ def walk(model, row: np.ndarray) -> list[tuple[int, float]]:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_probabilities_are_at_most_one(seed: int) -> None:
-    """Shares such as sixths may add up to more than 1."""
+    """Rounded shares such as sixths may sum to more than 1."""
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
     model = OptionTreeClassifier(max_options=7, option_depth=3).fit(X, y)
@@ -86,9 +86,9 @@ def test_merging_equals_a_walk_through_all_options(voting: str) -> None:
 def test_equal_options_have_the_sample_standard_deviation() -> None:
     X, y = numbers(200)
     model = OptionTreeRegressor(option_depth=1).fit(X, y)
-    answers, spread = model.predict(X, return_std=True)
+    means, spread = model.predict(X, return_std=True)
     values = [[model.forest_.value[leaf, 0] for leaf, _ in walk(model, row)] for row in X]
-    np.testing.assert_allclose(answers, [np.mean(one) for one in values])
+    np.testing.assert_allclose(means, [np.mean(one) for one in values])
     np.testing.assert_allclose(spread, [np.std(one, ddof=1) for one in values], atol=1e-12)
 
 
@@ -96,7 +96,7 @@ def test_equal_options_have_the_sample_standard_deviation() -> None:
 
 
 def naive_options(X: np.ndarray, y: np.ndarray, most: int, ratio: float) -> list[tuple]:
-    """(column, threshold, missing left, gain) of the options of a node; gini, as whole counts."""
+    """(column, threshold, missing left, gain) of the options of a node; Gini in integer counts."""
 
     def score(labels: np.ndarray) -> float:
         return float((np.bincount(labels).astype(float) ** 2).sum() / len(labels))
@@ -129,7 +129,7 @@ def naive_options(X: np.ndarray, y: np.ndarray, most: int, ratio: float) -> list
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_options_are_the_best_tests_of_the_best_columns(seed: int) -> None:
+def test_options_are_the_best_splits_of_the_best_columns(seed: int) -> None:
     X, y = numbers(seed=seed)
     y = y.astype(int)
     model = OptionTreeClassifier(max_options=3, option_depth=2, option_ratio=0.4).fit(X, y)
@@ -169,7 +169,7 @@ def test_one_option_is_a_decision_tree(limits) -> None:
         assert model.get_n_leaves() == tree.get_n_leaves()
 
 
-def test_below_the_options_stand_decision_trees() -> None:
+def test_subtrees_below_the_options_are_decision_trees() -> None:
     X, y = numbers(150)
     model = OptionTreeClassifier(option_depth=1, max_options=2, option_ratio=0.1).fit(X, y)
     tree = model.forest_
@@ -204,7 +204,7 @@ def test_leaves_are_limited(most: int) -> None:
     model = OptionTreeClassifier(max_leaf_nodes=most).fit(X, y)
     assert most - 1 <= model.get_n_leaves() <= most < full.get_n_leaves()
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(1)
-    # The means of what was cut off.
+    # Means of the pruned subtrees.
     tree = model.forest_
     reached: dict[int, list[int]] = {}
     for i, row in enumerate(X):
@@ -230,7 +230,7 @@ def test_depth_and_samples_are_limited() -> None:
 
 
 def cost(model, alpha: float) -> float:
-    """Mean impurity of the leaves, each times its share, and alpha for each leaf."""
+    """Mean impurity of the leaves weighted by their shares, plus alpha per leaf."""
     tree, shares = model.forest_, model.forest_.leaf_shares
     leaf = np.flatnonzero(tree.feature < 0)
     value, share = tree.value[tree.right[leaf]], shares[tree.right[leaf]]
@@ -268,7 +268,7 @@ def test_pruning_knows_the_scale_of_the_target() -> None:
     assert 1 < plain.get_n_leaves() < OptionTreeRegressor().fit(X, y).get_n_leaves()
 
 
-# ---- added tests ----
+# ---- added splits ----
 
 
 def frame() -> tuple[pd.DataFrame, np.ndarray]:
@@ -386,7 +386,7 @@ def test_leaves_and_strange_rows_take_no_option() -> None:
         OptionTreeClassifier().add_option(0, "age", 45, X, y)
 
 
-# ---- the rest ----
+# ---- inspection ----
 
 
 def test_text_of_no_and_of_nested_options() -> None:
@@ -407,7 +407,7 @@ def test_text_of_no_and_of_nested_options() -> None:
     )
 
 
-def test_constant_and_missing_columns_teach_nothing() -> None:
+def test_constant_and_missing_columns_are_never_split() -> None:
     X = np.column_stack([np.full(40, 3.0), np.full(40, np.nan)])
     model = OptionTreeClassifier().fit(X, np.arange(40) % 2)
     assert model.get_n_leaves() == 1 and model.get_n_option_nodes() == 0

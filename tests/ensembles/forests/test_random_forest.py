@@ -1,4 +1,4 @@
-"""Random forests: their draws, limits, out-of-bag estimates and importances."""
+"""Random forests: random draws, limits, out-of-bag estimates and importances."""
 
 import pickle
 import tracemalloc
@@ -31,7 +31,7 @@ def two_classes(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
 
 
 def naive_best(X: np.ndarray, y: np.ndarray) -> float:
-    """The largest decrease of the squared error by any cut of any column."""
+    """Largest decrease of the squared error over all splits of all columns."""
 
     def error(part: np.ndarray) -> float:
         return float(((part - part.mean()) ** 2).sum()) if len(part) else 0.0
@@ -46,8 +46,8 @@ def naive_best(X: np.ndarray, y: np.ndarray) -> float:
 
 @pytest.mark.parametrize("n", [7, 60, 500, 3000])
 @pytest.mark.parametrize("kind", ["numbers", "few values"])
-def test_a_node_that_looks_at_all_columns_finds_the_best_cut(n: int, kind: str) -> None:
-    """Sorted small nodes and counted large ones; of many values a large node sees 255 bins."""
+def test_a_node_that_considers_all_columns_finds_the_best_split(n: int, kind: str) -> None:
+    """Small nodes are sorted, large ones use histograms of at most 255 bins."""
     X, y = table(n, 3)
     if kind == "few values":
         X = np.round(X)
@@ -120,7 +120,7 @@ def test_importances_are_those_of_naive_code() -> None:
     assert model.feature_importances_.sum() == pytest.approx(1.0)
 
 
-def test_out_of_bag_answers_are_those_of_trees_that_did_not_see_the_row() -> None:
+def test_out_of_bag_predictions_are_those_of_trees_that_did_not_draw_the_row() -> None:
     X, y = two_classes(120)
     model = RandomForestClassifier(30, oob_score=True, random_state=1).fit(X, y)
     sums, counts = np.zeros((120, 2)), np.zeros(120)
@@ -133,13 +133,13 @@ def test_out_of_bag_answers_are_those_of_trees_that_did_not_see_the_row() -> Non
     assert model.oob_score_ == pytest.approx((expected.argmax(axis=1) == y).mean())
 
 
-def test_out_of_bag_numbers_and_a_score_of_one_s_own() -> None:
+def test_out_of_bag_regression_and_a_callable_score() -> None:
     X, y = table(150)
     plain = RandomForestRegressor(40, oob_score=True, random_state=0).fit(X, y)
     residual = ((y - plain.oob_prediction_) ** 2).sum()
     assert plain.oob_score_ == pytest.approx(1 - residual / ((y - y.mean()) ** 2).sum())
     own = RandomForestRegressor(
-        40, oob_score=lambda true, said: -np.abs(true - said).max(), random_state=0
+        40, oob_score=lambda true, predicted: -np.abs(true - predicted).max(), random_state=0
     ).fit(X, y)
     assert own.oob_score_ == pytest.approx(-np.abs(y - plain.oob_prediction_).max())
 
@@ -163,7 +163,7 @@ def test_out_of_bag_rows_follow_weights_and_order() -> None:
 
 
 def test_copies_are_left_out_each_by_itself() -> None:
-    """Rows that agree in X and differ in y are not drawn against each other."""
+    """Rows with equal X and different y are drawn independently."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, size=(400, 2)).astype(float)
     y = np.where(rng.random(400) < 0.1, 1 - X[:, 0], X[:, 0])
@@ -184,8 +184,8 @@ def test_few_trees_leave_rows_without_an_estimate() -> None:
 
 @pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
 @pytest.mark.parametrize("bootstrap", [True, False])
-def test_a_node_of_two_rows_is_parted_alike_however_often_they_come(kind, bootstrap: bool) -> None:
-    """All columns part them equally well: rounding must not choose another one of them."""
+def test_a_node_of_two_rows_is_split_alike_however_often_they_repeat(kind, bootstrap: bool) -> None:
+    """All columns separate them equally well: rounding must not decide between the columns."""
     weight, rows = np.array([1, 3]), np.array([0, 1, 1, 1])
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -197,7 +197,7 @@ def test_a_node_of_two_rows_is_parted_alike_however_often_they_come(kind, bootst
         assert model.fit(X[rows], y[rows]).fingerprint() == weighted, seed
 
 
-# ---- what is drawn ----
+# ---- random draws ----
 
 
 def test_a_bootstrap_draws_as_many_rows_as_there_are() -> None:
@@ -238,7 +238,7 @@ def test_columns_of_a_tree() -> None:
 @pytest.mark.parametrize(
     ("max_features", "n"), [("sqrt", 4), ("log2", 4), ("third", 6), (0.5, 9), (7, 7), (None, 18)]
 )
-def test_columns_a_node_looks_at(max_features: object, n: int) -> None:
+def test_columns_considered_by_a_node(max_features: object, n: int) -> None:
     X, y = table(60, 18)
     model = RandomForestRegressor(1, max_features=max_features, random_state=0).fit(X, y)
     settings = TreeSettings(1, max_features)
@@ -252,7 +252,7 @@ def test_constant_columns_do_not_end_a_tree() -> None:
     assert (model.predict(wide) == y).all()
 
 
-# ---- limits, votes, weights of classes ----
+# ---- limits, votes, class weights ----
 
 
 def test_shares_and_counts_limit_alike() -> None:
@@ -302,7 +302,7 @@ def test_weights_of_classes() -> None:
         RandomForestClassifier(class_weight={"one": 2.0}).fit(X, y)
 
 
-def test_what_cannot_go_together_is_refused() -> None:
+def test_conflicting_parameters_are_refused() -> None:
     X, y = two_classes(30)
     for settings, match in [
         ({"bootstrap": False, "oob_score": True}, "bootstrap=True"),
@@ -314,7 +314,7 @@ def test_what_cannot_go_together_is_refused() -> None:
             RandomForestClassifier(**settings).fit(X, y)
 
 
-# ---- more trees, views, copies ----
+# ---- warm start, views, copies ----
 
 
 def test_warm_start_ends_where_a_cold_one_does() -> None:
@@ -337,12 +337,12 @@ def test_views_average_to_the_forest_and_are_not_saved() -> None:
     size = len(pickle.dumps(model))
     mean = np.mean([tree.predict_proba(X) for tree in model.estimators_], axis=0)
     assert mean == pytest.approx(model.predict_proba(X))
-    assert len(pickle.dumps(model)) < size + 50  # how often names repeat may differ
+    assert len(pickle.dumps(model)) < size + 50  # the number of repeated names may differ
     loaded = pickle.loads(pickle.dumps(model))
     assert np.array_equal(loaded.in_bag_counts(3), model.in_bag_counts(3))
 
 
-def test_it_learns_as_well_as_scikit_learn() -> None:
+def test_it_is_as_accurate_as_scikit_learn() -> None:
     from sklearn.datasets import load_breast_cancer
     from sklearn.ensemble import RandomForestClassifier as Theirs
 
@@ -358,7 +358,7 @@ def test_progress_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert "20 of 20 trees" in caplog.text
 
 
-# ---- what scripts for scikit-learn ask for ----
+# ---- scikit-learn's other attributes and methods ----
 
 
 def test_rows_of_a_tree_and_nodes_of_a_row() -> None:
@@ -398,7 +398,7 @@ def test_nodes_of_a_few_rows_of_a_deep_tree_take_little_memory() -> None:
     assert peak < 100 * passed.nnz  # the nodes of all leaves took 6000 bytes
 
 
-def test_out_of_bag_answers_of_pruned_trees() -> None:
+def test_out_of_bag_predictions_of_pruned_trees() -> None:
     X, y = two_classes(120)
     model = RandomForestClassifier(30, oob_score=True, ccp_alpha=0.01, random_state=1).fit(X, y)
     sums, counts = np.zeros((120, 2)), np.zeros(120)

@@ -1,4 +1,4 @@
-"""Rotation forests: their rotations against naive code, mixed tables, bad input, reading."""
+"""Rotation forests: rotations against naive code, mixed tables, bad input, inspection."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ every_kind = pytest.mark.parametrize("kind", EVERY_KIND)
 
 
 def table(n: int = 200, n_columns: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Correlated columns of different sizes, and classes that an oblique line tells apart."""
+    """Correlated columns of different scales, and classes separated by an oblique line."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, n_columns)) @ rng.normal(size=(n_columns, n_columns))
     X *= 2.0 ** rng.integers(-1, 2, n_columns)
@@ -71,7 +71,7 @@ def test_rotations_are_orthogonal_and_block_diagonal(kind, size: int) -> None:
     for tree in range(5):
         R = model.rotations_.matrix(tree)
         assert pytest.approx(np.eye(8), abs=1e-14) == R.T @ R
-        # Every component has the columns of one subset, and subsets do not meet.
+        # Every component has the columns of one subset, and subsets are disjoint.
         owners = [frozenset(np.flatnonzero(R[:, c]).tolist()) for c in range(8)]
         blocks = [owners[begin : begin + size] for begin in range(0, 8, size)]
         seen = [frozenset().union(*block) for block in blocks]
@@ -89,11 +89,11 @@ def test_components_come_by_falling_variance_with_the_largest_entry_positive() -
         assert (R[np.abs(R).argmax(axis=0), np.arange(8)] > 0).all()
 
 
-def test_trees_ask_the_uncentred_table_times_the_rotation() -> None:
+def test_trees_split_the_uncentred_table_times_the_rotation() -> None:
     model, X, _ = fitted()
     for tree in range(5):
         rotated, forest = X @ model.rotations_.matrix(tree), model.forest_.tree(tree)
-        # Other orders of the same sums may send a row on a threshold elsewhere.
+        # Another order of summation may move a row at a threshold to the other side.
         assert (forest.apply(rotated, n_threads=1)[:, 0] == model.apply(X)[:, tree]).mean() > 0.99
     # Grown until pure on all rows.
     assert model.score(X, table()[1]) == 1.0
@@ -149,7 +149,7 @@ def test_out_of_bag_needs_a_bootstrap(kind) -> None:
 
 @pytest.mark.parametrize("scale", ["range", "deviation"])
 def test_scaled_columns_may_be_in_any_unit(scale: str) -> None:
-    """All but the draws, which follow the content of rows, is the same."""
+    """Equal up to the random draws, which depend on the content of rows."""
     X, y = table(400)
     grown = np.random.default_rng(0).permutation(400) < 300
     units = 10.0 ** np.arange(-4, 4)
@@ -161,10 +161,10 @@ def test_scaled_columns_may_be_in_any_unit(scale: str) -> None:
     assert abs(score(units, scale) - score(np.ones(8), scale)) < 0.05
 
 
-# ---- what is left out ----
+# ---- out-of-bag ----
 
 
-def test_out_of_bag_answers_are_those_of_trees_that_did_not_see_the_row() -> None:
+def test_out_of_bag_predictions_are_those_of_trees_that_did_not_draw_the_row() -> None:
     X, y = table(120)
     model = RotationForestClassifier(30, bootstrap=True, oob_score=True, random_state=1).fit(X, y)
     sums, counts = np.zeros((120, 3)), np.zeros(120)
@@ -177,20 +177,20 @@ def test_out_of_bag_answers_are_those_of_trees_that_did_not_see_the_row() -> Non
     assert model.oob_score_ == pytest.approx((expected.argmax(axis=1) == y).mean())
 
 
-def test_out_of_bag_numbers_of_levels() -> None:
+def test_out_of_bag_regression_on_categories() -> None:
     X, y = table(150)
     X[:, 2] = np.round(X[:, 2]) % 7
     model = RotationForestRegressor(
         40, bootstrap=True, oob_score=True, categorical_features=[2], random_state=0
     ).fit(X, y)
     out = np.array([model.in_bag_counts(k) == 0 for k in range(40)])
-    answers = np.array([tree.predict(X) for tree in model.estimators_])
-    expected = (answers * out).sum(axis=0) / out.sum(axis=0)
+    each = np.array([tree.predict(X) for tree in model.estimators_])
+    expected = (each * out).sum(axis=0) / out.sum(axis=0)
     assert model.oob_prediction_ == pytest.approx(expected)
 
 
 @every_kind
-def test_rows_out_of_the_bag_teach_no_rotation(kind) -> None:
+def test_out_of_bag_rows_do_not_enter_the_rotation(kind) -> None:
     X, y = table()
     model = kind(4, bootstrap=True, random_state=0).fit(X, y)
     for tree in range(4):
@@ -199,25 +199,25 @@ def test_rows_out_of_the_bag_teach_no_rotation(kind) -> None:
         assert model.rotations_.matrix(tree) == pytest.approx(expected, abs=1e-9)
 
 
-# ---- uncertainty, importance, members ----
+# ---- uncertainty, importances, single trees ----
 
 
-def test_deviations_are_those_of_the_members() -> None:
+def test_deviations_are_those_of_the_trees() -> None:
     model, X, _ = fitted()
     shares, std = model.predict_proba(X, return_std=True)
-    members = np.array([tree.predict_proba(X) for tree in model.estimators_])
+    each = np.array([tree.predict_proba(X) for tree in model.estimators_])
     assert np.array_equal(shares, model.predict_proba(X))
-    assert std == pytest.approx(disagreement(members), abs=1e-12)
+    assert std == pytest.approx(disagreement(each), abs=1e-12)
     model, X, _ = fitted(RotationForestRegressor, max_depth=3)
     means, std = model.predict(X, return_std=True)
-    members = np.array([tree.predict(X) for tree in model.estimators_])
-    assert means == pytest.approx(members.mean(axis=0))
-    assert std == pytest.approx(disagreement(members), abs=1e-12) and std.max() > 0
+    each = np.array([tree.predict(X) for tree in model.estimators_])
+    assert means == pytest.approx(each.mean(axis=0))
+    assert std == pytest.approx(disagreement(each), abs=1e-12) and std.max() > 0
     with pytest.raises(ValueError, match="requires at least two trees"):
         fitted(n_trees=1)[0].predict_proba(X, return_std=True)
 
 
-def test_importances_part_the_gain_by_squared_loadings() -> None:
+def test_importances_distribute_the_gain_by_squared_loadings() -> None:
     model, _, _ = fitted()
     expected = []
     for tree in range(5):
@@ -230,7 +230,7 @@ def test_importances_part_the_gain_by_squared_loadings() -> None:
     assert shares.sum() == pytest.approx(1.0) and shares[:5].sum() > 0.6
 
 
-def test_importances_of_columns_that_say_nothing() -> None:
+def test_importances_of_uninformative_columns() -> None:
     X, y = table()
     X = np.column_stack([np.full(200, 3.0), X, np.full(200, np.nan)])
     shares = RotationForestClassifier(5, random_state=0).fit(X, y).feature_importances_
@@ -239,15 +239,15 @@ def test_importances_of_columns_that_say_nothing() -> None:
 
 
 @every_kind
-def test_members_answer_alone(kind) -> None:
+def test_single_trees_predict(kind) -> None:
     model, X, _ = fitted(kind)
-    answer = model._scores(X)
+    scores = model._scores(X)
     alone = [tree._scores(X) for tree in model.estimators_]
-    assert answer == pytest.approx(np.mean(alone, axis=0))
+    assert scores == pytest.approx(np.mean(alone, axis=0))
     assert [tree.rotations_.order.shape for tree in model.estimators_] == [(1, 8)] * 5
 
 
-# ---- what is better ----
+# ---- accuracy ----
 
 
 def test_oblique_lines_are_found() -> None:
@@ -266,7 +266,7 @@ def test_digits() -> None:
     assert model.score(test.data, test.target) > tree.score(test.data, test.target) + 0.1
 
 
-# ---- missing values, infinities, levels ----
+# ---- missing values, infinities, categories ----
 
 
 def test_a_missing_value_counts_as_the_mean() -> None:
@@ -276,14 +276,14 @@ def test_a_missing_value_counts_as_the_mean() -> None:
     model = RotationForestRegressor(5, random_state=0).fit(holes, y)
     assert model.rotations_.centre[1] == pytest.approx(np.nanmean(holes[:, 1]), rel=1e-15)
     assert model.rotations_.flagged.tolist() == [1]
-    # A column that was always there has no flag: only its mean counts.
+    # A column without missing values in the fit has no indicator: missing ones become its mean.
     row, filled = X[:1].copy(), X[:1].copy()
     row[0, 4], filled[0, 4] = np.nan, model.rotations_.centre[4]
     assert np.array_equal(model.predict(row), model.predict(filled))
 
 
 @every_kind
-def test_being_there_is_learnt(kind) -> None:
+def test_missingness_is_informative(kind) -> None:
     X, _ = table()
     is_missing = np.random.default_rng(0).random(200) < 0.5
     X[is_missing, 2] = np.nan
@@ -300,7 +300,7 @@ def test_infinities_keep_their_axis(kind) -> None:
     model = kind(5, random_state=0).fit(X, np.resize([0, 1, 0, 1, 0], 200))
     assert model.rotations_.kept.tolist() == [1]
     assert np.array_equal(np.round(model.predict(X)), np.resize([0, 1, 0, 1, 0], 200))
-    # Infinities that come only later are very large.
+    # Infinities that occur only in prediction count as very large numbers.
     plain, X, _ = fitted(kind)
     wild = X[:3].copy()
     wild[0], wild[1, 2], wild[2, :2] = np.inf, -np.inf, (np.inf, -np.inf)
@@ -312,7 +312,7 @@ def test_infinities_keep_their_axis(kind) -> None:
 
 
 @every_kind
-def test_levels_are_asked_in_sets(kind) -> None:
+def test_categories_are_split_in_sets(kind) -> None:
     pandas = pytest.importorskip("pandas")
     X, _ = table()
     city = np.array(["Bonn", "Köln", "Ulm", "Rom"])[np.arange(200) % 4]
@@ -329,7 +329,7 @@ def test_levels_are_asked_in_sets(kind) -> None:
     assert model.predictor().predict(row) == model.predict(frame)[3]
 
 
-def test_nothing_but_levels() -> None:
+def test_only_categorical_columns() -> None:
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame({"a": rng.choice(list("xyz"), 90), "b": rng.choice(list("uvw"), 90)})
@@ -339,7 +339,7 @@ def test_nothing_but_levels() -> None:
     assert model.rotations_.loading.shape == (5, 0)
 
 
-# ---- small and flat tables ----
+# ---- small and rank-deficient tables ----
 
 
 @every_kind
@@ -374,7 +374,7 @@ def test_fewer_columns_than_a_subset(kind) -> None:
 
 
 def test_classes_of_one_row() -> None:
-    """The axes of a single row are the columns themselves; of all rows they are not."""
+    """The axes of a single row are the columns themselves; those of all rows are not."""
     X = table(6)[0][:, :3]
     model = RotationForestClassifier(40, random_state=0).fit(X, np.arange(6))
     assert np.array_equal(model.predict(X), np.arange(6))
@@ -397,7 +397,7 @@ def test_columns_of_any_size(kind) -> None:
         assert np.round(model.predict(scaled)) == pytest.approx(y)
 
 
-# ---- reading ----
+# ---- inspection ----
 
 
 def test_text_shows_the_combinations() -> None:

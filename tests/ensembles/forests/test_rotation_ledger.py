@@ -1,4 +1,4 @@
-"""The out-of-bag ledger of rotation forests: trees are asked about rotated rows."""
+"""The out-of-bag ledger of rotation forests: trees predict rotated rows."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,15 @@ from ensembles.forests.test_rotation_forest import every_kind, fitted
 
 
 @every_kind
-def test_the_ledger_asks_trees_about_rotated_rows(kind: type) -> None:
+def test_the_ledger_predicts_rotated_rows(kind: type) -> None:
     model, X, _ = fitted(kind, n_trees=12, bootstrap=True, oob_score=True)
-    said = np.concatenate(list(model._member_answers(X)), axis=1)
-    assert said.mean(axis=0) == pytest.approx(model._combined_answers(X))
+    predicted = np.concatenate(list(model._member_answers(X)), axis=1)
+    assert predicted.mean(axis=0) == pytest.approx(model._combined_answers(X))
     out = model.oob_.in_bag.toarray() == 0
     some = out.any(axis=0)
-    means = (said * out[:, :, np.newaxis]).sum(axis=0)[some] / out.sum(axis=0)[some, np.newaxis]
+    means = (predicted * out[:, :, np.newaxis]).sum(axis=0)[some] / out.sum(axis=0)[
+        some, np.newaxis
+    ]
     kept = model.oob_.predictions[some]
     assert kept.reshape(means.shape) == pytest.approx(means)
     noted = model.oob_decision_function_ if hasattr(model, "classes_") else model.oob_prediction_
@@ -21,12 +23,12 @@ def test_the_ledger_asks_trees_about_rotated_rows(kind: type) -> None:
 
 
 @every_kind
-def test_pruned_trees_answer_themselves(kind: type) -> None:
+def test_predictions_of_pruned_trees(kind: type) -> None:
     model, X, y = fitted(kind, n_trees=12, bootstrap=True, oob_score=True)
     smaller = model.prune_oob(X, y).model
     assert len(smaller.forest_.value) < len(model.forest_.value)
-    said = np.concatenate(list(smaller._member_answers(X)), axis=1)
-    assert said.mean(axis=0) == pytest.approx(smaller._combined_answers(X))
+    predicted = np.concatenate(list(smaller._member_answers(X)), axis=1)
+    assert predicted.mean(axis=0) == pytest.approx(smaller._combined_answers(X))
     assert not np.array_equal(smaller._combined_answers(X), model._combined_answers(X))
 
 

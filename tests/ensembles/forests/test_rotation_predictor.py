@@ -1,4 +1,4 @@
-"""How a rotation forest answers: against naive walks, bit for bit, whatever way the rows take."""
+"""Predictions of rotation forests equal naive tree traversal bit by bit, on every code path."""
 
 from typing import Any
 
@@ -10,19 +10,19 @@ from weald.trees import RotatedForest
 
 
 def mixed_table(n: int, n_columns: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers, some missing, some infinite, and a last column of levels."""
+    """Numbers, some missing, some infinite, and a categorical last column."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, n_columns)) @ rng.normal(size=(n_columns, n_columns))
     X[:, 0] = np.round(X[:, 0])
     X[rng.random(n) < 0.2, 1] = np.nan
     X[rng.random(n) < 0.1, 2] = np.inf
-    X[:, -1] = np.arange(n) % 70  # all there, so that a level is its own number
+    X[:, -1] = np.arange(n) % 70  # all categories occur, so that codes equal categories
     noise = rng.normal(size=n)
     return X, (X[:, 0] + X[:, 3] - X[:, 4] + (X[:, -1] % 3) + noise > 1).astype(int) + (noise > 1)
 
 
 def columns_of_tree(rotations: Any, tree: int, row: np.ndarray) -> list[float]:
-    """What one row is to one tree: products added in the order of the block."""
+    """Columns of a row for one tree: products summed in the order of the block."""
     ready = [
         min(max((c if np.isnan(row[i]) else float(row[i])) * s, -(2.0**500)), 2.0**500)
         for i, c, s in zip(rotations.rotated, rotations.centre, rotations.scale, strict=True)
@@ -39,7 +39,7 @@ def columns_of_tree(rotations: Any, tree: int, row: np.ndarray) -> list[float]:
 
 
 def naive_leaf(forest: Any, values: list[float]) -> int:
-    """The leaf of a tree that is alone in its forest."""
+    """Leaf of a row in the only tree of a forest."""
     node = 0
     while forest.feature[node] >= 0:
         x, missing_left = values[forest.feature[node]], bool(forest.missing_left[node])
@@ -79,8 +79,8 @@ def test_leaves_and_sums_are_those_of_naive_walks(kind: Any, parameters: dict) -
     assert np.array_equal(model._rotated.predict(X, n_threads=1), sums)
 
 
-def test_rows_answer_alone_as_in_any_company() -> None:
-    """Few rows walk, more are sifted, in blocks of any size: the bits are the same."""
+def test_predictions_do_not_depend_on_the_batch() -> None:
+    """Few rows and many rows take different code paths, in blocks of any size: equal bits."""
     X, y = mixed_table(5000, 12)
     model = RotationForestClassifier(4, random_state=1, categorical_features=[11])
     model.fit(X[:300], y[:300])
@@ -98,7 +98,7 @@ def test_rows_answer_alone_as_in_any_company() -> None:
     assert model._rotated.predict(X[:0], n_threads=2).shape == (0, 3)
 
 
-def test_tables_may_lie_in_memory_as_they_like() -> None:
+def test_any_memory_layout() -> None:
     X, y = mixed_table(300, 40)
     model = RotationForestClassifier(4, random_state=1).fit(X, y)
     whole = model._rotated.predict(X, n_threads=1)
@@ -112,7 +112,7 @@ def test_tables_may_lie_in_memory_as_they_like() -> None:
 
 
 def test_leaves_of_several_classes_are_added_whole() -> None:
-    """Pure leaves add one share only; the others all."""
+    """Pure leaves add one class share only, others all of them."""
     X, y = mixed_table(300, 9)
     model = RotationForestClassifier(5, max_depth=2, random_state=0).fit(X, y)
     assert (np.count_nonzero(model.forest_.value, axis=1) > 1).any()

@@ -1,4 +1,4 @@
-"""Rotation forests that are added to, and classes that weigh the same in every bag."""
+"""Warm start and class_weight="balanced_subsample" of rotation forests."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_warm_start_ends_where_a_cold_one_does(kind: Any, parameters: dict) -> N
 
 @every_kind
 def test_new_rows_are_read_as_those_before(kind: Any) -> None:
-    """Trees that see other rows get missing values and scales of the first fit."""
+    """Added trees use the missing-value means and scales of the first fit."""
     X, y = table()
     model = kind(3, warm_start=True, scale="range", random_state=0).fit(X, y)
     before, kept = model.rotations_, model.apply(X)
@@ -75,7 +75,7 @@ def test_trees_that_cannot_be_added_to_are_refused(kind: Any) -> None:
             model.set_params(n_estimators=5).fit(X, y + 1)
 
 
-def test_classes_weigh_the_same_in_every_bag() -> None:
+def test_balanced_subsample() -> None:
     X, y = table(300)
     y = (X[:, 0] > np.quantile(X[:, 0], 0.9)).astype(int)
     common = {"bootstrap": True, "max_depth": 1, "random_state": 0}
@@ -88,7 +88,7 @@ def test_classes_weigh_the_same_in_every_bag() -> None:
         leaves = forest.feature < 0
         of_classes = forest.weight[leaves] @ forest.value
         assert of_classes == pytest.approx([root / 2, root / 2])
-    # Without bags it is "balanced".
+    # Without a bootstrap it equals "balanced".
     plain = {"max_depth": 1, "random_state": 0}
     same = [
         RotationForestClassifier(3, class_weight=name, **plain).fit(X, y).fingerprint()

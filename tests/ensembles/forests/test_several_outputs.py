@@ -32,7 +32,7 @@ FORESTS = [
 
 
 def table(n: int = 120) -> np.ndarray:
-    """Whole numbers, some of them missing."""
+    """Integers, some of them missing."""
     rng = np.random.default_rng(5)
     X = rng.integers(0, 40, (n, 4)).astype(float)
     X[::11, 2] = np.nan
@@ -48,7 +48,7 @@ def numbers(X: np.ndarray) -> np.ndarray:
 
 
 def labels(X: np.ndarray) -> np.ndarray:
-    """Three classes, two classes, and one that is always the same."""
+    """Outputs with three classes, two classes and one class."""
     y = numbers(X)
     return np.column_stack([np.digitize(y[:, 0], [15, 45]), y[:, 1] > 30, np.full(len(X), 7)])
 
@@ -63,11 +63,11 @@ def target_for(kind: type, X: np.ndarray) -> np.ndarray:
     return labels(X) if kind in CLASSIFIERS else numbers(X)
 
 
-# ---- the criterion, from its formula ----
+# ---- the criterion, by its formula ----
 
 
 def impurity(y: np.ndarray, weight: np.ndarray, criterion: str) -> float:
-    """The mean over the outputs."""
+    """Mean over the outputs."""
     each = []
     for column in y.T:
         if criterion == "squared_error":
@@ -89,7 +89,7 @@ def decrease(y: np.ndarray, weight: np.ndarray, is_left: np.ndarray, criterion: 
 
 
 def best_decrease(X: np.ndarray, y: np.ndarray, weight: np.ndarray, criterion: str) -> float:
-    """Of all cuts of all columns, missing values on either side."""
+    """Best decrease over all splits of all columns, missing values on either side."""
     best = 0.0
     for column in X.T:
         is_missing = np.isnan(column)
@@ -135,7 +135,7 @@ def test_the_first_split_is_the_best_by_the_formula(
 @pytest.mark.parametrize("settings", [{}, {"max_features": 4}, {"splitter": "random"}])
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
 def test_the_same_output_twice_is_that_output(kind: type, settings: dict[str, Any]) -> None:
-    """Limits in units of the impurity, too: it is the mean over the outputs."""
+    """Including limits in units of the impurity, which is the mean over the outputs."""
     X = table()
     y = target_for(kind, X)[:, 0]
     limits = {"min_impurity_decrease": 0.01, "ccp_alpha": 0.004, "min_samples_leaf": 3}
@@ -157,8 +157,8 @@ def test_an_output_of_tiny_numbers_beside_one_of_huge_ones_keeps_its_digits() ->
     y = np.column_stack([np.arange(30) % 7, np.sqrt(np.arange(30) + 1)])
     for scales in ([1e12, 1e-9], [1e200, 1e-60], [0.0, 1e-250]):
         for kind in (DecisionTreeRegressor, ExtraTreesRegressor):
-            said = small(kind).fit(X, y * scales).predict(X)
-            assert said == pytest.approx(y * scales, rel=1e-14, abs=0)
+            predicted = small(kind).fit(X, y * scales).predict(X)
+            assert predicted == pytest.approx(y * scales, rel=1e-14, abs=0)
 
 
 # ---- shapes ----
@@ -177,11 +177,11 @@ def test_classes_of_several_outputs(kind: type) -> None:
         assert part.sum(axis=1) == pytest.approx(1)
         assert np.exp(logs) == pytest.approx(part)
     best = [np.argmax(part, axis=1) for part in shares]
-    said = model.predict(X)
-    assert said.shape == y.shape and said.dtype == y.dtype
+    predicted = model.predict(X)
+    assert predicted.shape == y.shape and predicted.dtype == y.dtype
     for k in range(3):
-        assert np.array_equal(said[:, k], model.classes_[k][best[k]])
-    assert (said == y).mean() > 0.9
+        assert np.array_equal(predicted[:, k], model.classes_[k][best[k]])
+    assert (predicted == y).mean() > 0.9
     assert model.feature_importances_.sum() == pytest.approx(1)
 
 
@@ -220,8 +220,8 @@ def test_text_labels_and_frames() -> None:
         model = small(kind).fit(X, y)
         assert [own.tolist() for own in model.classes_] == [["big", "mid", "small"], [0, 1]]
         assert model.classes_[1].dtype.kind in "iu"
-        said = model.predict(X)
-        assert said.dtype == object and (said == y.to_numpy()).mean() > 0.9
+        predicted = model.predict(X)
+        assert predicted.dtype == object and (predicted == y.to_numpy()).mean() > 0.9
     words = np.array([["a", "longer"], ["b", "x"]] * 20)
     assert DecisionTreeClassifier().fit(X[:40], words).predict(X[:40]).dtype.kind == "U"
 
@@ -242,11 +242,11 @@ def test_a_column_is_one_output(kind: type) -> None:
         assert isinstance(column.classes_, np.ndarray) and column.predict_proba(X).shape == (120, 3)
 
 
-# ---- what must not matter ----
+# ---- invariances ----
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS + REGRESSORS)
-def test_outputs_in_another_order_give_answers_in_that_order(kind: type) -> None:
+def test_outputs_in_another_order_give_predictions_in_that_order(kind: type) -> None:
     X = table()
     y = target_for(kind, X)
     settings = {"bootstrap": False} if kind in FORESTS else {}
@@ -261,7 +261,7 @@ def test_whole_weights_are_repetitions(kind: type, bootstrap: bool) -> None:
     X = table()
     y = target_for(kind, X)
     settings = {"bootstrap": False, "min_samples_leaf": 1} if kind in FORESTS else {}
-    if bootstrap and kind in FORESTS:  # rows that are drawn count as often as they were
+    if bootstrap and kind in FORESTS:  # drawn rows count as often as they were drawn
         settings = {"bootstrap": True, "max_samples": 100, "max_features": 2, "min_samples_leaf": 2}
     copies = np.arange(len(X)) % 3
     weighted = small(kind, n_jobs=1, **settings).fit(X, y, copies)
@@ -293,7 +293,7 @@ def test_a_limit_on_leaves_that_never_binds_changes_nothing(kind: type) -> None:
         assert one == pytest.approx(other)
 
 
-# ---- weights of classes, votes, rows left out ----
+# ---- class weights, votes, out-of-bag ----
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)
@@ -315,7 +315,7 @@ def test_weights_of_classes_multiply(kind: type) -> None:
         assert shares == pytest.approx(again)
 
 
-def test_a_class_of_weight_zero_is_not_there() -> None:
+def test_a_class_of_weight_zero_is_ignored() -> None:
     X = table()
     y = labels(X)[:, :2]
     wanted = [{0: 0.0, 1: 1.0, 2: 1.0}, {0: 1.0, 1: 1.0}]
@@ -362,11 +362,13 @@ def test_out_of_bag_shares(kind: type, alpha: float) -> None:
     each = np.stack([view.predict_proba(X)[0] for view in model.estimators_])
     means = (each * outside[:, :, np.newaxis]).sum(axis=0) / outside.sum(axis=0)[:, np.newaxis]
     assert shares[:, :, 0] == pytest.approx(means)
-    said = np.column_stack([model.classes_[k][shares[:, :, k].argmax(axis=1)] for k in range(3)])
-    assert model.oob_score_ == pytest.approx((said == y).all(axis=1).mean())
+    predicted = np.column_stack(
+        [model.classes_[k][shares[:, :, k].argmax(axis=1)] for k in range(3)]
+    )
+    assert model.oob_score_ == pytest.approx((predicted == y).all(axis=1).mean())
     by_hand = small(kind, n_estimators=40, bootstrap=True, ccp_alpha=alpha)
     by_hand.set_params(oob_score=lambda true, pred: float((true == pred).mean())).fit(X, y)
-    assert by_hand.oob_score_ == pytest.approx((said == y).mean())
+    assert by_hand.oob_score_ == pytest.approx((predicted == y).mean())
 
 
 def test_out_of_bag_numbers() -> None:
@@ -414,14 +416,14 @@ def test_a_predictor_gives_the_same_bits(kind: type) -> None:
             assert np.array_equal(one, other)
 
 
-# ---- what is refused ----
+# ---- errors ----
 
 
-def test_what_knows_one_output_only_says_so() -> None:
+def test_methods_for_one_output_refuse_several() -> None:
     X = table()
     numeric = small(RandomForestRegressor, n_estimators=20, oob_score=True).fit(X, numbers(X))
     classes = small(RandomForestClassifier, n_estimators=20, oob_score=True).fit(X, labels(X))
-    for ask in (
+    for unsupported in (
         lambda: numeric.predict_interval(X),
         lambda: numeric.predict_quantiles(X),
         lambda: numeric.oob_,
@@ -431,9 +433,9 @@ def test_what_knows_one_output_only_says_so() -> None:
         lambda: classes.member_error_632(X, labels(X)),
     ):
         with pytest.raises(AttributeError, match="support one output; this RandomForest"):
-            ask()
+            unsupported()
     for model in (numeric, classes):
-        with pytest.raises(ValueError, match="one target"):
+        with pytest.raises(ValueError, match="one output"):
             distill(model, np.nan_to_num(X))
     for other in (OptionTreeRegressor(), RotationForestClassifier(n_estimators=2)):
         with pytest.raises(ValueError, match="1d array"):
@@ -486,7 +488,7 @@ def test_wrong_targets() -> None:
     "setting",
     [{"criterion": "poisson"}, {"criterion": "absolute_error"}, {"monotonic_cst": [1, 0]}],
 )
-def test_what_is_of_one_output_refuses_several(model, setting) -> None:
+def test_settings_for_one_output_refuse_several(model, setting) -> None:
     X, y = np.arange(20.0).reshape(10, 2), np.ones((10, 2))
     with pytest.raises(ValueError, match="one output|multiple outputs"):
         clone(model).set_params(**setting).fit(X, y)

@@ -1,4 +1,4 @@
-"""Members of other people for the tests of combining: some honest, some that misbehave."""
+"""Base estimators for the tests of ensembles, some of them faulty."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def rows_of(X: Any) -> list[bytes]:
 
 
 class Memory(ClassifierMixin, BaseEstimator):
-    """Knows every row it has seen by heart, and nothing else."""
+    """Memorises its training rows and does not generalise."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self.classes_ = np.unique(y)
@@ -29,8 +29,8 @@ class Memory(ClassifierMixin, BaseEstimator):
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
 
-class MemoryOfNumbers(RegressorMixin, BaseEstimator):
-    """The same for numbers."""
+class MemoryRegressor(RegressorMixin, BaseEstimator):
+    """The same for regression."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self.known_ = dict(zip(rows_of(X), y, strict=True))
@@ -42,7 +42,7 @@ class MemoryOfNumbers(RegressorMixin, BaseEstimator):
 
 
 class Counting(ClassifierMixin, BaseEstimator):
-    """Answers with class shares; counts all fits of all its clones."""
+    """Predicts class frequencies; counts the fits of all its clones."""
 
     fits = 0
 
@@ -60,14 +60,14 @@ class Counting(ClassifierMixin, BaseEstimator):
 
 
 class Awkward(Exception):
-    """Cannot be pickled and read again."""
+    """An exception that cannot be unpickled."""
 
     def __init__(self, first: str, second: str) -> None:
         super().__init__(first + second)
 
 
 class Failing(Counting):
-    """Raises what it is told, in every fit or only where a row is missing."""
+    """Raises the given error, in every fit or only with fewer rows than `needs`."""
 
     def __init__(self, error: Any = ValueError, needs: int = 0) -> None:
         self.error = error
@@ -80,7 +80,7 @@ class Failing(Counting):
 
 
 class Odd(Counting):
-    """Answers in the wrong way."""
+    """Returns invalid predictions."""
 
     def __init__(self, way: str = "nan") -> None:
         self.way = way

@@ -1,4 +1,4 @@
-"""Members of any kind: names, kinds, failures, odd answers, weights and metadata, parallel fits."""
+"""Base estimators of any kind: names, failures, invalid predictions, metadata, parallel fits."""
 
 import numpy as np
 import pytest
@@ -38,46 +38,46 @@ def soft(kind: type, members: list, **more) -> object:
 
 TREE = DecisionTreeClassifier(max_depth=2)
 
-BAD_MEMBERS = {
+BAD_ESTIMATORS = {
     "no list": (3, "non-empty list of (name, estimator) pairs"),
     "empty": ([], "non-empty list of (name, estimator) pairs"),
     "no pairs": ([TREE], "a list of (name, estimator) pairs"),
     "triples": ([("a", TREE, 1)], "a list of (name, estimator) pairs"),
-    "twice": ([("a", TREE), ("b", TREE), ("a", TREE)], "'a' is given more than once"),
-    "underscores": ([("a__b", TREE)], "two underscores"),
-    "a parameter": ([("n_jobs", TREE)], "'n_jobs' of a member is also a parameter"),
-    "a number as name": ([(1, TREE)], "named by text"),
-    "a class": ([("a", DecisionTreeClassifier)], "an instance is expected: DecisionTree"),
-    "no estimator": ([("a", 3.5)], "Member 'a' of"),
-    "other text": ([("a", "dorp")], "Member 'a' of"),
-    "all dropped": ([("a", "drop"), ("b", "drop")], "All members"),
+    "twice": ([("a", TREE), ("b", TREE), ("a", TREE)], "'a' is used more than once"),
+    "underscores": ([("a__b", TREE)], "must not contain '__'"),
+    "a parameter": ([("n_jobs", TREE)], "'n_jobs' of an estimator is also a parameter"),
+    "a number as name": ([(1, TREE)], "must be a string"),
+    "a class": ([("a", DecisionTreeClassifier)], "must be an instance, DecisionTree"),
+    "no estimator": ([("a", 3.5)], "Estimator 'a' of"),
+    "other text": ([("a", "dorp")], "Estimator 'a' of"),
+    "all dropped": ([("a", "drop"), ("b", "drop")], "All estimators"),
 }  # fmt: skip
 
 
 @every_kind
-@pytest.mark.parametrize("case", BAD_MEMBERS)
-def test_bad_members_are_refused(kind, case: str) -> None:
-    members, fragment = BAD_MEMBERS[case]
+@pytest.mark.parametrize("case", BAD_ESTIMATORS)
+def test_bad_estimators_are_refused(kind, case: str) -> None:
+    members, fragment = BAD_ESTIMATORS[case]
     with pytest.raises((ValueError, TypeError)) as raised:
         kind(members).fit(*data())
     assert fragment in str(raised.value)
     assert kind.__name__ in str(raised.value)
 
 
-def test_members_of_the_wrong_kind() -> None:
+def test_estimators_of_the_wrong_kind() -> None:
     X, y = data()
-    with pytest.raises(ValueError, match="Member 'a' of VotingClassifier must be a classifier"):
+    with pytest.raises(ValueError, match="Estimator 'a' of VotingClassifier must be a classifier"):
         VotingClassifier([("a", DecisionTreeRegressor())]).fit(X, y)
-    with pytest.raises(ValueError, match="Member 'a' of VotingRegressor must be a regressor"):
+    with pytest.raises(ValueError, match="Estimator 'a' of VotingRegressor must be a regressor"):
         VotingRegressor([("a", TREE)]).fit(X, y)
     with pytest.raises(ValueError, match="'final_estimator' .* must be a classifier"):
         StackingClassifier([("a", TREE)], LinearRegression()).fit(X, y)
-    # A stack may learn from numbers too.
+    # A stack may use predictions of regressors too.
     StackingClassifier([("a", DecisionTreeRegressor(max_depth=2))]).fit(X, y).predict(X)
 
 
 @every_kind
-def test_one_member_is_an_ensemble(kind) -> None:
+def test_ensemble_of_one_estimator(kind) -> None:
     X, y = data()
     model = soft(kind, [("only", TREE)]).fit(X, y)
     assert model.predict(X).shape == y.shape
@@ -92,7 +92,7 @@ def test_one_member_is_an_ensemble(kind) -> None:
 @every_kind
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("error", [ValueError, TypeError, RuntimeError, KeyError, Awkward])
-def test_a_failure_names_the_member_and_keeps_the_others(kind, n_jobs: int, error: type) -> None:
+def test_failure_names_the_estimator_and_keeps_the_others(kind, n_jobs: int, error: type) -> None:
     if n_jobs == 2 and error not in (ValueError, Awkward):
         return  # starting processes takes a while
     X, y = data()
@@ -102,7 +102,7 @@ def test_a_failure_names_the_member_and_keeps_the_others(kind, n_jobs: int, erro
     with pytest.raises(MemberError) as raised:
         model.fit(X, y)
     message = str(raised.value)
-    assert f"Member 'bad' of {kind.__name__} failed" in message and "luck" in message
+    assert f"Estimator 'bad' of {kind.__name__} failed" in message and "luck" in message
     if error in (ValueError, TypeError):
         assert isinstance(raised.value, error)
     assert vars(model) == before
@@ -115,7 +115,7 @@ def test_a_failure_names_the_member_and_keeps_the_others(kind, n_jobs: int, erro
 
 def test_all_that_failed_are_named() -> None:
     members = [("a", Failing()), ("b", TREE), ("c", Failing(RuntimeError))]
-    with pytest.raises(MemberError, match="So did 'c'") as raised:
+    with pytest.raises(MemberError, match="Also failed: 'c'") as raised:
         VotingClassifier(members).fit(*data())
     assert set(raised.value.failed) == {"a", "c"}
 
@@ -129,9 +129,9 @@ def test_a_failure_in_a_fold_says_which() -> None:
     assert list(raised.value.fitted) == ["good"]
 
 
-def test_a_final_model_that_fails_keeps_all_members() -> None:
+def test_failed_final_estimator_keeps_all_base_estimators() -> None:
     X, y = data()
-    with pytest.raises(MemberError, match="Member 'final_estimator' .* failed to fit") as raised:
+    with pytest.raises(MemberError, match="Estimator 'final_estimator' .* failed to fit") as raised:
         StackingClassifier([("good", TREE)], Failing()).fit(X, y)
     assert raised.value.fitted["good"].score(X, y) > 0.8
 
@@ -142,30 +142,30 @@ def test_a_final_model_that_fails_keeps_all_members() -> None:
     [
         ("nan", "gave NaN or infinity in 1 of"),
         ("infinite", "gave NaN or infinity in"),
-        ("rows", "gave answers of the shape"),
-        ("columns", "gave 4 columns for 2 classes"),
-        ("scalar", "gave answers of the shape ()"),
+        ("rows", "returned an array of shape"),
+        ("columns", "returned 4 columns for 2 classes"),
+        ("scalar", "returned an array of shape ()"),
         ("text", "gave <U3, no numbers"),
     ],
 )
-def test_odd_answers_are_refused_by_name(kind, way: str, fragment: str) -> None:
+def test_odd_predictions_are_refused_by_name(kind, way: str, fragment: str) -> None:
     with pytest.raises(MemberError) as raised:
         kind([("good", TREE), ("odd", Odd(way))]).fit(*data())
-    assert "Member 'odd'" in str(raised.value) and fragment in str(raised.value)
+    assert "Estimator 'odd'" in str(raised.value) and fragment in str(raised.value)
 
 
-def test_odd_answers_when_predicting() -> None:
+def test_odd_predictions_in_predict() -> None:
     X, y = data()
     model = VotingClassifier([("good", TREE), ("odd", Odd("nan"))], voting="soft").fit(X, y)
-    with pytest.raises(MemberError, match="Member 'odd' .* when asked: .* row 1 of those asked"):
+    with pytest.raises(MemberError, match="Estimator 'odd' .* to predict: .* row 1 of those asked"):
         model.predict(X)
 
 
-# ---- parameters of members ----
+# ---- parameters of base estimators ----
 
 
 @every_kind
-def test_members_are_parameters(kind) -> None:
+def test_base_estimators_are_parameters(kind) -> None:
     model = kind([("tree", TREE), ("boosted", BoostedTreesClassifier())])
     params = model.get_params()
     assert params["tree"] is TREE and params["tree__max_depth"] == 2
@@ -180,18 +180,18 @@ def test_members_are_parameters(kind) -> None:
     assert copy.named_estimators["boosted"] is not model.named_estimators["boosted"]
 
 
-def test_members_of_layers_are_parameters_too() -> None:
+def test_base_estimators_of_layers_are_parameters_too() -> None:
     model = StackingClassifier([("a", TREE)], layers=[[("b", TREE), ("c", TREE)]])
     model.set_params(b__max_depth=5, c="drop")
     assert model.get_params()["b__max_depth"] == 5
     model.fit(*data())
     assert [list(layer) for layer in model.layers_] == [["a"], ["b"]]
-    with pytest.raises(ValueError, match="'a' is given more than once"):
+    with pytest.raises(ValueError, match="'a' is used more than once"):
         StackingClassifier([("a", TREE)], layers=[[("a", TREE)]]).fit(*data())
 
 
 @every_kind
-def test_members_themselves_are_left_alone(kind) -> None:
+def test_given_estimators_are_not_modified(kind) -> None:
     tree = DecisionTreeClassifier(max_depth=2)
     kind([("a", tree), ("b", tree)]).fit(*data())
     assert not hasattr(tree, "forest_") and tree.n_jobs is None
@@ -212,10 +212,10 @@ def test_weights_go_through_pipelines() -> None:
 
 
 @every_kind
-def test_members_that_know_no_weights_are_named(kind) -> None:
+def test_estimators_without_sample_weight_are_named(kind) -> None:
     X, y = data()
     members = [("tree", TREE), ("near", KNeighborsClassifier())]
-    with pytest.raises(TypeError, match="Member 'near' .* takes no sample_weight"):
+    with pytest.raises(TypeError, match="Estimator 'near' .* does not support sample_weight"):
         kind(members).fit(X, y, np.ones(len(y)))
 
 
@@ -250,9 +250,7 @@ def test_routed_metadata(kind) -> None:
 
 @every_kind
 def test_other_metadata_needs_routing(kind) -> None:
-    with pytest.raises(
-        TypeError, match="'colour', which it can pass on only with metadata routing"
-    ):
+    with pytest.raises(TypeError, match="'colour', which requires metadata routing"):
         kind([("tree", TREE)]).fit(*data(), colour="red")
 
 
@@ -268,7 +266,7 @@ def test_lists_of_documents_are_tables_too() -> None:
         assert model.predict(["a good day", "a sad night"]).tolist() == ["up", "down"]
 
 
-# ---- fitting side by side ----
+# ---- parallel fits ----
 
 
 @every_kind
@@ -282,22 +280,25 @@ def test_any_number_of_jobs_gives_the_same(kind, n_jobs) -> None:
     assert [member.n_jobs for member in models[1].estimators_] == [None, None]
 
 
-def test_our_own_members_share_the_cores() -> None:
-    """With two cores, two fits on one thread each; and a member's own number is its own."""
-    from weald.ensembles.members.members import Job, shared_out
+def test_weald_estimators_share_the_cores() -> None:
+    """Cores are divided among weald's own estimators, unless they set n_jobs."""
+    from weald.ensembles.members.members import Job, workers_and_threads
     from weald.threads import thread_count
 
     cores = thread_count(None)
     free = [Job(str(i), DecisionTreeClassifier()) for i in range(4 * cores)]
-    assert shared_out(free, None) == (cores, 1)
-    assert shared_out(free[:1], None) == (1, None)
-    assert shared_out([*free, Job("own", DecisionTreeClassifier(n_jobs=1))], None) == (1, None)
-    assert shared_out([*free, Job("other", Counting())], None) == (1, None)
-    assert shared_out(free, 2) == (2, None)
-    assert shared_out(free[:3], 10**9) == (3, None)
+    assert workers_and_threads(free, None) == (cores, 1)
+    assert workers_and_threads(free[:1], None) == (1, None)
+    assert workers_and_threads([*free, Job("own", DecisionTreeClassifier(n_jobs=1))], None) == (
+        1,
+        None,
+    )
+    assert workers_and_threads([*free, Job("other", Counting())], None) == (1, None)
+    assert workers_and_threads(free, 2) == (2, None)
+    assert workers_and_threads(free[:3], 10**9) == (3, None)
 
 
-def test_fitted_members_must_be_fitted() -> None:
+def test_prefit_requires_fitted_estimators() -> None:
     X, y = data()
     for model in (
         VotingClassifier([("a", TREE)], prefit=True),

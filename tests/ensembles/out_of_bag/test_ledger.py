@@ -43,7 +43,7 @@ def task(n: int = 90) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fitted(model, X, y, weight=None):
-    """Few members leave rows unscored, and say so if these are more than a hundredth."""
+    """Fit a model, which warns of unscored rows with more than 1 % of the weight."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         model.fit(X, y, weight)
@@ -56,7 +56,7 @@ def fitted(model, X, y, weight=None):
 
 
 def naive(model, X: np.ndarray, weights=None) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and spread, row by row, over the members that did not see it."""
+    """Mean and standard deviation of each row over the base estimators that did not draw it."""
     is_classifier = hasattr(model, "predict_proba")
     said = [m.predict_proba(X) if is_classifier else m.predict(X) for m in model.estimators_]
     weights = np.ones(len(said)) if weights is None else weights
@@ -77,7 +77,7 @@ def naive(model, X: np.ndarray, weights=None) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("model", NUMBERS, ids=lambda m: type(m).__name__)
-def test_numbers_left_out(model) -> None:
+def test_out_of_bag_regression(model) -> None:
     X, y = task()
     ledger = fitted(model, X, y).oob_
     means, stds = naive(model, X)
@@ -97,7 +97,7 @@ def test_numbers_left_out(model) -> None:
 
 
 @pytest.mark.parametrize("model", CLASSES, ids=lambda m: type(m).__name__)
-def test_classes_left_out(model) -> None:
+def test_out_of_bag_classification(model) -> None:
     X, y = task()
     y = np.array(["a", "b", "c"])[np.digitize(y, [0.3, 1.0])]
     ledger = fitted(model, X, y).oob_
@@ -120,8 +120,8 @@ def test_classes_left_out(model) -> None:
 
 @pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("model", [NUMBERS[0], NUMBERS[3]], ids=lambda m: type(m).__name__)
-def test_the_curve_is_the_error_of_the_first_members(model, is_weighted: bool) -> None:
-    """Rows count by their weights; n of them tell as much as (Σw)² / Σw² of equal weight."""
+def test_curve_is_the_error_of_the_first_base_estimators(model, is_weighted: bool) -> None:
+    """Weighted rows count as (Σw)² / Σw² rows of equal weight."""
     X, y = task()
     weight = np.random.default_rng(0).integers(1, 4, len(X)) if is_weighted else np.ones(len(X))
     curve = fitted(model, X, y, weight).oob_.curve()
@@ -162,7 +162,7 @@ def test_the_scale_of_weights_changes_nothing_and_zero_is_absence(model) -> None
     assert np.array_equal(fewer.predictions, predictions[kept], equal_nan=True)
 
 
-def test_rows_that_every_member_saw_are_counted_out() -> None:
+def test_rows_drawn_by_every_base_estimator_are_excluded() -> None:
     X, y = task()
     forest = fitted(RandomForestRegressor(2, oob_score=True, random_state=0), X, y)
     ledger = forest.oob_
@@ -179,7 +179,7 @@ def test_rows_that_every_member_saw_are_counted_out() -> None:
         ledger.error()
 
 
-def test_without_answers_the_ledger_still_knows_who_saw_what() -> None:
+def test_in_bag_counts_without_out_of_bag_predictions() -> None:
     X, y = task()
     forest = RandomForestRegressor(5, random_state=0).fit(X, y)
     assert next(iter(forest.oob_.in_bag)).sum() >= len(X) - 20
@@ -201,7 +201,7 @@ def test_bad_losses() -> None:
         ledger.curve("hinge")
 
 
-def test_it_is_kept_with_the_model() -> None:
+def test_ledger_is_pickled_with_the_model() -> None:
     X, y = task()
     forest = RandomForestRegressor(60, oob_score=True, random_state=0).fit(X, y)
     again = pickle.loads(pickle.dumps(forest)).oob_

@@ -1,4 +1,4 @@
-"""What rests on the ledger: how many members, importance, pruning, the error of one member."""
+"""Tools on out-of-bag rows: n_estimators="auto", importance, pruning, .632 error."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ FOREST = RandomForestRegressor(60, oob_score=True, random_state=0, n_jobs=1).fit
 CLASSES = RandomForestClassifier(60, oob_score=True, random_state=0, n_jobs=1).fit(X, LABELS)
 
 
-# ---- how many members ----
+# ---- n_estimators="auto" ----
 
 
 def test_enough_fits_a_plus_b_over_n() -> None:
@@ -69,7 +69,7 @@ def test_auto_depends_on_data_and_seed_only(model) -> None:
     assert np.array_equal(fixed.predict(X), answers)
 
 
-def test_auto_needs_rows_left_out_and_no_warm_start() -> None:
+def test_auto_requires_row_sampling_and_no_warm_start() -> None:
     for kind in (RandomForestRegressor, BaggingRegressor):
         with pytest.raises(ValueError, match="bootstrap=True"):
             kind(n_estimators="auto", bootstrap=False).fit(X, Y)
@@ -93,7 +93,7 @@ def test_auto_needs_rows_left_out_and_no_warm_start() -> None:
     ],
     ids=lambda m: type(m).__name__,
 )
-def test_noise_is_worth_nothing(model) -> None:
+def test_importance_of_noise_is_zero(model) -> None:
     found = model.fit(X, Y).oob_permutation_importance(X, Y)
     assert np.argmax(found.importances_mean) == 0
     assert abs(found.importances_mean[3]) < 0.1 * found.importances_mean[0]
@@ -146,7 +146,7 @@ def test_only_the_rows_of_the_fit() -> None:
 
 
 @pytest.mark.parametrize("is_class", [False, True])
-def test_pruned_trees_are_smaller_and_better_on_rows_that_steered(is_class: bool) -> None:
+def test_pruned_trees_are_smaller_and_better_on_pruning_rows(is_class: bool) -> None:
     model, y = (CLASSES, LABELS) if is_class else (FOREST, Y)
     before = model.fingerprint()
     found = model.prune_oob(X, y)
@@ -166,7 +166,7 @@ def test_pruned_trees_are_smaller_and_better_on_rows_that_steered(is_class: bool
     assert np.mean(single_after) < np.mean(single_before)
 
 
-def test_a_pruned_node_answers_the_mean_below_it() -> None:
+def test_pruned_node_predicts_the_mean_of_its_leaves() -> None:
     noise = np.random.default_rng(0).normal(size=300)
     model = RandomForestRegressor(30, oob_score=True, random_state=0, n_jobs=1).fit(X, noise)
     found = model.prune_oob(X, noise)
@@ -188,10 +188,10 @@ def test_a_bag_of_default_trees_is_pruned_too() -> None:
         BaggingRegressor(LinearRegression(), 3).fit(X, Y).prune_oob(X, Y)
 
 
-# ---- the error of one member ----
+# ---- .632 error ----
 
 
-def test_the_632_error_of_a_member() -> None:
+def test_632_error_of_one_base_estimator() -> None:
     bag = BaggingClassifier(GaussianNB(), 150, random_state=0).fit(X, LABELS)
     found = bag.member_error_632(X, LABELS)
     other = error_632plus(GaussianNB(), X, LABELS, n_repeats=150, random_state=0)

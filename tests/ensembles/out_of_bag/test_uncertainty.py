@@ -44,7 +44,7 @@ NEW, TRUE = task(2000, seed=1)
 
 
 @every_regressor
-def test_spread_of_numbers(model) -> None:
+def test_std_of_regression(model) -> None:
     model.fit(X, Y)
     said = np.array([m.predict(NEW) for m in model.estimators_])
     mean, std = model.predict(NEW, return_std=True)
@@ -54,7 +54,7 @@ def test_spread_of_numbers(model) -> None:
 
 
 @every_classifier
-def test_spread_of_shares(model) -> None:
+def test_std_of_classification(model) -> None:
     model.fit(X, Y > 1)
     said = np.array([m.predict_proba(NEW) for m in model.estimators_])
     mean, std = model.predict_proba(NEW, return_std=True)
@@ -73,12 +73,12 @@ def test_spread_of_shares(model) -> None:
     ],
     ids=lambda m: type(m).__name__,
 )
-def test_the_mean_beside_the_spread_is_the_answer_to_the_bit(model) -> None:
+def test_mean_with_std_equals_prediction_bit_by_bit(model) -> None:
     model.fit(X, Y)
     assert np.array_equal(model.predict(NEW, return_std=True)[0], model.predict(NEW))
 
 
-def test_one_member_has_no_spread() -> None:
+def test_one_base_estimator_has_no_std() -> None:
     for model in (RandomForestRegressor(1), BaggingRegressor(LinearRegression(), 1)):
         with pytest.raises(ValueError, match="requires at least two base estimators"):
             model.fit(X, Y).predict(NEW, return_std=True)
@@ -87,7 +87,7 @@ def test_one_member_has_no_spread() -> None:
 @every_regressor
 @pytest.mark.parametrize("method", ["conformal", "jackknife+"])
 @pytest.mark.parametrize("coverage", [0.8, 0.9, 0.95])
-def test_intervals_hold_what_they_promise(model, method: str, coverage: float) -> None:
+def test_intervals_have_the_stated_coverage(model, method: str, coverage: float) -> None:
     model.fit(X, Y)
     lower, upper = model.predict_interval(NEW, coverage, method=method).T
     measured = ((lower <= TRUE) & (upper >= TRUE)).mean()
@@ -121,7 +121,7 @@ def test_jackknife_against_naive_code() -> None:
 
 
 @every_regressor
-def test_quantiles_never_cross_and_hold(model) -> None:
+def test_quantiles_never_cross_and_are_calibrated(model) -> None:
     model.fit(X, Y)
     levels = np.linspace(0.02, 0.98, 49)
     found = model.predict_quantiles(NEW, levels)
@@ -151,7 +151,7 @@ def test_quantile_regression_forest_against_naive_code(kind) -> None:
     assert (np.diff(found, axis=1) >= 0).all()
 
 
-def test_leaves_need_trees_and_the_rows_of_the_fit() -> None:
+def test_leaf_quantiles_require_trees_and_the_rows_of_the_fit() -> None:
     forest = REGRESSORS[0].fit(X[:100], Y[:100])
     with pytest.raises(ValueError, match="requires X_fit"):
         forest.predict_quantiles(NEW, method="leaves")
@@ -165,7 +165,7 @@ def test_leaves_need_trees_and_the_rows_of_the_fit() -> None:
 
 @every_classifier
 @pytest.mark.parametrize("coverage", [0.8, 0.95])
-def test_sets_hold_what_they_promise(model, coverage: float) -> None:
+def test_sets_have_the_stated_coverage(model, coverage: float) -> None:
     y, true = np.digitize(Y, [0.3, 1.3]), np.digitize(TRUE, [0.3, 1.3])
     model.fit(X, y)
     chosen = model.predict_set(NEW, coverage)
@@ -205,7 +205,7 @@ def test_bad_quantiles(quantiles) -> None:
         model.predict_quantiles(NEW, quantiles)
 
 
-def test_intervals_need_a_ledger() -> None:
+def test_intervals_require_out_of_bag_predictions() -> None:
     with pytest.raises(ValueError, match="oob_score=True"):
         RandomForestRegressor(5).fit(X, Y).predict_interval(NEW)
     with pytest.raises(AttributeError, match="bootstrap=True"):
@@ -227,7 +227,7 @@ def test_order_and_scale_of_weights_do_not_matter() -> None:
     assert shuffled == pytest.approx(expected, rel=1e-9)
 
 
-def test_intervals_hold_for_rows_as_they_are_weighted() -> None:
+def test_intervals_have_the_stated_weighted_coverage() -> None:
     """Loud rows weigh three times as much: new ones come so much more often."""
     loud, many = np.abs(X[:, 2]) > 0.7, np.abs(NEW[:, 2]) > 0.7
     weight, often = np.where(loud, 3.0, 1.0), np.where(many, 3.0, 1.0)

@@ -1,4 +1,4 @@
-"""Rows that every base estimator drew: what is said of them, and what cannot be said without."""
+"""Rows that every base estimator drew: warnings, and errors if there are no others."""
 
 import warnings
 from typing import Any
@@ -132,7 +132,7 @@ def without_evidence(kind: Any) -> Any:
 
 
 @every_kind
-def test_nothing_can_be_said_without_a_row_out_of_bag(kind: Any) -> None:
+def test_no_estimates_without_out_of_bag_rows(kind: Any) -> None:
     model = without_evidence(kind)
     assert model.oob_.unscored.tolist() == [0, 1, 2, 3] and model.oob_.unscored_weight == 1.0
     assert np.isnan(model.oob_score_)
@@ -179,7 +179,7 @@ def test_boosters_of_one_group_leave_no_row_out(kind: type) -> None:
     [*KINDS[:2], *KINDS[4:], BoostedTreesRegressor(n_estimators=5, n_bags=20)],
     ids=lambda model: type(model).__name__,
 )
-def test_the_632_estimates_are_about_draws_of_equal_rows(kind: Any) -> None:
+def test_632_estimates_require_plain_bootstrap(kind: Any) -> None:
     model, y = clone(kind).set_params(random_state=0), target(kind)
     if not isinstance(kind, BoostedTreesRegressor):
         model.set_params(n_estimators=20)

@@ -1,1 +1,1 @@
-"""AdaBoost in all the forms it is told in."""
+"""AdaBoost for classification (half-log, log, M1, SAMME) and regression (R2)."""

@@ -1,4 +1,4 @@
-"""AdaBoost for classes, in all the forms it is told in."""
+"""AdaBoost for classification."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
@@ -16,8 +16,8 @@ from weald.ensembles.adaboost.adaboost_training import (
     Ensemble,
     ForeignLearner,
     Training,
-    checked_answers,
-    class_numbers,
+    checked_predictions,
+    class_indices,
     training_of,
 )
 from weald.ensembles.adaboost.row_weights import RowWeights
@@ -27,12 +27,12 @@ from weald.losses import BuiltinLoss
 from weald.parameters import Limit, NoneOr, OneOf
 from weald.resampling import seed_of
 
-# Stated by the texts for two classes, as votes of +1 and -1.
+# Defined for two classes only, with votes of +1 and -1.
 _TWO_CLASSES = ("half-log", "log")
 
 
 class _StumpLearner:
-    """Finds a stump a round, on weighted or drawn rows."""
+    """Fits one stump per round, on weighted or resampled rows."""
 
     def __init__(self, training: Training, n_classes: int, criterion: str, n_threads: int) -> None:
         self._training = training
@@ -41,7 +41,7 @@ class _StumpLearner:
     def learn(
         self, weights: RowWeights, round_: int, attempt: int
     ) -> tuple[FoundStump, NDArray[np.bool_]]:
-        """A new member, and which rows it gets wrong."""
+        """Fit a base estimator; return it and the mask of misclassified rows."""
         if self._training.n_draws is None:
             return self._search.find(weights.mass)
         drawn = self._training.drawn(weights, round_, attempt)
@@ -49,7 +49,7 @@ class _StumpLearner:
 
 
 class _ForeignLearner:
-    """Fits an estimator a round."""
+    """Fits one clone of the user's estimator per round."""
 
     def __init__(self, estimator: Any, training: Training, classes: NDArray[Any], seed: int):
         self._classes = classes
@@ -60,52 +60,54 @@ class _ForeignLearner:
     def learn(
         self, weights: RowWeights, round_: int, attempt: int
     ) -> tuple[Any, NDArray[np.bool_]]:
-        """A new member, and which rows it gets wrong."""
-        member, where = self._learner.fit(weights, round_, attempt), f"Member {round_ + 1}"
-        answers = checked_answers(member, self._table, where)
-        return member, class_numbers(answers, self._classes, where) != self._target
+        """Fit a base estimator; return it and the mask of misclassified rows."""
+        estimator = self._learner.fit(weights, round_, attempt)
+        where = f"Base estimator {round_ + 1}"
+        predictions = checked_predictions(estimator, self._table, where)
+        return estimator, class_indices(predictions, self._classes, where) != self._target
 
 
 class AdaBoostClassifier(ClassifierMixin, AdaBoost):
-    """AdaBoost: a weighted vote of members that each learn what those before got wrong.
+    """AdaBoost: a weighted vote of base estimators fitted to reweighted rows.
 
-    With its defaults it is scikit-learn's class of the same name, with stumps found natively.
+    Each base estimator is fitted with larger weights on the rows that earlier ones misclassified.
+    With the default parameters it is scikit-learn's class of the same name, with native stumps.
 
     Parameters
     ----------
     form : {"half-log", "log", "m1", "samme"}, default="samme"
-        How it is written down. e is the weighted error of a member, K the number of classes.
+        Variant of the algorithm. e is the weighted error of a base estimator, K the number of
+        classes; each form gives the vote and the factors of the row weights.
 
-        - "half-log": votes of ½ ln((1 - e)/e); right rows times exp(-vote), wrong ones times
+        - "half-log": vote ½ ln((1 - e)/e); correct rows times exp(-vote), misclassified ones times
           exp(vote); two classes;
-        - "log": votes of ln((1 - e)/e); wrong rows times exp(vote); two classes;
-        - "m1" (AdaBoost.M1): the same votes for any number of classes; right rows times e/(1 - e);
-        - "samme": votes of ln((1 - e)/e) + ln(K - 1); wrong rows times exp(vote).
+        - "log": vote ln((1 - e)/e); misclassified rows times exp(vote); two classes;
+        - "m1" (AdaBoost.M1): the same vote for any number of classes; correct rows times e/(1 - e);
+        - "samme": vote ln((1 - e)/e) + ln(K - 1); misclassified rows times exp(vote).
 
-        With two classes and `learning_rate` 1 all give the same normalised weights. A member is of
-        no use from e = ½ on; with "samme" from 1 - 1/K on.
+        With two classes and `learning_rate=1` all forms give the same normalised row weights. A
+        base estimator is rejected if e >= ½; with "samme" if e >= 1 - 1/K.
     reweight : {"weighting", "resampling"}, default="weighting"
-        Members learn from weighted rows, or from rows drawn in proportion to their weights, which
-        works with an `estimator` that knows no weights.
+        Fit base estimators with sample weights, or on rows drawn in proportion to their weights,
+        which works with an `estimator` that does not support sample weights.
     on_bad_member : {"stop", "flip"}, default="stop"
-        A member worse than guessing ends the fit, or its vote counts against what it says (two
-        classes only).
+        A base estimator worse than chance ends the fit, or gets a negative vote (two classes only).
     criterion : {"error", "gini", "entropy"} or None, default=None
-        What the question of a stump makes least: the weight of wrong rows, the impurity, or the
-        entropy. None: "gini" for "samme", "error" for the other forms. Only for `estimator=None`.
+        Split criterion of the stumps: weighted misclassification error, Gini impurity or entropy.
+        None: "gini" for "samme", "error" for the other forms. Only for `estimator=None`.
 
     Attributes
     ----------
     forest_ : Forest
         The stumps as flat arrays (only with `estimator=None`).
     classes_ : array
-        The class labels, sorted.
+        Class labels, sorted.
     n_classes_ : int
-        How many there are.
-    edges_ : array, shape (members,)
-        How much better than ½ each member is: ½ minus its error.
+        Number of classes.
+    edges_ : array, shape (estimators,)
+        Edge of each base estimator: ½ minus its error.
     training_error_bound_ : float
-        The training error is at most this: the product over the members of
+        Upper bound of the training error: the product over the base estimators of
         (1 - e) exp(-a) + e exp(a), with a the vote on the scale of "half-log". For
         `learning_rate=1` and two classes a factor is 2 √(e (1 - e)).
 
@@ -161,22 +163,22 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     # ---- fitting ----
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Fit the members.
+        """Fit the base estimators.
 
         Parameters
         ----------
         X : array or frame, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing, where the members can deal with
-            it (weald's own can).
+            Numbers, text, categories and dates; missing values if the base estimator supports
+            them (weald's own do).
         y : array, shape (rows,)
-            Class labels of any kind.
+            Class labels of any type.
         sample_weight : array, shape (rows,), or None
-            What the rows weigh before the first round; only their ratios matter.
+            Initial row weights; only their ratios matter.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
-            rows = self._rows_for_members(rows)
+            rows = self._rows_for_estimators(rows)
             self._check_choices()
             form = Form(str(self.form), len(self.classes_), float(self.learning_rate))
             training = training_of(
@@ -193,23 +195,23 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         return self
 
     def _check_choices(self) -> None:
-        """What fits together only for some data or for some other parameter."""
+        """Check combinations of parameters and data."""
         n_classes = len(self.classes_)
         if self.form in _TWO_CLASSES and n_classes > 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass: "
-                f"form={self.form!r} is written for two classes and y has {n_classes}. "
+                f"form={self.form!r} supports two classes and y has {n_classes}. "
                 'Use form="m1" or form="samme".'
             )
         if self.on_bad_member == "flip" and n_classes > 2:
             raise ValueError(
-                f'on_bad_member="flip" needs two classes, for what is not one is the other; y has '
-                f'{n_classes}. Use on_bad_member="stop".'
+                f'on_bad_member="flip" supports two classes and y has {n_classes}. '
+                'Use on_bad_member="stop".'
             )
         if self.estimator is not None and self.criterion is not None:
             raise ValueError(
-                f"criterion={self.criterion!r} is of the default stump, but "
-                f"estimator={type(self.estimator).__name__} has its own. Leave one of them out."
+                f"criterion={self.criterion!r} is a parameter of the default stumps and has no "
+                f"effect with estimator={type(self.estimator).__name__}. Leave one of them out."
             )
 
     def _learner(self, training: Training) -> _StumpLearner | _ForeignLearner:
@@ -218,50 +220,51 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             criterion = str(self.criterion or by_form)
             self.estimator_ = Stump(criterion=criterion, n_jobs=self.n_jobs)
             return _StumpLearner(training, len(self.classes_), criterion, self._n_threads)
-        self.estimator_ = self._told_member()
+        self.estimator_ = self._base_estimator()
         seed = training.seed if training.n_draws is not None else seed_of(self.random_state)
         return _ForeignLearner(self.estimator_, training, self.classes_, seed)
 
     def _boost(
         self, learner: _StumpLearner | _ForeignLearner, weights: RowWeights, form: Form
     ) -> Ensemble:
-        """The rounds: learn, judge, vote, reweight."""
+        """Run the boosting rounds."""
         found = Ensemble(keeps_weights=self.store_weights)
         found.note(weights)
         for round_ in range(self.n_estimators):
-            member, wrong, error = self._member(learner, weights, form, round_)
-            if self._is_of_no_use(form, error):
-                if not found.members:
+            estimator, wrong, error = self._fit_round(learner, weights, form, round_)
+            if self._is_rejected(form, error):
+                if not found.estimators:
                     raise ValueError(_no_better(form, error))
                 break
             vote = form.vote(error)
             self._check_vote(vote, round_)
-            found.add(member, vote, error)
-            is_certain = error in (0.0, 1.0)
-            if not is_certain:
+            found.add(estimator, vote, error)
+            is_perfect = error in (0.0, 1.0)
+            if not is_perfect:
                 weights.multiply_two(wrong, *form.factors(error, vote))
             found.note(weights)
-            if is_certain:
+            if is_perfect:
                 break
         return found
 
-    def _member(
+    def _fit_round(
         self,
         learner: _StumpLearner | _ForeignLearner,
         weights: RowWeights,
         form: Form,
         round_: int,
     ) -> tuple[Any, NDArray[np.bool_], float]:
-        """A new member, what it gets wrong, and how much that weighs."""
-        may_be_luck = round_ == 0 and self.reweight == "resampling"
-        for attempt in range(ATTEMPTS if may_be_luck else 1):
-            member, wrong = learner.learn(weights, round_, attempt)
+        """Fit a base estimator; return it, the misclassified rows and its weighted error."""
+        # In the first round an unlucky sample must not end the fit.
+        may_retry = round_ == 0 and self.reweight == "resampling"
+        for attempt in range(ATTEMPTS if may_retry else 1):
+            estimator, wrong = learner.learn(weights, round_, attempt)
             error = weights.share_of(wrong)
-            if not self._is_of_no_use(form, error):
+            if not self._is_rejected(form, error):
                 break
-        return member, wrong, error
+        return estimator, wrong, error
 
-    def _is_of_no_use(self, form: Form, error: float) -> bool:
+    def _is_rejected(self, form: Form, error: float) -> bool:
         if form.n_classes == 1:
             return False
         return form.is_chance(error) or (self.on_bad_member == "stop" and form.is_worse(error))
@@ -276,48 +279,50 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         self._form = form
         self.__dict__.pop("forest_", None)
         if self.estimator is not None:
-            self._members = found.members
+            self._estimators = found.estimators
             return
-        self._members = None
-        self._stumps = found.members
+        self._estimators = None
+        self._stumps = found.estimators
         ballots = _ballots(form)
-        values = [ballots[list(stump.answers)][: len(stump.sides)] for stump in found.members]
+        values = [
+            ballots[list(stump.leaf_classes)][: len(stump.sides)] for stump in found.estimators
+        ]
         self.forest_ = stump_forest(
-            found.members, values, self.estimator_weights_, self._plan.n_columns
+            found.estimators, values, self.estimator_weights_, self._plan.n_columns
         )
 
-    def _own_members(self) -> list[Any]:
+    def _own_estimators(self) -> list[Any]:
         criterion = self.estimator_.criterion
         return [Stump.of(stump, self, self.classes_, criterion) for stump in self._stumps]
 
-    # ---- predicting ----
+    # ---- prediction ----
 
     def _votes(self, X: object) -> Floats:
-        """The sum of the votes, of the shape (rows, scores): one score for up to two classes."""
+        """Sum of the votes, shape (rows, scores); one score for up to two classes."""
         if hasattr(self, "forest_"):
             return self._scores(X)
         *_, votes = self._staged_votes(X)
         return votes[0]
 
     def _staged_votes(self, X: object) -> Iterator[tuple[Floats, float]]:
-        """The sums of the votes after each member, and of what the votes count."""
+        """Yield the sum of the votes and the total vote weight after each base estimator."""
         ballots, counts = _ballots(self._form), np.abs(self.estimator_weights_)
         if hasattr(self, "forest_"):
             leaves = self.apply(X)
             leaves = leaves + self.forest_.first_leaf[:-1]
             votes = np.zeros((len(leaves), ballots.shape[1]))
-            for member, weight in enumerate(self.estimator_weights_):
-                votes = votes + (weight * self.forest_.value)[leaves[:, member]]
-                yield votes, float(counts[: member + 1].sum())
+            for i, weight in enumerate(self.estimator_weights_):
+                votes = votes + (weight * self.forest_.value)[leaves[:, i]]
+                yield votes, float(counts[: i + 1].sum())
             return
         table = self._checked_table(X)
         votes = np.zeros((len(table), ballots.shape[1]))
-        for i, (member, weight) in enumerate(
+        for i, (estimator, weight) in enumerate(
             zip(self.estimators_, self.estimator_weights_, strict=True)
         ):
-            where = f"Member {i + 1}"
-            answers = checked_answers(member, table, where)
-            votes = votes + (weight * ballots)[class_numbers(answers, self.classes_, where)]
+            where = f"Base estimator {i + 1}"
+            predictions = checked_predictions(estimator, table, where)
+            votes = votes + (weight * ballots)[class_indices(predictions, self.classes_, where)]
             yield votes, float(counts[: i + 1].sum())
 
     def _decision(self, votes: Floats, total: float) -> Floats:
@@ -327,7 +332,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             votes = votes / total
         if self.n_classes_ > 2:
             return votes
-        # scikit-learn adds up the scores of both classes, which are opposite.
+        # scikit-learn subtracts the scores of the two classes, which are opposite.
         return votes[:, 0] * 2.0 if self._form.name == "samme" else votes[:, 0]
 
     def _probabilities(self, decision: Floats) -> Floats:
@@ -343,66 +348,66 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 
     def _labels(self, decision: Floats) -> NDArray[Any]:
         if self.n_classes_ == 2:
-            # The texts count 0 as +1, scikit-learn as the first class.
+            # A score of 0 is +1 in the textbooks, the first class in scikit-learn.
             is_second = decision >= 0 if self._form.name in _TWO_CLASSES else decision > 0
             return np.asarray(self.classes_[is_second.astype(np.intp)])
         return np.asarray(self.classes_[np.argmax(decision, axis=1)])
 
     def decision_function(self, X: object) -> Floats:
-        """The weighted vote of the members.
+        """Weighted vote of the base estimators.
 
         Returns
         -------
         array, shape (rows,) for two classes, (rows, classes) for more
-            Two classes: positive for the second. "samme" divides by the sum of the votes, as
-            scikit-learn does; the other forms give the sum itself.
+            Two classes: positive for the second. "samme" divides by the total vote weight, as
+            scikit-learn does; the other forms return the sum.
         """
         check_is_fitted(self)
         votes = self._votes(X)
         return self._decision(votes, float(np.abs(self.estimator_weights_).sum()))
 
     def predict_proba(self, X: object) -> Floats:
-        """Probabilities of the classes, in the order of `classes_`.
+        """Class probabilities, in the order of `classes_`.
 
-        1/(1 + exp(-2F)) for two classes, F being the vote on the scale of "half-log", and its like
-        for more; "samme" has scikit-learn's, which are never near 0 or 1.
+        1/(1 + exp(-2F)) for two classes, with F the vote on the scale of "half-log", and the
+        softmax for more; "samme" gives scikit-learn's, which are never close to 0 or 1.
         """
         return self._probabilities(self.decision_function(X))
 
     def predict_log_proba(self, X: object) -> Floats:
-        """Logarithms of the probabilities."""
+        """Logarithms of the class probabilities."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def predict(self, X: object) -> NDArray[Any]:
-        """The class with the most votes; ties go to the first, with "half-log" and "log" to +1."""
+        """Class with the largest vote; ties go to the first, with "half-log" and "log" to +1."""
         return self._labels(self.decision_function(X))
 
     def staged_decision_function(self, X: object) -> Iterator[Floats]:
-        """The decision function after each member."""
+        """Decision function after each base estimator."""
         check_is_fitted(self)
         for votes, total in self._staged_votes(X):
             yield self._decision(votes, total)
 
     def staged_predict_proba(self, X: object) -> Iterator[Floats]:
-        """Probabilities after each member."""
+        """Class probabilities after each base estimator."""
         return map(self._probabilities, self.staged_decision_function(X))
 
     def staged_predict(self, X: object) -> Iterator[NDArray[Any]]:
-        """Predictions after each member."""
+        """Predictions after each base estimator."""
         return map(self._labels, self.staged_decision_function(X))
 
     def staged_score(self, X: object, y: Any, sample_weight: object = None) -> Iterator[float]:
-        """Accuracy after each member."""
+        """Accuracy after each base estimator."""
         from sklearn.metrics import accuracy_score
 
         for labels in self.staged_predict(X):
             yield float(accuracy_score(y, labels, sample_weight=sample_weight))
 
-    # ---- looking ----
+    # ---- inspection ----
 
     def _leaf_text(self, value: Floats) -> str:
-        # One score: positive for the second class. Many: the class that is voted for.
+        # One score: positive for the second class. Several: the class that gets the vote.
         is_many = self.n_classes_ > 2
         best = int(np.argmax(value)) if is_many else int(value[0] > 0)
         return str(self.classes_[best])
@@ -418,7 +423,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 
 
 def _ballots(form: Form) -> Floats:
-    """What a vote for each class adds to the scores: ±1 to one score, or something to each."""
+    """Contribution of a vote for each class to the scores: ±1 to one score, or one per class."""
     n_classes = form.n_classes
     if n_classes <= 2:
         return np.array([[-1.0], [1.0]])[:n_classes]
@@ -429,7 +434,7 @@ def _ballots(form: Form) -> Floats:
 def _no_better(form: Form, error: float) -> str:
     return (
         "BaseClassifier in AdaBoostClassifier ensemble is worse than random, ensemble can not be "
-        f"fit: the first member's weighted error is {error:.6g}, but it must be below "
-        f"{form.limit:.6g}. Use a stronger estimator, such as a deeper tree, or look whether the "
-        "columns tell anything about y."
+        f"fit: the weighted error of the first base estimator is {error:.6g}, but it must be below "
+        f"{form.limit:.6g}. Use a stronger estimator, such as a deeper tree, or check whether the "
+        "columns are informative about y."
     )

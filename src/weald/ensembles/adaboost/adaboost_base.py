@@ -1,4 +1,4 @@
-"""What AdaBoost for classes and for numbers share: members of ours or of others, and looking."""
+"""Base class of AdaBoost for classification and regression."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -29,48 +29,48 @@ LIMITS: Mapping[str, Limit] = {
     "n_jobs": Jobs(),
 }
 
-# A vote beyond this is on its way out of the range of floats.
+# Votes beyond this are about to overflow.
 _RUNAWAY = 1e200
 
 
 class AdaBoost(TreeModel):
-    """Members that learn one after another from rows reweighted by the errors so far.
+    """Base estimators fitted in sequence to rows reweighted by the errors so far.
 
     Parameters
     ----------
     estimator : estimator or None, default=None
-        What a member is. None: a tree of weald's own, found natively.
+        Base estimator. None: weald's own trees.
     n_estimators : int, default=50
-        Most members; fewer if one is perfect or no better than guessing.
+        Maximum number of base estimators; fewer if one is perfect or no better than chance.
     learning_rate : float, default=1.0
-        What the vote of every member is multiplied by.
+        Factor of the vote of every base estimator.
     categorical_features : "from_dtype", list or None, default="from_dtype"
-        Which columns hold categories: those of text and of unordered categorical types, or those
-        listed by name, position or a mask, or none. An `estimator` that has a parameter of this
-        name gets levels as numbers, and is told which columns they are; others need numbers.
+        Categorical columns: those of text and unordered categorical dtypes, or those listed by
+        name, position or a mask, or none. An `estimator` with a parameter of this name gets
+        categories as integer codes and the positions of their columns; others need numbers.
     store_weights : bool, default=False
-        Keep the weights of the rows of every round in `round_weights_`.
+        Store the row weights of every round in `round_weights_`.
     random_state : int, RandomState or None, default=None
-        Keys the draws of `reweight="resampling"` and the `random_state` of the members of an
-        `estimator` that has one; a fit without either ignores it.
+        Seed of `reweight="resampling"` and of the `random_state` of an `estimator` that has one;
+        ignored otherwise.
     n_jobs : int or None, default=None
-        Threads of weald's own trees; None means all usable cores. The model is the same for any
-        number. Members of an `estimator` are fitted one after another.
+        Number of threads of weald's own trees; None means all usable cores. The model is the same
+        for any number. An `estimator` of the user is fitted sequentially.
 
     Attributes
     ----------
     estimator_ : estimator
-        What the members are copies of.
+        The base estimator that is cloned in each round.
     estimators_ : list of estimators
-        The members. Those of weald's own are made from `forest_` when first asked for.
-    estimator_weights_ : array, shape (members,)
-        What the answer of each member counts.
-    estimator_errors_ : array, shape (members,)
-        The weighted error of each member, by the weights it learnt from.
+        The fitted base estimators. Weald's own are made from `forest_` on first access.
+    estimator_weights_ : array, shape (estimators,)
+        Vote of each base estimator.
+    estimator_errors_ : array, shape (estimators,)
+        Weighted training error of each base estimator, with the weights of its round.
     row_weights_ : array, shape (rows,)
-        What the rows weigh after the last round; together 1.
-    round_weights_ : array, shape (members + 1, rows)
-        With `store_weights=True`: what the rows weighed before each round, and after the last.
+        Row weights after the last round; they sum to 1.
+    round_weights_ : array, shape (estimators + 1, rows)
+        With `store_weights=True`: row weights before each round and after the last.
     """
 
     estimator: Any
@@ -86,37 +86,37 @@ class AdaBoost(TreeModel):
     estimator_errors_: Floats
     row_weights_: Floats
 
-    # Votes and medians are no sums of trees.
+    # Votes and weighted medians are not sums of trees.
     _answers_by_forest: ClassVar[bool] = False
     _limits: ClassVar[Mapping[str, Limit]]
-    _members: list[Any] | None  # None: they are the trees of forest_, and not yet asked for
+    _estimators: list[Any] | None  # None: the trees of forest_, not yet wrapped as estimators
 
-    def _rows_for_members(self, rows: Rows) -> Rows:
-        """The rows with the table that members learn from: one array unless it has levels."""
+    def _rows_for_estimators(self, rows: Rows) -> Rows:
+        """Rows with the table for the base estimators: one array unless it has categories."""
         if not levels_of(rows.table):
             return rows.of_numbers(type(self).__name__)
         if self.estimator is None:
             return rows
-        if not self._member_is_told():
+        if not self._estimator_takes_levels():
             return rows.of_numbers(f"{type(self.estimator).__name__} as part of AdaBoost")
         return replace(rows, table=as_one_array(rows.table))
 
-    def _member_is_told(self) -> bool:
-        """Whether the `estimator` has a parameter that says which columns hold levels."""
+    def _estimator_takes_levels(self) -> bool:
+        """Whether the `estimator` supports `categorical_features`."""
         own = self.estimator.get_params() if hasattr(self.estimator, "get_params") else {}
         choice = own.get("categorical_features")
         return isinstance(choice, str) and choice == "from_dtype"
 
-    def _told_member(self) -> Any:
-        """The estimator, which is told the columns of levels, if there are any."""
-        member = clone(self.estimator)
+    def _base_estimator(self) -> Any:
+        """Clone `estimator` and set its categorical columns, if there are any."""
+        base = clone(self.estimator)
         columns = [i for i, levels in enumerate(self._plan.levels) if levels is not None]
-        return member.set_params(categorical_features=columns) if columns else member
+        return base.set_params(categorical_features=columns) if columns else base
 
     def _check_vote(self, vote: float, round_: int) -> None:
         if not abs(vote) < _RUNAWAY:
             raise ValueError(
-                f"The weight of member {round_ + 1} left the range of floats: "
+                f"The weight of base estimator {round_ + 1} overflows: "
                 f"learning_rate={self.learning_rate} is too large. Use a smaller one; 1.0 is the "
                 "default."
             )
@@ -129,19 +129,21 @@ class AdaBoost(TreeModel):
 
     @property
     def estimators_(self) -> list[Any]:
-        """The members, in the order they were fitted."""
+        """Fitted base estimators, in the order of the rounds."""
         if "estimator_weights_" not in self.__dict__:
-            raise AttributeError(f"This {type(self).__name__} is not fitted: it has no members.")
-        if self._members is None:
-            self._members = self._own_members()
-        return self._members
+            raise AttributeError(
+                f"This {type(self).__name__} is not fitted: it has no base estimators."
+            )
+        if self._estimators is None:
+            self._estimators = self._own_estimators()
+        return self._estimators
 
-    def _own_members(self) -> list[Any]:
-        """The trees of `forest_` as estimators."""
+    def _own_estimators(self) -> list[Any]:
+        """Wrap the trees of `forest_` as estimators."""
         raise NotImplementedError
 
-    def _kept_members(self) -> list[Any] | None:
-        """The members, if they are other people's."""
+    def _foreign_estimators(self) -> list[Any] | None:
+        """Fitted clones of the user's `estimator`; None for weald's own trees."""
         return None if hasattr(self, "forest_") else self.estimators_
 
     def __len__(self) -> int:
@@ -153,23 +155,23 @@ class AdaBoost(TreeModel):
     def __getitem__(self, index: int) -> Any:
         return self.estimators_[index]
 
-    # ---- what only trees of weald's own can do ----
+    # ---- methods that require weald's own trees ----
 
     def _require_own_trees(self, what: str) -> None:
         check_is_fitted(self)
         if not hasattr(self, "forest_"):
             raise AttributeError(
-                f"{what} is there for weald's own trees (estimator=None) only; these members are "
-                f"{type(self.estimator_).__name__}: ask them one by one, in estimators_."
+                f"{what} is available with weald's own trees (estimator=None) only; the base "
+                f"estimators are {type(self.estimator_).__name__}. Use those in estimators_."
             )
 
     def apply(self, X: object) -> NDArray[np.int32]:
-        """Find the leaf each row ends in.
+        """Find the leaf of each row in each tree.
 
         Returns
         -------
-        array of int32, shape (rows, members)
-            Leaves are counted within their tree, from left to right.
+        array of int32, shape (rows, estimators)
+            Leaves are numbered within their tree, from left to right.
         """
         self._require_own_trees("apply")
         return super().apply(X)
@@ -180,25 +182,25 @@ class AdaBoost(TreeModel):
         Parameters
         ----------
         tree : int, default=0
-            Which member.
+            Index of the base estimator.
         """
         self._require_own_trees("text")
         return super().text(tree)
 
-    # ---- what all can do ----
+    # ---- methods for any base estimator ----
 
     def _checked_table(self, X: object) -> NDArray[Any]:
-        """X as members of an `estimator` are asked about it: an array of floats."""
+        """Convert X to the float array that the user's base estimators take."""
         check_is_fitted(self)
         return np.concatenate(list(dense_blocks(table_for_predict(self, X))))
 
     def hardest_rows(self, n: int = 10) -> HardestRows:
-        """The training rows that weigh most after the last round: those the members get wrong.
+        """Training rows with the largest weights after the last round.
 
         Parameters
         ----------
         n : int, default=10
-            How many.
+            Number of rows.
         """
         check_is_fitted(self)
         if not Whole(1).admits(n):
@@ -207,38 +209,38 @@ class AdaBoost(TreeModel):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Means of the members' importances, weighted by what they count; they sum to 1 or are 0.
+        """Mean importances of the base estimators, weighted by their votes; sum to 1 or are 0.
 
         Raises
         ------
         AttributeError
-            If the members are of an `estimator` that has none.
+            If the user's `estimator` has no feature_importances_.
         """
         check_is_fitted(self)
         counts = np.abs(self.estimator_weights_)
         importances = np.zeros(self._plan.n_columns)
-        for count, shares in zip(counts, self._importances_of_members(), strict=True):
+        for count, shares in zip(counts, self._importances_of_estimators(), strict=True):
             importances += count * shares
         importances = self._plan.sums_by_input(importances)
         total = importances.sum()
         return importances / total if total > 0 else importances
 
-    def _importances_of_members(self) -> Iterator[Floats]:
-        members = self._kept_members()
-        if members is not None:
-            for member in members:
-                if not hasattr(member, "feature_importances_"):
+    def _importances_of_estimators(self) -> Iterator[Floats]:
+        foreign = self._foreign_estimators()
+        if foreign is not None:
+            for estimator in foreign:
+                if not hasattr(estimator, "feature_importances_"):
                     raise AttributeError(
-                        f"{type(member).__name__} has no feature_importances_, so this "
+                        f"{type(estimator).__name__} has no feature_importances_, so this "
                         f"{type(self).__name__} has none."
                     )
-                yield member.feature_importances_
+                yield estimator.feature_importances_
             return
         forest = self.forest_
         for begin, end in zip(forest.first_node[:-1], forest.first_node[1:], strict=True):
             feature, gain = forest.feature[begin:end], forest.gain[begin:end]
             inner = feature >= 0
-            # A stump without gain is still asked.
+            # A split without gain counts as one.
             gain = gain[inner] if gain[inner].sum() > 0 else np.ones(inner.sum())
             shares = np.bincount(feature[inner], gain, minlength=self._plan.n_columns)
             yield shares / max(shares.sum(), np.finfo(float).tiny)
@@ -246,7 +248,7 @@ class AdaBoost(TreeModel):
     def _learnt(self) -> dict[str, NDArray[Any]]:
         if hasattr(self, "forest_"):
             return super()._learnt()
-        prints = [_fingerprint_of(member) for member in self.estimators_]
+        prints = [_fingerprint_of(estimator) for estimator in self.estimators_]
         return {"members": np.array(prints), "member_weight": self.estimator_weights_}
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -256,17 +258,18 @@ class AdaBoost(TreeModel):
         tags = super().__sklearn_tags__()
         if LEARNER.admits(self.estimator):
             inner = get_tags(self.estimator).input_tags
-            # scikit-learn's own boosting takes levels, though its tag does not say so.
+            # scikit-learn's histogram boosting takes categories, but its tag does not say so.
             is_ours = isinstance(self.estimator, CheckedEstimator)
             takes_levels = inner.categorical or not is_ours
-            tags.input_tags.categorical = self._member_is_told() and takes_levels
+            tags.input_tags.categorical = self._estimator_takes_levels() and takes_levels
             tags.input_tags.allow_nan = inner.allow_nan
         return tags
 
 
-def _fingerprint_of(member: Any) -> str:
-    if not hasattr(member, "fingerprint"):
+def _fingerprint_of(estimator: Any) -> str:
+    if not hasattr(estimator, "fingerprint"):
         raise AttributeError(
-            f"fingerprint is there for weald's own members only; {type(member).__name__} has none."
+            "fingerprint is available for weald's own estimators only; "
+            f"{type(estimator).__name__} has none."
         )
-    return str(member.fingerprint())
+    return str(estimator.fingerprint())

@@ -1,7 +1,7 @@
-"""AdaBoost as it is told: what a member's error makes of its vote and of the weights of the rows.
+"""Variants of AdaBoost: vote and row-weight factors as functions of the weighted error.
 
-All forms give the same weights, normalised, and the same votes up to a common factor; they differ
-in the scale of the votes, and SAMME in what it asks of a member where there are many classes.
+All variants give the same normalised row weights and the same votes up to a common factor. They
+differ in the scale of the votes, and SAMME in the error it accepts with more than two classes.
 """
 
 import math
@@ -13,19 +13,19 @@ from weald import _native
 
 FORMS = ("half-log", "log", "m1", "samme")
 
-# A perfect member would have an infinite vote; it gets that of this error.
+# A perfect base estimator would have an infinite vote; it gets the vote of this error.
 _PERFECT = 1e-10
 
-# Errors this near to the limit are at it: rounding decides no round.
+# Errors this close to the limit count as equal to it, so that rounding does not matter.
 _NEAR = 2.0**-40
 
-# Factors beyond e to this are taken relative to each other, so that none leaves the range.
+# Factors beyond exp(_STEEP) are normalised by the larger one to avoid overflow.
 _STEEP = 300.0
 
 
 @dataclass(frozen=True)
 class Form:
-    """One way to write AdaBoost down.
+    """A variant of AdaBoost.
 
     >>> form = Form("log", n_classes=2)
     >>> [round(form.vote(error), 3) for error in (0.1, 0.4)]
@@ -38,19 +38,19 @@ class Form:
 
     @property
     def limit(self) -> float:
-        """The error of a member that is of no use."""
+        """Error of a base estimator that is no better than chance."""
         return 1.0 - 1.0 / self.n_classes if self.name == "samme" else 0.5
 
     def is_chance(self, error: float) -> bool:
-        """Whether the error is just that of guessing."""
+        """Whether the error equals that of chance."""
         return abs(error - self.limit) <= _NEAR
 
     def is_worse(self, error: float) -> bool:
-        """Whether guessing would do better."""
+        """Whether the error is worse than chance."""
         return error > self.limit + _NEAR
 
     def vote(self, error: float) -> float:
-        """What the vote of a member counts; below 0 if it is worse than guessing."""
+        """Vote of a base estimator; negative if it is worse than chance."""
         if self.name == "samme" and error in (0.0, 1.0):
             return 1.0 - 2.0 * error
         error = min(max(error, _PERFECT), 1.0 - _PERFECT) if error in (0.0, 1.0) else error
@@ -60,7 +60,7 @@ class Form:
         return self.learning_rate * log_odds * (0.5 if self.name == "half-log" else 1.0)
 
     def factors(self, error: float, vote: float) -> tuple[float, float]:
-        """What the weights of right and of wrong rows are multiplied by, before normalising."""
+        """Factors of the weights of correct and misclassified rows, before normalisation."""
         steepness = self.on_half_scale(vote) * 2.0
         if abs(steepness) > _STEEP:
             return (_exp(-steepness), 1.0) if steepness > 0 else (1.0, _exp(steepness))
@@ -71,13 +71,13 @@ class Form:
         return 1.0, _exp(vote)
 
     def on_half_scale(self, vote: float) -> float:
-        """The vote as the form with one half before the logarithm counts it."""
+        """Convert a vote to the scale of "half-log"."""
         return vote if self.name == "half-log" else vote / 2.0
 
     def bound_factor(self, error: float, vote: float) -> float:
-        """What a member multiplies the bound of the training error by.
+        """Factor of a base estimator in the bound of the training error.
 
-        With learning_rate 1 and two classes it is 2 √(error (1 - error)).
+        With learning_rate=1 and two classes it is 2 √(error (1 - error)).
         """
         half = self.on_half_scale(vote)
         if abs(half) > _STEEP:

@@ -1,4 +1,4 @@
-"""AdaBoost for numbers: AdaBoost.R2."""
+"""AdaBoost for regression: AdaBoost.R2."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ from weald.ensembles.adaboost.adaboost_training import (
     Ensemble,
     ForeignLearner,
     Training,
-    checked_answers,
+    checked_predictions,
     training_of,
 )
 from weald.ensembles.adaboost.row_weights import RowWeights
@@ -28,15 +28,15 @@ from weald.trees import Forest, ForestBuilder, GrownTree, TreeGrower, TreeLimits
 
 _DEPTH, _BINS = 3, 255
 
-# Errors of this share of the largest target are those of rounding a mean: the member is perfect.
+# Errors below this share of the largest target are rounding errors of a mean: the fit is perfect.
 _NOTHING = 2.0**-40
 
-# Members that are asked about so many rows at a time: their answers are held side by side.
+# Rows per block of predictions: those of all base estimators are held in memory.
 _ROWS = 2**14
 
 
 class _TreeLearner:
-    """Grows a tree a round, all on the same bins."""
+    """Grows one tree per round, all on the same bins."""
 
     def __init__(self, training: Training, n_threads: int) -> None:
         self._training = training
@@ -55,38 +55,39 @@ class _TreeLearner:
 
 
 class _ForeignLearner:
-    """Fits an estimator a round."""
+    """Fits one clone of the user's estimator per round."""
 
     def __init__(self, estimator: Any, training: Training, seed: int) -> None:
         self._table = training.rows.table
         self._learner = ForeignLearner(estimator, training, training.rows.target, seed)
 
     def learn(self, weights: RowWeights, round_: int) -> tuple[Any, Floats]:
-        member = self._learner.fit(weights, round_)
-        return member, checked_answers(
-            member, self._table, f"Member {round_ + 1}", are_numbers=True
+        estimator = self._learner.fit(weights, round_)
+        return estimator, checked_predictions(
+            estimator, self._table, f"Base estimator {round_ + 1}", are_numbers=True
         )
 
 
 class AdaBoostRegressor(Regressor, AdaBoost):
-    """AdaBoost.R2: the weighted median of members that each learn what those before got wrong.
+    """AdaBoost.R2: the weighted median of base estimators fitted to reweighted rows.
 
-    With its defaults it is scikit-learn's class of the same name, with trees of three questions
-    grown on shared bins.
+    Each base estimator is fitted with larger weights on the rows that earlier ones predicted badly.
+    With the default parameters it is scikit-learn's class of the same name, with trees of depth
+    three grown on shared histogram bins.
 
     Parameters
     ----------
     loss : {"linear", "square", "exponential"}, default="linear"
-        What an error counts, divided by the largest error of the round: itself, its square, or
-        1 - exp(-itself).
+        Loss of the absolute error divided by the largest one of the round: the error itself, its
+        square, or 1 - exp(-error).
     reweight : {"weighting", "resampling"}, default="resampling"
-        Members learn from weighted rows, or from rows drawn in proportion to their weights, which
-        is how R2 is told and works with an `estimator` that knows no weights.
+        Fit base estimators with sample weights, or on rows drawn in proportion to their weights,
+        which is the original R2 and works with an `estimator` that does not support sample weights.
 
     Attributes
     ----------
     forest_ : Forest
-        The trees as flat arrays (only with `estimator=None`); the answer is the median of theirs.
+        The trees as flat arrays (only with `estimator=None`); predictions are weighted medians.
 
     Examples
     --------
@@ -129,21 +130,21 @@ class AdaBoostRegressor(Regressor, AdaBoost):
     # ---- fitting ----
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Fit the members.
+        """Fit the base estimators.
 
         Parameters
         ----------
         X : array or frame, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing, where the members can deal with
-            it (weald's own can).
+            Numbers, text, categories and dates; missing values if the base estimator supports
+            them (weald's own do).
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None
-            What the rows weigh before the first round; only their ratios matter.
+            Initial row weights; only their ratios matter.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
-            rows = self._rows_for_members(number_rows(self, X, y, sample_weight))
+            rows = self._rows_for_estimators(number_rows(self, X, y, sample_weight))
             if self.estimator is None:
                 rows = rows.with_moderate_target()
             training = training_of(
@@ -163,39 +164,39 @@ class AdaBoostRegressor(Regressor, AdaBoost):
         if self.estimator is None:
             self.estimator_ = DecisionTreeRegressor(max_depth=_DEPTH, n_jobs=self.n_jobs)
             return _TreeLearner(training, self._n_threads)
-        self.estimator_ = self._told_member()
+        self.estimator_ = self._base_estimator()
         seed = training.seed if training.n_draws is not None else seed_of(self.random_state)
         return _ForeignLearner(self.estimator_, training, seed)
 
     def _boost(
         self, learner: _TreeLearner | _ForeignLearner, rows: Rows, weights: RowWeights
     ) -> Ensemble:
-        """The rounds: learn, judge, vote, reweight."""
+        """Run the boosting rounds."""
         found = Ensemble(keeps_weights=self.store_weights)
         found.note(weights)
         for round_ in range(self.n_estimators):
-            member, answers = learner.learn(weights, round_)
-            losses = self._losses(answers, rows.target)
+            estimator, predictions = learner.learn(weights, round_)
+            losses = self._losses(predictions, rows.target)
             error = weights.mean_of(losses)
             is_last = error == 0.0 or error >= 0.5
-            if is_last and (error == 0.0 or not found.members):
-                # Perfect, or better than no answer at all.
-                found.add(member, 1.0, error)
+            if is_last and (error == 0.0 or not found.estimators):
+                # Keep a perfect base estimator, and the first one however bad it is.
+                found.add(estimator, 1.0, error)
                 found.note(weights)
             if is_last:
                 break
             log_odds = float(_native.log(np.array([(1.0 - error) / error]))[0])
             vote = float(self.learning_rate) * log_odds
             self._check_vote(vote, round_)
-            found.add(member, vote, error)
-            # Rows without loss times e/(1 - e), those of the largest loss times 1.
+            found.add(estimator, vote, error)
+            # Factor e/(1 - e) for rows without loss, 1 for rows of the largest loss.
             weights.multiply(_native.exp((losses - 1.0) * vote))
             found.note(weights)
         return found
 
-    def _losses(self, answers: Floats, target: Floats) -> Floats:
-        """What each row's error counts: from 0 to 1."""
-        distance = np.abs(answers - target)
+    def _losses(self, predictions: Floats, target: Floats) -> Floats:
+        """Normalised loss of each row, from 0 to 1."""
+        distance = np.abs(predictions - target)
         largest = distance.max()
         if largest <= _NOTHING * np.abs(target).max():
             return np.zeros_like(distance)
@@ -209,35 +210,35 @@ class AdaBoostRegressor(Regressor, AdaBoost):
         self.estimator_errors_ = np.array(found.errors)
         self.__dict__.pop("forest_", None)
         if self.estimator is not None:
-            self._members = found.members
+            self._estimators = found.estimators
             return
-        self._members = None
+        self._estimators = None
         builder = ForestBuilder(np.zeros(1), self._plan.n_columns)
-        for tree in found.members:
+        for tree in found.estimators:
             builder.add(tree, output=0)
         forest = builder.build().scaled(rows.target_exponent, 1.0)
         self.forest_ = replace(forest, tree_weight=self.estimator_weights_)
 
-    def _own_members(self) -> list[Any]:
-        return [self._own_member(i) for i in range(self.forest_.n_trees)]
+    def _own_estimators(self) -> list[Any]:
+        return [self._own_estimator(i) for i in range(self.forest_.n_trees)]
 
-    def _own_member(self, i: int) -> DecisionTreeRegressor:
-        member = clone(self.estimator_)
-        keep_columns(self, member)
-        member.forest_ = _one_tree(self.forest_, i)
-        return member  # type: ignore[no-any-return]
+    def _own_estimator(self, i: int) -> DecisionTreeRegressor:
+        estimator = clone(self.estimator_)
+        keep_columns(self, estimator)
+        estimator.forest_ = _one_tree(self.forest_, i)
+        return estimator  # type: ignore[no-any-return]
 
-    # ---- predicting ----
+    # ---- prediction ----
 
-    def _answers(self, X: object) -> Iterator[Floats]:
-        """What each member answers, of the shape (rows, members), some rows at a time."""
+    def _predictions(self, X: object) -> Iterator[Floats]:
+        """Yield predictions of all base estimators, shape (rows, estimators), in blocks of rows."""
         if not hasattr(self, "forest_"):
             table = self._checked_table(X)
-            answers = [
-                checked_answers(member, table, f"Member {i + 1}", are_numbers=True)
-                for i, member in enumerate(self.estimators_)
+            predictions = [
+                checked_predictions(estimator, table, f"Base estimator {i + 1}", are_numbers=True)
+                for i, estimator in enumerate(self.estimators_)
             ]
-            yield np.stack(answers, axis=1)
+            yield np.stack(predictions, axis=1)
             return
         n_threads, values = self._n_threads, self.forest_.value[:, 0]
         for table in dense_blocks(table_for_predict(self, X)):
@@ -246,25 +247,27 @@ class AdaBoostRegressor(Regressor, AdaBoost):
                 leaves = self.forest_.apply(part, n_threads=n_threads)
                 yield values[leaves + self.forest_.first_leaf[:-1]]
 
-    def _medians(self, answers: Floats, n_members: int) -> Floats:
-        first = np.ascontiguousarray(answers[:, :n_members])
-        return _native.weighted_medians(first, self.estimator_weights_[:n_members], self._n_threads)
+    def _medians(self, predictions: Floats, n_estimators: int) -> Floats:
+        first = np.ascontiguousarray(predictions[:, :n_estimators])
+        return _native.weighted_medians(
+            first, self.estimator_weights_[:n_estimators], self._n_threads
+        )
 
     def predict(self, X: object) -> Floats:
-        """The weighted median of what the members answer."""
+        """Weighted median of the predictions of the base estimators."""
         check_is_fitted(self)
-        n_members = len(self.estimator_weights_)
-        return np.concatenate([self._medians(part, n_members) for part in self._answers(X)])
+        n_estimators = len(self.estimator_weights_)
+        return np.concatenate([self._medians(part, n_estimators) for part in self._predictions(X)])
 
     def staged_predict(self, X: object) -> Iterator[Floats]:
-        """Predictions after each member."""
+        """Predictions after each base estimator."""
         check_is_fitted(self)
-        answers = np.concatenate(list(self._answers(X)))
-        for n_members in range(1, len(self.estimator_weights_) + 1):
-            yield self._medians(answers, n_members)
+        predictions = np.concatenate(list(self._predictions(X)))
+        for n_estimators in range(1, len(self.estimator_weights_) + 1):
+            yield self._medians(predictions, n_estimators)
 
     def staged_score(self, X: object, y: Any, sample_weight: object = None) -> Iterator[float]:
-        """R² after each member."""
+        """R² after each base estimator."""
         from sklearn.metrics import r2_score
 
         for values in self.staged_predict(X):
@@ -272,7 +275,7 @@ class AdaBoostRegressor(Regressor, AdaBoost):
 
 
 def _one_tree(forest: Forest, i: int) -> Forest:
-    """One tree of a forest, by itself."""
+    """Extract one tree of a forest."""
     nodes = slice(forest.first_node[i], forest.first_node[i + 1])
     leaves = slice(forest.first_leaf[i], forest.first_leaf[i + 1])
     return replace(

@@ -1,4 +1,4 @@
-"""The rows of an AdaBoost fit, weighted or drawn, and members that are other people's."""
+"""Training rows of AdaBoost, weighted or resampled, and fits of the user's base estimators."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -17,23 +17,23 @@ from weald.returned import numbers_returned
 
 REWEIGHT = ("weighting", "resampling")
 
-# So often is drawn again: when all drawn rows are of one class, which many learners refuse, and
-# when the first member is of no use, which is no error if only the draw was bad luck.
+# Maximum number of draws per sample: repeated if all drawn rows are of one class, which many
+# estimators reject, and if the first base estimator is no better than chance.
 ATTEMPTS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The rows as the rounds see them, and how the user's rows are found again."""
+    """Training rows, and their positions among the rows passed to fit."""
 
     rows: Rows
-    n_draws: int | None  # None: nothing is drawn
+    n_draws: int | None  # None: no resampling
     seed: int
-    place: NDArray[np.intp]  # of each row among the user's
+    place: NDArray[np.intp]  # position of each row among those passed to fit
     n_given: int
 
     def drawn(self, weights: RowWeights, round_: int, attempt: int = 0) -> NDArray[np.int64]:
-        """How often each row is drawn for a member; another attempt draws others."""
+        """Number of times each row is drawn in a round; `attempt` is part of the seed."""
         assert self.n_draws is not None
         target = self.rows.target
         has_classes = bool((target != target[0]).any())
@@ -50,7 +50,7 @@ class Training:
         return copies
 
     def of_given_rows(self, weight_of_rows: Floats) -> Floats:
-        """What each of the user's rows weighs; rows without sample weight weigh nothing."""
+        """Weights of the rows passed to fit; 0 for rows of sample weight 0."""
         given = np.zeros((*weight_of_rows.shape[:-1], self.n_given))
         given[..., self.place] = weight_of_rows
         return given
@@ -66,34 +66,34 @@ def training_of(
         place, n_given = np.flatnonzero(given > 0), len(given)
     if reweight == "weighting":
         return Training(weighted_as_repeated(rows), None, 0, place, n_given)
-    # As many draws as there are rows, which lie in the order of their content.
+    # As many draws as rows; rows are ordered by content, so that their order does not matter.
     index = ordered_rows(rows, n_threads=n_threads).index
     return Training(rows.take(index), rows.n, seed_of(random_state), place[index], n_given)
 
 
 @dataclass
 class Ensemble:
-    """What the rounds have brought so far."""
+    """Base estimators, votes and errors of the rounds so far."""
 
     keeps_weights: bool
-    members: list[Any] = field(default_factory=list)
+    estimators: list[Any] = field(default_factory=list)
     votes: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     weights: list[Floats] = field(default_factory=list)
 
-    def add(self, member: Any, vote: float, error: float) -> None:
-        self.members.append(member)
+    def add(self, estimator: Any, vote: float, error: float) -> None:
+        self.estimators.append(estimator)
         self.votes.append(vote)
         self.errors.append(error)
 
     def note(self, weights: RowWeights) -> None:
-        """Keep the weights of the rows as they are now, if that is wanted."""
+        """Store the current row weights if `keeps_weights`."""
         if self.keeps_weights:
             self.weights.append(weights.of_rows())
 
 
 class ForeignLearner:
-    """Fits clones of an estimator, each to the weights of its round."""
+    """Fits clones of the user's estimator with the row weights of each round."""
 
     def __init__(self, estimator: Any, training: Training, labels: NDArray[Any], seed: int) -> None:
         self._estimator = estimator
@@ -108,73 +108,73 @@ class ForeignLearner:
             )
 
     def fit(self, weights: RowWeights, round_: int, attempt: int = 0) -> Any:
-        """A new member for the weights of this round."""
+        """Fit a clone with the row weights of this round."""
         training = self._training
-        member = clone(self._estimator)
-        _set_seeds(member, member_seed(self._seed, round_))
+        estimator = clone(self._estimator)
+        _set_seeds(estimator, member_seed(self._seed, round_))
         if training.n_draws is None:
-            return member.fit(training.rows.table, self._labels, sample_weight=weights.of_rows())
+            return estimator.fit(training.rows.table, self._labels, sample_weight=weights.of_rows())
         drawn = np.repeat(np.arange(training.rows.n), training.drawn(weights, round_, attempt))
-        return member.fit(training.rows.table[drawn], self._labels[drawn])
+        return estimator.fit(training.rows.table[drawn], self._labels[drawn])
 
 
 def _set_seeds(estimator: Any, seed: int) -> None:
-    """Give the estimator, and those inside it, a random_state where they have one."""
+    """Set every `random_state` parameter of the estimator, nested ones included."""
     names = [name for name in estimator.get_params() if f"__{name}".endswith("__random_state")]
     if names:
         estimator.set_params(**dict.fromkeys(names, seed))
 
 
-def checked_answers(
-    member: Any, table: Any, where: str, *, are_numbers: bool = False
+def checked_predictions(
+    estimator: Any, table: Any, where: str, *, are_numbers: bool = False
 ) -> NDArray[Any]:
-    """What a member predicts: one answer a row, and none of them NaN."""
-    name, n = type(member).__name__, table.shape[0]
-    answers = member.predict(table)
-    if are_numbers or np.ma.isMaskedArray(answers):
-        answers = numbers_returned(answers, f"{where} ({name})")
-    answers = np.asarray(answers)
-    if answers.shape != (n,):
+    """Predict and check the result: one finite value per row."""
+    name, n = type(estimator).__name__, table.shape[0]
+    predictions = estimator.predict(table)
+    if are_numbers or np.ma.isMaskedArray(predictions):
+        predictions = numbers_returned(predictions, f"{where} ({name})")
+    predictions = np.asarray(predictions)
+    if predictions.shape != (n,):
         raise ValueError(
-            f"{where} ({name}) predicted an array of the shape {answers.shape} for {n} rows; "
+            f"{where} ({name}) predicted an array of shape {predictions.shape} for {n} rows; "
             f"expected ({n},)."
         )
-    if answers.dtype.kind == "f" and not np.isfinite(answers).all():
-        row = int(np.argmin(np.isfinite(answers)))
+    if predictions.dtype.kind == "f" and not np.isfinite(predictions).all():
+        row = int(np.argmin(np.isfinite(predictions)))
         raise ValueError(
-            f"{where} ({name}) predicted {answers[row]} for row {row}. A member must answer every "
-            "row: use an estimator that can, or impute missing values before it."
+            f"{where} ({name}) predicted {predictions[row]} for row {row}. Predictions must be "
+            "finite: use another estimator, or impute missing values first."
         )
-    return answers
+    return predictions
 
 
-def class_numbers(answers: NDArray[Any], classes: NDArray[Any], where: str) -> NDArray[np.intp]:
-    """The number of the class that each answer names."""
+def class_indices(predictions: NDArray[Any], classes: NDArray[Any], where: str) -> NDArray[np.intp]:
+    """Class index of each predicted label."""
     try:
-        numbers = np.minimum(np.searchsorted(classes, answers), len(classes) - 1)
-        unknown = np.flatnonzero(classes[numbers] != answers)
+        index = np.minimum(np.searchsorted(classes, predictions), len(classes) - 1)
+        unknown = np.flatnonzero(classes[index] != predictions)
     except TypeError:
-        numbers, unknown = np.zeros(len(answers), dtype=np.intp), np.arange(len(answers))
+        index, unknown = np.zeros(len(predictions), dtype=np.intp), np.arange(len(predictions))
     if unknown.size:
         raise ValueError(
-            f"{where} predicted {answers[unknown[0]]!r} for row {unknown[0]}, which is none of the "
-            f"{len(classes)} classes of y. A member must be a classifier."
+            f"{where} predicted {predictions[unknown[0]]!r} for row {unknown[0]}, which is none "
+            f"of the {len(classes)} classes of y. The base estimator must be a classifier."
         )
-    return numbers
+    return index
 
 
 @dataclass(frozen=True, eq=False)
 class HardestRows:
-    """The training rows of largest weight, the heaviest first.
+    """Training rows with the largest weights, in descending order.
 
     Attributes
     ----------
     rows : int array
-        Their places in the table given to `fit`.
+        Row indices in the table passed to `fit`.
     weights : float array
-        What they weigh after the last round; all rows together weigh 1.
+        Row weights after the last round; the weights of all rows sum to 1.
     times_even : float array
-        How many times what it would weigh if all rows weighed the same.
+        Ratio of each weight to the uniform weight.
     """
 
     rows: NDArray[np.intp]
@@ -192,7 +192,7 @@ class HardestRows:
 
 
 def hardest_rows(weight_of_given: Floats, n: int) -> HardestRows:
-    """The `n` rows that weigh most; of equal ones those that come first."""
+    """The `n` rows of largest weight; ties go to the first."""
     order = np.argsort(-weight_of_given, kind="stable")[:n]
     n_weighing = max(1, int((weight_of_given > 0).sum()))
     weights = weight_of_given[order]

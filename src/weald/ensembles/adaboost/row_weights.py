@@ -1,4 +1,4 @@
-"""What each row weighs from round to round of AdaBoost."""
+"""Row weights of AdaBoost."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,24 +8,24 @@ from weald.data import Rows
 
 Floats = NDArray[np.float64]
 
-# No row falls below this share of all weight, as in scikit-learn: it could never come back.
+# Lower limit of a row's share of the total weight, as in scikit-learn: 0 could never grow again.
 _LEAST = 2.0**-52
 
-# Weights as whole numbers of this step: their sums stay below 2**53 and are exact in any order.
+# Weights are rounded to multiples of 1/_STEPS: sums stay below 2**53 and are exact in any order.
 _STEPS = 2.0**52
 
 
 class RowWeights:
-    """One number per copy of a row; over all copies they add up to 1.
+    """Normalised row weights: summed over all copies of all rows they are 1.
 
     Attributes
     ----------
     each : float64 [rows]
-        The weight of one copy of each row.
+        Weight of one copy of each row.
     copies : int64 [rows] or None
-        How often each row counts; None: once.
+        Number of copies of each row; None: one.
     mass : float64 [rows]
-        What all copies of a row weigh, as whole numbers: every sum of them is exact.
+        Integer-valued weight of all copies of a row: sums are exact.
     """
 
     each: Floats
@@ -47,25 +47,25 @@ class RowWeights:
         self._total = float(self.mass.sum())
 
     def share_of(self, chosen: NDArray[np.bool_]) -> float:
-        """What the chosen rows weigh together."""
+        """Share of the chosen rows in the total weight."""
         return _native.mass_of(self.mass, chosen) / self._total
 
     def multiply_two(self, wrong: NDArray[np.bool_], if_right: float, if_wrong: float) -> None:
-        """Multiply the weights of right and of wrong rows, and make them add up to 1 again."""
+        """Multiply the weights of correct and misclassified rows by two factors and normalise."""
         share = self.share_of(wrong)
         total = if_right * (1.0 - share) + if_wrong * share
         self._reweight(wrong, if_right / total, if_wrong / total)
 
     def multiply(self, factors: Floats) -> None:
-        """Multiply each weight by a factor of its own, and make them add up to 1 again."""
+        """Multiply the weights by one factor per row and normalise."""
         each = self.each * factors
         self._set(each / _native.exact_total(each, self.copies))
 
     def mean_of(self, values: Floats) -> float:
-        """The weighted mean of a number per row."""
+        """Weighted mean of one value per row."""
         total = _native.exact_total(self.each, self.copies)
         return _native.exact_total(self.each * values, self.copies) / total
 
     def of_rows(self) -> Floats:
-        """What each row weighs, with all its copies."""
+        """Weight of each row, all its copies included."""
         return self.each.copy() if self.copies is None else self.each * self.copies

@@ -1,4 +1,4 @@
-"""Trees of one question: found natively, and joined into one forest."""
+"""Decision stumps: native search, and conversion to a forest."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,15 +17,16 @@ from weald.trees import Forest
 
 CRITERIA = ("error", "gini", "entropy")
 
-# Classes that weigh the same up to this share of all weight are equal; the first one is answered.
+# Class weights within this share of the total count as ties; the first class is predicted.
 _NEAR = 2.0**-40
 
 
 @dataclass(frozen=True, eq=False)
 class FoundStump:
-    """One question and its two answers; `column` -1: no question, one answer.
+    """One split and its two leaves; `column` -1: no split, one leaf.
 
-    Of a column of categories `left_set` has a bit for each level that goes left, 64 in a word.
+    For a categorical column `left_set` is the bit set of categories that go left, 64 per word.
+    `leaf_classes` are the predicted class indices of the leaves.
     """
 
     column: int
@@ -34,21 +35,21 @@ class FoundStump:
     gain: float
     left: Floats
     right: Floats
-    answers: tuple[int, int]
+    leaf_classes: tuple[int, int]
     left_set: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
 
     @property
     def sides(self) -> list[Floats]:
-        """What the classes weigh in each leaf."""
+        """Class weights of each leaf."""
         return [self.left] if self.column < 0 else [self.left, self.right]
 
 
 class StumpSearch:
-    """Finds stumps on one table; its columns are put in order once."""
+    """Searches for stumps on one table, whose columns are sorted once."""
 
     def __init__(self, rows: Rows, n_classes: int, criterion: str, *, n_threads: int) -> None:
         classes = rows.target.astype(np.int32)
-        # By default the core chooses the number of bins by the size of the table.
+        # 0 bins: the core chooses the number by the size of the table.
         table, n_levels = steady(as_one_array(rows.table)), levels_of(rows.table)
         levels = np.array(n_levels, dtype=np.int32) if n_levels else None
         self._stumps = _native.Stumps(table, classes, n_classes, 0, n_threads, levels)
@@ -60,18 +61,18 @@ class StumpSearch:
     def find(
         self, mass: Floats, n_drawn: int | None = None
     ) -> tuple[FoundStump, NDArray[np.bool_]]:
-        """The best stump for rows of these masses, and which rows it gets wrong.
+        """Find the best stump for these row weights, and the rows it misclassifies.
 
-        `n_drawn`: masses count so many rows that were drawn.
+        `n_drawn`: number of resampled rows that `mass` counts; None: rows are weighted.
         """
         row_weight = float(mass.sum()) / (self._n_rows if n_drawn is None else n_drawn)
         column, threshold, missing_left, gain, left, right, left_set = self._stumps.find(
             mass, self._criterion, self._goes_right, row_weight
         )
         least = _NEAR * float(left.sum() + right.sum())
-        answers = (_heaviest(left, least), _heaviest(right, least))
-        stump = FoundStump(column, threshold, missing_left, gain, left, right, answers, left_set)
-        self._stumps.mark_wrong(self._goes_right, *answers, self._wrong)
+        labels = (_heaviest(left, least), _heaviest(right, least))
+        stump = FoundStump(column, threshold, missing_left, gain, left, right, labels, left_set)
+        self._stumps.mark_wrong(self._goes_right, *labels, self._wrong)
         return stump, self._wrong
 
 
@@ -87,9 +88,9 @@ def stump_forest(
     Parameters
     ----------
     values
-        For each stump an array of the shape (leaves, values): what its leaves answer.
+        Leaf values of each stump, shape (leaves, outputs).
     votes
-        What the answers of each stump are multiplied by.
+        Weight of each stump.
     """
     n_leaves = np.array([1 if stump.column < 0 else 2 for stump in stumps], dtype=np.int64)
     nodes = [_nodes(stump) for stump in stumps]
@@ -124,7 +125,7 @@ def stump_forest(
 
 
 def _nodes(stump: FoundStump) -> tuple[NDArray[Any], ...]:
-    """The node arrays of a stump, as `Forest` keeps them."""
+    """Node arrays of a stump in the layout of `Forest`."""
     left, right = float(stump.left.sum()), float(stump.right.sum())
     total = left + right
     if stump.column < 0:
@@ -148,24 +149,24 @@ def _ends(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class Stump(ClassifierMixin, TreeModel):
-    """A classification tree of one question; every distinct value of a column is a candidate.
+    """Classification tree with one split, searched exactly over all distinct values.
 
-    The question to a column of categories is a set of its levels.
+    A categorical column is split into two sets of categories.
 
     Parameters
     ----------
     criterion : {"error", "gini", "entropy"}, default="gini"
-        What the question makes least: the weight of wrong rows, the impurity, or the entropy.
+        Split criterion: weighted misclassification error, Gini impurity or entropy.
     categorical_features : "from_dtype", list or None, default="from_dtype"
-        Which columns hold categories: those of text and of unordered categorical types, or those
-        listed by name, position or a mask, or none.
+        Categorical columns: those of text and unordered categorical dtypes, or those listed by
+        name, position or a mask, or none.
     n_jobs : int or None, default=None
-        Threads; None means all usable cores. The stump is the same for any number.
+        Number of threads; None means all usable cores. The stump is the same for any number.
 
     Attributes
     ----------
     classes_ : array
-        The class labels, sorted.
+        Class labels, sorted.
 
     Examples
     --------
@@ -194,16 +195,16 @@ class Stump(ClassifierMixin, TreeModel):
         self.n_jobs = n_jobs
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Find the question.
+        """Find the best split.
 
         Parameters
         ----------
         X : array or frame, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too.
+            Numbers, text, categories and dates; may contain missing values.
         y : array, shape (rows,)
-            Class labels of any kind.
+            Class labels of any type.
         sample_weight : array, shape (rows,), or None
-            What each row counts in sums.
+            Sample weights.
         """
         with self._fitting():
             rows, classes = class_rows(self, X, y, sample_weight)
@@ -214,7 +215,7 @@ class Stump(ClassifierMixin, TreeModel):
 
     @classmethod
     def of(cls, found: FoundStump, owner: TreeModel, classes: NDArray[Any], criterion: str) -> Self:
-        """The stump as an estimator that was fitted to the columns of `owner`."""
+        """Wrap a found stump as an estimator fitted to the columns of `owner`."""
         stump = cls(criterion=criterion, n_jobs=owner.n_jobs)
         keep_columns(owner, stump)
         stump._keep(found, classes)
@@ -223,21 +224,21 @@ class Stump(ClassifierMixin, TreeModel):
     def _keep(self, found: FoundStump, classes: NDArray[Any]) -> None:
         self.classes_ = classes
         shares = np.stack([side / side.sum() for side in found.sides])
-        # The class that is answered is the first of those that weigh the same up to rounding.
-        self._answers = np.array(found.answers[: len(shares)])
+        # Stored rather than derived from the shares, because ties up to rounding go to the first.
+        self._leaf_classes = np.array(found.leaf_classes[: len(shares)])
         self.forest_ = stump_forest([found], [shares], np.ones(1), self._plan.n_columns)
 
     def predict_proba(self, X: object) -> Floats:
-        """Shares of the classes on the side of each row."""
+        """Class frequencies in the leaf of each row."""
         return self._scores(X)
 
     def predict(self, X: object) -> NDArray[Any]:
-        """The class that weighs most on the side of each row; ties go to the first."""
-        return np.asarray(self.classes_[self._answers[self.apply(X)[:, 0]]])
+        """Class of largest weight in the leaf of each row; ties go to the first."""
+        return np.asarray(self.classes_[self._leaf_classes[self.apply(X)[:, 0]]])
 
     def _leaf_text(self, value: Floats) -> str:
         best = int(np.argmax(value))
         return f"{self.classes_[best]!s} ({value[best]:.3g})"
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**super()._learnt(), "classes": self.classes_, "answers": self._answers}
+        return {**super()._learnt(), "classes": self.classes_, "answers": self._leaf_classes}

@@ -19,7 +19,7 @@ class ContentNoise:
     """Noise of one base estimator: approximately normal, reproducible, equal for equal rows."""
 
     seed: int
-    member: int
+    number: int
     scale: float
     target: float
 
@@ -41,13 +41,13 @@ class ContentNoise:
         return _in_frame_like(X, table), y
 
     def _noise(
-        self, hashes: NDArray[np.uint64], number: int, values: Floats, scale: float
+        self, hashes: NDArray[np.uint64], column: int, values: Floats, scale: float
     ) -> Floats:
         """Sums of twelve uniform numbers of 16 bits, minus their mean of 6: of variance 1."""
         sums = np.zeros(len(hashes), dtype=np.uint64)
         for part in range(3):
-            keyed = hashes ^ np.uint64(3 * number + part + 1)
-            words = _native.draw(keyed, self.seed, self.member, Purpose.NOISE)
+            keyed = hashes ^ np.uint64(3 * column + part + 1)
+            words = _native.draw(keyed, self.seed, self.number, Purpose.NOISE)
             for shift in (0, 16, 32, 48):
                 sums += (words >> np.uint64(shift)) & np.uint64(0xFFFF)
         normal = np.ldexp(sums.astype(np.float64) + 6.0, -16) - 6.0

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.ensembles.bagging.bag_members import BagTask, member_name, seeded_member
+from weald.ensembles.bagging.bag_fitting import BagTask, estimator_name, seeded_clone
 from weald.ensembles.bagging.bag_rows import BagRows
 from weald.ensembles.bagging.diversifiers import Algorithms, BayesianBootstrap, Variation
 from weald.ensembles.bagging.diversifiers import Rows as DrawnRows
@@ -13,7 +13,7 @@ from weald.errors import shown
 from weald.resampling import RowSamples, draw_columns
 
 
-class MemberPlan:
+class EstimatorPlan:
     """Turns the parameters of bagging into a task for each base estimator."""
 
     estimator: Any
@@ -24,11 +24,11 @@ class MemberPlan:
     weights: Any
     diversifiers: Any
 
-    def _default_member(self) -> Any:
+    def _default_estimator(self) -> Any:
         raise NotImplementedError
 
-    def _member(self) -> Any:
-        return self._default_member() if self.estimator is None else self.estimator
+    def _base_estimator(self) -> Any:
+        return self._default_estimator() if self.estimator is None else self.estimator
 
     def _is_auto(self) -> bool:
         return isinstance(self.n_estimators, str)
@@ -37,26 +37,25 @@ class MemberPlan:
         """Whether out-of-bag predictions are computed."""
         return self.oob_score or isinstance(self.weights, str) or self._is_auto()
 
-    def _ways(self) -> list[Any]:
-        """The diversifiers."""
+    def _diversifiers(self) -> list[Any]:
         return [] if self.diversifiers is None else list(self.diversifiers)
 
     def _kinds(self) -> list[Any]:
         """The estimators that are cloned."""
-        several = [way for way in self._ways() if isinstance(way, Algorithms)]
+        several = [d for d in self._diversifiers() if isinstance(d, Algorithms)]
         if several and self.estimator is not None:
             raise ValueError(
                 f"estimator must be None if diversifiers contains {several[0]!r}, which provides "
                 f"the estimators. Got estimator={self.estimator!r}."
             )
-        return list(several[-1].estimators) if several else [self._member()]
+        return list(several[-1].estimators) if several else [self._base_estimator()]
 
     def _rows_drawn(self, rows: BagRows, seed: int) -> RowSamples | None:
-        ways, draws = self._ways(), None
-        if not any(getattr(way, "sees_all_rows", False) for way in ways):
-            own = [way for way in ways if isinstance(way, DrawnRows)]
+        diversifiers, draws = self._diversifiers(), None
+        if not any(getattr(d, "sees_all_rows", False) for d in diversifiers):
+            own = [d for d in diversifiers if isinstance(d, DrawnRows)]
             draws = rows.draws(own[-1] if own else self, seed)
-        draws_weights = any(isinstance(way, BayesianBootstrap) for way in ways)
+        draws_weights = any(isinstance(d, BayesianBootstrap) for d in diversifiers)
         if draws is None and rows.ordered.groups is not None and not draws_weights:
             raise ValueError(
                 "groups was given, but no rows are drawn: groups says which rows are drawn "
@@ -64,11 +63,11 @@ class MemberPlan:
             )
         return draws
 
-    def _refuse_ways_that_see_all(self, what: str, kind: type[Exception] = ValueError) -> None:
+    def _refuse_all_row_diversifiers(self, what: str, kind: type[Exception] = ValueError) -> None:
         """Raise if a diversifier makes every base estimator use all rows."""
-        for way in self._ways():
-            if getattr(way, "sees_all_rows", False):
-                name = type(way).__name__
+        for diversifier in self._diversifiers():
+            if getattr(diversifier, "sees_all_rows", False):
+                name = type(diversifier).__name__
                 raise kind(
                     f"{what}: diversifiers contains {name}, with which every base estimator is "
                     "fitted on all rows, so that bootstrap and max_samples have no effect. Remove "
@@ -89,19 +88,19 @@ class MemberPlan:
             n_classes,
             self._drawn_columns(number, seed),
         )
-        for way in self._ways():
-            varied = way.vary(varied)
+        for diversifier in self._diversifiers():
+            varied = diversifier.vary(varied)
         # Rows keep their weights unless they are drawn by them.
         weight = rows.weight if draws is None or not draws.draws_by_weight else None
         if varied.weight is not None:
             weight = varied.weight if weight is None else varied.weight * weight
         return BagTask(
-            name=member_name(number),
-            estimator=seeded_member(varied.estimator, seed, number),
+            name=estimator_name(number),
+            estimator=seeded_clone(varied.estimator, seed, number),
             rows=index[drawn > 0],
             copies=drawn[drawn > 0],
             columns=varied.columns,
-            asked=index[drawn == 0] if self._estimates_out_of_bag() else None,
+            oob_rows=index[drawn == 0] if self._estimates_out_of_bag() else None,
             weight=None if weight is None else weight[drawn > 0],
             noise=varied.noise,
         )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.data import extreme_exponent
-from weald.ensembles.bagging.bag_members import BagTask
+from weald.ensembles.bagging.bag_fitting import BagTask
 from weald.ensembles.bagging.bag_rows import BagRows
 from weald.ensembles.members.members import Outcome
 from weald.ensembles.out_of_bag.enough import BATCH, Enough
@@ -17,7 +17,7 @@ from weald.ensembles.out_of_bag.tally import Record, Tally, recorded
 Floats = NDArray[np.float64]
 
 
-def record_of_members(
+def oob_record(
     tasks: list[BagTask],
     outcomes: list[Outcome],
     rows: BagRows,
@@ -28,12 +28,12 @@ def record_of_members(
     place = np.full(rows.sample.n, -1, dtype=np.intp)
     place[rows.ordered.index] = np.arange(rows.ordered.n)
     width = None if classes is None else len(classes)
-    members = [
-        (place[task.asked], as_shares_of(outcome.answers, width))
+    by_estimator = [
+        (place[task.oob_rows], as_probabilities(outcome.predictions, width))
         for task, outcome in zip(tasks, outcomes, strict=True)
     ]
     return recorded(
-        [(slice(0, rows.ordered.n), members)],
+        [(slice(0, rows.ordered.n), by_estimator)],
         rows.target.astype(np.float64),
         classes,
         rows.weight,
@@ -42,23 +42,27 @@ def record_of_members(
     )
 
 
-def as_shares_of(said: Floats, n_classes: int | None) -> Floats:
+def as_probabilities(predicted: Floats, n_classes: int | None) -> Floats:
     """Votes for class indices as one-hot probabilities; other predictions unchanged."""
-    if n_classes is None or said.shape[1] == n_classes != 1:
-        return said
-    return np.eye(n_classes)[said[:, 0].astype(np.intp)] if n_classes > 1 else np.ones_like(said)
+    if n_classes is None or predicted.shape[1] == n_classes != 1:
+        return predicted
+    return (
+        np.eye(n_classes)[predicted[:, 0].astype(np.intp)]
+        if n_classes > 1
+        else np.ones_like(predicted)
+    )
 
 
-def judged(
+def oob_results(
     tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, n_classes: int | None
 ) -> list[tuple[NDArray[Any], Floats, Floats | None]]:
     """Targets, predictions and weights of the out-of-bag rows of each base estimator."""
     weight = rows.sample.weight
     return [
         (
-            rows.sample.y[task.asked],
-            as_shares_of(outcome.answers, n_classes),
-            None if weight is None else weight[task.asked],
+            rows.sample.y[task.oob_rows],
+            as_probabilities(outcome.predictions, n_classes),
+            None if weight is None else weight[task.oob_rows],
         )
         for task, outcome in zip(tasks, outcomes, strict=True)
     ]
@@ -82,8 +86,8 @@ def fitted_until_enough(
         more = fitted(range(len(tasks), len(tasks) + BATCH))
         for task, outcome in zip(*more, strict=True):
             n_classes = None if classes is None else width
-            said = as_shares_of(outcome.answers, n_classes)
-            tally.add(task.asked, np.ldexp(said, -exponent))
+            predicted = as_probabilities(outcome.predictions, n_classes)
+            tally.add(task.oob_rows, np.ldexp(predicted, -exponent))
         tasks, outcomes = tasks + more[0], outcomes + more[1]
         scored = np.flatnonzero(tally.n_out > 0)
         target = rows.sample.y[scored]

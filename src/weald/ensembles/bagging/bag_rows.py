@@ -93,7 +93,7 @@ class BagRows:
         )
 
 
-def samples_of(draws: RowSamples, member: int) -> NDArray[np.intp]:
+def samples_of(draws: RowSamples, number: int) -> NDArray[np.intp]:
     """Sorted indices of the rows drawn for a base estimator, with repetitions."""
-    counts = draws.counts(member)
+    counts = draws.counts(number)
     return np.repeat(np.arange(len(counts)), counts)

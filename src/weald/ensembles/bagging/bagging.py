@@ -11,15 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _native
 from weald.calls import offered_if
 from weald.data import advise_of_one_class, extreme_exponent
-from weald.ensembles.bagging.bag_members import BagTask
-from weald.ensembles.bagging.bag_record import judged
+from weald.ensembles.bagging.bag_fitting import BagTask
+from weald.ensembles.bagging.bag_record import oob_results
 from weald.ensembles.bagging.bag_rows import BagRows
 from weald.ensembles.bagging.bagging_base import BAGGING_LIMITS, Bagging
 from weald.ensembles.exact_means import exact_means
 from weald.ensembles.forests import bagged_trees
 from weald.ensembles.forests.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from weald.ensembles.members.answers import Question
 from weald.ensembles.members.members import Outcome, n_rows_of
+from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.samples import as_table, class_sample, number_sample
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.regressing import Regressor
@@ -28,8 +28,8 @@ from weald.parameters import Limit
 Floats = NDArray[np.float64]
 
 
-def _decides(self: Any) -> bool:
-    return hasattr(self._member(), "decision_function")
+def _has_decision_function(self: Any) -> bool:
+    return hasattr(self._base_estimator(), "decision_function")
 
 
 class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
@@ -101,7 +101,7 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
         self.weights = weights
         self.diversifiers = diversifiers
 
-    def _default_member(self) -> DecisionTreeClassifier:
+    def _default_estimator(self) -> DecisionTreeClassifier:
         return DecisionTreeClassifier()
 
     def fit(
@@ -150,28 +150,30 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
                 f"The base estimators kept by warm_start=True were fitted on the classes {before}; "
                 f"y has {classes}. Set warm_start=False to fit all of them."
             )
-        have_shares = all(hasattr(kind, "predict_proba") for kind in self._kinds())
-        method = "predict_proba" if have_shares else "predict"
+        have_proba = all(hasattr(kind, "predict_proba") for kind in self._kinds())
+        method = "predict_proba" if have_proba else "predict"
         self.classes_, self._n_rows_seen = classes, len(sample.place)
-        self._fit_members(sample, Question(method, np.arange(len(classes))), classes, fit_params)
+        response = ResponseMethod(method, np.arange(len(classes)))
+        self._fit_estimators(sample, response, classes, fit_params)
 
-    def _learnt_weights(
+    def _oob_weights(
         self, tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, classes: Any
     ) -> Floats:
         """ln((1 - e)(C - 1) / e), at least 0; all equal if none is better than chance."""
         errors = np.full(len(tasks), 0.5)
-        for k, (target, said, weight) in enumerate(judged(tasks, outcomes, rows, len(classes))):
+        results = oob_results(tasks, outcomes, rows, len(classes))
+        for k, (target, predicted, weight) in enumerate(results):
             if len(target):
-                wrong = (np.argmax(said, axis=1) != target).astype(np.float64)
+                wrong = (np.argmax(predicted, axis=1) != target).astype(np.float64)
                 errors[k] = max(float(exact_means(wrong, weight)), 0.5 / len(target))
         odds = (1 - errors) * max(1, len(classes) - 1) / errors
         weights = np.maximum(_native.log(np.maximum(odds, 1.0)), 0.0)
         return weights if weights.any() else np.ones(len(weights))
 
-    def _in_shares(self, said: Floats) -> Floats:
-        if self._question.method == "predict" or said.shape[1] != len(self.classes_):
-            return np.eye(len(self.classes_))[said[:, 0].astype(np.intp)]
-        return said
+    def _as_probabilities(self, predicted: Floats) -> Floats:
+        if self._response_method.method == "predict" or predicted.shape[1] != len(self.classes_):
+            return np.eye(len(self.classes_))[predicted[:, 0].astype(np.intp)]
+        return predicted
 
     def predict_proba(self, X: Any, *, return_std: bool = False) -> Any:
         """Predict class probabilities: the mean over the base estimators, or their vote shares.
@@ -193,16 +195,16 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row; ties go to the first."""
-        shares = self._combined_answers(X)
-        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
+        probabilities = self._combined_answers(X)
+        return np.asarray(self.classes_[np.argmax(probabilities, axis=1)])
 
-    @offered_if(_decides)
+    @offered_if(_has_decision_function)
     def decision_function(self, X: Any) -> Floats:
         """Mean of the base estimators' decision functions, if they have one."""
         check_is_fitted(self)
-        question = Question("decision_function", np.arange(len(self.classes_)))
-        weights, answers = self.weights_, self._answers(X, question)
-        total: Any = sum(weight * said for weight, said in zip(weights, answers, strict=True))
+        response = ResponseMethod("decision_function", np.arange(len(self.classes_)))
+        weights, predictions = self.weights_, self._predictions(X, response)
+        total: Any = sum(w * predicted for w, predicted in zip(weights, predictions, strict=True))
         mean = total / float(weights.sum())
         return np.asarray(mean[:, 0] if mean.shape[1] == 1 else mean)
 
@@ -271,7 +273,7 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
         self.weights = weights
         self.diversifiers = diversifiers
 
-    def _default_member(self) -> DecisionTreeRegressor:
+    def _default_estimator(self) -> DecisionTreeRegressor:
         return DecisionTreeRegressor()
 
     def fit(
@@ -302,27 +304,27 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
             else:
                 sample = number_sample(self, X, y, sample_weight, groups)
                 self._n_rows_seen = len(sample.place)
-                self._fit_members(sample, Question("predict", width=1), None, fit_params)
+                self._fit_estimators(sample, ResponseMethod("predict", width=1), None, fit_params)
             if self._record is not None:
                 self._warn_of_unscored()
                 self.oob_prediction_ = self.oob_.predictions
                 self.oob_score_ = self._r_squared()
         return self
 
-    def _learnt_weights(
+    def _oob_weights(
         self, tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, classes: Any
     ) -> Floats:
         """Inverse mean squared errors; all equal if there are no errors."""
         errors = np.full(len(tasks), np.inf)
         exponent = extreme_exponent(rows.sample.y)
-        for k, (target, said, weight) in enumerate(judged(tasks, outcomes, rows, None)):
+        for k, (target, predicted, weight) in enumerate(oob_results(tasks, outcomes, rows, None)):
             if len(target):
-                gaps = np.ldexp(said[:, 0] - target, -exponent)
+                gaps = np.ldexp(predicted[:, 0] - target, -exponent)
                 errors[k] = float(exact_means(gaps**2, weight))
-        least = errors.min()
-        if not np.isfinite(least) or errors.max() == 0:
+        smallest = errors.min()
+        if not np.isfinite(smallest) or errors.max() == 0:
             return np.ones(len(errors))
-        return np.asarray(np.maximum(least, 1e-300) / np.maximum(errors, 1e-300))
+        return np.asarray(np.maximum(smallest, 1e-300) / np.maximum(errors, 1e-300))
 
     def _forest_with_rows(self) -> Any:
         return getattr(self, "_forest_model", None)
@@ -330,16 +332,16 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
     def _r_squared(self) -> float:
         """R² of the out-of-bag predictions; NaN for fewer than two rows."""
         assert self._record is not None
-        scored = ~np.isnan(self._record.answers[:, 0])
+        scored = ~np.isnan(self._record.predictions[:, 0])
         target, weight = self._record.target[scored], self._record.weight
         if len(target) < 2:
             return float("nan")
         weight = None if weight is None else weight[scored]
         exponent = extreme_exponent(target)
-        own = np.ldexp(target, -exponent)
-        off = own - np.ldexp(self._record.answers[scored, 0], -exponent)
-        around = float(exact_means((own - float(exact_means(own, weight))) ** 2, weight))
-        return 1.0 - float(exact_means(off**2, weight)) / around if around > 0 else 0.0
+        scaled = np.ldexp(target, -exponent)
+        residuals = scaled - np.ldexp(self._record.predictions[scored, 0], -exponent)
+        variance = float(exact_means((scaled - float(exact_means(scaled, weight))) ** 2, weight))
+        return 1.0 - float(exact_means(residuals**2, weight)) / variance if variance > 0 else 0.0
 
     def predict(self, X: Any, *, return_std: bool = False) -> Any:
         """Predict the target: the weighted mean over the base estimators.

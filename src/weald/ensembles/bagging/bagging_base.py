@@ -13,20 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.advice import warn
 from weald.data import extreme_exponent
-from weald.ensembles.bagging.bag_members import (
-    BagTask,
-    ask_members,
-    fit_bag,
-    member_name,
-)
-from weald.ensembles.bagging.bag_plan import MemberPlan
-from weald.ensembles.bagging.bag_record import fitted_until_enough, record_of_members
+from weald.ensembles.bagging.bag_fitting import BagTask, estimator_name, fit_bag, predict_bag
+from weald.ensembles.bagging.bag_plan import EstimatorPlan
+from weald.ensembles.bagging.bag_record import fitted_until_enough, oob_record
 from weald.ensembles.bagging.bag_rows import BagRows, samples_of
 from weald.ensembles.base import CheckedEstimator, keep_columns
-from weald.ensembles.members.answers import Question
-from weald.ensembles.members.members import Outcome, members_learnt
+from weald.ensembles.members.members import Outcome, model_fingerprints
+from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.routing import refuse_unrouted, router, routing_is_enabled
-from weald.ensembles.members.samples import Sample, as_table, asked_table
+from weald.ensembles.members.samples import Sample, as_table, table_to_predict
 from weald.ensembles.out_of_bag.bagged import Bagged
 from weald.ensembles.out_of_bag.in_bag import InBag
 from weald.ensembles.out_of_bag.oob_pruning import PrunedForest
@@ -70,7 +65,7 @@ BAGGING_LIMITS: Mapping[str, Limit] = {
 }
 
 
-class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
+class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     """Base class of bagging: base estimators fitted on random samples of rows and columns.
 
     Parameters
@@ -137,8 +132,8 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     n_jobs: int | None
     diversifiers: Any
     weights_: Floats
-    _forest_model: Any  # the forest that replaces `_members` if the default trees are bagged
-    _members: list[Any]
+    _forest_model: Any  # replaces `_estimators` if the default trees are bagged
+    _estimators: list[Any]
     _columns_seen: list[NDArray[np.intp] | None]
     _draws: list[tuple[int, RowSamples | None]]  # (index of the first estimator, its samples)
     _seed: int
@@ -174,7 +169,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         )
         forest_model.fit(X, y, sample_weight, groups=groups)
         self._forget()
-        self._forest_model, self.estimator_ = forest_model, self._default_member()
+        self._forest_model, self.estimator_ = forest_model, self._default_estimator()
         keep_columns(forest_model, self)
         self._record, self.weights_ = forest_model._record, np.ones(forest_model.forest_.n_trees)
 
@@ -184,17 +179,9 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     def _forget(self) -> None:
         """Delete the attributes of the previous fit."""
         for name in (
-            *(
-                "_forest_model",
-                "_members",
-                "_columns_seen",
-                "_draws",
-                "_seed",
-                "_record",
-                "_question",
-            ),
+            *("_forest_model", "_estimators", "_columns_seen", "_draws", "_seed", "_record"),
             *("weights_", "oob_score_", "oob_decision_function_", "oob_prediction_"),
-            *("feature_names_in_", "n_features_in_", "_columns"),
+            *("feature_names_in_", "n_features_in_", "_columns", "_response_method"),
         ):
             self.__dict__.pop(name, None)
 
@@ -202,7 +189,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         if not (self.oob_score or isinstance(self.weights, str) or self._is_auto()):
             return
         if not has_draws:
-            self._refuse_ways_that_see_all("Out-of-bag estimates need rows left out")
+            self._refuse_all_row_diversifiers("Out-of-bag estimates require out-of-bag rows")
             raise ValueError(
                 "Out of bag estimation only available if bootstrap=True: otherwise every base "
                 "estimator is fitted on all rows. Set bootstrap=True, or max_samples below the "
@@ -214,14 +201,14 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
                 "the previous fit do not predict again. Set warm_start=False, or oob_score=False."
             )
 
-    def _fit_members(
-        self, sample: Sample, question: Question, classes: NDArray[Any] | None, params: Any
+    def _fit_estimators(
+        self, sample: Sample, response: ResponseMethod, classes: NDArray[Any] | None, params: Any
     ) -> None:
         """Fit base estimators of any kind, each on its own rows and columns."""
         rows = BagRows.of(sample, n_threads=thread_count(self.n_jobs))
         n_before = self._n_kept()
         if n_before and n_before == self.n_estimators:
-            _warn_of_no_new()
+            warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
             return
         seed = self._seed if n_before else seed_of(self.random_state)
         draws = self._rows_drawn(rows, seed)
@@ -233,16 +220,16 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
 
         def fitted(numbers: range) -> tuple[list[BagTask], list[Outcome]]:
             made = [self._task(number, rows, draws, seed, n_classes) for number in numbers]
-            return made, fit_bag(self, made, sample, question, passed)
+            return made, fit_bag(self, made, sample, response, passed)
 
         if self._is_auto():
             tasks, outcomes = fitted_until_enough(fitted, rows, classes)
         else:
             tasks, outcomes = fitted(range(n_before, int(self.n_estimators)))
-        members = [outcome.fitted for outcome in outcomes]
+        estimators = [outcome.fitted for outcome in outcomes]
         columns = [task.columns for task in tasks]
         if n_before:
-            members, columns = self._members + members, self._columns_seen + columns
+            estimators, columns = self._estimators + estimators, self._columns_seen + columns
             ledger = [*self._draws, (n_before, draws)]
         else:
             ledger = [(0, draws)]
@@ -253,17 +240,18 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
                 self.n_features_in_ = n_features
             if names is not None:
                 self.feature_names_in_ = names
-        self.estimator_, self._members, self._columns_seen = self._member(), members, columns
-        self._draws, self._seed, self._question = ledger, seed, question
+        self.estimator_ = self._base_estimator()
+        self._estimators, self._columns_seen = estimators, columns
+        self._draws, self._seed, self._response_method = ledger, seed, response
         self._record = None
         self._weigh(tasks, outcomes, rows, classes)
         if self.oob_score:
-            self._record = record_of_members(tasks, outcomes, rows, classes, self.weights_)
+            self._record = oob_record(tasks, outcomes, rows, classes, self.weights_)
 
     def _n_kept(self) -> int:
-        if not self._goes_on("_members"):
+        if not self._goes_on("_estimators"):
             return 0
-        n_before = len(self._members)
+        n_before = len(self._estimators)
         if self._is_auto():
             raise ValueError(
                 "n_estimators='auto' cannot be combined with warm_start=True, which adds base "
@@ -292,7 +280,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
 
     def _warn_of_unscored(self) -> None:
         # A forest has warned already.
-        if hasattr(self, "_members"):
+        if hasattr(self, "_estimators"):
             record, samples = self.oob_.record, self._draws[-1][1]
             assert samples is not None
             warn_of_unscored(record.n_out, samples, record.weight)
@@ -300,7 +288,7 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     def _oob_error(self) -> float:
         """Out-of-bag error by the default loss; NaN if there are no out-of-bag predictions."""
         ledger = self.oob_
-        return float("nan") if np.isnan(ledger.record.answers[:, 0]).all() else ledger.error()
+        return float("nan") if np.isnan(ledger.record.predictions[:, 0]).all() else ledger.error()
 
     # ---- weights of base estimators ----
 
@@ -308,27 +296,27 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         self, tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, classes: Any
     ) -> None:
         if self.weights is None:
-            self.weights_ = np.ones(len(self._members))
+            self.weights_ = np.ones(len(self._estimators))
             return
         if isinstance(self.weights, str):
-            self.weights_ = self._learnt_weights(tasks, outcomes, rows, classes)
+            self.weights_ = self._oob_weights(tasks, outcomes, rows, classes)
             return
         weights = np.asarray(self.weights, dtype=np.float64)
-        if len(weights) != len(self._members):
+        if len(weights) != len(self._estimators):
             raise ValueError(
-                f"weights must hold one number for each of the {len(self._members)} base "
+                f"weights must hold one number for each of the {len(self._estimators)} base "
                 f"estimators; got {len(weights)}."
             )
         self.weights_ = weights
 
-    def _learnt_weights(
+    def _oob_weights(
         self, tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, classes: Any
     ) -> Floats:
         raise NotImplementedError
 
     # ---- prediction ----
 
-    def _answers(self, X: Any, question: Question | None = None) -> Iterator[Floats]:
+    def _predictions(self, X: Any, response: ResponseMethod | None = None) -> Iterator[Floats]:
         """Predictions of the base estimators in turn, each of shape (rows, width)."""
         check_is_fitted(self)
         X = as_table(X)
@@ -338,16 +326,18 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
                 f"{self.n_features_in_} columns. Reshape your data, one row to "
                 "X.reshape(1, -1)."
             )
-        X = asked_table(self, X)
-        question = question or self._question
-        return ask_members(self, self._members, self._columns_seen, question, X)
+        X = table_to_predict(self, X)
+        response = response or self._response_method
+        return predict_bag(self, self._estimators, self._columns_seen, response, X)
 
     def _member_answers(self, X: Any) -> Iterator[Floats]:
         check_is_fitted(self)
         if hasattr(self, "_forest_model"):
             yield from self._forest_model._member_answers(X)
         else:
-            yield np.stack([self._in_shares(said) for said in self._answers(X)])
+            yield np.stack(
+                [self._as_probabilities(predicted) for predicted in self._predictions(X)]
+            )
 
     def _combined_answers(self, X: Any) -> Floats:
         check_is_fitted(self)
@@ -355,8 +345,8 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
             return np.asarray(self._forest_model._combined_answers(X))
         total: Floats | None = None
         weights = self.weights_
-        for weight, said in zip(weights, self._answers(X), strict=True):
-            part = weight * self._in_shares(said)
+        for weight, predicted in zip(weights, self._predictions(X), strict=True):
+            part = weight * self._as_probabilities(predicted)
             total = part if total is None else total + part
         assert total is not None
         return total / float(weights.sum())
@@ -365,23 +355,23 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         check_is_fitted(self)
         if hasattr(self, "_forest_model"):
             return self._forest_model._with_spread(X)  # type: ignore[no-any-return]
-        if len(self._members) < 2:
+        if len(self._estimators) < 2:
             raise ValueError(
                 "return_std=True requires at least two base estimators: a single one has no "
                 f"standard deviation. Got n_estimators={self.n_estimators}."
             )
         tally: Tally | None = None
-        for weight, said in zip(self.weights_, self._answers(X), strict=True):
-            shares = self._in_shares(said)
+        for weight, predicted in zip(self.weights_, self._predictions(X), strict=True):
+            values = self._as_probabilities(predicted)
             if tally is None:
-                tally, exponent = Tally(*shares.shape), extreme_exponent(shares)
-            tally.add(slice(None), np.ldexp(shares, -exponent), float(weight))
+                tally, exponent = Tally(*values.shape), extreme_exponent(values)
+            tally.add(slice(None), np.ldexp(values, -exponent), float(weight))
         assert tally is not None
         return np.ldexp(tally.means, exponent), np.ldexp(tally.spreads, exponent)
 
-    def _in_shares(self, said: Floats) -> Floats:
+    def _as_probabilities(self, predicted: Floats) -> Floats:
         """Votes as one-hot class probabilities; other predictions unchanged."""
-        return said
+        return predicted
 
     # ---- inspection ----
 
@@ -408,18 +398,18 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
                 f"{type(self.estimator_).__name__}."
             )
         found: PrunedForest = self._forest_model.prune_oob(X, y)
-        smaller = copy.copy(self)
-        smaller._forest_model, smaller._record = found.model, None
+        pruned = copy.copy(self)
+        pruned._forest_model, pruned._record = found.model, None
         for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
-            smaller.__dict__.pop(name, None)
-        return replace(found, model=smaller)
+            pruned.__dict__.pop(name, None)
+        return replace(found, model=pruned)
 
     @property
     def estimators_(self) -> list[Any]:
         """The fitted base estimators."""
         self._check_fitted_for("estimators_")
         views: list[Any] = (
-            self._forest_model.estimators_ if hasattr(self, "_forest_model") else self._members
+            self._forest_model.estimators_ if hasattr(self, "_forest_model") else self._estimators
         )
         return views
 
@@ -436,9 +426,9 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
         """Indices of the rows drawn for each base estimator, with repetitions."""
         self._check_fitted_for("estimators_samples_")
-        n_members = len(self.estimators_features_)
+        n_estimators = len(self.estimators_features_)
         parts = self._forest_model._ledger if hasattr(self, "_forest_model") else self._draws
-        rules = [[draws for first, draws in parts if first <= k][-1] for k in range(n_members)]
+        rules = [[draws for first, draws in parts if first <= k][-1] for k in range(n_estimators)]
         return [
             np.arange(self._n_rows_seen) if draws is None else samples_of(draws, k)
             for k, draws in enumerate(rules)
@@ -454,12 +444,12 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
             return self._forest_model._in_bag()  # type: ignore[no-any-return]
         parts = [(first, draws) for first, draws in self._draws if draws is not None]
         if len(parts) < len(self._draws):
-            self._refuse_ways_that_see_all("There is no out-of-bag ledger", AttributeError)
+            self._refuse_all_row_diversifiers("There is no out-of-bag ledger", AttributeError)
             raise AttributeError(
                 "There is no out-of-bag ledger: every base estimator is fitted on all rows. Fit "
                 "with bootstrap=True, or with max_samples below the number of rows."
             )
-        return InBag(tuple(parts), len(self._members))
+        return InBag(tuple(parts), len(self._estimators))
 
     def fingerprint(self) -> str:
         """SHA-256 of the fitted model, if all base estimators are weald's own.
@@ -473,16 +463,16 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     def _learnt(self) -> dict[str, NDArray[Any]]:
         if hasattr(self, "_forest_model"):
             return {"trees": np.array([self._forest_model.fingerprint()])}
-        names = [member_name(k) for k in range(len(self._members))]
-        learnt = members_learnt("member", dict(zip(names, self._members, strict=True)))
+        names = [estimator_name(k) for k in range(len(self._estimators))]
+        arrays = model_fingerprints("member", dict(zip(names, self._estimators, strict=True)))
         for number, columns in enumerate(self._columns_seen):
             if columns is not None:
-                learnt[f"columns {number}"] = columns.astype(np.int64)
-        return {**learnt, "weights": self.weights_}
+                arrays[f"columns {number}"] = columns.astype(np.int64)
+        return {**arrays, "weights": self.weights_}
 
     def get_metadata_routing(self) -> Any:
         """Metadata routing of this object; see scikit-learn's user guide on metadata routing."""
-        return router(self, [("estimator", self._member())])
+        return router(self, [("estimator", self._base_estimator())])
 
     def __len__(self) -> int:
         return len(self.estimators_)
@@ -494,15 +484,11 @@ class Bagging(MemberPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         return iter(self.estimators_)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_forest_model") or hasattr(self, "_members")
+        return hasattr(self, "_forest_model") or hasattr(self, "_estimators")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._member()).input_tags
+        inner = get_tags(self._base_estimator()).input_tags
         tags.input_tags.allow_nan, tags.input_tags.sparse = inner.allow_nan, inner.sparse
         tags.input_tags.categorical = inner.categorical
         return tags
-
-
-def _warn_of_no_new() -> None:
-    warn("Warm-start fitting without increasing n_estimators does not fit new trees.")

@@ -12,7 +12,7 @@ from weald.ensembles.members.members import take
 Floats = NDArray[np.float64]
 
 
-class GroupMember(ClassifierMixin, BaseEstimator):
+class TwoGroupClassifier(ClassifierMixin, BaseEstimator):
     """A binary classifier of two groups of classes.
 
     Parameters
@@ -62,12 +62,12 @@ class GroupMember(ClassifierMixin, BaseEstimator):
         groups = np.asarray(self.groups)
         known = np.asarray(self.estimator_.classes_)
         if hasattr(self.estimator_, "predict_proba"):
-            said = np.asarray(self.estimator_.predict_proba(X))
+            predicted = np.asarray(self.estimator_.predict_proba(X))
         else:
-            said = np.asarray(self.estimator_.predict(X))[:, np.newaxis] == known
-        shares = np.zeros((len(said), 2))
-        shares[:, known] = said
-        return np.asarray(shares[:, groups] / np.bincount(groups, minlength=2)[groups])
+            predicted = np.asarray(self.estimator_.predict(X))[:, np.newaxis] == known
+        of_group = np.zeros((len(predicted), 2))
+        of_group[:, known] = predicted
+        return np.asarray(of_group[:, groups] / np.bincount(groups, minlength=2)[groups])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row; ties go to the first."""

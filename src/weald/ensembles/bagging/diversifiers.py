@@ -12,10 +12,10 @@ Examples
 >>> from weald import BaggingClassifier
 >>> from weald.ensembles.bagging.diversifiers import Algorithms, Features
 >>> cancer = load_breast_cancer()
->>> ways = [Algorithms([GaussianNB(), LogisticRegression(max_iter=5000)]), Features(0.75)]
->>> bag = BaggingClassifier(n_estimators=8, diversifiers=ways, random_state=0)
+>>> diversifiers = [Algorithms([GaussianNB(), LogisticRegression(max_iter=5000)]), Features(0.75)]
+>>> bag = BaggingClassifier(n_estimators=8, diversifiers=diversifiers, random_state=0)
 >>> bag = bag.fit(cancer.data, cancer.target)
->>> [type(member).__name__ for member in bag.estimators_[:2]], bag.estimators_features_[0].size
+>>> [type(model).__name__ for model in bag.estimators_[:2]], bag.estimators_features_[0].size
 (['GaussianNB', 'LogisticRegression'], 22)
 """
 
@@ -29,7 +29,7 @@ from sklearn.base import clone
 
 from weald import _native
 from weald.ensembles.bagging.bag_noise import ContentNoise
-from weald.ensembles.bagging.class_groups import GroupMember
+from weald.ensembles.bagging.class_groups import TwoGroupClassifier
 from weald.errors import shown
 from weald.parameters import Real
 from weald.resampling import Purpose, draw_columns
@@ -83,7 +83,7 @@ class Diversifier(Protocol):
     def vary(self, variation: Variation) -> Variation: ...
 
 
-class _Way:
+class _BaseDiversifier:
     """Base class of diversifiers: rows are drawn by the parameters of the ensemble."""
 
     # Whether every base estimator is fitted on all rows, so that none are drawn.
@@ -95,7 +95,7 @@ class _Way:
 
 
 @dataclass(frozen=True)
-class Rows(_Way):
+class Rows(_BaseDiversifier):
     """A random sample of the rows for each base estimator.
 
     Parameters
@@ -111,7 +111,7 @@ class Rows(_Way):
 
 
 @dataclass(frozen=True)
-class Features(_Way):
+class Features(_BaseDiversifier):
     """A random subset of the columns for each base estimator (random subspaces).
 
     Parameters
@@ -142,13 +142,13 @@ class Features(_Way):
 
 
 @dataclass(frozen=True)
-class Seeds(_Way):
+class Seeds(_BaseDiversifier):
     """Only another seed for each base estimator; all are fitted on all rows."""
 
     sees_all_rows = True
 
 
-class AlgorithmRandomness(_Way):
+class AlgorithmRandomness(_BaseDiversifier):
     """Hyper-parameters drawn uniformly from ranges, for each base estimator.
 
     Parameters
@@ -174,7 +174,7 @@ class AlgorithmRandomness(_Way):
         return replace(variation, estimator=clone(variation.estimator).set_params(**drawn))
 
 
-class HyperParameters(_Way):
+class HyperParameters(_BaseDiversifier):
     """Hyper-parameters drawn from lists, for each base estimator.
 
     Parameters
@@ -197,7 +197,7 @@ class HyperParameters(_Way):
 
 
 @dataclass(frozen=True)
-class Algorithms(_Way):
+class Algorithms(_BaseDiversifier):
     """Different algorithms, assigned to the base estimators in turn.
 
     Parameters
@@ -215,7 +215,7 @@ class Algorithms(_Way):
 
 
 @dataclass(frozen=True)
-class Representation(_Way):
+class Representation(_BaseDiversifier):
     """Different transformers of the table, assigned to the base estimators in turn.
 
     Parameters
@@ -237,7 +237,7 @@ class Representation(_Way):
 
 
 @dataclass(frozen=True)
-class Noise(_Way):
+class Noise(_BaseDiversifier):
     """Random noise added to the training rows of each base estimator.
 
     Parameters
@@ -262,7 +262,7 @@ class Noise(_Way):
 
 
 @dataclass(frozen=True)
-class Classes(_Way):
+class Classes(_BaseDiversifier):
     """Random output codes: each base estimator separates a random half of the classes.
 
     The probability of a half is divided evenly among its classes; averaging over many base
@@ -277,11 +277,13 @@ class Classes(_Way):
         first = np.argsort(variation.units(n), kind="stable")[: n // 2]
         groups = np.zeros(n, dtype=np.int64)
         groups[first] = 1
-        return replace(variation, estimator=GroupMember(variation.estimator, groups.tolist()))
+        return replace(
+            variation, estimator=TwoGroupClassifier(variation.estimator, groups.tolist())
+        )
 
 
 @dataclass(frozen=True)
-class BayesianBootstrap(_Way):
+class BayesianBootstrap(_BaseDiversifier):
     """Bayesian bootstrap (Rubin 1981): all rows, with random Dirichlet weights.
 
     The base estimators are draws from a posterior, and the standard deviation of their predictions

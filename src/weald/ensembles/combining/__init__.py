@@ -1,1 +1,1 @@
-"""Combining named members: votes and rules, blending, stacking."""
+"""Ensembles of different base estimators: voting, blending, stacking."""

@@ -1,4 +1,4 @@
-"""Blending: a final model learns from the members' answers to a part of the rows held out."""
+"""Blending: a final estimator fitted on predictions of the base estimators for held-out rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import is_classifier
 
-from weald.ensembles.combining.finals import WORDS
+from weald.ensembles.combining.final_estimators import COMBINER_NAMES
 from weald.ensembles.combining.out_of_fold import OutOfFold, Splits
 from weald.ensembles.combining.stacked import Stacked
 from weald.ensembles.combining.stacked_kinds import (
@@ -22,7 +22,7 @@ from weald.resampling import hold_out_rows, seed_of
 
 _LIMITS: Mapping[str, Limit] = {
     "estimators": Members(),
-    "final_estimator": NoneOr(EstimatorOr(WORDS)),
+    "final_estimator": NoneOr(EstimatorOr(COMBINER_NAMES)),
     "validation_fraction": Real(0.0, 1.0, open_below=True, open_above=True),
     "passthrough": OneOf((True, False)),
     "refit": OneOf((True, False)),
@@ -33,21 +33,22 @@ _LIMITS: Mapping[str, Limit] = {
 
 
 class Blending(Stacked):
-    """Members fitted on one part of the rows, a final model fitted on their answers to the other.
+    """Base class of blending.
 
-    Cheaper than stacking, one fit per member or two, and simpler to reason about; the final model
-    sees fewer rows. The part held out is drawn by what the rows hold: their order does not matter,
-    and equal rows are on the same side.
+    The base estimators are fitted on one part of the rows, the final estimator on their predictions
+    for the other part. Cheaper than stacking, since each base estimator is fitted once or twice,
+    but the final estimator is fitted on fewer rows. Rows are held out by their content, so that the
+    split does not depend on their order; to keep equal rows together, pass them as one group.
 
     Parameters
     ----------
     validation_fraction : float, default=0.2
-        Share of the rows (of every class alike; with groups, of the groups) that is held out.
+        Fraction of the rows to hold out, stratified by class; with groups, of the groups.
     refit : bool, default=True
-        Fit the members again on all rows once the final model is fitted. False: they stay as they
-        were when they answered, without the rows held out.
+        Whether to refit the base estimators on all rows. False: keep those fitted without the
+        held-out rows.
     random_state : int, RandomState or None, default=None
-        Keys the draw of the part held out.
+        Seed of the split.
     """
 
     validation_fraction: float
@@ -65,8 +66,8 @@ class Blending(Stacked):
         )
         if held.all() or not held.any():
             raise ValueError(
-                f"{type(self).__name__} needs rows (or groups) to hold out and others to keep; "
-                f"there are n_samples = {sample.n}."
+                f"{type(self).__name__} requires rows (or groups) to hold out and others to fit "
+                f"on; got n_samples = {sample.n}. Pass more rows or change validation_fraction."
             )
         return [(np.flatnonzero(~held), np.flatnonzero(held))]
 
@@ -75,14 +76,15 @@ class Blending(Stacked):
 
 
 class BlendingClassifier(Blending, StackedClassifier):
-    """Blended classifiers: a final classifier on the others' answers to rows held out.
+    """Blending of classifiers.
 
     Parameters
     ----------
     final_estimator : estimator, "nonnegative", "greedy" or None, default=None
-        What combines the members' answers. None: scikit-learn's LogisticRegression. "nonnegative":
-        a logistic model of the members' log probabilities without negative weights. "greedy": a
-        mean of members chosen one after another (`weald.ensembles.GreedySelection`).
+        Classifier that combines the predictions of the base estimators. None: scikit-learn's
+        LogisticRegression. "nonnegative": logistic regression on the log probabilities of the base
+        estimators, with non-negative weights. "greedy": greedy ensemble selection
+        (`weald.ensembles.GreedySelection`).
 
     Examples
     --------
@@ -90,8 +92,8 @@ class BlendingClassifier(Blending, StackedClassifier):
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from weald import BlendingClassifier, BoostedTreesClassifier
     >>> cancer = load_breast_cancer()
-    >>> members = [("trees", BoostedTreesClassifier(n_estimators=20)), ("bayes", GaussianNB())]
-    >>> blend = BlendingClassifier(members, random_state=0)
+    >>> estimators = [("trees", BoostedTreesClassifier(n_estimators=20)), ("bayes", GaussianNB())]
+    >>> blend = BlendingClassifier(estimators, random_state=0)
     >>> blend = blend.fit(cancer.data[:400], cancer.target[:400])
     >>> round(blend.score(cancer.data[400:], cancer.target[400:]), 2)
     0.96
@@ -127,15 +129,14 @@ class BlendingClassifier(Blending, StackedClassifier):
 
 
 class BlendingRegressor(Blending, StackedRegressor):
-    """Blended regressors: a final regressor on the others' predictions of rows held out.
+    """Blending of regressors.
 
     Parameters
     ----------
     final_estimator : estimator, "nonnegative", "greedy" or None, default=None
-        What combines the members' predictions. None: scikit-learn's LinearRegression.
-        "nonnegative": the linear model of least squared error without intercept and negative
-        weights. "greedy": a mean of members chosen one after another
-        (`weald.ensembles.GreedySelection`).
+        Regressor that combines the predictions of the base estimators. None: scikit-learn's
+        LinearRegression. "nonnegative": non-negative least squares without intercept. "greedy":
+        greedy ensemble selection (`weald.ensembles.GreedySelection`).
 
     Examples
     --------
@@ -145,8 +146,8 @@ class BlendingRegressor(Blending, StackedRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 3))
     >>> y = 3 * X[:, 0] + np.where(X[:, 1] > 0, 2.0, -2.0) + rng.normal(size=400)
-    >>> members = [("trees", BoostedTreesRegressor()), ("line", LinearRegression())]
-    >>> blend = BlendingRegressor(members, random_state=0).fit(X[:300], y[:300])
+    >>> estimators = [("trees", BoostedTreesRegressor()), ("linear", LinearRegression())]
+    >>> blend = BlendingRegressor(estimators, random_state=0).fit(X[:300], y[:300])
     >>> round(blend.score(X[300:], y[300:]), 2)
     0.89
     """

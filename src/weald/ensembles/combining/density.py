@@ -1,4 +1,4 @@
-"""A classifier made of densities: one for each class."""
+"""Classification by class-conditional density estimates."""
 
 from typing import Any, Self
 
@@ -14,29 +14,29 @@ Floats = NDArray[np.float64]
 
 
 class DensityClassifier(ClassifierMixin, BaseEstimator):
-    """Bayes' rule on densities, so that a mixture model can vote: p(class) p(x given class).
+    """Generative classifier: a density of each class, combined by Bayes' rule.
 
-    A density model by itself knows no classes, and the components it finds have other numbers in
-    every fold. Here one clone of it is fitted to the rows of each class.
+    Turns a density estimator, such as a mixture model, into a classifier that can vote or be
+    stacked. One clone of it is fitted on the rows of each class.
 
     Parameters
     ----------
     estimator : estimator with `score_samples`, or None, default=None
-        The density: scikit-learn's GaussianMixture, KernelDensity and their like. None: a
-        GaussianMixture of one component.
+        Density estimator, such as scikit-learn's GaussianMixture or KernelDensity. None: a
+        GaussianMixture with one component.
 
     Attributes
     ----------
     classes_ : array
-        The class labels, sorted.
+        Sorted class labels.
     estimators_ : list of estimators
-        The density of each class.
+        The fitted density of each class.
     priors_ : array
-        The share of each class.
+        Prior probability of each class.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : array of str
-        Names of the columns, if all of them are text.
+        Names of the columns, if all of them are strings.
 
     Examples
     --------
@@ -53,19 +53,19 @@ class DensityClassifier(ClassifierMixin, BaseEstimator):
         self.estimator = estimator
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit a density to the rows of each class.
+        """Fit a density on the rows of each class.
 
         Parameters
         ----------
         X : array or frame of finite numbers, shape (rows, columns)
-            The table.
+            Training rows.
         y : array, shape (rows,)
             Class labels.
         """
         if self.estimator is not None and not hasattr(self.estimator, "score_samples"):
             raise ValueError(
-                f"The 'estimator' parameter of {type(self).__name__} must be a density with the "
-                f"method score_samples. Got {self.estimator!r} instead."
+                f"The 'estimator' parameter of {type(self).__name__} must be a density estimator "
+                f"with a score_samples method, or None. Got {self.estimator!r} instead."
             )
         X, y = validate_data(self, X, y)
         check_classification_targets(y)
@@ -84,7 +84,7 @@ class DensityClassifier(ClassifierMixin, BaseEstimator):
         return GaussianMixture()
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of the classes, in the order of `classes_`."""
+        """Class probabilities, in the order of `classes_`."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)
         logs = np.stack([density.score_samples(X) for density in self.estimators_], axis=1)

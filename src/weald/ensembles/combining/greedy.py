@@ -10,38 +10,38 @@ from weald.resampling import draw_some
 
 Floats = NDArray[np.float64]
 
-_LEAST_PROBABILITY = 1e-12
+_MIN_PROBABILITY = 1e-12
 
-# So many members are always chosen among.
-_FEW = 8
+# Minimum number of base estimators that a bag selects from.
+_MIN_DRAWN = 8
 
 
 class GreedySelection:
-    """A mean of members, chosen one after another, with repetition, to lower a loss.
+    """Greedy ensemble selection: a mean of base estimators, selected with replacement.
 
-    Each step adds the member that makes the mean of those chosen so far best; the steps after the
-    best one are dropped. Guards against overfitting few rows: a bag chooses among a random half of
-    the members only, so that one lucky member cannot take all, and the weights are the mean over
-    the bags; ties go to a member that is chosen already.
+    Each step adds the base estimator that minimises the loss of the mean of those selected so far;
+    the steps after the best one are discarded. To reduce overfitting, the selection is bagged: each
+    bag selects from a random subset of the base estimators, and the weights are averaged over the
+    bags. Ties go to a base estimator that is selected already.
 
     Parameters
     ----------
     loss : {"log_loss", "squared_error"}
-        What the steps lower: of classes, or of numbers.
+        Loss function to minimise: for classification or regression.
     n_steps : int, default=40
-        Most members chosen in a bag, counting repetitions.
+        Maximum number of selections in a bag.
     n_bags : int, default=20
         Number of bags.
     share : float, default=0.5
-        Share of the members that a bag chooses among, rounded up, but at least eight of them: so
-        few cannot overfit much. 1.0 is the plain algorithm.
+        Fraction of the base estimators that a bag selects from, rounded up; at least eight. 1.0:
+        no bagging.
     seed : int, default=0
-        Keys the draws of members.
+        Seed of the random subsets.
 
     Attributes
     ----------
-    weights_ : array, shape (members,)
-        Weights of the members; they sum to one.
+    weights_ : array, shape (estimators,)
+        Weights of the base estimators; their sum is 1.
     """
 
     weights_: Floats
@@ -64,53 +64,56 @@ class GreedySelection:
     def fit(
         self, answers: Floats, y: NDArray[np.float64], weight: Floats | None
     ) -> "GreedySelection":
-        """Choose from answers of the shape (members, rows, columns) to rows not seen."""
-        said, target = self._relevant(answers, y)
-        n_members = len(said)
-        n_drawn = min(n_members, max(_FEW, int(np.ceil(self.share * n_members))))
-        # All members in every bag leave nothing to draw.
-        n_bags = 1 if n_drawn == n_members else self.n_bags
-        total = np.zeros(n_members)
+        """Select from predictions `answers` of shape (estimators, rows, columns).
+
+        The base estimators must not have been fitted on these rows.
+        """
+        predicted, target = self._loss_inputs(answers, y)
+        n_estimators = len(predicted)
+        n_drawn = min(n_estimators, max(_MIN_DRAWN, int(np.ceil(self.share * n_estimators))))
+        # With all base estimators in each bag, all bags are equal.
+        n_bags = 1 if n_drawn == n_estimators else self.n_bags
+        total = np.zeros(n_estimators)
         for bag in range(n_bags):
-            library = draw_some(n_members, n_drawn, seed=self.seed, member=bag)
-            total[library] += self._chosen(said[library], target, weight)
+            library = draw_some(n_estimators, n_drawn, seed=self.seed, member=bag)
+            total[library] += self._selected_weights(predicted[library], target, weight)
         self.weights_ = total / n_bags
         return self
 
     def combine(self, answers: Floats) -> Floats:
-        """The weighted mean of the answers."""
+        """Weighted mean of the predictions `answers`."""
         return summed(answers, self.weights_)
 
-    def _relevant(self, answers: Floats, y: NDArray[np.float64]) -> tuple[Floats, Floats]:
-        """The part of the answers that the loss looks at, of the shape (members, rows)."""
+    def _loss_inputs(self, answers: Floats, y: NDArray[np.float64]) -> tuple[Floats, Floats]:
+        """Predictions of shape (estimators, rows) and targets, as used by the loss."""
         if self.loss == "log_loss":
             rows = np.arange(answers.shape[1])
             return answers[:, rows, y.astype(np.intp)], np.zeros(len(y))
-        # Divided by a power of two: no square leaves the range of floats, no choice changes.
+        # Scaling by a power of two avoids overflow of squares and does not change the selection.
         largest = max(float(np.abs(answers).max()), float(np.abs(y).max()))
         scale = -int(np.frexp(largest)[1])
         return np.ldexp(answers[:, :, 0], scale), np.ldexp(y, scale)
 
     def _losses(self, means: Floats, target: Floats, weight: Floats | None) -> Floats:
         if self.loss == "log_loss":
-            likely = np.maximum(means, _LEAST_PROBABILITY)
-            terms = -_native.log(likely.ravel()).reshape(likely.shape)
+            clipped = np.maximum(means, _MIN_PROBABILITY)
+            terms = -_native.log(clipped.ravel()).reshape(clipped.shape)
         else:
             terms = (means - target) ** 2
         return exact_means(terms, weight)
 
-    def _chosen(self, said: Floats, target: Floats, weight: Floats | None) -> Floats:
-        """Weights after the best step of one bag."""
-        counts = np.zeros(len(said))
-        running = np.zeros(said.shape[1])
+    def _selected_weights(self, predicted: Floats, target: Floats, weight: Floats | None) -> Floats:
+        """Weights of one bag after its best step."""
+        counts = np.zeros(len(predicted))
+        running = np.zeros(predicted.shape[1])
         best, best_counts = np.inf, counts
         for step in range(1, self.n_steps + 1):
-            losses = self._losses((running + said) / step, target, weight)
+            losses = self._losses((running + predicted) / step, target, weight)
             least = losses.min()
             ties = np.flatnonzero(losses <= least)
             pick = int(ties[np.argmax(counts[ties])])
             counts[pick] += 1
-            running = running + said[pick]
+            running = running + predicted[pick]
             if losses[pick] < best:
                 best, best_counts = float(losses[pick]), counts.copy()
         return np.asarray(best_counts / best_counts.sum())

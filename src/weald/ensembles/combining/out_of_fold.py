@@ -1,4 +1,4 @@
-"""Out-of-fold answers: what each member says of rows it has not seen."""
+"""Out-of-fold predictions of base estimators."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from weald.ensembles.members.answers import Question
-from weald.ensembles.members.members import Indices, Job, Named, fit_members, members_learnt
+from weald.ensembles.members.members import Indices, Job, Named, fit_estimators, model_fingerprints
+from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.samples import Sample
 from weald.persist import fingerprint
 from weald.resampling import ContentKFold
@@ -20,30 +20,30 @@ Splits = list[tuple[Indices, Indices]]
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
-    """Answers of every member, NaN in rows that no fold tested; and the models.
+    """Out-of-fold predictions and fitted models of all base estimators.
 
-    `whole` are the members fitted on all rows (empty if none were asked for), `by_fold` the models
-    of each member, fold by fold.
+    `predictions` are NaN for rows in no test fold, that is where `covered` is False. `whole` are
+    the models fitted on all rows (empty without refit), `by_fold` those of each fold.
     """
 
-    answers: list[Floats]
+    predictions: list[Floats]
     covered: NDArray[np.bool_]
     whole: list[Any]
     by_fold: list[list[Any]]
 
 
 def splits_of(owner: Any, cv: Any, sample: Sample, params: Mapping[str, Any]) -> Splits:
-    """The rows to train on and to test on in each fold, as scikit-learn's `cv` means them.
+    """Training and test rows of each fold; `cv` is as in scikit-learn.
 
-    Splits given as lists of row numbers count the rows passed to fit; those without weight are
-    left out of them.
+    Indices in given splits are those of the rows passed to fit; rows of weight zero are removed.
     """
     from sklearn.model_selection import check_cv
 
     splitter = check_cv(cv, sample.y, classifier=is_classifier(owner))
     if hasattr(cv, "__iter__"):
         given = [
-            (_kept(train, sample), _kept(test, sample)) for train, test in splitter.split(sample.X)
+            (_fold_rows(train, sample), _fold_rows(test, sample))
+            for train, test in splitter.split(sample.X)
         ]
     else:
         if isinstance(splitter, ContentKFold):
@@ -52,18 +52,19 @@ def splits_of(owner: Any, cv: Any, sample: Sample, params: Mapping[str, Any]) ->
     splits = [(train, test) for train, test in given if len(train) and len(test)]
     if not splits:
         raise ValueError(
-            f"{type(owner).__name__} found no fold with rows to train on and rows to test on."
+            f"The 'cv' parameter of {type(owner).__name__} gave no fold with both training and "
+            "test rows."
         )
     return splits
 
 
-def _kept(rows: Any, sample: Sample) -> Indices:
+def _fold_rows(rows: Any, sample: Sample) -> Indices:
     index = np.asarray(rows)
     index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.intp)
     if index.size and not (index.min() >= 0 and index.max() < len(sample.place)):
         raise ValueError(
-            f"A fold names row {index.max() if index.min() >= 0 else index.min()}; "
-            f"there are {len(sample.place)} rows, numbered from 0."
+            f"The splits of cv contain the row {index.max() if index.min() >= 0 else index.min()}; "
+            f"X has {len(sample.place)} rows, numbered from 0."
         )
     place = sample.place[index]
     return place[place >= 0]
@@ -71,53 +72,55 @@ def _kept(rows: Any, sample: Sample) -> Indices:
 
 def out_of_fold(
     owner: Any,
-    members: Sequence[Named],
-    questions: Sequence[Question],
+    estimators: Sequence[Named],
+    responses: Sequence[ResponseMethod],
     sample: Sample,
     splits: Splits,
     params: Mapping[str, Mapping[str, Any]],
     *,
     refit: bool,
 ) -> OutOfFold:
-    """Fit every member on every fold (and, with `refit`, on all rows), and ask it the other rows.
+    """Fit each base estimator on each fold (with `refit`, also on all rows) and predict test rows.
 
-    A row that several folds test gets the mean of its answers, labels the most frequent one.
+    Rows in several test folds get the mean of their predictions; of labels, the majority.
     """
     jobs: list[Job] = []
-    for (name, estimator), question in zip(members, questions, strict=True):
+    for (name, estimator), response in zip(estimators, responses, strict=True):
         if refit:
             jobs.append(Job(name, estimator))
         for number, (train, test) in enumerate(splits, start=1):
             where = f"in fold {number} of {len(splits)}"
-            jobs.append(Job(name, estimator, where, train, test, question))
-    outcomes = fit_members(
+            jobs.append(Job(name, estimator, where, train, test, response))
+    outcomes = fit_estimators(
         owner, jobs, sample.X, sample.y, params, n_jobs=owner.n_jobs, verbose=owner.verbose
     )
     size = len(splits) + int(refit)
-    answers, whole, by_fold = [], [], []
-    for number, question in enumerate(questions):
-        mine = outcomes[number * size : (number + 1) * size]
+    predictions, whole, by_fold = [], [], []
+    for number, response in enumerate(responses):
+        own = outcomes[number * size : (number + 1) * size]
         if refit:
-            whole.append(mine[0].fitted)
-        folds = mine[int(refit) :]
+            whole.append(own[0].fitted)
+        folds = own[int(refit) :]
         by_fold.append([outcome.fitted for outcome in folds])
-        said = [outcome.answers for outcome in folds]
-        answers.append(_gathered(said, splits, sample.n, question))
+        predicted = [outcome.predictions for outcome in folds]
+        predictions.append(_merge_folds(predicted, splits, sample.n, response))
     covered = np.zeros(sample.n, dtype=bool)
     for _, test in splits:
         covered[test] = True
-    return OutOfFold(answers, covered, whole, by_fold)
+    return OutOfFold(predictions, covered, whole, by_fold)
 
 
-def _gathered(said: list[Floats], splits: Splits, n: int, question: Question) -> Floats:
-    """Put the folds' answers into the places of their rows."""
-    if question.method == "predict" and question.classes is not None:
-        n_classes = len(question.classes)
-        votes = _sums([np.eye(n_classes)[part[:, 0].astype(int)] for part in said], splits, n)
+def _merge_folds(
+    predicted: list[Floats], splits: Splits, n: int, response: ResponseMethod
+) -> Floats:
+    """Merge the predictions of the test folds into one array of all rows."""
+    if response.method == "predict" and response.classes is not None:
+        n_classes = len(response.classes)
+        votes = _sums([np.eye(n_classes)[part[:, 0].astype(int)] for part in predicted], splits, n)
         labels = np.where(votes.any(axis=1), np.argmax(votes, axis=1), np.nan)
         return np.asarray(labels[:, np.newaxis])
-    times = _sums([np.ones((len(part), 1)) for part in said], splits, n)
-    total = _sums(said, splits, n)
+    times = _sums([np.ones((len(part), 1)) for part in predicted], splits, n)
+    total = _sums(predicted, splits, n)
     return np.divide(total, times, out=np.full_like(total, np.nan), where=times > 0)
 
 
@@ -125,8 +128,8 @@ def _sums(parts: list[Floats], splits: Splits, n: int) -> Floats:
     widths = {part.shape[1] for part in parts}
     if len(widths) > 1:
         raise ValueError(
-            f"A member gave answers of {sorted(widths)} columns in different folds; they cannot be "
-            "put together."
+            f"A base estimator returned {sorted(widths)} columns in different folds; expected the "
+            "same number in all of them."
         )
     total = np.zeros((n, widths.pop()))
     for part, (_, test) in zip(parts, splits, strict=True):
@@ -135,7 +138,7 @@ def _sums(parts: list[Floats], splits: Splits, n: int) -> Floats:
 
 
 class FoldModels:
-    """The fold models of one member, kept as they are: they answer together, by their mean.
+    """The models of all folds of one base estimator, which predict by their mean.
 
     Parameters
     ----------
@@ -150,15 +153,15 @@ class FoldModels:
         return f"FoldModels({self.estimators_!r})"
 
     def fingerprint(self) -> str:
-        """SHA-256 of what all of them have learnt."""
+        """SHA-256 of the fitted models."""
         folds = {f"fold {number}": model for number, model in enumerate(self.estimators_)}
-        return fingerprint(members_learnt("fold model", folds))
+        return fingerprint(model_fingerprints("fold model", folds))
 
 
-def together(question: Question, model: Any, X: Any) -> Floats:
-    """The answers of a model, or of the fold models of one: the mean, of labels the majority."""
+def predict_with(response: ResponseMethod, model: Any, X: Any) -> Floats:
+    """Predictions of a model; of `FoldModels`, the mean (of labels, the majority)."""
     if not isinstance(model, FoldModels):
-        return question(model, X)
-    said = [question(fold, X) for fold in model.estimators_]
-    everything = [(np.empty(0, dtype=np.intp), np.arange(len(said[0])))] * len(said)
-    return _gathered(said, everything, len(said[0]), question)
+        return response(model, X)
+    predicted = [response(fold, X) for fold in model.estimators_]
+    all_rows = [(np.empty(0, dtype=np.intp), np.arange(len(predicted[0])))] * len(predicted)
+    return _merge_folds(predicted, all_rows, len(predicted[0]), response)

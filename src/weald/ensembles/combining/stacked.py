@@ -1,4 +1,4 @@
-"""What blending and stacking share: layers of members, and a final model on their answers."""
+"""Base class of blending and stacking: layers of base estimators and a final estimator."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,40 +10,40 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from weald import aggregation
-from weald.ensembles.combining.combination import Combination, Floats, questions_of
-from weald.ensembles.combining.finals import (
-    final_learnt,
+from weald.ensembles.combining.combination import Combination, Floats, response_methods
+from weald.ensembles.combining.final_estimators import (
+    final_fingerprint,
     fit_final,
-    flat,
     is_combiner,
     new_final,
-    stacked,
+    prediction_table,
+    stack_predictions,
 )
 from weald.ensembles.combining.out_of_fold import FoldModels, OutOfFold, Splits, out_of_fold
-from weald.ensembles.members.answers import Question
 from weald.ensembles.members.member_errors import member_error
-from weald.ensembles.members.members import Indices, Named, members_learnt, params_for, take
+from weald.ensembles.members.members import Indices, Named, model_fingerprints, params_for, take
+from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.routing import Routed, routed_params, router
 from weald.ensembles.members.samples import Sample
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Fitted members that are asked together."""
+    """The fitted base estimators of a layer and their response methods."""
 
     models: Mapping[str, Any]
-    questions: Sequence[Question]
+    responses: Sequence[ResponseMethod]
 
 
 @dataclass(eq=False)
-class Kept:
-    """All that the final model is fitted on, kept so that another one costs no member's fit.
+class FinalInput:
+    """Training data of the final estimator, stored for `refit_final`.
 
-    `rows` are the rows with answers, among the `n_given` passed to fit. `X` is kept only for
-    passthrough, and not in a pickle. `settings` tells whether parameters have changed since.
+    `rows` are the rows with predictions, among the `n_given` rows passed to fit. `X` is stored only
+    for passthrough, and never pickled. `settings` detects parameters changed since the fit.
     """
 
-    answers: list[Floats]
+    predictions: list[Floats]
     rows: Indices
     n_given: int
     X: Any
@@ -57,30 +57,34 @@ class Kept:
 
 
 class Stacked(Combination):
-    """Members whose answers to rows they have not seen are what a final model learns from.
+    """Base class of blending and stacking.
+
+    The final estimator is fitted on predictions for rows that the base estimators were not fitted
+    on.
 
     Parameters
     ----------
     final_estimator : estimator, "nonnegative", "greedy" or None, default=None
-        What combines the members' answers. "nonnegative": a linear model of numbers (a logistic
-        one of probabilities) without negative weights. "greedy": a mean of members chosen one
-        after another, with repetition (`weald.ensembles.GreedySelection`).
+        Estimator that combines the predictions of the base estimators. "nonnegative": a linear
+        (for classification, logistic) model with non-negative weights. "greedy": greedy ensemble
+        selection (`weald.ensembles.GreedySelection`).
     passthrough : bool, default=False
-        Whether later models see the columns of X beside the answers.
+        Whether the columns of X are passed to later layers and the final estimator, in addition to
+        the predictions.
     refit : bool, default=True
-        Fit the members again on all rows once their answers are known.
+        Whether to refit the base estimators on all rows.
     n_jobs : int or None, default=None
-        How many fits run at a time, as in scikit-learn: None means one (or what a joblib context
-        says), -1 all cores. Members of weald that may use all cores are fitted side by side.
+        Number of parallel fits, as in scikit-learn: None means 1 unless in a joblib context, -1
+        all cores. With None, weald's own base estimators of n_jobs=None share all cores.
     verbose : int, default=0
-        If not 0, print a line for every fit.
+        If not 0, print a line for each fit.
 
     Attributes
     ----------
     final_estimator_ : estimator
-        The fitted final model; those of weald have `weights_`, one per member.
+        The fitted final estimator; weald's own have `weights_`, one per base estimator.
     stack_method_ : list of str
-        The method each member of the first layer is asked through.
+        Prediction method of each base estimator of the first layer.
     """
 
     final_estimator: Any
@@ -90,21 +94,21 @@ class Stacked(Combination):
     verbose: int
 
     _layers: list[Layer]
-    _kept: Kept
+    _final_input: FinalInput
 
-    # ---- for the methods to say ----
+    # ---- defined by subclasses ----
 
     def _default_final(self) -> Any:
         raise NotImplementedError
 
-    def _members_by_layer(self) -> list[list[Named]]:
-        return [self._checked_members()]
+    def _estimators_by_layer(self) -> list[list[Named]]:
+        return [self._checked_estimators()]
 
     def _splits(self, sample: Sample, routed: Routed) -> Splits | None:
-        """The folds whose answers count; None: the members are fitted already."""
+        """Splits for out-of-fold predictions; None: the base estimators are fitted already."""
         raise NotImplementedError
 
-    def _wanted(self) -> str:
+    def _method_name(self) -> str:
         return "predict"
 
     def _models_of(self, found: OutOfFold) -> list[Any]:
@@ -113,35 +117,37 @@ class Stacked(Combination):
     # ---- fitting ----
 
     def _fit(self, sample: Sample, others: Mapping[str, Any], classes: NDArray[Any] | None) -> None:
-        by_layer = self._members_by_layer()
+        by_layer = self._estimators_by_layer()
         final = new_final(self, self.final_estimator, self._default_final())
         routed = routed_params(
             self,
-            [member for layer in by_layer for member in layer],
+            [estimator for layer in by_layer for estimator in layer],
             sample,
             others,
             final=None if is_combiner(final) else final,
         )
         splits = self._splits(sample, routed)
         self._layers, rows, table = [], np.arange(sample.n), sample.X
-        answers: list[Floats] = []
-        for members in by_layer:
-            questions = questions_of(members, self._wanted(), classes)
+        predictions: list[Floats] = []
+        for estimators in by_layer:
+            responses = response_methods(estimators, self._method_name(), classes)
             here = Sample(table, sample.y[rows], None, None, rows)
-            params = {name: params_for(routed.members[name], sample.n, rows) for name, _ in members}
-            models, answers, covered = self._layer(
-                members, questions, here, _among(splits, rows, sample.n), params
+            params = {
+                name: params_for(routed.estimators[name], sample.n, rows) for name, _ in estimators
+            }
+            models, predictions, covered = self._layer(
+                estimators, responses, here, _splits_among(splits, rows, sample.n), params
             )
-            names = [name for name, _ in members]
-            self._layers.append(Layer(dict(zip(names, models, strict=True)), questions))
-            rows, answers = rows[covered], [answer[covered] for answer in answers]
-            table = flat(answers, questions, self._passed(sample.X, rows))
-        self._keep_layers()
-        self._kept = Kept(
-            answers,
+            names = [name for name, _ in estimators]
+            self._layers.append(Layer(dict(zip(names, models, strict=True)), responses))
+            rows, predictions = rows[covered], [part[covered] for part in predictions]
+            table = prediction_table(predictions, responses, self._passthrough_of(sample.X, rows))
+        self._set_layers()
+        self._final_input = FinalInput(
+            predictions,
             np.flatnonzero(sample.place >= 0)[rows],
             len(sample.place),
-            self._passed(sample.X, rows),
+            self._passthrough_of(sample.X, rows),
             sample.y[rows],
             None if sample.weight is None else sample.weight[rows],
             params_for(routed.final, sample.n, rows),
@@ -151,142 +157,143 @@ class Stacked(Combination):
 
     def _layer(
         self,
-        members: Sequence[Named],
-        questions: Sequence[Question],
+        estimators: Sequence[Named],
+        responses: Sequence[ResponseMethod],
         sample: Sample,
         splits: Splits | None,
         params: Mapping[str, Mapping[str, Any]],
     ) -> tuple[list[Any], list[Floats], NDArray[np.bool_]]:
-        """Fitted members, their answers to rows they have not seen, and which rows have some."""
+        """Fitted base estimators, their out-of-fold predictions, and which rows have some."""
         if splits is None:
-            models = dict(members)
+            models = dict(estimators)
             for model in models.values():
                 check_is_fitted(model)
-            answers = self._asked(models, questions, sample.X)
-            return list(models.values()), answers, np.ones(sample.n, dtype=bool)
-        found = out_of_fold(self, members, questions, sample, splits, params, refit=self.refit)
-        return self._models_of(found), found.answers, found.covered
+            predictions = self._all_predictions(models, responses, sample.X)
+            return list(models.values()), predictions, np.ones(sample.n, dtype=bool)
+        found = out_of_fold(self, estimators, responses, sample, splits, params, refit=self.refit)
+        return self._models_of(found), found.predictions, found.covered
 
     def _fit_final(self, final: Any) -> None:
-        kept, questions = self._kept, self._layers[-1].questions
+        kept, responses = self._final_input, self._layers[-1].responses
         try:
             self.final_estimator_ = fit_final(
-                final, kept.answers, questions, kept.X, kept.y, kept.weight, kept.params
+                final, kept.predictions, responses, kept.X, kept.y, kept.weight, kept.params
             )
         except Exception as error:
             fitted = {name: model for layer in self._layers for name, model in layer.models.items()}
             raise member_error(self, {"final_estimator": ("to fit", error)}, fitted) from error
 
     def refit_final(self, final_estimator: Any) -> Self:
-        """Fit another final model on the answers kept from the last fit: no member is fitted.
+        """Fit another final estimator on the stored predictions, without refitting the others.
 
         Parameters
         ----------
         final_estimator : estimator, "nonnegative", "greedy" or None
-            As the parameter of that name, which is set to it.
+            New value of the parameter of the same name.
 
         Raises
         ------
         ValueError
-            If a parameter that the kept answers depend on was changed since; then `fit` is needed.
+            If a parameter that the stored predictions depend on was changed since the last fit.
         """
         check_is_fitted(self)
         given, self.final_estimator = self.final_estimator, final_estimator
         try:
             with self._fitting():
-                self._check_kept()
+                self._check_final_input()
                 self._fit_final(new_final(self, final_estimator, self._default_final()))
         except BaseException:
             self.final_estimator = given
             raise
         return self
 
-    def _check_kept(self) -> None:
-        if self._kept.settings is None or self._kept.settings != self._settings():
+    def _check_final_input(self) -> None:
+        if self._final_input.settings is None or self._final_input.settings != self._settings():
             raise ValueError(
-                "Parameters of the ensemble or of its members were changed since the last fit (or "
-                "cannot be compared): the kept answers are not theirs. Call fit."
+                "Parameters of the ensemble or of its base estimators were changed since the last "
+                "fit (or cannot be compared), so that the stored predictions are outdated. Call "
+                "fit."
             )
-        if self.passthrough and self._kept.X is None:
+        if self.passthrough and self._final_input.X is None:
             raise ValueError(
-                "With passthrough=True a pickled ensemble does not keep the table it was fitted "
-                "on. Call fit."
+                "refit_final requires X if passthrough=True, which is not stored in a pickled "
+                "ensemble. Call fit."
             )
 
     def _settings(self) -> str | None:
-        """A hash of all parameters that the answers of members depend on; None: there is none."""
+        """Description of all parameters that predictions depend on; None if there is none."""
         params = {
             name: value
             for name, value in self.get_params(deep=False).items()
             if name not in ("final_estimator", "n_jobs", "verbose")
         }
         try:
-            return _described(params)
+            return _parameter_text(params)
         except Exception:
             return None
 
-    def _passed(self, X: Any, rows: Indices | None = None) -> Any:
-        """The columns of X that later models see beside the answers; None: none."""
+    def _passthrough_of(self, X: Any, rows: Indices | None = None) -> Any:
+        """The columns of X that are passed to later layers; None without passthrough."""
         if not self.passthrough:
             return None
         return X if rows is None else take(X, rows)
 
-    # Members get categories all the same. scikit-learn's checks show a model of that tag tables of
-    # a few whole numbers, too few for a final model that learns from answers out of fold.
-    _tells_categories: ClassVar[bool] = False
+    # Base estimators support categories nevertheless. scikit-learn checks estimators with this tag
+    # on tables too small for a final estimator fitted on out-of-fold predictions.
+    _has_categorical_tag: ClassVar[bool] = False
 
-    def _readers(self) -> list[Any]:
+    def _table_estimators(self) -> list[Any]:
         if not self.passthrough:
-            return super()._readers()
+            return super()._table_estimators()
         final = self._default_final() if self.final_estimator is None else self.final_estimator
         return [*(estimator for _, estimator in self._all_named()), final]
 
-    def _keep_layers(self) -> None:
+    def _set_layers(self) -> None:
         first = self._layers[0]
-        self._keep_members(list(first.models), list(first.models.values()))
-        self.stack_method_ = [question.method for question in first.questions]
+        self._set_estimators(list(first.models), list(first.models.values()))
+        self.stack_method_ = [response.method for response in first.responses]
 
     @property
     def out_of_fold_(self) -> Floats:
-        """The answers that the final model was fitted on, of the shape (rows, columns).
+        """The predictions that the final estimator was fitted on, of shape (rows, columns).
 
-        Rows are those passed to `fit`; NaN stands in those that no member answered without having
-        seen them, and in those of weight zero.
+        Rows are those passed to `fit`; NaN for rows without out-of-fold prediction and for rows of
+        weight zero.
         """
         check_is_fitted(self)
-        known = flat(self._kept.answers, self._layers[-1].questions, None)
-        every = np.full((self._kept.n_given, known.shape[1]), np.nan)
-        every[self._kept.rows] = known
-        return every
+        known = prediction_table(self._final_input.predictions, self._layers[-1].responses, None)
+        table = np.full((self._final_input.n_given, known.shape[1]), np.nan)
+        table[self._final_input.rows] = known
+        return table
 
-    # ---- asking ----
+    # ---- prediction ----
 
-    def _last_answers(self, X: Any) -> tuple[list[Floats], Any]:
-        """The answers of the last layer, and the table for a final model."""
-        X = self._asked_table(X)
-        table, answers = X, []
+    def _last_layer_predictions(self, X: Any) -> tuple[list[Floats], Any]:
+        """Predictions of the last layer, and the table for the final estimator."""
+        X = self._table_to_predict(X)
+        table, predictions = X, []
         for layer in self._layers:
-            answers = self._asked(layer.models, layer.questions, table)
-            table = flat(answers, layer.questions, self._passed(X))
-        return answers, table
+            predictions = self._all_predictions(layer.models, layer.responses, table)
+            table = prediction_table(predictions, layer.responses, self._passthrough_of(X))
+        return predictions, table
 
     def transform(self, X: Any) -> Any:
-        """What the final model sees: the answers of the last layer, and X if `passthrough`."""
-        return self._last_answers(X)[1]
+        """Predictions of the last layer, followed by the columns of X if `passthrough`."""
+        return self._last_layer_predictions(X)[1]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns that `transform` gives.
+        """Names of the columns returned by `transform`.
 
         Parameters
         ----------
         input_features : array of str or None, default=None
-            Names of the columns of X, for `passthrough`; None: those of the fit.
+            Names of the columns of X, used if `passthrough`; None: those of the fit.
         """
         check_is_fitted(self)
         start, names = type(self).__name__.lower(), []
-        layer, answers = self._layers[-1], self._kept.answers
-        for name, answer, question in zip(layer.models, answers, layer.questions, strict=True):
-            width = flat([answer[:1]], [question], None).shape[1]
+        layer, predictions = self._layers[-1], self._final_input.predictions
+        for name, part, response in zip(layer.models, predictions, layer.responses, strict=True):
+            width = prediction_table([part[:1]], [response], None).shape[1]
             numbers = [""] if width == 1 else range(width)
             names += [f"{start}_{name}{number}" for number in numbers]
         if self.passthrough:
@@ -310,52 +317,54 @@ class Stacked(Combination):
         return given
 
     def disagreement(self, X: Any) -> Floats:
-        """How far the members of the last layer are apart: a standard deviation for each row.
+        """Standard deviation of the predictions of the last layer, for each row.
 
-        Of numbers, the shape is (rows,); of probabilities, (rows, classes). Deviations are taken
-        from the answer of the whole ensemble.
+        Of shape (rows,) for regression and (rows, classes) for classification. Deviations are from
+        the prediction of the ensemble.
         """
-        answers, _ = self._last_answers(X)
-        every = stacked(answers, self._layers[-1].questions)
+        predictions, _ = self._last_layer_predictions(X)
+        of_all = stack_predictions(predictions, self._layers[-1].responses)
         if is_classifier(self):
-            return aggregation.disagreement(every, self.predict_proba(X))
-        return aggregation.disagreement(every[:, :, 0], self.predict(X))
+            return aggregation.disagreement(of_all, self.predict_proba(X))
+        return aggregation.disagreement(of_all[:, :, 0], self.predict(X))
 
-    def _final_answers(self, X: Any, method: str, **params: Any) -> NDArray[Any]:
-        answers, table = self._last_answers(X)
+    def _predict_final(self, X: Any, method: str, **params: Any) -> NDArray[Any]:
+        predictions, table = self._last_layer_predictions(X)
         final = self.final_estimator_
         if is_combiner(final):
             if params:
                 raise TypeError(
-                    f"{type(final).__name__} takes no {', '.join(params)}. For how much the "
-                    "members disagree, see the method disagreement."
+                    f"{type(final).__name__} does not support {', '.join(params)} in predict. For "
+                    "the standard deviation of the base estimators, see the method disagreement."
                 )
-            return final.combine(stacked(answers, self._layers[-1].questions))  # type: ignore[no-any-return]
-        said = getattr(final, method)(table, **params)
-        # With parameters of its own, such as return_std, it may answer in a form of its own.
-        return np.asarray(said) if params else self._checked_final(said, method, len(answers[0]))
+            return final.combine(stack_predictions(predictions, self._layers[-1].responses))  # type: ignore[no-any-return]
+        predicted = getattr(final, method)(table, **params)
+        if params:  # such as return_std, which may change the form of the result
+            return np.asarray(predicted)
+        return self._checked_final(predicted, method, len(predictions[0]))
 
-    def _checked_final(self, said: Any, method: str, n_rows: int) -> NDArray[Any]:
-        """What the final model said, as it said it; the labels of classes as their numbers."""
+    def _checked_final(self, predicted: Any, method: str, n_rows: int) -> NDArray[Any]:
+        """Validate predictions of the final estimator; labels are returned as class indices."""
         names_classes = is_classifier(self) and method in ("predict", "predict_proba")
         classes = np.arange(len(self.classes_)) if names_classes else None
         try:
-            checked = Question(method, classes).checked(said, self.final_estimator_, n_rows)
+            response = ResponseMethod(method, classes)
+            checked = response.checked(predicted, self.final_estimator_, n_rows)
         except ValueError as error:
-            raise member_error(self, {"final_estimator": ("when asked", error)}, {}) from error
+            raise member_error(self, {"final_estimator": ("to predict", error)}, {}) from error
         is_label = classes is not None and method == "predict"
-        return checked[:, 0].astype(np.intp) if is_label else np.asarray(said)
+        return checked[:, 0].astype(np.intp) if is_label else np.asarray(predicted)
 
-    # ---- looking ----
+    # ---- inspection ----
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
-        learnt = final_learnt(self.final_estimator_)
+        arrays = final_fingerprint(self.final_estimator_)
         for number, layer in enumerate(self._layers):
-            learnt |= members_learnt(f"layer {number} member", layer.models)
-        return learnt
+            arrays |= model_fingerprints(f"layer {number} member", layer.models)
+        return arrays
 
     def get_metadata_routing(self) -> Any:
-        """How metadata of fit is passed on: see scikit-learn's user guide of metadata routing."""
+        """Metadata routing of this object; see scikit-learn's user guide on metadata routing."""
         final = self.final_estimator
         if final is None:
             final = self._default_final()
@@ -363,33 +372,33 @@ class Stacked(Combination):
         return router(self, self._all_named(), final=final, splitter=getattr(self, "cv", None))
 
 
-def _among(splits: Splits | None, rows: Indices, n: int) -> Splits | None:
-    """The splits of n rows, in the numbers that some of the rows have among themselves."""
+def _splits_among(splits: Splits | None, rows: Indices, n: int) -> Splits | None:
+    """Restrict splits of n rows to some of the rows, renumbered from 0."""
     if splits is None or len(rows) == n:
         return splits
     place = np.full(n, -1)
     place[rows] = np.arange(len(rows))
-    renamed = [
+    renumbered = [
         tuple(part[part >= 0] for part in (place[train], place[test])) for train, test in splits
     ]
-    kept = [(train, test) for train, test in renamed if len(train) and len(test)]
+    kept = [(train, test) for train, test in renumbered if len(train) and len(test)]
     if not kept:
         raise ValueError(
-            "No fold is left whose training rows have out-of-fold answers of the layer below: use "
-            "more folds or fewer layers."
+            "No fold is left whose training rows have out-of-fold predictions of the previous "
+            "layer. Use more folds or fewer layers."
         )
     return kept
 
 
-def _described(value: Any) -> str:
-    """Parameters as text, all the way down; what is not made of parameters by its hash."""
+def _parameter_text(value: Any) -> str:
+    """Parameters as text, including those of nested estimators; other values by their hash."""
     from joblib import hash as joblib_hash
 
-    # Part by part: a hash of the whole would also tell which parts are the same object.
+    # Part by part, since joblib's hash depends on which parts are the same object.
     if hasattr(value, "get_params") and not isinstance(value, type):
-        return f"{type(value).__qualname__}({_described(value.get_params(deep=False))})"
+        return f"{type(value).__qualname__}({_parameter_text(value.get_params(deep=False))})"
     if isinstance(value, dict):
-        return ", ".join(f"{name}={_described(value[name])}" for name in sorted(value))
+        return ", ".join(f"{name}={_parameter_text(value[name])}" for name in sorted(value))
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_described, value))}]"
+        return f"[{', '.join(map(_parameter_text, value))}]"
     return str(joblib_hash(value))

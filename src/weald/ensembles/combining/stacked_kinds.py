@@ -1,4 +1,4 @@
-"""Blending and stacking of classes, and of numbers."""
+"""Classification and regression by blending and stacking."""
 
 from typing import Any, Self
 
@@ -8,21 +8,21 @@ from sklearn.base import ClassifierMixin
 
 from weald.calls import offered_if
 from weald.ensembles.combining.combination import Floats
-from weald.ensembles.combining.finals import is_combiner
+from weald.ensembles.combining.final_estimators import is_combiner
 from weald.ensembles.combining.stacked import Stacked
-from weald.ensembles.members.answers import Question
+from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.routing import routing_is_enabled
 from weald.ensembles.members.samples import class_sample, number_sample
 from weald.ensembles.regressing import Regressor
 
 
 def weighted_by_default(final: Any) -> Any:
-    """A final model of ours to choose: it takes weights, also where these go by request."""
+    """A default final estimator, which requests sample weights if metadata routing is enabled."""
     return final.set_fit_request(sample_weight=True) if routing_is_enabled() else final
 
 
 def _final_has(method: str) -> Any:
-    """Whether the final model has a method: the fitted one, or the one that would be fitted."""
+    """Offer a method only if the final estimator, fitted or not, has it."""
 
     def check(self: Any) -> bool:
         final = getattr(self, "final_estimator_", None)
@@ -42,30 +42,30 @@ def _final_has(method: str) -> Any:
 
 
 class StackedClassifier(ClassifierMixin, Stacked):
-    """A final classifier on the answers of members.
+    """Base class of blending and stacking classifiers.
 
     Parameters
     ----------
     stack_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
-        The method members are asked through; "auto": the first of these that a member has.
+        Prediction method of the base estimators; "auto": the first of these that each has.
 
     Attributes
     ----------
     classes_ : array
-        The class labels, sorted.
+        Sorted class labels.
     """
 
     classes_: NDArray[Any]
     stack_method: str
 
-    # Whether members may have been fitted on labels rather than on class numbers.
+    # Whether the base estimators were fitted by the user, on labels instead of class indices.
     def _is_prefit(self) -> bool:
         return False
 
     def _check_kind(self, name: str, estimator: Any) -> None:
-        """Anything that answers may be a member: a regressor or a density is a column too."""
+        """Accept any estimator: predictions of a regressor or a density are columns too."""
 
-    def _wanted(self) -> str:
+    def _method_name(self) -> str:
         return self.stack_method
 
     def _default_final(self) -> Any:
@@ -82,21 +82,21 @@ class StackedClassifier(ClassifierMixin, Stacked):
         groups: Any = None,
         **fit_params: Any,
     ) -> Self:
-        """Fit the members and, on their answers to rows they have not seen, the final model.
+        """Fit the base estimators and, on their out-of-fold predictions, the final estimator.
 
         Parameters
         ----------
         X : table
-            Whatever the members take.
+            Training rows, in any form that the base estimators accept.
         y : array, shape (rows,)
-            Class labels of any kind.
+            Class labels, of any type.
         sample_weight : array, shape (rows,), or None
-            Weights of the rows, for all members (through pipelines to their last step) and the
-            final model. With metadata routing enabled, for those that request them.
+            Row weights, passed to all base estimators (in a pipeline: to the last step) and to the
+            final estimator; with metadata routing enabled, to those that request them.
         groups : array, shape (rows,), or None
-            Rows of one group are not told apart by a member that saw some of them.
+            Group labels. Blending holds out whole groups; stacking passes them to `cv`.
         **fit_params
-            With metadata routing enabled: passed to the members that request them.
+            Passed to the base estimators that request them, if metadata routing is enabled.
         """
         with self._fitting():
             sample, labels = class_sample(self, X, y, sample_weight, groups)
@@ -110,42 +110,42 @@ class StackedClassifier(ClassifierMixin, Stacked):
         return self
 
     def predict(self, X: Any, **predict_params: Any) -> NDArray[Any]:
-        """The class the final model names.
+        """Predict the class of each row.
 
         Parameters
         ----------
         X : table
-            Whatever the members take.
+            Rows with the columns of the fit.
         **predict_params
-            Passed to the final model's predict.
+            Passed to `predict` of the final estimator.
         """
-        said = self._final_answers(X, "predict", **predict_params)
+        predicted = self._predict_final(X, "predict", **predict_params)
         if is_combiner(self.final_estimator_):
-            said = np.argmax(said, axis=1)
-        return np.asarray(self.classes_[said])
+            predicted = np.argmax(predicted, axis=1)
+        return np.asarray(self.classes_[predicted])
 
     @_final_has("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of the classes, in the order of `classes_`."""
-        said = self._final_answers(X, "predict_proba")
-        return said if is_combiner(self.final_estimator_) else self._every_class(said)
+        """Class probabilities, in the order of `classes_`."""
+        predicted = self._predict_final(X, "predict_proba")
+        return predicted if is_combiner(self.final_estimator_) else self._all_classes(predicted)
 
     @_final_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Floats:
-        """The final model's scores: of the second of two classes, or of every class."""
-        return self._final_answers(X, "decision_function")
+        """Decision function of the final estimator."""
+        return self._predict_final(X, "decision_function")
 
-    def _every_class(self, said: Floats) -> Floats:
-        """Give classes that the final model has not seen the probability zero."""
-        question = Question("predict_proba", np.arange(len(self.classes_)))
-        return question.in_order(said, np.asarray(self.final_estimator_.classes_))
+    def _all_classes(self, predicted: Floats) -> Floats:
+        """Add probabilities of 0 for classes that the final estimator was not fitted on."""
+        response = ResponseMethod("predict_proba", np.arange(len(self.classes_)))
+        return response.in_order(predicted, np.asarray(self.final_estimator_.classes_))
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
         return {**super()._learnt(), "classes": self.classes_}
 
 
 class StackedRegressor(Regressor, Stacked):
-    """A final regressor on the numbers that members predict."""
+    """Base class of blending and stacking regressors."""
 
     def fit(
         self,
@@ -156,21 +156,21 @@ class StackedRegressor(Regressor, Stacked):
         groups: Any = None,
         **fit_params: Any,
     ) -> Self:
-        """Fit the members and, on their answers to rows they have not seen, the final model.
+        """Fit the base estimators and, on their out-of-fold predictions, the final estimator.
 
         Parameters
         ----------
         X : table
-            Whatever the members take.
+            Training rows, in any form that the base estimators accept.
         y : array of finite numbers, shape (rows,)
-            The target.
+            Target values.
         sample_weight : array, shape (rows,), or None
-            Weights of the rows, for all members (through pipelines to their last step) and the
-            final model. With metadata routing enabled, for those that request them.
+            Row weights, passed to all base estimators (in a pipeline: to the last step) and to the
+            final estimator; with metadata routing enabled, to those that request them.
         groups : array, shape (rows,), or None
-            Rows of one group are not told apart by a member that saw some of them.
+            Group labels. Blending holds out whole groups; stacking passes them to `cv`.
         **fit_params
-            With metadata routing enabled: passed to the members that request them.
+            Passed to the base estimators that request them, if metadata routing is enabled.
         """
         with self._fitting():
             sample = number_sample(self, X, y, sample_weight, groups)
@@ -178,15 +178,15 @@ class StackedRegressor(Regressor, Stacked):
         return self
 
     def predict(self, X: Any, **predict_params: Any) -> Any:
-        """The number the final model predicts.
+        """Predict the target of each row.
 
         Parameters
         ----------
         X : table
-            Whatever the members take.
+            Rows with the columns of the fit.
         **predict_params
-            Passed to the final model's predict, as in scikit-learn. For how much the members
-            disagree, see `disagreement`.
+            Passed to `predict` of the final estimator, as in scikit-learn. For the standard
+            deviation of the base estimators, see `disagreement`.
         """
-        said = self._final_answers(X, "predict", **predict_params)
-        return said[:, 0] if is_combiner(self.final_estimator_) else said
+        predicted = self._predict_final(X, "predict", **predict_params)
+        return predicted[:, 0] if is_combiner(self.final_estimator_) else predicted

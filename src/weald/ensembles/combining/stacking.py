@@ -1,10 +1,10 @@
-"""Stacking: a final model learns from the members' out-of-fold answers, layer upon layer."""
+"""Stacking: a final estimator fitted on out-of-fold predictions, in one or more layers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from weald.ensembles.combining.combination import pairs_in, replaced
-from weald.ensembles.combining.finals import WORDS
+from weald.ensembles.combining.final_estimators import COMBINER_NAMES
 from weald.ensembles.combining.out_of_fold import Splits, splits_of
 from weald.ensembles.combining.stacked import Stacked
 from weald.ensembles.combining.stacked_kinds import (
@@ -12,7 +12,7 @@ from weald.ensembles.combining.stacked_kinds import (
     StackedRegressor,
     weighted_by_default,
 )
-from weald.ensembles.members.members import Named, checked_members
+from weald.ensembles.members.members import Named, checked_estimators
 from weald.ensembles.members.routing import Routed
 from weald.ensembles.members.samples import Sample
 from weald.parameters import (
@@ -29,7 +29,7 @@ from weald.parameters import (
 
 _LIMITS: Mapping[str, Limit] = {
     "estimators": Members(),
-    "final_estimator": NoneOr(EstimatorOr(WORDS)),
+    "final_estimator": NoneOr(EstimatorOr(COMBINER_NAMES)),
     "cv": NoneOr(Folds(("prefit",))),
     "n_jobs": Jobs(),
     "passthrough": OneOf((True, False)),
@@ -40,31 +40,30 @@ _LIMITS: Mapping[str, Limit] = {
 
 
 class Stacking(Stacked):
-    """Layers of members, each layer learning from the out-of-fold answers of the one below.
+    """Base class of stacking.
 
-    Every member of every layer is fitted on the same folds, and whatever learns from answers sees
-    only answers to rows that the member had not seen. Rows that no fold tests (the first ones of a
-    split by time) are left out of what learns from them. When predicting, the members are those
-    fitted on all rows, or, without `refit`, all fold models together.
+    Each layer is fitted on the out-of-fold predictions of the previous one, and the final estimator
+    on those of the last one; all layers use the same folds. Rows in no test fold, such as the first
+    ones of a TimeSeriesSplit, are left out of the next layer. New rows are predicted by the base
+    estimators fitted on all rows or, without `refit`, by the mean of the models of all folds.
 
     Parameters
     ----------
     cv : int, splitter, splits, "prefit" or None, default=None
-        The folds, as in scikit-learn: None means 5. Splits need not be a partition: with
-        TimeSeriesSplit rows before the first test part are left out, and a row that several folds
-        test gets the mean answer. "prefit": the members are fitted already and `fit` gets rows they
-        have not seen. `weald.resampling.ContentKFold` gives folds that do not depend on the order
-        of the rows.
+        Cross-validation folds, as in scikit-learn: None means 5. Splits need not be a partition:
+        rows in no test fold are left out, and rows in several get their mean prediction. "prefit":
+        the base estimators are fitted already, on other rows than those passed to `fit`.
+        `weald.resampling.ContentKFold` makes folds that do not depend on the row order.
     layers : list of lists of (str, estimator) pairs, or None, default=None
         Further layers, from the second on; names are unique over all layers.
     refit : bool, default=True
-        Fit the members again on all rows. False: the fold models are kept and answer together, by
-        their mean, which saves one fit per member.
+        Whether to refit the base estimators on all rows. False: keep the models of all folds and
+        average their predictions, which saves one fit per base estimator.
 
     Attributes
     ----------
     layers_ : list of Bunch
-        The fitted members of every layer by name, the first layer first.
+        The fitted base estimators of each layer, by name.
     """
 
     cv: Any
@@ -74,21 +73,21 @@ class Stacking(Stacked):
         further = self.layers if isinstance(self.layers, (list, tuple)) else ()
         return self._named() + [pair for layer in further for pair in pairs_in(layer)]
 
-    def _replace_member(self, name: str, estimator: Any) -> None:
+    def _replace_estimator(self, name: str, estimator: Any) -> None:
         if name in dict(self._named()):
             self.estimators = replaced(self.estimators, name, estimator)
         elif self.layers is not None:
             self.layers = [replaced(layer, name, estimator) for layer in self.layers]
 
-    def _members_by_layer(self) -> list[list[Named]]:
-        found = [self._checked_members()]
+    def _estimators_by_layer(self) -> list[list[Named]]:
+        found = [self._checked_estimators()]
         taken = [name for name, _ in self.estimators]
         for layer in self.layers or ():
-            members = checked_members(self, layer, taken=taken)
-            for name, estimator in members:
+            estimators = checked_estimators(self, layer, taken=taken)
+            for name, estimator in estimators:
                 self._check_kind(name, estimator)
             taken += [name for name, _ in layer]
-            found.append(members)
+            found.append(estimators)
         return found
 
     def _is_prefit(self) -> bool:
@@ -97,22 +96,23 @@ class Stacking(Stacked):
     def _splits(self, sample: Sample, routed: Routed) -> Splits | None:
         return None if self._is_prefit() else splits_of(self, self.cv, sample, routed.splitter)
 
-    def _keep_layers(self) -> None:
+    def _set_layers(self) -> None:
         from sklearn.utils import Bunch
 
-        super()._keep_layers()
+        super()._set_layers()
         self.layers_ = [Bunch(**layer.models) for layer in self._layers]
 
 
 class StackingClassifier(Stacking, StackedClassifier):
-    """Stacked classifiers: a final classifier on the out-of-fold answers of the others.
+    """Stacking of classifiers.
 
     Parameters
     ----------
     final_estimator : estimator, "nonnegative", "greedy" or None, default=None
-        What combines the members' answers. None: scikit-learn's LogisticRegression. "nonnegative":
-        a logistic model of the members' log probabilities without negative weights. "greedy": a
-        mean of members chosen one after another (`weald.ensembles.GreedySelection`).
+        Classifier that combines the predictions of the base estimators. None: scikit-learn's
+        LogisticRegression. "nonnegative": logistic regression on the log probabilities of the base
+        estimators, with non-negative weights. "greedy": greedy ensemble selection
+        (`weald.ensembles.GreedySelection`).
 
     Examples
     --------
@@ -121,18 +121,19 @@ class StackingClassifier(Stacking, StackedClassifier):
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from weald import BoostedTreesClassifier, StackingClassifier
     >>> cancer = load_breast_cancer()
-    >>> members = [
+    >>> estimators = [
     ...     ("trees", BoostedTreesClassifier(n_estimators=20)),
-    ...     ("near", KNeighborsClassifier(15)),
+    ...     ("knn", KNeighborsClassifier(15)),
     ...     ("bayes", GaussianNB()),
     ... ]
-    >>> stack = StackingClassifier(members, "greedy").fit(cancer.data[:400], cancer.target[:400])
+    >>> stack = StackingClassifier(estimators, "greedy")
+    >>> stack = stack.fit(cancer.data[:400], cancer.target[:400])
     >>> round(stack.score(cancer.data[400:], cancer.target[400:]), 2)
     0.96
     >>> stack.final_estimator_.weights_.round(2).tolist()
     [0.18, 0.35, 0.47]
 
-    Another final model costs no member's fit:
+    Another final estimator can be fitted without refitting the base estimators:
 
     >>> stack = stack.refit_final("nonnegative")
     >>> round(stack.score(cancer.data[400:], cancer.target[400:]), 2)
@@ -169,14 +170,14 @@ class StackingClassifier(Stacking, StackedClassifier):
 
 
 class StackingRegressor(Stacking, StackedRegressor):
-    """Stacked regressors: a final regressor on the out-of-fold predictions of the others.
+    """Stacking of regressors.
 
     Parameters
     ----------
     final_estimator : estimator, "nonnegative", "greedy" or None, default=None
-        What combines the members' predictions. None: scikit-learn's RidgeCV. "nonnegative": the
-        linear model of least squared error without intercept and negative weights. "greedy": a
-        mean of members chosen one after another (`weald.ensembles.GreedySelection`).
+        Regressor that combines the predictions of the base estimators. None: scikit-learn's
+        RidgeCV. "nonnegative": non-negative least squares without intercept. "greedy": greedy
+        ensemble selection (`weald.ensembles.GreedySelection`).
 
     Examples
     --------
@@ -186,8 +187,8 @@ class StackingRegressor(Stacking, StackedRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 3))
     >>> y = 3 * X[:, 0] + np.where(X[:, 1] > 0, 2.0, -2.0) + rng.normal(size=400)
-    >>> members = [("trees", BoostedTreesRegressor()), ("line", LinearRegression())]
-    >>> stack = StackingRegressor(members, "nonnegative").fit(X[:300], y[:300])
+    >>> estimators = [("trees", BoostedTreesRegressor()), ("linear", LinearRegression())]
+    >>> stack = StackingRegressor(estimators, "nonnegative").fit(X[:300], y[:300])
     >>> stack.final_estimator_.weights_.round(2).tolist()
     [0.72, 0.3]
     >>> round(stack.score(X[300:], y[300:]), 2)

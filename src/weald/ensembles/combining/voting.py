@@ -1,4 +1,4 @@
-"""Voting: members are fitted on everything, a fixed rule combines what they say."""
+"""Voting: base estimators fitted on all rows, combined by a fixed rule."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
@@ -14,49 +14,49 @@ from weald.calls import offered_if
 from weald.ensembles.combining.combination import Floats
 from weald.ensembles.combining.nonnegative import NonNegativeSum, mixture_weights
 from weald.ensembles.combining.vote_weights import weights_of_votes
-from weald.ensembles.combining.voted import LIMITS, Voting
+from weald.ensembles.combining.voting_base import LIMITS, Voting
 from weald.ensembles.members.members import Named
 from weald.ensembles.members.samples import Sample, class_sample, number_sample
 from weald.ensembles.regressing import Regressor
 from weald.parameters import Limit, NoneOr, OneOf
 
 
-def _soft_only(self: Any) -> bool:
+def _is_soft(self: Any) -> bool:
     if self.voting == "hard":
         raise AttributeError("predict_proba is not available when voting='hard'")
     return True
 
 
 class VotingClassifier(ClassifierMixin, Voting):
-    """A vote of classifiers: of the classes they name, or of their probabilities by a rule.
+    """Voting of classifiers: by majority, or by combining their class probabilities.
 
     Parameters
     ----------
     voting : {"hard", "soft"}, default="hard"
-        "hard": every member names a class, the class of most votes wins, ties go to the first.
-        "soft": the members' probabilities are combined by `rule`, the most probable class wins.
+        "hard": majority vote over the predicted classes; ties go to the first class. "soft": the
+        most probable class after combining the class probabilities by `rule`.
     flatten_transform : bool, default=True
-        Whether `transform` with soft voting gives an array of the shape (rows, members * classes)
-        or (members, rows, classes).
+        Whether `transform` with soft voting returns an array of shape (rows, estimators * classes)
+        or (estimators, rows, classes).
     rule : str or None, default=None
-        How soft votes are combined: "mean" (None means it too), "product", "geometric_mean",
-        "minimum", "maximum", "median" or "rank_mean", each as in `weald.aggregation`. "rank_mean"
-        ranks every answer among the out-of-fold answers of its member: good for an order of rows,
-        no probability.
+        Combination rule of soft voting: "mean" (also None), "product", "geometric_mean",
+        "minimum", "maximum", "median" or "rank_mean", as in `weald.aggregation`. "rank_mean"
+        replaces each probability by its rank among the out-of-fold probabilities of the same base
+        estimator; the result orders the rows but is no calibrated probability.
 
     Attributes
     ----------
     classes_ : array
-        The class labels, sorted.
+        Sorted class labels.
     le_ : LabelEncoder
-        Turns labels into the class numbers that members are fitted on.
+        Encodes labels as the class indices that the base estimators are fitted on.
 
     Notes
     -----
-    weights="oof" with hard voting are ln((1 - e) / e) of each member's out-of-fold error e (zero
-    from one half on; no error in n rows counts as half an error), with soft voting the
-    non-negative weights, summing to one, whose mean of out-of-fold probabilities has the least
-    log loss.
+    weights="oof": with hard voting, ln((1 - e) / e) for the out-of-fold error rate e of each base
+    estimator (0 if e is at least one half; without any error, half an error is counted). With soft
+    voting, the non-negative weights with sum 1 that minimise the log loss of the mean out-of-fold
+    probabilities.
 
     Examples
     --------
@@ -67,12 +67,12 @@ class VotingClassifier(ClassifierMixin, Voting):
     >>> from sklearn.preprocessing import StandardScaler
     >>> from weald import BoostedTreesClassifier, VotingClassifier
     >>> cancer = load_breast_cancer()
-    >>> members = [
+    >>> estimators = [
     ...     ("trees", BoostedTreesClassifier(n_estimators=20)),
     ...     ("linear", make_pipeline(StandardScaler(), LogisticRegression())),
     ...     ("bayes", GaussianNB()),
     ... ]
-    >>> vote = VotingClassifier(members, voting="soft", rule="geometric_mean", weights="oof")
+    >>> vote = VotingClassifier(estimators, voting="soft", rule="geometric_mean", weights="oof")
     >>> vote = vote.fit(cancer.data[:400], cancer.target[:400])
     >>> round(vote.score(cancer.data[400:], cancer.target[400:]), 2)
     0.98
@@ -131,21 +131,21 @@ class VotingClassifier(ClassifierMixin, Voting):
         groups: Any = None,
         **fit_params: Any,
     ) -> Self:
-        """Fit the members on all rows, and learn what is learnt out of fold.
+        """Fit the base estimators on all rows, and the out-of-fold weights or ranks if needed.
 
         Parameters
         ----------
         X : table
-            Whatever the members take.
+            Training rows, in any form that the base estimators accept.
         y : array, shape (rows,)
-            Class labels of any kind.
+            Class labels, of any type.
         sample_weight : array, shape (rows,), or None
-            Weights of the rows, for all members (through pipelines to their last step). With
-            metadata routing enabled, for those that request them.
+            Row weights, passed to all base estimators (in a pipeline: to the last step); with
+            metadata routing enabled, to those that request them.
         groups : array, shape (rows,), or None
-            Passed to the splitter `cv`.
+            Group labels, passed to `cv`.
         **fit_params
-            With metadata routing enabled: passed to the members that request them.
+            Passed to the base estimators that request them, if metadata routing is enabled.
         """
         with self._fitting():
             self._check_rule(self._rule())
@@ -161,7 +161,7 @@ class VotingClassifier(ClassifierMixin, Voting):
         return self
 
     def _all_classes(self, labels: NDArray[Any]) -> NDArray[Any]:
-        """The classes of the target; of fitted members, theirs too."""
+        """The classes of y and, with `prefit`, those of the base estimators."""
         if not self.prefit:
             return labels
         known = [np.asarray(m.classes_) for _, m in self._named() if hasattr(m, "classes_")]
@@ -170,92 +170,92 @@ class VotingClassifier(ClassifierMixin, Voting):
     def _rule(self) -> str:
         if self.voting == "hard":
             if self.rule is not None:
-                raise ValueError(
-                    f"rule={self.rule!r} combines probabilities; it needs voting='soft'."
-                )
+                raise ValueError(f"rule={self.rule!r} requires voting='soft'. Got voting='hard'.")
             return "majority"
         return self.rule or "mean"
 
-    def _method(self) -> str:
+    def _method_name(self) -> str:
         return "predict" if self.voting == "hard" else "predict_proba"
 
     def _needs_out_of_fold(self) -> bool:
         return super()._needs_out_of_fold() or self._rule() == "rank_mean"
 
-    def _learn(self, answers: Floats, sample: Sample) -> None:
+    def _fit_combiner(self, predictions: Floats, sample: Sample) -> None:
         if self._rule() == "rank_mean":
             self._reference = [
-                [RankTable(column, sample.weight) for column in member.T] for member in answers
+                [RankTable(column, sample.weight) for column in of_estimator.T]
+                for of_estimator in predictions
             ]
         if not isinstance(self.weights, str):
             return
         if self.voting == "hard":
-            votes = answers[:, :, 0].astype(np.int64)
+            votes = predictions[:, :, 0].astype(np.int64)
             self.weights_ = weights_of_votes(votes, sample.y, sample.weight)
         else:
-            self.weights_ = mixture_weights(answers, sample.y, sample.weight)
+            self.weights_ = mixture_weights(predictions, sample.y, sample.weight)
 
-    def _proba(self, answers: Floats) -> Floats:
+    def _proba(self, predictions: Floats) -> Floats:
         rule = self._rule()
         if rule == "rank_mean":
             ranked = [
-                np.stack([table(column) for table, column in zip(tables, said.T, strict=True)], 1)
-                for tables, said in zip(self._reference, answers, strict=True)
+                np.stack([table(column) for table, column in zip(tables, own.T, strict=True)], 1)
+                for tables, own in zip(self._reference, predictions, strict=True)
             ]
             return aggregation.shares(self._combined("mean", np.stack(ranked)))
-        combined = self._combined(rule, answers)
+        combined = self._combined(rule, predictions)
         return combined if rule == "mean" else aggregation.shares(combined)
 
-    @offered_if(_soft_only)
+    @offered_if(_is_soft)
     def predict_proba(self, X: Any, *, return_std: bool = False) -> Any:
-        """Probabilities of the classes, in the order of `classes_`; only with voting="soft".
+        """Class probabilities, in the order of `classes_`; only with voting="soft".
 
         Parameters
         ----------
         X : table
-            Whatever the members take.
+            Rows with the columns of the fit.
         return_std : bool, default=False
-            Also give the standard deviation of the members' probabilities about the answer: how
-            much they disagree.
+            Also return the standard deviation of the base estimators' class probabilities about
+            those of the ensemble.
         """
-        answers = self._answers(X)
-        combined = self._proba(answers)
+        predictions = self._predictions(X)
+        combined = self._proba(predictions)
         if return_std:
-            return combined, aggregation.disagreement(answers, combined)
+            return combined, aggregation.disagreement(predictions, combined)
         return combined
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of most votes, or the most probable one; ties go to the first."""
-        answers = self._answers(X)
+        """The class with most votes or the most probable class; ties go to the first."""
+        predictions = self._predictions(X)
         if self.voting == "soft":
-            chosen = np.argmax(self._proba(answers), axis=1)
+            chosen = np.argmax(self._proba(predictions), axis=1)
         else:
-            votes = answers[:, :, 0].astype(np.int64)
+            votes = predictions[:, :, 0].astype(np.int64)
             shares = aggregation.vote_shares(votes, len(self.classes_), self.weights_)
             chosen = np.argmax(shares, axis=1)
         return np.asarray(self.classes_[chosen])
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """What each member says: class numbers, or with soft voting probabilities.
+        """Predictions of the base estimators.
 
         Returns
         -------
         array
-            voting="hard": class numbers of the shape (rows, members). voting="soft": the shape
-            (rows, members * classes), or (members, rows, classes) without `flatten_transform`.
+            voting="hard": class indices of shape (rows, estimators). voting="soft": class
+            probabilities of shape (rows, estimators * classes), or (estimators, rows, classes)
+            without `flatten_transform`.
         """
-        answers = self._answers(X)
+        predictions = self._predictions(X)
         if self.voting == "hard":
-            return answers[:, :, 0].T.astype(np.int64)
-        return np.hstack(list(answers)) if self.flatten_transform else answers
+            return predictions[:, :, 0].T.astype(np.int64)
+        return np.hstack(list(predictions)) if self.flatten_transform else predictions
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns that `transform` gives.
+        """Names of the columns returned by `transform`.
 
         Parameters
         ----------
         input_features : None
-            Not looked at.
+            Ignored.
         """
         check_is_fitted(self)
         if self.voting == "soft" and not self.flatten_transform:
@@ -264,32 +264,32 @@ class VotingClassifier(ClassifierMixin, Voting):
                 "`flatten_transform=False`"
             )
         start = type(self).__name__.lower()
-        names = [f"{start}_{name}" for name in self._member_names()]
+        names = [f"{start}_{name}" for name in self._estimator_names()]
         if self.voting == "soft":
             names = [f"{name}{k}" for name in names for k in range(len(self.classes_))]
         return np.asarray(names, dtype=object)
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
-        learnt = {**super()._learnt(), "rule": np.array([self._rule()]), "classes": self.classes_}
+        arrays = {**super()._learnt(), "rule": np.array([self._rule()]), "classes": self.classes_}
         if self._rule() == "rank_mean":
-            tables = [table for member in self._reference for table in member]
-            learnt["reference scores"] = np.concatenate([table.scores for table in tables])
-            learnt["reference ranks"] = np.concatenate([table.below for table in tables])
-        return learnt
+            tables = [table for of_estimator in self._reference for table in of_estimator]
+            arrays["reference scores"] = np.concatenate([table.scores for table in tables])
+            arrays["reference ranks"] = np.concatenate([table.below for table in tables])
+        return arrays
 
 
 class VotingRegressor(Regressor, Voting):
-    """A mean, median, minimum or maximum of the numbers that regressors predict.
+    """Voting of regressors: the mean, median, minimum or maximum of their predictions.
 
     Parameters
     ----------
     rule : {"mean", "median", "minimum", "maximum"}, default="mean"
-        How the numbers are combined.
+        Combination rule.
 
     Notes
     -----
-    weights="oof" are the non-negative weights of least squared out-of-fold error, divided by their
-    sum.
+    weights="oof": non-negative least squares on the out-of-fold predictions, divided by the sum of
+    the weights.
 
     Examples
     --------
@@ -297,10 +297,10 @@ class VotingRegressor(Regressor, Voting):
     >>> from sklearn.linear_model import LinearRegression
     >>> from weald import BoostedTreesRegressor, VotingRegressor
     >>> x = np.linspace(0, 6, 300)[:, np.newaxis]
-    >>> members = [("trees", BoostedTreesRegressor()), ("line", LinearRegression())]
-    >>> vote = VotingRegressor(members).fit(x, np.sin(x[:, 0]))
-    >>> number, std = vote.predict([[1.5]], return_std=True)
-    >>> number.round(2).tolist(), std.round(2).tolist()
+    >>> estimators = [("trees", BoostedTreesRegressor()), ("linear", LinearRegression())]
+    >>> vote = VotingRegressor(estimators).fit(x, np.sin(x[:, 0]))
+    >>> mean, std = vote.predict([[1.5]], return_std=True)
+    >>> mean.round(2).tolist(), std.round(2).tolist()
     ([0.76], [0.34])
     """
 
@@ -339,21 +339,21 @@ class VotingRegressor(Regressor, Voting):
         groups: Any = None,
         **fit_params: Any,
     ) -> Self:
-        """Fit the members on all rows, and learn what is learnt out of fold.
+        """Fit the base estimators on all rows, and the out-of-fold weights or ranks if needed.
 
         Parameters
         ----------
         X : table
-            Whatever the members take.
+            Training rows, in any form that the base estimators accept.
         y : array of finite numbers, shape (rows,)
-            The target.
+            Target values.
         sample_weight : array, shape (rows,), or None
-            Weights of the rows, for all members (through pipelines to their last step). With
-            metadata routing enabled, for those that request them.
+            Row weights, passed to all base estimators (in a pipeline: to the last step); with
+            metadata routing enabled, to those that request them.
         groups : array, shape (rows,), or None
-            Passed to the splitter `cv`.
+            Group labels, passed to `cv`.
         **fit_params
-            With metadata routing enabled: passed to the members that request them.
+            Passed to the base estimators that request them, if metadata routing is enabled.
         """
         with self._fitting():
             self._check_rule(self.rule)
@@ -361,43 +361,43 @@ class VotingRegressor(Regressor, Voting):
             self._fit(sample, fit_params, None)
         return self
 
-    def _learn(self, answers: Floats, sample: Sample) -> None:
-        weights = NonNegativeSum().fit(answers, sample.y, sample.weight).weights_
+    def _fit_combiner(self, predictions: Floats, sample: Sample) -> None:
+        weights = NonNegativeSum().fit(predictions, sample.y, sample.weight).weights_
         total = weights.sum()
         self.weights_ = weights / total if total > 0 else np.ones(len(weights))
 
     def predict(self, X: Any, *, return_std: bool = False) -> Any:
-        """Predict a number for each row.
+        """Predict the target of each row.
 
         Parameters
         ----------
         X : table
-            Whatever the members take.
+            Rows with the columns of the fit.
         return_std : bool, default=False
-            Also give the standard deviation of the members' numbers about the answer: how much
-            they disagree.
+            Also return the standard deviation of the base estimators' predictions about that of
+            the ensemble.
         """
-        answers = self._answers(X)[:, :, 0]
-        combined = self._combined(self.rule, answers)
+        predictions = self._predictions(X)[:, :, 0]
+        combined = self._combined(self.rule, predictions)
         if return_std:
-            return combined, aggregation.disagreement(answers, combined)
+            return combined, aggregation.disagreement(predictions, combined)
         return combined
 
     def transform(self, X: Any) -> Floats:
-        """What each member predicts, of the shape (rows, members)."""
-        return np.asarray(self._answers(X)[:, :, 0].T)
+        """Predictions of the base estimators, of shape (rows, estimators)."""
+        return np.asarray(self._predictions(X)[:, :, 0].T)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns that `transform` gives.
+        """Names of the columns returned by `transform`.
 
         Parameters
         ----------
         input_features : None
-            Not looked at.
+            Ignored.
         """
         check_is_fitted(self)
         start = type(self).__name__.lower()
-        names = [f"{start}_{name}" for name in self._member_names()]
+        names = [f"{start}_{name}" for name in self._estimator_names()]
         return np.asarray(names, dtype=object)
 
     def _learnt(self) -> dict[str, NDArray[Any]]:

@@ -1,1 +1,1 @@
-"""Cloning an ensemble into one readable model."""
+"""Distillation of an ensemble into one interpretable model."""

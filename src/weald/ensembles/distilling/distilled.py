@@ -1,4 +1,4 @@
-"""What comes of distilling: the student, how faithful it is, where it is not."""
+"""Result of distillation: the student, its fidelity, and where it differs from the teacher."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,21 +15,21 @@ from weald.trees import conditions_of_leaf
 
 Floats = NDArray[np.float64]
 
-_Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
+_Z = 1.959963984540054  # 0.975 quantile of the normal distribution
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure from some rows, with an interval that covers the truth 95 times in 100.
+    """An estimate with its 95 % confidence interval.
 
     Attributes
     ----------
     value : float
-        The figure.
+        The estimate.
     low, high : float
-        The interval.
+        Bounds of the confidence interval.
     n : int
-        From how many rows.
+        Number of rows.
     """
 
     value: float
@@ -45,51 +45,51 @@ class Estimate:
 
 
 def share_estimate(is_right: NDArray[np.bool_]) -> Estimate:
-    """The share of rows, with Wilson's interval.
+    """Fraction of True, with Wilson's interval.
 
     >>> print(share_estimate(np.array([True] * 9 + [False])))
     0.9000 (0.5958 to 0.9821, 10 rows)
     """
     n, p = len(is_right), float(is_right.mean())
-    below = 1 + _Z**2 / n
-    middle = (p + _Z**2 / (2 * n)) / below
-    half = _Z * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2)) / below
-    return Estimate(p, max(0.0, middle - half), min(1.0, middle + half), n)
+    divisor = 1 + _Z**2 / n
+    centre = (p + _Z**2 / (2 * n)) / divisor
+    half = _Z * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2)) / divisor
+    return Estimate(p, max(0.0, centre - half), min(1.0, centre + half), n)
 
 
-def r2_estimate(wanted: Floats, said: Floats) -> Estimate:
-    """1 minus the squared error over the variance, with the interval of its linearised error.
+def r2_estimate(target: Floats, predicted: Floats) -> Estimate:
+    """R², with an interval from its linearised standard error.
 
     >>> estimate = r2_estimate(np.arange(100.0), np.arange(100.0) + 1)
     >>> estimate.low < estimate.value < estimate.high < 1
     True
     """
-    n = len(wanted)
-    # It does not depend on the unit, in which squares stay within the range of floats.
-    exponent = extreme_exponent(wanted)
-    wanted, said = np.ldexp(wanted, -exponent), np.ldexp(said, -exponent)
-    error, spread = (wanted - said) ** 2, (wanted - wanted.mean()) ** 2
-    if not spread.mean() > 0:
+    n = len(target)
+    # Scaling by a power of two avoids overflow of squares and does not change R².
+    exponent = extreme_exponent(target)
+    target, predicted = np.ldexp(target, -exponent), np.ldexp(predicted, -exponent)
+    error, square = (target - predicted) ** 2, (target - target.mean()) ** 2
+    if not square.mean() > 0:
         value = 1.0 if not error.any() else -math.inf
         return Estimate(value, value, value, n)
-    ratio = float(error.mean() / spread.mean())
-    influence = (error - ratio * spread) / spread.mean()
+    ratio = float(error.mean() / square.mean())
+    influence = (error - ratio * square) / square.mean()
     half = _Z * float(influence.std()) / math.sqrt(n)
     return Estimate(1 - ratio, 1 - ratio - half, min(1.0, 1 - ratio + half), n)
 
 
 @dataclass(frozen=True)
 class Point:
-    """A student of one size: what it is worth.
+    """Fidelity and accuracy of a student of one size.
 
     Attributes
     ----------
     size : int
-        How many answers it has: leaves or rules.
+        Number of leaves or rules.
     fidelity : Estimate
-        How often it agrees with the teacher, or R² of the teacher's numbers.
+        Agreement with the teacher: fraction of equal labels, or R² of its predictions.
     accuracy : Estimate or None
-        The same against the true targets, if they are known.
+        Accuracy or R² on the true targets, if they are known.
     """
 
     size: int
@@ -99,16 +99,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Region:
-    """Rows that the student answers alike, and how it differs from the teacher there.
+    """A leaf or rule of the student, and how far it differs from the teacher there.
 
     Attributes
     ----------
     condition : str
-        What the rows have in common, in words.
+        Conditions of the leaf or rule.
     rows : int
-        How many rows of the measurement lie there.
+        Number of validation rows in it.
     disagreement : float
-        The share of them on which labels differ, or the root of the mean squared difference.
+        Fraction of them with different labels, or root mean squared difference.
     """
 
     condition: str
@@ -121,57 +121,61 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """The rows that fidelity is measured on, what the teacher says of them, and the truth."""
+    """Validation rows, with the predictions of the teacher and the true targets.
+
+    All predictions are class probabilities of shape (rows, classes), or numbers of shape (rows, 1);
+    true classes are one-hot encoded.
+    """
 
     X: Any
-    answers: Floats
+    teacher: Floats
     classes: NDArray[Any] | None
-    truth: Floats | None  # in the form of the answers
+    truth: Floats | None
 
-    def agreement(self, answers: Floats, wanted: Floats) -> Estimate:
-        """How often labels agree, or R² of numbers."""
+    def agreement(self, predicted: Floats, target: Floats) -> Estimate:
+        """Fraction of equal labels, or R²."""
         if self.classes is None:
-            return r2_estimate(wanted[:, 0], answers[:, 0])
-        return share_estimate(answers.argmax(axis=1) == wanted.argmax(axis=1))
+            return r2_estimate(target[:, 0], predicted[:, 0])
+        return share_estimate(predicted.argmax(axis=1) == target.argmax(axis=1))
 
-    def fidelity(self, said: Floats) -> Estimate:
-        return self.agreement(said, self.answers)
+    def fidelity(self, predicted: Floats) -> Estimate:
+        return self.agreement(predicted, self.teacher)
 
-    def accuracy(self, said: Floats) -> Estimate | None:
-        return None if self.truth is None else self.agreement(said, self.truth)
+    def accuracy(self, predicted: Floats) -> Estimate | None:
+        return None if self.truth is None else self.agreement(predicted, self.truth)
 
-    def asked(self, student: Any) -> Floats:
-        """What a student says, in the form of the answers."""
+    def predict(self, student: Any) -> Floats:
+        """Predictions of a student for the validation rows."""
         if self.classes is None:
             return np.asarray(student.predict(self.X), dtype=np.float64)[:, np.newaxis]
         return np.asarray(student.predict_proba(self.X), dtype=np.float64)
 
     def point(self, student: Any) -> Point:
-        said = self.asked(student)
-        return Point(size_of(student), self.fidelity(said), self.accuracy(said))
+        predicted = self.predict(student)
+        return Point(size_of(student), self.fidelity(predicted), self.accuracy(predicted))
 
 
 @dataclass(frozen=True, eq=False)
 class Distilled:
-    """One readable model that answers like an ensemble, and a measurement of how well it does.
+    """An interpretable model (the student) fitted to an ensemble (the teacher), with its fidelity.
 
     Attributes
     ----------
     model : estimator
         The student.
     fidelity : Estimate
-        On rows that the student did not see: the share on which its label is the teacher's, or R²
-        of the teacher's numbers.
+        Agreement of student and teacher on the validation rows: fraction of equal labels, or R² of
+        the teacher's predictions.
     gap : float
-        The mean absolute difference of the probabilities, or the root of the mean squared
-        difference of numbers, on the same rows.
+        Mean absolute difference of the class probabilities, or root mean squared difference of the
+        predictions, on the same rows.
     teacher_accuracy, student_accuracy : Estimate or None
-        Accuracy, or R², against the true targets of these rows, if they were given.
+        Accuracy or R² on the true targets of these rows, if they were given.
     unseen_by_teacher : bool
-        Whether the rows of the measurement were passed as such (`X_val`). Otherwise they were held
-        back from the student only: the teacher may have learnt from them.
+        Whether the validation rows are `X_val`. Otherwise they were held out from the student only,
+        and the teacher may have been fitted on them.
     n_synthetic : int
-        New rows that the student learnt from, beside those of X.
+        Number of synthetic rows that the student was fitted on, in addition to those of X.
     """
 
     model: Any
@@ -181,8 +185,8 @@ class Distilled:
     student_accuracy: Estimate | None
     unseen_by_teacher: bool
     n_synthetic: int
-    _measured: Measurement = field(repr=False)
-    _teach: Callable[[int], Any] = field(repr=False)
+    _measurement: Measurement = field(repr=False)
+    _fit_student: Callable[[int], Any] = field(repr=False)
 
     def text(self) -> str:
         """The student as text."""
@@ -190,25 +194,28 @@ class Distilled:
         return text
 
     def __str__(self) -> str:
-        what = "agreement" if self._measured.classes is not None else "R² of the teacher's numbers"
-        seen = "neither saw" if self.unseen_by_teacher else "the student did not see"
+        is_class = self._measurement.classes is not None
+        unit = "rules" if isinstance(self.model, RuleList) else "leaves"
+        what = "agreement with" if is_class else "R² of the predictions of"
+        rows = "validation rows" if self.unseen_by_teacher else "rows held out from the student"
         lines = [
-            f"{type(self.model).__name__}, {size_of(self.model)} answers, from "
-            f"{self.n_synthetic} new rows",
-            f"{what} on rows that {seen}: {self.fidelity}",
+            f"{type(self.model).__name__}, {size_of(self.model)} {unit}, fitted on X and "
+            f"{self.n_synthetic} synthetic rows",
+            f"{what} the teacher on {rows}: {self.fidelity}",
         ]
         if self.student_accuracy is not None:
-            lines.append(f"against the truth: teacher {self.teacher_accuracy}")
-            lines.append(f"                   student {self.student_accuracy}")
+            name = "accuracy" if is_class else "R²"
+            lines.append(f"{name} of the teacher: {self.teacher_accuracy}")
+            lines.append(f"{name} of the student: {self.student_accuracy}")
         return "\n".join(lines)
 
     def curve(self, sizes: Sequence[int] = (2, 4, 8, 16, 32, 64, 128)) -> list[Point]:
-        """Fidelity against size: students of other sizes, on the same rows.
+        """Fidelity as a function of size: fit students of other sizes on the same rows.
 
         Parameters
         ----------
         sizes : sequence of int
-            Most leaves or rules of each student.
+            Maximum number of leaves or rules of each student.
 
         Returns
         -------
@@ -217,38 +224,38 @@ class Distilled:
         """
         sizes = list(sizes)
         if not sizes or any(not isinstance(s, (int, np.integer)) or s < 2 for s in sizes):
-            raise ValueError(f"sizes must be whole numbers of at least 2. Got {sizes!r}.")
-        return [self._measured.point(self._teach(int(size))) for size in sizes]
+            raise ValueError(f"sizes must be integers of at least 2. Got {sizes!r}.")
+        return [self._measurement.point(self._fit_student(int(size))) for size in sizes]
 
     def worst(self, n: int = 10) -> NDArray[np.intp]:
-        """The rows of the measurement on which teacher and student differ most, worst first.
+        """Indices of the validation rows on which teacher and student differ most, worst first.
 
-        They are numbers of rows of `X_val`; where that was not given, of those of X that were held
-        back (`held_back` tells which these are).
+        Indices into `X_val`; if that was not given, into the rows of X that were held out
+        (``X[held_back]``).
         """
         order = np.argsort(-self._differences(), kind="stable")
         return np.asarray(order[:n])
 
     @property
     def held_back(self) -> NDArray[np.intp] | None:
-        """The rows of X that were held back for the measurement; None if `X_val` was given."""
-        rows: NDArray[np.intp] | None = getattr(self._teach, "held_back", None)
+        """Indices of the rows of X that were held out; None if `X_val` was given."""
+        rows: NDArray[np.intp] | None = getattr(self._fit_student, "held_back", None)
         return rows
 
     def regions(self, n: int = 5) -> list[Region]:
-        """Where they disagree most: rows that the student answers alike, worst first.
+        """Leaves or rules of the student with the largest disagreement, worst first.
 
-        Ordered by what they add to the disagreement of all rows. Rows that reach several leaves of
+        Ordered by their contribution to the total disagreement. Rows that reach several leaves of
         an option tree count in each.
         """
         places = self._places()
-        is_class = self._measured.classes is not None
-        off = self._differences() if not is_class else self._are_different().astype(float)
+        is_class = self._measurement.classes is not None
+        gaps = self._differences() if not is_class else self._are_different().astype(float)
         found = []
         for place in np.unique(places[places >= 0]):
             here = (places == place).any(axis=1)
-            mean = float(off[here].mean()) if is_class else float(np.sqrt((off[here] ** 2).mean()))
-            added = float((off[here] if is_class else off[here] ** 2).sum())
+            mean = float(gaps[here].mean() if is_class else np.sqrt((gaps[here] ** 2).mean()))
+            added = float((gaps[here] if is_class else gaps[here] ** 2).sum())
             found.append(
                 (added, -int(place), Region(self._condition(int(place)), int(here.sum()), mean))
             )
@@ -256,10 +263,10 @@ class Distilled:
         return [region for _, _, region in found[:n]]
 
     def _places(self) -> NDArray[np.intp]:
-        """The leaves, or the rule, of each row."""
+        """Indices of the leaves, or of the rule, of each row."""
         if isinstance(self.model, RuleList):
-            return self.model.rule_of(self._measured.X)[:, np.newaxis]
-        return np.asarray(self.model.apply(self._measured.X), dtype=np.intp)
+            return self.model.rule_of(self._measurement.X)[:, np.newaxis]
+        return np.asarray(self.model.apply(self._measurement.X), dtype=np.intp)
 
     def _condition(self, place: int) -> str:
         model = self.model
@@ -270,10 +277,11 @@ class Distilled:
         return " and ".join(found) or "all rows"
 
     def _are_different(self) -> NDArray[np.bool_]:
-        said = self._measured.asked(self.model)
-        return np.asarray(said.argmax(axis=1) != self._measured.answers.argmax(axis=1))
+        predicted = self._measurement.predict(self.model)
+        return np.asarray(predicted.argmax(axis=1) != self._measurement.teacher.argmax(axis=1))
 
     def _differences(self) -> Floats:
-        """Half the sum of the differences of probabilities, or the difference of numbers."""
-        off = np.abs(self._measured.asked(self.model) - self._measured.answers).sum(axis=1)
-        return np.asarray(off if self._measured.classes is None else off / 2)
+        """Total variation distance of the class probabilities, or absolute difference."""
+        measurement = self._measurement
+        gaps = np.abs(measurement.predict(self.model) - measurement.teacher).sum(axis=1)
+        return np.asarray(gaps if measurement.classes is None else gaps / 2)

@@ -1,4 +1,4 @@
-"""Cloning an ensemble into one readable model, with a measured fidelity."""
+"""Distillation of an ensemble into one interpretable model, with measured fidelity."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from weald.data import finite_target, readable_target
 from weald.ensembles.distilling.distilled import Distilled, Measurement
-from weald.ensembles.distilling.students import KINDS, student_of, taught
+from weald.ensembles.distilling.students import KINDS, fit_student, student_of
 from weald.ensembles.distilling.synthetic import joined_rows, smoothed_bootstrap
 from weald.ensembles.distilling.teachers import Teacher
 from weald.ensembles.members.members import n_rows_of, take
@@ -31,8 +31,8 @@ _LIMITS: dict[str, Limit] = {
     "n_jobs": Jobs(),
 }
 
-# New rows by default: so many times the rows, within these bounds and so many cells.
-_TIMES, _LEAST, _MOST, _CELLS = 10, 5_000, 50_000, 20_000_000
+# Default number of synthetic rows: a multiple of the rows, within bounds on rows and on cells.
+_SAMPLES_PER_ROW, _MIN_SAMPLES, _MAX_SAMPLES, _MAX_CELLS = 10, 5_000, 50_000, 20_000_000
 
 
 def distill(
@@ -52,45 +52,46 @@ def distill(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> Distilled:
-    """Clone a fitted model into one that a person can read, and measure how faithful it is.
+    """Distil a fitted model (the teacher) into an interpretable one (the student).
 
-    Realistic new rows are drawn from X (a smoothed bootstrap), the model answers them and X
-    itself, and a student is fitted to the answers: to probabilities, not only to labels.
+    Synthetic rows are drawn from X by a smoothed bootstrap, the teacher predicts them and X itself,
+    and the student is fitted to these predictions: class probabilities, not only labels. Its
+    fidelity is measured on other rows.
 
     Parameters
     ----------
     model : fitted estimator
-        The teacher: any object with `predict`, of any library. A classifier without
-        `predict_proba` teaches its labels as if it were certain of them.
+        The teacher: any object with `predict`, of any library. Labels of a classifier without
+        `predict_proba` are used as probabilities of 0 and 1.
     X : array, frame or sparse table, shape (rows, columns)
-        Rows as the teacher takes them, usually those it was fitted on; no targets are needed.
+        Rows in a form that the teacher accepts, usually its training rows.
     y : array, shape (rows,), or None
-        True targets, for the accuracies of teacher and student on the rows that are held back. They
-        teach nothing.
+        True targets, only used to measure the accuracies of teacher and student on the held-out
+        rows.
     X_val, y_val : table and array, or None
-        Rows that the teacher has not seen, and their targets if known: fidelity and accuracies are
-        measured on them. Without them `validation_fraction` of X is held back from the student.
+        Validation rows that the teacher was not fitted on, and their targets if known. If X_val is
+        None, `validation_fraction` of X is held out from the student instead.
     student : {"tree", "option_tree", "rules"}, default="tree"
-        A decision tree, an option tree of two options a node, or a list of rules.
+        A decision tree, an option tree with at most two options per node, or a rule list.
     max_leaf_nodes : int, default=16
-        Most leaves, or rules.
+        Maximum number of leaves or rules.
     min_samples_leaf : int, default=5
-        Fewest rows of a leaf or rule, old and new ones.
+        Minimum number of rows of a leaf or rule, including synthetic ones.
     n_samples : int or None, default=None
-        New rows to draw; None: ten times those of X, at least 5,000 and at most 50,000, fewer
-        where a table has very many columns. 0 teaches by the rows of X alone.
+        Number of synthetic rows. None: ten times the rows of X, at least 5,000 and at most 50,000;
+        fewer for tables with very many columns. 0: only the rows of X are used.
     smoothing : float, default=0.5
-        How far new rows are from old ones: the probability that a cell moves towards that of a
-        near row. 0 repeats old rows, which teaches nothing new; 1 moves every cell.
+        Probability that a cell of a synthetic row moves towards the value of a neighbouring row. 0
+        repeats the rows of X; 1 moves every cell.
     validation_fraction : float, default=0.2
-        The share of X that is held back when `X_val` is None.
+        Fraction of X to hold out if `X_val` is None.
     categorical_features : "from_dtype", list or None, default=None
-        Which columns the student takes as categories; None: those that the teacher does, if it
-        says, else those whose type says so.
+        Categorical columns of the student. None: those of the teacher if it is a weald estimator,
+        else by dtype.
     random_state : int, RandomState or None, default=0
-        Decides which rows are held back and drawn, by their content.
+        Seed of the hold-out and of the synthetic rows; independent of the row order.
     n_jobs : int or None, default=None
-        Threads of the student; None means all usable cores.
+        Number of threads to fit the student; None means all usable cores.
 
     Returns
     -------
@@ -102,7 +103,7 @@ def distill(
     NotFittedError
         If the model is not fitted.
     ValueError
-        If a parameter is out of range, or rows, targets and answers do not fit each other.
+        If a parameter is out of range, or rows, targets and predictions are inconsistent.
 
     Examples
     --------
@@ -110,10 +111,10 @@ def distill(
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> forest = weald.RandomForestClassifier(random_state=0).fit(X, y)
-    >>> clone = weald.distill(forest, X, max_leaf_nodes=4)
-    >>> clone.model.get_n_leaves()
+    >>> distilled = weald.distill(forest, X, max_leaf_nodes=4)
+    >>> distilled.model.get_n_leaves()
     4
-    >>> 0.6 < clone.fidelity.low < clone.fidelity.value < clone.fidelity.high
+    >>> 0.6 < distilled.fidelity.low < distilled.fidelity.value < distilled.fidelity.high
     True
     """
     _check(
@@ -125,31 +126,29 @@ def distill(
         validation_fraction=validation_fraction,
         n_jobs=n_jobs,
     )
-    X, X_val = _rows(X, "X"), None if X_val is None else _rows(X_val, "X_val")
+    X, X_val = _checked_table(X, "X"), None if X_val is None else _checked_table(X_val, "X_val")
     teacher = Teacher.of(model, X)
-    teacher.answers(take(X, np.arange(1)))  # what it says of wrong columns, it says now
+    teacher.predict(take(X, np.arange(1)))  # fail early if the teacher rejects the columns
     seed = seed_of(random_state)
-    parts = _parts(X, y, X_val, y_val, validation_fraction, seed)
+    split = _split(X, y, X_val, y_val, validation_fraction, seed)
     if n_samples is None:
-        n_samples = _default_samples(parts.X)
-    new = _new_rows(parts.X, n_samples, smoothing, seed, teacher)
-    own = {
+        n_samples = _default_samples(split.X)
+    rows = _transfer_rows(split.X, n_samples, smoothing, seed, teacher)
+    settings = {
+        "kind": student,
+        "min_samples_leaf": min_samples_leaf,
         "categorical_features": _categories(model, categorical_features),
         "n_jobs": n_jobs,
     }
-    lesson = _Lesson(
-        new,
-        teacher.answers(new),
-        teacher.classes,
-        {"kind": student, "min_samples_leaf": min_samples_leaf, **own},
-        parts.held_back,
+    transfer_set = _TransferSet(
+        rows, teacher.predict(rows), teacher.classes, settings, split.held_back
     )
-    return _measured(lesson, teacher, parts, max_leaf_nodes, n_samples)
+    return _measure(transfer_set, teacher, split, max_leaf_nodes, n_samples)
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
-    """Rows to learn from and rows to measure on, with the numbers of those held back."""
+class _Split:
+    """Training rows, validation rows, and the indices of rows held out from X."""
 
     X: Any
     X_val: Any
@@ -158,40 +157,40 @@ class _Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class _Lesson:
-    """Rows with answers, from which students of any size learn."""
+class _TransferSet:
+    """Rows with predictions of the teacher; called with a size, fits a student on them."""
 
     X: Any
-    answers: Floats
+    predictions: Floats
     classes: NDArray[Any] | None
     settings: dict[str, Any]
     held_back: Indices | None = field(default=None)
 
     def __call__(self, size: int) -> Any:
         student = student_of(size=size, is_class=self.classes is not None, **self.settings)
-        return taught(student, self.X, self.answers, self.classes)
+        return fit_student(student, self.X, self.predictions, self.classes)
 
 
-def _measured(
-    lesson: _Lesson, teacher: Teacher, parts: _Parts, size: int, n_samples: int
+def _measure(
+    transfer_set: _TransferSet, teacher: Teacher, split: _Split, size: int, n_samples: int
 ) -> Distilled:
-    truth = None if parts.y_val is None else _truth(teacher, parts.y_val)
-    answers = teacher.answers(parts.X_val)
-    rows = Measurement(parts.X_val, answers, teacher.classes, truth)
-    student = lesson(size)
-    said = rows.asked(student)
-    off = np.abs(said - answers)
-    gap = off.mean() if teacher.classes is not None else np.sqrt((off**2).mean())
+    truth = None if split.y_val is None else _truth(teacher, split.y_val)
+    predictions = teacher.predict(split.X_val)
+    rows = Measurement(split.X_val, predictions, teacher.classes, truth)
+    student = transfer_set(size)
+    predicted = rows.predict(student)
+    differences = np.abs(predicted - predictions)
+    gap = differences.mean() if teacher.classes is not None else np.sqrt((differences**2).mean())
     return Distilled(
         model=student,
-        fidelity=rows.fidelity(said),
+        fidelity=rows.fidelity(predicted),
         gap=float(gap),
-        teacher_accuracy=rows.accuracy(answers),
-        student_accuracy=rows.accuracy(said),
-        unseen_by_teacher=parts.held_back is None,
+        teacher_accuracy=rows.accuracy(predictions),
+        student_accuracy=rows.accuracy(predicted),
+        unseen_by_teacher=split.held_back is None,
         n_synthetic=n_samples,
-        _measured=rows,
-        _teach=lesson,
+        _measurement=rows,
+        _fit_student=transfer_set,
     )
 
 
@@ -204,7 +203,7 @@ def _check(**given: Any) -> None:
             )
 
 
-def _rows(X: Any, name: str) -> Any:
+def _checked_table(X: Any, name: str) -> Any:
     X = as_table(X)
     shape = getattr(X, "shape", None)
     if shape is None or len(shape) != 2:
@@ -217,48 +216,51 @@ def _rows(X: Any, name: str) -> Any:
     return X
 
 
-def _parts(X: Any, y: Any, X_val: Any, y_val: Any, fraction: float, seed: int) -> _Parts:
+def _split(X: Any, y: Any, X_val: Any, y_val: Any, fraction: float, seed: int) -> _Split:
     if X_val is None:
         if y_val is not None:
-            raise ValueError("y_val are the targets of X_val, which is None. Pass X_val too.")
+            raise ValueError("y_val requires X_val, the rows of these targets. Got X_val=None.")
         if y is not None:
-            y = _target(y, X, "y")
+            y = _checked_target(y, X, "y")
         n = n_rows_of(X)
         if n < 2:
-            raise ValueError("X has 1 row, of which none can be held back. Pass X_val, or more.")
+            raise ValueError(
+                "X has 1 row, of which none can be held out. Pass X_val, or more rows in X."
+            )
         is_held = hold_out_rows(X, None, None, None, fraction, weight=None, seed=seed)
         held, kept = np.flatnonzero(is_held), np.flatnonzero(~is_held)
-        return _Parts(take(X, kept), take(X, held), None if y is None else y[held], held)
+        return _Split(take(X, kept), take(X, held), None if y is None else y[held], held)
     if y is not None:
         raise ValueError(
-            "y are the targets of X, which are not needed where X_val is given. Pass y_val instead."
+            "y must be None if X_val is given: accuracies are measured on X_val. Pass y_val "
+            "instead."
         )
-    return _Parts(X, X_val, None if y_val is None else _target(y_val, X_val, "y_val"), None)
+    return _Split(X, X_val, None if y_val is None else _checked_target(y_val, X_val, "y_val"), None)
 
 
-def _target(y: Any, X: Any, name: str) -> NDArray[Any]:
+def _checked_target(y: Any, X: Any, name: str) -> NDArray[Any]:
     target = column_or_1d(np.asarray(readable_target(y)))
     try:
         check_consistent_length(X, target)
     except ValueError as error:
-        raise ValueError(f"{name} does not fit its rows: {error}") from None
+        raise ValueError(f"{name} must have one value per row: {error}") from None
     return np.asarray(target)
 
 
 def _truth(teacher: Teacher, y: NDArray[Any]) -> Floats:
     if teacher.classes is not None:
-        return teacher.as_shares(y, "The targets hold")
+        return teacher.one_hot(y, "The targets contain")
     return finite_target(y)[:, np.newaxis]
 
 
 def _default_samples(X: Any) -> int:
     n_rows, n_columns = X.shape
-    wanted = min(max(_TIMES * n_rows, _LEAST), _MOST)
-    return int(max(1, min(wanted, _CELLS // max(1, n_columns))))
+    wanted = min(max(_SAMPLES_PER_ROW * n_rows, _MIN_SAMPLES), _MAX_SAMPLES)
+    return int(max(1, min(wanted, _MAX_CELLS // max(1, n_columns))))
 
 
-def _new_rows(X: Any, n: int, smoothing: float, seed: int, teacher: Teacher) -> Any:
-    """The rows of X, in an order that does not depend on where they stand, and new ones."""
+def _transfer_rows(X: Any, n: int, smoothing: float, seed: int, teacher: Teacher) -> Any:
+    """The rows of X, ordered by content, followed by n synthetic rows."""
     hashes = hash_any_rows(X, np.zeros(n_rows_of(X)), n_threads=1)
     ordered = take(X, np.lexsort((hashes[:, 0], hashes[:, 1])))
     if n == 0:
@@ -271,7 +273,7 @@ def _new_rows(X: Any, n: int, smoothing: float, seed: int, teacher: Teacher) -> 
 def _categories(model: Any, given: Any) -> Any:
     if given is None:
         given = getattr(model, "categorical_features", None)
-        # Of another library the word may mean something else.
+        # Parameters of this name in other libraries may differ in meaning.
         if given is None or not hasattr(model, "_columns"):
             given = "from_dtype"
     if not Columns().admits(given):

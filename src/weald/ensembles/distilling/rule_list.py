@@ -1,4 +1,4 @@
-"""Rule lists: if this then that, else if ..., else: the first rule that fits a row answers."""
+"""Rule lists: if ..., else if ..., else; the first matching rule predicts a row."""
 
 import math
 from collections.abc import Mapping
@@ -18,35 +18,36 @@ from weald.trees import ForestBuilder, TreeGrower, TreeLimits, conditions_of_lea
 
 
 class RuleList(TreeModel):
-    """Rules in an order; a row is answered by the first whose conditions it meets.
+    """Base class of rule lists: each row is predicted by the first rule that it matches.
 
-    Each rule is a leaf of a small tree grown on the rows that no rule before it fits: the leaf that
-    differs most from the rest of them. The last answer is for rows that fit none.
+    For each rule, a small tree is grown on the rows that match none of the previous rules; the rule
+    is the leaf whose separation from the other rows lowers the squared error most. A default rule
+    predicts rows that match no other.
 
     Parameters
     ----------
     max_rules : int, default=16
-        Most answers, that of the rows which fit no rule included.
+        Maximum number of rules, including the default rule.
     max_conditions : int, default=3
-        Most conditions of a rule.
+        Maximum number of conditions of a rule.
     min_samples_leaf : int, default=5
-        Fewest rows of a rule.
+        Minimum number of training rows of a rule.
     categorical_features : "from_dtype", list or None, default="from_dtype"
-        Which columns hold categories: those of text and of unordered categorical types, or those
-        listed by name, position or a mask, or none.
+        Categorical columns. "from_dtype": columns of text and of unordered categorical dtypes.
+        list: names, indices or a mask. None: no columns.
     n_jobs : int or None, default=None
-        Threads; None means all usable cores. The rules are the same for any number.
+        Number of threads; None means all usable cores. Does not change the rules.
 
     Attributes
     ----------
     forest_ : Forest
-        A small tree for each rule; one of its leaves is the rule.
+        One tree for each rule, without the default rule.
     leaf_ : array of int
-        Which leaf of each tree that is.
+        Index of the leaf that is the rule, in each tree.
     answer_ : array, shape (rules + 1, outputs)
-        What each rule answers, and what is answered to rows that fit none.
+        Prediction of each rule; the last is that of the default rule.
     weight_ : array, shape (rules + 1,)
-        What the training rows of each weigh.
+        Total weight of the training rows of each rule.
     """
 
     _limits: ClassVar[Mapping[str, Limit]] = {
@@ -73,8 +74,8 @@ class RuleList(TreeModel):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
-    def _learn(self, rows: Rows, values: Floats) -> None:
-        """Find rule after rule on targets of the shape (outputs, rows)."""
+    def _fit_rules(self, rows: Rows, values: Floats) -> None:
+        """Fit the rules one after another on targets of shape (outputs, rows)."""
         rows = weighted_as_repeated(rows, min_samples_leaf=self.min_samples_leaf)
         binned = bin_rows(rows, max_bins=None, n_threads=self._n_threads)
         assert isinstance(binned, BinnedTable)
@@ -82,78 +83,78 @@ class RuleList(TreeModel):
             max_depth=self.max_conditions, min_samples_leaf=self.min_samples_leaf, min_gain=0.0
         )
         grower = TreeGrower(binned, "squared_error", limits, n_threads=self._n_threads)
-        left = np.ones(rows.n, dtype=np.int64) if rows.copies is None else rows.copies.copy()
+        copies = np.ones(rows.n, dtype=np.int64) if rows.copies is None else rows.copies.copy()
         forest = ForestBuilder(np.zeros(len(values)), self._plan.n_columns)
         leaves: list[int] = []
-        answers: list[Floats] = []
+        predictions: list[Floats] = []
         weights: list[float] = []
         while True:
-            tree = grower.on_values(values, rows.weight, left)
-            of_leaf = tree.weight[tree.feature < 0]
-            last = len(leaves) == self.max_rules - 1 or len(of_leaf) == 1
-            if last:
-                total = math.fsum(of_leaf)
-                parts = of_leaf[:, np.newaxis] * tree.value
-                answers.append(np.array([math.fsum(column) / total for column in parts.T]))
+            tree = grower.on_values(values, rows.weight, copies)
+            leaf_weights = tree.weight[tree.feature < 0]
+            is_last = len(leaves) == self.max_rules - 1 or len(leaf_weights) == 1
+            if is_last:
+                total = math.fsum(leaf_weights)
+                parts = leaf_weights[:, np.newaxis] * tree.value
+                predictions.append(np.array([math.fsum(column) / total for column in parts.T]))
                 weights.append(total)
                 break
-            rule = _most_different(tree.value, of_leaf)
+            rule = _most_different(tree.value, leaf_weights)
             forest.add(tree, output=-1)
             leaves.append(rule)
-            answers.append(tree.value[rule])
-            weights.append(float(of_leaf[rule]))
-            left[tree.leaf_of_row == rule] = 0
+            predictions.append(tree.value[rule])
+            weights.append(float(leaf_weights[rule]))
+            copies[tree.leaf_of_row == rule] = 0
         self.forest_ = forest.build().scaled(rows.target_exponent, rows.weight_unit)
         self.leaf_ = np.array(leaves, dtype=np.int32)
-        self.answer_ = np.ldexp(np.array(answers), rows.target_exponent)
+        self.answer_ = np.ldexp(np.array(predictions), rows.target_exponent)
         self.weight_ = np.array(weights) * rows.weight_unit
 
     def rule_of(self, X: object) -> NDArray[np.intp]:
-        """The number of the first rule that each row fits; one more than the last if none does."""
+        """Index of the first rule that each row matches; the last index is the default rule."""
         check_is_fitted(self)
         n_rules = len(self.leaf_)
         if n_rules == 0:
             return np.zeros(len(super()._scores(X)), dtype=np.intp)
-        fits = self.apply(X) == self.leaf_
-        return np.where(fits.any(axis=1), fits.argmax(axis=1), n_rules)
+        matches = self.apply(X) == self.leaf_
+        return np.where(matches.any(axis=1), matches.argmax(axis=1), n_rules)
 
     def _scores(self, X: object) -> Floats:
         rule = self.rule_of(X)
         return np.asarray(self.answer_[rule])
 
     def get_n_rules(self) -> int:
-        """Number of answers, that of the rows which fit no rule included."""
+        """Number of rules, including the default rule."""
         check_is_fitted(self)
         return len(self.answer_)
 
     def conditions(self, rule: int) -> str:
-        """What a row must meet to fit a rule, in words; for the last, what is left."""
+        """Conditions of a rule as text."""
         check_is_fitted(self)
         if rule >= len(self.leaf_):
-            return "no rule fits"
+            return "no rule matches"
         names = self._plan.names(self._column_names())
         levels = self._plan.levels
         found = conditions_of_leaf(self.forest_, rule, int(self.leaf_[rule]), names, levels)
         return " and ".join(found)
 
     def text(self, tree: int = 0) -> str:
-        """Write the rules down, one a line.
+        """The rules as text, one per line.
 
         Parameters
         ----------
         tree : int, default=0
-            There is only one list.
+            Must be 0: there is only one list.
         """
         check_is_fitted(self)
         if tree != 0:
-            raise ValueError(f"There is no list {tree}: this {type(self).__name__} is one.")
+            raise ValueError(f"tree must be 0: {type(self).__name__} is one list. Got {tree!r}.")
         lines = []
         for i, (value, weight) in enumerate(zip(self.answer_, self.weight_, strict=True)):
-            said = f"{self._leaf_text(value)}  (weight {weight:.6g})"
+            consequence = f"{self._leaf_text(value)}  (weight {weight:.6g})"
             if i == len(self.leaf_):
-                lines.append(f"{'else ' if i else ''}{said}")
+                lines.append(f"{'else ' if i else ''}{consequence}")
             else:
-                lines.append(f"{'else ' if i else ''}if {self.conditions(i)}: {said}")
+                lines.append(f"{'else ' if i else ''}if {self.conditions(i)}: {consequence}")
         return "\n".join(lines)
 
     def _learnt(self) -> dict[str, NDArray[Any]]:
@@ -161,7 +162,7 @@ class RuleList(TreeModel):
 
 
 class RuleListClassifier(ClassifierMixin, RuleList):
-    """A list of rules for classes.
+    """Rule list for classification.
 
     Examples
     --------
@@ -174,31 +175,31 @@ class RuleListClassifier(ClassifierMixin, RuleList):
     """
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Find the rules.
+        """Fit the rules.
 
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too.
+            Training rows: numbers, text, categories and dates; missing values are supported.
         y : array, shape (rows,)
-            Class labels of any kind.
+            Class labels, of any type.
         sample_weight : array, shape (rows,), or None
-            What each row counts in sums; `min_samples_leaf` counts rows.
+            Row weights; `min_samples_leaf` counts rows.
         """
         with self._fitting():
             rows, self.classes_ = class_rows(self, X, y, sample_weight)
-            shares = np.eye(len(self.classes_))[rows.target.astype(np.intp)]
-            self._learn(rows, np.ascontiguousarray(shares.T))
+            one_hot = np.eye(len(self.classes_))[rows.target.astype(np.intp)]
+            self._fit_rules(rows, np.ascontiguousarray(one_hot.T))
         return self
 
     def predict_proba(self, X: object) -> Floats:
-        """Shares of the classes among the training rows of the rule that each row fits."""
+        """Class probabilities: class frequencies in the training rows of the matching rule."""
         return self._scores(X)
 
     def predict(self, X: object) -> NDArray[Any]:
-        """The most frequent class of the rule that each row fits; ties go to the first."""
-        shares = self.predict_proba(X)
-        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
+        """The most probable class of each row; ties go to the first."""
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(probabilities, axis=1)])
 
     def _leaf_text(self, value: Floats) -> str:
         best = int(np.argmax(value))
@@ -209,7 +210,7 @@ class RuleListClassifier(ClassifierMixin, RuleList):
 
 
 class RuleListRegressor(Regressor, RuleList):
-    """A list of rules for numbers.
+    """Rule list for regression.
 
     Examples
     --------
@@ -222,29 +223,29 @@ class RuleListRegressor(Regressor, RuleList):
     """
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Find the rules.
+        """Fit the rules.
 
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too.
+            Training rows: numbers, text, categories and dates; missing values are supported.
         y : array of finite numbers, shape (rows,)
-            The target.
+            Target values.
         sample_weight : array, shape (rows,), or None
-            What each row counts in sums; `min_samples_leaf` counts rows.
+            Row weights; `min_samples_leaf` counts rows.
         """
         with self._fitting():
             rows = number_rows(self, X, y, sample_weight).with_moderate_target()
-            self._learn(rows, rows.target[np.newaxis])
+            self._fit_rules(rows, rows.target[np.newaxis])
         return self
 
     def predict(self, X: object) -> Floats:
-        """The mean target of the rule that each row fits."""
+        """The mean target of the training rows of the matching rule."""
         return self._scores(X)[:, 0]
 
 
 def _most_different(value: Floats, weight: Floats) -> int:
-    """The leaf that, told apart from all others together, lowers the squared error most."""
+    """The leaf whose separation from all others lowers the squared error most."""
     total = math.fsum(weight)
     sums = weight[:, np.newaxis] * value
     rest = total - weight

@@ -1,4 +1,4 @@
-"""New rows like those of a table: a smoothed bootstrap that respects types and dependence."""
+"""Synthetic rows by a smoothed bootstrap that keeps types and dependence of columns."""
 
 import importlib
 from collections.abc import Callable
@@ -14,39 +14,39 @@ from weald.ensembles.members.members import n_rows_of
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# Neighbours are looked for among at most so many rows; one of so many is drawn.
-_REFERENCE, _NEAREST = 2000, 3
+# Maximum number of rows to search for neighbours, and number of nearest ones to draw from.
+_MAX_REFERENCE, _N_NEIGHBOURS = 2000, 3
 
-# A number is coded by its rank among so many steps. Two levels that differ are as far apart as two
-# numbers a third of all ranks apart. Sums of squares of codes are whole numbers below 2**24: exact.
-_STEPS, _LEVEL = 16, 5
-_MOST_LEVELS = 64  # more of them share codes
+# Coordinates of the neighbour search: numbers by their rank, in _N_RANKS steps; categories one-hot
+# times _CATEGORY_CODE, so that two categories differ like numbers about 7 ranks apart. Sums of
+# squares of these integers are below 2**24 and thus exact in float32.
+_N_RANKS, _CATEGORY_CODE = 16, 5
+_MAX_CATEGORIES = 64  # further ones share coordinates
 
-# A value is an atom, such as the zero of an amount nobody paid, if it has this share of the rows.
-_ATOM_SHARE, _ATOM_ROWS = 0.02, 3
+# A number is an atom, such as 0 in a column of amounts, above this fraction and number of rows.
+_ATOM_FRACTION, _ATOM_ROWS = 0.02, 3
 
 
 def smoothed_bootstrap(
-    X: Any, n: int, smoothing: float, seed: int, is_level: NDArray[np.bool_] | None = None
+    X: Any, n: int, smoothing: float, seed: int, is_category: NDArray[np.bool_] | None = None
 ) -> Any:
-    """Draw `n` rows like those of X, in the same container.
+    """Draw `n` rows from the distribution of X, in the same container.
 
-    A row is drawn and one of its nearest neighbours. Every cell moves towards the neighbour's with
-    the probability `smoothing`: a measured number to somewhere between the two, everything else
-    (categories, dates, flags, whole numbers of few values, values that occur often, and what is
-    missing) becomes the neighbour's. So a cell never holds what its column could not, and
-    columns that depend on each other still do. `is_level` marks columns of numbers that are
-    names of categories.
+    For each row drawn from X, one of its nearest neighbours is drawn. Each cell moves with
+    probability `smoothing`: continuous numbers to a random point between the two values, all others
+    (categories, dates, flags, frequent values and missing values) to the neighbour's value. So each
+    cell holds a valid value of its column, and dependent columns stay dependent. `is_category`
+    marks columns of numbers that are categories.
     """
     read = read_columns(X)
-    if is_level is None:
-        is_level = np.zeros(len(read), dtype=bool)
-    columns = [_Column.of(values, names) for values, names in zip(read, is_level, strict=True)]
+    if is_category is None:
+        is_category = np.zeros(len(read), dtype=bool)
+    columns = [_Column.of(values, is_cat) for values, is_cat in zip(read, is_category, strict=True)]
     rng = np.random.default_rng(seed)
     n_rows = n_rows_of(X)
-    # Every row as often as any other, and some once more.
-    whole = np.tile(np.arange(n_rows), n // n_rows)
-    base = np.concatenate([whole, rng.permutation(n_rows)[: n - len(whole)]])
+    # Each row is drawn n // n_rows times, and a random part of them once more.
+    equal = np.tile(np.arange(n_rows), n // n_rows)
+    base = np.concatenate([equal, rng.permutation(n_rows)[: n - len(equal)]])
     other = _neighbours(columns, base, n_rows, rng) if smoothing > 0 else base
 
     def drawn(j: int) -> tuple[Indices, Floats | None]:
@@ -59,102 +59,103 @@ def smoothed_bootstrap(
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """What drawing needs to know of a column.
+    """A column prepared for drawing.
 
-    `place` orders or names the values (NaN: missing); `numbers` are those that may be mixed.
+    `position` is the order of the values or the code of the categories (NaN: missing). `numbers`
+    are the values of a numeric column, `is_mixable` those that may be interpolated.
     """
 
-    place: Floats
-    has_order: bool
+    position: Floats
+    is_ordered: bool
     numbers: Floats | None = None
-    mixes: NDArray[np.bool_] | None = None
-    is_whole: bool = False
+    is_mixable: NDArray[np.bool_] | None = None
+    is_integer: bool = False
 
     @classmethod
-    def of(cls, values: Values, is_level: bool) -> "_Column":
+    def of(cls, values: Values, is_category: bool) -> "_Column":
         kind = values.kind
         if kind is Kind.MOMENT:
             moments = values.moments(values.zone)[0]
-            place = np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(float))
-            return cls(place, has_order=True)
+            position = np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(float))
+            return cls(position, is_ordered=True)
         if kind is Kind.SPAN:
-            return cls(np.asarray(values.seconds(), dtype=np.float64), has_order=True)
-        if kind is not Kind.NUMBER or is_level:
+            return cls(np.asarray(values.seconds(), dtype=np.float64), is_ordered=True)
+        if kind is not Kind.NUMBER or is_category:
             codes = np.asarray(values.coded()[0]).astype(np.float64)
-            return cls(np.where(codes < 0, np.nan, codes), has_order=kind is Kind.ORDERED)
+            return cls(np.where(codes < 0, np.nan, codes), is_ordered=kind is Kind.ORDERED)
         numbers = np.asarray(values.numbers(), dtype=np.float64)
-        found, inverse, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-        most = max(_ATOM_ROWS, _ATOM_SHARE * len(numbers))
-        mixes = np.isfinite(numbers) & (counts[inverse.reshape(-1)] <= most)
-        finite = found[np.isfinite(found)]
-        is_whole = bool((finite == np.floor(finite)).all())
-        return cls(numbers, True, numbers, mixes, is_whole)
+        distinct, inverse, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+        most = max(_ATOM_ROWS, _ATOM_FRACTION * len(numbers))
+        is_mixable = np.isfinite(numbers) & (counts[inverse.reshape(-1)] <= most)
+        finite = distinct[np.isfinite(distinct)]
+        is_integer = bool((finite == np.floor(finite)).all())
+        return cls(numbers, True, numbers, is_mixable, is_integer)
 
     def drawn(
         self, base: Indices, other: Indices, moves: NDArray[np.bool_], between: Floats
     ) -> tuple[Indices, Floats | None]:
-        """Whose cell each new row has, and the numbers in it if some are mixed."""
+        """Source row of each cell, and the numbers if some are interpolated."""
         source = np.where(moves, other, base)
-        if self.numbers is None or self.mixes is None:
+        if self.numbers is None or self.is_mixable is None:
             return source, None
         numbers = self.numbers[source]
-        mixed = moves & self.mixes[base] & self.mixes[other]
+        mixed = moves & self.is_mixable[base] & self.is_mixable[other]
         if not mixed.any():
             return source, None
         a, b = self.numbers[base[mixed]], self.numbers[other[mixed]]
-        # Neither difference nor product may overflow.
+        # Convex combination, which cannot overflow.
         new = a * (1.0 - between[mixed]) + b * between[mixed]
-        numbers[mixed] = np.round(new) if self.is_whole else new
+        numbers[mixed] = np.round(new) if self.is_integer else new
         return source, numbers
 
     def codes(self) -> NDArray[np.float32]:
-        """Coordinates in which near rows are near."""
-        missing = np.isnan(self.place)
-        if self.has_order:
+        """Coordinates of the rows for the neighbour search."""
+        missing = np.isnan(self.position)
+        if self.is_ordered:
             ranks = np.zeros(len(missing))
-            found, inverse = np.unique(self.place[~missing], return_inverse=True)
-            counts = np.bincount(inverse.reshape(-1), minlength=len(found))
+            distinct, inverse = np.unique(self.position[~missing], return_inverse=True)
+            counts = np.bincount(inverse.reshape(-1), minlength=len(distinct))
             middle = (np.cumsum(counts) - counts / 2) / max(1, (~missing).sum())
-            ranks[~missing] = np.floor(_STEPS * middle)[inverse.reshape(-1)]
-            ranks[missing] = _STEPS // 2
-            return np.column_stack([ranks, _LEVEL * missing]).astype(np.float32)
-        levels = np.where(missing, -1, self.place).astype(np.int64)
-        n_levels = min(_MOST_LEVELS, int(levels.max(initial=0)) + 1)
+            ranks[~missing] = np.floor(_N_RANKS * middle)[inverse.reshape(-1)]
+            ranks[missing] = _N_RANKS // 2
+            return np.column_stack([ranks, _CATEGORY_CODE * missing]).astype(np.float32)
+        levels = np.where(missing, -1, self.position).astype(np.int64)
+        n_levels = min(_MAX_CATEGORIES, int(levels.max(initial=0)) + 1)
         hot = np.zeros((len(levels), n_levels + 1), dtype=np.float32)
-        hot[np.arange(len(levels)), np.where(missing, n_levels, levels % n_levels)] = _LEVEL
+        hot[np.arange(len(levels)), np.where(missing, n_levels, levels % n_levels)] = _CATEGORY_CODE
         return hot
 
 
 def _neighbours(
     columns: list[_Column], base: Indices, n_rows: int, rng: np.random.Generator
 ) -> Indices:
-    """A near row for each of some rows, drawn among the nearest of a sample."""
+    """A random one of the nearest neighbours of each row of `base`, from a sample of the rows."""
     if n_rows == 1:
         return base
     codes = np.hstack([column.codes() for column in columns])
-    reference = np.sort(rng.permutation(n_rows)[:_REFERENCE])
-    n_near = min(_NEAREST, len(reference) - 1)
-    wanted, place = np.unique(base, return_inverse=True)
-    near = np.empty((len(wanted), n_near), dtype=np.intp)
+    reference = np.sort(rng.permutation(n_rows)[:_MAX_REFERENCE])
+    n_near = min(_N_NEIGHBOURS, len(reference) - 1)
+    wanted, position = np.unique(base, return_inverse=True)
+    neighbours = np.empty((len(wanted), n_near), dtype=np.intp)
     squares = (codes[reference].astype(np.float64) ** 2).sum(axis=1)
     step = max(1, 4_000_000 // len(reference))
     for begin in range(0, len(wanted), step):
         rows = wanted[begin : begin + step]
-        # Whole numbers, so that no order of additions can change them.
+        # Products of integers, exact in any order of summation.
         products = (codes[rows] @ codes[reference].T).astype(np.float64)
-        far = (squares - 2.0 * products).astype(np.int64)
-        far[rows[:, np.newaxis] == reference] = np.iinfo(np.int32).max
-        # Ties go to the row that comes first.
-        keys = far * len(reference) + np.arange(len(reference))
+        distance = (squares - 2.0 * products).astype(np.int64)
+        distance[rows[:, np.newaxis] == reference] = np.iinfo(np.int32).max
+        # Ties go to the first row.
+        keys = distance * len(reference) + np.arange(len(reference))
         nearest = np.argpartition(keys, n_near - 1, axis=1)[:, :n_near]
         nearest = np.take_along_axis(
             nearest, np.argsort(np.take_along_axis(keys, nearest, axis=1), axis=1), axis=1
         )
-        near[begin : begin + step] = reference[nearest]
-    return near[place.reshape(-1), rng.integers(0, n_near, len(base))]
+        neighbours[begin : begin + step] = reference[nearest]
+    return neighbours[position.reshape(-1), rng.integers(0, n_near, len(base))]
 
 
-# ---- the same container ----
+# ---- containers ----
 
 Draw = Callable[[int], tuple[Indices, Floats | None]]
 
@@ -192,10 +193,10 @@ def _pandas_of(X: Any, base: Indices, drawn: Draw) -> Any:
 
 
 def _as_type_of(column: Any, numbers: Floats) -> Any:
-    """Numbers in the type of a pandas column; only cells that are there are changed."""
-    there = ~np.isnan(numbers)
+    """Numbers in the dtype of a pandas column; missing values are unchanged."""
+    present = ~np.isnan(numbers)
     new = column.copy()
-    new[there] = numbers[there].astype(_numpy_type(column.dtype))
+    new[present] = numbers[present].astype(_numpy_type(column.dtype))
     return new
 
 
@@ -229,7 +230,7 @@ def _arrow_of(X: Any, parts: list[tuple[Indices, Floats | None]]) -> Any:
 
 
 def joined_rows(first: Any, second: Any) -> Any:
-    """The rows of two tables of the same kind and columns, one after the other."""
+    """Concatenate the rows of two tables of the same type and columns."""
     if hasattr(first, "toarray"):
         return importlib.import_module("scipy.sparse").vstack([first, second]).asformat("csr")
     if isinstance(first, np.ndarray):

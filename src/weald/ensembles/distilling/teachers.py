@@ -1,4 +1,4 @@
-"""A fitted model of anybody's that others learn from: what it says, as numbers."""
+"""The teacher of a distillation: any fitted model, with validated predictions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,25 +10,27 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald.data import plan_of
 from weald.ensembles.labels import class_numbers
-from weald.ensembles.members.answers import Question
 from weald.ensembles.members.members import n_rows_of
+from weald.ensembles.members.response_methods import ResponseMethod
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Teacher:
-    """A fitted model, and its classes if it has any (None: it answers numbers)."""
+    """A fitted model and its sorted classes; None for a regressor."""
 
     model: Any
     classes: NDArray[Any] | None
 
     @classmethod
     def of(cls, model: Any, X: Any) -> "Teacher":
-        """Check that the model can be asked, and learn its classes, from X if it does not say."""
+        """Validate the model and get its classes, from its predictions of X if necessary."""
         name = type(model).__name__
         if isinstance(model, type) or not callable(getattr(model, "predict", None)):
-            raise TypeError(f"distill needs a fitted model with a method predict. Got {model!r}.")
+            raise TypeError(
+                f"distill requires a fitted model with a predict method. Got {model!r}."
+            )
         if isinstance(model, BaseEstimator):
             check_is_fitted(model)
         if not (hasattr(model, "predict_proba") or hasattr(model, "classes_")):
@@ -41,57 +43,56 @@ class Teacher:
         if classes is None:
             classes = np.unique(np.asarray(model.predict(X)))
         if isinstance(classes, list) or np.asarray(classes).ndim != 1:
-            raise ValueError(
-                f"{name} answers several targets at once; distill a model of one target."
-            )
+            raise ValueError(f"distill requires a model with one output; {name} has several.")
         return cls(model, np.unique(np.asarray(classes)))
 
     @property
-    def says_shares(self) -> bool:
-        """Whether it tells probabilities; otherwise its labels count as certain."""
+    def has_probabilities(self) -> bool:
+        """Whether the model predicts class probabilities, not only labels."""
         return self.classes is not None and hasattr(self.model, "predict_proba")
 
-    def answers(self, X: Any) -> Floats:
-        """Probabilities of the shape (rows, classes), or numbers of the shape (rows, 1)."""
+    def predict(self, X: Any) -> Floats:
+        """Class probabilities of shape (rows, classes), or numbers of shape (rows, 1)."""
         if self.classes is None:
-            said = Question("predict")(self.model, X)
-            if said.shape[1] != 1:
+            predicted = ResponseMethod("predict")(self.model, X)
+            if predicted.shape[1] != 1:
                 raise ValueError(
-                    f"{type(self.model).__name__} answers {said.shape[1]} numbers a row; distill a "
-                    "model of one target."
+                    f"distill requires a model with one output; {type(self.model).__name__} has "
+                    f"{predicted.shape[1]}."
                 )
-            return said
-        if not self.says_shares:
+            return predicted
+        if not self.has_probabilities:
             labels = np.asarray(self.model.predict(X))
             if labels.shape != (n_rows_of(X),):
                 raise ValueError(
-                    f"predict gave labels of the shape {labels.shape} for {n_rows_of(X)} rows; "
-                    "expected one label a row."
+                    f"predict returned labels of shape {labels.shape} for {n_rows_of(X)} rows; "
+                    "expected one label per row."
                 )
-            return self.as_shares(labels, "predict gave")
-        said = Question("predict_proba", self.classes)(self.model, X)
-        if said.shape[1] != len(self.classes):
+            return self.one_hot(labels, "predict returned")
+        predicted = ResponseMethod("predict_proba", self.classes)(self.model, X)
+        if predicted.shape[1] != len(self.classes):
             raise ValueError(
-                f"predict_proba gave {said.shape[1]} columns for {len(self.classes)} classes."
+                f"predict_proba returned {predicted.shape[1]} columns for {len(self.classes)} "
+                "classes."
             )
-        return said
+        return predicted
 
-    def as_shares(self, labels: NDArray[Any], who: str) -> Floats:
-        """Labels as probabilities of 0 and 1."""
+    def one_hot(self, labels: NDArray[Any], source: str) -> Floats:
+        """Labels as probabilities of 0 and 1; `source` is the subject of the error message."""
         assert self.classes is not None
-        number = class_numbers(labels, self.classes)
-        unknown = np.flatnonzero(number < 0)
+        index = class_numbers(labels, self.classes)
+        unknown = np.flatnonzero(index < 0)
         if unknown.size:
             raise ValueError(
-                f"{who} the label {labels.tolist()[unknown[0]]!r} in row {unknown[0]}, which is no "
-                f"class of {type(self.model).__name__}: {self.classes[:10].tolist()}."
+                f"{source} the label {labels.tolist()[unknown[0]]!r} in row {unknown[0]}, which is "
+                f"no class of {type(self.model).__name__}: {self.classes[:10].tolist()}."
             )
-        return np.asarray(np.eye(len(self.classes))[number])
+        return np.asarray(np.eye(len(self.classes))[index])
 
     @property
     def level_columns(self) -> NDArray[np.bool_] | None:
-        """Columns that the model takes as categories whatever their type; None: it does not say."""
+        """Which columns the model treats as categorical; None if unknown."""
         if not hasattr(self.model, "_columns"):
             return None
         columns = plan_of(self.model).columns
-        return np.array([one.levels is not None for one in columns], dtype=bool)
+        return np.array([column.levels is not None for column in columns], dtype=bool)

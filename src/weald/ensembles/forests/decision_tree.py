@@ -30,7 +30,7 @@ from weald.ensembles.forests.forest_rows import (
     gain_exponent,
     one_table,
 )
-from weald.ensembles.forests.outputs import Answers, ClassAnswers, NumberAnswers
+from weald.ensembles.forests.outputs import ClassOutputs, NumberOutputs, OutputsModel
 from weald.ensembles.forests.tree_facts import leaf_facts, pruning_path
 from weald.ensembles.forests.tree_tags import TreeTags
 from weald.ensembles.max_features import n_drawn
@@ -90,7 +90,7 @@ _LIMITS: Mapping[str, Limit] = {
 }
 
 
-class DecisionTree(Answers):
+class DecisionTree(OutputsModel):
     """A single tree, grown until its leaves are pure unless a limit stops it.
 
     Parameters
@@ -237,17 +237,16 @@ class DecisionTree(Answers):
         if self.growth != "best_first" or self.exact or self.max_bins is not None:
             raise ValueError(
                 "growth, exact and max_bins are not supported with splitter='random', max_features "
-                "or criterion='absolute_error': got "
-                f"growth={self.growth!r}, exact={self.exact!r}, max_bins={self.max_bins!r}. Leave "
-                "these three at their defaults."
+                f"or criterion='absolute_error': got growth={self.growth!r}, exact={self.exact!r}, "
+                f"max_bins={self.max_bins!r}. Leave these three at their defaults."
             )
         if self.criterion == "absolute_error":
             refuse_levels(rows.table, "criterion='absolute_error'")
         rows, n_levels = one_table(rows)
         n_threads, random_cuts = self._n_threads, self.splitter == "random"
         first = getattr(self, "_first_class", None)
-        learnt = (n_classes, class_weight, random_cuts, n_threads, n_levels, first)
-        merged = forest_rows(rows, rows_as_they_lie(rows.n), None, *learnt)
+        settings = (n_classes, class_weight, random_cuts, n_threads, n_levels, first)
+        merged = forest_rows(rows, rows_as_they_lie(rows.n), None, *settings)
         limits = ForestLimits(
             criterion=CRITERIA.get(self.criterion, self.criterion),
             max_features=n_drawn(self.max_features, self._plan.n_columns),
@@ -332,7 +331,7 @@ class DecisionTree(Answers):
         return len(self.forest_.value)
 
 
-class DecisionTreeClassifier(TreeTags, ClassAnswers, ClassifierMixin, DecisionTree):
+class DecisionTreeClassifier(TreeTags, ClassOutputs, ClassifierMixin, DecisionTree):
     """A classification tree (CART).
 
     Parameters
@@ -420,7 +419,7 @@ class DecisionTreeClassifier(TreeTags, ClassAnswers, ClassifierMixin, DecisionTr
             rows, classes = self._class_rows(X, y, sample_weight)
             rows = self._with_weights(rows)
             check_outputs(self, rows.n_outputs)
-            self._know(classes)
+            self._keep_classes(classes)
             of_class = weights_of_classes(self.class_weight, rows, self.classes_)
             if of_class is not None:
                 rows = without_classes(rows, of_class)
@@ -439,7 +438,7 @@ class DecisionTreeClassifier(TreeTags, ClassAnswers, ClassifierMixin, DecisionTr
         return self
 
 
-class DecisionTreeRegressor(TreeTags, NumberAnswers, Regressor, DecisionTree):
+class DecisionTreeRegressor(TreeTags, NumberOutputs, Regressor, DecisionTree):
     """A regression tree (CART).
 
     Parameters

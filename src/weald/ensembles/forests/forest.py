@@ -19,7 +19,7 @@ from weald.ensembles.forests.forest_ledger import (
     ledger_of_all,
     record_of_forest,
 )
-from weald.ensembles.forests.forest_predictor import mean_answer, mean_predictor_of
+from weald.ensembles.forests.forest_predictor import mean_prediction, mean_predictor_of
 from weald.ensembles.forests.forest_rows import (
     CRITERIA,
     TrainingRows,
@@ -32,7 +32,7 @@ from weald.ensembles.forests.forest_rows import (
     weight_unit,
     with_leaf_medians,
 )
-from weald.ensembles.forests.outputs import Answers
+from weald.ensembles.forests.outputs import OutputsModel
 from weald.ensembles.max_features import n_drawn
 from weald.ensembles.monotonic import directions_of_model
 from weald.ensembles.out_of_bag.in_bag import Draws, InBag
@@ -70,7 +70,7 @@ class FirstTrees(NamedTuple):
     oob: OutOfBag
 
 
-class ForestModel(BaggedForest, Answers):
+class ForestModel(BaggedForest, OutputsModel):
     """Base class of forests: trees grown independently, whose predictions are averaged.
 
     Parameters
@@ -413,10 +413,10 @@ class ForestModel(BaggedForest, Answers):
 
     def _scores(self, X: object) -> Floats:
         """Mean prediction of the trees."""
-        return mean_answer(super()._scores(X), self.forest_)
+        return mean_prediction(super()._scores(X), self.forest_)
 
     def _array_predictor(self) -> Predictor:
-        return mean_predictor_of(self, self._answering, n_jobs=self.n_jobs)
+        return mean_predictor_of(self, self._input_forest, n_jobs=self.n_jobs)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -445,13 +445,13 @@ class ForestModel(BaggedForest, Answers):
         Without row sampling: all rows of positive weight.
         """
         check_is_fitted(self)
-        return [self._samples_of(member) for member in range(self.forest_.n_trees)]
+        return [self._samples_of(tree) for tree in range(self.forest_.n_trees)]
 
-    def _samples_of(self, member: int) -> NDArray[np.intp]:
-        samples = [samples for first, samples in self._ledger if first <= member][-1]
+    def _samples_of(self, tree: int) -> NDArray[np.intp]:
+        samples = [samples for first, samples in self._ledger if first <= tree][-1]
         if samples is None:
             return np.flatnonzero(self._has_weight)
-        counts = samples.counts(member)
+        counts = samples.counts(tree)
         return np.repeat(np.arange(len(counts)), counts)
 
     def decision_path(self, X: object) -> tuple[Any, NDArray[np.int64]]:

@@ -16,8 +16,8 @@ from weald.ensembles.forests.forest import ForestModel
 from weald.ensembles.forests.forest_limits import FOREST_LIMITS
 from weald.ensembles.forests.forest_rows import OF_NUMBERS, check_outputs, check_target
 from weald.ensembles.forests.outputs import (
-    ClassAnswers,
-    NumberAnswers,
+    ClassOutputs,
+    NumberOutputs,
     same_classes,
     without_axis,
 )
@@ -29,7 +29,7 @@ from weald.returned import number_returned
 from weald.trees import Forest
 
 
-class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin, ForestModel):
+class ForestClassifier(TreeTags, BaggedClassifier, ClassOutputs, ClassifierMixin, ForestModel):
     """A classification forest: averages class probabilities, or counts the votes of its trees.
 
     Parameters
@@ -98,7 +98,7 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
                 )
             if self._adds_nothing():
                 return self
-            self._know(classes)
+            self._keep_classes(classes)
             kept = rows_of_weight(y, sample_weight)
             rows = rows.in_groups(groups, kept)
             weight = self._weights_of_classes(rows)
@@ -111,7 +111,7 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
             if oob is not None:
                 shares = self._out_of_bag(oob, rows)
                 self.oob_decision_function_ = _side_by_side(self._parts(shares))
-                self.oob_score_ = self._judge(shares[kept], rows, y, kept)
+                self.oob_score_ = self._score_of_oob(shares[kept], rows, y, kept)
         return self
 
     def _votes(self) -> dict[str, bool]:
@@ -138,24 +138,24 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
             return None
         return weights_of_classes(wanted, rows, self.classes_)
 
-    def _judge(self, shares: Floats, rows: Rows, y: Any, kept: NDArray[np.bool_]) -> float:
+    def _score_of_oob(self, shares: Floats, rows: Rows, y: Any, kept: NDArray[np.bool_]) -> float:
         """Score of the out-of-bag predictions."""
         known = ~np.isnan(shares[:, 0])
         if not known.any():
             return float("nan")
         parts = self._parts(shares[known])
-        numbers, said = rows.target[known].astype(np.intp), self._labels(parts)
+        numbers, predicted = rows.target[known].astype(np.intp), self._labels(parts)
         if isinstance(parts, list):
             # One-hot rows give the labels back: y may mix types that one array cannot hold.
             sure = np.zeros((len(numbers), shares.shape[1]))
             np.put_along_axis(sure, numbers, 1.0, axis=1)
             right = self._labels(self._parts(sure))
-            hits = (said == right).all(axis=1)  # subset accuracy, as in scikit-learn
+            hits = (predicted == right).all(axis=1)  # subset accuracy, as in scikit-learn
         else:
             right = np.asarray(y).ravel()[kept][known]
             hits = np.argmax(parts, axis=1) == numbers
         if callable(self.oob_score):
-            return _score_by(self.oob_score, right, said)
+            return _score_by(self.oob_score, right, predicted)
         return float(np.average(hits, weights=_weights(rows, known)))
 
     def predict_proba(self, X: object, *, return_std: bool = False) -> Any:
@@ -182,12 +182,12 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassAnswers, ClassifierMixin
     def _view(self, number: int) -> DecisionTreeClassifier:
         view = DecisionTreeClassifier(criterion=self.criterion, n_jobs=self.n_jobs)
         view.forest_, view.n_outputs_ = self.forest_.tree(number), self.n_outputs_
-        view._know(self.classes_)
+        view._keep_classes(self.classes_)
         keep_columns(self, view)
         return view
 
 
-class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, Regressor, ForestModel):
+class ForestRegressor(TreeTags, BaggedRegressor, NumberOutputs, Regressor, ForestModel):
     """A regression forest: averages the predictions of its trees.
 
     Parameters
@@ -255,13 +255,13 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, Regressor, Fores
                 oob.sums = np.ldexp(oob.sums, rows.target_exponent)
                 means = without_axis(self._out_of_bag(oob, rows))
                 self.oob_prediction_ = means
-                self.oob_score_ = self._judge(means[kept], rows)
+                self.oob_score_ = self._score_of_oob(means[kept], rows)
         return self
 
     def _forest_with_rows(self) -> Any:
         return self
 
-    def _judge(self, means: Floats, rows: Rows) -> float:
+    def _score_of_oob(self, means: Floats, rows: Rows) -> float:
         """Score of the out-of-bag predictions."""
         from sklearn.metrics import r2_score
 
@@ -298,8 +298,8 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberAnswers, Regressor, Fores
         return view
 
 
-def _score_by(score: Any, target: Any, said: Any) -> float:
-    return number_returned(score(target, said), f"oob_score={score!r}", finite=False)
+def _score_by(score: Any, target: Any, predicted: Any) -> float:
+    return number_returned(score(target, predicted), f"oob_score={score!r}", finite=False)
 
 
 def _weights(rows: Rows, known: NDArray[np.bool_]) -> NDArray[Any] | None:

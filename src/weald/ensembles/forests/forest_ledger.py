@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald.data import Rows, as_one_array, dense_blocks, table_for_predict
-from weald.ensembles.forests.forest_predictor import mean_answer
+from weald.ensembles.forests.forest_predictor import mean_prediction
 from weald.ensembles.forests.forest_rows import TrainingRows
 from weald.ensembles.out_of_bag.bagged import Bagged
 from weald.ensembles.out_of_bag.enough import BATCH, Enough
@@ -39,17 +39,17 @@ class BaggedForest(Bagged):
         check_is_fitted(self)
         n_threads = self._n_threads
         for table in dense_blocks(table_for_predict(self, X)):
-            forest = self._answering  # type: ignore[attr-defined]
-            yield from tree_answers(forest, table, n_threads=n_threads)
+            forest = self._input_forest  # type: ignore[attr-defined]
+            yield from tree_predictions(forest, table, n_threads=n_threads)
 
-    def _mean_of(self, answers: Floats) -> Floats:
+    def _mean_of(self, predictions: Floats) -> Floats:
         # Summed in the order of the predictor, so that the results are equal bit by bit.
-        forest = self._answering  # type: ignore[attr-defined]
+        forest = self._input_forest  # type: ignore[attr-defined]
         trees = trees_of(forest)
-        total = np.repeat(trees.base_score[np.newaxis], answers.shape[1], axis=0)
-        for weight, answer in zip(trees.tree_weight, answers, strict=True):
-            total += weight * answer
-        return mean_answer(total, forest)
+        total = np.repeat(trees.base_score[np.newaxis], predictions.shape[1], axis=0)
+        for weight, prediction in zip(trees.tree_weight, predictions, strict=True):
+            total += weight * prediction
+        return mean_prediction(total, forest)
 
     def prune_oob(self, X: object, y: object) -> PrunedForest:
         """Prune each tree where that lowers its error on out-of-bag rows.
@@ -92,7 +92,7 @@ class BaggedForest(Bagged):
         return InBag(tuple(parts), self.forest_.n_trees)
 
 
-def tree_answers(
+def tree_predictions(
     forest: Forest | RotatedForest, table: NDArray[Any], *, n_threads: int
 ) -> Iterator[Floats]:
     """Predictions of the single trees, for blocks of rows; shape (trees, rows, width)."""
@@ -144,16 +144,16 @@ def _blocks(
     n_threads: int,
 ) -> Iterator[Block]:
     for rows in _slices(len(index), trees_of(forest)):
-        answers = next(tree_answers(forest, table[index[rows]], n_threads=n_threads))
-        yield rows, _of_members(answers, left_out[:, rows])
+        predictions = next(tree_predictions(forest, table[index[rows]], n_threads=n_threads))
+        yield rows, _left_out_by_tree(predictions, left_out[:, rows])
 
 
-def _of_members(
-    answers: Floats, left_out: NDArray[np.bool_]
+def _left_out_by_tree(
+    predictions: Floats, left_out: NDArray[np.bool_]
 ) -> Iterable[tuple[NDArray[np.intp], Floats]]:
-    for answer, is_out in zip(answers, left_out, strict=True):
+    for prediction, is_out in zip(predictions, left_out, strict=True):
         some = np.flatnonzero(is_out)
-        yield some, answer[some]
+        yield some, prediction[some]
 
 
 def _slices(n_rows: int, forest: Forest) -> Iterator[slice]:
@@ -238,5 +238,5 @@ def _losses(means: Floats, rows: ForestRows, scored: NDArray[np.bool_]) -> Float
     if rows.first_class is None:
         return np.asarray(np.argmax(means, axis=1) != classes, dtype=np.float64)
     ends = rows.first_class
-    said = [np.argmax(means[:, a:b], axis=1) + a for a, b in itertools.pairwise(ends)]
-    return np.asarray((np.stack(said, axis=1) != classes).mean(axis=1))
+    predicted = [np.argmax(means[:, a:b], axis=1) + a for a, b in itertools.pairwise(ends)]
+    return np.asarray((np.stack(predicted, axis=1) != classes).mean(axis=1))

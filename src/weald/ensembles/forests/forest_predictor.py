@@ -23,7 +23,7 @@ class MeanNumberPredictor(NumberPredictor):
     """Predicts the mean of the trees."""
 
     def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
-        return mean_answer(super()._answer(X, loss), self.forest)
+        return mean_prediction(super()._answer(X, loss), self.forest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class MeanClassPredictor(ClassPredictor):
     """Predicts classes and their mean probabilities."""
 
     def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
-        return mean_answer(super()._answer(X, loss), self.forest)
+        return mean_prediction(super()._answer(X, loss), self.forest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class MeanVectorPredictor(LevelsPredictor):
     """Predicts the mean of the trees for several outputs."""
 
     def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
-        return mean_answer(super()._answer(X, loss), self.forest)
+        return mean_prediction(super()._answer(X, loss), self.forest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +47,10 @@ class MeanLabelPredictor(LabelPredictor):
     """Predicts classes and their mean probabilities for several outputs."""
 
     def _answer(self, X: NDArray[Any], loss: str = "") -> Floats:
-        return mean_answer(super()._answer(X, loss), self.forest)
+        return mean_prediction(super()._answer(X, loss), self.forest)
 
 
-def mean_answer(sums: Floats, forest: Forest | RotatedForest) -> Floats:
+def mean_prediction(sums: Floats, forest: Forest | RotatedForest) -> Floats:
     """Turn sums over the trees into means, in place, clipped to the range of the leaf values."""
     sums /= forest.n_trees
     return np.clip(sums, *forest.value_range, out=sums)

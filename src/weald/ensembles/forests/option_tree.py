@@ -167,8 +167,8 @@ class OptionTree(TreeModel):
         parts = [
             self.forest_.predict_spread(part, n_threads=n_threads) for part in dense_blocks(table)
         ]
-        answers, spreads = zip(*parts, strict=True)
-        return np.concatenate(answers), np.concatenate(spreads)
+        predictions, spreads = zip(*parts, strict=True)
+        return np.concatenate(predictions), np.concatenate(spreads)
 
     def apply(self, X: object) -> NDArray[np.int32]:
         """Return the indices of all leaves that each row reaches.
@@ -480,8 +480,8 @@ class OptionTreeRegressor(Regressor, OptionTree):
         """
         if not return_std:
             return self._scores(X)[:, 0]
-        answers, spread = self._with_spread(X)
-        return answers[:, 0], spread[:, 0]
+        predictions, spread = self._with_spread(X)
+        return predictions[:, 0], spread[:, 0]
 
     def _target(self, rows: Rows) -> OptionTarget:
         return OptionTarget.of_numbers(rows.target[np.newaxis], rows.weight, rows.copies)

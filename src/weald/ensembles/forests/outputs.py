@@ -18,7 +18,7 @@ from weald.ensembles.base import Floats, TreeModel
 from weald.ensembles.multioutput import labels_of_outputs, shares_of_outputs
 
 
-class Answers(TreeModel):
+class OutputsModel(TreeModel):
     """A tree model whose target may have several columns.
 
     Attributes
@@ -47,7 +47,7 @@ class Answers(TreeModel):
         return tags
 
 
-class ClassAnswers(Answers):
+class ClassOutputs(OutputsModel):
     """Class probabilities; those of several outputs are concatenated in the leaves.
 
     Attributes
@@ -66,7 +66,7 @@ class ClassAnswers(Answers):
             return label_rows(self, X, y, sample_weight)
         return class_rows(self, X, self._one_output(y), sample_weight)
 
-    def _know(self, classes: Any) -> None:
+    def _keep_classes(self, classes: Any) -> None:
         several = isinstance(classes, list)
         self.classes_ = classes
         self.n_classes_ = [len(own) for own in classes] if several else len(classes)
@@ -123,7 +123,7 @@ class ClassAnswers(Answers):
         return {**super()._learnt(), **each}
 
 
-class NumberAnswers(Answers):
+class NumberOutputs(OutputsModel):
     """Real-valued predictions, one per output."""
 
     def _number_rows(self, X: object, y: Any, sample_weight: object) -> Rows:
@@ -140,9 +140,9 @@ class NumberAnswers(Answers):
         return without_axis(self._scores(X))
 
 
-def without_axis(answers: Floats) -> Floats:
+def without_axis(predictions: Floats) -> Floats:
     """Predictions of shape (rows,) for one output, (rows, outputs) for several."""
-    return answers[:, 0] if answers.shape[1] == 1 else answers
+    return predictions[:, 0] if predictions.shape[1] == 1 else predictions
 
 
 def same_classes(before: Any, now: Any) -> bool:

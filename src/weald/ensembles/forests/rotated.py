@@ -181,14 +181,14 @@ class RotationModel(ForestModel):
         if samples is None:  # rotations draw rows in the order of their content
             ordered = ordered_rows(rows, n_threads=n_threads)
         before = self.rotations_ if n_before else None
-        learnt = self._rotation_rows(rows, ordered, samples, n_classes, class_weight, before)
+        rotation_rows = self._rotation_rows(rows, ordered, samples, n_classes, class_weight, before)
         oob = None
         if self.oob_score:
             oob = OutOfBag(sums_of_left_out(rows.n, max(1, n_classes)))
         n_drawn = rows.n if samples is None else samples.mean_rows
         began = time.perf_counter()
         trees, rotations = grow_rotated_members(
-            learnt,
+            rotation_rows,
             self._rotated_tree_limits(n_drawn),
             sample,
             range(n_before, self.n_estimators),
@@ -274,7 +274,7 @@ class RotationModel(ForestModel):
     # ---- prediction ----
 
     @property
-    def _answering(self) -> RotatedForest:
+    def _input_forest(self) -> RotatedForest:
         return self._rotated
 
     def _deviations(self, X: object, means: Floats) -> Floats:
@@ -287,7 +287,7 @@ class RotationModel(ForestModel):
         squares, begin = [], 0
         for part in dense_blocks(table_for_predict(self, X)):
             centre = np.ascontiguousarray(means[begin : begin + len(part)])
-            squares.append(self._answering.spread(part, centre, n_threads=self._n_threads))
+            squares.append(self._input_forest.spread(part, centre, n_threads=self._n_threads))
             begin += len(part)
         return np.asarray(np.sqrt(np.concatenate(squares) / (self.forest_.n_trees - 1)))
 

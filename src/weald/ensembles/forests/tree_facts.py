@@ -39,15 +39,15 @@ def leaf_facts(model: Any, rows: Rows, class_weight: Floats | None = None) -> Le
         ]
         impurity = class_impurity(model.criterion, np.stack(sums, axis=1)) if is_held else None
         return LeafFacts(impurity, samples, 0)
-    answer = np.ldexp(forest.value, -rows.target_exponent)
+    predicted = np.ldexp(forest.value, -rows.target_exponent)
     if rows.n_outputs == 1:
-        answer = answer[:, 0]
+        predicted = predicted[:, 0]
     if is_held and model.criterion == "absolute_error":
         parts = [leaves == leaf for leaf in range(n_leaves)]
-        answer = np.array([weighted_median(rows.target[one], mass[one]) for one in parts])
+        predicted = np.array([weighted_median(rows.target[one], mass[one]) for one in parts])
     elif is_held:
-        answer = np.bincount(leaves, mass * rows.target, n_leaves) / weight
-    lost = _number_impurity(model.criterion, rows.target, answer[leaves])
+        predicted = np.bincount(leaves, mass * rows.target, n_leaves) / weight
+    lost = _number_impurity(model.criterion, rows.target, predicted[leaves])
     lost = mass * (lost if rows.n_outputs == 1 else lost.mean(axis=1))
     impurity = np.bincount(leaves, lost, n_leaves) / np.where(weight > 0, weight, 1.0)
     exponent = gain_exponent(model.criterion, rows)
@@ -64,14 +64,14 @@ def _leaves_of(forest: Forest, rows: Rows, n_threads: int) -> NDArray[np.int32]:
     return np.concatenate([forest.apply(block, n_threads=n_threads)[:, 0] for block in blocks])
 
 
-def _number_impurity(criterion: str, target: Floats, answer: Floats) -> Floats:
+def _number_impurity(criterion: str, target: Floats, predicted: Floats) -> Floats:
     """Contribution of each row to the impurity of its leaf."""
     if criterion == "absolute_error":
-        return np.abs(target - answer)
+        return np.abs(target - predicted)
     if criterion == "poisson":
-        share = np.divide(target, answer, where=target > 0, out=np.ones_like(target))
+        share = np.divide(target, predicted, where=target > 0, out=np.ones_like(target))
         return np.asarray(target * np.log(share))
-    return np.asarray((target - answer) ** 2)
+    return np.asarray((target - predicted) ** 2)
 
 
 def pruning_path(model: Any, X: object, y: object, sample_weight: object) -> Any:

@@ -1,4 +1,4 @@
-"""Regressors of other makers as members: fitted with the rows' weights as far as they take them."""
+"""Foreign regressors as base estimators, fitted with sample weights if they support them."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ from weald.returned import numbers_returned, refuse_not_finite
 
 
 def fit_foreign(estimator: Any, rows: Rows, target: Any, copies: Copies) -> Any:
-    """Fit an estimator on the rows of positive copies.
+    """Fit an estimator on the rows with at least one copy.
 
-    Weights and copies are passed as sample weights. An estimator that takes none sees copies as
-    repeated rows; of other weights only the last step of a pipeline can be told.
+    Weights and copies are passed as sample weights. For an estimator without sample weights,
+    copies are repeated rows; other weights are passed to the last step if it is a pipeline.
     """
     table: Any = rows.table
     takes_weights = has_fit_parameter(estimator, "sample_weight")
@@ -39,34 +39,34 @@ def fit_foreign(estimator: Any, rows: Rows, target: Any, copies: Copies) -> Any:
 
 
 def _of_last_step(pipeline: Any) -> str:
-    """What `fit` of a pipeline calls the weights of its last step, the one that learns."""
+    """Fit parameter of a pipeline for the sample weights of its last step."""
     steps = getattr(pipeline, "steps", None)
     if steps and steps[-1][1] is not None and has_fit_parameter(steps[-1][1], "sample_weight"):
         return f"{steps[-1][0]}__sample_weight"
     raise ValueError(
         f"{type(pipeline).__name__} takes no sample_weight, and rows cannot be repeated instead: "
-        "the weights are not multiples of one number. Use an estimator that takes weights."
+        "the weights are not multiples of one number. Use an estimator with sample_weight."
     )
 
 
-def answers_of(estimator: Any, table: Any, method: str = "predict") -> Floats:
-    """What an estimator says of a table, checked to be one finite number per row."""
+def predictions_of(estimator: Any, table: Any, method: str = "predict") -> Floats:
+    """Predict and check the result: finite, one value (or row of probabilities) per row."""
     name = type(estimator).__name__
-    answer = numbers_returned(getattr(estimator, method)(table), f"{method} of {name}")
-    if method == "predict" and answer.shape == (len(table), 1):
-        answer = answer[:, 0]
-    width = 1 if method == "predict" else 2
-    if answer.ndim != width or len(answer) != len(table):
+    predictions = numbers_returned(getattr(estimator, method)(table), f"{method} of {name}")
+    if method == "predict" and predictions.shape == (len(table), 1):
+        predictions = predictions[:, 0]
+    n_dims = 1 if method == "predict" else 2
+    if predictions.ndim != n_dims or len(predictions) != len(table):
         raise ValueError(
-            f"{method} of {name} must return one answer per row, {len(table)} of them; got the "
-            f"shape {answer.shape}."
+            f"{method} of {name} must return one prediction per row for {len(table)} rows; got "
+            f"shape {predictions.shape}."
         )
-    refuse_not_finite(answer.reshape(len(table), -1), f"{method} of {name}")
-    return answer
+    refuse_not_finite(predictions.reshape(len(table), -1), f"{method} of {name}")
+    return predictions
 
 
 def seeded(estimator: Any, *key: int) -> Any:
-    """A clone whose open random states, its parts' too, are set by a key."""
+    """Clone an estimator and seed every `random_state` that is None, nested ones included."""
     fresh = clone(estimator)
     names = sorted(
         name
@@ -77,8 +77,8 @@ def seeded(estimator: Any, *key: int) -> Any:
     return fresh.set_params(**{name: int(state) for name, state in zip(names, states, strict=True)})
 
 
-class ForeignMembers:
-    """A regressor per score on the negative gradient, and a step in its direction."""
+class ForeignLearner:
+    """Fits one regressor per score to the negative gradient, and takes a step along it."""
 
     weighs_gradients = False
 
@@ -87,17 +87,17 @@ class ForeignMembers:
         self._step = step
         self._learning_rate = learning_rate
         self._seed = seed
-        self.members: list[Any] = []
+        self.estimators: list[Any] = []
         self.step_sizes: list[float] = []
 
     def learn(self, stage: Stage) -> None:
-        """Fit the members of a round; all of them learn from the scores before it."""
+        """Fit the base estimators of a round, all with the gradients at its start."""
         rows, directions = stage.training.rows, np.empty_like(stage.scores)
         for k in range(stage.n_scores):
-            member = seeded(self._estimator, self._seed, stage.number, k)
-            fit_foreign(member, rows, -stage.gradient[k], stage.copies)
-            directions[k] = answers_of(member, rows.table)
-            self.members.append(member)
+            estimator = seeded(self._estimator, self._seed, stage.number, k)
+            fit_foreign(estimator, rows, -stage.gradient[k], stage.copies)
+            directions[k] = predictions_of(estimator, rows.table)
+            self.estimators.append(estimator)
         size = self._learning_rate
         if self._step == "line_search":
             size *= searched_step(stage, directions)

@@ -1,4 +1,4 @@
-"""Functional gradient descent: members, steps, what is kept of them, and their answers."""
+"""Functional gradient descent: fitting, fitted state and prediction of gradient boosting."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,7 +15,7 @@ from weald.data import ColumnPlan, Rows, as_one_array, dense_blocks, table_for_p
 from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.forests.decision_tree import DecisionTreeRegressor
-from weald.ensembles.gradient_boosting.base_learners import ForeignMembers, answers_of
+from weald.ensembles.gradient_boosting.base_learners import ForeignLearner, predictions_of
 from weald.ensembles.gradient_boosting.gradient_parameters import GradientParameters
 from weald.ensembles.gradient_boosting.initial_scores import Start, start_at
 from weald.ensembles.gradient_boosting.trained_descent import TrainedDescent
@@ -43,44 +43,44 @@ from weald.trees import Forest, ForestBuilder
 
 
 def _has_trees(model: Any) -> bool:
-    if getattr(model, "_members", None) is not None:
+    if getattr(model, "_estimators", None) is not None:
         raise AttributeError(
-            f"this {type(model).__name__} has members of {type(model.estimator).__name__} and no "
-            "trees of our own"
+            f"the base estimators of this {type(model).__name__} are "
+            f"{type(model.estimator).__name__}, not weald's own trees (estimator=None)"
         )
     return True
 
 
 class GradientBoosting(GradientParameters):
-    """Gradient boosting with any loss and any member.
+    """Gradient boosting with any loss and any base estimator.
 
     Attributes
     ----------
     n_estimators_ : int
-        Rounds in the model.
+        Number of fitted rounds.
     n_trees_per_iteration_ : int
-        Members of a round: one, or one per class for three classes and more.
-    step_sizes_ : array, shape (rounds, members of a round)
-        What the answers of each member are multiplied by: the learning rate times its step.
+        Number of base estimators per round: one, or one per class for three or more classes.
+    step_sizes_ : array, shape (rounds, estimators per round)
+        Factor of the predictions of each base estimator: learning rate times step size.
     train_score_ : array
-        The mean loss after each round of the rows it saw.
+        Mean training loss after each round, on the rows of that round.
     oob_improvement_ : array
-        With `subsample` below 1: how much each round lowered the loss of the rows it did not see.
+        With `subsample` below 1: decrease of the out-of-bag loss in each round.
     oob_scores_ : array
-        With `subsample` below 1: the loss of those rows after each round.
+        With `subsample` below 1: out-of-bag loss after each round.
     oob_score_ : float
-        The last of `oob_scores_`.
+        The last value of `oob_scores_`.
     max_features_ : int
-        Columns looked at in a split: as many as `max_features` says.
+        Number of columns considered per split, from `max_features`.
     """
 
-    # Groups that are passed on for folds are not meant for the draws of rows, unless asked for.
+    # Metadata routing: groups passed for cross-validation are not used by fit unless requested.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
 
     _start: Start
     _descended: TrainedDescent
-    _plan_of_members: ColumnPlan
-    _members: list[Any] | None
+    _fitted_plan: ColumnPlan
+    _estimators: list[Any] | None
 
     def _descend(
         self,
@@ -91,7 +91,7 @@ class GradientBoosting(GradientParameters):
         strata: bool,
         monitor: Monitor | None,
     ) -> None:
-        """Fit the members; `labels` turns targets into what an `init` estimator learns."""
+        """Fit the base estimators; `labels` maps targets to the y of an `init` estimator."""
         refuse_monitor(monitor)
         self._refuse_parameters_of_trees()
         self._refuse_stopping_without_loss(loss)
@@ -115,9 +115,9 @@ class GradientBoosting(GradientParameters):
         else:
             start = start_at(self.init, training, loss, labels(rows.target))
         scores = start.scores(rows.table, loss, rows.target_exponent)
-        judge = loss.at(training.y, scores, rows.weight, training.seen_copies)
+        loss_at_start = loss.at(training.y, scores, rows.weight, training.seen_copies)
         learner = self._learner(training, loss, start)
-        progress = self._progress(training, judge, done)
+        progress = self._progress(training, loss_at_start, done)
         if before is not None:
             self._replay(before, learner, rows, scores, progress)
         watcher: Watcher = progress
@@ -134,11 +134,11 @@ class GradientBoosting(GradientParameters):
             watcher=watcher,
         )
         self._keep(learner, start, rows, loss, progress)
-        if self._members is None:
+        if self._estimators is None:
             advise_of_constant(self, rows)
 
     def _with_weights(self, rows: Rows) -> Rows:
-        """Weights as repetitions where our trees count no rows, and for estimators without any."""
+        """Treat weights as repeated rows for foreign estimators, and if no limit counts rows."""
         if self.estimator is not None:
             return rows.with_whole_weights()
         return weighted_as_repeated(
@@ -147,24 +147,24 @@ class GradientBoosting(GradientParameters):
 
     def _learner(
         self, training: Training, loss: Loss, start: Start
-    ) -> DescentTrees | ForeignMembers:
+    ) -> DescentTrees | ForeignLearner:
         if self.estimator is None:
             return self._trees(training, ForestBuilder(start.base, self._plan.n_columns), loss)
-        return ForeignMembers(
+        return ForeignLearner(
             self.estimator,
             step=self._step_for(loss),
             learning_rate=float(self.learning_rate),
             seed=seed_of(self.random_state),
         )
 
-    def _progress(self, training: Training, judge: Loss, done: int) -> Progress:
+    def _progress(self, training: Training, loss: Loss, done: int) -> Progress:
         has_oob = self.subsample < 1.0
         reporter = None
         if self.verbose:
             reporter = Reporter(self.verbose, done, self.n_estimators, has_oob)
         return Progress(
             training,
-            judge,
+            loss,
             has_oob=has_oob,
             patience=self.n_iter_no_change,
             tol=float(self.tol),
@@ -174,40 +174,40 @@ class GradientBoosting(GradientParameters):
     def _refuse_stopping_without_loss(self, loss: Loss) -> None:
         if self.n_iter_no_change is not None and not getattr(loss, "has_loss", True):
             raise ValueError(
-                f"n_iter_no_change={self.n_iter_no_change} needs to know the loss of held-out "
+                f"n_iter_no_change={self.n_iter_no_change} requires the loss of the validation "
                 f"rows, and the loss {loss.name} has no method loss(y, score). Add it, or set "
                 "n_iter_no_change=None."
             )
 
-    # ---- what is kept, and how a fit goes on from it ----
+    # ---- fitted state and warm start ----
 
     def _keep(
         self,
-        learner: DescentTrees | ForeignMembers,
+        learner: DescentTrees | ForeignLearner,
         start: Start,
         rows: Rows,
         loss: Loss,
         progress: Progress,
     ) -> None:
-        """Keep the model in the user's units."""
+        """Set the fitted attributes, in the user's units."""
         for name in ("forest_", "oob_improvement_", "oob_scores_", "oob_score_"):
             self.__dict__.pop(name, None)
         sizes = np.array(learner.step_sizes)
         if isinstance(learner, DescentTrees):
-            self._members = None
+            self._estimators = None
             own = replace(learner.forest.build(), tree_weight=sizes.copy())
         else:
-            self._members = learner.members
+            self._estimators = learner.estimators
             own = ForestBuilder(start.base, self._plan.n_columns).build()
         self._descended = TrainedDescent.of(rows, own, sizes, progress.validation)
         forest = in_user_units(own, rows, loss)
-        if self._members is None:
+        if self._estimators is None:
             self.forest_ = forest
         elif not loss.is_of_logarithms:
             sizes = np.ldexp(sizes, rows.target_exponent)
         self._start = replace(start, base=forest.base_score)
         self._fitted_loss = loss
-        self._plan_of_members = self._plan
+        self._fitted_plan = self._plan
         self.n_trees_per_iteration_ = loss.n_scores
         self.n_estimators_ = len(sizes) // loss.n_scores
         self.step_sizes_ = sizes.reshape(self.n_estimators_, loss.n_scores)
@@ -219,7 +219,7 @@ class GradientBoosting(GradientParameters):
             self.oob_score_ = progress.oob[-1] if progress.oob else np.nan
 
     def _keep_one_class(self, rows: Rows, loss: Loss) -> None:
-        """One class leaves nothing to learn: no member, always the same answer."""
+        """Fitted state for a single class: no base estimators, a constant prediction."""
         training = Training(rows, None, None, seed=0)
         start = Start(np.zeros(1), None)
         forest = ForestBuilder(np.zeros(1), self._plan.n_columns)
@@ -229,36 +229,36 @@ class GradientBoosting(GradientParameters):
         self._keep(learner, start, rows, loss, self._progress(training, loss, 0))
 
     def _rounds_to_keep(self, loss: Loss) -> int:
-        """How many rounds of the last fit this one goes on from."""
+        """Number of rounds of the previous fit that a warm start keeps."""
         if not self.warm_start or not hasattr(self, "n_estimators_"):
             return 0
         is_alike = loss.n_scores == self.n_trees_per_iteration_ and (
-            (self.estimator is None) == (self._members is None)
+            (self.estimator is None) == (self._estimators is None)
         )
         check_warm_start(
             n_estimators=self.n_estimators,
             rounds=self.n_estimators_,
             is_alike=is_alike,
-            plans=(self._plan_of_members, self._plan),
+            plans=(self._fitted_plan, self._plan),
         )
         return int(self.n_estimators_)
 
     def _replay(
         self,
         before: TrainedDescent,
-        learner: DescentTrees | ForeignMembers,
+        learner: DescentTrees | ForeignLearner,
         rows: Rows,
         scores: Floats,
         progress: Progress,
     ) -> None:
-        """Bring everything to where the last fit ended, by the same sums in the same order."""
+        """Restore the state at the end of the previous fit, with the same order of summation."""
         learner.step_sizes = before.step_sizes.tolist()
         n_scores = self.n_trees_per_iteration_
         if isinstance(learner, DescentTrees):
             for i, tree in enumerate(trees_of(before.forest)):
                 learner.forest.add(tree, output=i % n_scores)
         else:
-            learner.members = list(self._members or ())
+            learner.estimators = list(self._estimators or ())
         table = as_one_array(rows.table)
         for k, move in self._moves(table, before.forest, before.step_sizes):
             scores[k] += move
@@ -267,23 +267,27 @@ class GradientBoosting(GradientParameters):
         progress.oob_improvement = getattr(self, "oob_improvement_", np.zeros(0)).tolist()
         progress.validation = list(before.validation)
 
-    # ---- answers ----
+    # ---- prediction ----
 
     def _moves(
         self, table: Any, forest: Forest | None = None, sizes: Floats | None = None
     ) -> Iterator[tuple[int, Floats]]:
-        """What each member in turn adds to which score; by default in the user's units."""
+        """Yield score index and contribution of each base estimator, by default in user units."""
         n_scores = self.n_trees_per_iteration_
-        if self._members is not None:
+        if self._estimators is not None:
             sizes = self.step_sizes_.ravel() if sizes is None else sizes
-            for i, member in enumerate(self._members):
-                yield i % n_scores, answers_of(member, table) * sizes[i]
+            for i, estimator in enumerate(self._estimators):
+                yield i % n_scores, predictions_of(estimator, table) * sizes[i]
             return
         trees = moves(self.forest_ if forest is None else forest, table, self._n_threads)
         yield from ((t % n_scores, move) for t, move in enumerate(trees))
 
     def _scores(self, X: object) -> Floats:
-        if self.__sklearn_is_fitted__() and self._members is None and self._start.estimator is None:
+        if (
+            self.__sklearn_is_fitted__()
+            and self._estimators is None
+            and self._start.estimator is None
+        ):
             return super()._scores(X)
         check_is_fitted(self)
         parts = []
@@ -295,7 +299,7 @@ class GradientBoosting(GradientParameters):
         return np.concatenate(parts)
 
     def _staged_scores(self, X: object) -> Iterator[Floats]:
-        """Scores of the shape (rows, scores) after each round."""
+        """Scores of shape (rows, scores) after each round."""
         check_is_fitted(self)
         table = np.concatenate(list(dense_blocks(table_for_predict(self, X))))
         scores = self._start.scores(table, self._fitted_loss)
@@ -306,17 +310,17 @@ class GradientBoosting(GradientParameters):
 
     @property
     def estimators_(self) -> NDArray[Any]:
-        """The members, of the shape (rounds, members of a round): our own trees as regressors.
+        """Fitted base estimators, shape (rounds, estimators per round); own trees as regressors.
 
-        What a tree answers is what is multiplied by its step of `step_sizes_`.
+        Their predictions are multiplied by `step_sizes_` in the model.
         """
         check_is_fitted(self)
-        members = self._members
-        if members is None:
-            members = [self._tree_model(t) for t in range(self.forest_.n_trees)]
-        found = np.empty(len(members), dtype=object)
-        found[:] = members
-        return found.reshape(self.n_estimators_, self.n_trees_per_iteration_)
+        fitted = self._estimators
+        if fitted is None:
+            fitted = [self._tree_model(t) for t in range(self.forest_.n_trees)]
+        estimators = np.empty(len(fitted), dtype=object)
+        estimators[:] = fitted
+        return estimators.reshape(self.n_estimators_, self.n_trees_per_iteration_)
 
     def _tree_model(self, t: int) -> DecisionTreeRegressor:
         tree = DecisionTreeRegressor(max_depth=self.max_depth, max_leaf_nodes=self.max_leaf_nodes)
@@ -326,7 +330,7 @@ class GradientBoosting(GradientParameters):
 
     @property
     def init_(self) -> Any:
-        """The fitted `init` estimator, "zero", or a dummy that answers the best constant."""
+        """The fitted `init` estimator, "zero", or a dummy that predicts the best constant."""
         check_is_fitted(self)
         if self._start.estimator is not None:
             return self._start.estimator
@@ -337,22 +341,22 @@ class GradientBoosting(GradientParameters):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Share of each column in the gain of all splits; of other members, their own mean."""
+        """Share of each column in the total gain; for other estimators, their mean importances."""
         check_is_fitted(self)
-        if self._members is None:
+        if self._estimators is None:
             return super().feature_importances_
-        mean = np.mean([member.feature_importances_ for member in self._members], axis=0)
+        mean = np.mean([one.feature_importances_ for one in self._estimators], axis=0)
         mean = self._plan.sums_by_input(mean)
         return np.asarray(mean / mean.sum() if mean.sum() > 0 else mean)
 
     @offered_if(_has_trees)
     def apply(self, X: object) -> NDArray[np.int32]:
-        """Find the leaf each row ends in.
+        """Find the leaf of each row in each tree.
 
         Returns
         -------
-        array of int32, shape (rows, rounds), for a classifier (rows, rounds, members of a round)
-            Leaves are counted within their tree, from left to right.
+        array of int32, shape (rows, rounds), for a classifier (rows, rounds, trees per round)
+            Leaves are numbered within their tree, from left to right.
         """
         return self._by_round(super().apply(X))
 
@@ -366,13 +370,13 @@ class GradientBoosting(GradientParameters):
         Parameters
         ----------
         tree : int, default=0
-            Which tree of `forest_`.
+            Index of the tree in `forest_`.
         """
         return super().text(tree)
 
     @offered_if(_has_trees)
     def fingerprint(self) -> str:
-        """SHA-256 of what our own trees learnt: equal for any `n_jobs`, row order and machine."""
+        """SHA-256 of the fitted trees: equal for any `n_jobs`, row order and machine."""
         return super().fingerprint()
 
     def __sklearn_is_fitted__(self) -> bool:

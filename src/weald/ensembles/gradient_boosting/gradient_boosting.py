@@ -1,4 +1,4 @@
-"""Gradient boosting with any loss and any regressor as member, under scikit-learn's names."""
+"""Gradient boosting with any loss and any regressor as base estimator."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
@@ -29,20 +29,20 @@ _METHODS = ("gradient", "gradient_hessian")
 
 
 class GradientBoostingRegressor(Regressor, GradientBoosting):
-    """Gradient boosting for numbers: any loss, and any regressor as member.
+    """Gradient boosting for regression with any loss and any regressor as base estimator.
 
-    scikit-learn's parameters and attributes, on our own trees (histograms of `max_bins` bins) by
-    default.
+    It has scikit-learn's parameters and attributes; the default base estimators are weald's own
+    trees on histograms of `max_bins` bins.
 
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma"} or object, \
 default="squared_error"
-        What is made small. "poisson" and "gamma" predict e to the score. An object needs a method
+        Loss function to minimise. "poisson" and "gamma" have a log link. An object needs a method
         ``gradient(y, score)`` or ``gradient_hessian(y, score)`` (see `weald.losses.user`).
     alpha : float, default=0.9
-        The level of loss="quantile"; of loss="huber" the share of rows whose residuals count
-        squared, in every round.
+        Quantile level of loss="quantile"; for loss="huber" the quantile of the absolute residuals
+        that separates squared from absolute loss, updated in every round.
 
     Examples
     --------
@@ -133,24 +133,24 @@ default="squared_error"
         *,
         groups: object = None,
     ) -> Self:
-        """Fit the members.
+        """Fit the base estimators.
 
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too, by members that
-            can.
+            Numbers, text, categories and dates; missing values if the base estimator supports
+            them (weald's own trees do).
         y : array of finite numbers, shape (rows,)
             The target.
         sample_weight : array, shape (rows,), or None
-            What each row counts in sums; `min_samples_leaf` and other counts are of rows.
+            Sample weights; `min_samples_leaf` and other counts are numbers of rows.
         monitor : callable or None
-            Called after each round as ``monitor(i, self, locals)`` with the number of the round,
-            this estimator as it is so far (it can predict) and a dict of what the loop holds; the
-            fit ends after the round for which it returns True.
+            Called after each round as ``monitor(i, self, locals)`` with the index of the round,
+            this estimator in its current state (it can predict) and a dict of local variables of
+            the fit; fitting stops after a round for which it returns True.
         groups : array, shape (rows,), or None
-            Labels of groups, such as patients or customers, for fits that draw or hold out rows:
-            whole groups are drawn and held out together.
+            Group labels, such as patients or customers, for fits that sample or hold out rows:
+            groups are sampled and held out as a whole.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
@@ -175,7 +175,7 @@ default="squared_error"
         return BuiltinLoss(self.loss, 1, self._n_threads, parameter)
 
     def predict(self, X: object) -> Floats:
-        """Predict a number for each row."""
+        """Predict the target of each row."""
         return self._predictions(X)[:, 0]
 
     def staged_predict(self, X: object) -> Iterator[Floats]:
@@ -197,29 +197,29 @@ default="squared_error"
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = takes_positive_only(self.loss)
-        # Its R squared is that of a mean, which a quantile is not.
+        # R² measures the prediction of the mean, not of a quantile.
         tags.regressor_tags.poor_score = isinstance(self.loss, str) and self.loss == "quantile"
         return tags
 
 
 class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
-    """Gradient boosting for classes: any loss, and any regressor as member.
+    """Gradient boosting for classification with any loss and any regressor as base estimator.
 
-    scikit-learn's parameters and attributes, on our own trees (histograms of `max_bins` bins) by
-    default.
+    It has scikit-learn's parameters and attributes; the default base estimators are weald's own
+    trees on histograms of `max_bins` bins.
 
     Parameters
     ----------
     loss : {"log_loss", "exponential", "kl"} or object, default="log_loss"
-        What is made small. "exponential" is AdaBoost's, for two classes. "kl" is log loss for
-        targets that may be probabilities: `y` may then be a table with a column per class. An
-        object needs a method ``gradient(y, score)`` or ``gradient_hessian(y, score)`` (see
+        Loss function to minimise. "exponential" is AdaBoost's, for two classes. "kl" is log loss
+        for soft targets: `y` may be an array of probabilities with a column per class. An object
+        needs a method ``gradient(y, score)`` or ``gradient_hessian(y, score)`` (see
         `weald.losses.user`).
 
     Attributes
     ----------
     n_classes_ : int
-        The number of classes.
+        Number of classes.
 
     Examples
     --------
@@ -305,24 +305,24 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         *,
         groups: object = None,
     ) -> Self:
-        """Fit the members.
+        """Fit the base estimators.
 
         Parameters
         ----------
         X : array, frame or sparse table, shape (rows, columns)
-            Numbers, text, categories and dates; what is missing is learnt too, by members that
-            can.
+            Numbers, text, categories and dates; missing values if the base estimator supports
+            them (weald's own trees do).
         y : array, shape (rows,)
-            Class labels of any kind; with loss="kl" also probabilities, shape (rows, classes).
+            Class labels of any type; with loss="kl" also probabilities, shape (rows, classes).
         sample_weight : array, shape (rows,), or None
-            What each row counts in sums; `min_samples_leaf` and other counts are of rows.
+            Sample weights; `min_samples_leaf` and other counts are numbers of rows.
         monitor : callable or None
-            Called after each round as ``monitor(i, self, locals)`` with the number of the round,
-            this estimator as it is so far (it can predict) and a dict of what the loop holds; the
-            fit ends after the round for which it returns True.
+            Called after each round as ``monitor(i, self, locals)`` with the index of the round,
+            this estimator in its current state (it can predict) and a dict of local variables of
+            the fit; fitting stops after a round for which it returns True.
         groups : array, shape (rows,), or None
-            Labels of groups, such as patients or customers, for fits that draw or hold out rows:
-            whole groups are drawn and held out together.
+            Group labels, such as patients or customers, for fits that sample or hold out rows:
+            groups are sampled and held out as a whole.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
@@ -343,13 +343,13 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         return self
 
     def _labels_of(self, target: Floats) -> NDArray[Any]:
-        """The labels that an `init` estimator is to learn."""
+        """Class labels for an `init` estimator."""
         if self.loss != "kl":
             return np.asarray(self.classes_[target.astype(np.intp)])
         shares = np.column_stack([1.0 - target, target]) if target.ndim == 1 else target
         if self.init is not None and not np.isin(shares, (0.0, 1.0)).all():
             raise ValueError(
-                "An init estimator learns labels, and y holds probabilities. "
+                "An init estimator is fitted to class labels, and y holds probabilities. "
                 "Use init=None or init='zero'."
             )
         return np.asarray(self.classes_[np.argmax(shares, axis=1)])
@@ -358,7 +358,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         return leaves.reshape(len(leaves), self.n_estimators_, self.n_trees_per_iteration_)
 
     def predict_log_proba(self, X: object) -> Floats:
-        """Logarithms of the probabilities of the classes."""
+        """Logarithms of the class probabilities."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 

@@ -1,4 +1,4 @@
-"""The parameters of gradient boosting: scikit-learn's, with its meanings, and what comes on top."""
+"""Parameters of gradient boosting: scikit-learn's, and a few more."""
 
 import inspect
 import math
@@ -29,7 +29,7 @@ from weald.parameters import (
 )
 from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search, pruned_newton_tree
 
-# What only our own trees understand; other members have parameters of their own.
+# Parameters that only weald's own trees use.
 _OF_TREES = (
     "criterion",
     "min_samples_split",
@@ -46,79 +46,80 @@ _OF_TREES = (
 
 
 class GradientParameters(ScoredModel):
-    """Members added one after another, each a step along the negative gradient of the loss.
+    """Additive model whose base estimators are fitted to the negative gradient of the loss.
 
     Parameters
     ----------
     loss : str or object
-        What is made small; or any object with a method ``gradient(y, score)`` or
-        ``gradient_hessian(y, score)``, as `weald.losses.user` tells.
+        Loss function to minimise; or any object with a method ``gradient(y, score)`` or
+        ``gradient_hessian(y, score)`` (see `weald.losses.user`).
     learning_rate : float, default=0.1
-        What every step is multiplied by.
+        Shrinkage: factor of every step.
     n_estimators : int, default=100
-        Most rounds; with many classes a round is one member per class.
+        Maximum number of boosting rounds; with three or more classes a round has one base
+        estimator per class.
     subsample : float, default=1.0
-        Share of the rows each round sees, drawn without replacement; below 1 the others give
+        Share of the rows sampled without replacement for each round; below 1 the others give
         `oob_improvement_`.
     criterion : {"friedman_mse", "squared_error"}, default="friedman_mse"
-        How a split is judged; both names mean the same order of splits.
+        Split criterion; both names give the same splits.
     min_samples_split : int or float, default=2
-        Fewest rows a node must hold to be split; a float is a share of the rows.
+        Minimum number of rows of a node to be split; a float is a share of the rows.
     min_samples_leaf : int or float, default=1
-        Fewest rows of a leaf, whatever they weigh; a float is a share of the rows.
+        Minimum number of rows in a leaf, regardless of weights; a float is a share of the rows.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the weight of all rows that a leaf must hold.
+        Minimum share of the total weight of all rows in a leaf.
     max_depth : int or None, default=3
-        Most questions between the root and a leaf.
+        Maximum depth of each tree.
     min_impurity_decrease : float, default=0.0
-        What a split must lower the mean squared error of the gradients by, more than it.
+        A split must decrease the mean squared error of the gradients by more than this.
     init : {None, "zero"} or estimator, default=None
-        Where to start: None at the best constant, "zero" at the score 0, an estimator at its
-        answers (`predict_proba` of a classifier).
+        Initial scores: None: the best constant; "zero": 0; an estimator: its predictions
+        (`predict_proba` of a classifier).
     random_state : int, RandomState or None, default=None
-        Keys the draws of `subsample`, `max_features` and `n_iter_no_change`, and members that have
-        a random state.
+        Seed of `subsample`, `max_features` and the validation set of `n_iter_no_change`, and of
+        base estimators that have a `random_state`.
     max_features : int, float, {"sqrt", "log2", "third"} or None, default=None
-        How many columns are drawn for every split of our own trees: so many, a share of them, their
-        square root, logarithm or third, or all. Where none of those drawn can be cut at all,
-        further ones are drawn until one can.
+        Number of columns sampled for every split of weald's own trees: a count, a share, the
+        square root, logarithm or third of the number of columns, or all. If none of the sampled
+        columns can be split, more are sampled until one can.
     verbose : int, default=0
         1 prints the losses of some rounds, 2 of all.
     max_leaf_nodes : int or None, default=None
-        Most leaves of a tree, those that gain most first.
+        Maximum number of leaves of a tree, grown leaf-wise.
     warm_start : bool, default=False
-        Go on from the model of the last fit, up to `n_estimators` rounds.
+        Continue the previous fit up to `n_estimators` rounds.
     validation_fraction : float, default=0.1
-        Share of rows held out for `n_iter_no_change`; of every class alike.
+        Share of rows held out as validation set for `n_iter_no_change`; stratified by class.
     n_iter_no_change : int or None, default=None
-        Hold rows out, and end the fit when their loss is not below that of at least one of so many
-        rounds before.
+        Early stopping: stop when the validation loss is not below that of at least one of this
+        many previous rounds.
     tol : float, default=0.0001
-        How much below counts.
+        Minimum improvement for early stopping.
     ccp_alpha : float, default=0.0
-        Splits that are worth no more than this a leaf are taken back (minimal cost-complexity
-        pruning).
+        Complexity parameter of minimal cost-complexity pruning: splits whose gain per leaf is at
+        most this are pruned.
     estimator : regressor or None, default=None
-        The member: None is a tree of our own; otherwise any regressor, cloned for every step.
-        Sample weights are passed if its `fit` takes them.
+        Base estimator: None for weald's own trees; otherwise any regressor, cloned in every
+        round. Sample weights are passed if its `fit` takes them.
     step : {"auto", "leaf", "line_search", "constant"}, default="auto"
-        How far to go in the direction of a member. "leaf": in each leaf of a tree to its own best
-        constant (by one Newton step, or exactly for losses of quantiles and of Huber);
-        "line_search": one step for all rows, where the loss is least; "constant": 1. "auto" takes
-        "leaf" for our own trees, if the loss has a hessian, and "line_search" otherwise.
+        Step size along a base estimator. "leaf": the best constant of each leaf of a tree (one
+        Newton step, or exact for quantile and Huber losses); "line_search": one step for all rows
+        that minimises the loss; "constant": 1. "auto" is "leaf" for weald's own trees if the loss
+        has a hessian, and "line_search" otherwise.
     max_bins : int or None, default=None
-        Most bins a column is cut into for our own trees, at most 65535; None means 255. Up to so
-        many distinct values are all told apart.
+        Maximum number of bins per column for weald's own trees, at most 65535; None means 255.
+        Columns with at most this many distinct values are split exactly.
     exact : bool, default=False
-        Look for our own trees' splits between all neighbouring values, as scikit-learn's trees do,
-        instead of at bins; `max_bins` must then be None.
+        Search the splits of weald's own trees between all neighbouring values, as scikit-learn
+        does, instead of at bins; `max_bins` must then be None.
     categorical_features : "from_dtype", list or None, default="from_dtype"
-        Which columns hold categories: those of text and of unordered categorical types, or those
-        listed by name, position or a mask, or none. Only our own trees with at most 255 bins split
-        them; an `estimator` or `init` needs numbers.
+        Categorical columns: those of text and unordered categorical dtypes, or those listed by
+        name, position or a mask, or none. Supported by weald's own trees with at most 255 bins;
+        an `estimator` or `init` needs numbers.
     n_jobs : int or None, default=None
-        Threads of our own trees and losses; None means all usable cores. The model is the same for
-        any number.
+        Number of threads of weald's own trees and losses; None means all usable cores. The model
+        is the same for any number.
     """
 
     _ignored: ClassVar[Mapping[str, Ignored]] = dict.fromkeys(
@@ -214,36 +215,36 @@ class GradientParameters(ScoredModel):
         self.n_jobs = n_jobs
 
     def _step_for(self, loss: Loss) -> str:
-        """What `step` means for this loss and these members."""
+        """Resolve `step` for this loss and base estimator."""
         is_ours, has_hessian = self.estimator is None, getattr(loss, "has_hessian", True)
         if self.step == "auto":
             return "leaf" if is_ours and has_hessian else "line_search"
         if self.step == "leaf" and not is_ours:
             raise ValueError(
-                "step='leaf' is for our own trees, whose leaves are known; got estimator="
+                "step='leaf' requires weald's own trees (estimator=None); got estimator="
                 f"{type(self.estimator).__name__}. Use step='line_search' or 'constant'."
             )
         if self.step == "leaf" and not has_hessian:
             raise ValueError(
-                f"step='leaf' needs second derivatives, and the loss {loss.name} has no method "
+                f"step='leaf' requires hessians, and the loss {loss.name} has no method "
                 "gradient_hessian(y, score). Add it, or use step='line_search'."
             )
         return str(self.step)
 
     def _refuse_parameters_of_trees(self) -> None:
-        """With members of other makers the parameters of trees would do nothing."""
+        """Refuse tree parameters that would have no effect with a foreign `estimator`."""
         parameters = inspect.signature(type(self)).parameters
         for name in _OF_TREES:
             value = getattr(self, name)
             if self.estimator is not None and value != parameters[name].default:
                 raise ValueError(
-                    f"{name}={value!r} is a parameter of our own trees and would do nothing "
-                    f"with estimator={type(self.estimator).__name__}. Set it on the estimator, "
-                    f"if it has one like it; leave {name} at {parameters[name].default!r}."
+                    f"{name}={value!r} is a parameter of weald's own trees and has no effect "
+                    f"with estimator={type(self.estimator).__name__}. Set the corresponding "
+                    f"parameter of the estimator; leave {name} at {parameters[name].default!r}."
                 )
 
     def _trees(self, training: Training, forest: ForestBuilder, loss: Loss) -> DescentTrees:
-        """What grows our own trees, within the limits of the parameters."""
+        """Make the learner that grows weald's own trees."""
         rows, n_threads = training.rows, self._n_threads
         seen = np.ones(rows.n, dtype=bool) if training.held_out is None else ~training.held_out
         n, weights = int(seen.sum()), rows.total_weight
@@ -282,5 +283,5 @@ class GradientParameters(ScoredModel):
 
 
 def _count(limit: int | float, n: float) -> int:
-    """A number of rows, from such a number or from a share."""
+    """Convert a count or share to a number of rows."""
     return int(limit) if isinstance(limit, (int, np.integer)) else max(1, math.ceil(limit * n))

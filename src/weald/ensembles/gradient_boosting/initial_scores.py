@@ -1,4 +1,4 @@
-"""Where gradient boosting starts: at zero, at the best constant, or at an estimator's answers."""
+"""Initial scores of gradient boosting: zero, the best constant, or an estimator's predictions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from weald.ensembles.base import Floats
-from weald.ensembles.gradient_boosting.base_learners import answers_of, fit_foreign
+from weald.ensembles.gradient_boosting.base_learners import fit_foreign, predictions_of
 from weald.ensembles.rounds.loop import Training
 from weald.losses import BuiltinLoss, Loss
 from weald.returned import probabilities_returned
@@ -17,32 +17,32 @@ _LEAST_SHARE = 2.0**-52
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Constant scores, and the estimator whose answers are added to them, if there is one."""
+    """Constant initial scores, or the `init` estimator whose predictions replace them."""
 
     base: Floats
     estimator: Any | None
 
     def scores(self, table: Any, loss: Loss, exponent: int = 0) -> Floats:
-        """Scores of the shape (scores, rows); `exponent`: what the target was divided by."""
+        """Scores of shape (scores, rows); the target was divided by 2**exponent."""
         if self.estimator is None:
             return np.repeat(self.base[:, np.newaxis], table.shape[0], axis=1)
         if isinstance(loss, BuiltinLoss) and loss.targets in ("classes", "shares"):
             return _scores_of_shares(self.estimator, table, loss)
         if not isinstance(loss, BuiltinLoss) and loss.of_classes:
             return _scores_of_shares(self.estimator, table, loss)
-        answers = np.ldexp(answers_of(self.estimator, table), -exponent)
+        predictions = np.ldexp(predictions_of(self.estimator, table), -exponent)
         if loss.is_of_logarithms:
-            answers = np.log(np.maximum(answers, 2.0**-400))
-        return answers[np.newaxis]
+            predictions = np.log(np.maximum(predictions, 2.0**-400))
+        return predictions[np.newaxis]
 
 
 def _scores_of_shares(estimator: Any, table: Any, loss: Loss) -> Floats:
     name = f"predict_proba of init={type(estimator).__name__}"
-    shares = answers_of(estimator, table, "predict_proba")
+    shares = predictions_of(estimator, table, "predict_proba")
     expected = (len(table), max(2, loss.n_scores))
     if shares.shape != expected:
         raise ValueError(
-            f"{name} must return the shape {expected}, a "
+            f"{name} must return shape {expected}, a "
             f"probability for each class; got {shares.shape}."
         )
     shares = probabilities_returned(shares, name)
@@ -54,7 +54,7 @@ def _scores_of_shares(estimator: Any, table: Any, loss: Loss) -> Floats:
 
 
 def start_at(init: Any, training: Training, loss: Loss, labels: Any) -> Start:
-    """Fit what `init` asks for; `labels` is the target as an estimator is to see it."""
+    """Initial scores for the parameter `init`; `labels` is the y of an `init` estimator."""
     rows = training.rows
     zeros = np.zeros(loss.n_scores)
     if isinstance(init, str):

@@ -1,4 +1,4 @@
-"""When a member fails: an error that names it, and the work of the others kept."""
+"""Error of base estimators that failed, with those that did not."""
 
 import traceback
 from collections.abc import Mapping
@@ -8,19 +8,19 @@ from weald.errors import listing
 
 
 class MemberError(RuntimeError):
-    """One or more members of an ensemble failed while it was fitted.
+    """One or more base estimators of an ensemble failed to fit or to predict.
 
-    The members that did not fail were fitted all the same and are kept here. A vote can be made
-    of them at once: ``VotingClassifier(list(error.fitted.items()), prefit=True)``.
+    The other base estimators are fitted all the same and kept in this error, for instance for
+    ``VotingClassifier(list(error.fitted.items()), prefit=True)``.
 
-    Where the member raised a ValueError or a TypeError, this error is one too.
+    If the base estimator raised a ValueError or a TypeError, this error is one too.
 
     Attributes
     ----------
     failed : dict of str to exception
-        What each failed member raised, by name.
+        Exceptions of the failed base estimators, by name.
     fitted : dict of str to estimator
-        The members fitted on all rows, by name; empty if no member was to be.
+        Base estimators fitted on all rows (in bagging: on their samples), by name.
     """
 
     def __init__(
@@ -35,11 +35,11 @@ class MemberError(RuntimeError):
 
 
 class MemberValueError(MemberError, ValueError):
-    """A member raised a ValueError."""
+    """A base estimator raised a ValueError."""
 
 
 class MemberTypeError(MemberError, TypeError):
-    """A member raised a TypeError."""
+    """A base estimator raised a TypeError."""
 
 
 def member_error(
@@ -49,16 +49,23 @@ def member_error(
     *,
     kept_as: str = "fitted on all rows",
 ) -> MemberError:
-    """The error for members that failed: where each did, and what it raised."""
+    """Make the error for base estimators that failed.
+
+    `failed` gives, by name, where each failed ("in fold 2 of 5") and its exception; `kept_as` says
+    how the `fitted` ones were fitted.
+    """
     name, (where, first) = next(iter(failed.items()))
     others = [other for other in failed if other != name]
     message = (
-        f"Member {name!r} of {type(owner).__name__} failed {where}: {type(first).__name__}: {first}"
+        f"Estimator {name!r} of {type(owner).__name__} failed {where}: "
+        f"{type(first).__name__}: {first}"
     )
     if others:
-        message += f"\nSo did {listing(others)}; see the `failed` attribute of this error."
+        message += f"\nAlso failed: {listing(others)}; see the `failed` attribute of this error."
     if fitted:
-        message += f"\nKept, {kept_as}: {listing(fitted)} (the `fitted` attribute of this error)."
+        message += (
+            f"\nThe `fitted` attribute of this error holds those {kept_as}: {listing(fitted)}."
+        )
     kind = MemberError
     if isinstance(first, ValueError):
         kind = MemberValueError
@@ -70,9 +77,9 @@ def member_error(
 
 
 def portable(error: Exception) -> Exception:
-    """The error itself if it survives the way from another process, else its text.
+    """The error itself if it can be pickled, else a RuntimeError with its text.
 
-    Exceptions whose constructors ask for more than a message break the pool that returns them.
+    An exception that cannot be unpickled would break the process pool that returns it.
     """
     import pickle
 

@@ -1,4 +1,4 @@
-"""Members: other people's estimators (or ours) that an ensemble fits and asks."""
+"""Base estimators of any library: checks, row selection, parallel fitting, fingerprints."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,62 +21,64 @@ Named = tuple[str, Any]
 DROPPED = "drop"
 
 
-def checked_members(owner: Any, members: object, *, taken: Sequence[str] = ()) -> list[Named]:
-    """Pairs of names and estimators, dropped ones left out; an error says what is wrong.
+def checked_estimators(owner: Any, estimators: object, *, taken: Sequence[str] = ()) -> list[Named]:
+    """Validate (name, estimator) pairs and remove dropped ones.
 
     Parameters
     ----------
     taken
-        Names that other members of `owner` have already.
+        Names already used by other base estimators of `owner`.
     """
     kind = type(owner).__name__
     form = "a list of (name, estimator) pairs, such as [('tree', DecisionTreeClassifier())]"
-    if not isinstance(members, (list, tuple)) or not members:
-        raise ValueError(f"The members of {kind} must be {form}. Got {members!r}.")
-    for member in members:
-        if not (isinstance(member, (list, tuple)) and len(member) == 2):
-            raise ValueError(f"The members of {kind} must be {form}. One of them is {member!r}.")
-        _check_member(owner, *member)
-    names = [name for name, _ in members]
+    if not isinstance(estimators, (list, tuple)) or not estimators:
+        raise ValueError(f"The estimators of {kind} must be {form}. Got {estimators!r}.")
+    for pair in estimators:
+        if not (isinstance(pair, (list, tuple)) and len(pair) == 2):
+            raise ValueError(f"The estimators of {kind} must be {form}. Got the item {pair!r}.")
+        _check_named(owner, *pair)
+    names = [name for name, _ in estimators]
     twice = sorted({name for name in names if names.count(name) > 1} | ({*names} & {*taken}))
     if twice:
         raise ValueError(
-            f"Names of members must be unique in {kind}: {twice[0]!r} is given more than once. "
-            "Give each member a name of its own."
+            f"Names of estimators must be unique in {kind}: {twice[0]!r} is used more than once. "
+            "Rename one of them."
         )
-    kept = [(name, estimator) for name, estimator in members if not is_dropped(estimator)]
+    kept = [(name, estimator) for name, estimator in estimators if not is_dropped(estimator)]
     if not kept:
-        raise ValueError(f"All members of {kind} are dropped; at least one must remain.")
+        raise ValueError(
+            f"All estimators of {kind} are dropped. At least one is required to be an estimator."
+        )
     return kept
 
 
 def is_dropped(estimator: object) -> bool:
-    """Tell whether a member is left out."""
+    """Whether a base estimator is left out."""
     return isinstance(estimator, str) and estimator == DROPPED
 
 
-def _check_member(owner: Any, name: object, estimator: object) -> None:
+def _check_named(owner: Any, name: object, estimator: object) -> None:
     kind = type(owner).__name__
     if not isinstance(name, str) or not name:
-        raise ValueError(f"A member of {kind} must be named by text. Got {name!r}.")
+        raise ValueError(f"The name of an estimator of {kind} must be a string. Got {name!r}.")
     if "__" in name:
         raise ValueError(
-            f"The name {name!r} of a member of {kind} must not hold two underscores in a row: "
-            "they separate names from parameters in set_params."
+            f"The name {name!r} of an estimator of {kind} must not contain '__', which separates "
+            "names from parameters in set_params."
         )
     if name in owner.get_params(deep=False):
         raise ValueError(
-            f"The name {name!r} of a member is also a parameter of {kind}; choose another name."
+            f"The name {name!r} of an estimator is also a parameter of {kind}. Rename it."
         )
     if isinstance(estimator, type):
         raise TypeError(
-            f"Member {name!r} of {kind} is the class {estimator.__name__}; "
-            f"an instance is expected: {estimator.__name__}()."
+            f"Estimator {name!r} of {kind} must be an instance, {estimator.__name__}(). Got the "
+            f"class {estimator.__name__}."
         )
     if not is_dropped(estimator) and not hasattr(estimator, "fit"):
         raise TypeError(
-            f"Member {name!r} of {kind} has no method fit: it is {estimator!r}, no estimator. "
-            "Expected an estimator, or 'drop'."
+            f"Estimator {name!r} of {kind} must be an estimator with a fit method, or 'drop'. Got "
+            f"{estimator!r}."
         )
 
 
@@ -84,7 +86,7 @@ def _check_member(owner: Any, name: object, estimator: object) -> None:
 
 
 def take(values: Any, index: Indices) -> Any:
-    """Those rows of an array, a sparse matrix, a frame or a list."""
+    """Select rows of an array, a sparse matrix, a frame or a list."""
     if hasattr(values, "tocsr"):
         return values.tocsr()[index]
     if hasattr(values, "iloc"):
@@ -105,13 +107,13 @@ def n_rows_of(values: Any) -> int:
 
 
 def has_rows(value: Any, n_rows: int) -> bool:
-    """Tell whether something holds one entry per row."""
+    """Whether a value holds one entry per row."""
     is_list = hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict))
     return is_list and n_rows_of(value) == n_rows
 
 
 def params_for(params: Mapping[str, Any], n_rows: int, index: Indices | None) -> dict[str, Any]:
-    """Keyword arguments of a fit, cut to some of the rows: whatever has one entry per row."""
+    """Keyword arguments of fit; arguments with one entry per row are reduced to some rows."""
     if index is None:
         return dict(params)
     return {
@@ -125,10 +127,11 @@ def params_for(params: Mapping[str, Any], n_rows: int, index: Indices | None) ->
 
 @dataclass(frozen=True)
 class Job:
-    """One fit of one member, and what it is asked afterwards.
+    """One fit of a base estimator, and the prediction after it.
 
-    `train` are the rows it sees (None: all), `test` those it answers (None: none); `ask` turns the
-    fitted member and a table into answers.
+    `train` are the rows to fit on (None: all), `test` the rows to predict (None: none); `predict`
+    computes the predictions from the fitted estimator and a table. `where` describes the fit in
+    messages.
     """
 
     name: str
@@ -136,27 +139,27 @@ class Job:
     where: str = "on all rows"
     train: Indices | None = None
     test: Indices | None = None
-    ask: Callable[[Any, Any], Any] | None = None
+    predict: Callable[[Any, Any], Any] | None = None
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A fitted member and its answers, or what it raised."""
+    """A fitted base estimator and its predictions, or the exception it raised."""
 
     fitted: Any = None
-    answers: Any = None
+    predictions: Any = None
     error: Exception | None = None
-    advice: Sequence[str] = ()  # what its fit would have warned of
+    advice: Sequence[str] = ()  # warnings of the fit
 
 
-def hand_on_advice(outcomes: Sequence[Outcome]) -> None:
-    """Warn once of what several members would have warned of."""
+def forward_warnings(outcomes: Sequence[Outcome]) -> None:
+    """Issue the warnings of all fits, each once."""
     for outcome in outcomes:
         for message in outcome.advice:
             advise(message)
 
 
-def fit_members(
+def fit_estimators(
     owner: object,
     jobs: Sequence[Job],
     X: Any,
@@ -166,24 +169,24 @@ def fit_members(
     n_jobs: int | None,
     verbose: int | bool = False,
 ) -> list[Outcome]:
-    """Run all jobs, in parallel where `n_jobs` allows; raise a MemberError if any failed.
+    """Run all jobs, in parallel where `n_jobs` allows.
 
-    A member that fails does not stop the others: the error names all that failed and keeps those
-    that were fitted on all rows.
+    A failed fit does not stop the others: the MemberError raised at the end names all that failed
+    and keeps those that were fitted on all rows.
     """
-    workers, inner = shared_out(jobs, n_jobs)
-    say = report if verbose else None
-    arguments = [(job, X, y, params.get(job.name, {}), inner, say) for job in jobs]
+    workers, inner = workers_and_threads(jobs, n_jobs)
+    log = report if verbose else None
+    arguments = [(job, X, y, params.get(job.name, {}), inner, log) for job in jobs]
     if workers == 1:
         outcomes = [_run(*argument) for argument in arguments]
     else:
         from sklearn.utils.parallel import Parallel, delayed
 
-        prefer = "threads" if _all_ours(jobs) else None
+        prefer = "threads" if _all_weald(jobs) else None
         run = Parallel(n_jobs=workers, prefer=prefer)
         outcomes = run(delayed(_run)(*argument) for argument in arguments)
     _raise_failures(owner, jobs, outcomes)
-    hand_on_advice(outcomes)
+    forward_warnings(outcomes)
     return outcomes
 
 
@@ -196,53 +199,53 @@ def _raise_failures(owner: object, jobs: Sequence[Job], outcomes: Sequence[Outco
         elif job.train is None:
             fitted[job.name] = outcome.fitted
     if failed:
-        kept = {name: member for name, member in fitted.items() if name not in failed}
+        kept = {name: estimator for name, estimator in fitted.items() if name not in failed}
         raise member_error(owner, failed, kept)
 
 
-def _all_ours(jobs: Sequence[Job]) -> bool:
-    """Our own trees work outside of Python's lock: threads serve them, without copies of X."""
+def _all_weald(jobs: Sequence[Job]) -> bool:
+    """Whether all estimators are weald's: these release the GIL, so that threads suffice."""
     return all(isinstance(job.estimator, TreeModel) for job in jobs)
 
 
-def shared_out(jobs: Sequence[Job], n_jobs: int | None) -> tuple[int, int | None]:
-    """How many jobs run at a time, and how many threads each member of ours gets (None: its own).
+def workers_and_threads(jobs: Sequence[Job], n_jobs: int | None) -> tuple[int, int | None]:
+    """Number of jobs to run in parallel, and n_jobs of each estimator (None: unchanged).
 
-    `n_jobs` has scikit-learn's meaning. But members of ours that may use all cores (their n_jobs is
-    None) use them better side by side than one after another: they get one core each where there
-    are enough of them. The models are the same.
+    `n_jobs` has scikit-learn's meaning, with one exception: weald's own estimators that may use all
+    cores (n_jobs=None) are fitted in parallel, with the cores divided among them, which is faster
+    than one after another. The fitted models are the same.
     """
     from joblib import effective_n_jobs
 
-    asked = effective_n_jobs(n_jobs)
-    may_spread = n_jobs is None and asked == 1 and len(jobs) > 1
-    if may_spread and _all_ours(jobs) and all(job.estimator.n_jobs is None for job in jobs):
+    n_requested = effective_n_jobs(n_jobs)
+    may_spread = n_jobs is None and n_requested == 1 and len(jobs) > 1
+    if may_spread and _all_weald(jobs) and all(job.estimator.n_jobs is None for job in jobs):
         cores = thread_count(None)
         workers = min(cores, len(jobs))
         return workers, max(1, cores // workers)
-    return min(asked, len(jobs)), None
+    return min(n_requested, len(jobs)), None
 
 
 def _run(
-    job: Job, X: Any, y: Any, params: Mapping[str, Any], inner: int | None, say: Any
+    job: Job, X: Any, y: Any, params: Mapping[str, Any], inner: int | None, log: Any
 ) -> Outcome:
-    """Fit a clone of the job's estimator and ask it; what it raises is the outcome."""
+    """Fit a clone of the job's estimator and predict; an exception becomes part of the outcome."""
     try:
-        member = clone(job.estimator)
+        estimator = clone(job.estimator)
         if inner is not None:
-            member.set_params(n_jobs=inner)
+            estimator.set_params(n_jobs=inner)
         rows = X if job.train is None else take(X, job.train)
         target = y if job.train is None else y[job.train]
         with collecting() as advice:
-            member.fit(rows, target, **params_for(params, len(y), job.train))
+            estimator.fit(rows, target, **params_for(params, len(y), job.train))
         if inner is not None:
-            member.set_params(n_jobs=None)
-        answers = None
-        if job.ask is not None and job.test is not None:
-            answers = job.ask(member, take(X, job.test))
-        if say is not None:
-            say(f"{job.name}: fitted {job.where}")
-        return Outcome(member, answers, advice=advice)
+            estimator.set_params(n_jobs=None)
+        predictions = None
+        if job.predict is not None and job.test is not None:
+            predictions = job.predict(estimator, take(X, job.test))
+        if log is not None:
+            log(f"{job.name}: fitted {job.where}")
+        return Outcome(estimator, predictions, advice=advice)
     except Exception as error:
         return Outcome(error=portable(error))
 
@@ -250,14 +253,20 @@ def _run(
 # ---- fingerprints ----
 
 
-def members_learnt(what: str, models: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Fingerprints of models as named arrays; a TypeError names the first that has none."""
-    learnt: dict[str, NDArray[Any]] = {}
+def model_fingerprints(key: str, models: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Fingerprints of models, as arrays named by `key` and index.
+
+    Raises
+    ------
+    TypeError
+        If a model has no fingerprint.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
     for number, (name, model) in enumerate(models.items()):
         if not hasattr(model, "fingerprint"):
             raise TypeError(
-                f"There is no fingerprint: the {what} {name!r} is a {type(model).__name__}, and "
-                "only weald's own models promise the same bits everywhere."
+                f"fingerprint requires weald's own models, which are reproducible bit by bit; "
+                f"{name!r} is a {type(model).__name__}."
             )
-        learnt[f"{what} {number}"] = np.array([model.fingerprint()])
-    return learnt
+        arrays[f"{key} {number}"] = np.array([model.fingerprint()])
+    return arrays

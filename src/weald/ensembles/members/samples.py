@@ -1,4 +1,4 @@
-"""The rows an ensemble of members is fitted on: any table, a target, weights and groups."""
+"""Training rows of ensembles of any base estimators: any table, target, weights and groups."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -34,10 +34,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows of positive weight; what a table holds is left to the members.
+    """Training rows of positive weight; the values of X are validated by the base estimators.
 
-    `y` holds class numbers or values. `place` gives, for every row that was passed to fit, its
-    number here, or -1 if it has no weight.
+    `y` holds class indices or numbers. `place` is, for each row passed to fit, its index here, or
+    -1 if its weight is zero.
     """
 
     X: Any
@@ -51,14 +51,14 @@ class Sample:
         return len(self.y)
 
     def cut(self, values: Any) -> Any:
-        """What was given for the rows passed to fit, for these rows; other things as they are."""
+        """Reduce a value with one entry per row passed to fit to these rows; others unchanged."""
         kept = self.place >= 0
         if kept.all() or not has_rows(values, len(kept)):
             return values
         return take(values, np.flatnonzero(kept))
 
     def take(self, index: Indices) -> "Sample":
-        """Those rows, in that order."""
+        """Select rows, in the given order."""
         return Sample(
             take(self.X, index),
             self.y[index],
@@ -71,9 +71,9 @@ class Sample:
 def class_sample(
     owner: Any, X: Any, y: Any, sample_weight: Any, groups: Any
 ) -> tuple[Sample, NDArray[Any]]:
-    """Rows whose target is the number of their class, and the classes, sorted.
+    """Training rows of a classifier, with class indices as target, and the sorted classes.
 
-    The classes come from all rows, also from those of weight zero.
+    The classes are those of all rows, including rows of weight zero.
     """
     X = as_table(X)
     labels = checked_labels(_checked(owner, X, y))
@@ -83,24 +83,24 @@ def class_sample(
 
 
 def number_sample(owner: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Sample:
-    """Rows whose target is a finite number."""
+    """Training rows of a regressor."""
     X, y = as_table(X), readable_target(y)
     refuse_text(y)
     return _weighted(X, finite_target(_checked(owner, X, y)), sample_weight, groups)
 
 
 def as_table(X: Any) -> Any:
-    """Lists of numbers as an array, and whatever offers to become a table as one."""
+    """Convert lists of rows to an array, and objects with a data-frame interface to a table."""
     X = readable_table(X)
     if isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], (list, tuple, np.ndarray)):
         array = np.asarray(X)
-        # Beside text, numbers would become text: a list of such rows stays one.
+        # An array of text would turn numbers into text too; such lists are left unchanged.
         return X if array.dtype.kind in "US" else array
     return X
 
 
-def asked_table(owner: Any, X: Any) -> Any:
-    """X with the columns of the fit; what a table must be besides is for the members to say."""
+def table_to_predict(owner: Any, X: Any) -> Any:
+    """X with the columns in the order of the fit; values are validated by the base estimators."""
     X = as_table(X)
     if getattr(X, "ndim", 2) == 2:
         X = in_fitted_order(owner, X)
@@ -109,7 +109,7 @@ def asked_table(owner: Any, X: Any) -> Any:
 
 
 def _checked(owner: Any, X: Any, y: Any) -> NDArray[Any]:
-    """The target as one column, as long as the table; remembers the table's columns."""
+    """Validate the target and the shape of X; set the column attributes of `owner`."""
     y = readable_target(y)
     refuse_several(owner, y)
     validate_data(owner, X, y, skip_check_array=True)
@@ -133,7 +133,7 @@ def _checked(owner: Any, X: Any, y: Any) -> NDArray[Any]:
 
 
 def _weighted(X: Any, y: NDArray[Any], sample_weight: Any, groups: Any) -> Sample:
-    """Leave out the rows of weight zero: a member that knows no weights must not see them."""
+    """Drop rows of weight zero, so that base estimators without weights do not see them."""
     place = np.arange(len(y))
     if groups is not None:
         groups = checked_group_labels(groups, len(y))

@@ -51,7 +51,7 @@ class Bagged:
         """Predictions of the ensemble, of shape (rows, width)."""
         raise NotImplementedError
 
-    def _mean_of(self, answers: Floats) -> Floats:
+    def _mean_of(self, predictions: Floats) -> Floats:
         """Combine predictions of the base estimators exactly as the ensemble does, bit by bit."""
         raise NotImplementedError
 
@@ -130,18 +130,18 @@ class Bagged:
                 "max_samples, or without replacement: use oob_.error() instead."
             )
         in_bag = ledger.toarray()
-        said = np.concatenate(list(self._member_answers(X)), axis=1)
-        alone = self._one_on_all_rows(X, y)._combined_answers(X)
+        predicted = np.concatenate(list(self._member_answers(X)), axis=1)
+        full = self._one_on_all_rows(X, y)._combined_answers(X)
         if loss != "log_loss":
-            said, alone = _as_answers(said, classes), _as_answers(alone, classes)
-        return error_632_from_members(said, in_bag, alone, np.asarray(y), loss=loss, plus=plus)
+            predicted, full = _as_labels(predicted, classes), _as_labels(full, classes)
+        return error_632_from_members(predicted, in_bag, full, np.asarray(y), loss=loss, plus=plus)
 
     def _one_on_all_rows(self, X: Any, y: Any) -> Any:
         """An ensemble of one base estimator, fitted on all rows."""
-        whole = {"n_estimators": 1, "bootstrap": False, "max_samples": None, "oob_score": False}
-        known = self.get_params(deep=False)  # type: ignore[attr-defined]
-        whole |= {name: value for name, value in {"weights": None}.items() if name in known}
-        return clone(self).set_params(**whole).fit(X, y)
+        params = {"n_estimators": 1, "bootstrap": False, "max_samples": None, "oob_score": False}
+        if "weights" in self.get_params(deep=False):  # type: ignore[attr-defined]
+            params["weights"] = None
+        return clone(self).set_params(**params).fit(X, y)
 
     def _with_spread(self, X: Any) -> tuple[Floats, Floats]:
         """Predictions of the ensemble, and the standard deviation of the base estimators.
@@ -149,14 +149,14 @@ class Bagged:
         Both are computed from one pass over the base estimators, in blocks of rows.
         """
         parts = []
-        for answers in self._member_answers(X):
-            if len(answers) < 2:
+        for predictions in self._member_answers(X):
+            if len(predictions) < 2:
                 raise ValueError(
                     "return_std=True requires at least two base estimators: a single one has no "
                     "standard deviation. Increase n_estimators."
                 )
-            mean = self._mean_of(answers)
-            parts.append((mean, deviation(answers, mean)))
+            mean = self._mean_of(predictions)
+            parts.append((mean, deviation(predictions, mean)))
         means, spreads = zip(*parts, strict=True)
         return np.concatenate(means), np.concatenate(spreads)
 
@@ -201,7 +201,7 @@ class BaggedRegressor(Bagged):
                 f"method must be one of 'conformal', 'jackknife+'. Got {method!r} instead."
             )
         scale, factor = interval_scale(Residuals.of(record), coverage)
-        if np.isinf(scale.calm):
+        if np.isinf(scale.offset):
             centre = self._combined_answers(X)[:, 0]
             half = np.full(len(centre), factor)
         else:
@@ -218,10 +218,10 @@ class BaggedRegressor(Bagged):
             )
         rows = np.flatnonzero(record.scored)
         left_out = np.stack([in_bag.left_out(k)[rows] for k in range(len(in_bag))])
-        residuals = np.abs(record.target[rows] - record.answers[rows, 0])
+        residuals = np.abs(record.target[rows] - record.predictions[rows, 0])
         parts = [
-            jackknife_bounds(answers[:, :, 0], left_out, residuals, coverage)
-            for answers in self._member_answers(X)
+            jackknife_bounds(predictions[:, :, 0], left_out, residuals, coverage)
+            for predictions in self._member_answers(X)
         ]
         return np.concatenate(parts)
 
@@ -265,7 +265,7 @@ class BaggedRegressor(Bagged):
                 f"method must be one of 'residuals', 'leaves'. Got {method!r} instead."
             )
         scale, shifts = quantile_shifts(Residuals.of(self.oob_.record), levels)
-        if np.isinf(scale.calm):
+        if np.isinf(scale.offset):
             return np.asarray(self._combined_answers(X) + shifts)
         combined, spread = self._with_spread(X)
         return np.asarray(combined + scale(spread[:, 0])[:, np.newaxis] * shifts)
@@ -314,19 +314,19 @@ class BaggedClassifier(Bagged):
         array of bool, shape (rows, classes)
             Which of `classes_` are in the set.
         """
-        least = set_threshold(self.oob_.record, checked_coverage(coverage))
-        shares = self._combined_answers(X)
+        threshold = set_threshold(self.oob_.record, checked_coverage(coverage))
+        probabilities = self._combined_answers(X)
         # The threshold is the probability of some row, which rounding must not exclude.
-        chosen = shares >= least - 1e-12
-        chosen[np.arange(len(shares)), np.argmax(shares, axis=1)] = True
+        chosen = probabilities >= threshold - 1e-12
+        chosen[np.arange(len(chosen)), np.argmax(probabilities, axis=1)] = True
         return chosen
 
 
-def _as_answers(shares: Floats, classes: NDArray[Any] | None) -> NDArray[Any]:
+def _as_labels(predictions: Floats, classes: NDArray[Any] | None) -> NDArray[Any]:
     """Predicted numbers, or the labels of the most probable classes."""
     if classes is None:
-        return shares[..., 0]
-    return np.asarray(classes[np.argmax(shares, axis=-1)])
+        return predictions[..., 0]
+    return np.asarray(classes[np.argmax(predictions, axis=-1)])
 
 
 def checked_levels(quantiles: Any) -> Floats:

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 # Offsets added to the standard deviation of the base estimators, as multiples of its mean; with an
 # infinite one residuals are not scaled.
-_CALM = (0.25, 1.0, 4.0, math.inf)
+_OFFSETS = (0.25, 1.0, 4.0, math.inf)
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -47,10 +47,10 @@ def conformal_quantile(scores: Floats, weight: Floats | None, level: float, *, w
     rank = (n + 1) * level * (1 - 4 * _EPSILON)
     rank = math.ceil(rank) if float(n).is_integer() else rank
     if not 0 < rank <= n:
-        least = math.ceil(max(1 / (1 - level), 1 / level)) - 1
+        n_required = math.ceil(max(1 / (1 - level), 1 / level)) - 1
         raise ValueError(
-            f"{what} requires at least {least} rows with out-of-bag predictions; there are {n:g}. "
-            "Choose a less extreme value, or fit on more rows."
+            f"{what} requires at least {n_required} rows with out-of-bag predictions; there are "
+            f"{n:g}. Choose a less extreme value, or fit on more rows."
         )
     order = np.argsort(scores, kind="stable")
     ends = np.cumsum(mass[order])
@@ -70,9 +70,11 @@ class Residuals:
     def of(cls, record: Record) -> "Residuals":
         scored = record.scored
         weight = None if record.weight is None else record.weight[scored]
-        signed = record.target[scored] - record.answers[scored, 0]
+        signed = record.target[scored] - record.predictions[scored, 0]
         spread = record.spreads[scored, 0]
-        signed = signed * _for_all_members(signed, spread, record.n_out[scored], record, weight)
+        signed = signed * _ensemble_size_factor(
+            signed, spread, record.n_out[scored], record, weight
+        )
         return cls(signed, spread, weight)
 
     def with_spread(self) -> "Residuals | None":
@@ -84,7 +86,7 @@ class Residuals:
         return Residuals(self.signed[known], self.spread[known], weight)
 
 
-def _for_all_members(
+def _ensemble_size_factor(
     signed: Floats, spread: Floats, n_out: NDArray[np.int32], record: Record, weight: Floats | None
 ) -> float:
     """Factor that corrects out-of-bag residuals for the smaller number of base estimators.
@@ -109,12 +111,12 @@ def _for_all_members(
 
 @dataclass(frozen=True)
 class Scale:
-    """Divisor of residuals: standard deviation of the base estimators plus `calm`; 1 if inf."""
+    """Divisor of residuals: standard deviation of the base estimators plus `offset`; 1 if inf."""
 
-    calm: float
+    offset: float
 
     def __call__(self, spread: Floats) -> Floats:
-        return np.ones(len(spread)) if math.isinf(self.calm) else spread + self.calm
+        return np.ones(len(spread)) if math.isinf(self.offset) else spread + self.offset
 
 
 def interval_scale(found: Residuals, coverage: float) -> tuple[Scale, float]:
@@ -130,8 +132,8 @@ def interval_scale(found: Residuals, coverage: float) -> tuple[Scale, float]:
     if spread is None:
         return best
     middle = float(np.average(spread.spread, weights=spread.weight))
-    for calm in _CALM[:-1]:
-        scale = Scale(calm * middle)
+    for offset in _OFFSETS[:-1]:
+        scale = Scale(offset * middle)
         divisor = scale(spread.spread)
         factor = conformal_quantile(
             np.abs(spread.signed) / divisor, spread.weight, coverage, what=what
@@ -145,7 +147,7 @@ def interval_scale(found: Residuals, coverage: float) -> tuple[Scale, float]:
 def quantile_shifts(found: Residuals, levels: Floats) -> tuple[Scale, Floats]:
     """Quantiles of the signed residuals, in units of one common scale."""
     scale, _ = interval_scale(found, _USUAL_COVERAGE)
-    if not math.isinf(scale.calm):
+    if not math.isinf(scale.offset):
         found = found.with_spread() or found
     residuals = found.signed / scale(found.spread)
     for level in levels:
@@ -163,7 +165,7 @@ def _level(level: float) -> str:
 
 
 def jackknife_bounds(
-    answers: Floats, left_out: NDArray[np.bool_], residuals: Floats, coverage: float
+    predictions: Floats, left_out: NDArray[np.bool_], residuals: Floats, coverage: float
 ) -> Floats:
     """Jackknife+-after-bootstrap (Kim, Xu, Barber): lower and upper bounds of rows.
 
@@ -172,7 +174,7 @@ def jackknife_bounds(
 
     Parameters
     ----------
-    answers : array, shape (estimators, rows)
+    predictions : array, shape (estimators, rows)
         Predictions of the base estimators for the new rows.
     left_out : array of bool, shape (estimators, training rows)
         Which training rows are out-of-bag for which base estimator; at least one for each row.
@@ -182,17 +184,17 @@ def jackknife_bounds(
     n = len(residuals)
     rank = math.ceil((n + 1) * coverage * (1 - 4 * _EPSILON))
     if rank > n:
-        least = math.ceil(1 / (1 - coverage)) - 1
+        n_required = math.ceil(1 / (1 - coverage)) - 1
         raise ValueError(
-            f"coverage={coverage:g} requires at least {least} rows with out-of-bag predictions; "
-            f"there are {n}. Choose a smaller coverage, or fit on more rows."
+            f"coverage={coverage:g} requires at least {n_required} rows with out-of-bag "
+            f"predictions; there are {n}. Choose a smaller coverage, or fit on more rows."
         )
     share = left_out / left_out.sum(axis=0)
-    bounds = np.empty((answers.shape[1], 2))
+    bounds = np.empty((predictions.shape[1], 2))
     step = max(1, 2**22 // n)
-    for begin in range(0, answers.shape[1], step):
+    for begin in range(0, predictions.shape[1], step):
         rows = slice(begin, begin + step)
-        centres = answers[:, rows].T @ share
+        centres = predictions[:, rows].T @ share
         bounds[rows, 0] = np.partition(centres - residuals, n - rank, axis=1)[:, n - rank]
         bounds[rows, 1] = np.partition(centres + residuals, rank - 1, axis=1)[:, rank - 1]
     return bounds
@@ -202,6 +204,8 @@ def set_threshold(record: Record, coverage: float) -> float:
     """The minimum probability of the classes in a prediction set."""
     assert record.classes is not None
     scored = record.scored
-    own = record.answers[scored, record.target[scored].astype(np.intp)]
+    true_class = record.predictions[scored, record.target[scored].astype(np.intp)]
     weight = None if record.weight is None else record.weight[scored]
-    return 1.0 - conformal_quantile(1.0 - own, weight, coverage, what=f"coverage={coverage:g}")
+    return 1.0 - conformal_quantile(
+        1.0 - true_class, weight, coverage, what=f"coverage={coverage:g}"
+    )

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 BATCH, MOST = 50, 1000
 
 # Stop if the remaining improvement is below this fraction of the standard error of the error.
-_PART = 0.1
+_TOLERANCE = 0.1
 
 
 class Enough:
@@ -41,11 +41,11 @@ class Enough:
         standard_error = float(np.sqrt(variance / effective_rows(weight, len(losses))))
         slope, n = self._slope(), len(self._points)
         limit = sum(e for _, e in self._points) / n - slope * sum(x for x, _ in self._points) / n
-        return abs(error - limit) <= _PART * standard_error
+        return abs(error - limit) <= _TOLERANCE * standard_error
 
     def _slope(self) -> float:
         n = len(self._points)
-        middle = sum(x for x, _ in self._points) / n
-        level = sum(e for _, e in self._points) / n
-        above = sum((x - middle) * (e - level) for x, e in self._points)
-        return above / sum((x - middle) ** 2 for x, _ in self._points)
+        mean_x = sum(x for x, _ in self._points) / n
+        mean_e = sum(e for _, e in self._points) / n
+        covariance = sum((x - mean_x) * (e - mean_e) for x, e in self._points)
+        return covariance / sum((x - mean_x) ** 2 for x, _ in self._points)

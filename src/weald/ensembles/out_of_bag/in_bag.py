@@ -51,13 +51,13 @@ class InBag:
                 f"There is no base estimator {number}: there are {self.n_members}, numbered from 0."
             )
         number %= self.n_members
-        return self._rule(number).counts(number)
+        return self._draws(number).counts(number)
 
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
         return (self[member] for member in range(self.n_members))
 
     def __repr__(self) -> str:
-        return f"<InBag: {self.n_members} members>"
+        return f"<InBag: {self.n_members} base estimators>"
 
     def toarray(self) -> NDArray[np.int64]:
         """All counts, of shape (estimators, rows)."""
@@ -70,11 +70,11 @@ class InBag:
 
     def drawn(self, member: int) -> NDArray[np.int64]:
         """In-bag counts of the rows of positive weight, in the order of their content."""
-        return self._rule(member).drawn(member)
+        return self._draws(member).drawn(member)
 
     def left_out(self, member: int) -> NDArray[np.bool_]:
         """Which rows of positive weight, in the order of their content, are out-of-bag."""
         return np.equal(self.drawn(member), 0)
 
-    def _rule(self, member: int) -> Draws:
-        return [rule for first, rule in self.parts if first <= member][-1]
+    def _draws(self, member: int) -> Draws:
+        return [draws for first, draws in self.parts if first <= member][-1]

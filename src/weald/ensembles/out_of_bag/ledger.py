@@ -77,9 +77,9 @@ class Ledger:
 
     def __repr__(self) -> str:
         if self._record is None:
-            return f"<Ledger: {len(self.in_bag)} members, predictions not stored>"
+            return f"<Ledger: {len(self.in_bag)} base estimators, predictions not stored>"
         return (
-            f"<Ledger: {len(self.in_bag)} members, {len(self.predictions)} rows, "
+            f"<Ledger: {len(self.in_bag)} base estimators, {len(self.predictions)} rows, "
             f"{len(self.unscored)} unscored>"
         )
 
@@ -102,8 +102,8 @@ class Ledger:
         Shape (rows,) or (rows, classes); NaN for rows that every base estimator drew and for rows
         of weight zero.
         """
-        answers = self._of_rows(self.record.answers, np.nan)
-        return answers[:, 0] if self.record.classes is None else answers
+        predictions = self._of_rows(self.record.predictions, np.nan)
+        return predictions[:, 0] if self.record.classes is None else predictions
 
     @property
     def std(self) -> Floats:
@@ -123,19 +123,20 @@ class Ledger:
         Rows of weight zero are not included.
         """
         record, place = self.record, self.in_bag.last.place
-        no_answer = self._of_rows(np.isnan(record.answers[:, 0]), False)
-        return np.flatnonzero(no_answer & (place >= 0))
+        is_unscored = self._of_rows(np.isnan(record.predictions[:, 0]), False)
+        return np.flatnonzero(is_unscored & (place >= 0))
 
     @property
     def unscored_weight(self) -> float:
         """Fraction of the total weight in the unscored rows, which no error includes."""
         record = self.record
-        return unscored_share(~np.isnan(record.answers[:, 0]), record.weight)
+        return unscored_share(~np.isnan(record.predictions[:, 0]), record.weight)
 
-    def _of_rows(self, values: NDArray[Any], nothing: Any) -> NDArray[Any]:
+    def _of_rows(self, values: NDArray[Any], fill: Any) -> NDArray[Any]:
         """Reorder values from the order of content to that of the rows passed to fit."""
-        rest = np.full((1, *values.shape[1:]), nothing, dtype=values.dtype)
-        return np.concatenate([values, rest])[self.in_bag.last.place]
+        # The place of a row of weight zero is -1, that is the value appended here.
+        last = np.full((1, *values.shape[1:]), fill, dtype=values.dtype)
+        return np.concatenate([values, last])[self.in_bag.last.place]
 
     # ---- errors ----
 
@@ -187,12 +188,12 @@ class Ledger:
         """
         record = self.record
         scored = record.scored
-        target, answers, exponent = record.target[scored], record.answers[scored], 0
+        target, predictions, exponent = record.target[scored], record.predictions[scored], 0
         if record.classes is None and (degree := loss_degree(loss)):
             unit = extreme_exponent(target)
-            target, answers = np.ldexp(target, -unit), np.ldexp(answers, -unit)
+            target, predictions = np.ldexp(target, -unit), np.ldexp(predictions, -unit)
             exponent = degree * unit
-        losses = row_losses(loss, target, answers, record.classes, probabilities=probabilities)
+        losses = row_losses(loss, target, predictions, record.classes, probabilities=probabilities)
         return losses, None if record.weight is None else record.weight[scored], exponent
 
     def curve(self, loss: str | None = None) -> ErrorCurve:
@@ -211,5 +212,5 @@ class Ledger:
                 f"loss must be one of {listing(known)}, whose curves are recorded during fit. Got "
                 f"{loss!r} instead; `error` supports any loss."
             )
-        error, off = record.means[name], _BAND * record.errors[name]
-        return ErrorCurve(name, record.steps, error, error - off, error + off)
+        error, half = record.means[name], _BAND * record.errors[name]
+        return ErrorCurve(name, record.steps, error, error - half, error + half)

@@ -46,18 +46,18 @@ class OutOfBagImportance:
     standard_error: Floats = field(repr=False)
 
 
-def left_out_answers(model: Any, X: Any) -> Floats:
+def oob_predictions(model: Any, X: Any) -> Floats:
     """Out-of-bag predictions of rows that take the place of the rows of the fit."""
     in_bag = model._in_bag()
     left_out = np.stack([counts == 0 for counts in in_bag])
     weights = getattr(model, "weights_", np.ones(len(left_out)))
     parts, begin = [], 0
-    for answers in model._member_answers(X):
-        rows = slice(begin, begin + answers.shape[1])
+    for predictions in model._member_answers(X):
+        rows = slice(begin, begin + predictions.shape[1])
         share = left_out[:, rows] * weights[:, np.newaxis]
         total = share.sum(axis=0)
         with np.errstate(invalid="ignore"):
-            parts.append(np.einsum("kr,krw->rw", share, answers) / total[:, np.newaxis])
+            parts.append(np.einsum("kr,krw->rw", share, predictions) / total[:, np.newaxis])
         begin = rows.stop
     return np.concatenate(parts)
 
@@ -70,24 +70,24 @@ def importance_by_shuffling(
         raise ValueError(f"n_repeats must be an int of at least 1. Got {n_repeats!r} instead.")
     target, place = checked_rows_of_fit(model, X, y)
     record = model.oob_.record
-    scored = np.flatnonzero((place >= 0) & ~np.isnan(record.answers[place, 0]))
+    scored = np.flatnonzero((place >= 0) & ~np.isnan(record.predictions[place, 0]))
     weight = None if record.weight is None else record.weight[place[scored]]
     classes = record.classes
     degree = loss_degree(loss) if classes is None else 0
     unit = extreme_exponent(target[scored]) if degree else 0
 
-    def losses_of(said: Floats) -> Floats:
+    def losses_of(predicted: Floats) -> Floats:
         own = target[scored] if classes is not None else np.ldexp(target[scored], -unit)
-        return row_losses(loss, own, np.ldexp(said[scored], -unit), classes)
+        return row_losses(loss, own, np.ldexp(predicted[scored], -unit), classes)
 
-    before = losses_of(left_out_answers(model, X))
+    before = losses_of(oob_predictions(model, X))
     n_columns, found, noise = model.n_features_in_, [], []
     for column in range(n_columns):
         gaps = np.zeros((n_repeats, len(scored)))
         for repeat in range(n_repeats):
             order = _shuffled(place, int(random_state), column * n_repeats + repeat)
-            said = left_out_answers(model, with_column_from(X, column, order))
-            gaps[repeat] = losses_of(said) - before
+            predicted = oob_predictions(model, with_column_from(X, column, order))
+            gaps[repeat] = losses_of(predicted) - before
         found.append(exact_means(gaps, weight))
         noise.append(_standard_error(gaps.mean(axis=0), weight))
     own = np.array(found)

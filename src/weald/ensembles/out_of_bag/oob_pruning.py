@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
-from weald.ensembles.out_of_bag.oob_importance import checked_rows_of_fit, left_out_answers
+from weald.ensembles.out_of_bag.oob_importance import checked_rows_of_fit, oob_predictions
 from weald.ensembles.out_of_bag.row_losses import row_losses
 from weald.resampling import Purpose, hash_any_rows
 from weald.trees import Forest, ForestBuilder, GrownTree, cut
@@ -50,42 +50,44 @@ def pruned_out_of_bag(model: Any, X: Any, y: Any) -> PrunedForest:
     record = model.oob_.record
     classes, weight = record.classes, None if record.weight is None else record.weight[place]
     numbers = np.asarray(target, dtype=np.float64)
-    steers = _steering_half(model.oob_.in_bag.last, place, numbers)
-    judged = np.flatnonzero(~steers & (place >= 0))
-    wanted = numbers[:, np.newaxis] if classes is None else np.eye(len(classes))[target]
+    selects = _pruning_half(model.oob_.in_bag.last, place, numbers)
+    held_out = np.flatnonzero(~selects & (place >= 0))
+    targets = numbers[:, np.newaxis] if classes is None else np.eye(len(classes))[target]
     forest, in_bag = model.forest_, model._in_bag()
     leaves = model.apply(X)
     builder = ForestBuilder(forest.base_score, forest.n_columns)
     for number in range(forest.n_trees):
-        rows = np.flatnonzero(steers & (place >= 0) & (in_bag[number] == 0))
+        rows = np.flatnonzero(selects & (place >= 0) & (in_bag[number] == 0))
         tree = _grown(forest.tree(number))
         own = None if weight is None else weight[rows]
-        builder.add(_cut_back(tree, leaves[rows, number], wanted[rows], own), output=-1)
-    smaller = copy.copy(model)
-    smaller.__dict__.pop("_views", None)
-    smaller._take(builder.build())
+        builder.add(_prune(tree, leaves[rows, number], targets[rows], own), output=-1)
+    pruned = copy.copy(model)
+    pruned.__dict__.pop("_views", None)
+    pruned._take(builder.build())
     # Out-of-bag predictions have changed; the in-bag counts have not.
-    smaller._record = None
+    pruned._record = None
     for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
-        smaller.__dict__.pop(name, None)
+        pruned.__dict__.pop(name, None)
     loss = "squared_error" if classes is None else "brier"
 
     def error(of: Any) -> float:
-        said = left_out_answers(of, X)[judged]
-        known = ~np.isnan(said[:, 0])
-        losses = row_losses(loss, target[judged][known], said[known], classes)
-        return float(np.average(losses, weights=None if weight is None else weight[judged][known]))
+        predicted = oob_predictions(of, X)[held_out]
+        known = ~np.isnan(predicted[:, 0])
+        losses = row_losses(loss, target[held_out][known], predicted[known], classes)
+        return float(
+            np.average(losses, weights=None if weight is None else weight[held_out][known])
+        )
 
     return PrunedForest(
-        model=smaller,
+        model=pruned,
         error_before=error(model),
-        error_after=error(smaller),
+        error_after=error(pruned),
         n_leaves_before=len(forest.value),
-        n_leaves_after=len(smaller.forest_.value),
+        n_leaves_after=len(pruned.forest_.value),
     )
 
 
-def _steering_half(samples: Any, place: NDArray[np.intp], target: Floats) -> NDArray[np.bool_]:
+def _pruning_half(samples: Any, place: NDArray[np.intp], target: Floats) -> NDArray[np.bool_]:
     """Which rows select the subtrees to prune: about half of the rows, or of the groups."""
     group_of = getattr(samples, "group_of", None)
     if group_of is None:
@@ -104,8 +106,8 @@ def _grown(tree: Forest) -> GrownTree:
     return GrownTree(leaf_of_row=np.zeros(0, dtype=np.int32), **arrays)
 
 
-def _cut_back(
-    tree: GrownTree, leaf_of_row: NDArray[np.int32], wanted: Floats, weight: Floats | None
+def _prune(
+    tree: GrownTree, leaf_of_row: NDArray[np.int32], targets: Floats, weight: Floats | None
 ) -> GrownTree:
     """Reduced-error pruning by rows with the given leaves and targets."""
     n_leaves, is_inner = len(tree.value), tree.feature >= 0
@@ -115,12 +117,12 @@ def _cut_back(
         return np.bincount(leaf_of_row, own * values, minlength=n_leaves).astype(np.float64)
 
     counts = by_leaf(np.ones(len(own)))
-    sums = np.stack([by_leaf(one) for one in wanted.T], axis=1)
-    squares = by_leaf((wanted**2).sum(axis=1))
-    n, width = len(tree.feature), wanted.shape[1]
+    sums = np.stack([by_leaf(one) for one in targets.T], axis=1)
+    squares = by_leaf((targets**2).sum(axis=1))
+    n, width = len(tree.feature), targets.shape[1]
     # Per node: row count, sums and squares of targets; weight, mean prediction and least error.
     rows, total, square = np.zeros(n), np.zeros((n, width)), np.zeros(n)
-    mass, answer, best = tree.weight.copy(), np.zeros((n, width)), np.zeros(n)
+    mass, prediction, best = tree.weight.copy(), np.zeros((n, width)), np.zeros(n)
     inner_after = is_inner.copy()
     for node in range(n - 1, -1, -1):
         if is_inner[node]:
@@ -130,14 +132,14 @@ def _cut_back(
             square[node] = square[left] + square[right]
             below = mass[left] + mass[right]
             share = mass[left] / below if below > 0 else 0.5
-            answer[node] = share * answer[left] + (1 - share) * answer[right]
+            prediction[node] = share * prediction[left] + (1 - share) * prediction[right]
             best[node] = best[left] + best[right]
         else:
             leaf = int(tree.right[node])
             rows[node], total[node], square[node] = counts[leaf], sums[leaf], squares[leaf]
-            answer[node] = tree.value[leaf]
+            prediction[node] = tree.value[leaf]
             best[node] = np.inf
-        own = answer[node]
+        own = prediction[node]
         as_leaf = square[node] - 2 * float(own @ total[node]) + rows[node] * float(own @ own)
         # Do not prune for differences due to rounding.
         if is_inner[node] and as_leaf < best[node] * (1 - 1e-9) - 1e-12 * square[node]:

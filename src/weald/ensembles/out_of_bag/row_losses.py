@@ -31,7 +31,7 @@ def loss_degree(loss: RowLoss | None) -> int:
 def row_losses(
     loss: RowLoss | None,
     target: NDArray[Any],
-    answers: Floats,
+    predictions: Floats,
     classes: NDArray[Any] | None,
     *,
     probabilities: bool = False,
@@ -42,13 +42,13 @@ def row_losses(
     ----------
     target
         Numbers, or class indices.
-    answers
+    predictions
         Predictions of shape (rows, 1), or class probabilities of shape (rows, classes).
     probabilities
         Whether a callable loss receives class probabilities instead of labels.
     """
     if callable(loss):
-        return _by_function(loss, target, answers, classes, probabilities)
+        return _by_function(loss, target, predictions, classes, probabilities)
     name = names_of(classes)[0] if loss is None else loss
     if not isinstance(name, str) or name not in names_of(classes):
         raise ValueError(
@@ -56,17 +56,17 @@ def row_losses(
             f"that returns one number per row, or None. Got {loss!r} instead."
         )
     if classes is None:
-        gap: Floats = target - answers[:, 0]
+        gap: Floats = target - predictions[:, 0]
         losses: Floats = np.square(gap) if name == "squared_error" else np.abs(gap)
         return losses
     own = target.astype(np.intp)
     if name == "zero_one":
-        return np.asarray(np.argmax(answers, axis=1) != own, dtype=np.float64)
+        return np.asarray(np.argmax(predictions, axis=1) != own, dtype=np.float64)
     if name == "log_loss":
-        share = answers[np.arange(len(own)), own]
+        true_class = predictions[np.arange(len(own)), own]
         # Clipped as in scikit-learn: the loss of a probability of 0 would be infinite.
-        return np.asarray(-np.log(np.clip(share, np.finfo(np.float64).eps, 1.0)))
-    gaps = answers.copy()
+        return np.asarray(-np.log(np.clip(true_class, np.finfo(np.float64).eps, 1.0)))
+    gaps = predictions.copy()
     gaps[np.arange(len(own)), own] -= 1.0
     return np.asarray((gaps * gaps).sum(axis=1))
 
@@ -74,19 +74,19 @@ def row_losses(
 def _by_function(
     loss: Callable[[NDArray[Any], NDArray[Any]], Any],
     target: NDArray[Any],
-    answers: Floats,
+    predictions: Floats,
     classes: NDArray[Any] | None,
     probabilities: bool,
 ) -> Floats:
-    said: NDArray[Any] = answers
+    predicted: NDArray[Any] = predictions
     if classes is None:
-        said = answers[:, 0]
+        predicted = predictions[:, 0]
     else:
         target = classes[target.astype(np.intp)]
         if not probabilities:
-            said = classes[np.argmax(answers, axis=1)]
+            predicted = classes[np.argmax(predictions, axis=1)]
     name = getattr(loss, "__name__", loss)
-    losses = numbers_returned(loss(target, said), f"The loss {name!r}")
+    losses = numbers_returned(loss(target, predicted), f"The loss {name!r}")
     if losses.shape != target.shape or not np.isfinite(losses).all():
         raise ValueError(
             f"The loss {name!r} must return one finite number per row: for {len(target)} rows it "

@@ -27,14 +27,14 @@ class Tally:
         # Plain sums for the mean: sums of votes are integers, so that ties stay exact.
         self._sums = np.zeros((n_rows, width))
 
-    def add(self, rows: Any, answers: Floats, weight: float = 1.0) -> None:
+    def add(self, rows: Any, predictions: Floats, weight: float = 1.0) -> None:
         """Add the predictions of one base estimator for some rows, without duplicates."""
         self.n_out[rows] += 1
-        gap = answers - self._plain[rows]
+        gap = predictions - self._plain[rows]
         self._plain[rows] += gap / self.n_out[rows][:, np.newaxis]
-        self._squares[rows] += gap * (answers - self._plain[rows])
+        self._squares[rows] += gap * (predictions - self._plain[rows])
         self._weight[rows] += weight
-        self._sums[rows] += weight * answers
+        self._sums[rows] += weight * predictions
 
     @property
     def means(self) -> Floats:
@@ -63,7 +63,7 @@ class Record:
         Numbers, or class indices.
     classes : array or None
         Class labels.
-    answers : float64 [rows, width]
+    predictions : float64 [rows, width]
         Out-of-bag predictions; NaN for rows that every base estimator drew.
     spreads : float64 [rows, width]
         Standard deviation of the predictions; NaN for rows with fewer than two.
@@ -79,7 +79,7 @@ class Record:
 
     target: NDArray[Any]
     classes: NDArray[Any] | None
-    answers: Floats
+    predictions: Floats
     spreads: Floats
     n_out: NDArray[np.int32]
     weight: Floats | None
@@ -90,7 +90,7 @@ class Record:
     @property
     def scored(self) -> NDArray[np.bool_]:
         """Which rows have an out-of-bag prediction; raises if none has."""
-        scored = ~np.isnan(self.answers[:, 0])
+        scored = ~np.isnan(self.predictions[:, 0])
         if not scored.any():
             raise ValueError(
                 "There are no out-of-bag predictions: every base estimator drew every "
@@ -132,23 +132,23 @@ def recorded(
     exponent = 0 if classes is not None else extreme_exponent(target)
     own_target = np.ldexp(target, -exponent) if exponent else target
     n_rows, width = len(target), 1 if classes is None else len(classes)
-    answers, spreads = np.empty((n_rows, width)), np.empty((n_rows, width))
+    predictions, spreads = np.empty((n_rows, width)), np.empty((n_rows, width))
     n_out = np.zeros(n_rows, dtype=np.int32)
-    by_weight = np.ones(n_members) if member_weights is None else member_weights
+    weights = np.ones(n_members) if member_weights is None else member_weights
     curve = _Curve(n_members, classes)
-    for rows, members in blocks:
+    for rows, by_estimator in blocks:
         tally = Tally(rows.stop - rows.start, width)
         own = None if weight is None else weight[rows]
-        for number, (some, said) in enumerate(members):
-            said = np.ldexp(said, -exponent) if exponent else said
-            tally.add(some, said, float(by_weight[number]))
+        for number, (some, predicted) in enumerate(by_estimator):
+            predicted = np.ldexp(predicted, -exponent) if exponent else predicted
+            tally.add(some, predicted, float(weights[number]))
             if number + 1 in curve:
                 curve.note(number + 1, tally.means, own_target[rows], own)
-        answers[rows] = np.ldexp(tally.means, exponent)
+        predictions[rows] = np.ldexp(tally.means, exponent)
         spreads[rows] = np.ldexp(tally.spreads, exponent)
         n_out[rows] = tally.n_out
     means, errors = curve.results(exponent)
-    return Record(target, classes, answers, spreads, n_out, weight, curve.steps, means, errors)
+    return Record(target, classes, predictions, spreads, n_out, weight, curve.steps, means, errors)
 
 
 class _Curve:
@@ -165,13 +165,13 @@ class _Curve:
         return n_members in self._place
 
     def note(
-        self, n_members: int, answers: Floats, target: NDArray[Any], weight: Floats | None
+        self, n_members: int, predictions: Floats, target: NDArray[Any], weight: Floats | None
     ) -> None:
-        scored = ~np.isnan(answers[:, 0])
-        mass = np.ones(len(answers)) if weight is None else weight
+        scored = ~np.isnan(predictions[:, 0])
+        mass = np.ones(len(predictions)) if weight is None else weight
         mass, place = mass[scored], self._place[n_members]
         for name, sums in self._sums.items():
-            losses = row_losses(name, target[scored], answers[scored], self._classes)
+            losses = row_losses(name, target[scored], predictions[scored], self._classes)
             terms = (mass, mass * losses, mass * losses * losses, mass * mass)
             sums[:, place] += [float(term.sum()) for term in terms]
 

@@ -1,4 +1,4 @@
-"""Parallel fitting of the base estimators of bagging, each on its own rows and columns."""
+"""Parallel fit and prediction of the base estimators of bagging."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,17 +12,17 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from weald.advice import collecting
-from weald.ensembles.members.answers import Question
 from weald.ensembles.members.member_errors import member_error, portable
 from weald.ensembles.members.members import (
     Indices,
     Job,
     Outcome,
-    hand_on_advice,
+    forward_warnings,
     params_for,
-    shared_out,
     take,
+    workers_and_threads,
 )
+from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.samples import Sample
 from weald.log import report
 
@@ -40,8 +40,8 @@ class BagTask:
     """One fit: an estimator with its random states set, and its rows and columns.
 
     `rows` are distinct rows of the sample, `copies` how often each was drawn. `columns` is None for
-    all columns. `asked` are the rows to predict after the fit. `weight` is that of one copy of
-    each row; `noise` is added to the training rows.
+    all columns. `oob_rows` are predicted after the fit. `weight` is that of one copy of each row;
+    `noise` is added to the training rows.
     """
 
     name: str
@@ -49,7 +49,7 @@ class BagTask:
     rows: Indices
     copies: NDArray[np.int64]
     columns: Indices | None = None
-    asked: Indices | None = None
+    oob_rows: Indices | None = None
     weight: Floats | None = None
     noise: Noise | None = None
 
@@ -63,10 +63,10 @@ def take_columns(X: Any, columns: Indices | None) -> Any:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if hasattr(X, "iloc"):
         cut = X.iloc[:, columns]
-        names = _told_apart(X.columns, columns)
+        names = _unique_names(X.columns, columns)
         return cut if names is None else cut.set_axis(names, axis=1)
     if isinstance(frame, nw.DataFrame):
-        names = _told_apart(frame.columns, columns)
+        names = _unique_names(frame.columns, columns)
         if names is None:
             return frame[:, columns.tolist()].to_native()
         series = [frame[:, int(i)].alias(name) for i, name in zip(columns, names, strict=True)]
@@ -74,7 +74,7 @@ def take_columns(X: Any, columns: Indices | None) -> Any:
     return np.asarray(X)[:, columns]
 
 
-def _told_apart(names: Sequence[Any], columns: Indices) -> list[str] | None:
+def _unique_names(names: Sequence[Any], columns: Indices) -> list[str] | None:
     """Unique names of repeated columns, such as "a (2)"; None if no column is repeated."""
     if len(set(columns.tolist())) == len(columns):
         return None
@@ -85,7 +85,7 @@ def _told_apart(names: Sequence[Any], columns: Indices) -> list[str] | None:
     ]
 
 
-def seeded_member(estimator: Any, seed: int, member: int) -> Any:
+def seeded_clone(estimator: Any, seed: int, number: int) -> Any:
     """A clone with new random states, also of nested estimators; given ones are replaced."""
     fresh = clone(estimator)
     if not hasattr(fresh, "get_params"):
@@ -93,7 +93,7 @@ def seeded_member(estimator: Any, seed: int, member: int) -> Any:
     names = sorted(
         name for name in fresh.get_params(deep=True) if name.rpartition("__")[2] == "random_state"
     )
-    states = np.random.SeedSequence((seed, member)).generate_state(len(names))
+    states = np.random.SeedSequence((seed, number)).generate_state(len(names))
     return fresh.set_params(**{name: int(state) for name, state in zip(names, states, strict=True)})
 
 
@@ -101,34 +101,34 @@ def fit_bag(
     owner: Any,
     tasks: Sequence[BagTask],
     sample: Sample,
-    question: Question,
+    response: ResponseMethod,
     params: Mapping[str, Any],
 ) -> list[Outcome]:
     """Fit all base estimators; an error names those that failed and holds the others."""
     jobs = [Job(task.name, task.estimator) for task in tasks]
-    workers, inner = shared_out(jobs, owner.n_jobs)
-    shared = (sample.X, sample.y, question, params, inner, int(owner.verbose))
+    workers, inner = workers_and_threads(jobs, owner.n_jobs)
+    shared = (sample.X, sample.y, response, params, inner, int(owner.verbose))
     outcomes: list[Outcome]
     if workers == 1:
         outcomes = _fit_some(tasks, *shared)
     else:
         from sklearn.utils.parallel import Parallel, delayed
 
-        ours = inner is not None or _all_ours(jobs)
+        use_threads = inner is not None or _all_weald(jobs)
         # Threads share the table; each process receives it once, for all its fits.
-        n_parts = len(tasks) if ours else workers
+        n_parts = len(tasks) if use_threads else workers
         ends = np.linspace(0, len(tasks), n_parts + 1).astype(int)
-        run = Parallel(n_jobs=workers, prefer="threads" if ours else None)
+        run = Parallel(n_jobs=workers, prefer="threads" if use_threads else None)
         parts = run(
             delayed(_fit_some)(tasks[begin:end], *shared) for begin, end in itertools.pairwise(ends)
         )
         outcomes = [outcome for part in parts for outcome in part]
     _raise_failures(owner, tasks, outcomes)
-    hand_on_advice(outcomes)
+    forward_warnings(outcomes)
     return outcomes
 
 
-def _all_ours(jobs: Sequence[Job]) -> bool:
+def _all_weald(jobs: Sequence[Job]) -> bool:
     from weald.ensembles.base import TreeModel
 
     return all(isinstance(job.estimator, TreeModel) for job in jobs)
@@ -143,7 +143,7 @@ def _raise_failures(owner: Any, tasks: Sequence[BagTask], outcomes: Sequence[Out
         else:
             fitted[task.name] = outcome.fitted
     if failed:
-        raise member_error(owner, failed, fitted, kept_as="fitted on rows of their own")
+        raise member_error(owner, failed, fitted, kept_as="fitted on their samples")
 
 
 def _fit_some(tasks: Sequence[BagTask], X: Any, y: Any, *shared: Any) -> list[Outcome]:
@@ -154,98 +154,98 @@ def _fit_one(
     task: BagTask,
     X: Any,
     y: Any,
-    question: Question,
+    response: ResponseMethod,
     params: Mapping[str, Any],
     inner: int | None,
     verbose: int,
 ) -> Outcome:
     try:
-        member = task.estimator
+        estimator = task.estimator
         if inner is not None:
-            member.set_params(n_jobs=inner)
-        rows, extra = _rows_and_weights(member, task)
+            estimator.set_params(n_jobs=inner)
+        rows, extra = _rows_and_weights(estimator, task)
         passed = params_for(params, len(y), rows)
         seen, target = take_columns(take(X, rows), task.columns), y[rows]
         if task.noise is not None:
             seen, target = task.noise.added(seen, target)
         with collecting() as advice:
-            member.fit(seen, target, **passed, **extra)
+            estimator.fit(seen, target, **passed, **extra)
         if inner is not None:
-            member.set_params(n_jobs=None)
-        answers = None
-        if task.asked is not None:
-            answers = (
-                question(member, take_columns(take(X, task.asked), task.columns))
-                if len(task.asked)
+            estimator.set_params(n_jobs=None)
+        predictions = None
+        if task.oob_rows is not None:
+            predictions = (
+                response(estimator, take_columns(take(X, task.oob_rows), task.columns))
+                if len(task.oob_rows)
                 else np.empty((0, 1))
             )
         if verbose:
             report(f"{task.name}: fitted on {len(task.rows)} rows")
-        return Outcome(member, answers, advice=advice)
+        return Outcome(estimator, predictions, advice=advice)
     except Exception as error:
         return Outcome(error=portable(error))
 
 
-def _rows_and_weights(member: Any, task: BagTask) -> tuple[Indices, dict[str, Floats]]:
+def _rows_and_weights(estimator: Any, task: BagTask) -> tuple[Indices, dict[str, Floats]]:
     """The training rows, repeated as often as they were drawn, and their weights if any."""
     rows = np.repeat(task.rows, task.copies)
     if task.weight is None:
         return rows, {}
-    if not has_fit_parameter(member, "sample_weight"):
+    if not has_fit_parameter(estimator, "sample_weight"):
         raise TypeError(
-            f"{type(member).__name__} takes no sample_weight, but the rows have weights that "
-            "the draws do not account for. Use an estimator that supports sample_weight, or "
+            f"{type(estimator).__name__} does not support sample_weight, but the rows have weights "
+            "that the draws do not account for. Use an estimator that supports sample_weight, or "
             "bootstrap=True without groups, which draws rows by their weights."
         )
     return rows, {"sample_weight": np.repeat(task.weight, task.copies)}
 
 
-def ask_members(
+def predict_bag(
     owner: Any,
-    members: Sequence[Any],
+    estimators: Sequence[Any],
     columns: Sequence[Indices | None],
-    question: Question,
+    response: ResponseMethod,
     X: Any,
 ) -> Iterator[Floats]:
     """Predictions of the base estimators in turn; an error names the one that failed."""
     from joblib import effective_n_jobs
 
-    workers = min(effective_n_jobs(owner.n_jobs), len(members))
-    ends = np.linspace(0, len(members), max(1, workers) + 1).astype(int)
+    workers = min(effective_n_jobs(owner.n_jobs), len(estimators))
+    ends = np.linspace(0, len(estimators), max(1, workers) + 1).astype(int)
     if workers <= 1:
-        said: Any = (
-            _ask_some(members[k : k + 1], columns[k : k + 1], question, X)
-            for k in range(len(members))
+        parts: Any = (
+            _predict_some(estimators[k : k + 1], columns[k : k + 1], response, X)
+            for k in range(len(estimators))
         )
     else:
         from sklearn.utils.parallel import Parallel, delayed
 
-        said = Parallel(n_jobs=workers)(
-            delayed(_ask_some)(members[a:b], columns[a:b], question, X)
+        parts = Parallel(n_jobs=workers)(
+            delayed(_predict_some)(estimators[a:b], columns[a:b], response, X)
             for a, b in itertools.pairwise(ends)
         )
     number = 0
-    for part in said:
+    for part in parts:
         for outcome in part:
             if outcome.error is not None:
-                where = ("when asked", outcome.error)
-                raise member_error(owner, {member_name(number): where}, {}) from outcome.error
+                failure = ("to predict", outcome.error)
+                raise member_error(owner, {estimator_name(number): failure}, {}) from outcome.error
             number += 1
-            yield outcome.answers
+            yield outcome.predictions
 
 
-def _ask_some(
-    members: Sequence[Any], columns: Sequence[Indices | None], question: Question, X: Any
+def _predict_some(
+    estimators: Sequence[Any], columns: Sequence[Indices | None], response: ResponseMethod, X: Any
 ) -> list[Outcome]:
     outcomes = []
-    for member, own in zip(members, columns, strict=True):
+    for estimator, own in zip(estimators, columns, strict=True):
         try:
-            outcomes.append(Outcome(answers=question(member, take_columns(X, own))))
+            outcomes.append(Outcome(predictions=response(estimator, take_columns(X, own))))
         except Exception as error:
             outcomes.append(Outcome(error=portable(error)))
     return outcomes
 
 
-def member_name(number: int) -> str:
+def estimator_name(number: int) -> str:
     """Name of a base estimator in errors."""
     return f"estimators_[{number}]"

@@ -1,4 +1,4 @@
-"""Regression trees judged by Poisson deviance and by absolute error, against naive code."""
+"""Regression trees with Poisson deviance and absolute error, against naive code."""
 
 import numpy as np
 import pytest
@@ -16,12 +16,12 @@ def task(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def naive_median(values: np.ndarray, weight: np.ndarray) -> float:
-    """Of whole-number weights: by repeating."""
+    """Median with integer weights, by repeating values."""
     return float(np.median(np.repeat(values, weight)))
 
 
 def naive_loss(criterion: str, y: np.ndarray, weight: np.ndarray) -> float:
-    """What is left when all rows get the same answer."""
+    """Loss of the best constant prediction."""
     if criterion == "absolute_error":
         return float((weight * np.abs(y - naive_median(y, weight))).sum())
     mean = (weight * y).sum() / weight.sum()
@@ -30,7 +30,7 @@ def naive_loss(criterion: str, y: np.ndarray, weight: np.ndarray) -> float:
 
 
 def naive_best(criterion: str, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
-    """The largest decrease by any cut of any column."""
+    """Largest decrease over all splits of all columns."""
     best = -np.inf
     for x in X.T:
         for cut in np.unique(x)[:-1]:
@@ -57,7 +57,7 @@ def test_the_first_split_is_the_best_of_all(criterion, n, is_weighted, seed) -> 
 
 @pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 9}, {"min_samples_leaf": 6}], ids=str)
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_leaves_answer_medians(limits: dict, is_weighted: bool) -> None:
+def test_leaves_predict_medians(limits: dict, is_weighted: bool) -> None:
     X, y = task(200)
     weight = np.random.default_rng(0).integers(1, 5, 200) if is_weighted else np.ones(200, int)
     model = DecisionTreeRegressor(criterion="absolute_error", max_depth=5, **limits)
@@ -66,7 +66,7 @@ def test_leaves_answer_medians(limits: dict, is_weighted: bool) -> None:
     for leaf in np.unique(leaves):
         rows = leaves == leaf
         assert model.forest_.value[leaf, 0] == naive_median(y[rows], weight[rows])
-    # What all splits gain together is what the leaves lose less than the root.
+    # The total gain of all splits is the loss of the root minus that of the leaves.
     left = sum(
         naive_loss("absolute_error", y[leaves == leaf], weight[leaves == leaf])
         for leaf in np.unique(leaves)
@@ -77,7 +77,7 @@ def test_leaves_answer_medians(limits: dict, is_weighted: bool) -> None:
 
 
 def test_both_growers_make_the_same_tree_of_medians() -> None:
-    """A limit on leaves that does not bind changes nothing but the order of growth."""
+    """A limit on leaves that does not bind changes only the order of growth."""
     X, y = task(150)
     free = DecisionTreeRegressor(criterion="absolute_error").fit(X, y)
     bound = DecisionTreeRegressor(criterion="absolute_error", max_leaf_nodes=10_000).fit(X, y)
@@ -97,7 +97,7 @@ def test_whole_weights_are_repetitions(kind: type, criterion: str) -> None:
     X, y = task(90)
     rng = np.random.default_rng(1)
     copies = rng.integers(0, 4, 90)
-    if kind is RandomForestRegressor:  # rows that are drawn count as often as they were
+    if kind is RandomForestRegressor:  # drawn rows count as often as they were drawn
         model = some_trees(kind, criterion, min_samples_leaf=2, max_features=2, max_samples=100)
     else:
         model = some_trees(kind, criterion, min_samples_leaf=1)
@@ -127,8 +127,8 @@ def test_large_nodes_and_missing_values(kind: type, n: int) -> None:
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     for criterion in ("poisson", "absolute_error"):
         model = kind(5, criterion=criterion, random_state=0, min_samples_leaf=3)
-        said = model.fit(X, y).predict(X)
-        assert np.abs(y - said).mean() < 0.8 * np.abs(y - np.median(y)).mean()
+        predicted = model.fit(X, y).predict(X)
+        assert np.abs(y - predicted).mean() < 0.8 * np.abs(y - np.median(y)).mean()
 
 
 def test_absolute_error_is_not_led_by_outliers() -> None:
@@ -148,7 +148,7 @@ def test_absolute_error_is_not_led_by_outliers() -> None:
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
-def test_pruned_leaves_answer_medians_again(kind: type) -> None:
+def test_pruned_leaves_predict_medians_again(kind: type) -> None:
     X, y = task(120)
     settings = {} if kind is DecisionTreeRegressor else {"n_estimators": 3, "bootstrap": False}
     whole = kind(criterion="absolute_error", random_state=0, **settings).fit(X, y)
@@ -167,7 +167,7 @@ def test_counts_only(kind: type) -> None:
         kind(criterion="poisson").fit(X, np.where(np.arange(30) == 4, -3.0, y))
     with pytest.raises(ValueError, match="the sum of y is not positive"):
         kind(criterion="poisson").fit(X, np.zeros(30))
-    # Rows of no weight are not there.
+    # Rows of weight 0 are ignored.
     negative = np.where(np.arange(30) == 4, -3.0, y)
     kind(criterion="poisson").fit(X, negative, (negative >= 0).astype(float))
 

@@ -1,4 +1,4 @@
-"""Base estimators whose answers are no numbers, no probabilities or beyond all sums."""
+"""Base estimators whose predictions are no numbers, no probabilities or too large."""
 
 from typing import Any, Self
 
@@ -38,7 +38,7 @@ PREDICTIONS: dict[str, tuple[Any, str]] = {
     "objects": (lambda p: np.full(len(p), object()), "no numbers, such as"),
     "whole numbers beyond floats": (lambda p: np.full(len(p), 10**400), "no numbers, such as"),
     "None": (lambda p: None, "shape|no numbers"),
-    "two columns": (lambda p: np.column_stack([p, p]), r"2 columns a row|shape \(60, 2\)"),
+    "two columns": (lambda p: np.column_stack([p, p]), r"2 columns instead of 1|shape \(60, 2\)"),
 }
 
 
@@ -74,26 +74,26 @@ class OddRegressor(RegressorMixin, BaseEstimator):
 def classifiers(odd: Any) -> dict[str, Any]:
     pair = [("good", weald.DecisionTreeClassifier()), ("odd", odd)]
     return {
-        "Member 'odd' of VotingClassifier": weald.VotingClassifier(pair, voting="soft"),
-        "Member 'odd' of StackingClassifier": weald.StackingClassifier(pair, cv=2),
-        "Member 'odd' of BlendingClassifier": weald.BlendingClassifier(pair, random_state=0),
-        "Member 'estimators_": weald.BaggingClassifier(odd, n_estimators=2, random_state=0),
+        "Estimator 'odd' of VotingClassifier": weald.VotingClassifier(pair, voting="soft"),
+        "Estimator 'odd' of StackingClassifier": weald.StackingClassifier(pair, cv=2),
+        "Estimator 'odd' of BlendingClassifier": weald.BlendingClassifier(pair, random_state=0),
+        "Estimator 'estimators_": weald.BaggingClassifier(odd, n_estimators=2, random_state=0),
         "predict_proba of": weald.GradientBoostingClassifier(init=odd, n_estimators=2),
-        "Member 'final_estimator'": weald.StackingClassifier(pair[:1], odd, cv=2),
+        "Estimator 'final_estimator'": weald.StackingClassifier(pair[:1], odd, cv=2),
     }
 
 
 def regressors(odd: Any) -> dict[str, Any]:
     pair = [("good", weald.DecisionTreeRegressor()), ("odd", odd)]
     return {
-        "Member 'odd' of VotingRegressor": weald.VotingRegressor(pair),
-        "Member 'odd' of StackingRegressor": weald.StackingRegressor(pair, cv=2),
-        "Member 'odd' of BlendingRegressor": weald.BlendingRegressor(pair, random_state=0),
-        "Member 'estimators_": weald.BaggingRegressor(odd, n_estimators=2, random_state=0),
+        "Estimator 'odd' of VotingRegressor": weald.VotingRegressor(pair),
+        "Estimator 'odd' of StackingRegressor": weald.StackingRegressor(pair, cv=2),
+        "Estimator 'odd' of BlendingRegressor": weald.BlendingRegressor(pair, random_state=0),
+        "Estimator 'estimators_": weald.BaggingRegressor(odd, n_estimators=2, random_state=0),
         "Member 1": weald.AdaBoostRegressor(odd, n_estimators=2, random_state=0),
         "predict of OddRegressor": weald.GradientBoostingRegressor(estimator=odd, n_estimators=2),
         "predict of Odd": weald.GradientBoostingRegressor(init=odd, n_estimators=2),
-        "Member 'final_estimator'": weald.StackingRegressor(pair[:1], odd, cv=2),
+        "Estimator 'final_estimator'": weald.StackingRegressor(pair[:1], odd, cv=2),
     }
 
 
@@ -112,11 +112,11 @@ def test_odd_predictions_name_the_base_estimator(name: str, way: str) -> None:
     if way == "huge" and name == "Member 1":
         return  # a median takes them
     if way == "two columns" and name in (
-        "Member 'odd' of StackingRegressor",
-        "Member 'odd' of BlendingRegressor",
-        "Member 'final_estimator'",
+        "Estimator 'odd' of StackingRegressor",
+        "Estimator 'odd' of BlendingRegressor",
+        "Estimator 'final_estimator'",
     ):
-        return  # a final estimator may learn from all columns, and answer as it likes
+        return  # a final estimator may be fitted on all columns, and predict several
     model = regressors(OddRegressor(way))[name]
     with pytest.raises(ValueError, match=PREDICTIONS[way][1]) as raised:
         model.fit(X, NUMBERS).predict(X)
@@ -128,9 +128,9 @@ def test_odd_labels_name_the_base_estimator(labels: Any) -> None:
     odd = OddClassifier(labels=labels)
     pair = [("good", weald.DecisionTreeClassifier()), ("odd", odd)]
     models = {
-        "Member 'odd' of Voting": weald.VotingClassifier(pair, voting="hard"),
-        "Member 'odd' of Stacking": weald.StackingClassifier(pair, cv=2, stack_method="predict"),
-        "Member 'final_estimator'": weald.StackingClassifier(pair[:1], odd, cv=2),
+        "Estimator 'odd' of Voting": weald.VotingClassifier(pair, voting="hard"),
+        "Estimator 'odd' of Stacking": weald.StackingClassifier(pair, cv=2, stack_method="predict"),
+        "Estimator 'final_estimator'": weald.StackingClassifier(pair[:1], odd, cv=2),
         "Member 1": weald.AdaBoostClassifier(odd, n_estimators=2, random_state=0),
     }
     for name, model in models.items():
@@ -140,7 +140,7 @@ def test_odd_labels_name_the_base_estimator(labels: Any) -> None:
 
 
 def test_labels_of_a_final_estimator_may_be_of_any_type() -> None:
-    """Class numbers as floats, or truth values, are class numbers all the same."""
+    """Class indices may be floats or booleans."""
     for label in (1.0, True, np.float32(1)):
         final = OddClassifier(labels=label)
         model = weald.StackingClassifier([("tree", weald.DecisionTreeClassifier())], final, cv=2)
@@ -159,7 +159,7 @@ def test_what_rounding_does_to_probabilities_is_no_error() -> None:
         assert shares.min() >= 0.0 and shares.max() <= 1.0
 
 
-def test_theory_refuses_odd_answers() -> None:
+def test_theory_refuses_odd_predictions() -> None:
     for way in ("complex", "text", "masked"):
         with pytest.raises(ValueError, match=PREDICTIONS[way][1]):
             theory.error_632(OddRegressor(way), X, NUMBERS, n_repeats=3, random_state=0)

@@ -1,4 +1,4 @@
-"""AdaBoost by resampling and with members of all kinds."""
+"""AdaBoost by resampling and with base estimators of all kinds."""
 
 import pickle
 
@@ -37,7 +37,7 @@ def test_resampling_draws_in_proportion_to_the_weights() -> None:
 
 
 def twice_task() -> tuple[np.ndarray, np.ndarray]:
-    """The first 20 of 80 rows come once more at the end."""
+    """80 rows, of which the first 20 are repeated at the end."""
     X, y = noisy_task(5)
     return np.concatenate([X, X[:20]]), np.concatenate([y, y[:20]])
 
@@ -91,28 +91,28 @@ def test_learners_without_weights_are_drawn_for(form: str) -> None:
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
-# ---- members of others ----
+# ---- foreign base estimators ----
 
 
 @pytest.mark.parametrize("reweight", ["weighting", "resampling"])
 @pytest.mark.parametrize(
     "learner", [GaussianNB(), LogisticRegression(), SklearnTree(max_depth=2, splitter="random")]
 )
-def test_any_learner_is_a_member(learner, reweight: str) -> None:
+def test_any_learner_is_a_base_estimator(learner, reweight: str) -> None:
     X, y = noisy_task(8, n=150, n_classes=3)
     labels = np.array(["x", "y", "z"])[y]
     model = AdaBoostClassifier(learner, n_estimators=6, reweight=reweight, random_state=3)
     model.fit(X, labels)
     assert model.classes_.tolist() == ["x", "y", "z"]
-    assert all(type(member) is type(learner) for member in model.estimators_)
+    assert all(type(fitted) is type(learner) for fitted in model.estimators_)
     assert model.score(X, labels) > 0.4
     assert clone(model).fit(X, labels).score(X, labels) == model.score(X, labels)
     *_, last = model.staged_predict(X)
     assert np.array_equal(last, model.predict(X))
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
-    for ask in (lambda: model.apply(X), model.text, lambda: model.forest_):
+    for unavailable in (lambda: model.apply(X), model.text, lambda: model.forest_):
         with pytest.raises(AttributeError):
-            ask()
+            unavailable()
 
 
 def test_pipelines_are_drawn_for() -> None:
@@ -127,8 +127,8 @@ def test_pipelines_are_drawn_for() -> None:
     assert len({m[-1].random_state for m in model.estimators_}) == len(model.estimators_)
 
 
-def test_a_tree_of_ours_as_a_member_is_the_stump() -> None:
-    """Bins tell 80 rows apart, so a tree of depth 1 asks what the stump asks."""
+def test_a_tree_of_ours_as_a_base_estimator_is_the_stump() -> None:
+    """80 rows have a bin for every value, so a tree of depth 1 splits as the stump does."""
     X, y = noisy_task(10)
     tree = DecisionTreeClassifier(max_depth=1)
     by_tree = AdaBoostClassifier(tree, n_estimators=10).fit(X, y)
@@ -143,7 +143,7 @@ def test_a_tree_of_ours_as_a_member_is_the_stump() -> None:
 
 
 class _Broken(ClassifierMixin, BaseEstimator):
-    """Answers what no member may."""
+    """Returns invalid predictions."""
 
     def __init__(self, label=0):
         self.label = label
@@ -153,30 +153,29 @@ class _Broken(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        answer = self.label
-        return answer(len(X)) if callable(answer) else np.full(len(X), answer)
+        return self.label(len(X)) if callable(self.label) else np.full(len(X), self.label)
 
 
 @pytest.mark.parametrize(
-    ("answer", "fragment"),
+    ("label", "fragment"),
     [
-        (np.nan, r"Member 1 \(_Broken\) predicted nan for row 0"),
-        (7, "Member 1 predicted .*7.* for row 0, which is none of the 2 classes"),
+        (np.nan, r"Base estimator 1 \(_Broken\) predicted nan for row 0"),
+        (7, "Base estimator 1 predicted .*7.* for row 0, which is none of the 2 classes"),
         ("a", "none of the 2 classes"),
         (lambda n: np.zeros((n, 2)), r"shape \(80, 2\) for 80 rows"),
         (lambda n: np.zeros(n - 1), r"shape \(79,\)"),
     ],
 )
-def test_broken_members_are_named(answer, fragment: str) -> None:
+def test_broken_base_estimators_are_named(label, fragment: str) -> None:
     X, y = noisy_task(11)
-    model = AdaBoostClassifier(_Broken(answer))
+    model = AdaBoostClassifier(_Broken(label))
     with pytest.raises(ValueError, match=fragment):
         model.fit(X, y)
     assert not hasattr(model, "estimator_weights_")
 
 
 def test_parameters_that_exclude_each_other() -> None:
-    with pytest.raises(ValueError, match="criterion='gini' is of the default stump"):
+    with pytest.raises(ValueError, match="criterion='gini' is a parameter of the default stumps"):
         AdaBoostClassifier(GaussianNB(), criterion="gini").fit(X10, Y10)
 
 
@@ -193,8 +192,8 @@ def test_a_guessing_learner_is_refused() -> None:
     [
         AdaBoostClassifier(form="half-log", n_estimators=10),
         AdaBoostClassifier(form="log", n_estimators=10),
-        # Stumps are too weak for M1 where there are many classes, and so is any tree on the few
-        # whole numbers that a member which takes categories is shown.
+        # Stumps are too weak for M1 with many classes, and so is any tree on the integer codes
+        # that a base estimator with categorical support gets.
         AdaBoostClassifier(
             DecisionTreeClassifier(max_depth=9, categorical_features=None),
             form="m1",
@@ -207,9 +206,9 @@ def test_a_guessing_learner_is_refused() -> None:
 )
 def test_check_estimator(model) -> None:
     if "sklearn" in type(model.estimator).__module__:
-        # As scikit-learn's own: its trees break ties by the order of rows.
+        # As in scikit-learn's AdaBoost: its trees break ties by the order of rows.
         expected = {
-            f"check_sample_weight_equivalence_on_{kind}_data": "foreign members"
+            f"check_sample_weight_equivalence_on_{kind}_data": "foreign base estimators"
             for kind in ("dense", "sparse")
         }
         check_estimator(model, expected_failed_checks=expected, on_fail="raise")
