@@ -39,10 +39,12 @@ def moves(forest: Forest, table: AnyTable, n_threads: int) -> Iterator[Floats]:
             yield (own[:, 0] if trees.output[t] >= 0 else own)[leaves[:, t]]
 
 
-def staged_scores(forest: Forest, table: Table, n_threads: int) -> Iterator[Floats]:
+def staged_scores(
+    forest: Forest, table: Table, n_threads: int, *, n_boosters: int = 1
+) -> Iterator[Floats]:
     """Yield scores of shape (rows, scores) after each round."""
     scores = np.repeat(forest.base_score[np.newaxis], len(table), axis=0)
-    a_round = forest.trees_a_round(scores.shape[1])
+    a_round = n_boosters * forest.trees_a_round(scores.shape[1])
     for t, move in enumerate(moves(forest, table, n_threads), start=1):
         output = forest.output[t - 1]
         scores[:, slice(None) if output < 0 else output] += move

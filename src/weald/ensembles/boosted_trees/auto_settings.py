@@ -50,23 +50,31 @@ def chosen_settings(
     """
     n_units = rows.n if rows.groups is None else rows.groups.n
     stops = _stops_early(model, n_units, validation)
-    values = _FAST if model.quality == "fast" else _values(model.quality, rows.n, stops, n_classes)
-    if validation is not None or not stops or not _is_auto(model.n_estimators):
+    values = _FAST
+    if model.quality != "fast":
+        values = _values(model.quality, rows.n, stops)
+        if n_classes > 2 and rows.n <= FOLD_ROWS and _can_have_vector_leaves(model):
+            values["multi_class"] = "vector_leaves"
+    if validation is not None or not stops or not is_auto(model.n_estimators):
         values = {**values, "n_bags": None}
     values = {**values, "early_stopping": stops, "n_estimators": _MOST if stops else _FIXED}
     given = {name: getattr(model, name, "auto") for name in values}
     given["early_stopping"] = "auto"  # True and False are in `stops` already
     return BoosterSettings(
-        **{name: values[name] if _is_auto(one) else one for name, one in given.items()}
+        **{name: values[name] if is_auto(one) else one for name, one in given.items()}
     )
 
 
-def _stops_early(model: Any, n_units: int, validation: ValidationRows | None) -> bool:
-    if not _is_auto(model.early_stopping):
+def may_stop_early(model: Any) -> bool:
+    """Whether early stopping is on, unless there are too few rows for it."""
+    if not is_auto(model.early_stopping):
         return bool(model.early_stopping)
-    if not _is_auto(model.n_estimators) or model.quality == "fast":
-        return False
-    return validation is not None or n_units >= _FEW_ROWS
+    return is_auto(model.n_estimators) and model.quality != "fast"
+
+
+def _stops_early(model: Any, n_units: int, validation: ValidationRows | None) -> bool:
+    has_enough = validation is not None or n_units >= _FEW_ROWS
+    return may_stop_early(model) and (has_enough or not is_auto(model.early_stopping))
 
 
 _FAST: dict[str, Any] = {
@@ -81,7 +89,16 @@ _FAST: dict[str, Any] = {
 }
 
 
-def _values(quality: str, n_rows: int, stops: bool, n_classes: int) -> dict[str, Any]:
+def _can_have_vector_leaves(model: Any) -> bool:
+    return (
+        model.loss == "log_loss"
+        and model.l1_regularization == 0
+        and model.growth == "best_first"
+        and not model.exact
+    )
+
+
+def _values(quality: str, n_rows: int, stops: bool) -> dict[str, Any]:
     is_best, is_small = quality == "best", n_rows <= FOLD_ROWS
     rate = 0.05 if is_small else 0.1
     return {
@@ -92,10 +109,11 @@ def _values(quality: str, n_rows: int, stops: bool, n_classes: int) -> dict[str,
         "min_samples_leaf": 5 if is_small else 20,
         "max_features": 0.6 if is_small or is_best else None,
         "subsample": 0.8 if is_small or is_best else 1.0,
-        "multi_class": "vector_leaves" if n_classes > 2 and is_small else "tree_per_class",
+        "multi_class": "tree_per_class",
         "n_iter_no_change": 100 if is_best else 50,
     }
 
 
-def _is_auto(value: Any) -> bool:
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to be chosen."""
     return isinstance(value, str) and value == "auto"

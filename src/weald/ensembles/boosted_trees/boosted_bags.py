@@ -1,4 +1,4 @@
-"""Models of several boosters, each of which leaves out a fold of the rows: their mean and spread."""
+"""Models of several boosters, each of which leaves out a fold of the rows: mean and spread."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -98,7 +98,7 @@ class BaggedBoosters(Bagged):
         folds = self._folds
         if folds is None or isinstance(self._fitted_loss, QuantileLosses):
             return None
-        rows = (training.scored_rows or training.rows).take(np.arange(folds.n))
+        rows = training.rows.take(np.arange(folds.n))
         table, boosters = as_one_array(rows.table), self._boosters_of(self._unrefitted)
 
         def predictions() -> Iterator[tuple[NDArray[np.intp], Floats]]:
@@ -109,6 +109,4 @@ class BaggedBoosters(Bagged):
         target = np.ldexp(rows.target, rows.target_exponent)
         classes = getattr(self, "classes_", None)
         blocks = [(slice(0, folds.n), predictions())]
-        return recorded(
-            blocks, target, classes, rows.total_weight, n_members=self._n_boosters
-        )
+        return recorded(blocks, target, classes, rows.total_weight, n_members=self._n_boosters)

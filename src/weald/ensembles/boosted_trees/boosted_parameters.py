@@ -7,12 +7,14 @@ import numpy as np
 
 from weald.advice import Ignored
 from weald.data import refuse_beyond_memory
+from weald.ensembles.boosted_trees.auto_settings import may_stop_early
 from weald.ensembles.boosted_trees.checkpoint import SnapshotPath
 from weald.ensembles.max_features import MAX_FEATURES
 from weald.ensembles.rounds.scoring import Scoring
 from weald.ensembles.scored import ScoredModel
 from weald.losses import BuiltinLoss, Loss, UserLoss, quantile_losses
 from weald.parameters import (
+    AnyOf,
     ColumnDirections,
     ColumnGroups,
     Columns,
@@ -26,6 +28,8 @@ from weald.parameters import (
     Whole,
 )
 
+_AUTO = OneOf(("auto",))
+
 
 class BoostedParameters(ScoredModel):
     """Gradient boosting with second-order (Newton) trees on histograms.
@@ -35,22 +39,35 @@ class BoostedParameters(ScoredModel):
     loss : str or object
         Loss function to minimise: a name, or an object with a method ``gradient_hessian(y, score)``
         (see `weald.losses.user`).
-    n_estimators : int, default=100
-        Maximum number of boosting rounds. A round grows one tree, or one per class with three or
-        more classes (but see `multi_class`).
-    n_bags : int or None, default=None
-        Number of boosters to fit on bootstrap samples and to average (bagging of boosters). The
-        training time is multiplied by it. It provides an out-of-bag ledger, standard deviations and
-        prediction intervals. Early stopping applies to each booster separately. None: a single
-        booster, fitted on all rows.
-    learning_rate : float, default=0.1
-        Shrinkage: factor of the leaf values of each tree.
-    max_leaf_nodes : int or None, default=31
-        Maximum number of leaves of each tree; None: no limit.
+    quality : {"fast", "default", "best"}, default="default"
+        How much time the parameters that are "auto" may take. "fast": 100 rounds of one booster at
+        a learning rate of 0.1. "default": early stopping; up to 30,000 rows the mean of five
+        boosters, above one booster. "best": smaller learning rate, more boosters and patience.
+        The values are in `auto_settings_`. Parameters that are set are never changed.
+    n_estimators : int or "auto", default="auto"
+        Number of boosting rounds, at most, if there is early stopping. A round grows one tree, or
+        one per class with three or more classes (but see `multi_class`), for each booster (see
+        `n_bags`). "auto": early stopping decides, unless it is switched off or quality="fast": then
+        100.
+    n_bags : int, None or "auto", default="auto"
+        Number of boosters whose mean score is the model. The rows are dealt out into five folds
+        (into `n_bags`, if fewer), again for every five boosters; each booster leaves out one fold,
+        and in the end its leaf values are estimated on all rows. The left-out rows decide when to
+        stop, so that none is lost for training, and provide an out-of-bag ledger, standard
+        deviations and prediction intervals. The training time is multiplied by `n_bags`. None: one
+        booster. "auto": 5 up to 30,000 rows (10 if quality="best"), if n_estimators is "auto" and
+        there is no `X_val`; otherwise None.
+    learning_rate : float or "auto", default="auto"
+        Shrinkage: factor of the leaf values of each tree. "auto": 0.05 up to 30,000 rows, 0.1
+        above and without early stopping; half of that if quality="best".
+    max_leaf_nodes : int, None or "auto", default="auto"
+        Maximum number of leaves of each tree; None: no limit. "auto": 16 up to 30,000 rows, 31
+        above and if quality="fast".
     max_depth : int or None, default=None
         Maximum depth of each tree; None: no limit.
-    min_samples_leaf : int, default=20
-        Minimum number of rows in a leaf, regardless of their weights.
+    min_samples_leaf : int or "auto", default="auto"
+        Minimum number of rows in a leaf, regardless of their weights. "auto": 5 up to 30,000 rows,
+        20 above and if quality="fast".
     min_child_weight : float, default=1e-3
         Minimum sum of hessians in a leaf.
     l2_regularization : float, default=0.0
@@ -65,10 +82,11 @@ class BoostedParameters(ScoredModel):
         When `min_gain` is applied: "before" a split is made, or "after" the tree is grown. In the
         latter case splits of insufficient gain are pruned bottom-up, which keeps those that make
         better splits below them possible. "after" is not available with growth="symmetric".
-    max_features : int, float, {"sqrt", "log2", "third"} or None, default=None
+    max_features : int, float, {"sqrt", "log2", "third", "auto"} or None, default="auto"
         Column subsampling: number of columns considered for splits. A count, a fraction, the square
         root, binary logarithm or third of all columns, or all (None). More are drawn while none
-        of them allows a split, except with feature_sampling="tree".
+        of them allows a split, except with feature_sampling="tree". "auto": 0.6 up to 30,000 rows
+        (per level for symmetric trees), all above and if quality="fast".
     feature_sampling : {"tree", "level", "node"}, default="node"
         Whether `max_features` columns are drawn once per tree, per level or per node. "node" is not
         available with growth="symmetric", where all nodes of a level are split on the same column.
@@ -81,8 +99,9 @@ class BoostedParameters(ScoredModel):
         Interaction constraints: groups of columns, by name or position, that may be used together
         on a path from the root to a leaf. Columns in no group form one more group. "pairwise": all
         groups of two columns; "no_interactions": groups of one. None: no constraint.
-    subsample : float, default=1.0
-        Row subsampling: fraction of the rows drawn for each round, without replacement.
+    subsample : float or "auto", default="auto"
+        Row subsampling: fraction of the training rows used in each round, drawn without
+        replacement. "auto": 0.8 up to 30,000 rows, 1.0 above and if quality="fast".
     growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
         Tree growth policy. "best_first": leaf-wise, the leaf of largest gain is split next.
         "depth_wise": level by level. "symmetric": oblivious trees, all nodes of a level share one
@@ -98,18 +117,17 @@ class BoostedParameters(ScoredModel):
     categorical_features : "from_dtype", list or None, default="from_dtype"
         Categorical columns: those of string and unordered categorical dtype ("from_dtype"), those
         listed by name, position or boolean mask, or none (None).
-    early_stopping : bool or "auto", default=False
-        Whether to stop when the score of the validation set no longer improves, and to keep the
-        rounds up to the best one. The validation set is `X_val` of `fit`, or else
-        `validation_fraction` of the rows, held out. "auto": stop early if `X_val` is given or there
-        are more than 10,000 rows. With a held-out fraction, the leaf values of the kept trees are
-        then refitted on all rows; staged predictions, curves and `warm_start` refer to the model
-        before that.
+    early_stopping : bool or "auto", default="auto"
+        Whether to stop when the validation loss no longer improves; the model is truncated to the
+        best round. The validation set is `X_val`, or with `n_bags` the left-out folds, or else
+        `validation_fraction` of the rows. After a fit without `X_val`, leaf values are estimated
+        again on all rows. "auto": if n_estimators="auto" and quality is not "fast".
     validation_fraction : float, default=0.1
-        Fraction of the rows held out for early stopping if there is no `X_val`; stratified by class
-        for classification.
-    n_iter_no_change : int, default=10
-        Number of rounds without improvement after which early stopping ends the fit.
+        Fraction of the rows held out for early stopping of a single booster, stratified by class.
+        Not used with `X_val` or `n_bags`.
+    n_iter_no_change : int or "auto", default="auto"
+        Number of rounds without improvement after which early stopping ends the fit. "auto": 50
+        (100 if quality="best", 10 if quality="fast").
     tol : float, default=1e-7
         Minimum improvement for early stopping: relative to the loss before the first round if
         scoring="loss", otherwise absolute.
@@ -119,34 +137,35 @@ class BoostedParameters(ScoredModel):
         `score` method.
     warm_start : bool, default=False
         Continue from the rounds of the previous fit, up to `n_estimators` in total. On the same
-        rows the result is that of a single fit. Not available with `n_bags`.
+        rows the result is that of a single fit. Parameters that are "auto" keep the values of
+        the first fit.
     verbose : int, default=0
         If positive, show a progress bar on stderr.
     time_limit : float or None, default=None
         Time limit in seconds: no further round is started afterwards, and the rounds so far are the
-        model. It then depends on the speed of the machine and is not reproducible. Not available
-        with `n_bags`.
+        model. It then depends on the speed of the machine and is not reproducible.
     checkpoint : path or None, default=None
         Path of a checkpoint file, ending in ".npz", to which the training state is saved
         periodically. A fit with the same data and parameters resumes from it, and results in
-        the model of an uninterrupted fit. Not available with `n_bags`.
+        the model of an uninterrupted fit.
     random_state : int, RandomState or None, default=None
-        Seed of the random draws of `n_bags`, `subsample`, `max_features` and `early_stopping`;
-        without effect if none of them is used.
+        Seed of the random draws of `n_bags`, `subsample`, `max_features` and `early_stopping`.
+        None means 0: two fits are equal.
     n_jobs : int or None, default=None
         Number of threads; None means all usable cores. The model does not depend on it.
 
     Attributes
     ----------
     n_estimators_ : int
-        Number of rounds in the model; with `n_bags` the maximum over the boosters.
+        Number of rounds in the model.
+    auto_settings_ : dict
+        The value of every parameter that may be "auto", as given or as chosen; each is also an
+        attribute, such as `learning_rate_`.
     stopped_by_ : str
-        What ended training: "n_estimators", "early_stopping", "time_limit" or "callback"; with
-        `n_bags` a list of these, one per booster.
+        What ended training: "n_estimators", "early_stopping", "time_limit" or "callback".
     train_loss_ : array, shape (rounds + 1,)
         Mean loss of the training rows (of a subsample of about 10,000 if there are more), before
-        the first and after each round; with `n_bags` of shape (boosters, rounds + 1), padded with
-        NaN. Set only if there is a validation set.
+        the first and after each round. Set only if there is a validation set.
     validation_loss_ : array, shape (rounds + 1,)
         Mean loss of the validation set, likewise.
     validation_score_ : array, shape (rounds + 1,)
@@ -156,7 +175,7 @@ class BoostedParameters(ScoredModel):
     _ignored: ClassVar[Mapping[str, Ignored]] = {
         **dict.fromkeys(
             ("n_iter_no_change", "validation_fraction", "tol"),
-            (lambda model: not model.early_stopping, "set early_stopping=True"),
+            (lambda model: not may_stop_early(model), "set early_stopping=True"),
         ),
         "prune": (lambda model: model.min_gain == 0, "splits are pruned by min_gain, which is 0"),
         "feature_sampling": (
@@ -165,29 +184,30 @@ class BoostedParameters(ScoredModel):
         ),
     }
     _limits: ClassVar[Mapping[str, Limit]] = {
-        "n_estimators": Whole(1, 2**31 - 1),
-        "n_bags": NoneOr(Whole(2, 10_000)),
-        "learning_rate": Real(0.0, open_below=True),
-        "max_leaf_nodes": NoneOr(Whole(2)),
+        "quality": OneOf(("fast", "default", "best")),
+        "n_estimators": AnyOf((_AUTO, Whole(1, 2**31 - 1))),
+        "n_bags": AnyOf((_AUTO, NoneOr(Whole(2, 10_000)))),
+        "learning_rate": AnyOf((_AUTO, Real(0.0, open_below=True))),
+        "max_leaf_nodes": AnyOf((_AUTO, NoneOr(Whole(2)))),
         "max_depth": NoneOr(Whole(1)),
-        "min_samples_leaf": Whole(1),
+        "min_samples_leaf": AnyOf((_AUTO, Whole(1))),
         "min_child_weight": Real(0.0),
         "l2_regularization": Real(0.0),
         "l1_regularization": Real(0.0),
         "min_gain": Real(0.0),
         "prune": OneOf(("before", "after")),
-        "max_features": MAX_FEATURES,
+        "max_features": AnyOf((_AUTO, MAX_FEATURES)),
         "feature_sampling": OneOf(("tree", "level", "node")),
         "monotonic_cst": NoneOr(ColumnDirections()),
         "interaction_cst": NoneOr(ColumnGroups(("pairwise", "no_interactions"))),
-        "subsample": Real(0.0, 1.0, open_below=True),
+        "subsample": AnyOf((_AUTO, Real(0.0, 1.0, open_below=True))),
         "growth": OneOf(("best_first", "depth_wise", "symmetric")),
         "max_bins": NoneOr(Whole(2, 65535)),
         "exact": OneOf((True, False)),
         "categorical_features": Columns(),
         "early_stopping": OneOf((True, False, "auto")),
         "validation_fraction": Real(0.0, 1.0, open_below=True, open_above=True),
-        "n_iter_no_change": Whole(1),
+        "n_iter_no_change": AnyOf((_AUTO, Whole(1))),
         "tol": Real(0.0),
         "scoring": NoneOr(Scoring()),
         "warm_start": OneOf((True, False)),
@@ -202,12 +222,13 @@ class BoostedParameters(ScoredModel):
         self,
         *,
         loss: Any,
-        n_estimators: int,
-        n_bags: int | None,
-        learning_rate: float,
-        max_leaf_nodes: int | None,
+        quality: str,
+        n_estimators: int | str,
+        n_bags: int | str | None,
+        learning_rate: float | str,
+        max_leaf_nodes: int | str | None,
         max_depth: int | None,
-        min_samples_leaf: int,
+        min_samples_leaf: int | str,
         min_child_weight: float,
         l2_regularization: float,
         l1_regularization: float,
@@ -217,14 +238,14 @@ class BoostedParameters(ScoredModel):
         feature_sampling: str,
         monotonic_cst: Any,
         interaction_cst: Any,
-        subsample: float,
+        subsample: float | str,
         growth: str,
         max_bins: int | None,
         exact: bool,
         categorical_features: Any,
         early_stopping: bool | str,
         validation_fraction: float,
-        n_iter_no_change: int,
+        n_iter_no_change: int | str,
         tol: float,
         scoring: Any,
         warm_start: bool,
@@ -235,6 +256,7 @@ class BoostedParameters(ScoredModel):
         n_jobs: int | None,
     ) -> None:
         self.loss = loss
+        self.quality = quality
         self.n_estimators = n_estimators
         self.n_bags = n_bags
         self.learning_rate = learning_rate

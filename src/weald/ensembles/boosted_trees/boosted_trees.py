@@ -24,7 +24,6 @@ from weald.ensembles.boosted_trees.boosted_parameters import (
     check_vector_leaves,
     regression_loss,
 )
-from weald.ensembles.boosted_trees.booster_predictor import log_shares
 from weald.ensembles.class_weights import judged_by_class, weights_of_classes, without_classes
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.regressing import Regressor
@@ -32,7 +31,6 @@ from weald.ensembles.rounds.callbacks import callback_inputs
 from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
     BuiltinLoss,
-    Loss,
     LossChoice,
     QuantileLosses,
     class_loss,
@@ -106,29 +104,30 @@ or object, default="squared_error"
         quantile: Any = None,
         huber_alpha: float | None = None,
         tweedie_power: float | None = None,
-        n_estimators: int = 100,
-        n_bags: int | None = None,
-        learning_rate: float = 0.1,
-        max_leaf_nodes: int | None = 31,
+        quality: str = "default",
+        n_estimators: int | str = "auto",
+        n_bags: int | str | None = "auto",
+        learning_rate: float | str = "auto",
+        max_leaf_nodes: int | str | None = "auto",
         max_depth: int | None = None,
-        min_samples_leaf: int = 20,
+        min_samples_leaf: int | str = "auto",
         min_child_weight: float = 1e-3,
         l2_regularization: float = 0.0,
         l1_regularization: float = 0.0,
         min_gain: float = 0.0,
         prune: str = "before",
-        max_features: float | str | None = None,
+        max_features: float | str | None = "auto",
         feature_sampling: str = "node",
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
-        subsample: float = 1.0,
+        subsample: float | str = "auto",
         growth: str = "best_first",
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
-        early_stopping: bool | str = False,
+        early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
+        n_iter_no_change: int | str = "auto",
         tol: float = 1e-7,
         scoring: Any = "loss",
         warm_start: bool = False,
@@ -140,6 +139,7 @@ or object, default="squared_error"
     ) -> None:
         super().__init__(
             loss=loss,
+            quality=quality,
             n_estimators=n_estimators,
             n_bags=n_bags,
             learning_rate=learning_rate,
@@ -211,7 +211,6 @@ or object, default="squared_error"
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
-            self._check_bag_parameters()
             loss = regression_loss(self)
             rows = number_rows(self, X, y, sample_weight)
             rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
@@ -221,9 +220,8 @@ or object, default="squared_error"
             validation = validation_numbers(self, X_val, y_val, sample_weight_val)
             if validation is not None:
                 refuse_targets(loss, validation.target)
-            kept = self._rows_of_bags(y, sample_weight)
-            inputs = callback_inputs(X, y, sample_weight)
-            self._boost(rows, loss, validation, inputs, strata=False, kept=kept)
+            kept = rows_of_weight(y, sample_weight)
+            self._boost(rows, loss, validation, callback_inputs(X, y, sample_weight), kept=kept)
         return self
 
     def predict(self, X: object, *, return_std: bool = False) -> Any:
@@ -293,11 +291,11 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         Loss function to minimise: "log_loss" (cross-entropy), or "exponential", AdaBoost's loss,
         for two classes only. Other losses: an object with a method ``gradient_hessian(y, score)``
         (see `weald.losses.user`).
-    multi_class : {"tree_per_class", "vector_leaves"}, default="tree_per_class"
-        Trees of a round with three or more classes: one tree per class, or a single tree whose
-        leaves hold a value for each class. The latter gives smaller models, and often better ones
-        on small tables with many classes; large tables need more rounds. With two classes there is
-        no difference.
+    multi_class : {"auto", "tree_per_class", "vector_leaves"}, default="auto"
+        Trees per round for three or more classes: one per class, or a single tree whose leaves hold
+        a value for each class, which is a smaller model and better for small tables of many
+        classes. "auto": vector leaves up to 30,000 rows (for log_loss without l1_regularization,
+        grown leaf-wise on bins), one tree per class above and if quality="fast".
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class; classes missing in a dict have factor 1. "balanced":
         all classes have the same total weight. They apply to validation rows, too, including
@@ -316,7 +314,7 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
     _limits: ClassVar[Mapping[str, Limit]] = {
         **BoostedTrees._limits,
         "loss": LossChoice(OneOf(("log_loss", "exponential")), ("gradient_hessian",)),
-        "multi_class": OneOf(("tree_per_class", "vector_leaves")),
+        "multi_class": OneOf(("auto", "tree_per_class", "vector_leaves")),
         "class_weight": ClassWeight(("balanced",)),
     }
 
@@ -324,31 +322,32 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         self,
         *,
         loss: Any = "log_loss",
-        n_estimators: int = 100,
-        n_bags: int | None = None,
-        learning_rate: float = 0.1,
-        multi_class: str = "tree_per_class",
+        quality: str = "default",
+        n_estimators: int | str = "auto",
+        n_bags: int | str | None = "auto",
+        learning_rate: float | str = "auto",
+        multi_class: str = "auto",
         class_weight: Any = None,
-        max_leaf_nodes: int | None = 31,
+        max_leaf_nodes: int | str | None = "auto",
         max_depth: int | None = None,
-        min_samples_leaf: int = 20,
+        min_samples_leaf: int | str = "auto",
         min_child_weight: float = 1e-3,
         l2_regularization: float = 0.0,
         l1_regularization: float = 0.0,
         min_gain: float = 0.0,
         prune: str = "before",
-        max_features: float | str | None = None,
+        max_features: float | str | None = "auto",
         feature_sampling: str = "node",
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
-        subsample: float = 1.0,
+        subsample: float | str = "auto",
         growth: str = "best_first",
         max_bins: int | None = None,
         exact: bool = False,
         categorical_features: Any = "from_dtype",
-        early_stopping: bool | str = False,
+        early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
+        n_iter_no_change: int | str = "auto",
         tol: float = 1e-7,
         scoring: Any = "loss",
         warm_start: bool = False,
@@ -360,6 +359,7 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
     ) -> None:
         super().__init__(
             loss=loss,
+            quality=quality,
             n_estimators=n_estimators,
             n_bags=n_bags,
             learning_rate=learning_rate,
@@ -430,7 +430,6 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
-            self._check_bag_parameters()
             takes_bytes = isinstance(self.loss, str)  # user-defined losses receive floats
             rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)
             rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
@@ -438,10 +437,9 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             check_vector_leaves(self)
             weight = weights_of_classes(self.class_weight, rows, self.classes_)
-            kept = self._rows_of_bags(y, sample_weight)
+            kept = rows_of_weight(y, sample_weight)
             if weight is not None:
-                if kept is not None:
-                    kept[kept] = weight[rows.target.astype(np.intp)] > 0
+                kept[kept] = weight[rows.target.astype(np.intp)] > 0
                 rows = without_classes(rows, weight)
             validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
             if len(self.classes_) == 1:
@@ -449,8 +447,9 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             else:
                 validation = judged_by_class(validation, weight)
                 inputs = callback_inputs(X, y, sample_weight)
+                own = len(self.classes_)
                 self._boost(
-                    rows, loss, validation, inputs, strata=True, kept=kept, class_weight=weight
+                    rows, loss, validation, inputs, kept=kept, n_classes=own, class_weight=weight
                 )
         return self
 
@@ -470,30 +469,3 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             Probabilities; with `return_std` a tuple of probabilities and standard deviations.
         """
         return self._with_spread(X) if return_std else super().predict_proba(X)
-
-    def decision_function(self, X: object) -> Floats:
-        """Compute raw scores, of shape (rows,) for two classes, else (rows, classes).
-
-        Two classes: log odds of the second (loss="log_loss"). `n_bags`: logs of mean probabilities.
-        """
-        check_is_fitted(self)
-        return (
-            log_shares(self._mean_predictions(X)) if self._parts else super().decision_function(X)
-        )
-
-    def staged_decision_function(self, X: object) -> Iterator[Floats]:
-        """Compute raw scores after each round, as `decision_function` does.
-
-        Yields
-        ------
-        array, shape (rows,) for two classes, else (rows, classes)
-        """
-        check_is_fitted(self)
-        if not self._parts:
-            yield from super().staged_decision_function(X)
-            return
-        for shares in self._staged_means(X):
-            yield log_shares(shares)
-
-    def _trees_a_round(self, loss: Loss) -> int:
-        return 1 if self.multi_class == "vector_leaves" else loss.n_scores

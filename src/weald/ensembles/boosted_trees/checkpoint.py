@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.data import Rows
+from weald.ensembles.boosted_trees.auto_settings import BoosterSettings
 from weald.ensembles.boosted_trees.trained_state import CURVES, TrainedState
 from weald.ensembles.rounds.loop import Stage, Training
 from weald.losses import Loss
@@ -53,7 +54,7 @@ class Checkpoint:
 
     reason = "never"
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, settings: BoosterSettings) -> None:
         self._path = Path(os.fspath(model.checkpoint))
         if model.warm_start:
             raise ValueError(
@@ -70,6 +71,7 @@ class Checkpoint:
             "estimator": type(model).__name__,
             "parameters": _parameters_of(model),
         }
+        self._settings = settings
         self._saved = -1
         self._n_rounds = 0
         self._next = 0.0
@@ -92,6 +94,7 @@ class Checkpoint:
                 {name: arrays[name].tolist() for name in CURVES},
                 model._plan,
                 getattr(model, "classes_", None),
+                int(facts["n_boosters"]),
             )
             self._data = str(facts["data"])
         except (KeyError, TypeError, ValueError) as error:
@@ -99,8 +102,10 @@ class Checkpoint:
         rounds = state.rounds(loss)
         if len(forest.base_score) != loss.n_scores or forest.n_columns != model._plan.n_columns:
             raise self._error("was saved by a fit with other columns or classes")
-        if rounds > model.n_estimators:
-            raise self._error(f"has {rounds} rounds, more than n_estimators={model.n_estimators}")
+        if rounds > self._settings.n_estimators:
+            raise self._error(
+                f"has {rounds} rounds, more than n_estimators={self._settings.n_estimators}"
+            )
         self._saved = self._n_rounds = rounds
         return state
 
@@ -173,6 +178,7 @@ class Checkpoint:
             "target_exponent": state.target_exponent,
             "weight_unit": state.weight_unit,
             "seed": state.seed,
+            "n_boosters": state.n_boosters,
         }
         curves = {name: np.array(state.curves[name], dtype=np.float64) for name in CURVES}
         write_snapshot(self._path, facts, {**_arrays_of(state.forest), **curves})

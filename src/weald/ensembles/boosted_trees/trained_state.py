@@ -19,9 +19,7 @@ from weald.trees import Forest, ForestBuilder
 CURVES = ("train_loss", "validation_loss", "validation_score")
 
 
-def trees_of_booster(
-    forest: Forest, booster: int, n_boosters: int, loss: Loss
-) -> NDArray[np.intp]:
+def trees_of_booster(forest: Forest, booster: int, n_boosters: int, loss: Loss) -> NDArray[np.intp]:
     """Indices of the trees of one of several boosters, whose rounds are interleaved."""
     size = forest.trees_a_round(loss.n_scores)
     rounds = forest.n_trees // (size * n_boosters)

@@ -47,6 +47,10 @@ class Bagged:
         """Predictions of the base estimators, in blocks of shape (estimators, rows, width)."""
         raise NotImplementedError
 
+    def _out_of_bag_answers(self, X: Any) -> Iterator[Floats]:
+        """The same, by base estimators on which out-of-bag rows had no influence at all."""
+        yield from self._member_answers(X)
+
     def _combined_answers(self, X: Any) -> Floats:
         """Predictions of the ensemble, of shape (rows, width)."""
         raise NotImplementedError

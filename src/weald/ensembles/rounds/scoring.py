@@ -70,7 +70,6 @@ class HeldOutScorer:
         self._forest = forest
         self._model = copy.copy(model)
         self._model._fitted_loss, self._model.forest_ = loss, forest()
-        self._model._parts = []  # a single booster, also with n_bags
         assert training.held_out is not None
         self._held_out = np.flatnonzero(training.held_out)
         self._X, self._y = self._validation_set(model)
