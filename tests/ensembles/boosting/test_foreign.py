@@ -91,7 +91,7 @@ class Broken(Ridge):
 
 def test_members_that_answer_nonsense() -> None:
     X, y = data(60)
-    with pytest.raises(ValueError, match="predict of Broken gave NaN or infinity"):
+    with pytest.raises(ValueError, match="predict of Broken returned NaN or infinity"):
         GradientBoostingRegressor(estimator=Broken()).fit(X, y)
     with pytest.raises(ValueError, match="must return one answer per row, 60 of them"):
         GradientBoostingRegressor(estimator=Broken(how="long")).fit(X, y)

@@ -274,7 +274,7 @@ def test_a_scorer_that_takes_no_weights_is_refused_for_weighted_rows(held_out, f
 @pytest.mark.parametrize("score", [np.nan, None, "good", np.ones(2), 1j, np.ma.masked])
 def test_a_scorer_without_a_number_is_an_error(score) -> None:
     model = quick(BoostedTreesRegressor, early_stopping=True, scoring=lambda *_: score)
-    with pytest.raises(ValueError, match=r"scoring=.*, for the rows that judge, gave "):
+    with pytest.raises(ValueError, match=r"scoring=.*, for the rows that judge, returned "):
         model.fit(X, Y)
     assert not hasattr(model, "forest_")
 
