@@ -10,7 +10,7 @@ from weald.resampling import (
     draw_by_mass,
     hold_out,
     hold_out_groups,
-    member_seed,
+    estimator_seed,
     subsample,
 )
 
@@ -149,7 +149,7 @@ def test_more_draws_begin_with_the_fewer() -> None:
 
 
 def test_seeds_of_members_are_seeds() -> None:
-    seeds = {member_seed(seed, member) for seed in range(5) for member in range(100)}
+    seeds = {estimator_seed(seed, member) for seed in range(5) for member in range(100)}
     assert len(seeds) == 500
     assert all(0 <= seed < 2**32 for seed in seeds)
 

@@ -36,7 +36,7 @@ def refuse_targets(loss: Loss, y: Floats) -> None:
     Traceback (most recent call last):
     ValueError: loss='gamma' requires strictly positive y; got 0.0 (1 of 2 rows)...
     """
-    if not loss.is_of_logarithms:
+    if not loss.has_log_link:
         return
     is_strict = loss.targets == "positive"
     what = "strictly positive y" if is_strict else "non-negative y"
@@ -69,5 +69,5 @@ def takes_positive_only(loss: object) -> bool:
     return (
         isinstance(loss, str)
         and loss in _native.losses()
-        and BuiltinLoss(loss, 1, 1).is_of_logarithms
+        and BuiltinLoss(loss, 1, 1).has_log_link
     )

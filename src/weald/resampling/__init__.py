@@ -8,7 +8,7 @@ from weald.resampling.draws import (
     draw_some,
     hold_out,
     hold_out_groups,
-    member_seed,
+    estimator_seed,
     subsample,
 )
 from weald.resampling.folds import ContentKFold, deal_folds, hold_out_rows
@@ -28,7 +28,7 @@ __all__ = [
     "hold_out",
     "hold_out_groups",
     "hold_out_rows",
-    "member_seed",
+    "estimator_seed",
     "ordered_rows",
     "rows_as_they_lie",
     "seed_of",

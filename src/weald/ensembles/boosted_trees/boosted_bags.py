@@ -63,10 +63,10 @@ class BaggedBoosters(Bagged):
         scores = [booster.predict(table, n_threads=self._n_threads) for booster in boosters]
         return np.stack([loss.predictions(one) for one in scores])
 
-    def _member_answers(self, X: object) -> Iterator[Floats]:
+    def _estimator_predictions(self, X: object) -> Iterator[Floats]:
         yield from self._blocks_of(self.forest_, X)
 
-    def _out_of_bag_answers(self, X: object) -> Iterator[Floats]:
+    def _out_of_bag_predictions(self, X: object) -> Iterator[Floats]:
         """Predictions of boosters whose leaf values do not depend on the rows they left out."""
         yield from self._blocks_of(self._unrefitted, X)
 
@@ -82,14 +82,14 @@ class BaggedBoosters(Bagged):
             for begin in range(0, len(table), _BLOCK_ROWS):
                 yield self._booster_predictions(boosters, table[begin : begin + _BLOCK_ROWS])
 
-    def _combined_answers(self, X: object) -> Floats:
+    def _ensemble_predictions(self, X: object) -> Floats:
         return self._predictions(X)
 
-    def _with_spread(self, X: Any) -> tuple[Floats, Floats]:
+    def _mean_and_std(self, X: Any) -> tuple[Floats, Floats]:
         """Predictions, and the standard deviation of those of the boosters about them."""
         mean = self._predictions(X)
         squares = np.concatenate(
-            [np.var(block, axis=0, ddof=1) for block in self._member_answers(X)]
+            [np.var(block, axis=0, ddof=1) for block in self._estimator_predictions(X)]
         )
         return mean, np.sqrt(squares)
 

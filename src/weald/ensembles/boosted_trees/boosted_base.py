@@ -30,7 +30,7 @@ from weald.ensembles.boosted_trees.booster import Booster, BoostingRun
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.boosted_trees.trained_state import CURVES, TrainedState
-from weald.ensembles.class_weights import weighed_by_class
+from weald.ensembles.class_weights import weighted_by_class
 from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.max_features import n_drawn
 from weald.ensembles.monotonic import directions_of
@@ -106,7 +106,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         unweighted = training
         binned = self._binned(training)  # bins depend on sample weights, not on class weights
         if class_weight is not None:
-            training = replace(training, rows=weighed_by_class(training.rows, class_weight))
+            training = replace(training, rows=weighted_by_class(training.rows, class_weight))
         if checkpoint is not None:
             classes = getattr(self, "classes_", None)
             checkpoint.check_rows(training, self._plan, classes, self._n_threads)

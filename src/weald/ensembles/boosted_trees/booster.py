@@ -99,7 +99,7 @@ class BoostingRun:
         self._grower, self._limits = grower, limits
         self._training, self._folds = training, folds
         self._watchers, self._inputs, self._checkpoint = watchers, inputs, checkpoint
-        rows, copies = training.rows, training.seen_copies
+        rows, copies = training.rows, training.train_copies
         if earlier is None:
             base = loss.base_scores(training.y, rows.weight, copies)
         else:

@@ -55,7 +55,7 @@ class FoldBoosters:
             self._trainings, self._learners, self._scores, strict=True
         ):
             y, weight = training.y, training.rows.weight
-            loss = self._loss.at(y, scores, weight, training.seen_copies)
+            loss = self._loss.at(y, scores, weight, training.train_copies)
             sample = training.drawn(self._fraction, stage.number)
             learner.learn(
                 Stage(stage.number, loss, training, sample, scores, weight, self._buffers)

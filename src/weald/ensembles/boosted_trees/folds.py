@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.ensembles.rounds.loop import Training
-from weald.resampling import OrderedRows, deal_folds, member_seed
+from weald.resampling import OrderedRows, deal_folds, estimator_seed
 
 Mask = NDArray[np.bool_]
 
@@ -94,7 +94,7 @@ class BoosterFolds:
         held[: self.n] = self.left_out(booster)
         if training.held_out is not None:  # validation rows come after those of the fit
             held |= training.held_out
-        return replace(training, held_out=held, seed=member_seed(training.seed, booster))
+        return replace(training, held_out=held, seed=estimator_seed(training.seed, booster))
 
     def is_scored(self) -> Mask:
         """Mask of the rows that at least one booster leaves out."""
