@@ -1,6 +1,6 @@
-"""weald: ensemble learning for tables, on one native tree engine.
+"""weald: ensemble learning for tabular data on a native tree engine.
 
-Everything but the version is imported when it is first used.
+Everything but the version is imported lazily.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Warnings: where they point, and that one fit gives each advice once, whatever it is made of."""
+"""Warnings: attributed to the user's code, and issued once per fit, nested fits included."""
 
 import inspect
 import sys
@@ -10,16 +10,16 @@ from typing import Any
 
 from weald.errors import WealdWarning, shown
 
-# Messages of the fit that is going on in this thread, and whether each is also of interest where
-# that fit is a part of another; None: no fit is going on.
+# Messages of the current fit in this context, and whether each is also reported if that fit is part
+# of another one; None outside of fits.
 _COLLECTED: ContextVar[dict[str, bool] | None] = ContextVar("_COLLECTED", default=None)
 
-# Of a parameter that another makes meaningless: a test of the model, and what to set.
+# For a parameter that another one may disable: a test on the model, and the advice.
 Ignored = tuple[Callable[[Any], bool], str]
 
 
 def warn(message: str) -> None:
-    """Warn at the line of the user's program that called weald."""
+    """Issue a warning that points to the user's code that called weald."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
         frame, level = frame.f_back, level + 1
@@ -31,13 +31,12 @@ def _is_ours(module: str) -> bool:
 
 
 def advise(message: str, *, of_parts: bool = True) -> None:
-    """Warn; within a fit at its end, and only once of the same.
+    """Issue a warning; within a fit, at its end and once per message.
 
     Parameters
     ----------
     of_parts
-        Whether it is of interest where the model is only a part of another, such as one of many
-        base estimators.
+        Whether to issue it also if the model is part of another one, such as a base estimator.
     """
     collected = _COLLECTED.get()
     if collected is None:
@@ -48,7 +47,7 @@ def advise(message: str, *, of_parts: bool = True) -> None:
 
 @contextmanager
 def advising() -> Iterator[None]:
-    """Give the advice of a fit at its end, or hand it on to the fit that this one is a part of."""
+    """Issue the warnings of a fit at its end, or pass them to the enclosing fit."""
     with _collecting() as own:
         yield
     for message, of_parts in own.items():
@@ -58,36 +57,36 @@ def advising() -> Iterator[None]:
 
 @contextmanager
 def collecting() -> Iterator[list[str]]:
-    """Collect the advice of parts, in whatever thread or process, instead of giving it."""
+    """Collect warnings, such as those of fits in worker processes, instead of issuing them."""
     messages: list[str] = []
-    with _collecting() as advice:
+    with _collecting() as collected:
         yield messages
-    messages += advice
+    messages += collected
 
 
 @contextmanager
 def _collecting() -> Iterator[dict[str, bool]]:
-    advice: dict[str, bool] = {}
-    token = _COLLECTED.set(advice)
+    collected: dict[str, bool] = {}
+    token = _COLLECTED.set(collected)
     try:
-        yield advice
+        yield collected
     finally:
         _COLLECTED.reset(token)
 
 
 def advise_of_ignored(model: Any, ignored: Mapping[str, Ignored]) -> None:
-    """Warn of parameters that were set and have no effect."""
+    """Warn about non-default parameters that have no effect."""
     defaults = inspect.signature(type(model)).parameters
     found: dict[str, list[str]] = {}
-    for name, (is_ignored, what_to_do) in ignored.items():
+    for name, (is_ignored, advice) in ignored.items():
         value = getattr(model, name)
         if name not in defaults or _same(value, defaults[name].default):
             continue
         if is_ignored(model):
-            found.setdefault(what_to_do, []).append(f"{name}={shown(value)}")
-    for what_to_do, names in found.items():
+            found.setdefault(advice, []).append(f"{name}={shown(value)}")
+    for advice, names in found.items():
         verb = "has" if len(names) == 1 else "have"
-        advise(f"{' and '.join(names)} of {type(model).__name__} {verb} no effect: {what_to_do}.")
+        advise(f"{' and '.join(names)} of {type(model).__name__} {verb} no effect: {advice}.")
 
 
 def _same(value: Any, default: Any) -> bool:

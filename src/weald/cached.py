@@ -1,4 +1,4 @@
-"""Properties that are computed once, without a lock."""
+"""Lock-free cached properties."""
 
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, overload
@@ -7,12 +7,11 @@ T = TypeVar("T")
 
 
 class cached_property(Generic[T]):  # as in functools
-    """A property that is computed when it is first read, and kept in the object's `__dict__`.
+    """A property that is computed on first access and stored in the instance's `__dict__`.
 
-    As `functools.cached_property` is since Python 3.12. That of 3.11 holds a lock of the class
-    while it computes: fits in several threads wait for each other, and a child that is forked
-    meanwhile waits for ever, because the thread that holds the lock does not exist there. Here two
-    threads may compute the same; both get what the first of them has stored.
+    Like `functools.cached_property` of Python 3.12. That of 3.11 holds a lock per class while
+    computing: it serialises fits in several threads, and deadlocks in a child process forked
+    meanwhile. Here two threads may both compute the value; both get the one stored first.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:

@@ -1,4 +1,4 @@
-"""Wrong calls of constructors and methods: errors that name the user's class and what to write."""
+"""Error messages for wrong calls of constructors and methods, with suggestions."""
 
 import functools
 import inspect
@@ -12,18 +12,18 @@ from weald.errors import listing, shown
 from weald.peer_arguments import ARGUMENTS
 from weald.peer_names import PARAMETERS, Group, find_way, is_peer_name
 
-# Only what is so similar is a typing error; everything else would be a guess.
+# Minimum similarity (difflib) of names for a "Did you mean" suggestion.
 _TYPING_ERROR = 0.8
 
-# What a value without a name may have been meant for: the first of these whose limit admits it.
+# Parameters to suggest for a positional value: the first of these that accepts it.
 _MEANT = ("n_estimators", "estimator", "estimators", "max_depth", "loss", "criterion")
 
-# Not ours, but their methods are called as if they were.
+# Mixins of scikit-learn whose methods get the same error messages as weald's own.
 _MIXINS = ("ClassifierMixin", "RegressorMixin", "TransformerMixin")
 
 
 def naming_unknown(init: Callable[..., None]) -> Callable[..., None]:
-    """Let a constructor say what to write for parameters that it does not have."""
+    """Wrap a constructor so that unknown parameters raise an error with a suggestion."""
     parameters = list(inspect.signature(init).parameters.values())[1:]  # not self
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
         return init
@@ -43,7 +43,7 @@ def naming_unknown(init: Callable[..., None]) -> Callable[..., None]:
 
 
 def unknown_parameter(owner: type, name: str, known: Iterable[str]) -> str:
-    """Word the error for a constructor parameter that is not there, as Python words its own.
+    """Format the TypeError message for an unknown constructor parameter.
 
     >>> unknown_parameter(int, "max_leaves", ["max_depth", "max_leaf_nodes"])
     "int() got an unexpected keyword argument 'max_leaves'. Use max_leaf_nodes."
@@ -56,7 +56,7 @@ def unknown_parameter(owner: type, name: str, known: Iterable[str]) -> str:
 
 
 def wrong_setting(owner: Any, name: str) -> str:
-    """Word the error of set_params, as scikit-learn words its own."""
+    """Format the error message of set_params for an unknown parameter, as in scikit-learn."""
     known = list(owner.get_params(deep=False))
     advice = parameter_advice(type(owner), name, known)
     return (
@@ -66,12 +66,12 @@ def wrong_setting(owner: Any, name: str) -> str:
 
 
 def parameter_advice(owner: type, name: str, known: Collection[str]) -> str:
-    """What to write instead of a constructor parameter; empty if there is nothing to say."""
+    """Return a suggestion for an unknown constructor parameter, or an empty string."""
     return _advice(owner, PARAMETERS, name, known)
 
 
 def argument_advice(owner: type, method: str, name: str) -> str:
-    """What to write instead of an argument of a method; empty if there is nothing to say."""
+    """Return a suggestion for an unknown argument of a method, or an empty string."""
     return _advice(owner, ARGUMENTS, name, _arguments(getattr(owner, method)), _settings(owner))
 
 
@@ -82,7 +82,7 @@ def _advice(
     known: Collection[str],
     more: Collection[str] = (),
 ) -> str:
-    """`known` are names that may be meant, `more` are others that an advice may speak of."""
+    """Suggest one of the `known` names; `more` are other names that suggestions may refer to."""
     way = find_way(groups, name, {*known, *more, *_offers(owner)})
     if way is not None:
         return way.advice.format(kind=_kind(owner))
@@ -103,7 +103,7 @@ def _settings(owner: type) -> list[str]:
 
 
 def _offers(owner: type) -> set[str]:
-    """The methods of a class, and the arguments of those that peers' arguments may belong to."""
+    """Return public attributes of a class, and arguments of its methods as "method(argument)"."""
     named = {name for name in dir(owner) if not name.startswith("_")}
     for method in ("fit", "predict", "predict_proba"):
         if hasattr(owner, method):
@@ -116,7 +116,7 @@ def _arguments(function: Callable[..., Any]) -> list[str]:
 
 
 def _unnamed_value(owner: Any, value: object, by_place: list[str]) -> str:
-    """Word the error for a value whose parameter is not named."""
+    """Format the error message for a surplus positional argument."""
     limits = getattr(owner, "_limits", {})
     meant = (name for name in _MEANT if name in limits and limits[name].admits(value))
     name = next((name for name in meant if name not in by_place), None)
@@ -126,9 +126,9 @@ def _unnamed_value(owner: Any, value: object, by_place: list[str]) -> str:
 
 
 def explain_calls(owner: type) -> None:
-    """Let the public methods of a class, own and inherited, explain calls that do not fit them.
+    """Wrap the public methods of a class, own and inherited, to improve errors of wrong calls.
 
-    Else Python would name the class that defines a method, which may be one of ours inside.
+    Python's own message would name the class that defines the method, possibly an internal one.
     """
     found = set()
     for base in owner.__mro__:
@@ -143,9 +143,9 @@ def explain_calls(owner: type) -> None:
 
 
 def offered_if(check: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], Any]:
-    """A method that only some models have, as scikit-learn's available_if.
+    """Make a method available only if `check(model)` holds, like scikit-learn's available_if.
 
-    `check` is asked of the model. Where it says why not by an AttributeError, the user sees that.
+    An AttributeError raised by `check` is passed on to the user.
     """
     return lambda function: _Offered(_explaining(function), check)
 
@@ -172,7 +172,7 @@ def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            # Raised by the call itself, not by anything that it did: there is no frame below.
+            # No further frame: raised by the call itself, not within the function.
             trace = error.__traceback__
             if trace is not None and trace.tb_next is None:
                 _explain(function, args, kwargs, str(error))
@@ -188,7 +188,7 @@ def _explain(
     name = function.__name__
     if not args or not isinstance(args[0], BaseEstimator):
         raise TypeError(
-            f"{name}() was called on a class. Make a model first, such as "
+            f"{name}() was called on a class. Create a model first, such as "
             f"model = RandomForestClassifier(), and call model.{name}(…)."
         ) from None
     user_class = type(args[0])
@@ -201,6 +201,6 @@ def _explain(
                 f"{call} got an unexpected keyword argument {keyword!r}. {advice}"
             ) from None
     what = text.partition("() ")[2] or text
-    if what.startswith("takes"):  # Python counts the model itself
-        what = f"got {len(args) - 1} arguments without a name, which are too many"
+    if what.startswith("takes"):  # Python's message counts self
+        what = f"got {len(args) - 1} positional arguments, which are too many"
     raise TypeError(f"{call} {what}. {takes}") from None

@@ -1,4 +1,4 @@
-"""What this installation runs on."""
+"""Information about this installation."""
 
 import platform
 import sys
@@ -14,8 +14,9 @@ from weald.version import __version__
 def show_config() -> None:
     """Print versions, usable cores and the instruction set of the kernels.
 
-    The environment variable WEALD_INSTRUCTIONS (read when weald is imported) forces one of the sets
-    that can run here, another name is an ImportError; all of them give the same models.
+    The environment variable WEALD_INSTRUCTIONS, read when weald is imported, selects one of the
+    instruction sets that this CPU supports; any other name raises ImportError. All of them produce
+    the same models.
 
     Examples
     --------

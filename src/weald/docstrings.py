@@ -1,4 +1,4 @@
-"""Docstrings of estimators: what a base class documents once is shown by every class below it."""
+"""Inheritance of docstring sections of estimators."""
 
 import inspect
 import re
@@ -7,9 +7,9 @@ _TITLE = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
 
 
 def with_inherited_sections(cls: type) -> str:
-    """Write the Parameters and Attributes of all bases of `cls` into its own docstring.
+    """Return the docstring of `cls` with the Parameters and Attributes of all its bases.
 
-    An entry of a class stands in for that of a base with the same name. Examples stay last.
+    An entry of a class overrides that of a base with the same name. Examples stay last.
     """
     head, sections = _sections(cls)
     for title in ("Parameters", "Attributes"):
@@ -18,7 +18,7 @@ def with_inherited_sections(cls: type) -> str:
             for name, text in _entries(_sections(base)[1].get(title, "")):
                 entries.setdefault(name, text)
         if title == "Parameters" and "__init__" in vars(cls):
-            # A class that takes fewer parameters than its base shows only its own.
+            # A class may have fewer parameters than its base.
             taken = inspect.signature(cls).parameters
             entries = {name: text for name, text in entries.items() if name in taken}
         if entries:
@@ -29,7 +29,7 @@ def with_inherited_sections(cls: type) -> str:
 
 
 def _sections(cls: type) -> tuple[str, dict[str, str]]:
-    """The text before the first section, and the sections by title, of a class's own docstring."""
+    """Split a class's own docstring into the text before the first section and the sections."""
     text = inspect.cleandoc(vars(cls).get("__doc__") or "")
     pieces = _TITLE.split(text)
     return pieces[0].strip(), dict(zip(pieces[1::2], pieces[2::2], strict=True))
@@ -40,7 +40,7 @@ def _is_ours(cls: type) -> bool:
 
 
 def _entries(section: str) -> list[tuple[str, str]]:
-    """Name and text of each entry: a line that is not indented begins one."""
+    """Split a section into (name, text) entries, which begin at lines without indentation."""
     starts = [m.start() for m in re.finditer(r"^\S", section, re.MULTILINE)]
     ends = [*starts[1:], len(section)]
     texts = [section[a:b].rstrip() for a, b in zip(starts, ends, strict=False)]

@@ -1,17 +1,17 @@
-"""How weald speaks when something is wrong: the wording of its errors."""
+"""The warning class, and helpers to format error messages."""
 
 from collections.abc import Iterable
 
 
 class WealdWarning(UserWarning):
-    """A fit or a prediction that works, but probably not as it is meant; the text says what to do.
+    """Warning about a fit or prediction that works, but probably not as intended.
 
-    All warnings of weald are of this class: ``warnings.simplefilter("ignore", WealdWarning)``.
+    All warnings of weald have this class: ``warnings.simplefilter("ignore", WealdWarning)``.
     """
 
 
 def listing(names: Iterable[object], most: int = 10) -> str:
-    """Join names for a message: at most `most` of them, then how many more there are.
+    """Join names for a message: the first `most` of them, then the number of others.
 
     >>> listing(["a", "b", "c"], most=2)
     "'a', 'b' and 1 more"
@@ -23,7 +23,7 @@ def listing(names: Iterable[object], most: int = 10) -> str:
 
 
 def wrong_parameter(owner: object, name: str, expected: str, got: object) -> str:
-    """Word the error for a constructor parameter, as scikit-learn words its own."""
+    """Format the error message for an invalid constructor parameter, as in scikit-learn."""
     return (
         f"The {name!r} parameter of {type(owner).__name__} must be {expected}. "
         f"Got {shown(got)} instead."
@@ -31,7 +31,7 @@ def wrong_parameter(owner: object, name: str, expected: str, got: object) -> str
 
 
 def shown(value: object) -> str:
-    """A value as Python writes it; of one that cannot be written, such as 10**5000, its type.
+    """Return repr(value), or a description if that raises, as for 10**5000.
 
     >>> shown(0.5), shown(10**5000)
     ('0.5', 'an object of the type int')

@@ -1,4 +1,4 @@
-"""Groups of rows that are drawn, held out and left out of bag together."""
+"""Groups of rows that are sampled and held out together."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -12,14 +12,14 @@ Hashes = NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Which group each row belongs to.
+    """Assignment of rows to groups.
 
     Attributes
     ----------
     keys : uint64 [groups, 2]
-        A hash of each group's label; groups lie in its order.
+        Hash of each group's label, sorted.
     of_row : intp [rows]
-        The place of each row's group.
+        Index of each row's group in `keys`.
     """
 
     keys: Hashes
@@ -32,11 +32,11 @@ class Groups:
 
     @property
     def keys_of_rows(self) -> Hashes:
-        """The hash of each row's group."""
+        """Hash of each row's group label."""
         return self.keys[self.of_row]
 
     def take(self, rows: NDArray[Any]) -> "Groups":
-        """The groups of some rows, without those that have none of them."""
+        """Select rows; groups without any selected row are dropped."""
         used, of_row = np.unique(self.of_row[rows], return_inverse=True)
         if len(used) == self.n:
             return replace(self, of_row=self.of_row[rows])
@@ -44,7 +44,7 @@ class Groups:
 
 
 def groups_of_rows(groups: Any, n_rows: int) -> Groups:
-    """Read the labels that a user gave.
+    """Convert group labels given by the user.
 
     Raises
     ------
@@ -58,17 +58,17 @@ def groups_of_rows(groups: Any, n_rows: int) -> Groups:
     (2, True)
     """
     values = checked_group_labels(groups, n_rows).tolist()
-    different = {label: i for i, label in enumerate(dict.fromkeys(values))}
-    hashes = np.frombuffer(b"".join(map(_digest, different)), dtype="<u8").reshape(-1, 2)
+    number_of = {label: i for i, label in enumerate(dict.fromkeys(values))}
+    hashes = np.frombuffer(b"".join(map(_digest, number_of)), dtype="<u8").reshape(-1, 2)
     order = np.lexsort((hashes[:, 1], hashes[:, 0]))
     place = np.empty(len(order), dtype=np.intp)
     place[order] = np.arange(len(order))
-    of_row = np.array([different[label] for label in values], dtype=np.intp)
+    of_row = np.array([number_of[label] for label in values], dtype=np.intp)
     return Groups(np.ascontiguousarray(hashes[order], dtype=np.uint64), place[of_row])
 
 
 def checked_group_labels(groups: Any, n_rows: int) -> NDArray[Any]:
-    """Labels of groups as an array; an error says what is wrong with them."""
+    """Return group labels as an array of shape (n_rows,), or raise ValueError."""
     labels = np.asarray(groups)
     if labels.shape != (n_rows,):
         raise ValueError(
@@ -78,14 +78,14 @@ def checked_group_labels(groups: Any, n_rows: int) -> NDArray[Any]:
     missing = [i for i, label in enumerate(labels.tolist()) if _is_missing(label)]
     if missing:
         raise ValueError(
-            f"groups must not hold missing values: row {missing[0]} has none. Give rows that "
-            "belong to no other a label of their own."
+            f"groups must not hold missing values: row {missing[0]} has none. Use a unique label "
+            "for each row that has no group."
         )
     return labels
 
 
 def _is_missing(label: Any) -> bool:
-    """None, NaN, or a missing value of a frame library, which cannot be compared."""
+    """Whether a label is None, NaN or pandas.NA, which raises TypeError when compared."""
     try:
         return label is None or bool(label != label)
     except TypeError:
@@ -93,7 +93,7 @@ def _is_missing(label: Any) -> bool:
 
 
 def _digest(label: Any) -> bytes:
-    """16 bytes; whole floats and the integers they equal are one label, as in Python."""
+    """Hash a label to 16 bytes; integral floats hash like the equal integers."""
     if isinstance(label, float) and label.is_integer():
         label = int(label)
     return hashlib.blake2b(repr(label).encode(), digest_size=16).digest()

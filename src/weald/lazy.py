@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used (PEP 562)."""
+"""Lazy imports of package attributes (PEP 562)."""
 
 import importlib
 import sys
@@ -16,13 +16,13 @@ def attach(
     package : str
         ``__name__`` of the package.
     names : mapping
-        For each public name the module that defines it; None for a module of the package itself.
+        Defining module of each public name; None for a submodule of the package.
 
     Returns
     -------
     tuple of functions
-        `__getattr__` imports the module of a name and keeps what it found in the package;
-        `__dir__` lists all names, whether they have been imported or not.
+        `__getattr__` imports a name and caches it in the package; `__dir__` lists all names,
+        imported or not.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The logger "weald": what `verbose` has to say, on stdout unless logging is configured."""
+"""The logger "weald" for `verbose` output, on stdout unless logging is configured."""
 
 import logging
 import sys
@@ -8,17 +8,17 @@ LOGGER.addHandler(logging.NullHandler())
 
 
 class _Stdout(logging.Handler):
-    """Writes to what sys.stdout is at the time, as print does."""
+    """Handler that writes to the current sys.stdout, like print."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             sys.stdout.write(f"{self.format(record)}\n")
             sys.stdout.flush()
-        except Exception:  # as all handlers do: a stream that is gone must not end a fit
+        except Exception:  # as in logging.StreamHandler: a closed stream must not abort a fit
             self.handleError(record)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Be silent from when on the program configures logging."""
+        """Reject records once the program has configured logging."""
         return not _is_configured() and bool(super().filter(record))
 
 
@@ -26,16 +26,16 @@ _DEFAULT = _Stdout()
 
 
 def report(message: str) -> None:
-    """Log a line that `verbose` asked for, at the level INFO."""
+    """Log a message at level INFO."""
     if LOGGER.level == logging.NOTSET:
-        LOGGER.setLevel(logging.INFO)  # asked for by verbose: what the root logger keeps is another
+        LOGGER.setLevel(logging.INFO)  # verbose was set, whatever the level of the root logger
     if not _is_configured() and _DEFAULT not in LOGGER.handlers:
         LOGGER.addHandler(_DEFAULT)
     LOGGER.info(message)
 
 
 def _is_configured() -> bool:
-    """Whether the program has a handler of its own for these lines."""
+    """Whether the program has configured a handler for this logger or the root logger."""
     own = [one for one in LOGGER.handlers if one is not _DEFAULT]
     own = [one for one in own if not isinstance(one, logging.NullHandler)]
     return bool(own) or (LOGGER.propagate and bool(logging.getLogger().handlers))

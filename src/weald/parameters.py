@@ -1,4 +1,4 @@
-"""Constructor parameters as declarations: each estimator lists its limits, `fit` checks them."""
+"""Declarative constraints on constructor parameters, which `fit` checks."""
 
 import math
 import numbers
@@ -13,12 +13,12 @@ from sklearn.base import BaseEstimator
 
 from weald.errors import wrong_parameter
 
-# Rows that the core draws for a member at most.
+# Maximum number of rows the core draws for one base estimator.
 MOST_DRAWS = 2**36
 
 
 class Limit(Protocol):
-    """What a parameter may be: a sentence and a test."""
+    """Constraint on a parameter: a description and a test."""
 
     @property
     def expected(self) -> str: ...
@@ -28,7 +28,7 @@ class Limit(Protocol):
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number from `least` to `most`."""
+    """An integer in [least, most]."""
 
     least: int
     most: int | None = None
@@ -46,7 +46,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Real:
-    """A finite number from `least` to `most`; `open_below` leaves `least` itself out."""
+    """A finite number from `least` to `most`; `open_below` and `open_above` exclude the bounds."""
 
     least: float
     most: float | None = None
@@ -64,7 +64,7 @@ class Real:
             return False
         try:
             number = float(value)
-        except OverflowError:  # a whole number or fraction beyond all floats
+        except OverflowError:  # an int or Fraction out of the range of floats
             return False
         above = number > self.least if self.open_below else number >= self.least
         if self.most is None:
@@ -93,7 +93,7 @@ class Levels:
 
 @dataclass(frozen=True)
 class Share(Real):
-    """A float in a range, where a whole number would mean something else."""
+    """A float in a range; integers are rejected because they mean a count."""
 
     def admits(self, value: object) -> bool:
         return not isinstance(value, numbers.Integral) and super().admits(value)
@@ -110,14 +110,14 @@ class OneOf:
         return f"one of {', '.join(repr(value) for value in self.values)}"
 
     def admits(self, value: object) -> bool:
-        # As in a search grid: NumPy's truth values and text count as Python's, numbers do not.
+        # Accept np.bool_ and np.str_ (from parameter grids), but not 0 and 1 for False and True.
         kinds = {bool: (bool, np.bool_), str: (str,)}
         return any(isinstance(value, kinds[type(one)]) and value == one for one in self.values)
 
 
 @dataclass(frozen=True)
 class NoneOr:
-    """None, or what another limit admits."""
+    """None, or a value that another constraint accepts."""
 
     limit: Limit
 
@@ -131,7 +131,7 @@ class NoneOr:
 
 @dataclass(frozen=True)
 class AnyOf:
-    """What one of several limits admits."""
+    """A value that one of several constraints accepts."""
 
     limits: tuple[Limit, ...]
 
@@ -145,7 +145,7 @@ class AnyOf:
 
 @dataclass(frozen=True)
 class ObjectWith:
-    """An object with certain methods, such as an estimator; not a class of them."""
+    """An instance with certain methods, such as an estimator."""
 
     methods: tuple[str, ...]
 
@@ -161,7 +161,7 @@ class ObjectWith:
 
 @dataclass(frozen=True)
 class CallableOr:
-    """A function, or what another limit admits."""
+    """A callable, or a value that another constraint accepts."""
 
     limit: Limit
 
@@ -175,10 +175,10 @@ class CallableOr:
 
 @dataclass(frozen=True)
 class ClassWeight:
-    """Weights of classes by their labels, or one of a few words."""
+    """A dict of class weights, or one of a few strings."""
 
     values: tuple[str, ...]
-    several: bool = False  # a list has one for each output
+    several: bool = False  # also accept a list with one entry per output
 
     @property
     def expected(self) -> str:
@@ -197,7 +197,7 @@ class ClassWeight:
 
 @dataclass(frozen=True)
 class Seed:
-    """What scikit-learn takes as random_state."""
+    """A random_state as in scikit-learn."""
 
     expected: str = "an int in the range [0, 4294967295], a RandomState instance or None"
 
@@ -211,7 +211,7 @@ class Seed:
 
 @dataclass(frozen=True)
 class Jobs:
-    """A number of threads: any whole number but zero, or None."""
+    """A number of threads: a non-zero integer or None."""
 
     expected: str = "a non-zero int or None"
 
@@ -224,10 +224,10 @@ class Jobs:
 
 @dataclass(frozen=True)
 class Columns:
-    """A choice of columns: by their types, or named, numbered or marked one by one."""
+    """A selection of columns: 'from_dtype', names, positions or a boolean mask."""
 
     expected: str = (
-        "'from_dtype', a list of column names, of positions or of truth values (one per column), "
+        "'from_dtype', a list of column names, of positions or of booleans (one per column), "
         "or None"
     )
 
@@ -244,7 +244,7 @@ class Columns:
     @staticmethod
     def _kind(entry: object) -> str | None:
         if isinstance(entry, (bool, np.bool_)):
-            return "truth value"
+            return "boolean"
         if isinstance(entry, numbers.Integral):
             return "position"
         return "name" if isinstance(entry, str) else None
@@ -252,7 +252,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class ColumnDirections:
-    """A direction for columns: 1 up, -1 down, 0 free; one for each, or by name."""
+    """Monotonic constraints: 1 increasing, -1 decreasing, 0 none; an array or a dict by column."""
 
     expected: str = "an array of -1, 0 and 1, one per column, or a dict of columns and these"
 
@@ -275,7 +275,7 @@ class ColumnDirections:
 
 @dataclass(frozen=True)
 class ColumnGroups:
-    """Groups of columns, by name or position; or one of a few words."""
+    """Groups of columns, by name or position, or one of a few strings."""
 
     values: tuple[str, ...]
 
@@ -304,14 +304,14 @@ class ColumnGroups:
 
 
 def check_parameters(owner: object, limits: Mapping[str, Limit]) -> None:
-    """Raise ValueError for the first parameter of `owner` that its limit does not admit."""
+    """Raise ValueError for the first parameter of `owner` that violates its constraint."""
     for name, value in _parameters_of(owner).items():
         if not limits[name].admits(value):
             raise ValueError(wrong_parameter(owner, name, limits[name].expected, value))
 
 
-# Of each class, which scikit-learn reads off its constructor anew whenever it is asked: as long as
-# five small trees take to grow.
+# Parameter names by class. Cached, because get_params inspects the signature on every call, which
+# takes as long as growing five small trees.
 _NAMES: "WeakKeyDictionary[type, list[str]]" = WeakKeyDictionary()
 
 
@@ -327,7 +327,7 @@ def _parameters_of(owner: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Verbosity:
-    """Whether, or how much, to print."""
+    """A verbosity: a bool or a non-negative integer."""
 
     expected: str = "a bool or an int in the range [0, inf)"
 
@@ -337,7 +337,7 @@ class Verbosity:
 
 @dataclass(frozen=True)
 class Members:
-    """Pairs of names and estimators; what is inside is checked one by one, by name."""
+    """A list of (name, estimator) pairs; the pairs themselves are checked later."""
 
     expected: str = "a non-empty list of (name, estimator) pairs"
 
@@ -347,7 +347,7 @@ class Members:
 
 @dataclass(frozen=True)
 class Layers:
-    """Lists of members, one a layer."""
+    """A list of layers, each a list of (name, estimator) pairs."""
 
     expected: str = "a list of layers, each a non-empty list of (name, estimator) pairs"
 
@@ -358,7 +358,7 @@ class Layers:
 
 @dataclass(frozen=True)
 class NumbersOr:
-    """A list of finite, non-negative numbers, or one of a few words."""
+    """An array of finite, non-negative numbers, or one of a few strings."""
 
     values: tuple[str, ...]
 
@@ -382,7 +382,7 @@ class NumbersOr:
 
 @dataclass(frozen=True)
 class EstimatorOr:
-    """An estimator, or one of a few words."""
+    """An estimator, or one of a few strings."""
 
     values: tuple[str, ...]
 
@@ -398,7 +398,7 @@ class EstimatorOr:
 
 @dataclass(frozen=True)
 class Folds:
-    """What scikit-learn takes as cv: a number, a splitter, or the splits themselves; or words."""
+    """A cv parameter as in scikit-learn: an int, a splitter, splits, or one of a few strings."""
 
     values: tuple[str, ...] = ()
 
@@ -417,7 +417,7 @@ class Folds:
 
 @dataclass(frozen=True)
 class Ways:
-    """A list of diversifiers: objects with a method `vary`."""
+    """A list of diversifiers: objects with a `vary` method."""
 
     expected: str = "a non-empty list of diversifiers, objects with a method vary"
 

@@ -1,18 +1,18 @@
-"""Names that other libraries give to arguments of methods, and what to use here instead."""
+"""Method arguments of other libraries, and their equivalents in weald."""
 
 from weald.peer_names import OF_ESTIMATOR, STOPPING, Group, Way, always
 
 _VALIDATION = (
     Way(
         ("X_val", "y_val"),
-        "Pass validation rows as fit(X, y, X_val=…, y_val=…); early_stopping=True stops by them.",
+        "Pass the validation set as fit(X, y, X_val=…, y_val=…); early_stopping=True uses it.",
     ),
     Way(
         ("n_iter_no_change", "validation_fraction"),
-        "It takes no validation rows: n_iter_no_change=10 holds out validation_fraction of the "
+        "It takes no validation set: n_iter_no_change=10 holds out validation_fraction of the "
         "rows itself; weald.BoostedTrees{kind} takes X_val and y_val.",
     ),
-    always("It learns from X and y only: judge validation rows afterwards by score(X_val, y_val)."),
+    always("It has no validation set: evaluate it after fit with score(X_val, y_val)."),
 )
 
 ARGUMENTS: tuple[Group, ...] = (
@@ -25,7 +25,7 @@ ARGUMENTS: tuple[Group, ...] = (
         (
             Way(
                 ("validation_fraction",),
-                "Set validation_fraction when the model is made.",
+                "Set validation_fraction in the constructor.",
             ),
             *_VALIDATION,
         ),
@@ -37,7 +37,7 @@ ARGUMENTS: tuple[Group, ...] = (
     Group(
         "- | early_stopping_rounds | early_stopping_rounds | early_stopping_rounds",
         tuple(
-            Way(way.needs, f"Early stopping is set when the model is made. {way.advice}")
+            Way(way.needs, f"Early stopping is set in the constructor. {way.advice}")
             if way.needs
             else way
             for way in STOPPING
@@ -46,8 +46,8 @@ ARGUMENTS: tuple[Group, ...] = (
     Group(
         "scoring | eval_metric feval | eval_metric | eval_metric",
         (
-            Way(("scoring",), "Set scoring when the model is made."),
-            always("It is fitted by one criterion: judge it afterwards with sklearn.metrics."),
+            Way(("scoring",), "Set scoring in the constructor."),
+            always("It uses no metric during fit: evaluate it afterwards with sklearn.metrics."),
         ),
     ),
     Group(
@@ -56,8 +56,8 @@ ARGUMENTS: tuple[Group, ...] = (
         (
             Way(
                 ("categorical_features",),
-                "Set categorical_features when the model is made; text and category columns are "
-                "found without it.",
+                "Set categorical_features in the constructor; text and category columns are "
+                "detected without it.",
             ),
             *OF_ESTIMATOR,
         ),
@@ -67,50 +67,44 @@ ARGUMENTS: tuple[Group, ...] = (
         (
             Way(("set_callbacks",), "Use set_callbacks(…) before fit."),
             Way(("monitor",), "Use monitor, a function that is called after each round."),
-            always("It calls no functions while it is fitted."),
+            always("It has no callbacks."),
         ),
     ),
     Group(
         "- | verbose | verbose verbose_eval | verbose logging_level silent plot metric_period",
         (
-            Way(("verbose",), "Set verbose when the model is made."),
-            always("Leave it out: it prints nothing."),
+            Way(("verbose",), "Set verbose in the constructor."),
+            always("Leave it out: it has no verbose output."),
         ),
     ),
     Group(
         "- | init_model | xgb_model | init_model",
         (
             Way(("warm_start",), "Set warm_start=True, and call fit again with more n_estimators."),
-            always("It cannot add to an earlier fit."),
+            always("It cannot continue an earlier fit."),
         ),
     ),
     Group(
         "- | init_score eval_init_score | base_margin base_margin_eval_set | baseline",
         (
-            Way(
-                ("init",), "There is no offset of single rows; init is an estimator to begin with."
-            ),
-            always("There is no offset of single rows in weald."),
+            Way(("init",), "There are no per-row offsets; init is the initial estimator."),
+            always("weald has no per-row offsets."),
         ),
     ),
     Group(
         "- | feature_name | feature_names | -",
-        (
-            always(
-                "Pass a frame (pandas, polars, pyarrow): columns have the names they have there."
-            ),
-        ),
+        (always("Pass a data frame (pandas, polars, pyarrow): its column names are used."),),
     ),
     Group(
         "class_weight | - | - | -",
         (
-            Way(("class_weight",), "Set class_weight when the model is made."),
+            Way(("class_weight",), "Set class_weight in the constructor."),
             always("Pass sample_weight."),
         ),
     ),
     Group(
         "check_input | predict_disable_shape_check validate_features | validate_features | -",
-        (always("Leave it out: tables are always checked."),),
+        (always("Leave it out: inputs are always validated."),),
     ),
     Group(
         "- | num_iteration start_iteration | iteration_range ntree_limit best_iteration "
@@ -118,24 +112,24 @@ ARGUMENTS: tuple[Group, ...] = (
         (
             Way(
                 ("staged_predict",),
-                "All rounds that were kept predict, after early stopping those up to the best one; "
-                "staged_predict(X) has the predictions after each round.",
+                "Predictions use all rounds, after early stopping those up to the best one; "
+                "staged_predict(X) yields the predictions after each round.",
             ),
-            always("All base estimators predict; there is no way to take some of them only."),
+            always("Predictions always use all base estimators."),
         ),
     ),
     Group(
         "- | raw_score | output_margin | prediction_type",
         (
-            Way(("decision_function",), "Raw scores are decision_function(X)."),
-            always("There are no raw scores other than what predict returns."),
+            Way(("decision_function",), "Use decision_function(X) for raw scores."),
+            always("It has no raw scores other than the result of predict."),
         ),
     ),
     Group(
         "- | pred_leaf | pred_leaf | -",
         (
-            Way(("apply",), "The leaf of each row is apply(X)."),
-            always("Its base estimators need not be trees: ask them one by one."),
+            Way(("apply",), "Use apply(X) for leaf indices."),
+            always("Its base estimators need not be trees: call apply on those that are."),
         ),
     ),
     Group(
@@ -149,13 +143,13 @@ ARGUMENTS: tuple[Group, ...] = (
     ),
     Group(
         "- | - | - | thread_count",
-        (Way(("n_jobs",), "Set n_jobs, by set_params(n_jobs=…) also after fit."),),
+        (Way(("n_jobs",), "Set n_jobs, with set_params(n_jobs=…) also after fit."),),
     ),
     Group(
         "quantiles | - | - | -",
         (
             Way(("predict_quantiles",), "Use predict_quantiles(X, quantiles)."),
-            always("There are no quantiles of its predictions."),
+            always("It has no quantile predictions."),
         ),
     ),
     Group(
@@ -163,9 +157,9 @@ ARGUMENTS: tuple[Group, ...] = (
         (
             Way(
                 ("predict_proba(return_std)",),
-                "Classes have no spread; predict_proba(X, return_std=True) has that of the shares.",
+                "Use predict_proba(X, return_std=True): class labels have no standard deviation.",
             ),
-            always("It has no base estimators whose predictions could be compared."),
+            always("It has no base estimators to compute a standard deviation from."),
         ),
     ),
 )

@@ -1,6 +1,6 @@
-"""Names that other libraries give to parameters, and what to use here instead.
+"""Parameter names of other libraries, and their equivalents in weald.
 
-A name is looked up only where a class does not have it. `peer_arguments` is about methods.
+Used in the errors for unknown parameters. `peer_arguments` covers arguments of methods.
 """
 
 from collections.abc import Collection
@@ -10,19 +10,16 @@ LIBRARIES = ("scikit-learn", "LightGBM", "XGBoost", "CatBoost")
 
 
 class Way(NamedTuple):
-    """Advice for every class that has all of `needs`: parameters, arguments or methods."""
+    """Advice for classes that have all of `needs`: parameters, arguments or methods."""
 
     needs: tuple[str, ...]
     advice: str  # {kind}: Classifier or Regressor
 
 
 class Group(NamedTuple):
-    """Names with the same meaning; the first of `ways` that a class can go is the advice.
+    """Names with the same meaning; the first of `ways` that applies to a class is its advice."""
 
-    A class that can go none of them has nothing of the kind.
-    """
-
-    names: str  # of the LIBRARIES in their order, divided by |; - where there is none
+    names: str  # by library, in the order of LIBRARIES, separated by |; - for none
     ways: tuple[Way, ...]
 
     def spellings(self) -> set[str]:
@@ -31,7 +28,7 @@ class Group(NamedTuple):
 
 
 def use(name: str, note: str = "") -> Way:
-    """Advise the parameter `name`.
+    """Recommend the parameter `name`.
 
     >>> use("loss").advice, use("min_gain", "half of gamma").advice
     ('Use loss.', 'Use min_gain: half of gamma.')
@@ -40,12 +37,12 @@ def use(name: str, note: str = "") -> Way:
 
 
 def always(advice: str) -> Way:
-    """Advise something that any class can do."""
+    """Advice that applies to every class."""
     return Way((), advice)
 
 
 def find_way(groups: Collection[Group], name: str, known: Collection[str]) -> Way | None:
-    """The first way for a peer's `name` of which a class has all that it needs.
+    """Return the first advice for another library's `name` whose needs are all `known`.
 
     >>> find_way(PARAMETERS, "eta", ["n_estimators", "learning_rate"]).advice
     'Use learning_rate.'
@@ -61,7 +58,7 @@ def find_way(groups: Collection[Group], name: str, known: Collection[str]) -> Wa
 
 
 def is_peer_name(groups: Collection[Group], name: str) -> bool:
-    """Tell whether another library uses `name`.
+    """Whether another library uses `name`.
 
     >>> is_peer_name(PARAMETERS, "num_leaves"), is_peer_name(PARAMETERS, "num_leafs")
     (True, False)
@@ -69,7 +66,7 @@ def is_peer_name(groups: Collection[Group], name: str) -> bool:
     return any(name in group.spellings() for group in groups)
 
 
-# Where the base estimator is a parameter, so is what shapes it.
+# For meta-estimators, whose base estimator has the parameter.
 OF_ESTIMATOR = (
     Way(
         ("estimator",),
@@ -85,10 +82,10 @@ _NO_GPU = (
 STOPPING = (
     Way(
         ("early_stopping", "n_iter_no_change"),
-        "Use early_stopping=True and n_iter_no_change, the number of rounds without progress.",
+        "Use early_stopping=True and n_iter_no_change, the number of rounds without improvement.",
     ),
-    use("n_iter_no_change", "the number of rounds without progress after which the fit ends"),
-    always("It has no rounds that early stopping could end."),
+    use("n_iter_no_change", "the number of rounds without improvement before the fit stops"),
+    always("It has no early stopping, because it is not fitted in rounds."),
 )
 
 PARAMETERS: tuple[Group, ...] = (
@@ -129,7 +126,7 @@ PARAMETERS: tuple[Group, ...] = (
             use("growth", "'best_first' (lossguide), 'depth_wise' or 'symmetric'"),
             Way(
                 ("max_leaf_nodes", "criterion"),
-                "Leave it out: with max_leaf_nodes its trees grow best first, else depth first.",
+                "Leave it out: with max_leaf_nodes its trees grow best-first, else depth-first.",
             ),
             *OF_ESTIMATOR,
         ),
@@ -141,7 +138,7 @@ PARAMETERS: tuple[Group, ...] = (
     ),
     Group(
         "min_samples_split | - | - | -",
-        (use("min_samples_leaf", "the least rows of a leaf"), *OF_ESTIMATOR),
+        (use("min_samples_leaf", "the minimum number of rows in a leaf"), *OF_ESTIMATOR),
     ),
     Group(
         "- | min_child_weight min_sum_hessian_in_leaf min_sum_hessian_per_leaf "
@@ -150,9 +147,9 @@ PARAMETERS: tuple[Group, ...] = (
             use("min_child_weight"),
             Way(
                 ("min_weight_fraction_leaf", "min_samples_leaf"),
-                "Use min_samples_leaf, or min_weight_fraction_leaf, a share of all weight.",
+                "Use min_samples_leaf, or min_weight_fraction_leaf, a share of the total weight.",
             ),
-            use("min_samples_leaf", "the least rows of a leaf"),
+            use("min_samples_leaf", "the minimum number of rows in a leaf"),
             *OF_ESTIMATOR,
         ),
     ),
@@ -180,14 +177,14 @@ PARAMETERS: tuple[Group, ...] = (
                 "loss='huber', l1_regularization for the L1 penalty.",
             ),
             use("l1_regularization", "the L1 penalty, XGBoost's alpha"),
-            always("It has no loss with a level; weald.BoostedTreesRegressor has quantile."),
+            always("It has no quantile loss; weald.BoostedTreesRegressor has quantile."),
         ),
     ),
     Group(
         "quantile | - | - | -",
         (
             use("alpha", "the level of loss='quantile'"),
-            always("It has no loss with a level; weald.BoostedTreesRegressor has quantile."),
+            always("It has no quantile loss; weald.BoostedTreesRegressor has quantile."),
         ),
     ),
     Group(
@@ -200,18 +197,18 @@ PARAMETERS: tuple[Group, ...] = (
     Group(
         "- | - | huber_slope | delta",
         (
-            use("huber_alpha", "the share of rows whose residuals count squared, not a residual"),
-            use("alpha", "the share of rows whose residuals count squared, not a residual"),
+            use("huber_alpha", "the fraction of rows with a quadratic loss, not a residual"),
+            use("alpha", "the fraction of rows with a quadratic loss, not a residual"),
             always("It has no Huber loss; weald.BoostedTreesRegressor has loss='huber'."),
         ),
     ),
     Group(
         "min_impurity_split | min_split_gain min_gain_to_split | gamma min_split_loss | -",
         (
-            use("min_gain", "half of their value, because gains here have the factor 1/2"),
-            use("min_impurity_decrease", "the least decrease of impurity of a split"),
-            use("ccp_alpha", "it prunes splits that gain less"),
-            use("min_samples_leaf", "no split must gain a least amount"),
+            use("min_gain", "half of their value, because gains in weald include the factor 1/2"),
+            use("min_impurity_decrease", "the minimum impurity decrease of a split"),
+            use("ccp_alpha", "it prunes splits with a smaller gain"),
+            use("min_samples_leaf", "there is no minimum gain of a split"),
             *OF_ESTIMATOR,
         ),
     ),
@@ -220,22 +217,22 @@ PARAMETERS: tuple[Group, ...] = (
         "neg_bagging_fraction | subsample | subsample",
         (
             use("subsample"),
-            use("max_samples", "the rows that each base estimator draws"),
-            always("It learns from all rows; forests and bags draw them (max_samples)."),
+            use("max_samples", "the number of rows drawn for each base estimator"),
+            always("It has no row subsampling; forests and weald.Bagging{kind} have max_samples."),
         ),
     ),
     Group(
         "max_samples | - | - | -",
         (
-            use("subsample", "a share of the rows, drawn anew for every tree"),
-            always("It learns from all rows; forests and bags draw them (max_samples)."),
+            use("subsample", "a fraction of the rows, drawn anew for every tree"),
+            always("It has no row subsampling; forests and weald.Bagging{kind} have max_samples."),
         ),
     ),
     Group(
         "- | bagging_freq subsample_freq | - | sampling_frequency",
         (
-            use("subsample", "rows are drawn anew for every tree, if it is below 1"),
-            always("Leave it out: rows are drawn anew for every base estimator that draws rows."),
+            use("subsample", "rows are drawn anew for every tree if it is below 1"),
+            always("Leave it out: rows are drawn anew for every base estimator."),
         ),
     ),
     Group(
@@ -275,7 +272,7 @@ PARAMETERS: tuple[Group, ...] = (
     ),
     Group(
         "max_bins | max_bin | max_bin max_bins | border_count max_bin",
-        (use("max_bins"), always("Leave it out: it looks at all values, without bins.")),
+        (use("max_bins"), always("Leave it out: it uses all values, without binning.")),
     ),
     Group(
         "loss | objective objective_type app application loss | objective | loss_function "
@@ -288,16 +285,16 @@ PARAMETERS: tuple[Group, ...] = (
             use("loss"),
             Way(
                 ("criterion",),
-                "Use criterion, what splits are judged by; weald.BoostedTrees{kind} has loss.",
+                "Use criterion, the quality of a split; weald.BoostedTrees{kind} has loss.",
             ),
-            always("What is learnt is for the base estimators to say."),
+            always("The base estimators determine the loss."),
         ),
     ),
     Group(
         "criterion | - | - | score_function",
         (
             use("criterion"),
-            Way(("loss", "l2_regularization"), "Use loss: the splits follow from its gradients."),
+            Way(("loss", "l2_regularization"), "Use loss: splits are found from its gradients."),
             *OF_ESTIMATOR,
         ),
     ),
@@ -307,7 +304,7 @@ PARAMETERS: tuple[Group, ...] = (
         (
             use(
                 "categorical_features",
-                "names or positions of columns; text and category columns are found without it",
+                "names or positions of columns; text and category columns are detected without it",
             ),
             *OF_ESTIMATOR,
         ),
@@ -316,7 +313,7 @@ PARAMETERS: tuple[Group, ...] = (
         "- | cat_smooth cat_l2 max_cat_threshold max_cat_to_onehot min_data_per_group | "
         "max_cat_to_onehot max_cat_threshold | one_hot_max_size max_ctr_complexity simple_ctr "
         "combinations_ctr",
-        (always("Leave it out: the search for sets of categories has no settings of its own."),),
+        (always("Leave it out: categorical splits have no parameters of their own."),),
     ),
     Group(
         "monotonic_cst | monotone_constraints mc monotone_constraint monotonic_cst | "
@@ -330,7 +327,9 @@ PARAMETERS: tuple[Group, ...] = (
         "interaction_cst | interaction_constraints | interaction_constraints | -",
         (
             use("interaction_cst"),
-            always("It has no such constraints; weald.BoostedTrees{kind} has interaction_cst."),
+            always(
+                "It has no interaction constraints; weald.BoostedTrees{kind} has interaction_cst."
+            ),
         ),
     ),
     Group(
@@ -355,20 +354,20 @@ PARAMETERS: tuple[Group, ...] = (
         "scoring | metric metrics metric_types | eval_metric | eval_metric custom_metric",
         (
             use("scoring", "a name of scikit-learn's scorers, such as 'accuracy' or 'r2'"),
-            always("It is fitted by one criterion: judge it afterwards with sklearn.metrics."),
+            always("It uses no metric during fit: evaluate it afterwards with sklearn.metrics."),
         ),
     ),
     Group(
         "validation_fraction | - | - | eval_fraction",
         (
             use("validation_fraction"),
-            always("It holds out no rows: split them with sklearn.model_selection."),
+            always("It has no validation set: split the data with sklearn.model_selection."),
         ),
     ),
     Group(
         "verbose | verbose verbosity silent | verbosity silent verbose | verbose "
         "logging_level silent verbose_eval metric_period",
-        (use("verbose", "0 is silent"), always("Leave it out: it prints nothing.")),
+        (use("verbose", "0 is silent"), always("Leave it out: it has no verbose output.")),
     ),
     Group(
         "n_jobs | n_jobs num_threads num_thread nthread nthreads | n_jobs nthread | thread_count",
@@ -381,9 +380,9 @@ PARAMETERS: tuple[Group, ...] = (
             use("random_state"),
             Way(
                 ("estimators",),
-                "It draws nothing itself: give random_state to the base estimators.",
+                "It is not random itself: set random_state of the base estimators.",
             ),
-            always("Leave it out: nothing is drawn at random."),
+            always("Leave it out: it is deterministic."),
         ),
     ),
     Group(
@@ -396,10 +395,10 @@ PARAMETERS: tuple[Group, ...] = (
         (
             Way(
                 ("exact", "max_bins"),
-                "Leave it out: histograms are the default, exact=True tries all values, and there "
-                "is no GPU support.",
+                "Leave it out: histograms are the default, exact=True tries all thresholds, and "
+                "there is no GPU support.",
             ),
-            always("Leave it out: there is one way to grow its trees, on the CPU."),
+            always("Leave it out: there is only one algorithm, on the CPU."),
         ),
     ),
     Group(
@@ -407,8 +406,8 @@ PARAMETERS: tuple[Group, ...] = (
         "bootstrap_type",
         (
             always(
-                "Leave it out: boosting here is of trees, each on rows drawn by `subsample` "
-                "(weald.BoostedTrees{kind}); there is no dart, goss or linear booster."
+                "Leave it out: weald.BoostedTrees{kind} boosts trees with row subsampling "
+                "(subsample); there is no DART, GOSS or linear booster."
             ),
         ),
     ),
@@ -417,7 +416,7 @@ PARAMETERS: tuple[Group, ...] = (
         (
             use("init", "an estimator, or 'zero'"),
             always(
-                "Leave it out: boosting begins with the best constant; "
+                "Leave it out: boosting starts with the optimal constant; "
                 "weald.GradientBoosting{kind} has init."
             ),
         ),
@@ -426,8 +425,8 @@ PARAMETERS: tuple[Group, ...] = (
         "- | use_missing zero_as_missing | missing | nan_mode",
         (
             always(
-                "Leave it out: NaN and None are missing, and are learnt. Replace other marks, such "
-                "as -999, by NaN first."
+                "Leave it out: NaN and None are missing values, and are handled natively. Replace "
+                "other codes, such as -999, by NaN first."
             ),
         ),
     ),
@@ -444,13 +443,13 @@ PARAMETERS: tuple[Group, ...] = (
         "bootstrap oob_score | - | - | -",
         (
             Way(
-                ("n_bags",), "Use n_bags=10: boosters on bootstrap samples, with out-of-bag errors."
+                ("n_bags",), "Use n_bags=10: boosters on bootstrap samples, with out-of-bag scores."
             ),
             Way(
                 ("subsample",),
                 "Use subsample; weald.BoostedTrees{kind} with n_bags has bootstrap samples.",
             ),
-            always("It draws no bootstrap samples; forests and weald.Bagging{kind} do."),
+            always("It uses no bootstrap samples; forests and weald.Bagging{kind} do."),
         ),
     ),
     Group(
@@ -467,7 +466,7 @@ PARAMETERS: tuple[Group, ...] = (
     ),
     Group(
         "warm_start | - | - | -",
-        (always("It cannot add to an earlier fit."),),
+        (always("It cannot continue an earlier fit."),),
     ),
     Group(
         "- | callbacks | callbacks | callback",
@@ -476,7 +475,7 @@ PARAMETERS: tuple[Group, ...] = (
             Way(
                 ("fit(monitor)",), "Pass fit(X, y, monitor=…), a function called after each round."
             ),
-            always("It calls no functions while it is fitted."),
+            always("It has no callbacks."),
         ),
     ),
     Group(
@@ -484,6 +483,6 @@ PARAMETERS: tuple[Group, ...] = (
         "| max_delta_step sampling_method multi_strategy | random_strength "
         "bagging_temperature leaf_estimation_method leaf_estimation_iterations "
         "model_shrink_rate langevin",
-        (always("There is nothing of the kind in weald: leave it out."),),
+        (always("weald has no equivalent: leave it out."),),
     ),
 )

@@ -1,4 +1,4 @@
-"""Numbers that other people's code returned: base estimators, losses, scorers."""
+"""Checks of values returned by third-party code: base estimators, losses, scorers."""
 
 from typing import Any
 
@@ -9,55 +9,48 @@ from weald.errors import shown
 
 Floats = NDArray[np.float64]
 
-# Beyond this, sums and differences of numbers leave the range of floats.
+# Sums and differences of larger numbers could overflow.
 LARGEST = 2.0**1000
 
-# What rounding may do to a probability, and to the sum of those of a row (half precision).
+# Tolerances for single probabilities, and for their sum per row (half precision).
 _NEAR, _NEAR_SUM = 1e-6, 1e-3
 
 
 def numbers_returned(values: Any, who: str) -> Floats:
-    """What `who` returned as an array of float64, without a loss of anything but digits.
+    """Convert values returned by `who` to float64; only precision may be lost.
 
     >>> numbers_returned([1, 2], "predict").tolist()
     [1.0, 2.0]
     >>> numbers_returned(np.array([1j]), "predict")
     Traceback (most recent call last):
     ...
-    ValueError: predict gave complex numbers, of which the imaginary part would be lost; expected
-    real numbers.
+    ValueError: predict returned complex numbers; expected real numbers.
     """
     if np.ma.isMaskedArray(values):
-        raise ValueError(
-            f"{who} gave a masked array, of which the mask would be lost; expected an array in "
-            "which every value counts."
-        )
+        raise ValueError(f"{who} returned a masked array; expected an array without a mask.")
     array = np.asarray(values)
     kind = array.dtype.kind
     if kind == "c":
-        raise ValueError(
-            f"{who} gave complex numbers, of which the imaginary part would be lost; expected real "
-            "numbers."
-        )
+        raise ValueError(f"{who} returned complex numbers; expected real numbers.")
     try:
         if kind not in "biufO":
             raise TypeError
-        with np.errstate(over="ignore"):  # long doubles beyond float64 become infinite
+        with np.errstate(over="ignore"):  # large long doubles become infinite
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         example = array.flat[0] if array.size else array
         raise ValueError(
-            f"{who} gave {array.dtype}, no numbers, such as {shown(example)}."
+            f"{who} returned {array.dtype}, such as {shown(example)}; expected numbers."
         ) from None
 
 
 def number_returned(value: Any, who: str, *, finite: bool = True) -> float:
-    """One number, such as a score; a finite one unless it may be any.
+    """Convert a returned scalar, such as a score, to float; by default it must be finite.
 
     >>> number_returned(None, "scoring='mine'")
     Traceback (most recent call last):
     ...
-    ValueError: scoring='mine' gave None; expected one finite number.
+    ValueError: scoring='mine' returned None; expected one finite number.
     """
     number = None
     if value is not None:
@@ -65,37 +58,39 @@ def number_returned(value: Any, who: str, *, finite: bool = True) -> float:
         number = float(array) if array.ndim == 0 else None
     if number is None or (finite and not np.isfinite(number)):
         kind = "finite number" if finite else "number"
-        raise ValueError(f"{who} gave {shown(value)}; expected one {kind}.")
+        raise ValueError(f"{who} returned {shown(value)}; expected one {kind}.")
     return number
 
 
-def refuse_not_finite(answers: Floats, who: str) -> None:
-    """Raise a ValueError for answers of the shape (rows, columns) that no sum can take."""
-    bad = np.flatnonzero(~(np.abs(answers) <= LARGEST).all(axis=1))
+def refuse_not_finite(predictions: Floats, who: str) -> None:
+    """Raise ValueError if predictions of shape (rows, columns) are too large or not finite."""
+    bad = np.flatnonzero(~(np.abs(predictions) <= LARGEST).all(axis=1))
     if bad.size:
-        first = answers[bad[0]]
-        what = "numbers too large for sums" if np.isfinite(first).all() else "NaN or infinity"
+        first = predictions[bad[0]]
+        what = "numbers that are too large" if np.isfinite(first).all() else "NaN or infinity"
         raise ValueError(
-            f"{who} gave {what} in {bad.size} of {len(answers)} rows; the first is row {bad[0]} of "
-            f"those asked about: {first.tolist()[:10]}."
+            f"{who} returned {what} in {bad.size} of {len(predictions)} rows; the first is row "
+            f"{bad[0]} of its argument: {first.tolist()[:10]}."
         )
 
 
-def probabilities_returned(answers: Floats, who: str) -> Floats:
-    """Probabilities of the shape (rows, classes), with what rounding did beyond 0 and 1 cut off.
+def probabilities_returned(probabilities: Floats, who: str) -> Floats:
+    """Check probabilities of shape (rows, classes), and clip rounding errors to [0, 1].
 
     Raises
     ------
     ValueError
         If one of them is negative or above 1, or a row does not sum to 1.
     """
-    low, high = answers.min(axis=1), answers.max(axis=1)
+    low, high = probabilities.min(axis=1), probabilities.max(axis=1)
     outside = np.flatnonzero((low < -_NEAR) | (high > 1.0 + _NEAR))
-    bad = outside if outside.size else np.flatnonzero(abs(answers.sum(axis=1) - 1.0) > _NEAR_SUM)
+    bad = outside
+    if not outside.size:
+        bad = np.flatnonzero(abs(probabilities.sum(axis=1) - 1.0) > _NEAR_SUM)
     if bad.size:
         what = "are not between 0 and 1" if outside.size else "do not sum to 1"
         raise ValueError(
-            f"{who} gave probabilities that {what} in {bad.size} of {len(answers)} rows; the first "
-            f"is row {bad[0]} of those asked about: {answers[bad[0]].tolist()[:10]}."
+            f"{who} returned probabilities that {what} in {bad.size} of {len(probabilities)} rows; "
+            f"the first is row {bad[0]} of its argument: {probabilities[bad[0]].tolist()[:10]}."
         )
-    return np.clip(answers, 0.0, 1.0)
+    return np.clip(probabilities, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""How many threads a piece of work may use."""
+"""The number of threads."""
 
 from weald import _native
 
@@ -6,11 +6,11 @@ _MOST = 256
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Turn `n_jobs` into a number of threads.
+    """Convert `n_jobs` to a number of threads.
 
-    None means all usable cores (affinity, cgroup quota, OMP_NUM_THREADS); a negative number counts
-    back from them, as in joblib; a positive one is taken as it is, also above the number of cores,
-    up to 256.
+    None means all usable cores (affinity, cgroup quota, OMP_NUM_THREADS); negative numbers count
+    back from them, as in joblib; positive ones are used as given, up to 256, even above the number
+    of cores.
 
     >>> thread_count(3)
     3

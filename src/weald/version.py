@@ -1,3 +1,3 @@
-"""The version, in the one place that states it; pyproject.toml reads it from here."""
+"""The version of weald; pyproject.toml reads it from here."""
 
 __version__ = "0.1.0"

@@ -128,7 +128,7 @@ def test_a_shift_of_all_answers_is_that_of_the_combined_one(rule: str, said, shi
 @given(numbers)
 def test_disagreement_by_definition(said) -> None:
     if len(said) < 2:
-        with pytest.raises(ValueError, match="One member alone"):
+        with pytest.raises(ValueError, match="at least two estimators; got one"):
             disagreement(said)
         return
     expected = said.std(axis=0, ddof=1)
@@ -241,17 +241,20 @@ def test_without_reference_ranks_are_taken_in_the_list() -> None:
 @pytest.mark.parametrize(
     ("action", "fragment"),
     [
-        (lambda: mean([1.0, 2.0]), "shape (members, rows)"),
-        (lambda: mean(np.zeros((0, 3))), "at least one member"),
-        (lambda: weighted_mean(np.ones((2, 3)), [1.0]), "one weight per member: 2"),
+        (lambda: mean([1.0, 2.0]), "shape (estimators, rows)"),
+        (lambda: mean(np.zeros((0, 3))), "at least one estimator"),
+        (lambda: weighted_mean(np.ones((2, 3)), [1.0]), "one weight per estimator: 2"),
         (lambda: weighted_mean(np.ones((2, 3)), [0.0, 0.0]), "not all zero"),
-        (lambda: product(np.ones((2, 3, 2)), [1.0, -1.0]), "not negative"),
+        (lambda: product(np.ones((2, 3, 2)), [1.0, -1.0]), "non-negative"),
         (lambda: weighted_mean(np.ones((2, 3)), [1.0, np.nan]), "finite"),
-        (lambda: majority([[0.5]], 2), "class numbers"),
+        (lambda: majority([[0.5]], 2), "Votes must be integers"),
         (lambda: majority([[3]], 3), "from 0 to 2"),
         (lambda: ranks_among([1.0], []), "at least one reference score"),
-        (lambda: ranks_among([1.0], [np.nan]), "none that is NaN"),
-        (lambda: rank_mean(np.ones((2, 3)), np.ones((1, 3))), "reference scores of every member"),
+        (lambda: ranks_among([1.0], [np.nan]), "and no NaN"),
+        (
+            lambda: rank_mean(np.ones((2, 3)), np.ones((1, 3))),
+            "reference scores of all 2 estimators",
+        ),
     ],
 )
 def test_bad_arrays_are_refused(action, fragment: str) -> None:

@@ -163,14 +163,18 @@ def test_wrong_choices_of_columns(estimator) -> None:
     pandas = pytest.importorskip("pandas")
     frame, y = container("pandas"), labels()
     for choice, X, fragment in [
-        (["town"], frame, "names 'town', which is no column of X; there are 'size', 'city'"),
+        (
+            ["town"],
+            frame,
+            "names 'town', which is not a column of X; its columns are 'size', 'city'",
+        ),
         (["city"], X0, "names 'city', but X has no column names"),
         ([4], frame, "has the position 4, but X has 4 columns, numbered from 0 to 3"),
         ([True], frame, "is a mask of 1 columns, but X has 4"),
         (
             ["city", "when"],
             frame,
-            "names column 'when', which holds dates or times; these have an order",
+            "names column 'when', which holds dates or times; these are ordered",
         ),
         (["flag"], frame, "Column 'city' holds text and is not among categorical_features"),
         (None, frame, "Column 'city' holds text and is not among categorical_features"),
@@ -190,7 +194,7 @@ def test_another_kind_of_column_when_predicting(estimator) -> None:
     for column, values, error, fragment in [
         ("size", "abc", ValueError, "Column 'size' holds text ('abc' in row 0), which could not"),
         ("size", frame["when"], TypeError, "Column 'size' holds dates or times"),
-        ("city", 1.0, TypeError, "Column 'city' had levels that are text when fitted and holds n"),
+        ("city", 1.0, TypeError, "Column 'city' had text as categories when fitted and has n"),
         ("city", frame["when"], TypeError, "Column 'city' holds dates or times"),
         ("when", 5.0, TypeError, "Column 'when' holds numbers, which could not be converted to d"),
         ("when", "2024", TypeError, "Column 'when' holds text ('2024' in row 0)"),
@@ -201,7 +205,7 @@ def test_another_kind_of_column_when_predicting(estimator) -> None:
             model.predict(wrong)
         assert fragment in str(raised.value)
     numbers = small(estimator, categorical_features=[0]).fit(X0.round(), Y0)
-    with pytest.raises(TypeError, match="Column 0 had levels that are numbers when fitted"):
+    with pytest.raises(TypeError, match="Column 0 had numbers as categories when fitted"):
         numbers.predict(np.full((2, 4), "a", dtype=object))
     # An empty column is of no other type.
     empty = frame.copy()
@@ -393,7 +397,7 @@ def test_bad_names(estimator) -> None:
     for X, error, fragment in [
         (twice, ValueError, "X has columns of the same name: 'a', 'b'. "),
         (arrow, ValueError, "X has columns of the same name: 'a'. "),
-        (levels, ValueError, "X has column names of several levels"),
+        (levels, ValueError, "X has a MultiIndex as column names"),
         (mixed, TypeError, "all input features have string names"),
     ]:
         with pytest.raises(error, match=fragment):

@@ -70,7 +70,7 @@ class Packed:
 
     def __dlpack__(self, **options: Any) -> Any:
         if self.device[0] != 1:
-            raise BufferError("this lies on another device")
+            raise BufferError("this lies on other devices")
         return self.array.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -80,7 +80,7 @@ class Packed:
 class PackedOrArray(Packed):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if self.device[0] != 1:
-            raise TypeError("cannot convert a tensor of another device")
+            raise TypeError("cannot convert a tensor of other devices")
         return self.array if dtype is None else self.array.astype(dtype)
 
 
@@ -111,8 +111,8 @@ def test_an_offered_array_is_the_array(estimator, form) -> None:
         (lambda X: Interface(X, typestr="?!"), "cannot be read by its __array_interface__"),
         (lambda X: Interface(X, data=None), "cannot be read by its __array_interface__"),
         (lambda X: Interface(X, data=3), "cannot be read by its __array_interface__"),
-        (lambda X: Packed(X, (2, 0)), "another device"),
-        (lambda X: PackedOrArray(X, (2, 0)), "another device"),
+        (lambda X: Packed(X, (2, 0)), "other devices"),
+        (lambda X: PackedOrArray(X, (2, 0)), "other devices"),
     ],
 )
 def test_a_wrong_offer_is_refused(estimator, wrong, fragment: str) -> None:

@@ -13,7 +13,7 @@ def column(values, dtype=object):
 
 def learnt(values, copies=None) -> Category:
     copies = np.ones(len(values), dtype=np.int64) if copies is None else np.array(copies)
-    return Category.learn(column(values), copies)[0]
+    return Category.from_values(column(values), copies)[0]
 
 
 def test_levels_are_sorted_and_counted() -> None:
@@ -30,7 +30,7 @@ def test_levels_are_read_by_value() -> None:
     numbers = learnt([10, 20])
     (places,) = numbers.read(column([20.0, 10.0, np.nan, 15], np.float64))
     assert places[:2].tolist() == [1, 0] and np.isnan(places[2:]).all()
-    with pytest.raises(TypeError, match="Column 'c' had levels that are numbers when fitted"):
+    with pytest.raises(TypeError, match="Column 'c' had numbers as categories when fitted"):
         numbers.read(column(["10"]))
 
 

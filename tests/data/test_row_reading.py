@@ -80,12 +80,12 @@ def test_every_value_is_read_as_in_a_table(column: int) -> None:
 WRONG = {
     "text for a number": ([("x")], 0, ValueError, "Column 'size' holds text"),
     "text of a number": (["3"], 0, ValueError, "Column 'size' holds text"),
-    "a number for text": ([3], 1, TypeError, "Column 'city' had levels that are text"),
+    "a number for text": ([3], 1, TypeError, "Column 'city' had text as categories"),
     "text for a number as level": (
         ["1"],
         2,
         TypeError,
-        "Column 'code' had levels that are numbers",
+        "Column 'code' had numbers as categories",
     ),
     "a list": ([[1]], 0, TypeError, "Column 'size' holds a list"),
     "a complex number": ([1j], 0, TypeError, "Column 'size' holds a complex"),
@@ -113,7 +113,7 @@ def test_a_wrong_row_is_refused() -> None:
         reader().read({"size": 1.0, "city": "Ulm", "code": 1, "rank": "hi", "more": 1})
     with pytest.raises(ValueError, match="unseen at fit time:\n- Rank"):
         reader().read({"size": 1.0, "city": "Ulm", "code": 1, "Rank": "hi"})
-    with pytest.raises(TypeError, match="fitted on a table without names"):
+    with pytest.raises(TypeError, match="fitted without column names"):
         reader(None).read({"size": 1.0, "city": "Ulm", "code": 1, "rank": "hi"})
 
 

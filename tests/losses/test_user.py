@@ -5,7 +5,7 @@ import pytest
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor, GradientBoostingRegressor
 from weald.losses import BuiltinLoss, LossChoice, UserLoss, best_step
-from weald.losses.roots import zero_of
+from weald.losses.roots import root_of
 from weald.parameters import OneOf
 
 
@@ -110,7 +110,7 @@ class Raises:
 
 
 WRONG = {
-    "NaN": (Answers(lambda y: np.where(y > 1, np.nan, 0)), "gradient that is no finite number"),
+    "NaN": (Answers(lambda y: np.where(y > 1, np.nan, 0)), "gradient that is not finite"),
     "infinity": (Answers(lambda y: np.full_like(y, np.inf)), "inf in row 0"),
     "shape": (Answers(lambda y: y[:-1]), r"shape of `score`, \(200,\); got the shape \(199,\)"),
     "matrix": (Answers(lambda y: y[:, np.newaxis]), r"got the shape \(200, 1\)"),
@@ -118,14 +118,14 @@ WRONG = {
     "NaN hessian": (Answers(hessian=lambda y: np.full_like(y, np.nan)), "hessian that is no"),
     "one array": (OneArray(), "must return two arrays"),
     "loss of one number": (Answers(loss=np.mean), "one number per row"),
-    "mask": (Answers(lambda y: np.ma.masked_array(y, y > 1)), "masked array, of which the mask"),
-    "complex": (Answers(lambda y: y + 1j), "gave complex numbers, of which the imaginary part"),
-    "complex hessian": (Answers(hessian=lambda y: y + 1j), "gave complex numbers"),
-    "text": (Answers(lambda y: y.astype(str)), "no numbers, such as"),
-    "dates": (Answers(lambda y: np.full(len(y), np.datetime64("2024"))), "no numbers, such as"),
+    "mask": (Answers(lambda y: np.ma.masked_array(y, y > 1)), "returned a masked array"),
+    "complex": (Answers(lambda y: y + 1j), "returned complex numbers; expected real"),
+    "complex hessian": (Answers(hessian=lambda y: y + 1j), "returned complex numbers"),
+    "text": (Answers(lambda y: y.astype(str)), "; expected numbers"),
+    "dates": (Answers(lambda y: np.full(len(y), np.datetime64("2024"))), "; expected numbers"),
     "loss with a mask": (Answers(loss=lambda y: np.ma.masked_array(y, y > 1)), "masked array"),
-    "loss of complex numbers": (Answers(loss=lambda y: y + 0j), "gave complex numbers"),
-    "loss of NaN": (Answers(loss=lambda y: np.full_like(y, np.nan)), "loss that is no finite"),
+    "loss of complex numbers": (Answers(loss=lambda y: y + 0j), "returned complex numbers"),
+    "loss of NaN": (Answers(loss=lambda y: np.full_like(y, np.nan)), "loss that is not finite"),
 }
 
 
@@ -146,7 +146,7 @@ def test_wrong_links_and_errors_of_the_user() -> None:
     with pytest.raises(ValueError, match="link of the loss Answers must return the shape"):
         model.predict(X)
     model = BoostedTreesRegressor(loss=Answers(link=lambda s: s + 1j), n_estimators=2).fit(X, y)
-    with pytest.raises(ValueError, match="link of the loss Answers gave complex numbers"):
+    with pytest.raises(ValueError, match="link of the loss Answers returned complex numbers"):
         model.predict(X)
     with pytest.raises(ZeroDivisionError, match="my own mistake"):
         BoostedTreesRegressor(loss=Raises()).fit(X, y)
@@ -214,17 +214,17 @@ def test_what_a_loss_may_be() -> None:
 
 @pytest.mark.parametrize("most", [2.0, 100.0])
 def test_zeros_of_slopes(most: float) -> None:
-    assert zero_of(lambda x: x - 1.5, most=most) == pytest.approx(1.5, rel=1e-11)
-    assert zero_of(lambda x: x**3 + 1, most=most) == pytest.approx(-1, rel=1e-11)
-    assert zero_of(lambda x: 1.0 if x > 0.7 else -1.0, most=most) == pytest.approx(0.7, rel=1e-11)
-    assert zero_of(lambda _: 0.0, most=most) == 0.0
-    assert zero_of(lambda _: -1.0, most=most) == most
-    assert zero_of(lambda _: 1.0, most=most) == -most
-    assert zero_of(lambda _: np.nan, most=most) == 0.0
-    assert 0.0 <= zero_of(lambda x: -1.0 if x < 1.2 else np.nan, most=most) < 1.2
+    assert root_of(lambda x: x - 1.5, most=most) == pytest.approx(1.5, rel=1e-11)
+    assert root_of(lambda x: x**3 + 1, most=most) == pytest.approx(-1, rel=1e-11)
+    assert root_of(lambda x: 1.0 if x > 0.7 else -1.0, most=most) == pytest.approx(0.7, rel=1e-11)
+    assert root_of(lambda _: 0.0, most=most) == 0.0
+    assert root_of(lambda _: -1.0, most=most) == most
+    assert root_of(lambda _: 1.0, most=most) == -most
+    assert root_of(lambda _: np.nan, most=most) == 0.0
+    assert 0.0 <= root_of(lambda x: -1.0 if x < 1.2 else np.nan, most=most) < 1.2
     # The product of two such slopes is zero.
-    assert zero_of(lambda _: -1e-200, most=most) == most
-    assert zero_of(lambda x: 1e-200 * (x - 1.5), most=most) == pytest.approx(1.5, rel=1e-11)
+    assert root_of(lambda _: -1e-200, most=most) == most
+    assert root_of(lambda x: 1e-200 * (x - 1.5), most=most) == pytest.approx(1.5, rel=1e-11)
 
 
 def test_a_best_step_needs_gradients_only_and_survives_overflow() -> None:

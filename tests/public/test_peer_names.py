@@ -103,7 +103,10 @@ def test_settings_are_changed_all_or_none() -> None:
         ("random_seed", "Use random_state."),
         ("monotone_constraints", "Use monotonic_cst."),
         ("verbosity", "Use verbose: 0 is silent."),
-        ("gamma", "Use min_gain: half of their value, because gains here have the factor 1/2."),
+        (
+            "gamma",
+            "Use min_gain: half of their value, because gains in weald include the factor 1/2.",
+        ),
         ("n_estimator", "Did you mean 'n_estimators'?"),
     ],
 )
@@ -142,9 +145,9 @@ def test_arguments_of_fit() -> None:
             weald.BoostedTreesClassifier().fit(X, y, **{name: [(X, y)]})
         assert str(raised.value) == (
             f"BoostedTreesClassifier.fit() got an unexpected keyword argument '{name}'. Pass "
-            "validation rows as fit(X, y, X_val=…, y_val=…); early_stopping=True stops by them."
+            "the validation set as fit(X, y, X_val=…, y_val=…); early_stopping=True uses it."
         )
-    with pytest.raises(TypeError, match="Set categorical_features when the model is made"):
+    with pytest.raises(TypeError, match="Set categorical_features in the constructor"):
         weald.RandomForestClassifier().fit(X, y, cat_features=[0])
     with pytest.raises(TypeError, match=r"Use monitor, a function"):
         weald.GradientBoostingRegressor().fit(X, y, callbacks=[])
@@ -160,7 +163,7 @@ def test_arguments_of_predict() -> None:
     for name in ("num_iteration", "ntree_limit", "iteration_range"):
         with pytest.raises(TypeError, match=r"BoostedTreesClassifier.predict\(\).*staged_predict"):
             model.predict(X, **{name: 1})
-    with pytest.raises(TypeError, match=r"Raw scores are decision_function\(X\)"):
+    with pytest.raises(TypeError, match=r"Use decision_function\(X\) for raw scores"):
         model.predict(X, raw_score=True)
 
 
@@ -173,9 +176,9 @@ def test_wrong_calls_name_the_class_of_the_user(estimator) -> None:
                 getattr(model, method)()
             start = rf"{estimator.__name__}\.{method}\(\) missing .*'X'.*\. It takes X"
             assert re.match(start, str(raised.value)), raised.value
-    with pytest.raises(TypeError, match=r"fit\(\) got 19 arguments without a name"):
+    with pytest.raises(TypeError, match=r"fit\(\) got 19 positional arguments"):
         model.fit(*[X] * 19)
-    with pytest.raises(TypeError, match=r"predict\(\) was called on a class. Make a model first"):
+    with pytest.raises(TypeError, match=r"predict\(\) was called on a class. Create a model first"):
         estimator.predict()
 
 

@@ -76,7 +76,7 @@ def test_what_are_no_labels(estimator, y, error: type, fragment: str) -> None:
         (
             ["cheap", "dear"] * 30,
             ValueError,
-            "y holds text.* row 0 has '?cheap.*a classifier takes",
+            "y holds text.* row 0 has '?cheap.*use a classifier for",
         ),
         (np.arange(60).astype("M8[D]"), TypeError, "days since a fixed date"),
         (scipy.sparse.csr_array([[1], [0]] * 30), TypeError, r"pass y.toarray\(\)"),

@@ -108,7 +108,7 @@ def test_long_doubles_beyond_the_range_warn(estimator) -> None:
 @every_family
 def test_whole_numbers_beyond_doubles_are_refused_by_name(estimator) -> None:
     X = np.array([[1, 2], [3, 10**400]] * 10, dtype=object)
-    with pytest.raises(ValueError, match=r"Column 1 holds a whole number too large .* in row 1"):
+    with pytest.raises(ValueError, match=r"Column 1 holds an integer too large .* in row 1"):
         quick(estimator).fit(X, np.arange(20) % 2)
 
 
@@ -116,7 +116,7 @@ def test_whole_numbers_beyond_doubles_are_refused_by_name(estimator) -> None:
 def test_targets_beyond_doubles_are_refused_by_row(estimator) -> None:
     X, _ = task(estimator, n=20)
     for y in ([*range(19), 10**400], np.array([*range(19), -(10**400)], dtype=object)):
-        with pytest.raises(ValueError, match="y holds a whole number too large .* in row 19"):
+        with pytest.raises(ValueError, match="y holds an integer too large .* in row 19"):
             quick(estimator).fit(X, y)
 
 

@@ -149,9 +149,9 @@ def test_sparse_pointers_beyond_2_to_the_31(estimator, case: str) -> None:
         matrix = scipy.sparse.csr_array(X).asformat(layout)
         matrix.indptr, matrix.indices = matrix.indptr.astype(np.int64), matrix.indices.astype("i8")
         FAR[case](matrix.indptr)
-        with pytest.raises(ValueError, match="broken sparse matrix .* make the matrix anew"):
+        with pytest.raises(ValueError, match="broken sparse matrix .* construct the matrix anew"):
             quick(estimator).fit(matrix, y)
-        with pytest.raises(ValueError, match="broken sparse matrix .* make the matrix anew"):
+        with pytest.raises(ValueError, match="broken sparse matrix .* construct the matrix anew"):
             model.predict(matrix)
 
 

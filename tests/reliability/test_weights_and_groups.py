@@ -24,7 +24,7 @@ BAD_WEIGHTS = {
     "a column": (ONES[:, np.newaxis], ValueError, "Sample weights must be 1D"),
     "negative": (changed(3, -1.0), ValueError, "Negative values .* row 3 has -1.0"),
     "all zero": (0 * ONES, ValueError, "at least one non-zero number"),
-    "NaN": (changed(4, np.nan), ValueError, "NaN or infinity: row 4 .* give it weight 0"),
+    "NaN": (changed(4, np.nan), ValueError, "NaN or infinity: row 4 .* set its weight to 0"),
     "infinite": (changed(5, np.inf), ValueError, "NaN or infinity: row 5"),
     "None": (changed(6, None), ValueError, "NaN or infinity: row 6"),
     "text": (changed(7, "heavy"), ValueError, "sample_weight must hold a number .*heavy"),

@@ -81,9 +81,11 @@ def test_wrong_numbers_of_folds(wrong) -> None:
 
 
 def test_too_few_rows_or_groups() -> None:
-    with pytest.raises(ValueError, match="n_splits=3 folds need as many rows; got n_samples = 2"):
+    with pytest.raises(
+        ValueError, match="n_splits=3 requires at least as many rows; got n_samples = 2"
+    ):
         list(ContentKFold(3).split(np.zeros((2, 1))))
-    with pytest.raises(ValueError, match="n_splits=3 folds need as many groups"):
+    with pytest.raises(ValueError, match="n_splits=3 requires at least as many groups"):
         list(ContentKFold(3).split(np.zeros((9, 1)), None, np.arange(9) % 2))
 
 

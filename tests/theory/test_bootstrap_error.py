@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from weald import DecisionTreeClassifier, DecisionTreeRegressor
 from weald.theory import error_632, error_632_from_members, error_632plus
-from weald.theory.judging import judge_for
+from weald.theory.scoring import scorer_for
 
 LOSSES = {
     "zero_one": lambda y, p: float(y != p),
@@ -68,20 +68,20 @@ def test_all_pairs_of_every_loss(rng: np.random.Generator) -> None:
     for loss in ("squared_error", "absolute_error", lambda y, p: np.maximum(y - p, 0)):
         of = loss if callable(loss) else LOSSES[loss]
         expected = np.mean([of(a, b) for a in y for b in answers])
-        assert judge_for("test", y, loss).over_all_pairs(answers) == pytest.approx(expected)
+        assert scorer_for("test", y, loss).mean_over_pairs(answers) == pytest.approx(expected)
     labels, said = np.array(list("abca")), np.array(list("bbda"))
     expected = np.mean([a != b for a in labels for b in said])
-    assert judge_for("test", labels, "zero_one").over_all_pairs(said) == pytest.approx(expected)
+    assert scorer_for("test", labels, "zero_one").mean_over_pairs(said) == pytest.approx(expected)
     shares = rng.dirichlet([1, 1, 1], size=4)
     codes = [0, 1, 2, 0]
     expected = np.mean([-np.log(row[code]) for code in codes for row in shares])
-    assert judge_for("test", labels, "log_loss").over_all_pairs(shares) == pytest.approx(expected)
+    assert scorer_for("test", labels, "log_loss").mean_over_pairs(shares) == pytest.approx(expected)
 
 
 def test_all_pairs_of_many_rows_come_in_pieces(rng: np.random.Generator) -> None:
     y, answers = rng.normal(size=3000), rng.normal(size=3000)
-    pieces = judge_for("test", y, lambda y, p: (y - p) ** 2).over_all_pairs(answers)
-    assert pieces == pytest.approx(judge_for("test", y, "squared_error").over_all_pairs(answers))
+    pieces = scorer_for("test", y, lambda y, p: (y - p) ** 2).mean_over_pairs(answers)
+    assert pieces == pytest.approx(scorer_for("test", y, "squared_error").mean_over_pairs(answers))
 
 
 def test_a_learner_by_heart_of_labels_that_mean_nothing(rng: np.random.Generator) -> None:
@@ -174,7 +174,7 @@ def test_seed_and_number_of_processes() -> None:
 def test_it_says_whose_error_it_is(capfd: pytest.CaptureFixture[str]) -> None:
     X, y = load_iris(return_X_y=True)
     found = error_632plus(DecisionTreeClassifier(), X, y, n_repeats=4, random_state=0, verbose=1)
-    assert "one learner trained on 150 rows, not of an ensemble" in str(found)
+    assert "single model trained on 150 rows, not of an ensemble" in str(found)
     assert found.to_dict()["n_members"] == 4
     assert capfd.readouterr().err.endswith("4/4\n")
 
@@ -190,7 +190,7 @@ def test_bad_input() -> None:
         error_632(None, X, y)
     with pytest.raises(ValueError, match="y must hold numbers for this loss"):
         error_632(tree, X, np.array(list("abc"))[y], loss="squared_error")
-    with pytest.raises(ValueError, match="No member left out a row"):
+    with pytest.raises(ValueError, match="No row is out of bag"):
         error_632(DecisionTreeClassifier(), X[:1], y[:1], n_repeats=3)
 
 
@@ -200,9 +200,9 @@ def test_bad_arrays() -> None:
         error_632_from_members(predictions[:, :3], in_bag, y, y, loss="zero_one")
     with pytest.raises(ValueError, match="fitted must have 4 rows"):
         error_632_from_members(predictions, in_bag, y[:3], y, loss="zero_one")
-    with pytest.raises(ValueError, match=r"answers in 'fitted' must have the shape \(rows, 2\)"):
+    with pytest.raises(ValueError, match=r"in 'fitted' must have the shape \(rows, 2\)"):
         error_632_from_members(predictions, in_bag, y, [0, 1, 0, 1], loss="log_loss")
-    with pytest.raises(ValueError, match="answers of member 0 must be finite"):
+    with pytest.raises(ValueError, match="predictions of model 0 must be finite"):
         error_632_from_members(predictions + np.nan, in_bag, y, y, loss="squared_error")
-    with pytest.raises(ValueError, match="No member left out a row"):
+    with pytest.raises(ValueError, match="No row is out of bag"):
         error_632_from_members(predictions, in_bag + 1, y, y, loss="squared_error")

@@ -1,4 +1,4 @@
-"""Errors that go together: the formula, and its two numbers from members of all kinds."""
+"""Correlated errors: the formula, and its two parameters estimated from all kinds of ensembles."""
 
 import numpy as np
 import pytest
@@ -170,11 +170,11 @@ def test_arrays_that_do_not_fit() -> None:
         error_correlation_from_members(np.zeros((3, 5)), np.zeros((3, 4)), np.zeros(5))
     with pytest.raises(ValueError, match=r"y must have the shape \(5,\)"):
         error_correlation_from_members(np.zeros((3, 5)), np.zeros((3, 5)), np.zeros(4))
-    with pytest.raises(ValueError, match="member 1 or y has no finite value for row 2"):
+    with pytest.raises(ValueError, match="row 2 is not, in y or for estimator 1"):
         error_correlation_from_members(
             np.where(np.arange(15).reshape(3, 5) == 7, np.nan, 0.0), np.zeros((3, 5)), np.zeros(5)
         )
-    with pytest.raises(ValueError, match="No row was left out by two members"):
+    with pytest.raises(ValueError, match="No row is out of bag for two base estimators"):
         error_correlation_from_members(np.zeros((3, 5)), np.ones((3, 5)), np.zeros(5))
 
 
@@ -184,10 +184,10 @@ def test_ensembles_that_cannot_tell() -> None:
         error_correlation(BaggingRegressor(), X, y)
     with pytest.raises(TypeError, match="GradientBoostingRegressor has no 'estimators_samples_'"):
         error_correlation(GradientBoostingRegressor(n_estimators=2).fit(X, y), X, y)
-    with pytest.raises(ValueError, match="No row was left out"):
+    with pytest.raises(ValueError, match="No row is out of bag"):
         error_correlation(ExtraTreesRegressor(n_estimators=3).fit(X, y), X, y)
     bag = BaggingRegressor(n_estimators=3, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="X must be the very rows of the fit"):
+    with pytest.raises(ValueError, match="X must hold the training rows"):
         error_correlation(bag, X[:100], y[:100])
 
 
@@ -196,7 +196,7 @@ def test_it_prints(rng: np.random.Generator) -> None:
         rng.normal(size=(3, 9)), np.zeros((3, 9)), rng.normal(size=9)
     )
     text = str(found)
-    assert "errors of 3 members on 9 rows" in text and "rho = c / v" in text
+    assert "errors of 3 base estimators on 9 rows" in text and "rho = c / v" in text
     assert found.to_dict()["v"] == found.v
 
 

@@ -312,7 +312,7 @@ def test_a_generator_in_other_processes() -> None:
 def test_text_dictionary_and_bar(capfd: pytest.CaptureFixture[str]) -> None:
     found = bias_variance(DecisionTreeRegressor(), *halves(DIABETES), n_repeats=3, random_state=0)
     assert capfd.readouterr() == ("", "")
-    assert "Noise cannot be told from bias" in str(found)
+    assert "Noise and bias are not separable" in str(found)
     assert "bias² and noise" in str(found) and "±" in str(found)
     assert found.to_dict()["error"] == found.error
     bias_variance(
@@ -333,9 +333,9 @@ def test_text_dictionary_and_bar(capfd: pytest.CaptureFixture[str]) -> None:
         ({"max_samples": 0.0}, "'max_samples' parameter"),
         ({"bootstrap": "yes"}, "'bootstrap' parameter"),
         ({"loss": "log_loss"}, "'loss' parameter of bias_variance must be one of"),
-        ({"true_target": np.zeros(3)}, "one value for each of the 221 test rows; it gave 3"),
+        ({"true_target": np.zeros(3)}, "one value for each of the 221 test rows; it has 3"),
         ({"true_target": lambda X: np.full(len(X), np.nan)}, "true_target must hold finite"),
-        ({"generator": draw}, "give either those or the generator"),
+        ({"generator": draw}, "pass either those or the generator"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
     ],
 )
@@ -357,7 +357,7 @@ def test_bad_data() -> None:
         bias_variance(LinearRegression(), X, y, X_test, y_test[:-1])
     with pytest.raises(TypeError, match="must be a function of a NumPy Generator"):
         bias_variance(LinearRegression(), X_test=X_test, y_test=y_test, generator=3)
-    with pytest.raises(TypeError, match=r"must give a pair \(X, y\); it gave ndarray"):
+    with pytest.raises(TypeError, match=r"must return a pair \(X, y\); it returned ndarray"):
         bias_variance(LinearRegression(), generator=lambda rng: np.zeros(3))
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         bias_variance(DecisionTreeClassifier(), X, y + 0.5, X_test, y_test + 0.5)

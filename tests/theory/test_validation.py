@@ -162,12 +162,12 @@ def test_bar_and_text(capfd: pytest.CaptureFixture[str]) -> None:
     [
         ({"k": 1}, "'k' parameter of cross_validate must be an int in the range"),
         ({"k": "all"}, "'k' parameter"),
-        ({"k": 151}, "no more than there are rows; got k=151 and 150 rows"),
+        ({"k": 151}, "at most as many as rows; got k=151 and 150 rows"),
         ({"k": 12, "groups": GROUPS}, "got k=12 and 11 groups"),
         ({"groups": GROUPS[:-1]}, "inconsistent numbers of samples"),
         ({"k": "loo", "stratify": True}, "cannot be stratified"),
         ({"loss": "hinge"}, "'loss' parameter of cross_validate must be one of"),
-        ({"loss": lambda y, p: 0.0}, "must give one finite number a row"),
+        ({"loss": lambda y, p: 0.0}, "must return one finite number per row"),
         ({"shuffle": "yes"}, "'shuffle' parameter"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
         ({"random_state": "seed"}, "'random_state' parameter"),
@@ -197,7 +197,7 @@ def test_bad_data_and_estimators() -> None:
         cross_validate(RidgeClassifier(), X, y, loss="log_loss")
 
 
-class ForgetsToAnswer(LinearRegression):
+class PredictsNaN(LinearRegression):
     def predict(self, X: object) -> np.ndarray:
         answers = super().predict(X)
         answers[0] = np.nan
@@ -205,5 +205,5 @@ class ForgetsToAnswer(LinearRegression):
 
 
 def test_an_answer_of_nan_is_refused() -> None:
-    with pytest.raises(ValueError, match="answers of ForgetsToAnswer must be finite"):
-        cross_validate(ForgetsToAnswer(), *DIABETES)
+    with pytest.raises(ValueError, match="predictions of PredictsNaN must be finite"):
+        cross_validate(PredictsNaN(), *DIABETES)

@@ -68,7 +68,7 @@ def test_the_last_of_an_even_number_adds_nothing() -> None:
         (5, 1.1, "'p' parameter of majority_vote_accuracy must be a float in the range"),
         (5, float("nan"), "'p' parameter"),
         (5, "0.7", "'p' parameter"),
-        (3, [0.7, 0.7], "one for each of the 3 members"),
+        (3, [0.7, 0.7], "one for each of the 3 classifiers"),
         (2, [0.7, 1.7], "must lie in the range"),
     ],
 )

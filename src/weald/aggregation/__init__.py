@@ -1,8 +1,8 @@
-"""Rules that combine the answers of members: pure functions of arrays.
+"""Aggregation of the predictions of several estimators: pure functions of arrays.
 
-Members come first: votes and numbers have the shape (members, rows), probabilities (members, rows,
-classes). No rule looks at more than one row at a time, so an answer never depends on the other rows
-asked about, and none depends on the order of the members (sums up to rounding).
+The first axis is the estimators: votes and numeric predictions have the shape (estimators, rows),
+probabilities (estimators, rows, classes). Rows are combined independently, and the result does not
+depend on the order of the estimators (up to rounding).
 """
 
 from weald.aggregation.extremes import maximum, median, minimum

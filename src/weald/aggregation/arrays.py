@@ -1,4 +1,4 @@
-"""What every rule asks of its arrays."""
+"""Input checks of the aggregation functions."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -7,26 +7,27 @@ Floats = NDArray[np.float64]
 
 
 def checked_scores(scores: ArrayLike) -> Floats:
-    """Answers as floats, members first; at least one member."""
-    answers = np.asarray(scores, dtype=np.float64)
-    if answers.ndim < 2 or answers.shape[0] == 0:
+    """Return predictions as floats, with at least one estimator along the first axis."""
+    predictions = np.asarray(scores, dtype=np.float64)
+    if predictions.ndim < 2 or predictions.shape[0] == 0:
         raise ValueError(
-            "Answers must have the shape (members, rows) or (members, rows, classes), with at "
-            f"least one member. Got the shape {answers.shape}."
+            "Predictions must have the shape (estimators, rows) or (estimators, rows, classes), "
+            f"with at least one estimator. Got the shape {predictions.shape}."
         )
-    return answers
+    return predictions
 
 
-def checked_weights(weights: ArrayLike, n_members: int) -> Floats:
-    """One finite, non-negative weight per member, not all zero."""
+def checked_weights(weights: ArrayLike, n_estimators: int) -> Floats:
+    """Return weights: one per estimator, finite, non-negative, not all zero."""
     checked = np.asarray(weights, dtype=np.float64)
-    if checked.shape != (n_members,):
+    if checked.shape != (n_estimators,):
         raise ValueError(
-            f"There must be one weight per member: {n_members}. Got the shape {checked.shape}."
+            f"There must be one weight per estimator: {n_estimators}. Got the shape "
+            f"{checked.shape}."
         )
     if not np.isfinite(checked).all() or (checked < 0).any() or not (checked > 0).any():
         raise ValueError(
-            "Weights must be finite, not negative and not all zero. "
+            "Weights must be finite, non-negative and not all zero. "
             f"Got {', '.join(f'{weight:g}' for weight in checked)}."
         )
     return checked

@@ -1,4 +1,4 @@
-"""The least, the greatest and the middle answer."""
+"""Minimum, maximum and median of predictions."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,10 +7,10 @@ from weald.aggregation.arrays import Floats, checked_scores
 
 
 def minimum(scores: ArrayLike) -> Floats:
-    """The least answer of all members.
+    """Minimum over the estimators.
 
-    Of probabilities: the class that no member thinks improbable is the largest. They no longer sum
-    to one; `shares` makes them.
+    For probabilities, this favours the class that no estimator considers improbable. The result
+    does not sum to 1; normalise it with `shares`.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def minimum(scores: ArrayLike) -> Floats:
 
 
 def maximum(scores: ArrayLike) -> Floats:
-    """The greatest answer of all members; of probabilities: one sure member is enough.
+    """Maximum over the estimators; for probabilities, one confident estimator decides.
 
     Examples
     --------
@@ -32,9 +32,9 @@ def maximum(scores: ArrayLike) -> Floats:
 
 
 def median(scores: ArrayLike) -> Floats:
-    """The middle answer; of an even number of members, the mean of the middle two.
+    """Median over the estimators; for an even number, the mean of the two middle values.
 
-    Fewer than half of the members, however wrong, cannot move it beyond the answers of the others.
+    Robust: fewer than half of the estimators cannot move it beyond the predictions of the others.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Means of answers, and scores turned into shares."""
+"""Means of predictions, and normalisation of scores."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,42 +7,38 @@ from weald.aggregation.arrays import Floats, checked_scores, checked_weights
 
 
 def mean(scores: ArrayLike) -> Floats:
-    """The mean over the members: of numbers or of probabilities.
-
-    A shift or a factor common to all answers is that of the mean; means of probabilities sum to 1.
+    """Mean over the estimators, of numbers or probabilities.
 
     Examples
     --------
     >>> mean([[1.0, 2.0], [3.0, 6.0]]).tolist()
     [2.0, 4.0]
     """
-    answers = checked_scores(scores)
-    return weighted_mean(answers, np.ones(len(answers)))
+    predictions = checked_scores(scores)
+    return weighted_mean(predictions, np.ones(len(predictions)))
 
 
 def weighted_mean(scores: ArrayLike, weights: ArrayLike) -> Floats:
-    """The mean in which each member counts by its weight.
-
-    A common factor of all weights changes nothing; a member of weight zero is as if absent.
+    """Weighted mean over the estimators; weights need not sum to 1.
 
     Examples
     --------
     >>> weighted_mean([[1.0, 2.0], [3.0, 6.0]], [3, 1]).tolist()
     [1.5, 3.0]
     """
-    answers = checked_scores(scores)
-    counted = checked_weights(weights, len(answers))
-    # Added member by member: NumPy's own order of addition depends on the number of rows.
-    total = np.zeros(answers.shape[1:])
-    for answer, weight in zip(answers, counted, strict=True):
-        total += weight * answer
+    predictions = checked_scores(scores)
+    counted = checked_weights(weights, len(predictions))
+    # Sum estimator by estimator: NumPy's summation order depends on the number of rows.
+    total = np.zeros(predictions.shape[1:])
+    for prediction, weight in zip(predictions, counted, strict=True):
+        total += weight * prediction
     return np.asarray(total / counted.sum())
 
 
 def shares(scores: ArrayLike) -> Floats:
-    """Scores of classes, none negative, divided by their sum over the last axis.
+    """Normalise non-negative scores to sum to 1 over the last axis.
 
-    Where all scores are zero, the classes get equal shares.
+    If all scores are zero, the result is uniform.
 
     Examples
     --------

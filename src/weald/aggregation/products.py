@@ -1,4 +1,4 @@
-"""Products of probabilities: sums of logarithms."""
+"""Products and geometric means of probabilities."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,35 +6,34 @@ from numpy.typing import ArrayLike
 from weald import _native
 from weald.aggregation.arrays import Floats, checked_scores, checked_weights
 
-# A member that says zero would rule a class out for all others: nobody is that sure.
+# Lower bound of probabilities, so that no single estimator can veto a class.
 LEAST_PROBABILITY = 1e-12
 
 
 def log_probabilities(probabilities: ArrayLike) -> Floats:
-    """Logarithms of probabilities, none taken as less than 1e-12."""
+    """Logarithms of probabilities, clipped below at 1e-12."""
     values = np.asarray(probabilities, dtype=np.float64)
     return _native.log(np.maximum(values, LEAST_PROBABILITY).ravel()).reshape(values.shape)
 
 
 def shares_of_logs(logs: Floats) -> Floats:
-    """Turn logarithms of scores into shares that sum to 1 over the last axis."""
+    """Softmax over the last axis."""
     raised = logs - logs.max(axis=-1, keepdims=True)
     scores = _native.exp(raised.ravel()).reshape(raised.shape)
     return np.asarray(scores / scores.sum(axis=-1, keepdims=True))
 
 
 def product(probabilities: ArrayLike, weights: ArrayLike | None = None) -> Floats:
-    """The product of the members' probabilities, divided by its sum over the classes.
+    """Product of the estimators' probabilities, normalised over the classes.
 
-    What independent members with equal priors know together. Weights are exponents. Probabilities
-    below 1e-12 count as 1e-12.
+    Optimal for independent estimators and equal priors. Probabilities below 1e-12 count as 1e-12.
 
     Parameters
     ----------
-    probabilities : array, shape (members, rows, classes)
-        Probabilities of the classes.
-    weights : array, shape (members,), or None
-        Exponents; None: 1 each.
+    probabilities : array, shape (estimators, rows, classes)
+        Class probabilities.
+    weights : array, shape (estimators,), or None
+        Exponents; None means 1 each.
 
     Examples
     --------
@@ -50,23 +49,22 @@ def product(probabilities: ArrayLike, weights: ArrayLike | None = None) -> Float
 
 
 def geometric_mean(probabilities: ArrayLike, weights: ArrayLike | None = None) -> Floats:
-    """The geometric mean of the members' probabilities, divided by its sum over the classes.
+    """Geometric mean of the estimators' probabilities, normalised over the classes.
 
-    It names the same class as `product`, less loudly: members that say the same are answered with
-    what they said. A common factor of all weights changes nothing.
+    Predicts the same class as `product` with less extreme probabilities.
 
     Parameters
     ----------
-    probabilities : array, shape (members, rows, classes)
-        Probabilities of the classes.
-    weights : array, shape (members,), or None
-        How much each member counts; None: all the same.
+    probabilities : array, shape (estimators, rows, classes)
+        Class probabilities.
+    weights : array, shape (estimators,), or None
+        Weight of each estimator; None means equal weights. Weights need not sum to 1.
 
     Examples
     --------
     >>> geometric_mean([[[0.5, 0.5]], [[0.8, 0.2]]]).round(4).tolist()
     [[0.6667, 0.3333]]
     """
-    n_members = len(checked_scores(probabilities))
-    counted = np.ones(n_members) if weights is None else checked_weights(weights, n_members)
+    n_estimators = len(checked_scores(probabilities))
+    counted = np.ones(n_estimators) if weights is None else checked_weights(weights, n_estimators)
     return product(probabilities, counted / counted.sum())

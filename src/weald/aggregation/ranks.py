@@ -1,4 +1,4 @@
-"""Ranks: only the order in which a member puts the rows counts."""
+"""Rank averaging, which uses only the order of each estimator's scores."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,39 +7,38 @@ from weald.aggregation.arrays import Floats, checked_scores, checked_weights
 
 
 class RankTable:
-    """Reference scores of one member, sorted once, that ranks are taken among.
+    """Empirical distribution of one estimator's reference scores.
 
-    Only how many are below a score can be asked: no row can be told from it. A reference score of
-    weight w counts as w of them.
+    Does not reveal individual rows. A reference score of weight w counts as w of them.
 
     Parameters
     ----------
     reference : array of numbers
-        The scores.
+        Reference scores.
     weight : array of the same length, or None
-        Their weights; None: 1 each.
+        Their weights; None means 1 each.
 
     Attributes
     ----------
     scores : array
-        The different reference scores, rising.
+        Distinct reference scores, sorted.
     below : array
-        The share of the reference below each of them; one more entry, 1, stands for all.
+        Fraction of the reference below each of them, and a final 1.
     """
 
     def __init__(self, reference: ArrayLike, weight: ArrayLike | None = None) -> None:
         given = np.asarray(reference, dtype=np.float64).ravel()
         if given.size == 0 or np.isnan(given).any():
-            raise ValueError("Ranks need at least one reference score, and none that is NaN.")
+            raise ValueError("Ranks need at least one reference score, and no NaN.")
         counted = np.ones(given.size) if weight is None else np.asarray(weight, dtype=np.float64)
-        # Equal scores by rising weight: the sums do not depend on the order given.
+        # Sort ties by weight, so that rounding does not depend on the input order.
         order = np.lexsort((counted, given))
         self.scores, first = np.unique(given[order], return_index=True)
         up_to = np.append(0.0, np.cumsum(counted[order]))
         self.below = np.append(up_to[first], up_to[-1]) / up_to[-1]
 
     def __call__(self, scores: ArrayLike) -> Floats:
-        """Share of the reference below each score, what equals it counted half."""
+        """Return the fraction of the reference below each score, ties counted half."""
         values = np.asarray(scores, dtype=np.float64)
         left = self.below[np.searchsorted(self.scores, values, side="left")]
         right = self.below[np.searchsorted(self.scores, values, side="right")]
@@ -47,16 +46,16 @@ class RankTable:
 
 
 def ranks_among(scores: ArrayLike, reference: ArrayLike, weight: ArrayLike | None = None) -> Floats:
-    """Share of the reference scores below each score, those equal to it counted half.
+    """Fraction of the reference scores below each score, ties counted half.
 
     Parameters
     ----------
     scores : array of numbers
-        What is ranked.
+        Scores to rank.
     reference : array of numbers
-        What it is ranked among.
+        Reference scores.
     weight : array of the length of `reference`, or None
-        How often each reference score counts; None: once.
+        Weights of the reference scores; None means 1 each.
 
     Examples
     --------
@@ -69,34 +68,37 @@ def ranks_among(scores: ArrayLike, reference: ArrayLike, weight: ArrayLike | Non
 def rank_mean(
     scores: ArrayLike, reference: ArrayLike | None = None, weights: ArrayLike | None = None
 ) -> Floats:
-    """The mean over the members of the ranks of their scores, each among its reference scores.
+    """Mean over the estimators of the ranks of their scores among their reference scores.
 
-    A strictly rising map of a member's scores and of its reference changes nothing, so members on
-    different scales can be combined.
+    Invariant to strictly increasing transformations of an estimator's scores, so that estimators
+    with different scales can be combined.
 
     Parameters
     ----------
-    scores : array, shape (members, rows)
-        Scores, the higher the more.
-    reference : array, shape (members, reference rows), or None
-        The scores that ranks are taken among. None: those of the same rows; then an answer
-        depends on the other rows asked about, which is right for one closed list only.
-    weights : array, shape (members,), or None
-        How much each member counts; None: all the same.
+    scores : array, shape (estimators, rows)
+        Scores.
+    reference : array, shape (estimators, reference rows), or None
+        Reference scores. None means `scores` itself; then the result for a row depends on the other
+        rows.
+    weights : array, shape (estimators,), or None
+        Weight of each estimator; None means equal weights.
 
     Examples
     --------
     >>> rank_mean([[0.1, 0.2, 0.4], [7.0, 90.0, 8.0]]).round(3).tolist()
     [0.167, 0.667, 0.667]
     """
-    answers = checked_scores(scores)
-    among = answers if reference is None else np.asarray(reference, dtype=np.float64)
-    if len(among) != len(answers):
+    predictions = checked_scores(scores)
+    among = predictions if reference is None else np.asarray(reference, dtype=np.float64)
+    if len(among) != len(predictions):
         raise ValueError(
-            f"There must be reference scores of every member: {len(answers)}. Got {len(among)}."
+            f"There must be reference scores of all {len(predictions)} estimators. Got "
+            f"{len(among)}."
         )
-    counted = np.ones(len(answers)) if weights is None else checked_weights(weights, len(answers))
-    total = np.zeros(answers.shape[1:])
-    for answer, known, weight in zip(answers, among, counted, strict=True):
-        total += weight * ranks_among(answer, known)
+    counted = (
+        np.ones(len(predictions)) if weights is None else checked_weights(weights, len(predictions))
+    )
+    total = np.zeros(predictions.shape[1:])
+    for prediction, known, weight in zip(predictions, among, counted, strict=True):
+        total += weight * ranks_among(prediction, known)
     return np.asarray(total / counted.sum())

@@ -1,4 +1,4 @@
-"""How far the members are apart."""
+"""Disagreement between estimators."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,42 +8,39 @@ from weald.aggregation.means import mean
 
 
 def disagreement(scores: ArrayLike, combined: ArrayLike | None = None) -> Floats:
-    """The ensemble's uncertainty: the standard deviation of the members about their ensemble.
+    """Standard deviation of the estimators' predictions about the ensemble's.
 
-    sqrt(1 / (K - 1) * sum over the K members of (answer - combined)**2). It is zero where all
-    members say what the ensemble says, and a shift of all answers does not change it. Errors that
-    all members share do not show in it.
+    sqrt(1 / (K - 1) * sum over the K estimators of (prediction - combined)**2). A measure of
+    uncertainty that does not include errors common to all estimators.
 
     Parameters
     ----------
-    scores : array, shape (members, rows) or (members, rows, classes)
-        Answers of at least two members.
-    combined : array of the shape of one answer, or None
-        What the ensemble says; None: the mean.
+    scores : array, shape (estimators, rows) or (estimators, rows, classes)
+        Predictions of at least two estimators.
+    combined : array of the shape of one estimator's predictions, or None
+        Predictions of the ensemble; None means the mean.
 
     Examples
     --------
     >>> disagreement([[1.0, 2.0], [3.0, 2.0]]).round(4).tolist()
     [1.4142, 0.0]
     """
-    answers = checked_scores(scores)
-    if len(answers) < 2:
-        raise ValueError("One member alone cannot disagree: give two or more.")
-    centre = mean(answers) if combined is None else np.asarray(combined, dtype=np.float64)
-    return deviation(answers, centre)
+    predictions = checked_scores(scores)
+    if len(predictions) < 2:
+        raise ValueError("disagreement needs the predictions of at least two estimators; got one.")
+    centre = mean(predictions) if combined is None else np.asarray(combined, dtype=np.float64)
+    return deviation(predictions, centre)
 
 
-def deviation(answers: Floats, centre: Floats) -> Floats:
-    """The standard deviation of answers, members first, about their centre.
-
-    It is worked out in a unit of its own, in which no square leaves the range of floats.
+def deviation(predictions: Floats, centre: Floats) -> Floats:
+    """Standard deviation over the first axis about a given centre, without overflow.
 
     >>> deviation(np.array([[1e200], [3e200]]), np.array([2e200])).tolist()
     [1.414213562373095e+200]
     """
-    largest = max(float(np.abs(answer - centre).max(initial=0.0)) for answer in answers)
+    largest = max(float(np.abs(prediction - centre).max(initial=0.0)) for prediction in predictions)
     exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) else 0
     squares = np.zeros(np.shape(centre))
-    for answer in answers:
-        squares += np.ldexp(answer - centre, -exponent) ** 2
-    return np.asarray(np.ldexp(np.sqrt(squares / (len(answers) - 1)), exponent))
+    for prediction in predictions:
+        squares += np.ldexp(prediction - centre, -exponent) ** 2
+    return np.asarray(np.ldexp(np.sqrt(squares / (len(predictions) - 1)), exponent))

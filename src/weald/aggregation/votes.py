@@ -1,4 +1,4 @@
-"""Votes: every member names one class."""
+"""Majority votes."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -7,16 +7,16 @@ from weald.aggregation.arrays import Floats, checked_weights
 
 
 def vote_shares(votes: ArrayLike, n_classes: int, weights: ArrayLike | None = None) -> Floats:
-    """Share of the votes that each class gets, of the shape (rows, classes).
+    """Fraction of the votes for each class, of shape (rows, classes).
 
     Parameters
     ----------
-    votes : array of class numbers, shape (members, rows)
-        Whole numbers from 0 to `n_classes` - 1.
+    votes : array of int, shape (estimators, rows)
+        Class codes from 0 to `n_classes` - 1.
     n_classes : int
         Number of classes.
-    weights : array, shape (members,), or None
-        How much each vote counts; None: all the same.
+    weights : array, shape (estimators,), or None
+        Weight of each estimator; None means equal weights.
 
     Examples
     --------
@@ -26,25 +26,25 @@ def vote_shares(votes: ArrayLike, n_classes: int, weights: ArrayLike | None = No
     cast = np.asarray(votes)
     if cast.ndim != 2 or cast.shape[0] == 0 or cast.dtype.kind not in "biu":
         raise ValueError(
-            "Votes must be class numbers of the shape (members, rows), with at least one member. "
+            "Votes must be integers of the shape (estimators, rows), with at least one estimator. "
             f"Got {cast.dtype} of the shape {cast.shape}."
         )
     if cast.size and not (cast.min() >= 0 and cast.max() < n_classes):
         raise ValueError(
-            f"Votes must be class numbers from 0 to {n_classes - 1}. "
-            f"Got numbers from {cast.min()} to {cast.max()}."
+            f"Votes must be class codes from 0 to {n_classes - 1}. "
+            f"Got values from {cast.min()} to {cast.max()}."
         )
-    n_members, n_rows = cast.shape
-    counted = np.ones(n_members) if weights is None else checked_weights(weights, n_members)
+    n_estimators, n_rows = cast.shape
+    counted = np.ones(n_estimators) if weights is None else checked_weights(weights, n_estimators)
     counts = np.zeros((n_rows, n_classes))
     rows = np.arange(n_rows)
-    for member in range(n_members):
-        counts[rows, cast[member]] += counted[member]
+    for k in range(n_estimators):
+        counts[rows, cast[k]] += counted[k]
     return np.asarray(counts / counted.sum())
 
 
 def majority(votes: ArrayLike, n_classes: int) -> NDArray[np.intp]:
-    """The class with most votes; ties go to the lowest class number.
+    """Class with the most votes; ties go to the lowest class code.
 
     Examples
     --------
@@ -55,9 +55,7 @@ def majority(votes: ArrayLike, n_classes: int) -> NDArray[np.intp]:
 
 
 def weighted_majority(votes: ArrayLike, weights: ArrayLike, n_classes: int) -> NDArray[np.intp]:
-    """The class whose votes weigh most; ties go to the lowest class number.
-
-    Equal weights give the majority, and a common factor of all weights changes nothing.
+    """Class with the largest total weight of votes; ties go to the lowest class code.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Any table becomes checked rows, and checked rows become bins."""
+"""Input validation, conversion of tables to numeric columns, and binning."""
 
 from weald.data.binning import BinnedTable, SortedTable, bin_rows, mass_of
 from weald.data.containers import sound_sparse

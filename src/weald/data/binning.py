@@ -1,4 +1,4 @@
-"""A table as bin codes, or as values to be sorted, and where its columns may be cut."""
+"""Binning of tables: bin thresholds and bin codes, or values for exact splits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,30 +20,30 @@ from weald.data.sources import (
     steady,
 )
 
-# Bins of a column when nothing is said, and the most whose codes fit a byte.
+# Default number of bins per column, and the maximum for codes of one byte.
 _CODED_BINS = 255
 
-# Weights enter the choice of cuts and draws as whole numbers of at most this many bits.
+# Bits of the integer weights used to choose thresholds and to draw rows.
 _MASS_BITS = 30
 
-# The core's layout of codes (cpp/base/types.hpp): columns in tiles of a cache line, and some slack.
+# Layout of codes in the core (cpp/base/types.hpp): tiles of 64 columns, and padding at the end.
 _TILE, _SLACK = 64, 7
 
 
 @dataclass(frozen=True, eq=False)
 class BinnedTable:
-    """Codes of every value, in the layout the core reads, and the cuts they come from.
+    """Bin codes in the layout of the core, and the thresholds between bins.
 
-    Code 0 means missing; the others are one more than the number of cuts below the value.
-    `cuts[first[c]:first[c + 1]]` are the cuts of column c. The code of a category is one more than
-    the number of its level; columns with more levels than a byte tells apart have `wide` codes.
+    Code 0 means missing; other codes are 1 + the number of thresholds below the value.
+    `cuts[first[c]:first[c + 1]]` are the thresholds of column c. The code of a category is 1 + its
+    index; columns with more than 255 categories have 16-bit codes in `wide`.
     """
 
     codes: NDArray[np.uint8]
     n_rows: int
     cuts: Floats
     first: NDArray[np.int64]
-    is_category: NDArray[np.uint8] | None = None  # None: no column is
+    is_category: NDArray[np.uint8] | None = None  # per column; None if there are no categories
     wide: Mapping[int, NDArray[np.uint16]] = field(default_factory=dict)
 
     @property
@@ -51,7 +51,7 @@ class BinnedTable:
         return (np.diff(self.first) + 1).astype(np.int32)
 
     def codes_of(self, column: int) -> NDArray[np.uint8]:
-        """The codes of one column: tiles of 64 columns, row after row (see cpp/base/types.hpp)."""
+        """Return the codes of one column: tiles of 64 columns in row-major order."""
         begin = column // _TILE * _TILE
         is_last = begin + _TILE >= len(self.first) - 1
         end = (len(self.codes) - _SLACK) // self.n_rows if is_last else begin + _TILE
@@ -59,9 +59,9 @@ class BinnedTable:
         return tile.reshape(self.n_rows, end - begin)[:, column - begin]
 
     def threshold(self, column: NDArray[np.int32], code: NDArray[np.uint8]) -> Floats:
-        """The largest value that goes left of a split after `code` of `column`.
+        """Return the threshold of a split after bin `code` of `column`.
 
-        After the last bin every value goes left, and only missing ones right.
+        It is infinite after the last bin: all values go left, and only missing ones right.
         """
         position = self.first[column] + code - 1
         is_last = position == self.first[column + 1]
@@ -71,11 +71,11 @@ class BinnedTable:
 
 @dataclass(frozen=True, eq=False)
 class SortedTable:
-    """Values that the core keeps sorted, and the cuts it may choose from.
+    """Values for the sorted engine of the core, and the thresholds it may use.
 
-    `cuts[first[c]:first[c + 1]]` are the cuts of column c; without any (None) every two values that
-    are neighbours in a node may be cut apart. A column of levels holds their places 0, 1, ..., and
-    `n_levels` (None: there is none) says how many; it is parted in sets.
+    `cuts[first[c]:first[c + 1]]` are the thresholds of column c; None allows a threshold between
+    any two adjacent values in a node (exact splits). Categorical columns hold indices 0, 1, ... of
+    their categories, and `n_levels` the number of categories (None if no column is categorical).
     """
 
     table: Table
@@ -89,7 +89,7 @@ class SortedTable:
 
     @cached_property
     def saw_missing(self) -> NDArray[np.uint8]:
-        """Whether a column has missing values."""
+        """Whether each column has missing values."""
         return np.array([np.isnan(column).any() for column in self.table.T], dtype=np.uint8)
 
 
@@ -101,16 +101,16 @@ def bin_rows(
     exact: bool = False,
     learn_from: NDArray[np.bool_] | None = None,
 ) -> BinnedTable | SortedTable:
-    """Cut the columns by the rows' weights, and code all rows where codes of a byte suffice.
+    """Find weighted bin thresholds, and encode all rows if one byte per value suffices.
 
     Parameters
     ----------
     max_bins
-        Most bins of a column; None means 255.
+        Maximum number of bins per column; None means 255.
     exact
-        Cut nothing: every value may be told from the next.
+        Do not bin: allow a threshold between any two distinct values.
     learn_from
-        The rows that may choose the cuts (all by default); the others are only coded.
+        Rows that determine the thresholds (default: all); the others are only encoded.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def bin_rows(
 def _bin_finely(
     rows: Rows, mass: NDArray[np.int64] | None, max_bins: int, n_threads: int
 ) -> BinnedTable | SortedTable:
-    """Cut into more bins than a byte has codes for; where none needs them, codes do."""
+    """Bin into more than 255 bins; if no column needs that many, use byte codes."""
     table, n_levels = as_one_array(rows.table), _n_levels(rows.table)
     cuts, first = _native.find_cuts(table, mass, max_bins, n_threads)
     n_cuts = np.diff(first)
@@ -162,7 +162,7 @@ def _n_levels(table: AnyTable) -> NDArray[np.int32] | None:
 def _bin_columns(
     table: ColumnTable | SparseTable, mass: NDArray[np.int64] | None, max_bins: int, n_threads: int
 ) -> BinnedTable:
-    """Cut and code a few columns at a time, so that no float array of all of them is made."""
+    """Bin batches of columns, to avoid a float array of the whole table."""
     n_rows, n_columns = table.shape
     codes = _native.empty_codes(n_rows, n_columns)
     n_levels = table.n_levels
@@ -173,8 +173,8 @@ def _bin_columns(
         if n_levels[begin] > 0:
             counts = n_levels[begin : begin + columns.shape[1]]
             for i in np.flatnonzero(counts > _CODED_BINS):
-                place = columns[:, i]
-                wide[begin + int(i)] = np.where(np.isnan(place), 0, place + 1).astype(np.uint16)
+                index = columns[:, i]
+                wide[begin + int(i)] = np.where(np.isnan(index), 0, index + 1).astype(np.uint16)
             columns, cuts, first = _between_levels(columns, counts)
         else:
             cuts, first = _native.find_cuts(columns, mass, max_bins, n_threads)
@@ -186,7 +186,7 @@ def _bin_columns(
 
 
 def _between_levels(columns: Table, n_levels: NDArray[np.int64]) -> tuple[Table, Floats, Any]:
-    """Cuts that give level i the code i + 1. Columns of too many levels become missing there."""
+    """Return thresholds that give category i the code i + 1; wide columns are set to NaN."""
     is_wide = n_levels > _CODED_BINS
     if is_wide.any():
         columns = columns.copy(order="F")
@@ -197,9 +197,9 @@ def _between_levels(columns: Table, n_levels: NDArray[np.int64]) -> tuple[Table,
 
 
 def mass_of(weight: Floats | None) -> NDArray[np.int64] | None:
-    """Weights as whole numbers in proportion: how probable a row is to be drawn. None: all alike.
+    """Convert weights to proportional integers; None means equal weights.
 
-    Multiples of a power of two are kept exactly, others rounded to 30 bits.
+    Exact if all weights are multiples of a power of two, else rounded to 30 bits.
 
     >>> mass_of(np.array([0.5, 1.0])).tolist()
     [1, 2]
@@ -209,7 +209,7 @@ def mass_of(weight: Floats | None) -> NDArray[np.int64] | None:
     found = whole_multiples(weight)
     if found is not None:
         return found[0]
-    # Powers of two scale exactly, so the result is the same on every machine.
+    # Scaling by a power of two is exact, so that the result is the same on every machine.
     scaled = np.ldexp(weight, _MASS_BITS - np.frexp(weight.max())[1])
     mass: NDArray[np.int64] = np.maximum(1, np.rint(scaled)).astype(np.int64)
     return mass

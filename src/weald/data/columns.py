@@ -1,4 +1,4 @@
-"""What a model knows of a column: how its values become numbers, when fitting and ever after."""
+"""Fitted column types: conversion of a column's values to numbers in fit and predict."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,21 +11,21 @@ from weald.data.values import Floats, Kind, Values, is_missing
 
 Level: TypeAlias = str | int | float
 
-# Up to this many levels a code fits a byte and every level is kept. Of more, those of few rows
-# could only be learnt by heart.
+# Columns with at most this many categories have one-byte codes and keep all of them. Otherwise,
+# categories with fewer than RARE rows are dropped, because they would be overfitted.
 BYTE_LEVELS = 255
 RARE = 10
 
-# A code of 16 bits; code 0 is for what is missing.
+# Maximum number of 16-bit codes; code 0 means missing.
 MOST_LEVELS = 2**16 - 1
 
 
 @dataclass(frozen=True)
 class Number:
-    """A column of numbers, or of truth values, which are 0 and 1.
+    """A numeric or boolean column.
 
-    Also a column without any value in the rows of the fit, whatever its type: no split can use
-    it, so that it may hold values of any kind later; what is no number is read as missing.
+    Also a column of any type that is entirely missing in fit: no split uses it, so that later
+    tables may hold values of any type, and non-numeric ones are read as missing.
     """
 
     has_values: bool = field(default=True, compare=False)
@@ -42,79 +42,79 @@ class Number:
             codes, found = values.coded()
             numbers = [_number_or_none(value) for value in found]
             if None not in numbers:
-                # The last entry is that of code -1.
+                # The last entry is for code -1.
                 return [np.array([*numbers, np.nan], dtype=np.float64)[codes]]
         raise _not(values, "numbers", ValueError if kind is not Kind.MOMENT else TypeError)
 
-    def learnt(self) -> str:
+    def kind_name(self) -> str:
         return "number"
 
 
 @dataclass(frozen=True)
 class Category:
-    """A column of levels, which are compared by value: text, or numbers.
+    """A categorical column of text or numbers, which are compared by value.
 
-    A level that is not among `levels` counts as missing.
+    Categories that are not in `levels` are treated as missing.
     """
 
     levels: tuple[Level, ...]
     parts: ClassVar[tuple[str, ...]] = ("",)
 
     @classmethod
-    def learn(
+    def from_values(
         cls, values: Values, counted: NDArray[np.bool_] | None
     ) -> tuple["Category", list[Floats]]:
-        """Take the levels of the rows that have a weight, and read the column."""
+        """Collect the categories of rows with positive weight, and convert the column."""
         codes, found = values.coded()
         level_of = _levels(found, values.label)
         total: dict[Level, int] = {}
-        # What is missing has code -1 and comes first.
+        # Missing values have code -1 and are counted first.
         counts = np.bincount(np.add(codes, 1, dtype=np.intp), counted, len(found) + 1)
         for level, count in zip(level_of, counts[1:].astype(np.int64).tolist(), strict=True):
             if level is not None and count > 0:
                 total[level] = total.get(level, 0) + count
         column = cls(tuple(sorted(_kept(total))))
-        return column, [column._placed(codes, level_of)]
+        return column, [column._encoded(codes, level_of)]
 
     def read(self, values: Values) -> list[NDArray[Any]]:
         codes, found = _coded_like(values, self.levels)
-        return [self._placed(codes, _levels(found, values.label))]
+        return [self._encoded(codes, _levels(found, values.label))]
 
-    def _placed(self, codes: NDArray[Any], levels: Sequence[Level | None]) -> Floats:
-        place = {level: float(i) for i, level in enumerate(self.levels)}
-        table = [np.nan if level is None else place.get(level, np.nan) for level in levels]
-        # The last entry is that of code -1.
+    def _encoded(self, codes: NDArray[Any], levels: Sequence[Level | None]) -> Floats:
+        index_of = {level: float(i) for i, level in enumerate(self.levels)}
+        table = [np.nan if level is None else index_of.get(level, np.nan) for level in levels]
+        # The last entry is for code -1.
         placed: Floats = np.array([*table, np.nan], dtype=np.float32)[codes]
         return placed
 
-    def learnt(self) -> str:
+    def kind_name(self) -> str:
         return "category"
 
 
 @dataclass(frozen=True)
 class Ordered:
-    """A column of levels in a given order, which are told apart as numbers are."""
+    """A column of ordered categories, which are split like numbers."""
 
     order: tuple[Level, ...]
     parts: ClassVar[tuple[str, ...]] = ("",)
     levels: ClassVar[None] = None
 
     @classmethod
-    def learn(cls, values: Values) -> "Ordered":
+    def from_values(cls, values: Values) -> "Ordered":
         levels = _levels(values.coded()[1], values.label)
         return cls(tuple(dict.fromkeys(level for level in levels if level is not None)))
 
     def read(self, values: Values) -> list[NDArray[Any]]:
         codes, found = _coded_like(values, self.order)
-        return [Category(self.order)._placed(codes, _levels(found, values.label))]
+        return [Category(self.order)._encoded(codes, _levels(found, values.label))]
 
-    def learnt(self) -> str:
+    def kind_name(self) -> str:
         return "ordered"
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A column of dates or times: one column for the user, six for a tree."""
+    """A column of dates or times: one input column, six numeric columns."""
 
     zone: str | None
     parts: ClassVar[tuple[str, ...]] = (
@@ -128,7 +128,7 @@ class Moment:
     levels: ClassVar[None] = None
 
     @classmethod
-    def learn(cls, values: Values) -> "Moment":
+    def from_values(cls, values: Values) -> "Moment":
         return cls(values.zone)
 
     def read(self, values: Values) -> list[NDArray[Any]]:
@@ -140,17 +140,17 @@ class Moment:
             was, now = self.zone or "no time zone", values.zone or "no time zone"
             raise TypeError(
                 f"{values.label} was in {was} when fitted and is in {now} now. "
-                "Give both a time zone or neither, for example by .dt.tz_localize."
+                "Use a time zone for both or for neither, for example by .dt.tz_localize."
             )
         return _parts_of(*values.moments(self.zone))
 
-    def learnt(self) -> str:
+    def kind_name(self) -> str:
         return f"moment {self.zone or ''}".strip()
 
 
 @dataclass(frozen=True)
 class Span:
-    """A column of durations, or of times of day: seconds."""
+    """A column of durations or times of day, converted to seconds."""
 
     parts: ClassVar[tuple[str, ...]] = ("",)
     levels: ClassVar[None] = None
@@ -162,7 +162,7 @@ class Span:
             raise _not(values, "durations or times of day", TypeError)
         return [values.seconds()]
 
-    def learnt(self) -> str:
+    def kind_name(self) -> str:
         return "span"
 
 
@@ -170,30 +170,30 @@ Column: TypeAlias = Number | Category | Ordered | Moment | Span
 
 
 def _kept(total: dict[Level, int]) -> list[Level]:
-    """All levels if they are few, else those of at least `RARE` rows, and never too many."""
+    """Select categories: all if they are few, else those with at least `RARE` rows."""
     if len(total) <= BYTE_LEVELS:
         return list(total)
     least = RARE
     if len(total) > MOST_LEVELS:
-        # So many rows that at most so many levels have them.
+        # Raise the minimum count until at most MOST_LEVELS categories remain.
         least = max(least, sorted(total.values())[-MOST_LEVELS - 1] + 1)
     return [level for level, count in total.items() if count >= least]
 
 
 def _levels(found: list[Any], label: str) -> list[Level | None]:
-    """Values as levels: text and numbers are themselves, others their text; None for missing."""
+    """Convert values to categories: text, numbers, or str() of other types; None if missing."""
     levels = [None if is_missing(value) else level_of(value) for value in found]
     kinds = {isinstance(level, str) for level in levels if level is not None}
     if len(kinds) > 1:
         raise TypeError(
             f"{label} mixes text and numbers as categories. "
-            "Make all of them text, for example by .astype(str)."
+            "Convert all of them to text, for example by .astype(str)."
         )
     return levels
 
 
 def level_of(value: Any) -> Level:
-    """The level a value stands for: 1, 1.0 and True are one level, and "1" is another.
+    """Return the category of a value: 1, 1.0 and True are the same, "1" is a different one.
 
     >>> level_of(1.0), level_of(True), level_of("1"), level_of(0.5)
     (1, 1, '1', 0.5)
@@ -218,7 +218,7 @@ def _number_or_none(value: Any) -> float | None:
 
 
 def _coded_like(values: Values, levels: tuple[Level, ...]) -> tuple[NDArray[Any], list[Any]]:
-    """The column's codes, if it holds levels of the kind that was learnt, text or numbers."""
+    """Return codes and values of a column, if they have the type of `levels`."""
     kind = values.kind
     if kind in (Kind.MOMENT, Kind.SPAN):
         raise _not(values, "categories", TypeError)
@@ -229,24 +229,24 @@ def _coded_like(values: Values, levels: tuple[Level, ...]) -> tuple[NDArray[Any]
     if levels and present and was_text != is_text:
         words = ("text", "numbers") if was_text else ("numbers", "text")
         raise TypeError(
-            f"{values.label} had levels that are {words[0]} when fitted and holds {words[1]} now. "
-            "Levels are compared by value: give them the type they had."
+            f"{values.label} had {words[0]} as categories when fitted and has {words[1]} now. "
+            "Categories are compared by value: convert them to the type used in fit."
         )
     return codes, found
 
 
 def has_no_value(values: Values, column: Column, arrays: list[NDArray[Any]]) -> bool:
-    """Tell whether all values that a column was learnt from, and read as arrays, are missing."""
+    """Whether all values of a column, converted to `arrays`, are missing."""
     if not isinstance(column, Category):
         return is_all_nan(arrays[0])
     if column.levels:
         return False
-    codes, found = values.coded()  # levels of few rows were left out, and are values
+    codes, found = values.coded()  # rare categories were dropped, but are not missing
     return all(is_missing(found[code]) for code in np.unique(codes).tolist() if code >= 0)
 
 
 def is_all_nan(array: NDArray[Any]) -> bool:
-    """Tell whether all of at least one number are NaN; mostly the first one tells."""
+    """Whether a non-empty array is all NaN; tests the first value first, which is faster."""
     return array.dtype.kind == "f" and bool(np.isnan(array[0]) and np.isnan(array).all())
 
 
@@ -263,7 +263,7 @@ def _not(values: Values, expected: str, error: type[Exception]) -> Exception:
         where = f" ({found[int(codes[row])]!r} in row {row})" if found else ""
     return error(
         f"{values.label} holds {kind.value}{where}, which could not be converted to {expected}. "
-        "Give it the type it had when the model was fitted."
+        "Convert it to the type it had when the model was fitted."
     )
 
 
@@ -272,31 +272,31 @@ _DAY = 24 * _HOUR
 
 
 def _parts_of(instant: NDArray[Any], wall: NDArray[Any]) -> list[NDArray[Any]]:
-    """Seconds since 1970 in UTC, and what calendar and clock showed."""
-    gone = np.isnat(instant)
-    has_gone = bool(gone.any())
+    """Return seconds since 1970 in UTC, and calendar and clock in local time."""
+    missing = np.isnat(instant)
+    has_missing = bool(missing.any())
     clock = wall.astype(np.int64)
-    if has_gone:
-        clock = np.where(gone, 0, clock)
+    if has_missing:
+        clock = np.where(missing, 0, clock)
     day = clock // _DAY
     hour = (clock - day * _DAY) // _HOUR
     parts = [instant.astype(np.int64) / 1e6, *_calendar(day), hour]
-    if has_gone:
-        parts = [np.where(gone, np.nan, part) for part in parts]
-    kinds = [np.float64] + [np.float32] * 5  # whole numbers this small are exact in both
+    if has_missing:
+        parts = [np.where(missing, np.nan, part) for part in parts]
+    kinds = [np.float64] + [np.float32] * 5  # small integers are exact in float32
     return [part.astype(kind, copy=False) for part, kind in zip(parts, kinds, strict=True)]
 
 
 def _calendar(day: NDArray[np.int64]) -> list[NDArray[Any]]:
-    """Year, month, day of the year and weekday of days since 1970."""
+    """Return year, month, day of year and weekday of days since 1970."""
     first, last = (int(day.min()), int(day.max())) if day.size else (0, 0)
     if last - first < day.size:
-        # Rows share their days: each day is looked up once.
-        return [part[day - first] for part in _calendar_pages(np.arange(first, last + 1))]
-    return _calendar_pages(day)
+        # More rows than days in the range: compute each day once.
+        return [part[day - first] for part in _calendar_of_days(np.arange(first, last + 1))]
+    return _calendar_of_days(day)
 
 
-def _calendar_pages(day: NDArray[np.int64]) -> list[NDArray[Any]]:
+def _calendar_of_days(day: NDArray[np.int64]) -> list[NDArray[Any]]:
     date = day.astype("M8[D]")
     year, month = date.astype("M8[Y]"), date.astype("M8[M]")
     return [

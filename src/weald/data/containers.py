@@ -1,4 +1,4 @@
-"""Objects that only offer to become a table: each is asked once, and what it says is checked."""
+"""Conversion of objects that implement array or data frame protocols, and checks of their data."""
 
 import importlib
 import importlib.util
@@ -12,7 +12,7 @@ from weald.errors import listing
 
 
 def refuse_no_table(X: Any) -> None:
-    """Raise a TypeError for what holds no rows, or holds more than would be read of it."""
+    """Raise TypeError for objects that are not tables, and for masked or structured arrays."""
     if np.ma.isMaskedArray(X):
         raise TypeError(
             "Masked arrays are not supported: the mask would be ignored. "
@@ -24,32 +24,32 @@ def refuse_no_table(X: Any) -> None:
                 f"with the fields {listing(X.dtype.names)}" if X.dtype.names else "of raw bytes"
             )
             raise TypeError(
-                f"X is a structured array {fields}, which is no table of columns. Pass a frame, "
+                f"X is a structured array {fields}, which is not supported. Pass a data frame, "
                 "such as pandas.DataFrame(X), or "
                 "numpy.lib.recfunctions.structured_to_unstructured(X)."
             )
         return
-    # A frame, or a sparse matrix, may be a dict besides.
+    # Data frames and sparse matrices may be subclasses of dict.
     is_none = X is None or isinstance(X, (str, bytes, Iterator, Mapping, Set))
     if is_none and not any(hasattr(X, way) for way in ("tocsc", *_OF_TABLES, *_OF_ARRAYS)):
         raise TypeError(
-            f"X is a {type(X).__name__}, which is no table. Pass an array, a frame, a sparse "
-            "matrix or a list of rows: of a generator list(X), of a dict of columns "
-            "pandas.DataFrame(X)."
+            f"X is a {type(X).__name__}, which is not a table. Pass an array, a data frame, a "
+            "sparse matrix or a list of rows; convert a generator by list(X), a dict of columns "
+            "by pandas.DataFrame(X)."
         )
 
 
 def read_table(thing: Any) -> Any:
-    """A table or an array of what offers one by a protocol; all else as it is.
+    """Convert an object that implements a table or array protocol; return others unchanged.
 
-    Whoever asks twice may get two answers, so nothing asks the object again.
+    Called once per object, because a second conversion may yield different data.
     """
-    # Tables first: they know the types of their columns.
+    # Table protocols first: they provide column types.
     return _read(thing, "X", {**_OF_TABLES, **_OF_ARRAYS})
 
 
 def read_array(thing: Any, name: str) -> Any:
-    """An array, or a table of one column, of what offers one; `name` is what the user calls it."""
+    """Convert an object that implements an array or table protocol; `name` is for messages."""
     return _read(thing, name, {**_OF_ARRAYS, **_OF_TABLES})
 
 
@@ -62,12 +62,12 @@ def _read(thing: Any, name: str, protocols: dict[str, Callable[[Any], Any]]) -> 
         except MemoryError:
             raise
         except Exception as error:
-            # What the object raises may be of any kind; a caller expects one of two.
+            # The object may raise anything; callers expect TypeError or ValueError.
             kind = ValueError if isinstance(error, ValueError) else TypeError
             raise kind(
                 f"{name} is a {type(thing).__name__}, which cannot be read by its {protocol}: "
-                f"{error}. Pass a NumPy array, or a frame or series of pandas, polars or pyarrow; "
-                "copy to main memory what lies on another device."
+                f"{error}. Pass a NumPy array, or a data frame or series of pandas, polars or "
+                "pyarrow; copy data from other devices to main memory first."
             ) from error
     return thing
 
@@ -94,11 +94,11 @@ def _from_interchange(thing: Any) -> Any:
 
 
 def _check_interchange(column: Any, name: str, n_rows: int) -> None:
-    """Compare the sizes that a column states; its memory is read without further question."""
+    """Check the sizes that a column declares, because its memory is read without checks."""
     if column.size() != n_rows:
         raise ValueError(f"column {name!r} has {column.size()} values, but there are {n_rows} rows")
     buffer, (_, bits, _, _) = column.get_buffers()["data"]
-    text = column.get_buffers()["offsets"] is not None  # its data are letters, not values
+    text = column.get_buffers()["offsets"] is not None  # the data are characters, not values
     needed = 0 if text else (column.offset + n_rows) * bits
     if 8 * buffer.bufsize < needed:
         raise ValueError(
@@ -108,11 +108,11 @@ def _check_interchange(column: Any, name: str, n_rows: int) -> None:
 
 
 def _from_interface(thing: Any) -> Any:
-    """Check what NumPy does not: that the memory it is given holds so many values."""
+    """Convert an array interface; check that its memory is large enough, as NumPy does not."""
     stated = dict(thing.__array_interface__)
     kind, memory = np.dtype(stated["typestr"]), stated.get("data")
     if kind.hasobject:
-        raise TypeError("it holds addresses of Python objects, which cannot be checked")
+        raise TypeError("it holds pointers to Python objects, which cannot be checked")
     if not isinstance(memory, tuple):
         memory = stated["data"] = memoryview(thing if memory is None else memory)
         steps = stated.get("strides") or _steps(stated["shape"], kind.itemsize)
@@ -129,14 +129,14 @@ def _from_interface(thing: Any) -> Any:
 
 
 class _Stated:
-    """An array interface that has been read, and the object that keeps its memory alive."""
+    """A checked array interface, and the object that owns its memory."""
 
     def __init__(self, owner: Any, interface: dict[str, Any]) -> None:
         self.owner, self.__array_interface__ = owner, interface
 
 
 def _steps(shape: tuple[int, ...], size: int) -> list[int]:
-    """Strides of an array that lies row after row."""
+    """Strides of a C-contiguous array."""
     steps = [size]
     for n in shape[:0:-1]:
         steps.append(steps[-1] * n)
@@ -147,7 +147,7 @@ def _installed(*libraries: str) -> str:
     for library in libraries:
         if importlib.util.find_spec(library):
             return library
-    raise TypeError(f"this needs one of {', '.join(libraries)}, and none is installed")
+    raise TypeError(f"this requires one of {', '.join(libraries)}, and none is installed")
 
 
 _OF_TABLES: dict[str, Callable[[Any], Any]] = {
@@ -162,29 +162,29 @@ _OF_ARRAYS: dict[str, Callable[[Any], Any]] = {
 
 
 def plain_array(array: Any) -> Any:
-    """A subclass of NumPy's array without its own methods; np.matrix stays, to be refused."""
+    """View a subclass of ndarray as ndarray; np.matrix is kept, to be rejected later."""
     if type(array) is np.ndarray or isinstance(array, np.matrix):
         return array
     return np.ndarray.view(array, np.ndarray)
 
 
 def is_known_frame(frame: Any) -> bool:
-    """Tell whether narwhals can do more with a frame than to hand it on."""
+    """Whether narwhals fully supports a data frame."""
     if isinstance(frame, nw.DataFrame):
         return nw.get_level(frame) == "full"
     return isinstance(frame, nw.LazyFrame)
 
 
-# ---- sparse matrices: whoever converts them trusts their indices ----
+# ---- sparse matrices: SciPy's conversions do not check indices ----
 
 
 def sound_sparse(X: Any) -> Any:
-    """The matrix as csr, csc or coo, with indices that have been checked.
+    """Check the indices of a sparse matrix, and return it as csr, csc or coo.
 
     Raises
     ------
     ValueError
-        If an index or a pointer leads out of the matrix or of its arrays.
+        If an index or pointer is out of bounds.
     """
     if len(X.shape) != 2:
         raise ValueError(
@@ -242,7 +242,7 @@ def _check_range(X: Any, what: str, index: Any, end: int) -> None:
     if index.ndim != 1 or index.dtype.kind not in "iu":
         raise ValueError(
             f"X is a broken sparse matrix ({X.format}): {what} is an array of {index.dtype} with "
-            f"{index.ndim} dimensions, expected whole numbers with one. {_MAKE_ANEW}"
+            f"{index.ndim} dimensions, expected integers with one. {_MAKE_ANEW}"
         )
     if len(index) and (index.min() < 0 or index.max() >= end):
         at = int(index.argmin() if index.min() < 0 else index.argmax())
@@ -252,4 +252,4 @@ def _check_range(X: Any, what: str, index: Any, end: int) -> None:
         )
 
 
-_MAKE_ANEW = "Its arrays were changed after it was made: make the matrix anew from sound ones."
+_MAKE_ANEW = "Its arrays were changed after construction: construct the matrix anew."

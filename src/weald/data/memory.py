@@ -1,20 +1,20 @@
-"""What surely does not fit into memory is said before the work, not in the midst of it."""
+"""Early errors for data that cannot fit into memory."""
 
 import os
 
 
 def refuse_beyond_memory(n_bytes: int, what: str, advice: str) -> None:
-    """Raise a MemoryError if so many bytes are more than this process can ever have."""
+    """Raise MemoryError if `n_bytes` exceeds the memory available to this process."""
     most = _most_bytes()
     if most is not None and n_bytes > most:
         raise MemoryError(
-            f"{what} need at least {n_bytes / 2**30:,.1f} GiB, but this process can have at most "
+            f"{what} need at least {n_bytes / 2**30:,.1f} GiB, but this process can use at most "
             f"{most / 2**30:,.1f} GiB. {advice}"
         )
 
 
 def _most_bytes() -> int | None:
-    """The machine's memory, or the limit of this process if that is less; None: unknown."""
+    """Return the machine's memory, or the process limit if smaller; None if unknown."""
     try:
         import resource  # not on Windows
 

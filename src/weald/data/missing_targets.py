@@ -1,4 +1,4 @@
-"""Targets with missing values: errors that name the row."""
+"""Errors for missing or infinite targets that name the row."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from weald.data.values import is_missing
 
 @contextmanager
 def naming_missing(y: Any) -> Iterator[None]:
-    """Say of a failed check of a target which row is missing or infinite, if one is."""
+    """If a check of the target fails, raise an error that names a missing or infinite row."""
     try:
         yield
     except (TypeError, ValueError):
@@ -24,7 +24,7 @@ def _refuse_missing(y: Any) -> None:
     try:
         values = y.to_numpy(dtype=object) if hasattr(y, "iloc") else np.asarray(y)
     except (TypeError, ValueError):
-        return  # rows of different lengths: another check says so
+        return  # ragged rows, reported by another check
     wrong = _missing_or_infinite(values)
     if not wrong.any():
         return
@@ -32,7 +32,7 @@ def _refuse_missing(y: Any) -> None:
     row = int(rows[0])
     column = int(np.argmax(wrong.reshape(len(wrong), -1)[row]))
     value = values.reshape(len(wrong), -1)[row, column]
-    what = "NaN" if is_missing(value) else "infinity or a value too large for sums"
+    what = "NaN" if is_missing(value) else "infinity or a value too large for float64 sums"
     where = f"row {row}, column {column}" if wrong.ndim > 1 and wrong.shape[1] > 1 else f"row {row}"
     raise ValueError(
         f"Input y contains {what}: {where} has {value} ({len(rows)} such "

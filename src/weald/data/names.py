@@ -1,4 +1,4 @@
-"""Columns by name: remembered when fitting, matched when predicting."""
+"""Column names: stored in fit, matched in predict."""
 
 from collections import Counter
 from typing import Any
@@ -11,12 +11,12 @@ from weald.errors import listing
 
 
 def frame_names(X: Any) -> list[Any] | None:
-    """The names of a frame's columns; None for what has none, such as an array.
+    """Return the column names of a data frame, or None for arrays.
 
     Raises
     ------
     ValueError
-        If a name occurs twice or has several levels.
+        If names are duplicated or a MultiIndex.
     """
     names = getattr(X, "column_names", None)  # pyarrow
     if names is None:
@@ -25,20 +25,20 @@ def frame_names(X: Any) -> list[Any] | None:
         return None
     if getattr(names, "nlevels", 1) > 1:
         raise ValueError(
-            "X has column names of several levels (a MultiIndex). Give every column one name, for "
+            "X has a MultiIndex as column names. Use a single name for each column, for "
             "example by X.columns = ['_'.join(name) for name in X.columns]."
         )
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise ValueError(
-            f"X has columns of the same name: {listing(repeated)}. Columns are told apart by their "
-            "names: rename or drop the others."
+            f"X has columns of the same name: {listing(repeated)}. Column names must be unique: "
+            "rename or drop the duplicates."
         )
     return list(names)
 
 
 def remember_names(estimator: Any, names: list[Any] | None) -> None:
-    """Set `feature_names_in_` as scikit-learn does: only if all names are text."""
+    """Set `feature_names_in_`, as in scikit-learn only if all names are strings."""
     if names is not None and _are_text(names):
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
@@ -57,9 +57,9 @@ def _are_text(names: list[Any]) -> bool:
 
 
 def check_names_again(estimator: Any, names: list[Any], shape: tuple[int, int]) -> list[int] | None:
-    """Where the columns of the fit stand among `names`; None: where they stood then.
+    """Return the position among `names` of each fitted column; None if the order is the same.
 
-    The words are scikit-learn's; another order of the same names is no error here.
+    Messages are those of scikit-learn, but a different column order is not an error.
     """
     owner = type(estimator).__name__
     if shape[0] == 0:
@@ -84,7 +84,7 @@ def check_names_again(estimator: Any, names: list[Any], shape: tuple[int, int]) 
 
 
 def in_fitted_order(estimator: Any, X: Any) -> Any:
-    """A frame with the columns of the fit in the order they had; all else as it is."""
+    """Reorder the columns of a data frame as in fit; other tables are returned unchanged."""
     fitted, names = getattr(estimator, "feature_names_in_", None), frame_names(X)
     if fitted is None or names is None or names == list(fitted) or {*names} != {*fitted}:
         return X

@@ -1,4 +1,4 @@
-"""Targets of several outputs: a column of y for each, of numbers or of labels."""
+"""Multi-output targets: one column of y per output."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,9 +20,9 @@ from weald.data.targets import (
 def label_rows(
     estimator: object, X: object, y: object, sample_weight: object
 ) -> tuple[Rows, list[NDArray[Any]]]:
-    """Rows whose target is a class of each output, and the classes of each, sorted.
+    """Return rows with a class code per output, and the sorted classes of each output.
 
-    The classes of all outputs are numbered one after another, so that no two have the same number.
+    Codes are consecutive over all outputs, so that they are unique.
     """
     y, sample_weight = read_once(y, sample_weight)
     table, labels = _table_and_target(estimator, X, y, sample_weight, y_numeric=False)
@@ -38,7 +38,7 @@ def label_rows(
 
 
 def vector_rows(estimator: object, X: object, y: object, sample_weight: object) -> Rows:
-    """Rows whose target is a finite number for each output."""
+    """Return rows with a finite number per output as target."""
     y, sample_weight = read_once(y, sample_weight)
     refuse_text(y)
     table, values = _table_and_target(estimator, X, y, sample_weight, y_numeric=True)
@@ -48,7 +48,7 @@ def vector_rows(estimator: object, X: object, y: object, sample_weight: object) 
 
 
 def first_classes(classes: Sequence[NDArray[Any]]) -> list[int]:
-    """Where the classes of each output begin among those of all, and the end of the last.
+    """Return the offset of each output's classes, and the total number of classes.
 
     >>> first_classes([np.array(["a", "b"]), np.array([1, 2, 3])])
     [0, 2, 5]
@@ -64,7 +64,7 @@ def _table_and_target(
     )
 
 
-# Outputs are kept in one unit; beyond this the smallest would vanish beside the largest.
+# Outputs share a scale: with a larger range of binary exponents, the smallest would underflow.
 _FAR = 900
 
 

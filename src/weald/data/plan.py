@@ -1,4 +1,4 @@
-"""The column plan: how any table becomes the columns of numbers that a model's trees ask."""
+"""The column plan: conversion of any table to the numeric columns that trees split on."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ from weald.data.values import Kind, Values
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """What a model knows of the columns it was fitted on, in their order.
+    """Types of the columns a model was fitted on.
 
-    A date is one input column and several columns of numbers; all others are one.
+    A date column becomes several numeric columns; all others become one.
     """
 
     columns: tuple[Column, ...]
@@ -37,7 +37,7 @@ class ColumnPlan:
 
     @classmethod
     def of_array(cls, table: Any) -> "ColumnPlan":
-        """The columns of an array, or sparse matrix, of numbers."""
+        """Plan of a numeric array or sparse matrix."""
         columns = [Number()] * table.shape[1]
         if not hasattr(table, "tocsc"):
             for i in np.flatnonzero(np.isnan(table[0])):
@@ -46,32 +46,32 @@ class ColumnPlan:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Tell whether all columns are numbers, which need no plan."""
+        """Whether all columns are numeric."""
         return all(isinstance(column, Number) for column in self.columns)
 
     @property
     def first_other(self) -> int:
-        """The first input column that is not simply numbers."""
+        """Index of the first input column that is not numeric."""
         return next(i for i, one in enumerate(self.columns) if not isinstance(one, Number))
 
     @cached_property
     def owner(self) -> NDArray[np.intp]:
-        """The input column that each column of numbers comes from."""
+        """Input column of each numeric column."""
         widths = [len(column.parts) for column in self.columns]
         return np.repeat(np.arange(len(widths)), widths)
 
     @cached_property
     def levels(self) -> tuple[tuple[Any, ...] | None, ...]:
-        """For each column of numbers its levels, or None if it has an order."""
+        """Categories of each numeric column; None if it is not categorical."""
         return tuple(column.levels for column in self.columns for _ in column.parts)
 
     @property
     def n_columns(self) -> int:
-        """How many columns of numbers there are."""
+        """Number of numeric columns."""
         return len(self.owner)
 
     def names(self, names: Sequence[str]) -> list[str]:
-        """A name for each column of numbers, given those of the input columns."""
+        """Return names of the numeric columns, given those of the input columns."""
         return [
             f"{name} ({part})" if part else name
             for name, column in zip(names, self.columns, strict=True)
@@ -79,14 +79,14 @@ class ColumnPlan:
         ]
 
     def sums_by_input(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up what belongs to the same input column, along the last axis."""
+        """Sum values over the numeric columns of each input column, along the last axis."""
         if values.ndim > 1:
             return np.stack([self.sums_by_input(one) for one in values])
         sums = np.bincount(self.owner, weights=values, minlength=len(self.columns))
         return sums.astype(np.float64)
 
     def read(self, table: Iterable[Values]) -> list[NDArray[Any]]:
-        """The columns of numbers of another table with the same input columns."""
+        """Convert another table with the same input columns to numeric columns."""
         return [
             array
             for column, values in zip(self.columns, table, strict=True)
@@ -94,34 +94,34 @@ class ColumnPlan:
         ]
 
     def learnt(self) -> dict[str, NDArray[Any]]:
-        """What can change an answer, for `weald.persist.fingerprint`: nothing if it is plain."""
+        """Return arrays that affect predictions, for fingerprints; empty if `is_plain`."""
         if self.is_plain:
             return {}
-        kinds = np.array([column.learnt() for column in self.columns], dtype=object)
-        learnt = {"column_kinds": kinds}
+        kinds = np.array([column.kind_name() for column in self.columns], dtype=object)
+        arrays = {"column_kinds": kinds}
         for i, column in enumerate(self.columns):
             levels = column.order if isinstance(column, Ordered) else column.levels
             if levels is not None:
-                learnt[f"column_levels_{i}"] = np.array(levels, dtype=object)
-        return learnt
+                arrays[f"column_levels_{i}"] = np.array(levels, dtype=object)
+        return arrays
 
 
-def learn_plan(
+def fit_plan(
     table: Sequence[Values], chosen: NDArray[np.bool_] | None, counted: NDArray[np.bool_] | None
 ) -> tuple[ColumnPlan, list[NDArray[Any]]]:
-    """Decide what each column is and read the table by the way.
+    """Determine the type of each column, and convert the table.
 
     Parameters
     ----------
     chosen
-        Which columns are categories; None: those whose type says so.
+        Mask of categorical columns; None means by type.
     counted
-        Which rows have a weight (None: all); levels that no other row has are not learnt.
+        Mask of rows with positive weight (None: all); categories of other rows are ignored.
     """
     columns: list[Column] = []
     arrays: list[NDArray[Any]] = []
     for i, values in enumerate(table):
-        column, read = _learn_column(values, None if chosen is None else bool(chosen[i]), counted)
+        column, read = _fit_column(values, None if chosen is None else bool(chosen[i]), counted)
         if has_no_value(values, column, read):
             column = Number(has_values=False)
             read = [np.full(len(values), np.nan)]
@@ -130,7 +130,7 @@ def learn_plan(
     return ColumnPlan(tuple(columns)), arrays
 
 
-def _learn_column(
+def _fit_column(
     values: Values, is_category: bool | None, counted: NDArray[np.bool_] | None
 ) -> tuple[Column, list[NDArray[Any]]]:
     kind = values.kind
@@ -138,17 +138,17 @@ def _learn_column(
         if is_category:
             raise ValueError(
                 f"categorical_features names {_lower(values.label)}, which holds {kind.value}; "
-                "these have an order. Leave it out, or turn the column into text."
+                "these are ordered. Leave it out, or convert the column to text."
             )
-        moments: Column = Moment.learn(values) if kind is Kind.MOMENT else Span()
+        moments: Column = Moment.from_values(values) if kind is Kind.MOMENT else Span()
         return moments, moments.read(values)
     if is_category or (is_category is None and kind in (Kind.TEXT, Kind.CATEGORY)):
-        column, read = Category.learn(values, counted)
+        column, read = Category.from_values(values, counted)
         if is_category is None and kind is Kind.TEXT:
             advise_of_text(values.label, column.levels)
         return column, list(read)
     if is_category is None and kind is Kind.ORDERED:
-        ordered = Ordered.learn(values)
+        ordered = Ordered.from_values(values)
         return ordered, ordered.read(values)
     if kind is Kind.TEXT:
         raise ValueError(

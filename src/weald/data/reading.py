@@ -1,4 +1,4 @@
-"""Reading a csv or parquet file into a frame, with the label column apart."""
+"""Read csv and parquet files into a data frame, and separate the label column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import unquote_plus
 
-# The stable interface: the plain one renamed `native_namespace` within the versions we support.
+# The stable API: in the main one, `native_namespace` was renamed within the supported versions.
 import narwhals.stable.v1 as nw
 
 from weald.data.text_files import (
@@ -33,8 +33,8 @@ from weald.errors import listing
 
 FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
 
-# One list for all three libraries, whose own lists differ: the same file is the same table in each.
-# "None" is left out on purpose; it is a category more often than a gap.
+# Used for all three libraries, whose defaults differ, so that results do not depend on the library.
+# "None" is excluded, because it is more often a category than a missing value.
 MISSING_MARKS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 
 _FORMATS = ("csv", "parquet")
@@ -56,31 +56,30 @@ def read(
     header: Header = "auto",
     format: str | None = None,
 ) -> Any:
-    r"""Read a csv or parquet file into a frame, or into a frame and its label column.
+    r"""Read a csv or parquet file into a data frame, optionally with a separate label column.
 
     Parameters
     ----------
     path : str or path
-        The file; a name ending in ``.gz`` is unpacked while reading. Options may follow a question
-        mark, as in ``optdigits.tra?format=csv&label_column=64``: ``format``, ``label_column`` (a
-        name or, where no column has that name, a zero-based index) and ``header`` (0 or 1). A ``%``
-        code stands for a character that would end an option (``%26`` for ``&``), ``+`` for a space.
-        A file whose name really holds the question mark is taken literally.
+        The file; names ending in ``.gz`` are decompressed. Options may follow a question mark, as
+        in ``optdigits.tra?format=csv&label_column=64``: ``format``, ``label_column`` (a name or,
+        if no column has that name, a zero-based index) and ``header`` (0 or 1). Values are
+        URL-encoded (``%26`` for ``&``, ``+`` for a space). If a file of the full name exists, the
+        question mark is part of the name.
     target : str or int, default=None
         The label column, by name or by zero-based index.
     header : {"auto", True, False}, default="auto"
-        Whether the first row of a csv file holds the column names. "auto": it does unless every one
-        of its cells is a number or a missing value, so a file without header whose rows hold
-        text needs False. Without header, columns are named ``column_0``, ``column_1`` and so on, as
-        are those whose name is empty.
+        Whether the first row of a csv file holds the column names. "auto" assumes a header unless
+        all cells of the first row are numbers or missing; use False for a file with text columns
+        and no header. Columns without a name are named ``column_0``, ``column_1`` and so on.
     format : {"csv", "parquet"}, default=None
-        None goes by the ending of the name: ``.csv``, ``.csv.gz`` or ``.parquet``.
+        None infers it from the file name: ``.csv``, ``.csv.gz`` or ``.parquet``.
 
     Returns
     -------
     frame, or tuple of frame and series
-        A frame of the first installed of pandas, polars and pyarrow (for parquet, pandas counts
-        only with a parquet engine). With a label column, ``(X, y)``: the other columns, and the
+        A data frame of the first installed of pandas, polars and pyarrow (for parquet, pandas
+        requires a parquet engine). With a label column, ``(X, y)``: the other columns, and the
         label as a series of the same library (pyarrow: a ChunkedArray).
 
     Notes
@@ -109,12 +108,12 @@ def read(
     return frame.drop(name).to_native(), frame[name].to_native()
 
 
-# --- where the file is, and what was asked of it ------------------------------------------------
+# --- path and options ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Source:
-    """A file that exists, and how to read it."""
+    """An existing file, and how to read it."""
 
     file: Path
     format: str
@@ -198,7 +197,7 @@ def _checked_format(file: Path, format: str | None) -> str:
             if name.endswith(suffix):
                 return known
         raise ValueError(
-            f"the format of '{file}' cannot be told from its name, which ends in none of "
+            f"the format of '{file}' cannot be inferred from its name, which ends in none of "
             f"{', '.join(_SUFFIX_FORMATS)}; pass format='csv' or format='parquet'"
         )
     if format not in _FORMATS:
@@ -218,7 +217,7 @@ def _label_name(source: _Source, names: list[str]) -> str:
                 f"there is no column '{label}' in '{source.file}'; it has {listing(names)}"
             )
     if isinstance(label, bool):
-        raise TypeError(f"target={label!r} is no column; expected a name or a zero-based index")
+        raise TypeError(f"target={label!r} is not a column; expected a name or a zero-based index")
     index = int(label) if isinstance(label, str) else operator.index(cast(int, label))
     if not 0 <= index < len(names):
         raise ValueError(
@@ -231,33 +230,33 @@ def _label_name(source: _Source, names: list[str]) -> str:
 def _checked_rest(source: _Source, names: list[str], label: str) -> str:
     if len(names) == 1:
         raise ValueError(
-            f"'{source.file}' has only the label column '{label}'; expected at least one more "
-            "to learn from (are its cells separated by commas?)"
+            f"'{source.file}' has only the label column '{label}'; expected at least one feature "
+            "column (are its cells separated by commas?)"
         )
     return label
 
 
 # --- csv -----------------------------------------------------------------------------------------
 #
-# The frame library reads the data; csv.reader looks at the first two rows before, and at the whole
-# file only when something is wrong or may be. That is never missed:
-# 1. a row with too many cells stops every library (pandas: unless it is the first, seen before);
-# 2. a row with too few stops pyarrow, and leaves a gap in the last column of the others;
-# 3. a blank line is skipped by pandas and pyarrow, and is a row of gaps in polars (above the first
-#    row, one version sees the row and the next does not);
-# 4. bytes that are no UTF-8 stop pandas and polars, and make a column of bytes in pyarrow;
-# 5. a quotation that is not closed stops pandas, and leaves an odd number of quotation marks;
-# 6. a NUL character ends a cell in pandas, and is a character like others elsewhere: it is refused.
+# The frame library parses the data. csv.reader reads the first two rows before, and the whole file
+# only if it may be malformed, which is detected in all cases:
+# 1. a row with too many cells is an error in every library (in pandas, unless it is the first);
+# 2. a row with too few is an error in pyarrow, and a missing value in the last column elsewhere;
+# 3. a blank line is skipped by pandas and pyarrow, and is a row of missing values in polars (above
+#    the first row, this depends on the version);
+# 4. invalid UTF-8 is an error in pandas and polars, and a binary column in pyarrow;
+# 5. an unclosed quotation is an error in pandas, and leaves an odd number of quotation marks;
+# 6. a NUL character ends a cell in pandas, but not in the others: it is always rejected.
 
 
 @dataclass(frozen=True)
 class _Head:
-    """What the first two rows of a csv file say."""
+    """Column names and header of a csv file, from its first two rows."""
 
     names: list[str]
     has_header: bool
-    first_line: int  # where the first row begins, counted from 1; those above are blank
-    n_header_lines: int  # lines up to the end of the header, blank ones included; 0 without header
+    first_line: int  # line of the first row, counted from 1; lines above it are blank
+    n_header_lines: int  # lines up to the end of the header, including blank ones; 0 if none
 
 
 def _read_csv(source: _Source) -> nw.DataFrame[Any]:
@@ -277,11 +276,11 @@ def _parse_csv(
 ) -> nw.DataFrame[Any]:
     content: str | io.BytesIO = str(file)
     try:
-        # Versions of polars differ in what a blank line is, and the first ones do not notice that
-        # gzip data are cut short: it gets the rows unpacked and without such lines.
+        # Polars versions differ on blank lines, and old ones do not detect truncated gzip data:
+        # pass decompressed bytes without blank lines.
         if library == "polars" and (blank_lines or file.name.endswith(".gz")):
             content = io.BytesIO(content_of(file, blank_lines))
-        # Not narwhals' own reader: some of its versions take no bytes.
+        # Not narwhals' own reader: some of its versions do not accept bytes.
         module = importlib.import_module("pyarrow.csv" if library == "pyarrow" else library)
         frame = module.read_csv(content, **_csv_options(library, file, head))
         return cast("nw.DataFrame[Any]", nw.from_native(frame, eager_only=True))
@@ -295,7 +294,7 @@ def _parse_csv(
 
 
 def _read_head(source: _Source) -> _Head:
-    """Find the column names, and refuse what has no row of data."""
+    """Read the column names; raise ValueError if there is no row of data."""
     rows: list[list[str]] = []
     first_line = n_lines = 0
     with _csv_rows(source.file) as reader:
@@ -323,8 +322,8 @@ def _read_head(source: _Source) -> _Head:
     twice = [name for name, n_times in Counter(names).items() if n_times > 1]
     if twice:
         raise ValueError(
-            f"column names must differ, but '{source.file}' repeats {listing(twice)}; rename them "
-            "(if the first row is data, pass header=False)"
+            f"column names must be unique, but '{source.file}' repeats {listing(twice)}; rename "
+            "them (if the first row is data, pass header=False)"
         )
     return _Head(names, has_header, first_line, n_lines if has_header else 0)
 
@@ -336,11 +335,11 @@ def _is_text(cell: str) -> bool:
         float(cell)
     except ValueError:
         return True
-    return "_" in cell  # float() takes 1_000, no frame library does
+    return "_" in cell  # float() accepts 1_000, frame libraries do not
 
 
 def _csv_options(library: str, file: Path, head: _Head) -> dict[str, Any]:
-    """Make the three libraries read alike: our names, our missing marks, types from all rows."""
+    """Return options for equal results: column names, missing values, types from all rows."""
     if library == "pandas":
         return {
             "names": head.names,
@@ -355,11 +354,11 @@ def _csv_options(library: str, file: Path, head: _Head) -> dict[str, Any]:
             "has_header": head.has_header,
             "null_values": list(MISSING_MARKS),
             "infer_schema_length": None,
-            "glob": False,  # a question mark or bracket in the name is a character like any other
+            "glob": False,  # take ? and [ in file names literally
         }
     arrow = importlib.import_module("pyarrow.csv")
     return {
-        # pyarrow infers types from the first block alone, so the block is the whole file.
+        # pyarrow infers types from the first block only: make it the whole file.
         "read_options": arrow.ReadOptions(
             column_names=head.names,
             skip_rows=head.n_header_lines,
@@ -381,7 +380,7 @@ def _is_suspect(library: str, file: Path, frame: nw.DataFrame[Any]) -> bool:
 
 
 def _scan(file: Path, width: int) -> set[int]:
-    """Give the numbers of the blank lines; raise with the line number at what is no csv row."""
+    """Return the numbers of blank lines; raise ValueError with the number of a malformed line."""
     blank_lines: set[int] = set()
     with _csv_rows(file) as reader:
         refuse_nul(file)
@@ -400,8 +399,8 @@ def _scan(file: Path, width: int) -> set[int]:
 
 @contextmanager
 def _csv_rows(file: Path) -> Iterator[Any]:
-    """Open a file for csv.reader; say what is wrong with bytes that are no text."""
-    limit = csv.field_size_limit((1 << 31) - 1)  # the frame libraries know no limit
+    """Open a file with csv.reader, with clear errors for invalid encodings."""
+    limit = csv.field_size_limit((1 << 31) - 1)  # the frame libraries have no limit
     try:
         with opened(file) as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
@@ -417,8 +416,8 @@ def _csv_rows(file: Path) -> Iterator[Any]:
         raise ValueError(undecodable(file)) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(
-            f"'{file}' is not a whole gzip file: {error}; fetch it again, or drop '.gz' from a "
-            "name that is plain text"
+            f"'{file}' is not a complete gzip file: {error}; download it again, or remove '.gz' "
+            "from the name of a plain text file"
         ) from error
     finally:
         csv.field_size_limit(limit)

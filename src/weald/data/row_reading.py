@@ -1,4 +1,4 @@
-"""Rows that come one by one to a model whose columns are not all numbers."""
+"""Conversion of single rows for models with non-numeric columns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,24 +15,24 @@ from weald.data.values import ArrayValues
 
 Floats = NDArray[np.float64]
 
-# Types whose values are levels by being equal to them, and those that are numbers as they stand.
+# Types whose values are looked up directly among categories, and numeric types.
 _LEVELS = frozenset({str, np.str_, int, float, bool, np.int64, np.float64, np.bool_})
 _NUMBERS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
 
 
 class RowReader(BaseEstimator):
-    """Reads rows by a plan: what it gives are the columns of numbers that trees ask.
+    """Converts rows to the numeric columns of a plan.
 
-    A row is a list, a tuple or a 1-D array with its values in the order of the fit, or a dict with
-    a value for every name. Whatever else the model would take is a batch. A value means what it
-    means in a table: what is not told at a glance is read as a column of one value.
+    A row is a list, tuple or 1-D array of values in the order of the fit, or a dict by column name.
+    Any other table is a batch. Values are interpreted as in a table; those without a fast path are
+    converted as a column of one value.
 
     Parameters
     ----------
     plan : ColumnPlan
-        What is known of the columns.
+        Fitted column types.
     names : tuple of str or None
-        Their names, if the fit had some.
+        Column names of the fit, if any.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class RowReader(BaseEstimator):
     def __init__(self, plan: ColumnPlan, names: tuple[str, ...] | None) -> None:
         self.plan = plan
         self.names = names
-        # What the checks of tables ask of an estimator.
+        # Attributes that input validation reads from an estimator.
         self._columns = plan
         self.n_features_in_ = len(plan.columns)
         if names is not None:
@@ -62,12 +62,12 @@ class RowReader(BaseEstimator):
         return type(self), (self.plan, self.names)
 
     def read(self, X: Any) -> Any:
-        """One row as an array of the shape (columns,), a batch as one of the shape (rows, columns).
+        """Convert one row to an array of shape (columns,), a batch to shape (rows, columns).
 
         Raises
         ------
         TypeError, ValueError
-            As the model itself does for a table of such values.
+            As the model does for a table with the same values.
         """
         if isinstance(X, Mapping):
             return self._row(self._in_order(X))
@@ -93,8 +93,8 @@ class RowReader(BaseEstimator):
     def _in_order(self, row: Mapping[str, Any]) -> list[Any]:
         if self.names is None:
             raise TypeError(
-                "predictor() cannot place the values of a dict: the model was fitted on a table "
-                "without names. Give it a list of values in the order of the fit."
+                "predictor() does not accept a dict: the model was fitted without column names. "
+                "Pass a list of values in the order of the fit."
             )
         try:
             values = [row[name] for name in self.names]
@@ -106,9 +106,9 @@ class RowReader(BaseEstimator):
 
 
 def _cell(column: Column, label: str) -> Callable[[Any, list[float]], None]:
-    """How one value of a column is added to the numbers of its row."""
+    """Return a function that converts one value and appends the result to its row."""
 
-    def as_in_a_table(value: Any, found: list[float]) -> None:
+    def as_column(value: Any, found: list[float]) -> None:
         one = np.empty(1, dtype=object)
         one[0] = value
         found.extend(float(part[0]) for part in column.read(ArrayValues(one, label)))
@@ -119,20 +119,20 @@ def _cell(column: Column, label: str) -> Callable[[Any, list[float]], None]:
         elif type(value) in _NUMBERS:
             found.append(float(value))
         else:
-            as_in_a_table(value, found)
+            as_column(value, found)
 
     if isinstance(column, Number):
         return number
     if not isinstance(column, (Category, Ordered)):
-        return as_in_a_table
+        return as_column
     levels = column.levels if isinstance(column, Category) else column.order
-    place = {level: float(i) for i, level in enumerate(levels)}
+    index_of = {level: float(i) for i, level in enumerate(levels)}
 
     def level(value: Any, found: list[float]) -> None:
-        at = place.get(value) if type(value) in _LEVELS else None
-        if at is not None or value is None:
-            found.append(np.nan if at is None else at)
+        index = index_of.get(value) if type(value) in _LEVELS else None
+        if index is not None or value is None:
+            found.append(np.nan if index is None else index)
         else:
-            as_in_a_table(value, found)
+            as_column(value, found)
 
     return level

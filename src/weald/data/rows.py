@@ -1,4 +1,4 @@
-"""The rows a fit sees: numbers, targets, and how much each row counts."""
+"""Training rows: table, target and weights."""
 
 import math
 from dataclasses import dataclass, replace
@@ -15,10 +15,10 @@ from weald.groups import Groups, groups_of_rows
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
-# Weights multiply the integers of a tree's sums as long as their own sum leaves these 26 bits.
+# Maximum sum of integer weights: leaves 26 bits for the integers they multiply in sums.
 MOST_COPIES = 2**36
 
-# Binary exponents up to this size are moderate: sums, squares and products stay far from the end.
+# Up to this binary exponent, sums, squares and products cannot overflow.
 _MODERATE = 200
 
 
@@ -26,20 +26,19 @@ _MODERATE = 200
 class Rows:
     """A table with a target and weights.
 
-    Every row counts once: `min_samples_leaf`, shares of rows and draws go by rows as they were
-    given. A weight is a factor of what a row adds to sums: `copies * weight * weight_unit`, each of
-    them 1 if it is not given.
+    Every row counts once for `min_samples_leaf`, row fractions and sampling. In sums, a row has the
+    weight `copies * weight * weight_unit`, where omitted factors are 1.
 
-    `weight_unit` is a common factor of all weights, so that their scale cannot matter: equal
-    weights are none at all, and sums of extreme weights stay within the range of floats. Targets of
-    extreme size are kept divided by 2**target_exponent for the same reason.
+    `weight_unit` is a common factor of all weights, which makes fits invariant to their scale:
+    equal weights are omitted, and sums of extreme weights do not overflow. Extreme targets are
+    divided by 2**target_exponent for the same reason.
 
-    `copies` are weights as whole numbers, which multiply the integers of sums. That is exactly
-    what repeating the row does, but the core then counts the row as often, too. So weights are
-    kept this way (`with_whole_weights`) only by fits that count no rows.
+    `copies` are integer weights, which multiply the integers of exact sums, as if the row were
+    repeated. The core then also counts the row that often, so that this form
+    (`with_whole_weights`) is only for fits that do not count rows.
 
-    The target, `y`, has the shape (rows,) or, of several outputs, (rows, outputs). Where there are
-    many rows, class numbers may lie in bytes: whoever cannot read these asks for `target`.
+    The target `y` has the shape (rows,) or, for several outputs, (rows, outputs). For many rows,
+    class codes may be stored as bytes; `target` is always float64.
     """
 
     table: AnyTable
@@ -48,7 +47,7 @@ class Rows:
     weight: Floats | None = None
     weight_unit: float = 1.0
     target_exponent: int = 0
-    groups: Groups | None = None  # rows that are drawn together; None: each by itself
+    groups: Groups | None = None  # rows that are sampled together; None: rows are independent
 
     @property
     def n(self) -> int:
@@ -56,7 +55,7 @@ class Rows:
 
     @property
     def target(self) -> Floats:
-        """The target in floats; of bytes a copy, made whenever it is asked for."""
+        """Target as float64; a new copy on each access if stored as bytes."""
         return self.y.astype(np.float64, copy=False)
 
     @property
@@ -65,14 +64,14 @@ class Rows:
 
     @property
     def total_weight(self) -> Floats | None:
-        """What each row weighs, in the common unit; None: all weigh the same."""
+        """Weight of each row without `weight_unit`; None if all are equal."""
         if self.copies is None:
             return self.weight
         copies = self.copies.astype(np.float64)
         return copies if self.weight is None else copies * self.weight
 
     def take(self, index: NDArray[np.intp]) -> "Rows":
-        """Those rows, in that order."""
+        """Select rows by index."""
         return replace(
             self,
             table=self.table[index],
@@ -83,7 +82,7 @@ class Rows:
         )
 
     def weighted(self, sample_weight: object) -> "Rows":
-        """Give the rows their weights; those of weight zero are dropped.
+        """Set the weights; rows of weight zero are dropped.
 
         Raises
         ------
@@ -103,17 +102,17 @@ class Rows:
         return replace(self, weight=weight, weight_unit=unit)
 
     def in_groups(self, groups: Any, kept: NDArray[np.bool_]) -> "Rows":
-        """Rows that are drawn together; `kept` marks the rows of the fit that are here."""
+        """Set the groups, given for all rows of the fit; `kept` masks the rows in this object."""
         if groups is None:
             return self
         read = groups_of_rows(groups, len(kept))
         return replace(self, groups=read.take(np.flatnonzero(kept)))
 
     def with_whole_weights(self) -> "Rows":
-        """The same rows with weights as whole numbers, where they are multiples of a common one.
+        """Convert weights to integers if they are multiples of a common power of two.
 
-        For fits that count no rows: there a row of weight 3 then gives the model of a row that is
-        there three times, bit for bit.
+        For fits that do not count rows: a row of weight 3 is then exactly equivalent to three
+        copies of the row.
         """
         if self.weight is None or self.copies is not None:
             return self
@@ -124,11 +123,11 @@ class Rows:
         return replace(self, copies=copies, weight=None, weight_unit=self.weight_unit * unit)
 
     def of_numbers(self, who: str) -> "Rows":
-        """The same rows with one array as their table, for `who` knows no categories."""
+        """Convert the table to one float array; raise TypeError if it has categories."""
         return replace(self, table=numbers_only(self.table, who))
 
     def hashes(self, n_threads: int) -> NDArray[np.uint64]:
-        """What each row holds, as two words: equal for equal rows, whatever they lie in."""
+        """Return a 128-bit hash of each row's content, independent of the container."""
         if self.n_outputs > 1:
             first, others = np.split(self.target, [1], axis=1)
             hashes = replace(self, y=np.ascontiguousarray(first[:, 0])).hashes(n_threads)
@@ -143,11 +142,11 @@ class Rows:
         return hashes
 
     def without_target(self) -> "Rows":
-        """The same rows with a target of zeros: their hashes are those of the columns alone."""
+        """Set the target to zero, so that hashes depend on the columns only."""
         return replace(self, y=np.zeros(self.n))
 
     def with_moderate_target(self) -> "Rows":
-        """The same rows with a target of extreme size divided by a power of two."""
+        """Divide an extreme target by a power of two."""
         exponent = extreme_exponent(self.target)
         if exponent == 0:
             return self
@@ -156,7 +155,7 @@ class Rows:
 
 
 def rows_of_weight(y: object, sample_weight: object) -> NDArray[np.bool_]:
-    """Which of the rows passed to a fit have a weight; `y` has been checked.
+    """Return the mask of rows with positive weight; `y` must have been checked.
 
     >>> rows_of_weight([1, 2, 3], [0.5, 0.0, 2.0]).tolist()
     [True, False, True]
@@ -169,9 +168,9 @@ def rows_of_weight(y: object, sample_weight: object) -> NDArray[np.bool_]:
 
 
 def whole_multiples(weight: Floats) -> tuple[NDArray[np.int64], float] | None:
-    """Weights as whole multiples of the largest power of two that divides them all.
+    """Express weights as integer multiples of the largest power of two that divides them all.
 
-    None if their sum would be too large for whole numbers that multiply sums.
+    None if the sum of the integers would be too large for exact sums.
 
     >>> copies, unit = whole_multiples(np.array([0.5, 1.5]))
     >>> copies.tolist(), unit
@@ -189,7 +188,7 @@ def whole_multiples(weight: Floats) -> tuple[NDArray[np.int64], float] | None:
 
 
 def effective_rows(weight: Floats | None, n_rows: int) -> float:
-    """How many rows of equal weight tell as much as these: (Σw)² / Σw².
+    """Effective sample size: (Σw)² / Σw².
 
     >>> effective_rows(np.array([2.0, 2.0]), 2), effective_rows(np.array([1.0, 0.0]), 2)
     (2.0, 1.0)
@@ -201,7 +200,7 @@ def effective_rows(weight: Floats | None, n_rows: int) -> float:
 
 
 def extreme_exponent(values: Floats) -> int:
-    """The binary exponent of the largest value, if squares of it might leave the range of floats.
+    """Return the binary exponent of the largest value if its square could overflow, else 0.
 
     >>> extreme_exponent(np.array([3.0])), extreme_exponent(np.array([2.0**900]))
     (0, 901)
@@ -212,7 +211,7 @@ def extreme_exponent(values: Floats) -> int:
 
 
 def moderate_weights(weight: Floats) -> tuple[Floats, float]:
-    """Weights divided by a power of two, and that power: 1 unless they are of extreme size."""
+    """Divide extreme weights by a power of two, and return them with that power."""
     exponent = extreme_exponent(weight)
     if exponent == 0:
         return weight, 1.0
@@ -220,20 +219,22 @@ def moderate_weights(weight: Floats) -> tuple[Floats, float]:
 
 
 def weights_as_numbers(sample_weight: Any) -> Floats:
-    """Weights as an array of floats, of any shape; an error says what is none."""
+    """Convert weights to a float array of any shape, or raise TypeError or ValueError."""
     if np.ma.isMaskedArray(sample_weight):
         raise TypeError(
             "sample_weight is a masked array, which is not supported: the mask would be ignored. "
-            "Pass sample_weight.filled(0), so that masked rows count nothing."
+            "Pass sample_weight.filled(0), so that masked rows have no weight."
         )
     if not isinstance(sample_weight, np.ndarray):
         sample_weight = read_array(sample_weight, "sample_weight")
     array = np.asarray(sample_weight)
     if array.dtype.kind == "c":
-        raise ValueError("Complex data not supported in sample_weight: weights are real numbers.")
+        raise ValueError(
+            "Complex data not supported in sample_weight: weights must be real numbers."
+        )
     if array.dtype.kind in "mM":
         raise TypeError(
-            f"sample_weight holds dates or durations ({array.dtype}); weights are numbers."
+            f"sample_weight holds dates or durations ({array.dtype}); weights must be numbers."
         )
     try:
         return array.astype(np.float64, copy=False)
@@ -243,7 +244,7 @@ def weights_as_numbers(sample_weight: Any) -> Floats:
 
 
 def checked_weights(sample_weight: object, n: int) -> Floats:
-    """One finite, non-negative number per row, not all zero."""
+    """Return one finite, non-negative weight per row, not all zero, or raise ValueError."""
     weight = weights_as_numbers(sample_weight)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
@@ -257,7 +258,7 @@ def checked_weights(sample_weight: object, n: int) -> Floats:
     if bad.size:
         raise ValueError(
             f"Input sample_weight contains NaN or infinity: row {bad[0]} has {weight[bad[0]]}. "
-            "Weights must be finite; remove the row or give it weight 0."
+            "Weights must be finite; remove the row or set its weight to 0."
         )
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
@@ -267,6 +268,6 @@ def checked_weights(sample_weight: object, n: int) -> Floats:
     if not (weight > 0).any():
         raise ValueError(
             "Sample weights must contain at least one non-zero number: all weights are zero, "
-            "so there is no row to learn from."
+            "so there is no row to train on."
         )
     return weight

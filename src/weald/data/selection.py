@@ -1,4 +1,4 @@
-"""Which columns the user calls categorical."""
+"""Selection of columns by name, position or mask."""
 
 from typing import Any
 
@@ -9,31 +9,31 @@ from weald.errors import listing
 
 
 def chosen_columns(choice: Any, names: list[Any] | None, n: int) -> NDArray[np.bool_] | None:
-    """Turn `categorical_features` into a mark per column; None: as the types of columns say.
+    """Convert `categorical_features` to a mask of columns; None means by column type.
 
     >>> chosen_columns(["b"], ["a", "b"], 2).tolist(), chosen_columns([-1, 0], None, 3).tolist()
     ([False, True], [True, False, True])
     """
     if isinstance(choice, str):
         return None
-    marks = np.zeros(n, dtype=bool)
+    mask = np.zeros(n, dtype=bool)
     if choice is None:
-        return marks
+        return mask
     entries = list(choice)
     if all(isinstance(entry, (bool, np.bool_)) for entry in entries):
         if len(entries) != n:
             raise ValueError(
                 f"categorical_features is a mask of {len(entries)} columns, but X has {n}. "
-                "Give one truth value per column, or names or positions."
+                "Pass one boolean per column, or names or positions."
             )
         return np.array(entries, dtype=bool)
     for entry in entries:
-        marks[column_position(entry, names, n, "categorical_features")] = True
-    return marks
+        mask[column_position(entry, names, n, "categorical_features")] = True
+    return mask
 
 
 def column_position(entry: Any, names: list[Any] | None, n: int, parameter: str) -> int:
-    """Find the column that a name or a position stands for; `parameter` is where it was given.
+    """Return the index of a column given by name or position; `parameter` is for messages.
 
     >>> column_position("b", ["a", "b"], 2, "p"), column_position(-1, None, 3, "p")
     (1, 2)
@@ -42,11 +42,12 @@ def column_position(entry: Any, names: list[Any] | None, n: int, parameter: str)
         if names is None:
             raise ValueError(
                 f"{parameter} names {entry!r}, but X has no column names. "
-                "Give positions, or pass a frame."
+                "Use positions, or pass a data frame."
             )
         if entry not in names:
             raise ValueError(
-                f"{parameter} names {entry!r}, which is no column of X; there are {listing(names)}."
+                f"{parameter} names {entry!r}, which is not a column of X; its columns are "
+                f"{listing(names)}."
             )
         return names.index(entry)
     if not -n <= entry < n:

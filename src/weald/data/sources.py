@@ -1,4 +1,4 @@
-"""Tables that are not one float array: their columns become numbers a few at a time."""
+"""Tables that are not one float array, converted in batches of columns."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from weald.data.values import Floats
 
-# So many columns are made dense, or copied side by side, at once; more where rows are few.
+# Minimum number of columns per batch, and number of values if there are few rows.
 _BATCH, _BATCH_VALUES = 16, 2**22
 
 Table = NDArray[np.float64] | NDArray[np.float32]
@@ -18,15 +18,15 @@ Table = NDArray[np.float64] | NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class ColumnTable:
-    """Columns of numbers that lie apart, as those of a frame do.
+    """Separately stored numeric columns, as in a data frame.
 
-    `n_levels` is 0 for a column of numbers; a column of levels holds their places 0, 1, ... and
-    has so many.
+    Categorical columns hold the indices 0, 1, ... of their categories; `n_levels` is the number of
+    categories, 0 for numeric columns.
     """
 
     columns: tuple[NDArray[Any], ...]
     n_levels: NDArray[np.int64]
-    labels: tuple[str, ...] = ()  # of the columns, for errors
+    labels: tuple[str, ...] = ()  # names of the columns in messages
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -36,9 +36,9 @@ class ColumnTable:
         return replace(self, columns=tuple(column[rows] for column in self.columns))
 
     def batches(self) -> Iterator[tuple[int, Table]]:
-        """Yield columns side by side, a few at a time, with the number of the first.
+        """Yield batches of columns as one array, each with the index of its first column.
 
-        Columns of numbers and of levels are never in the same batch.
+        Numeric and categorical columns are never in the same batch.
         """
         first = 0
         while first < len(self.columns):
@@ -54,9 +54,9 @@ class ColumnTable:
 
 @dataclass(frozen=True, eq=False)
 class SparseTable:
-    """A table of mostly zeros, of which only the others are stored."""
+    """A sparse table."""
 
-    columns: Any  # scipy's csc, without repeated entries
+    columns: Any  # a SciPy csc matrix without duplicate entries
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -71,13 +71,13 @@ class SparseTable:
         return SparseTable(self.columns[rows])
 
     def batches(self) -> Iterator[tuple[int, Table]]:
-        """Yield columns made dense, a few at a time, with the number of the first."""
+        """Yield dense batches of columns, each with the index of its first column."""
         size = _batch(self.shape[0])
         for first in range(0, self.shape[1], size):
             yield first, self._dense(first, min(first + size, self.shape[1]))
 
     def _dense(self, first: int, end: int) -> Table:
-        """Some columns, cut by hand: SciPy copies all places if pointers are of another type."""
+        """Densify some columns; SciPy's slicing copies all indices if index types differ."""
         whole = self.columns
         stored = slice(whole.indptr[first], whole.indptr[end])
         pointers = whole.indptr[first : end + 1] - whole.indptr[first]
@@ -94,7 +94,7 @@ AnyTable = Table | ColumnTable | SparseTable
 
 
 def as_one_array(table: AnyTable) -> Table:
-    """The whole table as one float array, for those who need all values at once."""
+    """Return the whole table as one float array."""
     if isinstance(table, np.ndarray):
         return table
     batches = [columns for _, columns in table.batches()]
@@ -103,41 +103,40 @@ def as_one_array(table: AnyTable) -> Table:
 
 
 def levels_of(table: AnyTable) -> list[int]:
-    """How many levels each column has, 0 for numbers; empty if no column has any."""
+    """Return the number of categories per column, 0 if numeric; empty if all are numeric."""
     if isinstance(table, np.ndarray) or not table.n_levels.any():
         return []
     return [int(n) for n in table.n_levels]
 
 
 def refuse_levels(table: AnyTable, who: str) -> None:
-    """Raise a TypeError if a column holds categories, which `who` cannot split."""
+    """Raise TypeError if there are categorical columns, which `who` does not support."""
     if not isinstance(table, np.ndarray) and table.n_levels.any():
         first = int(np.argmax(table.n_levels > 0))
         label = table.labels[first] if isinstance(table, ColumnTable) else f"column {first}"
         raise TypeError(
-            f"{label} holds categories, which {who} cannot split. Turn the column into numbers, "
+            f"{label} holds categories, which {who} cannot split. Convert the column to numbers, "
             "drop it, or use a tree model: BoostedTrees, GradientBoosting, RandomForest or "
-            "DecisionTree with another criterion than absolute_error."
+            "DecisionTree with a criterion other than absolute_error."
         )
 
 
 def numbers_only(table: AnyTable, who: str) -> Table:
-    """The whole table as one float array, for `who` knows no levels; categories are refused."""
+    """Return the table as one float array; raise TypeError if it has categories."""
     refuse_levels(table, who)
     return as_one_array(table)
 
 
 def steady(table: Table) -> Table:
-    """A copy, for those who read values again: another thread may change the user's array.
+    """Copy a table that is read repeatedly, because another thread may modify the user's array.
 
-    A value that was a number when it was sorted, and is NaN when a threshold is made of it, would
-    spoil the model.
+    A value that becomes NaN after it was sorted would corrupt the model.
     """
     return table.copy(order="K")
 
 
 def side_by_side(columns: list[NDArray[Any]]) -> Table:
-    """One float array of some columns: a view where they lie evenly spaced, else a copy."""
+    """Join columns to one float array: a view if they are evenly spaced, else a copy."""
     joined = view_as_one(columns)
     if joined is not None:
         return joined
@@ -155,7 +154,7 @@ def _fits_float32(column: NDArray[Any]) -> bool:
 
 
 def view_as_one(columns: list[NDArray[Any]]) -> Table | None:
-    """A view of columns that are parts of one array, as those of a pandas frame often are."""
+    """Return a view if columns are parts of one array, as often in pandas, else None."""
     first = columns[0]
     if first.dtype not in (np.float64, np.float32) or not first.dtype.isnative:
         return None
@@ -172,7 +171,7 @@ def view_as_one(columns: list[NDArray[Any]]) -> Table | None:
 
 
 def _share_one_base(columns: list[NDArray[Any]]) -> bool:
-    """Views of one array keep it alive together; of several arrays the first would not."""
+    """Whether all columns are views of one array, which the first of them keeps alive."""
 
     def root(array: Any) -> Any:
         while getattr(array, "base", None) is not None:

@@ -1,4 +1,4 @@
-"""The user's table, checked by scikit-learn's rules and our own, as columns of numbers."""
+"""Validation of X, and its conversion to numeric columns."""
 
 import importlib
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from weald.data.containers import (
 from weald.data.memory import refuse_beyond_memory
 from weald.data.missing_targets import naming_missing
 from weald.data.names import check_names_again, frame_names, remember_names
-from weald.data.plan import ColumnPlan, learn_plan
+from weald.data.plan import ColumnPlan, fit_plan
 from weald.data.rows import checked_weights
 from weald.data.selection import chosen_columns
 from weald.data.sources import (
@@ -33,7 +33,7 @@ from weald.data.sources import (
 from weald.data.values import Values, values_of
 from weald.data.wrong_arrays import refuse_complex, refuse_no_rows_and_columns
 
-# Missing values and infinities are welcome: the first are learnt, the second are ordered.
+# Missing values and infinities are supported.
 _RULES: dict[str, Any] = {
     "dtype": [np.float64, np.float32],
     "ensure_all_finite": False,
@@ -43,7 +43,7 @@ _RULES: dict[str, Any] = {
 # Native byte order only: np.dtype(">f8") is not among them.
 _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 
-# A table that is not one array becomes one in pieces of at most this many values when predicting.
+# Maximum number of values of a dense block in predict.
 _DENSE_VALUES = 2**22
 
 
@@ -56,7 +56,7 @@ def table_for_fit(
     sample_weight: object = None,
     multi_output: bool = False,
 ) -> tuple[AnyTable, Any]:
-    """Check X and y together, and remember the columns on the estimator."""
+    """Validate X and y for fit, and set the column attributes of the estimator."""
     of_y = {"y_numeric": y_numeric, "multi_output": multi_output}
     X = _read_once(X)
     refuse_no_rows_and_columns(X)
@@ -66,7 +66,7 @@ def table_for_fit(
     names = None
     if _needs_plan(X):
         names = frame_names(X)
-        # Of a table of the same shape scikit-learn checks all but the values.
+        # scikit-learn's checks of everything but the values, on an array of the same shape.
         stand_in = np.broadcast_to(np.float64(0), _shape(X))
         with naming_missing(y):
             _, target = validate_data(estimator, stand_in, y, **of_y, **_RULES)
@@ -77,7 +77,7 @@ def table_for_fit(
             estimator._columns = ColumnPlan.of_array(X)
             return _array_or_sparse(X), target
     columns = _columns_of(X, names)
-    estimator._columns, arrays = learn_plan(
+    estimator._columns, arrays = fit_plan(
         columns,
         chosen_columns(choice, names, X.shape[1]),
         None if sample_weight is None else checked_weights(sample_weight, X.shape[0]) > 0,
@@ -86,7 +86,7 @@ def table_for_fit(
 
 
 def _checked(estimator: Any, X: Any, y: Any, of_y: dict[str, bool]) -> tuple[Any, Any]:
-    """X and y as scikit-learn's checks leave them, with their marks on the estimator."""
+    """Validate X and y with scikit-learn, which sets attributes of the estimator."""
     if not _are_plain(X, y):
         rules = {**_RULES, "accept_sparse": ["csc", "csr"]}
         with naming_missing(y):
@@ -98,9 +98,9 @@ def _checked(estimator: Any, X: Any, y: Any, of_y: dict[str, bool]) -> tuple[Any
 
 
 def _are_plain(X: Any, y: Any) -> bool:
-    """Tell whether scikit-learn's checks would find nothing, and leave both arrays as they are.
+    """Whether scikit-learn's checks can be skipped, because both arrays would pass unchanged.
 
-    They take as long as ten small trees; whatever else there is goes through them.
+    The checks take as long as growing ten small trees.
     """
     if not _is_plain_array(X) or X.shape[1] == 0 or type(y) is not np.ndarray:
         return False
@@ -110,7 +110,7 @@ def _are_plain(X: Any, y: Any) -> bool:
 
 
 def table_for_predict(estimator: Any, X: Any) -> Any:
-    """Check X against the columns of the fit; `dense_blocks` gives its rows."""
+    """Validate X against the columns of the fit; `dense_blocks` yields its rows."""
     X = _read_once(X)
     refuse_no_rows_and_columns(X)
     plan, order = plan_of(estimator), None
@@ -127,7 +127,7 @@ def table_for_predict(estimator: Any, X: Any) -> Any:
 
 
 class _Planned:
-    """A table and the plan by which its rows become numbers, piece by piece."""
+    """A table with the plan to convert blocks of its rows."""
 
     def __init__(self, plan: ColumnPlan, X: Any, order: list[int] | None) -> None:
         self._plan, self._X, self._order = plan, X, order
@@ -142,16 +142,15 @@ class _Planned:
 
 
 def plan_of(estimator: Any) -> ColumnPlan:
-    """What a fitted estimator knows of its columns."""
+    """Return the column plan of a fitted estimator."""
     plan: ColumnPlan | None = getattr(estimator, "_columns", None)
     return plan or ColumnPlan.of_numbers(estimator.n_features_in_)
 
 
 def is_plain_table(X: object, estimator: object) -> TypeGuard[Table]:
-    """Tell whether X is an array the core can read as it stands, with the columns of the fit.
+    """Whether X is an array with the columns of the fit that the core can read directly.
 
-    Then scikit-learn's checks would find nothing, and take longer than a prediction. Anything
-    else goes the long way and gets their errors and warnings.
+    Then scikit-learn's checks, which take longer than a prediction, are skipped.
     """
     return (
         _is_plain_array(X)
@@ -166,7 +165,7 @@ def _is_plain_array(X: object) -> TypeGuard[Table]:
 
 
 def dense_blocks(table: Any) -> Iterator[Table]:
-    """Yield a checked table as dense pieces, top to bottom: one piece if it is dense already."""
+    """Yield dense blocks of rows of a validated table: one block if it is dense already."""
     if isinstance(table, np.ndarray):
         yield _native_order(table)
         return
@@ -179,9 +178,10 @@ def dense_blocks(table: Any) -> Iterator[Table]:
 
 
 def readable_table(X: Any) -> Any:
-    """X for members that decide what it may hold: asked once, collected, named soundly.
+    """Prepare X for base estimators, which validate its values themselves.
 
-    Lists stay lists, text of one dimension stays text.
+    Protocols are read once, lazy frames collected and column names checked. Lists and 1-D arrays
+    of text are kept.
     """
     if isinstance(X, (list, tuple)):
         return X
@@ -194,18 +194,18 @@ def readable_table(X: Any) -> Any:
 
 
 def read_columns(X: Any) -> list[Values]:
-    """The columns of any table, each with its kind of values, without an estimator."""
+    """Return the columns of any table with their kinds, without an estimator."""
     X = _read_once(X)
     return _columns_of(X, frame_names(X) if isinstance(X, nw.DataFrame) else None)
 
 
-# ---- what X is ----
+# ---- reading X ----
 
 
 def _read_once(X: Any) -> Any:
-    """X as a frame of narwhals, an array, a sparse matrix or whatever it is, never asked again.
+    """Convert X to a narwhals frame, an array or a sparse matrix, reading protocols once.
 
-    Refuses what is no table, bytes and broken sparse matrices.
+    Raises an error for objects that are not tables, bytes and corrupt sparse matrices.
     """
     refuse_no_table(X)
     refuse_complex(X, "X")
@@ -221,36 +221,36 @@ def _read_once(X: Any) -> Any:
     if hasattr(X, "tocsc") and hasattr(X, "format"):
         return sound_sparse(X)
     if hasattr(X, "iloc") or hasattr(X, "column_names"):
-        frame_names(X)  # names that occur twice would be an error of the frame library
+        frame_names(X)  # raises a clearer error for duplicate names than the frame library
     if type(X).__name__ == "RecordBatch":
         X = importlib.import_module("pyarrow").Table.from_batches([X])
     frame = nw.from_native(X, pass_through=True, allow_series=True)
     if not is_known_frame(frame):
         if isinstance(frame, nw.Series):
-            return X  # scikit-learn says what is wrong with it
+            return X  # scikit-learn raises the error
         read = read_table(X)
         return X if read is X else _read_once(read)
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
-# What the core counts rows and columns with.
+# Limits of the core's row and column indices.
 _MOST_ROWS, _MOST_COLUMNS = 2**32 - 2, 2**31 - 1
 
 
 def _refuse_too_large(X: Any) -> None:
-    """Say of a table beyond all means that it is, before anything is made of it."""
+    """Raise ValueError if a table exceeds the limits of the core."""
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2:
         return
     if shape[0] > _MOST_ROWS or shape[1] > _MOST_COLUMNS:
         raise ValueError(
-            f"X has {shape[0]:,} rows and {shape[1]:,} columns; a table may have {_MOST_ROWS:,} "
-            f"rows and {_MOST_COLUMNS:,} columns at most. Fit on a part of them."
+            f"X has {shape[0]:,} rows and {shape[1]:,} columns; at most {_MOST_ROWS:,} rows and "
+            f"{_MOST_COLUMNS:,} columns are supported. Fit on a part of them."
         )
 
 
 def _refuse_too_many_bins(X: Any) -> None:
-    """A sparse table becomes a byte for every value, where zeros count as others do."""
+    """Raise MemoryError if the bin codes of a sparse table, one byte per value, are too large."""
     if hasattr(X, "tocsc"):
         n_rows, n_columns = (int(size) for size in X.shape)
         refuse_beyond_memory(
@@ -261,30 +261,30 @@ def _refuse_too_many_bins(X: Any) -> None:
 
 
 def _array_of_lists(X: Any) -> Any:
-    """Lists of numbers and text as objects: as an array, all of them would become text."""
+    """Convert lists of numbers and text to an object array, so that numbers stay numbers."""
     try:
         array = np.asarray(X)
     except ValueError:
-        return X  # scikit-learn says what is wrong with it
+        return X  # scikit-learn raises the error
     refuse_complex(array, "X")
     return np.array(X, dtype=object) if array.dtype.kind in "USO" and array.ndim == 2 else X
 
 
 def _needs_plan(X: Any) -> bool:
-    """Frames, and arrays of what may be no numbers."""
+    """Whether X is a data frame, or an array that may not be numeric."""
     if isinstance(X, nw.DataFrame):
         return True
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return False
-    return X.dtype.kind in "mMU" or (X.dtype.kind == "O" and _has_no_number(X))
+    return X.dtype.kind in "mMU" or (X.dtype.kind == "O" and _has_non_numbers(X))
 
 
-def _has_no_number(X: NDArray[Any]) -> bool:
-    """Objects that are all numbers are read as such; text of a number is text."""
+def _has_non_numbers(X: NDArray[Any]) -> bool:
+    """Whether an object array has values that are not numbers; numbers as text count as text."""
     try:
         numbers = X.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        return True  # an error, if it is one, will name the column
+        return True  # a later error will name the column
     return any(isinstance(value, str) for value in X.flat) if numbers.size else False
 
 
@@ -308,7 +308,7 @@ def _columns_of(X: Any, names: list[Any] | None) -> list[Values]:
 
 
 def _table_of(plan: ColumnPlan, arrays: list[NDArray[Any]], labels: list[str]) -> AnyTable:
-    """One array where all columns are numbers that lie as in one; else columns apart."""
+    """Return one array if all columns are numeric views of one, else a `ColumnTable`."""
     if plan.is_plain and len(arrays) > 0:
         joined = view_as_one(arrays)
         if joined is not None:
@@ -325,7 +325,7 @@ def _array_or_sparse(table: Any) -> AnyTable:
 
 
 def _native_order(table: Any) -> Table:
-    """Swap the bytes of a big-endian array; leave all others as they are."""
+    """Convert an array to native byte order."""
     if not table.dtype.isnative:
         table = table.astype(table.dtype.newbyteorder("="))
     return table  # type: ignore[no-any-return]

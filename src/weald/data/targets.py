@@ -1,4 +1,4 @@
-"""Targets as numbers: class numbers for labels, the values themselves for regression."""
+"""Validation of y and its conversion to numbers: class codes, or values for regression."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ from weald.data.tables import table_for_fit
 from weald.data.values import SeriesValues, is_missing
 from weald.data.wrong_arrays import refuse_complex
 
-# The numbers of two classes of more rows may be bytes: 7 bytes a row less.
+# With more rows, codes of two classes may be stored as bytes, which saves 7 bytes per row.
 _MANY_ROWS = 2_000_000
 
 
@@ -28,15 +28,15 @@ def class_rows(
     *,
     takes_bytes: bool = False,
 ) -> tuple[Rows, NDArray[Any]]:
-    """Rows whose target is the number of their class, and the classes, sorted.
+    """Return rows with class codes as target, and the sorted classes.
 
-    The classes come from all rows, also from those of weight zero. `takes_bytes`: of many rows and
-    two classes the numbers may be bytes.
+    Classes include those of rows with weight zero. With `takes_bytes`, codes of two classes may be
+    bytes if there are many rows.
     """
     y, sample_weight = read_once(y, sample_weight)
     refuse_several(estimator, y)
     table, labels = table_for_fit(estimator, X, y, y_numeric=False, sample_weight=sample_weight)
-    # Whole numbers are classes; a check of them would only sort them, and warn of too many.
+    # Integers need no check other than the warning about too many classes.
     is_whole = labels.dtype.kind in "iub" and labels.ndim == 1
     if not is_whole:
         labels = checked_labels(labels)
@@ -49,28 +49,28 @@ def class_rows(
 
 
 def advise_of_one_class(classes: NDArray[Any], n_rows: int) -> None:
-    """Warn of a target of several rows that holds one class only."""
+    """Warn if several rows all have the same class."""
     if len(classes) == 1 and n_rows > 1:
         advise(
             f"y holds one class only, {classes.tolist()[0]!r}, which will be predicted for every "
-            "row. Check how the target, or the rows, were chosen.",
+            "row. Check how the target or the rows were selected.",
             of_parts=False,
         )
 
 
-# Whole numbers that lie so close together are counted instead of sorted.
+# Integers with a smaller range are encoded by a lookup table instead of sorting.
 _NARROW = 1 << 16
 
-# So many labels at a time, which stay near.
+# Number of labels per block, to stay in the cache.
 _BLOCK = 1 << 15
 
 
 def numbered_classes(
     labels: NDArray[Any], kind: Any = np.intp, *, of_two: Any = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The different labels, sorted, and the number of each row's label among them.
+    """Return the sorted distinct labels, and the code of each row.
 
-    The numbers are of the `kind` asked for, those of two classes or one of `of_two`.
+    Codes have the dtype `kind`, or `of_two` if there are at most two classes.
 
     Examples
     --------
@@ -87,25 +87,25 @@ def numbered_classes(
     is_whole = labels.dtype.kind in "iu"
     least, most = (labels.min(), labels.max()) if is_whole else (0, 0)
     if not is_whole or int(most) - int(least) >= _NARROW:
-        # Made before what is freed again: room below an array that stays would lie idle.
+        # Allocate before temporaries, so that freeing them does not fragment the heap.
         numbers = np.empty(labels.size, dtype=kind)
         classes, numbers[:] = _sorted_classes(labels)
         return classes, numbers.astype(numbers_for(classes), copy=False)
     is_there = np.zeros(int(most) - int(least) + 1, dtype=bool)
     for _, places in _places(labels, least):
         is_there[places] = True
-    # Where this wraps round, adding the least takes it back.
+    # The addition may wrap around, which yields the correct result.
     classes = (least + np.flatnonzero(is_there).astype(labels.dtype)).astype(labels.dtype)
     number_of = (np.cumsum(is_there) - 1).astype(numbers_for(classes))
     numbers = np.empty(labels.size, dtype=number_of.dtype)
     for rows, places in _places(labels, least):
-        number_of.take(places, out=numbers[rows], mode="clip")  # else it would fill a copy
+        number_of.take(places, out=numbers[rows], mode="clip")  # other modes buffer the output
     return classes, numbers
 
 
 def _places(labels: NDArray[Any], least: Any) -> Iterator[tuple[slice, NDArray[np.intp]]]:
-    """How far labels lie above the least of them, some rows after others."""
-    # In 64 bits differences cannot overflow, and there are no negative ones.
+    """Yield blocks of rows with the differences of their labels from the smallest."""
+    # Differences are non-negative and cannot overflow 64 bits.
     wide = np.uint64 if labels.dtype.kind == "u" else np.int64
     for begin in range(0, labels.size, _BLOCK):
         rows = slice(begin, begin + _BLOCK)
@@ -117,12 +117,12 @@ def _sorted_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp
     return classes, numbers.reshape(-1)
 
 
-# Beyond this, sums and differences of targets leave the range of floats.
+# Sums and differences of larger targets could overflow.
 LARGEST_TARGET = 2.0**1000
 
 
 def number_rows(estimator: object, X: object, y: object, sample_weight: object) -> Rows:
-    """Rows whose target is a finite number."""
+    """Return rows with a finite number as target."""
     y, sample_weight = read_once(y, sample_weight)
     refuse_several(estimator, y)
     refuse_text(y)
@@ -131,13 +131,13 @@ def number_rows(estimator: object, X: object, y: object, sample_weight: object) 
 
 
 def finite_target(values: Any) -> NDArray[np.float64]:
-    """A target of finite numbers; an error names the first row that has none."""
+    """Return the target as finite floats, or raise an error that names the first bad row."""
     if values.dtype.kind in "mM":
         raise TypeError(
-            f"y holds dates or durations ({values.dtype}); a regression needs numbers, such as "
+            f"y holds dates or durations ({values.dtype}); regression requires numbers, such as "
             "days since a fixed date."
         )
-    # Objects become numbers only here: None turns into NaN.
+    # Converts objects too: None becomes NaN.
     target = np.ascontiguousarray(values, dtype=np.float64)
     bad = np.flatnonzero(~(np.abs(target) <= LARGEST_TARGET))
     if bad.size:
@@ -151,16 +151,16 @@ def finite_target(values: Any) -> NDArray[np.float64]:
 
 
 def read_once(y: object, sample_weight: object) -> tuple[Any, Any]:
-    """The target and the weights in a form that answers the same whenever it is asked."""
+    """Convert target and weights once, so that later reads yield the same values."""
     if sample_weight is not None:
         sample_weight = weights_as_numbers(sample_weight)
     return readable_target(y), sample_weight
 
 
 def readable_target(y: Any) -> Any:
-    """A series of polars or pyarrow, or what only offers to become an array, as an array.
+    """Convert polars and pyarrow series, and objects with array protocols, to an array.
 
-    All else stays as it is, for scikit-learn to check.
+    Other objects are returned unchanged, to be checked by scikit-learn.
     """
     _refuse_masked_or_sparse(y)
     refuse_complex(y, "y")
@@ -173,13 +173,13 @@ def readable_target(y: Any) -> Any:
         return y if is_known_frame(series) else read_array(y, "y")
     if isinstance(series.dtype, (nw.Categorical, nw.Enum, nw.String)):
         codes, values = SeriesValues(series, "y").coded()
-        # The last entry is that of code -1.
+        # The last entry is for code -1.
         return np.array([*values, None], dtype=object)[codes]
     return series.to_numpy()
 
 
 def has_several(y: Any) -> bool:
-    """Tell whether a target, read once, has more than one column.
+    """Whether a target has more than one column.
 
     >>> has_several(np.zeros((3, 2))), has_several([[1], [2]]), has_several([1, 2])
     (True, False, False)
@@ -188,25 +188,25 @@ def has_several(y: Any) -> bool:
         shape: tuple[int, ...] = (
             np.shape(y) if isinstance(y, (list, tuple)) else getattr(y, "shape", ())
         )
-    except ValueError:  # rows of different lengths: scikit-learn says so
+    except ValueError:  # ragged rows: scikit-learn raises the error
         return False
     return len(shape) == 2 and shape[1] > 1
 
 
 def refuse_several(estimator: object, y: Any) -> None:
-    """Raise a ValueError if a target has more than one column, for an estimator of one."""
+    """Raise ValueError for a multi-output target if the estimator supports one output."""
     if has_several(y):
         kind = "Classifier" if is_classifier(estimator) else "Regressor"
         raise ValueError(
             f"y should be a 1d array, got an array of shape {np.shape(y)} instead: this "
-            f"{type(estimator).__name__} learns one target. Use DecisionTree{kind}, RandomForest"
-            f"{kind} or ExtraTrees{kind}, which learn several at once, or a model for each: "
+            f"{type(estimator).__name__} supports one output. Use DecisionTree{kind}, RandomForest"
+            f"{kind} or ExtraTrees{kind}, which support several, or a model for each: "
             f"sklearn.multioutput.MultiOutput{kind}."
         )
 
 
 def refuse_text(y: Any) -> None:
-    """Raise a ValueError that names the first row whose target is text, or beyond all floats."""
+    """Raise ValueError that names the first row whose target is text or overflows float64."""
     if getattr(getattr(y, "dtype", None), "kind", "O") not in "OSTU":
         return
     for row, value in enumerate(np.ravel(np.asarray(y, dtype=object))):
@@ -214,12 +214,12 @@ def refuse_text(y: Any) -> None:
             _ = float(value) if isinstance(value, (str, bytes, int)) else 0.0
         except OverflowError as error:
             raise ValueError(
-                f"y holds a whole number too large for float64 in row {row}. Scale the target."
+                f"y holds an integer too large for float64 in row {row}. Scale the target."
             ) from error
         except ValueError as error:
             raise ValueError(
                 f"y holds text, which could not be converted to numbers: row {row} has {value!r}. "
-                "A regression needs numbers; a classifier takes labels."
+                "Regression requires numbers; use a classifier for labels."
             ) from error
 
 
@@ -232,8 +232,8 @@ def _refuse_masked_or_sparse(y: Any) -> None:
     if hasattr(y, "tocsc") and hasattr(y, "format"):
         if len(y.shape) == 2 and y.shape[1] > 1:
             raise ValueError(
-                "sparse multilabel-indicator for y is not supported: pass y.toarray(), a column "
-                "for each output."
+                "sparse multilabel-indicator for y is not supported: pass y.toarray(), with one "
+                "column per output."
             )
         raise TypeError(
             "Sparse data was passed for y, but dense data is required: pass y.toarray().ravel()."
@@ -241,9 +241,9 @@ def _refuse_masked_or_sparse(y: Any) -> None:
 
 
 def checked_labels(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels of classes, none of them missing, all of them text or all of them not.
+    """Check class labels: none missing, and either all or none of them text.
 
-    Objects that are numbers are numbers from here on.
+    Object arrays of numbers are converted to numeric arrays.
     """
     refuse_missing_labels(labels)
     if labels.dtype.kind == "S" or isinstance(labels.flat[0], bytes):
@@ -266,18 +266,18 @@ def _refuse_mixed_labels(labels: NDArray[Any]) -> None:
         text, other = int(np.argmax(is_text)), int(np.argmin(is_text))
         raise ValueError(
             f"y has a mix of label input types: row {text} has the text {labels[text]!r}, row "
-            f"{other} has {labels[other]!r} ({type(labels[other]).__name__}). Make all of them "
-            "text, for example by y.astype(str)."
+            f"{other} has {labels[other]!r} ({type(labels[other]).__name__}). Convert all of them "
+            "to text, for example by y.astype(str)."
         )
 
 
 def refuse_missing_labels(labels: NDArray[Any]) -> None:
-    """Raise a ValueError that names the first row whose label is missing."""
+    """Raise ValueError that names the first row with a missing label."""
     if labels.dtype != object:
-        return  # scikit-learn has found every NaN among numbers
+        return  # scikit-learn has checked numbers for NaN
     for row, label in enumerate(labels):
         if is_missing(label):
             raise ValueError(
                 f"Input y contains NaN: the label of row {row} is missing ({label!r}). "
-                "Drop such rows, or give them a label of their own."
+                "Drop such rows, or use a separate label for them."
             )

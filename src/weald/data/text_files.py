@@ -1,4 +1,4 @@
-"""The bytes of a text file, packed by gzip or not."""
+"""Access to the bytes of plain or gzipped text files."""
 
 import gzip
 import io
@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 
 
 def undecodable(file: Path) -> str:
-    """Say which byte is no UTF-8."""
+    """Return an error message that names the first byte that is not UTF-8."""
     with opened(file) as stream:
         content = stream.read()
     try:
@@ -25,13 +25,13 @@ def undecodable(file: Path) -> str:
 
 
 def opened(file: Path) -> BinaryIO:
-    """Open a file, to be unpacked while reading if its name ends in .gz."""
-    # Small letters only: pyarrow, too, goes by the name and does not know ".GZ".
+    """Open a file, with decompression if its name ends in .gz."""
+    # Case-sensitive, as in pyarrow.
     return cast(BinaryIO, gzip.open(file) if file.name.endswith(".gz") else file.open("rb"))
 
 
 def content_of(file: Path, blank_lines: Collection[int]) -> bytes:
-    """All lines but some, unpacked."""
+    """Return the decompressed content without some lines."""
     with opened(file) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         lines = (line for number, line in enumerate(text, 1) if number not in blank_lines)
@@ -39,18 +39,18 @@ def content_of(file: Path, blank_lines: Collection[int]) -> bytes:
 
 
 def n_bytes(file: Path) -> int:
-    """The size of a file, unpacked."""
+    """Size of the decompressed content."""
     with opened(file) as stream:
         return stream.seek(0, os.SEEK_END)
 
 
 def n_quotes(file: Path) -> int:
-    """The number of quotation marks in a file."""
+    """Number of quotation marks in a file."""
     return sum(chunk.count(b'"') for chunk in _chunks(file))
 
 
 def refuse_nul(file: Path) -> None:
-    """Raise a ValueError that names the line of a NUL character."""
+    """Raise ValueError that names the line of the first NUL character, if any."""
     line = 1
     for chunk in _chunks(file):
         at = chunk.find(b"\0")

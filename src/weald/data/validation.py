@@ -1,4 +1,4 @@
-"""Rows to judge by: checked against the columns of a fit, read as its table, never learnt from."""
+"""Validation sets, checked against the columns of a fit."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,14 +18,14 @@ from weald.errors import listing
 
 @dataclass(frozen=True, eq=False)
 class ValidationRows:
-    """What `X_val`, `y_val` and `sample_weight_val` of a fit hold, row for row as given.
+    """Validation set of a fit: `X_val`, `y_val` and `sample_weight_val`, with all rows as given.
 
-    `counted` marks the rows that have a weight (None: all have).
+    `counted` is the mask of rows with positive weight (None: all).
     """
 
-    X: Any  # as the user gave it
+    X: Any  # as passed by the user
     labels: NDArray[Any]  # likewise
-    table: Any  # checked; `below` puts it under the table of the fit
+    table: Any  # validated; `below` appends it to the training table
     target: Floats
     counted: NDArray[np.bool_] | None
     weight: Floats | None
@@ -35,7 +35,7 @@ class ValidationRows:
         return len(self.target)
 
     def below(self, table: AnyTable) -> AnyTable:
-        """The table of the fit with these rows after its own."""
+        """Append these rows to the training table."""
         if isinstance(table, SparseTable):
             from scipy import sparse
 
@@ -53,19 +53,19 @@ class ValidationRows:
 def validation_numbers(
     estimator: object, X_val: Any, y_val: Any, sample_weight_val: object
 ) -> ValidationRows | None:
-    """Rows whose target is a finite number; None if there are none."""
+    """Return a validation set for regression; None if none is given."""
     if _is_absent(X_val, y_val, sample_weight_val):
         return None
     table, values = _checked(estimator, X_val, y_val)
     with _naming("y_val"):
         target = finite_target(values)
-    return _weighed(X_val, values, table, target, sample_weight_val)
+    return _weighted(X_val, values, table, target, sample_weight_val)
 
 
 def validation_classes(
     estimator: object, X_val: Any, y_val: Any, sample_weight_val: object, classes: NDArray[Any]
 ) -> ValidationRows | None:
-    """Rows whose target is the number of one of the `classes`; None if there are none."""
+    """Return a validation set with codes of the `classes`; None if none is given."""
     if _is_absent(X_val, y_val, sample_weight_val):
         return None
     table, labels = _checked(estimator, X_val, y_val)
@@ -76,24 +76,24 @@ def validation_classes(
     unseen = dict.fromkeys(label for label in found if label not in place)
     if unseen:
         raise ValueError(
-            f"y_val contains labels that y does not: {listing(unseen)}. A model has no score for "
-            f"them; its classes are {listing(classes.tolist())}. Drop those rows of X_val, or "
-            "train on rows of these classes too."
+            f"y_val contains labels that are not in y: {listing(unseen)}. The classes of y are "
+            f"{listing(classes.tolist())}. Drop those rows of X_val, or train on rows of these "
+            "classes too."
         )
     target = np.array([place[label] for label in found], dtype=np.float64)
-    return _weighed(X_val, labels, table, target, sample_weight_val)
+    return _weighted(X_val, labels, table, target, sample_weight_val)
 
 
 def _is_absent(X_val: Any, y_val: Any, sample_weight_val: object) -> bool:
-    given = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val}
-    there = [name for name, value in given.items() if value is not None]
-    if there and (X_val is None or y_val is None):
-        lacking = [name for name in ("X_val", "y_val") if given[name] is None]
+    arguments = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val}
+    given = [name for name, value in arguments.items() if value is not None]
+    if given and (X_val is None or y_val is None):
+        lacking = [name for name in ("X_val", "y_val") if arguments[name] is None]
         raise ValueError(
-            f"{' and '.join(there)} is given without {' and '.join(lacking)}. Rows to judge by "
-            "need X_val and y_val together; sample_weight_val is optional."
+            f"{' and '.join(given)} is given without {' and '.join(lacking)}. A validation set "
+            "requires both X_val and y_val; sample_weight_val is optional."
         )
-    return not there
+    return not given
 
 
 def _checked(estimator: object, X_val: Any, y_val: Any) -> tuple[Any, NDArray[Any]]:
@@ -103,26 +103,26 @@ def _checked(estimator: object, X_val: Any, y_val: Any) -> tuple[Any, NDArray[An
         values = column_or_1d(readable_target(y_val))
     if len(values) != table.shape[0]:
         raise ValueError(
-            f"X_val has {table.shape[0]} rows and y_val has {len(values)}; each row of X_val needs "
-            "its target."
+            f"X_val has {table.shape[0]} rows and y_val has {len(values)}; they must have the same "
+            "number of rows."
         )
     return table, values
 
 
-def _weighed(
+def _weighted(
     X: Any, labels: NDArray[Any], table: Any, target: Floats, sample_weight: object
 ) -> ValidationRows:
     if sample_weight is None:
         return ValidationRows(X, labels, table, target, None, None)
     with _naming("sample_weight_val"):
         weight = checked_weights(sample_weight, len(target))
-    # Only their ratios matter here.
+    # Only ratios of weights matter here.
     return ValidationRows(X, labels, table, target, weight > 0, moderate_weights(weight)[0])
 
 
 @contextmanager
 def _naming(what: str) -> Iterator[None]:
-    """Say of an error of common checks that it was found in `what`."""
+    """Prefix errors with the name of the argument."""
     try:
         yield
     except (TypeError, ValueError) as error:

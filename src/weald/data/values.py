@@ -1,4 +1,4 @@
-"""One column of a user's table, whatever it lies in: what kind it is, and its values."""
+"""One column of a table in any container: its kind and its values."""
 
 import datetime
 import importlib
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64] | NDArray[np.float32]
 Moments = NDArray[np.datetime64]
 
-_MISSING = -1  # the code of a value that is missing
+_MISSING = -1  # code of missing values
 _LARGEST = int(np.finfo(np.float64).max)
 
 
 class Kind(Enum):
-    """What a column holds; the value is its name in messages."""
+    """Kind of a column; the value is its name in messages."""
 
     NUMBER = "numbers"
     TEXT = "text"
@@ -29,37 +29,37 @@ class Kind(Enum):
 
 
 class Values(Protocol):
-    """A column that can be asked for its values; only the form that suits its kind is asked for."""
+    """A column; each kind supports the accessors that suit it."""
 
-    label: str  # how messages name the column
+    label: str  # name of the column in messages
 
     def __len__(self) -> int: ...
     @property
     def kind(self) -> Kind: ...
     def numbers(self) -> NDArray[Any]:
-        """Numbers of any type, without a copy where that is possible; missing ones are NaN."""
+        """Return numbers of any dtype, without a copy if possible; missing values are NaN."""
 
     def coded(self) -> tuple[NDArray[Any], list[Any]]:
-        """A list of values, in the order of an ordered kind, and every row's place in it or -1."""
+        """Return a code per row, -1 if missing, and the list of (ordered) values."""
 
     def moments(self, zone: str | None) -> tuple[Moments, Moments]:
-        """The instant in UTC and what the clock of `zone` (None: no zone) showed."""
+        """Return times in UTC, and local times in `zone` (None: no time zone)."""
 
     def seconds(self) -> Floats:
-        """Durations, or times since midnight, in seconds."""
+        """Return durations, or times since midnight, in seconds."""
 
     @property
     def zone(self) -> str | None:
-        """The time zone of moments; None for those without."""
+        """Time zone; None for naive times."""
 
 
 def values_of(column: Any, label: str) -> Values:
-    """A series of a frame (narwhals) or an array as `Values`."""
+    """Wrap a narwhals series or an array as `Values`."""
     if not isinstance(column, nw.Series):
         return ArrayValues(column, label)
     values = SeriesValues(column, label)
     if isinstance(values.dtype, (nw.Object, nw.Unknown)):
-        # Python objects, pandas' own sparse and period types, times of day, columns of nothing.
+        # Python objects, pandas' sparse and period types, times of day, all-null columns.
         return ArrayValues(column.to_numpy(), label)
     return values
 
@@ -70,7 +70,7 @@ class SeriesValues:
     def __init__(self, series: "nw.Series[Any]", label: str) -> None:
         self._series = series
         self.label = label
-        self.dtype = series.dtype  # asked once: it is made anew each time
+        self.dtype = series.dtype  # cached: constructed on each access
 
     def __len__(self) -> int:
         return len(self._series)
@@ -89,8 +89,8 @@ class SeriesValues:
         if isinstance(dtype, (nw.Duration, getattr(nw, "Time", nw.Duration))):
             return Kind.SPAN
         raise TypeError(
-            f"{self.label} holds {dtype}, which cannot become columns of a table. Pass numbers, "
-            "text, categories or dates, or drop it."
+            f"{self.label} holds {dtype}, which is not supported. Convert it to numbers, text, "
+            "categories or dates, or drop it."
         )
 
     def _is_ordered(self) -> bool:
@@ -112,7 +112,7 @@ class SeriesValues:
         native = self._series.to_native()
         if nw.dependencies.is_pandas_series(native):
             if hasattr(native.dtype, "categories"):
-                # The array's own: as a series they would be copied into one first.
+                # The codes of the array, because those of the series are a copy.
                 return native.array.codes, native.array.categories.tolist()
             codes, values = native.factorize()
             return codes, values.tolist()
@@ -148,18 +148,18 @@ def _coded_polars(series: Any) -> tuple[NDArray[Any], list[Any]]:
     if series.dtype == polars.String:
         series = series.cast(polars.Categorical)
     codes = series.to_physical().cast(polars.Int64).fill_null(_MISSING).to_numpy()
-    # The list of categories may be that of the whole process: take those that are here.
+    # The string cache may be global: select the categories that occur here.
     compact, at = _compact(codes)
     return compact, series.gather(at).cast(polars.String).to_list()
 
 
 def _compact(codes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Codes as 0, 1, ... without gaps, and a row in which each occurs."""
+    """Renumber codes without gaps, and return a row in which each occurs."""
     if not len(codes):
         return codes, codes
     row_of = np.full(int(codes.max()) + 2, -1, dtype=np.int64)
     row_of[codes] = np.arange(len(codes))
-    row_of = row_of[:-1]  # where the missing ones were written
+    row_of = row_of[:-1]  # drop the entry of missing values
     present = np.flatnonzero(row_of >= 0)
     new = np.full(len(row_of) + 1, _MISSING, dtype=np.int64)
     new[present] = np.arange(len(present))
@@ -170,16 +170,16 @@ def _coded_arrow(column: Any) -> tuple[NDArray[Any], list[Any]]:
     pyarrow = importlib.import_module("pyarrow")
     if not pyarrow.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    # Every chunk may have a dictionary of its own.
+    # Chunks may have different dictionaries.
     column = column.unify_dictionaries()
     values = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
-    # Indices may be unsigned, as those that polars writes.
+    # Indices may be unsigned, as written by polars.
     parts = [chunk.indices.cast("int64").fill_null(_MISSING).to_numpy() for chunk in column.chunks]
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64), values
 
 
 class ArrayValues:
-    """A one-dimensional NumPy array; objects are looked at one by one."""
+    """A 1-D NumPy array; objects are inspected one by one."""
 
     def __init__(self, array: NDArray[Any], label: str) -> None:
         self._array = array
@@ -199,8 +199,8 @@ class ArrayValues:
         if letter in kinds:
             return kinds[letter]
         raise TypeError(
-            f"{self.label} holds values of the type {self._array.dtype}, which are no numbers, "
-            "text or dates. Convert it first."
+            f"{self.label} holds values of the type {self._array.dtype}, which is not supported. "
+            "Convert it to numbers, text or dates first."
         )
 
     def _kind_of_objects(self) -> Kind:
@@ -218,7 +218,7 @@ class ArrayValues:
                 assert found is not None
                 raise TypeError(
                     f"{self.label} mixes {found.value} and {kind.value} ({value!r} in row {row}). "
-                    "Make all of its values one kind, for example text by .astype(str)."
+                    "Convert all of its values to one kind, for example to text by .astype(str)."
                 )
             found = kind
         return found or Kind.NUMBER
@@ -231,8 +231,8 @@ class ArrayValues:
         except OverflowError as error:
             row = next(row for row, v in enumerate(self._array) if abs(v) > _LARGEST)
             raise ValueError(
-                f"{self.label} holds a whole number too large for float64 in row {row}. Scale the "
-                "column, or make its values text, so that they are categories."
+                f"{self.label} holds an integer too large for float64 in row {row}. Scale the "
+                "column, or convert it to text, so that its values are categories."
             ) from error
 
     def coded(self) -> tuple[NDArray[Any], list[Any]]:
@@ -279,7 +279,7 @@ def _objects(values: list[Any]) -> NDArray[Any]:
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, NaT or pandas' NA."""
+    """Whether a value is None, NaN, NaT or pandas.NA."""
     if value is None:
         return True
     if isinstance(value, str):
@@ -309,7 +309,7 @@ def _in_zone(moment: datetime.datetime, zone: str | None) -> datetime.datetime:
 
 
 def _microseconds(array: NDArray[Any]) -> Moments:
-    """Moments of any unit, or objects of Python, as NumPy's, in microseconds."""
+    """Convert times of any unit, or Python objects, to datetime64[us]."""
     if array.dtype != object:
         return array.astype("M8[us]")
     plain = [

@@ -1,4 +1,4 @@
-"""Tables of one dimension and of complex numbers: errors that say what to pass, not what was."""
+"""Errors for 1-D and complex input that say what to pass instead."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def refuse_no_rows_and_columns(X: Any) -> None:
-    """Raise a ValueError for one row or one column that is not a table.
+    """Raise ValueError for input that is not 2-dimensional.
 
     >>> refuse_no_rows_and_columns([1.0, 2.0])
     Traceback (most recent call last):
@@ -40,19 +40,19 @@ data: [X] is one row, [[value] for value in X] is one column.
 
 
 def refuse_complex(array: Any, name: str) -> None:
-    """Raise a ValueError for complex numbers."""
+    """Raise ValueError for complex numbers."""
     kind = getattr(array, "dtype", None)
     if isinstance(kind, np.dtype) and kind.kind == "c":
         raise ValueError(
             f"Complex data not supported: {name} is of type {kind}. Pass {name}.real, or its real "
-            "and imaginary parts as columns of their own."
+            "and imaginary parts as separate columns."
         )
 
 
 def _n_dimensions(X: Any) -> int | None:
-    """Of lists, arrays, series and numbers; None of all else."""
+    """Number of dimensions of lists, arrays, series and scalars; None for other objects."""
     if isinstance(X, (list, tuple)):
-        # Nested lists and ragged ones are for other checks.
+        # Nested and ragged lists are left to other checks.
         return 1 if X and all(np.ndim(value) == 0 for value in X[:2]) else None
     if np.isscalar(X):
         return 0

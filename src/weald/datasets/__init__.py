@@ -1,4 +1,4 @@
-"""Small well-known tables for examples and tests; optdigits is bundled."""
+"""Small well-known datasets for examples and tests; optdigits is bundled."""
 
 from weald.datasets.optdigits import load_optdigits
 from weald.datasets.pima import load_pima

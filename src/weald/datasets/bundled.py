@@ -1,4 +1,4 @@
-"""Reading a table of this package, and converting columns to the requested kind of frame."""
+"""Read bundled tables, and convert columns to the requested kind of data frame."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_bundled(name: str) -> dict[str, Column]:
 
 
 def frame_of(columns: Mapping[str, Column], as_frame: AsFrame) -> Any:
-    """Put columns side by side in a frame, or in a NumPy array of shape (rows, columns).
+    """Convert columns to a data frame, or to a NumPy array of shape (rows, columns).
 
     Examples
     --------

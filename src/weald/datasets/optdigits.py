@@ -1,4 +1,4 @@
-"""Handwritten digits as 8 by 8 counts of ink: 3823 training and 1797 test rows, 10 classes."""
+"""The optdigits dataset: 8x8 images of handwritten digits, 3823 training and 1797 test rows."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _DESCRIPTION = """\
 Optical Recognition of Handwritten Digits (optdigits)
 
 5620 digits written by 43 people: 3823 by 30 of them for training, 1797 by the other 13 for test.
-A normalised bitmap of 32 by 32 was cut into blocks of 4 by 4, and pixel_r_c is the number of inked
-points in the block of row r and column c, a whole number from 0 to 16. The target is the digit.
-No value is missing.
+Normalised 32x32 bitmaps were divided into 4x4 blocks; pixel_r_c is the number of black pixels in
+the block of row r and column c, an integer from 0 to 16. The target is the digit. There are no
+missing values.
 
 Rows, order and values are those of the original files optdigits.tra and optdigits.tes; part="test"
 is also scikit-learn's load_digits.
@@ -34,21 +34,21 @@ Digit Recognition. MSc thesis, Bogazici University.
 def load_optdigits(
     *, part: Literal["train", "test", "all"] = "train", as_frame: AsFrame = "auto"
 ) -> Bunch:
-    """Load the handwritten digits (optdigits): 64 counts of ink from 0 to 16, ten classes.
+    """Load the handwritten digits (optdigits): 64 pixel counts from 0 to 16, ten classes.
 
     Parameters
     ----------
     part : {"train", "test", "all"}, default="train"
-        The 3823 training rows, the 1797 test rows (other writers), or first these and then those.
-        Each in the order of the original file.
+        The 3823 training rows, the 1797 test rows (other writers), or the training rows followed by
+        the test rows. Rows are in the order of the original files.
     as_frame : {"auto", "pandas", "polars", "pyarrow", False, None}, default="auto"
-        What `data` is. "auto": a frame of the first installed of pandas, polars and pyarrow, and a
-        NumPy array when none is. A name: a frame of that library. False or None: a NumPy array.
+        Type of `data`: a data frame of the named library, or a NumPy array for False or None.
+        "auto" uses the first installed of pandas, polars and pyarrow, else a NumPy array.
 
     Returns
     -------
     Bunch
-        ``data`` (int64 columns ``pixel_0_0`` to ``pixel_7_7``, row by row of the picture),
+        ``data`` (int64 columns ``pixel_0_0`` to ``pixel_7_7``, in row-major order),
         ``target`` (a NumPy array of int64, 0 to 9), ``feature_names``, ``target_names`` and
         ``DESCR``.
 

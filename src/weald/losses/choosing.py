@@ -1,4 +1,4 @@
-"""From the `loss` parameter of an estimator to the loss."""
+"""Selection of a loss by the `loss` parameter of an estimator."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ Loss = BuiltinLoss | UserLoss
 
 @dataclass(frozen=True)
 class LossChoice:
-    """The limit of a `loss` parameter: one of a few names, or a user's object with a method."""
+    """Constraint on a `loss` parameter: a name, or a user-defined loss with certain methods."""
 
     limit: OneOf
     methods: tuple[str, ...]
@@ -29,7 +29,7 @@ class LossChoice:
 
 
 def refuse_targets(loss: Loss, y: Floats) -> None:
-    """Raise ValueError if a target is outside what the loss is defined for.
+    """Raise ValueError if a target is outside the domain of the loss.
 
     >>> import numpy as np
     >>> refuse_targets(BuiltinLoss("gamma", 1, 1), np.array([1.0, 0.0]))
@@ -50,7 +50,7 @@ def refuse_targets(loss: Loss, y: Floats) -> None:
 
 
 def class_loss(loss: object, n_classes: int, n_threads: int) -> Loss:
-    """The loss of a classifier, with one score for two classes and a score each for more."""
+    """Return the loss of a classifier, with one score for two classes, else one per class."""
     n_scores = n_classes if n_classes > 2 else 1
     if not isinstance(loss, str):
         return UserLoss(loss, n_scores, n_threads, of_classes=True)
@@ -58,14 +58,14 @@ def class_loss(loss: object, n_classes: int, n_threads: int) -> Loss:
     if n_scores > 1 and not builtin.has_many_scores:
         raise ValueError(
             "Only binary classification is supported. The type of the target is multiclass: "
-            f"loss={loss!r} is one of two classes, and y has {n_classes}. "
+            f"loss={loss!r} supports two classes, and y has {n_classes}. "
             "Use loss='log_loss'."
         )
     return builtin
 
 
 def takes_positive_only(loss: object) -> bool:
-    """Whether a `loss` parameter names a loss of amounts."""
+    """Whether a `loss` parameter names a loss for positive or non-negative targets."""
     return (
         isinstance(loss, str)
         and loss in _native.losses()

@@ -1,4 +1,4 @@
-"""Which side of a kink rows lean to that start at their target."""
+"""Gradients of pinball losses for rows whose initial score equals the target."""
 
 import math
 from dataclasses import replace
@@ -9,22 +9,22 @@ from weald import _native
 from weald.losses.builtin import BuiltinLoss, Copies, Floats
 from weald.losses.choosing import Loss
 
-# A side is out of reach if the odds of its targets would have to change by more times than this.
+# A side is unreachable if the odds of its targets would have to change by more than this factor.
 _FAR = 10.0
 
 
 def leaning(loss: Loss, y: Floats, base: Floats, weight: Floats | None, copies: Copies) -> Loss:
-    """The pinball loss or absolute error of scores that start at `base`, which many targets equal.
+    """Set the gradient at the kink of a pinball loss or absolute error, if one side dominates.
 
-    Such rows (most, of rare counts) lie at the kink of the loss, where any slope between those of
-    its sides is a gradient. With 0, trees tell rows that earlier trees have moved from rows that
-    they have not, instead of large counts from small ones. That is the price of seeing both sides,
-    and not paid if only one is in reach: then rows at the base have the slope that they will have
-    once they are moved to that side.
+    Rows whose target equals the initial score `base` (most rows, for rare counts) lie at the kink
+    of the loss, where any value between the slopes of both sides is a subgradient. With 0, trees
+    would separate rows moved by earlier trees from the others, instead of large from small targets.
+    That is unavoidable if predictions on both sides of `base` are plausible. If only one side is
+    reachable, such rows get the slope of that side.
 
-    Some rows are better answered by more than the base if targets above it are more than a share
-    1 - level among them; others by less, if targets from the base on are fewer than that. How
-    far a side is says the factor between those odds and what they are among all rows.
+    A prediction above `base` is optimal for a subset of rows if more than a fraction 1 - level of
+    their targets are above it; one below, if fewer than that are at or above it. The distance of a
+    side is the ratio between these odds and the odds among all rows.
 
     >>> rare = np.array([0.0] * 95 + [1.0] * 5)
     >>> loss = BuiltinLoss("quantile", 1, 1, 0.9)
@@ -47,16 +47,17 @@ def _leaning(
     assert loss.slopes is not None
     above, below = loss.slopes
     mass = np.ones(len(y)) if weight is None else weight
-    less, equal, more = (
+    mass_below, mass_equal, mass_above = (
         _native.exact_total(np.where(side, mass, 0.0), copies)
         for side in (y < base, y == base, y > base)
     )
-    to_more = _times(above * (less + equal), below * more)
-    to_less = _times(below * (equal + more), above * less)
-    if max(to_more, to_less) < _FAR or to_more == to_less:
+    distance_above = _ratio(above * (mass_below + mass_equal), below * mass_above)
+    distance_below = _ratio(below * (mass_equal + mass_above), above * mass_below)
+    if max(distance_above, distance_below) < _FAR or distance_above == distance_below:
         return loss
-    return replace(loss, base=base, base_slope=above if to_more < to_less else -below)
+    slope = above if distance_above < distance_below else -below
+    return replace(loss, base=base, base_slope=slope)
 
 
-def _times(a: float, b: float) -> float:
+def _ratio(a: float, b: float) -> float:
     return a / b if b > 0.0 else math.inf

@@ -1,4 +1,4 @@
-"""Several quantiles at once that never cross."""
+"""Joint prediction of several quantiles without crossing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,18 +12,17 @@ from weald.losses.builtin import BuiltinLoss, Copies, Floats
 
 @dataclass(frozen=True)
 class QuantileLosses(BuiltinLoss):
-    """A pinball loss for each of several levels, and a score for each.
+    """Pinball losses of several levels, with one score each.
 
-    Each score is learnt as if it were the only one. Predictions are the scores in order: they never
-    cross, and exchanging two scores that cross cannot raise the sum of the losses, whatever the
-    target (Chernozhukov, Fernández-Val and Galichon, 2010).
+    The scores are fitted independently. Predictions are the sorted scores: they do not cross, and
+    sorting cannot increase the total loss (Chernozhukov, Fernández-Val and Galichon, 2010).
 
     Attributes
     ----------
     levels : tuple of float
-        Strictly increasing.
+        Strictly increasing quantile levels.
     each : tuple of BuiltinLoss
-        The loss of each level, if more is known of it than the level.
+        Loss of each level, if it has more attributes than the level.
     """
 
     levels: tuple[float, ...] = ()
@@ -50,7 +49,7 @@ class QuantileLosses(BuiltinLoss):
         return has_hessian
 
     def mean(self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies) -> float:
-        """The mean loss of the predictions over rows and levels."""
+        """Mean loss of the sorted predictions over rows and levels."""
         ordered = np.sort(scores, axis=0)
         losses = [
             one.mean(y, ordered[k : k + 1], weight, copies) for k, one in enumerate(self._each)
@@ -63,7 +62,7 @@ class QuantileLosses(BuiltinLoss):
 
 
 def quantile_losses(levels: Sequence[float] | NDArray[np.float64], n_threads: int) -> BuiltinLoss:
-    """The losses of increasing levels.
+    """Return the joint loss of increasing levels.
 
     >>> quantile_losses([0.1, 0.9], 1).predictions(np.array([[3.0, 2.0]])).tolist()
     [[2.0, 3.0]]
@@ -75,16 +74,16 @@ def quantile_losses(levels: Sequence[float] | NDArray[np.float64], n_threads: in
 def pinball_saved(
     loss: QuantileLosses, y: Floats, predictions: Floats, weight: Floats | None
 ) -> float:
-    """Share of the loss of the best constants that predictions save, D squared; at most 1.
+    """D² score: the fraction of the loss of the optimal constants that is explained; at most 1.
 
     >>> loss = QuantileLosses("quantile", 2, 1, levels=(0.25, 0.75))
     >>> y = np.arange(8.0)
     >>> pinball_saved(loss, y, np.column_stack([y, y]), None)
     1.0
     """
-    ours = loss.mean(y, np.ascontiguousarray(predictions.T), weight, None)
+    own = loss.mean(y, np.ascontiguousarray(predictions.T), weight, None)
     constants = [_native.quantile(y, level, weight, None) for level in loss.levels]
     best = loss.mean(y, np.repeat(np.array(constants)[:, np.newaxis], len(y), axis=1), weight, None)
     if best == 0.0:
-        return 1.0 if ours == 0.0 else 0.0
-    return 1.0 - ours / best
+        return 1.0 if own == 0.0 else 0.0
+    return 1.0 - own / best

@@ -1,4 +1,4 @@
-"""Where a slope is zero: the search behind line searches and best constants."""
+"""Root finding for line searches and optimal constants."""
 
 import math
 from collections.abc import Callable
@@ -15,17 +15,17 @@ Copies = NDArray[np.int64] | None
 _STEPS = 100
 _NEAR = 1e-12
 
-# A loss that keeps falling along a direction is followed so far: scores that are exponents of
-# something soon say all there is to say, others may be of any size.
+# Maximum step if the loss keeps decreasing: scores in exponents saturate early, others have any
+# scale.
 _FAR, _FAR_OF_EXPONENTS = 2.0**40, 64.0
 
 
 class NotFiniteError(ValueError):
-    """A user's loss answered with something that is no finite number."""
+    """A user-defined loss returned a value that is not finite."""
 
 
 class Sloped(Protocol):
-    """What a search needs of a loss."""
+    """The part of a loss that a line search needs."""
 
     @property
     def of_exponents(self) -> bool: ...
@@ -43,9 +43,9 @@ def best_step(
     weight: Floats | None,
     copies: Copies,
 ) -> float:
-    """How far to go from the scores in one direction so that the loss is least.
+    """Line search: return the step along `directions` that minimises the loss.
 
-    Only gradients are asked for: the best step is where they, along the direction, add up to zero.
+    Uses gradients only: at the optimum, their sum along the direction is zero.
     """
     gradient, hessian = np.empty_like(scores), np.empty_like(scores)
 
@@ -60,17 +60,17 @@ def best_step(
             return math.nan
         return sum(_native.exact_total(values, copies) for values in along)
 
-    return zero_of(slope, most=_FAR_OF_EXPONENTS if loss.of_exponents else _FAR)
+    return root_of(slope, most=_FAR_OF_EXPONENTS if loss.of_exponents else _FAR)
 
 
-def zero_of(slope: Callable[[float], float], *, most: float) -> float:
-    """The point nearest to where a slope that never falls changes its sign, within +-`most`.
+def root_of(slope: Callable[[float], float], *, most: float) -> float:
+    """Return the root of a non-decreasing function, within ±`most`.
 
-    The search starts at 0, goes uphill or downhill in doubled steps until the sign changes, and
-    closes in by the Illinois rule, which a straight slope needs once. A slope that does not change
-    its sign ends at `most`; where it is no number, that is too far.
+    The search starts at 0, doubles its step until the sign changes, then uses the Illinois method,
+    which takes one step for linear functions. Returns ±`most` if the sign does not change; points
+    where the function is not finite are out of bounds.
 
-    >>> zero_of(lambda x: 2 * (x - 3), most=100.0)
+    >>> root_of(lambda x: 2 * (x - 3), most=100.0)
     3.0
     """
     a, slope_a = 0.0, slope(0.0)
@@ -90,12 +90,12 @@ def zero_of(slope: Callable[[float], float], *, most: float) -> float:
 
 
 def _same_sign(a: float, b: float) -> bool:
-    """Tell whether two slopes are both positive or both negative; their product may underflow."""
+    """Whether both are positive or both negative; their product could underflow."""
     return a > 0.0 < b or a < 0.0 > b
 
 
 def _before(slope: Callable[[float], float], a: float, slope_a: float, end: float) -> float:
-    """The change of sign between a and an end where the slope is no number, by halving."""
+    """Find the root between a and an end where the function is not finite, by bisection."""
     for _ in range(_STEPS):
         b = 0.5 * (a + end)
         slope_b = slope(b)
@@ -111,13 +111,13 @@ def _before(slope: Callable[[float], float], a: float, slope_a: float, end: floa
 def _between(
     slope: Callable[[float], float], a: float, slope_a: float, b: float, slope_b: float
 ) -> float:
-    """Close in on the change of sign: by the Illinois rule, or by halving where that is slow."""
-    width, halves = abs(b - a), False
+    """Find the root between a and b by the Illinois method, or by bisection where that is slow."""
+    width, bisects = abs(b - a), False
     for _ in range(_STEPS):
         if slope_b == 0.0 or abs(b - a) <= _NEAR * max(abs(a), abs(b)):
             return b
         c = (a * slope_b - b * slope_a) / (slope_b - slope_a)
-        if halves or not min(a, b) < c < max(a, b):
+        if bisects or not min(a, b) < c < max(a, b):
             c = 0.5 * (a + b)
         elif abs(c - b) <= _NEAR * abs(b):
             return c
@@ -126,8 +126,8 @@ def _between(
             return b
         if slope_c != 0.0 and not _same_sign(slope_b, slope_c):
             a, slope_a = b, slope_b
-        elif not halves:
+        elif not bisects:
             slope_a *= 0.5
         b, slope_b = c, slope_c
-        width, halves = abs(b - a), abs(b - a) > 0.5 * width
+        width, bisects = abs(b - a), abs(b - a) > 0.5 * width
     return b

@@ -1,4 +1,4 @@
-"""How sums of gradients, gains and losses grow with the unit of the target."""
+"""Scaling of gradient sums, gains and losses with the unit of the target."""
 
 import math
 
@@ -14,7 +14,7 @@ _LARGE = 1e300
 
 
 def units_of(loss: Loss, exponent: int) -> tuple[float, float]:
-    """Binary exponents of what sums and gains are divided by if targets are by 2**exponent.
+    """Binary exponents by which gradient sums and gains scale if y is divided by 2**exponent.
 
     A gain is the square of a sum of gradients over a sum of hessians.
 
@@ -27,7 +27,7 @@ def units_of(loss: Loss, exponent: int) -> tuple[float, float]:
 
 
 def unit_of_losses(loss: Loss, exponent: int) -> float:
-    """Binary exponent of what a loss is multiplied by if targets are by 2**exponent.
+    """Binary exponent that converts a loss back if y was divided by 2**exponent.
 
     >>> from weald.losses import BuiltinLoss
     >>> unit_of_losses(BuiltinLoss("absolute_error", 1, 1), 300)
@@ -37,7 +37,7 @@ def unit_of_losses(loss: Loss, exponent: int) -> float:
 
 
 def times_power(values: ArrayLike, exponent: float) -> Floats:
-    """Multiply numbers by a power of two, which need not be whole.
+    """Multiply numbers by 2**exponent; the exponent need not be an integer.
 
     >>> times_power([3.0, np.nan], 2.0).tolist()
     [12.0, nan]
@@ -50,7 +50,7 @@ def times_power(values: ArrayLike, exponent: float) -> Floats:
 
 
 def scaled(amount: float, exponent: float) -> float:
-    """Multiply by a power of two, which need not be whole; nothing grows beyond the floats.
+    """Multiply a number by 2**exponent, limited to 1e300.
 
     >>> scaled(3.0, 2.0), round(scaled(1.0, 0.5), 3), scaled(1.0, 5000.0)
     (12.0, 1.414, 1e+300)

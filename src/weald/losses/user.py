@@ -1,29 +1,29 @@
-"""Losses that users write: what an object must have, and how it is asked.
+"""User-defined losses.
 
-A loss is any object with one of these methods; `y` and `score` are arrays over the rows, read-only
-and without weights (weald multiplies by them):
+A loss is an object with one of these methods; `y` and `score` are read-only arrays over the rows.
+Results must not include sample weights, which weald applies itself.
 
 ``gradient_hessian(y, score)``
-    Two arrays: first and second derivative of the loss by the score, the second not negative.
-    Enough for every boosting method.
+    Returns two arrays: the first and second derivative of the loss with respect to the score, the
+    latter non-negative. Sufficient for all boosting methods.
 ``gradient(y, score)``
-    The first derivative alone: enough for GradientBoosting.
+    Returns the first derivative only: sufficient for GradientBoosting.
 
-and, optionally,
+Optional methods:
 
 ``loss(y, score)``
-    The loss of each row: for early stopping, `train_score_` and `oob_improvement_`.
+    Returns the loss of each row, for early stopping, `train_score_` and `oob_improvement_`.
 ``link(score)``
-    The prediction that belongs to a score: a number, or for a classifier the probability of the
-    second class. Without it a number is the score itself, and probabilities are the logistic
-    function of the score (softmax of many).
+    Returns the prediction for a score; for a classifier, the probability of the second class. The
+    default is the score itself for regression, and its logistic function (softmax for several
+    scores) for classification.
 
-`score` has the shape (rows,), or (rows, classes) for three classes and more; so have the results of
-`gradient` and `gradient_hessian`. For a classifier `y` holds class numbers: 0 is ``classes_[0]``.
+`score` has the shape (rows,), or (rows, classes) for three or more classes; so have the results of
+`gradient` and `gradient_hessian`. For classifiers, `y` holds class codes: 0 is ``classes_[0]``.
 
 Examples
 --------
-Log-cosh, a smooth relative of the absolute error:
+Log-cosh, a smooth approximation of the absolute error:
 
 >>> import numpy as np
 >>> from weald import GradientBoostingRegressor
@@ -50,7 +50,7 @@ from weald.returned import numbers_returned
 
 @dataclass(frozen=True)
 class UserLoss:
-    """A user's loss behind the same verbs as `BuiltinLoss`, its answers checked."""
+    """Adapts a user-defined loss to the interface of `BuiltinLoss`, and checks its results."""
 
     loss: Any
     n_scores: int
@@ -61,7 +61,7 @@ class UserLoss:
     targets = "numbers"
     is_of_logarithms = False
     is_reported_twice = False
-    degrees = (0.0, 0.0, 0.0)  # not known: limits are in the units of the fit
+    degrees = (0.0, 0.0, 0.0)  # unknown, so that limits are not rescaled
 
     @property
     def name(self) -> str:
@@ -84,7 +84,7 @@ class UserLoss:
         return hasattr(self.loss, "loss")
 
     def base_scores(self, y: Floats, weight: Floats | None, copies: Copies) -> Floats:
-        """The constant at which the gradients add up to zero; zeros for many scores."""
+        """Return the constant at which gradients sum to zero; zeros for several scores."""
         if self.n_scores > 1:
             return np.zeros(self.n_scores)
         zero, one = np.zeros((1, len(y))), np.ones((1, len(y)))
@@ -96,16 +96,16 @@ class UserLoss:
     def gradients(
         self, y: Floats, scores: Floats, weight: Floats | None, gradient: Floats, hessian: Floats
     ) -> bool:
-        """Ask for the derivatives, check and weigh them; False: there is no hessian."""
+        """Compute, check and weight the derivatives; False if the hessian is 1 everywhere."""
         if self.has_hessian:
-            answer = self.loss.gradient_hessian(_read_only(y), self._shown(scores))
-            if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+            result = self.loss.gradient_hessian(_read_only(y), self._shown(scores))
+            if not isinstance(result, (tuple, list)) or len(result) != 2:
                 raise ValueError(
                     f"gradient_hessian of the loss {self.name} must return two arrays, the "
-                    f"gradient and the hessian; got {type(answer).__name__}."
+                    f"gradient and the hessian; got {type(result).__name__}."
                 )
-            gradient[:] = self._checked(answer[0], "gradient_hessian", "gradient", scores)
-            hessian[:] = self._checked(answer[1], "gradient_hessian", "hessian", scores)
+            gradient[:] = self._checked(result[0], "gradient_hessian", "gradient", scores)
+            hessian[:] = self._checked(result[1], "gradient_hessian", "hessian", scores)
             if (hessian < 0).any():
                 row = int(np.argmax((hessian < 0).any(axis=0)))
                 raise ValueError(
@@ -113,8 +113,8 @@ class UserLoss:
                     f"{hessian[:, row].min()} in row {row}. Return an upper bound of it, or 1."
                 )
         else:
-            answer = self.loss.gradient(_read_only(y), self._shown(scores))
-            gradient[:] = self._checked(answer, "gradient", "gradient", scores)
+            result = self.loss.gradient(_read_only(y), self._shown(scores))
+            gradient[:] = self._checked(result, "gradient", "gradient", scores)
             hessian[:] = 1.0
         if weight is not None:
             gradient *= weight
@@ -122,9 +122,9 @@ class UserLoss:
         return self.has_hessian or weight is not None
 
     def mean(self, y: Floats, scores: Floats, weight: Floats | None, copies: Copies) -> float:
-        """The mean loss over weights and copies."""
-        answer = self.loss.loss(_read_only(y), self._shown(scores))
-        values = numbers_returned(answer, f"loss of the loss {self.name}")
+        """Mean loss, weighted by weights and copies."""
+        result = self.loss.loss(_read_only(y), self._shown(scores))
+        values = numbers_returned(result, f"loss of the loss {self.name}")
         if values.shape != (len(y),):
             raise ValueError(
                 f"loss of the loss {self.name} must return one number per row, of the shape "
@@ -135,7 +135,7 @@ class UserLoss:
         return _native.exact_total(values * mass, copies) / _native.exact_total(mass, copies)
 
     def predictions(self, scores: Floats) -> Floats:
-        """From scores of the shape (rows, n_scores) to numbers or probabilities."""
+        """Convert scores of shape (rows, n_scores) to predictions or probabilities."""
         if not hasattr(self.loss, "link"):
             return self._logistic.predictions(scores) if self.of_classes else scores
         shown = scores[:, 0] if self.n_scores == 1 else scores
@@ -166,8 +166,8 @@ class UserLoss:
         rate: float,
         l2: float = 0.0,
     ) -> Floats:
-        """Newton's step in each leaf."""
-        # The squared error shortens none; of a user's loss nobody knows how far is too far.
+        """Return the Newton step of each leaf."""
+        # As for squared error, steps are not clipped: a safe bound is unknown.
         plain = BuiltinLoss("squared_error", 1, self.n_threads)
         return plain.leaf_steps(gradient, hessian, copies, leaf_of_row, n_leaves, rate, l2)
 
@@ -178,8 +178,8 @@ class UserLoss:
     def _shown(self, scores: Floats) -> Floats:
         return _read_only(scores[0] if self.n_scores == 1 else np.ascontiguousarray(scores.T))
 
-    def _checked(self, answer: object, method: str, what: str, scores: Floats) -> Floats:
-        values = numbers_returned(answer, f"{method} of the loss {self.name}")
+    def _checked(self, result: object, method: str, what: str, scores: Floats) -> Floats:
+        values = numbers_returned(result, f"{method} of the loss {self.name}")
         n_scores, n_rows = scores.shape
         expected = (n_rows,) if n_scores == 1 else (n_rows, n_scores)
         if values.shape != expected:
@@ -194,14 +194,14 @@ class UserLoss:
         if not np.isfinite(values).all():
             row = int(np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))[0])
             raise NotFiniteError(
-                f"{method} of the loss {self.name} returned a {what} that is no finite number: "
+                f"{method} of the loss {self.name} returned a {what} that is not finite: "
                 f"{values[row]} in row {row} of the training rows. Check the formula for extreme "
                 "scores, or use a smaller learning_rate."
             )
 
 
 def _read_only(values: Floats) -> Floats:
-    """A view that a user's method cannot change."""
+    """Return a read-only view, which a user's method cannot change."""
     view = values.view()
     view.flags.writeable = False
     return view

@@ -1,4 +1,4 @@
-"""Keeping a model: named arrays to bytes; this room knows no estimator."""
+"""Persistence of named arrays; independent of estimators."""
 
 from weald.persist.fingerprint import fingerprint
 from weald.persist.snapshot import read_snapshot, write_snapshot

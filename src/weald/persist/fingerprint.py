@@ -1,4 +1,4 @@
-"""A model's fingerprint: SHA-256 over what was learnt and can change an answer."""
+"""Model fingerprints: SHA-256 over the fitted arrays that determine predictions."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 
 def fingerprint(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Hash named arrays: name, kind, shape and little-endian bytes, in the order of the names.
+    """Hash named arrays: name, kind, shape and little-endian bytes, sorted by name.
 
-    -0 counts as 0 and every NaN as one. Whole numbers count by value, whatever their width, and
-    text by its UTF-8 bytes (lone surrogates too), so the same labels give the same fingerprint from
-    any array type.
+    -0 equals 0 and all NaN are equal. Integers are hashed by value, whatever their width, and text
+    by its UTF-8 bytes (including lone surrogates), so that equal labels have the same fingerprint
+    in any array type.
 
     Examples
     --------

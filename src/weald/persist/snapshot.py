@@ -1,4 +1,4 @@
-"""A state on disk: named arrays and JSON in one file that is whole or not there; no pickles."""
+"""Snapshots: named arrays and JSON in one file, written atomically, without pickle."""
 
 import io
 import json
@@ -15,22 +15,21 @@ from numpy.typing import NDArray
 from weald.persist.fingerprint import fingerprint
 
 _FACTS, _CHECK = "facts.json", "sha256"
-_NAME = 50  # letters of a file's name that the name of its part begins with; both have a limit
+_NAME = 50  # characters of the file name to keep in that of the temporary file, limited in length
 
 
 def write_snapshot(
     path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a file that replaces the one before in one step, once its bytes are on the disk.
+    """Write a snapshot atomically: write a temporary file, sync it, and rename it.
 
-    Whenever the process ends, by whatever means, either the old file or the new one is there. The
-    bytes are first written to a file of a name that no other process uses, which is removed if
-    that fails.
+    If the process is killed, either the old or the new file exists. The temporary file has a unique
+    name, and is removed if writing fails.
     """
     text = np.frombuffer(json.dumps(facts, sort_keys=True).encode(), dtype=np.uint8)
     named = {**arrays, _FACTS: text}
     if any(array.dtype.hasobject for array in named.values()):
-        raise TypeError("a snapshot holds numbers only")
+        raise TypeError("a snapshot cannot contain object arrays")
     check = np.frombuffer(bytes.fromhex(fingerprint(named)), dtype=np.uint8)
     part = path.with_name(f"{path.name[:_NAME]}.{secrets.token_hex(8)}.part")
     try:
@@ -44,7 +43,7 @@ def write_snapshot(
         part.unlink(missing_ok=True)
         raise
     if os.name == "posix":
-        # The new name of the file has to reach the disk too.
+        # Sync the directory too, so that the rename is durable.
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -53,22 +52,22 @@ def write_snapshot(
 
 
 def read_snapshot(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read such a file.
+    """Read a snapshot.
 
     Raises
     ------
     ValueError
-        If it is no such file, or not a byte of it is as it was written.
+        If the file is not a snapshot, or is damaged.
     """
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             named = {name: file[name] for name in file.files}
         check = named.pop(_CHECK).tobytes().hex()
         if check != fingerprint(named):
-            raise ValueError("its checksum is not that of its content")
+            raise ValueError("its checksum does not match its content")
         facts = json.loads(named.pop(_FACTS).tobytes().decode())
         if not isinstance(facts, dict):
-            raise ValueError("its facts are no object")
+            raise ValueError("its JSON is not an object")
     except (
         BadZipFile,
         EOFError,
@@ -78,5 +77,5 @@ def read_snapshot(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         TypeError,
         ValueError,
     ) as error:
-        raise ValueError(f"{str(path)!r} is damaged or no snapshot of weald: {error}") from error
+        raise ValueError(f"{str(path)!r} is damaged or not a snapshot of weald: {error}") from error
     return facts, named

@@ -1,4 +1,4 @@
-"""Which rows are drawn: every random choice is keyed by a seed and by what a row holds."""
+"""Random sampling keyed by a seed and by row content, hence independent of the row order."""
 
 from weald.resampling.content import OrderedRows, ordered_rows, rows_as_they_lie, seed_of
 from weald.resampling.draws import (

@@ -1,4 +1,4 @@
-"""Rows by content: every row has a key, and all draws are draws over these keys."""
+"""Row keys derived from row content, which all random draws use."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 class WeightedTable(Protocol):
-    """What numbering rows needs to know of them: `weald.data.Rows` is one."""
+    """Input of `ordered_rows`, such as `weald.data.Rows`."""
 
     def hashes(self, n_threads: int) -> Hashes: ...
     @property
@@ -26,17 +26,17 @@ class WeightedTable(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class OrderedRows:
-    """The rows of a fit in the order of their content.
+    """The rows of a fit, sorted by content.
 
     Attributes
     ----------
     index : intp [rows]
-        Which row of the fit lies at each place.
+        Original index of the row at each sorted position.
     keys : uint64 [rows, 2]
-        What draws go by: a hash of the row's content and of its number among equal rows, or, with
-        groups, a hash of the group's label. Empty where nothing is drawn.
+        Keys for random draws: a hash of the row's content and of its number among equal rows or,
+        with groups, of the group's label. Empty if nothing is drawn.
     groups : Groups or None
-        The group of each row, in the same order, if whole groups are drawn.
+        Group of each row, in sorted order, if whole groups are drawn.
     """
 
     index: NDArray[np.intp]
@@ -49,30 +49,30 @@ class OrderedRows:
 
     @property
     def place(self) -> NDArray[np.intp]:
-        """At which place each row of the fit lies."""
+        """Sorted position of each original row: the inverse of `index`."""
         place = np.empty(len(self.index), dtype=np.intp)
         place[self.index] = np.arange(len(self.index))
         return place
 
     def take(self, some: NDArray[np.intp]) -> "OrderedRows":
-        """Some of the rows, as if there were no others; `index` then counts from 0."""
+        """Select rows; `index` of the result is 0, 1, ..."""
         groups = None if self.groups is None else self.groups.take(some)
         return OrderedRows(np.arange(len(some)), np.ascontiguousarray(self.keys[some]), groups)
 
     def without_keys(self) -> "OrderedRows":
-        """What is needed once all draws are made: 16 bytes a row less."""
+        """Drop the keys, 16 bytes per row, once all draws are made."""
         return replace(self, keys=np.empty((0, 2), dtype=np.uint64), groups=None)
 
     def without_index(self) -> "OrderedRows":
-        """What is needed once the rows were taken from their table."""
+        """Drop the index once the rows have been taken from their table."""
         return replace(self, index=np.empty(0, dtype=np.intp))
 
 
 def ordered_rows(rows: WeightedTable, *, n_threads: int) -> OrderedRows:
-    """Sort rows by content and number those that are equal in all columns and the target.
+    """Sort rows by content, and number rows that are equal in all columns and the target.
 
-    Copies are numbered by rising weight, so that the order of the rows in the table changes at most
-    which of several identical rows is meant.
+    Equal rows are numbered by increasing weight, so that the row order can only exchange identical
+    rows.
     """
     index, keys = _native.numbered_rows(rows.hashes(n_threads), rows.total_weight)
     if rows.groups is None:
@@ -82,12 +82,12 @@ def ordered_rows(rows: WeightedTable, *, n_threads: int) -> OrderedRows:
 
 
 def rows_as_they_lie(n: int) -> OrderedRows:
-    """All `n` rows in the order of the table: for a fit that draws no rows."""
+    """Return all `n` rows in table order, for fits without row sampling."""
     return OrderedRows(np.arange(n), np.empty((0, 2), dtype=np.uint64))
 
 
 def seed_of(random_state: Any) -> int:
-    """The whole number that keys all draws of a fit.
+    """Convert a random_state to the integer seed of all draws of a fit.
 
     >>> seed_of(7)
     7

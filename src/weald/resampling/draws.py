@@ -1,4 +1,4 @@
-"""Draws of rows by their keys."""
+"""Random draws of rows, columns and groups by their keys."""
 
 from enum import IntEnum
 
@@ -13,7 +13,7 @@ _UNIFORM_BITS = 53
 
 
 class Purpose(IntEnum):
-    """What a draw decides; each purpose has its own random numbers."""
+    """Purpose of a draw; each has its own stream of random numbers."""
 
     HOLD_OUT = 1
     SUBSAMPLE = 2
@@ -37,9 +37,9 @@ class Purpose(IntEnum):
 def subsample(
     keys: Hashes, among: NDArray[np.bool_], fraction: float, *, seed: int, member: int
 ) -> NDArray[np.bool_]:
-    """Which of some rows a member sees: each with the probability `fraction`.
+    """Draw each of the rows `among` with probability `fraction` for one base estimator.
 
-    Rows of one key (those of a group) are drawn together. At least one row is drawn.
+    Rows with the same key (of one group) are drawn together. At least one row is drawn.
     """
     words = _native.draw(keys, seed, member, Purpose.SUBSAMPLE)
     threshold = np.ldexp(fraction, _UNIFORM_BITS)
@@ -57,11 +57,10 @@ def hold_out(
     seed: int,
     at_least: int = 0,
 ) -> NDArray[np.bool_]:
-    """Mark about `fraction` of the rows as held out: the first ones in the order of their draws.
+    """Mark about `fraction` of the rows of each stratum (class) as held out.
 
-    Inside each stratum (a class) the share is kept, rounded, so that a class of one row stays in
-    training; `at_least` so many are held out of a stratum that has more. At least one row is held
-    out and one kept.
+    Counts per stratum are rounded, but at least `at_least` and at most all but one row, so that a
+    class with a single row stays in training. At least one row is held out and one kept.
     """
     words = _native.draw(keys, seed, 0, Purpose.HOLD_OUT)
     if strata is None:
@@ -79,14 +78,14 @@ def hold_out(
 
 
 def hold_out_groups(groups: Groups, fraction: float, *, seed: int) -> NDArray[np.bool_]:
-    """Mark the rows of some groups as held out: whole groups, until about `fraction` of the rows.
+    """Mark whole groups, about `fraction` of the rows in total, as held out.
 
     At least one group is held out and one kept.
     """
     words = _native.draw(groups.keys, seed, 0, Purpose.HOLD_OUT)
     order = np.argsort(words, kind="stable")
     sizes = np.bincount(groups.of_row, minlength=groups.n)[order]
-    # A group is held out if that brings the number of rows nearer to what is wanted.
+    # Hold out a group if that brings the number of rows closer to the target.
     middle = np.cumsum(sizes) - sizes / 2
     n_held = int((middle < fraction * len(groups.of_row)).sum())
     chosen = np.zeros(groups.n, dtype=bool)
@@ -95,9 +94,9 @@ def hold_out_groups(groups: Groups, fraction: float, *, seed: int) -> NDArray[np
 
 
 def draw_some(n: int, n_drawn: int, *, seed: int, member: int) -> NDArray[np.intp]:
-    """Draw `n_drawn` of the numbers below `n`, without replacement, in rising order.
+    """Draw `n_drawn` of the integers below `n` without replacement, sorted.
 
-    For what has no content but its number, such as the members of a library.
+    For items without content, such as the estimators of a model library.
 
     >>> draw_some(5, 5, seed=0, member=0).tolist()
     [0, 1, 2, 3, 4]
@@ -111,7 +110,7 @@ def draw_some(n: int, n_drawn: int, *, seed: int, member: int) -> NDArray[np.int
 def draw_columns(
     n: int, n_drawn: int, *, replace: bool, seed: int, member: int
 ) -> NDArray[np.intp]:
-    """Which of `n` columns a member sees: `n_drawn`, with or without replacement, in rising order.
+    """Draw `n_drawn` of `n` columns for one base estimator, sorted.
 
     >>> draw_columns(3, 3, replace=False, seed=0, member=0).tolist()
     [0, 1, 2]
@@ -128,28 +127,28 @@ def draw_columns(
 def draw_by_mass(
     mass: NDArray[np.float64], n_draws: int, *, seed: int, member: int, attempt: int = 0
 ) -> NDArray[np.int64]:
-    """How often each row is drawn when `n_draws` are made with replacement, in proportion to mass.
+    """Return how often each row is drawn in `n_draws` draws with replacement, weighted by mass.
 
     Parameters
     ----------
     mass
-        Whole numbers with a sum below 2**53, for rows in the order of their content
-        (`ordered_rows`): then the draws do not depend on the order the rows came in.
+        Integers with a sum below 2**53, for rows sorted by content (`ordered_rows`), so that the
+        draws do not depend on the original row order.
     attempt
-        Another number makes other draws.
+        Selects a different draw for the same seed.
     """
     ends = np.cumsum(mass)
     numbers = np.stack([np.arange(n_draws), np.full(n_draws, attempt)], axis=1).astype(np.uint64)
     words = _native.draw(numbers, seed, member, Purpose.BOOST)
     share = np.ldexp((words >> np.uint64(64 - _UNIFORM_BITS)).astype(np.float64), -_UNIFORM_BITS)
-    # A product rounded up to the whole mass belongs to the last row that has any.
+    # Rounding may yield the total mass itself, which belongs to the last row.
     place = np.minimum(np.floor(share * ends[-1]), ends[-1] - 1)
     rows = np.searchsorted(ends, place, side="right")
     return np.bincount(rows, minlength=len(mass)).astype(np.int64)
 
 
 def member_seed(seed: int, member: int) -> int:
-    """A random_state for a member of an ensemble.
+    """Return a random_state for one base estimator of an ensemble.
 
     >>> member_seed(0, 0) != member_seed(0, 1)
     True

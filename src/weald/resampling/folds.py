@@ -1,4 +1,4 @@
-"""Folds drawn by what the rows hold."""
+"""Cross-validation folds and hold-out sets drawn by row content."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,21 +17,21 @@ Indices = NDArray[np.intp]
 
 
 class ContentKFold:
-    """K folds for cross-validation that do not depend on the order of the rows.
+    """K-fold splitter whose folds do not depend on the row order.
 
-    Rows are dealt out in the order of a hash of their content, keyed by the seed. Rows that are
-    equal in all columns and the target are numbered and dealt out like any others, as every
-    splitter does; if they are repeated measurements of one thing, pass `groups`, which keeps the
-    rows of a group in one fold. It can be given as `cv` wherever scikit-learn takes a splitter.
+    Rows are assigned to folds by a seeded hash of their content. Rows that are equal in all columns
+    and the target are numbered and may be in different folds, as with any splitter; for repeated
+    measurements, pass `groups`, which keeps a group in one fold. Can be passed as `cv` to
+    scikit-learn.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     stratify : bool, default=False
-        Deal out every class of y by itself, so that folds hold about equal shares of it.
+        Whether to preserve the class frequencies of y in every fold.
     random_state : int, default=0
-        Keys the draw.
+        Seed of the assignment.
 
     Examples
     --------
@@ -62,18 +62,18 @@ class ContentKFold:
     def split(
         self, X: Any, y: Any = None, groups: Any = None, *, sample_weight: Any = None
     ) -> Iterator[tuple[Indices, Indices]]:
-        """Give the rows to train on and to test on, fold after fold.
+        """Yield training and test row indices of each fold.
 
         Parameters
         ----------
         X : table
-            Numbers, a frame, or a list of anything.
+            Array, data frame, or list of any objects.
         y : array, shape (rows,), or None
-            The target: part of the content, and what `stratify` goes by.
+            Target: part of the row content, and the classes for `stratify`.
         groups : array, shape (rows,), or None
-            Rows of one group stay together; then only groups are drawn.
+            Group labels; whole groups are assigned to folds.
         sample_weight : array, shape (rows,), or None
-            Tells copies of a row apart, so that their order does not matter.
+            Distinguishes equal rows, so that their order does not matter.
         """
         if not isinstance(self.n_splits, (int, np.integer)) or self.n_splits < 2:
             raise ValueError(
@@ -83,14 +83,14 @@ class ContentKFold:
         if groups is not None:
             read = groups_of_rows(groups, _n_rows(X))
             strata = np.zeros(read.n, dtype=np.int64)
-            fold = _dealt(read.keys, strata, n_folds, seed, "groups")[read.of_row]
+            fold = _assign(read.keys, strata, n_folds, seed, "groups")[read.of_row]
         else:
             order, keys = _numbered(X, y, sample_weight)
             strata = np.zeros(len(keys), dtype=np.int64)
             if self.stratify and y is not None:
                 strata = np.unique(np.asarray(y), return_inverse=True)[1].ravel()[order]
             fold = np.empty(len(keys), dtype=np.intp)
-            fold[order] = _dealt(keys, strata, n_folds, seed, "rows")
+            fold[order] = _assign(keys, strata, n_folds, seed, "rows")
         for number in range(int(self.n_splits)):
             test = np.flatnonzero(fold == number)
             yield np.flatnonzero(fold != number), test
@@ -108,8 +108,8 @@ def hold_out_rows(
 ) -> NDArray[np.bool_]:
     """Mark about `fraction` of the rows of any table as held out, as `hold_out` does.
 
-    Of a stratum of two rows or more at least one is held out. With groups whole groups are held
-    out, and `strata` are not looked at. `weight` tells copies of a row apart.
+    At least one row of each stratum with two or more rows is held out. With groups, whole groups
+    are held out and `strata` is ignored. `weight` distinguishes equal rows.
     """
     if groups is not None:
         return hold_out_groups(groups_of_rows(groups, _n_rows(X)), fraction, seed=seed)
@@ -125,7 +125,7 @@ def _n_rows(X: Any) -> int:
 
 
 def _numbered(X: Any, y: Any, weight: Any) -> tuple[Indices, Hashes]:
-    """The rows in the order of their content, and the key of each."""
+    """Return the row order by content, and the key of each row."""
     labels = np.zeros(_n_rows(X)) if y is None else np.asarray(y)
     if labels.dtype.kind not in "biuf":
         labels = np.unique(labels, return_inverse=True)[1].ravel()
@@ -135,11 +135,11 @@ def _numbered(X: Any, y: Any, weight: Any) -> tuple[Indices, Hashes]:
     return order, keys
 
 
-def _dealt(keys: Hashes, strata: NDArray[np.int64], n_folds: int, seed: int, what: str) -> Indices:
-    """The fold of each key: dealt out in turn, stratum after stratum, in the order of draws."""
+def _assign(keys: Hashes, strata: NDArray[np.int64], n_folds: int, seed: int, what: str) -> Indices:
+    """Assign keys to folds in turn, in random order within each stratum."""
     if len(keys) < n_folds:
         raise ValueError(
-            f"n_splits={n_folds} folds need as many {what}; got n_samples = {len(keys)} of them."
+            f"n_splits={n_folds} requires at least as many {what}; got n_samples = {len(keys)}."
         )
     words = _native.draw(keys, seed, 0, Purpose.FOLD)
     order = np.lexsort((words, strata))

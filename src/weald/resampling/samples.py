@@ -1,4 +1,4 @@
-"""Samples of rows that are not kept but drawn again when asked for."""
+"""Bootstrap samples that are recomputed on demand instead of stored."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -12,28 +12,28 @@ from weald.resampling.content import Hashes
 
 @dataclass(frozen=True, eq=False)
 class RowSamples:
-    """How often each base estimator of an ensemble saw each row, as a rule instead of a table.
+    """In-bag counts of all base estimators of an ensemble, recomputed on demand.
 
-    Rows lie in the order of their content (`ordered_rows`). A base estimator makes `n_draws` draws
-    of rows or, if there are groups, of whole groups. They are keyed by seed and base estimator, so
-    that a few bytes a row keep the counts of all of them.
+    Rows are sorted by content (`ordered_rows`). Each base estimator makes `n_draws` draws of rows
+    or, with groups, of whole groups. Draws depend only on the seed and the estimator's number, so
+    that a few bytes per row suffice for all estimators.
 
     Attributes
     ----------
     seed : int
-        Keys the draws.
+        Seed of the draws.
     n_draws : int
-        Rows, or groups, that a base estimator draws.
+        Number of rows, or groups, drawn per base estimator.
     place : intp [rows of the fit]
-        Where each row passed to fit lies; -1: it had no weight.
+        Sorted position of each row passed to fit; -1 if its weight is zero.
     n : int
-        Number of rows that have a weight.
+        Number of rows with positive weight.
     mass : int64 [rows] or None
-        With replacement: how probable each row is, in proportion. None: all alike.
+        With replacement: relative probability of each row; None means uniform.
     keys : uint64 [rows or groups, 2] or None
-        Without replacement: what the draws go by. None: rows are drawn with replacement.
+        Keys for draws without replacement; None means draws with replacement.
     group_of : intp [rows] or None
-        The group of each row, if groups are drawn.
+        Group of each row, if groups are drawn.
 
     Examples
     --------
@@ -51,11 +51,11 @@ class RowSamples:
     group_of: NDArray[np.intp] | None = None
 
     def drawn(self, member: int) -> NDArray[np.int64]:
-        """How often a base estimator drew each row that has a weight."""
+        """In-bag counts of the rows with positive weight."""
         return self.bootstrap.draw(member)
 
     def counts(self, member: int) -> NDArray[np.int64]:
-        """How often a base estimator drew each row of the fit."""
+        """In-bag counts of all rows passed to fit."""
         return np.append(self.drawn(member), 0)[self.place]
 
     @property
@@ -65,23 +65,23 @@ class RowSamples:
 
     @property
     def mean_rows(self) -> int:
-        """How many rows a base estimator sees in the mean, each as often as it was drawn."""
+        """Mean number of in-bag rows of a base estimator, with multiplicity."""
         return max(1, round(self.n_draws * self.n / self.n_units))
 
     @property
     def draws_by_weight(self) -> bool:
-        """Whether weights are in the draws: then drawn rows weigh the same."""
+        """Whether draws are weighted, so that drawn rows have equal weight."""
         return self.keys is None and self.group_of is None
 
     @property
     def has_equal_draws(self) -> bool:
-        """Whether this is the bootstrap of the textbooks: n draws of n rows, all as probable."""
+        """Whether this is the standard bootstrap: n uniform draws from n rows."""
         is_plain = self.keys is None and self.group_of is None and self.n_draws == self.n
         return is_plain and (self.mass is None or bool((self.mass == self.mass[0]).all()))
 
     @property
     def bootstrap(self) -> "_native.Bootstrap":
-        """The core's drawer, made when it is first asked for."""
+        """Sampler of the core, created on first access."""
         made: _native.Bootstrap | None = self.__dict__.get("_made")
         if made is None:
             if self.keys is None:

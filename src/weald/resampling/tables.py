@@ -1,4 +1,4 @@
-"""Hashes of the rows of any table: numbers, frames with text, lists of documents."""
+"""Row hashes of any table: arrays, data frames, sparse matrices, lists of objects."""
 
 import hashlib
 from typing import Any
@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from weald import _native
 from weald.resampling.content import Hashes
 
-# So many values of a sparse table are made dense at once.
+# Number of values of a sparse table to densify at once.
 _DENSE_VALUES = 2**22
 
 
 def hash_any_rows(X: Any, target: NDArray[np.float64], *, n_threads: int) -> Hashes:
-    """A 128-bit hash of what each row holds, its target included.
+    """Return a 128-bit hash of each row and its target.
 
-    Tables of numbers are hashed by value, whatever their container; all others by the text of
-    their cells.
+    Numeric tables are hashed by value, whatever their container; others by the text of their cells.
     """
     if hasattr(X, "tocsr"):
         return _hash_sparse(X.tocsc(), target, n_threads)
@@ -33,7 +32,7 @@ def hash_any_rows(X: Any, target: NDArray[np.float64], *, n_threads: int) -> Has
 
 
 def _as_numbers(X: Any) -> NDArray[np.float64] | None:
-    """The table as floats, or None if it holds anything else."""
+    """Return the table as floats, or None if it is not numeric."""
     try:
         table = np.asarray(X)
         if table.ndim != 2 or table.dtype.kind in "USmMc":
@@ -44,7 +43,7 @@ def _as_numbers(X: Any) -> NDArray[np.float64] | None:
 
 
 def _hash_sparse(X: Any, target: NDArray[np.float64], n_threads: int) -> Hashes:
-    """Some columns at a time: all of them, with their zeros, may be more than memory holds."""
+    """Hash in batches of columns, because the dense table may not fit in memory."""
     hashes = _native.hash_rows(np.empty((X.shape[0], 0)), target, n_threads)
     step = max(1, _DENSE_VALUES // max(1, X.shape[0]))
     for begin in range(0, X.shape[1], step):
@@ -54,7 +53,7 @@ def _hash_sparse(X: Any, target: NDArray[np.float64], n_threads: int) -> Hashes:
 
 
 def _rows(X: Any) -> Any:
-    """The rows one after another, as plain Python values."""
+    """Iterate over rows as Python values."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return frame.iter_rows()

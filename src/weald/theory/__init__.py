@@ -1,4 +1,4 @@
-"""The theory of ensembles: small exact formulas, and estimates of what they speak of."""
+"""Ensemble theory: closed-form results, and estimates of the quantities they depend on."""
 
 from weald.theory.bagging import bagged_variance, left_out_share
 from weald.theory.boosting import edges, training_error_bound

@@ -1,4 +1,4 @@
-"""Checks of what the functions of this room are given, and tables taken row by row."""
+"""Argument checks for `weald.theory`, and row selection from any kind of table."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 def check(function: str, limit: Limit, **values: object) -> None:
-    """Raise ValueError for the first argument of a function that the limit does not admit.
+    """Raise ValueError for the first argument that the limit rejects.
 
     >>> from weald.parameters import Whole
     >>> check("left_out_share", Whole(1), n=0)
@@ -31,7 +31,7 @@ def check(function: str, limit: Limit, **values: object) -> None:
 
 
 def numbers(function: str, name: str, values: object, *, least: float, most: float) -> Floats:
-    """One number or many as an array, each from `least` to `most`."""
+    """Convert a scalar or array-like to a float array and check its range."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -51,25 +51,25 @@ def numbers(function: str, name: str, values: object, *, least: float, most: flo
 
 
 def counts(function: str, name: str, values: object) -> Floats:
-    """One whole number from 1 up or many, as an array of floats."""
+    """Convert one or several positive integers to a float array."""
     array = numbers(function, name, values, least=1, most=2.0**53)
     if (array != np.floor(array)).any() or np.asarray(values).dtype == bool:
         raise ValueError(
-            f"The {name!r} parameter of {function} must be a whole number of members, or an array "
-            f"of them. Got {values!r} instead."
+            f"The {name!r} parameter of {function} must be an int or an array of int. "
+            f"Got {values!r} instead."
         )
     return array
 
 
 def plain(values: Floats) -> Any:
-    """A float for an array of no dimension, otherwise the array itself."""
+    """Return a float for a 0-d array, else the array itself."""
     return float(values) if values.ndim == 0 else values
 
 
 def target_of(X: object, y: object, *, of: str = "y") -> NDArray[Any]:
-    """The target as a flat array with as many rows as the table, at least one."""
+    """Return the target as a non-empty 1-d array with as many rows as X."""
     if y is None:
-        raise ValueError(f"{of} is missing: the target of every row is needed.")
+        raise ValueError(f"{of} is missing: it must hold one target per row of X.")
     target: NDArray[Any] = column_or_1d(y)
     check_consistent_length(X, target)
     if len(target) == 0:
@@ -78,13 +78,13 @@ def target_of(X: object, y: object, *, of: str = "y") -> NDArray[Any]:
 
 
 def finite_target(target: NDArray[Any], *, of: str = "y") -> Floats:
-    """A target of finite numbers."""
+    """Return the target as finite floats, or raise ValueError."""
     try:
         numbers = np.asarray(target, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
             f"{of} must hold numbers for this loss; it holds {target.dtype} values such as "
-            f"{target[0]!r}. For class labels take loss='zero_one'."
+            f"{target[0]!r}. Use loss='zero_one' for class labels."
         ) from None
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
@@ -95,16 +95,16 @@ def finite_target(target: NDArray[Any], *, of: str = "y") -> Floats:
 
 
 def table_of(X: Any) -> Any:
-    """A table whose rows `take` can pick: lists become arrays, all else stays as it is."""
+    """Return a table that `take` can index by row; lists become arrays."""
     if X is None:
-        raise ValueError("X is missing: a table of rows and columns is needed.")
+        raise ValueError("X is missing: pass a table of shape (rows, columns).")
     if hasattr(X, "tocsr"):
         return X.tocsr()
     return X if hasattr(X, "shape") else np.asarray(X)
 
 
 def take(table: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows of a table, which stays an array, a sparse matrix or a frame of its own kind."""
+    """Select rows of an array, sparse matrix or data frame; the type is kept."""
     if isinstance(table, np.ndarray) or hasattr(table, "tocsr"):
         return table[rows]
     if hasattr(table, "iloc"):

@@ -1,4 +1,4 @@
-"""Averaging and drawing: variance of a bagged mean, share of rows a bootstrap leaves out."""
+"""Variance of a bagged mean, and the out-of-bag share of a bootstrap sample."""
 
 import math
 from typing import Any
@@ -8,27 +8,25 @@ from weald.theory.arguments import check, counts, numbers, plain
 
 
 def bagged_variance(variance: Any, rho: Any, B: Any) -> Any:
-    """Variance of the mean of B members: ρσ² + (1 - ρ)σ²/B.
+    """Variance of the mean of B estimators: ρσ² + (1 - ρ)σ²/B.
 
-    Holds for members of equal variance σ² and equal correlation ρ between any two. The second
-    term goes to zero with more members, the first stays: what members share cannot be averaged
-    away. Members that are drawn from one training set are never independent, so ρ = 0 is a
-    limit, not a forecast.
+    Assumes estimators of equal variance σ² and equal pairwise correlation ρ. The second term
+    vanishes as B grows, the first does not: averaging cannot remove the shared part. Estimators
+    trained on samples of one training set are never independent, so ρ = 0 is a limiting case.
 
     Parameters
     ----------
     variance : float or array
-        σ², the variance of one member; at least 0.
+        Variance σ² of one estimator; at least 0.
     rho : float or array
-        ρ, the correlation of two members; at most 1 and at least -1/(B - 1), below which no B
-        members can be correlated.
+        Pairwise correlation ρ of the estimators, between -1/(B - 1) and 1.
     B : int or array of int
-        Number of members.
+        Number of estimators.
 
     Returns
     -------
     float or array
-        The variance of the mean; an array if one was given.
+        Variance of the mean; an array if any argument is one.
 
     Examples
     --------
@@ -38,30 +36,30 @@ def bagged_variance(variance: Any, rho: Any, B: Any) -> Any:
     >>> bagged_variance(4.0, 0.0, [1, 2, 4])
     array([4., 2., 1.])
     """
-    me = "bagged_variance"
-    sigma2 = numbers(me, "variance", variance, least=0.0, most=math.inf)
-    members = counts(me, "B", B)
-    correlation = numbers(me, "rho", rho, least=-1.0, most=1.0)
-    if (1 + (members - 1) * correlation < -1e-12).any():
+    function = "bagged_variance"
+    sigma2 = numbers(function, "variance", variance, least=0.0, most=math.inf)
+    n_estimators = counts(function, "B", B)
+    correlation = numbers(function, "rho", rho, least=-1.0, most=1.0)
+    if (1 + (n_estimators - 1) * correlation < -1e-12).any():
         raise ValueError(
-            f"The 'rho' parameter of {me} must be at least -1/(B - 1): so many members cannot all "
-            f"be so negatively correlated. Got rho={rho!r} and B={B!r}."
+            f"The 'rho' parameter of {function} must be at least -1/(B - 1), the lowest possible "
+            f"correlation of B estimators. Got rho={rho!r} and B={B!r}."
         )
-    return plain(correlation * sigma2 + (1 - correlation) * sigma2 / members)
+    return plain(correlation * sigma2 + (1 - correlation) * sigma2 / n_estimators)
 
 
 def left_out_share(n: int, m: int | None = None) -> float:
-    """Share of rows that m draws with replacement from n rows leave out: (1 - 1/n)^m.
+    """Expected out-of-bag share of m draws with replacement from n rows: (1 - 1/n)^m.
 
-    It is the probability of one row and the expected share of all. For m = n it grows with n
-    towards 1/e = 0.3679: a bootstrap sample holds 63.2 % of the rows.
+    Also the probability that a given row is out of bag. For m = n it increases with n towards
+    1/e = 0.3679, so that a bootstrap sample holds 63.2 % of the distinct rows.
 
     Parameters
     ----------
     n : int
-        Rows drawn from.
+        Number of rows to draw from.
     m : int or None, default=None
-        Draws; None means n.
+        Number of draws; None means n.
 
     Returns
     -------
@@ -82,5 +80,5 @@ def left_out_share(n: int, m: int | None = None) -> float:
     draws = int(n if m is None else m)
     if n == 1:
         return float(draws == 0)
-    # Not (1 - 1/n)**m: for large n the difference loses the digits that the power then magnifies.
+    # (1 - 1/n)**m would magnify the rounding error of 1 - 1/n for large n.
     return math.exp(draws * math.log1p(-1 / int(n)))

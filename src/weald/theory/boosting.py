@@ -1,4 +1,4 @@
-"""What the weighted errors of the rounds say about a boosted vote: edges and a bound."""
+"""Edges of weak learners and AdaBoost's bound on the training error."""
 
 from typing import Any
 
@@ -8,19 +8,19 @@ from weald.theory.arguments import Floats, numbers
 
 
 def edges(errors: Any) -> Floats:
-    """Edge of each weak learner over a coin: γ = ½ - e.
+    """Edge of each weak learner over random guessing: γ = ½ - e.
 
     Parameters
     ----------
     errors : array of float, or float
-        Weighted training error e of every round, as AdaBoost's `estimator_errors_`. For two
-        classes: with K classes a guess is right once in K, and an edge may be negative while
-        SAMME still learns.
+        Weighted training error e of every round, as in AdaBoost's `estimator_errors_`. Meant for
+        two classes: with K classes, chance level is 1/K, and SAMME still improves with a slightly
+        negative edge.
 
     Returns
     -------
     array
-        One edge a round; negative where a member is worse than chance.
+        One edge per round; negative where a weak learner is worse than chance.
 
     Examples
     --------
@@ -34,26 +34,25 @@ def edges(errors: Any) -> Floats:
 def training_error_bound(errors: Any, *, cumulative: bool = False) -> Any:
     """Bound on the training error of AdaBoost: ∏ 2√(e(1 - e)), at most exp(-2 Σ γ²).
 
-    The share of training rows that the weighted vote gets wrong is at most this product. Holds for
-    two classes, the full step (`learning_rate=1`) and weights that follow the step, that is for
-    every form of AdaBoost of two classes; also where a member worse than chance is flipped. It
-    says nothing about new rows, and nothing where the learning rate is smaller or classes are
-    more.
+    Upper bound on the share of training rows that the weighted vote misclassifies. Valid for all
+    forms of binary AdaBoost with `learning_rate=1`, also if weak learners worse than chance are
+    inverted. It does not bound the error on new rows, and does not hold for smaller learning rates
+    or more than two classes.
 
     Parameters
     ----------
     errors : array of float, or float
         Weighted training error of every round.
     cumulative : bool, default=False
-        Give the bound after every round instead of the last one only.
+        Return the bound after every round instead of the final one only.
 
     Returns
     -------
-    float, or array with one bound a round
+    float, or array with one bound per round
 
     Examples
     --------
-    AdaBoost's three stumps on the ten points:
+    The textbook example of three stumps on ten points:
 
     >>> from weald.theory import training_error_bound
     >>> round(training_error_bound([3 / 10, 3 / 14, 3 / 22]), 6)
@@ -68,7 +67,7 @@ def _errors(function: str, errors: Any) -> Floats:
     shares = np.atleast_1d(numbers(function, "errors", errors, least=0.0, most=1.0))
     if shares.ndim > 1:
         raise ValueError(
-            f"The 'errors' parameter of {function} must be one error a round; got an array of the "
-            f"shape {shares.shape}."
+            f"The 'errors' parameter of {function} must be 1-dimensional, with one error per "
+            f"round; got an array of shape {shares.shape}."
         )
     return shares

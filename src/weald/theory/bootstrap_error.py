@@ -1,4 +1,4 @@
-"""The .632 and .632+ estimates of the error of one learner (Efron, Tibshirani)."""
+"""The .632 and .632+ bootstrap estimates of prediction error (Efron and Tibshirani 1997)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,43 +11,43 @@ from weald.parameters import Whole
 from weald.theory.arguments import Floats, check, table_of, take, target_of
 from weald.theory.fitting import (
     Resampling,
+    check_common_arguments,
     check_estimator_like,
-    check_work,
+    run_parallel,
+    seeded_clone,
     seeds_of,
-    share_out,
-    unfitted,
 )
-from weald.theory.judging import Judge, Loss, judge_for
 from weald.theory.results import Report, lines, read_only
+from weald.theory.scoring import Loss, Scorer, scorer_for
 
 
 @dataclass(frozen=True, eq=False)
 class BootstrapError(Report):
-    """What `error_632` and `error_632plus` found: the error of one learner, not of an ensemble.
+    """Result of `error_632` and `error_632plus`: the error of one model, not of an ensemble.
 
     Attributes
     ----------
     error : float
-        The estimate: (1 - weight)·apparent + weight·left_out (".632+": the smaller of left_out
+        Estimate: (1 - weight)·apparent + weight·left_out (".632+": the smaller of left_out
         and no_information).
     method : str
         ".632" or ".632+".
     apparent : float
-        err: loss of the learner trained on all rows, on these rows.
+        err: training loss of the model fitted on all rows.
     left_out : float
-        Err⁽¹⁾: mean over rows of the mean loss of the members that did not see the row.
+        Err⁽¹⁾: out-of-bag loss, averaged per row over models that did not see it, then over rows.
     no_information : float
-        γ: mean loss over all pairs of a target and an answer, as if y did not depend on x.
+        γ: mean loss over all pairs of a target and a prediction, as if y were independent of x.
     overfitting : float
-        R: where Err⁽¹⁾ lies between err (0) and γ (1).
+        R: relative overfitting rate, from 0 (Err⁽¹⁾ = err) to 1 (Err⁽¹⁾ = γ).
     weight : float
-        Weight of Err⁽¹⁾: .632, or from .632 (R = 0) to 1 (R = 1).
+        Weight of Err⁽¹⁾: .632, or for ".632+" between .632 (R = 0) and 1 (R = 1).
     n_members, n_rows : int
-        Members, and rows of the table.
+        Number of bootstrap models, and of rows.
     n_unscored : int
-        Rows that every member saw; they are left out of Err⁽¹⁾.
-    row_left_out : array, one entry a row
-        Mean loss of the members that did not see the row; NaN if there is none.
+        Number of rows that were in every bootstrap sample; they do not enter Err⁽¹⁾.
+    row_left_out : array of shape (rows,)
+        Mean loss of the models that did not see the row; NaN if there is none.
     """
 
     error: float
@@ -67,7 +67,7 @@ class BootstrapError(Report):
         return self.error
 
     def __str__(self) -> str:
-        title = f"{self.loss}, {self.method} estimate from {self.n_members} members"
+        title = f"{self.loss}, {self.method} estimate from {self.n_members} bootstrap models"
         entries: list[tuple[str, str, float, float | None]] = [
             ("", "estimate", self.error, None),
             ("", "apparent error", self.apparent, None),
@@ -79,10 +79,8 @@ class BootstrapError(Report):
                 ("", "overfitting rate", self.overfitting, None),
             ]
         entries.append(("", "weight of left-out", self.weight, None))
-        whose = (
-            f"This is the error of one learner trained on {self.n_rows} rows, not of an ensemble."
-        )
-        return lines(title, entries, whose)
+        note = f"Error of a single model trained on {self.n_rows} rows, not of an ensemble."
+        return lines(title, entries, note)
 
 
 def error_632(
@@ -96,43 +94,43 @@ def error_632(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> BootstrapError:
-    """The .632 estimate of the error of a learner: 0.368·err + 0.632·Err⁽¹⁾.
+    """Bootstrap .632 estimate of the prediction error: 0.368·err + 0.632·Err⁽¹⁾.
 
-    err is the apparent error, that of the learner on its own training rows, and too low. Err⁽¹⁾ is
-    the mean over rows of the mean loss of members, each trained on a bootstrap sample, that did not
-    see the row; these have seen 63.2 % of the rows only, so it is too high. The estimate lies in
-    between. It is the error of **one learner trained on n rows**, not of an ensemble of such
-    members: that one is judged by its out-of-bag error.
+    err is the training error, which is too low. Err⁽¹⁾ is the out-of-bag error of models trained on
+    bootstrap samples, averaged per row; such samples hold only 63.2 % of the rows, so it is too
+    high. The estimate is that of **one model trained on n rows**. To estimate the error of an
+    ensemble of such models, use its out-of-bag score.
 
-    It is too low for learners that fit their training rows perfectly (err = 0 says nothing): one
-    neighbour, full trees. `error_632plus` is made for them.
+    It is too low for estimators that interpolate the training set (err = 0), such as 1-nearest
+    neighbour and fully grown trees; use `error_632plus` for these.
 
     Parameters
     ----------
     estimator : estimator
-        Anything with `fit` and `predict`. A `random_state` that is None is set, for every fit
-        another one; one that is given stays.
+        Object with `fit` and `predict`. A `random_state` of None is set to a different seed for
+        each fit; any other value is kept.
     X : table, shape (rows, columns)
-        Array, frame or sparse matrix.
+        Array, data frame or sparse matrix.
     y : array, shape (rows,)
-        The target. A bootstrap sample of one class only is drawn again.
+        Target. A bootstrap sample that contains a single class is redrawn.
     n_repeats : int, default=200
         Number of bootstrap samples.
     loss : str, callable or None, default=None
-        "zero_one", "log_loss", "squared_error", "absolute_error", or a function of (y, answers)
-        that gives one number a row. None means "zero_one" for classifiers and "squared_error"
-        for all else.
+        "zero_one", "log_loss", "squared_error", "absolute_error", or a callable with the signature
+        (y, predictions) that returns one number per row. None means "zero_one" for classifiers,
+        "squared_error" otherwise.
     random_state : int, RandomState instance or None, default=None
-        For the samples and the models.
+        Seed of the samples and of the models.
     n_jobs : int or None, default=None
-        Processes, as in scikit-learn: None means one, -1 all. The result is the same for any.
+        Number of processes, as in scikit-learn: None means 1, -1 all cores. Does not affect the
+        result.
     verbose : int, default=0
-        1 shows a bar on stderr.
+        1 shows a progress bar on stderr.
 
     Returns
     -------
     BootstrapError
-        `error` and what it is made of.
+        `error` and its components.
 
     Examples
     --------
@@ -164,43 +162,44 @@ def error_632plus(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> BootstrapError:
-    """The .632+ estimate of the error of a learner, which minds overfitting.
+    """Bootstrap .632+ estimate of the prediction error, which accounts for overfitting.
 
-    With err and Err⁽¹⁾ as in `error_632`, and γ the mean loss over all pairs (y_i, answer_j) of the
-    learner trained on all rows: R = (Err⁽¹⁾ - err)/(γ - err), cut to [0, 1]; w = .632/(1 - .368R);
-    the estimate is (1 - w)·err + w·min(Err⁽¹⁾, γ). A learner that does not overfit (R = 0) gets the
-    .632 estimate; one that learns nothing but its own rows (R = 1) gets Err⁽¹⁾.
+    With err and Err⁽¹⁾ as in `error_632`, and γ the mean loss over all pairs (y_i, prediction_j) of
+    the model trained on all rows: R = (Err⁽¹⁾ - err)/(γ - err), clipped to [0, 1];
+    w = .632/(1 - .368R); the estimate is (1 - w)·err + w·min(Err⁽¹⁾, γ). Without overfitting
+    (R = 0) it equals the .632 estimate, with complete overfitting (R = 1) it equals Err⁽¹⁾.
 
-    Like the .632 estimate it is the error of **one learner trained on n rows**, not of an ensemble.
+    Like the .632 estimate, it is the error of **one model trained on n rows**, not of an ensemble.
 
     Parameters
     ----------
     estimator : estimator
-        Anything with `fit` and `predict`. A `random_state` that is None is set, for every fit
-        another one; one that is given stays.
+        Object with `fit` and `predict`. A `random_state` of None is set to a different seed for
+        each fit; any other value is kept.
     X : table, shape (rows, columns)
-        Array, frame or sparse matrix.
+        Array, data frame or sparse matrix.
     y : array, shape (rows,)
-        The target. A bootstrap sample of one class only is drawn again.
+        Target. A bootstrap sample that contains a single class is redrawn.
     n_repeats : int, default=200
         Number of bootstrap samples.
     loss : str, callable or None, default=None
         As for `error_632`.
     random_state : int, RandomState instance or None, default=None
-        For the samples and the models.
+        Seed of the samples and of the models.
     n_jobs : int or None, default=None
-        Processes, as in scikit-learn: None means one, -1 all. The result is the same for any.
+        Number of processes, as in scikit-learn: None means 1, -1 all cores. Does not affect the
+        result.
     verbose : int, default=0
-        1 shows a bar on stderr.
+        1 shows a progress bar on stderr.
 
     Returns
     -------
     BootstrapError
-        `error` and what it is made of.
+        `error` and its components.
 
     Examples
     --------
-    A full tree knows its training rows by heart:
+    A fully grown tree has no training error:
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> from weald import DecisionTreeClassifier
@@ -220,26 +219,26 @@ def error_632plus(
 def error_632_from_members(
     predictions: Any, in_bag: Any, fitted: Any, y: Any, *, loss: Loss, plus: bool = False
 ) -> BootstrapError:
-    """The .632 or .632+ estimate from the answers of members and a record of what each has seen.
+    """Compute the .632 or .632+ estimate from predictions and in-bag counts of bootstrap models.
 
-    For a bag that is already there: the estimate is that of its member, trained on all rows, and
-    not of the bag. See `error_632`.
+    For an already fitted bagging ensemble. The estimate is the error of its base estimator trained
+    on all rows, not of the ensemble. See `error_632`.
 
     Parameters
     ----------
-    predictions : array, shape (members, rows), for "log_loss" (members, rows, classes)
-        Answer of every member for every row; only those for rows it did not see are read. Classes
-        stand in sorted order.
-    in_bag : array, shape (members, rows)
-        How often each member saw each row; 0 means that it did not.
+    predictions : array, shape (models, rows), for "log_loss" (models, rows, classes)
+        Predictions of every model for every row; only out-of-bag entries are read. Classes are in
+        sorted order.
+    in_bag : array, shape (models, rows)
+        How often each row is in each model's training sample.
     fitted : array, shape (rows,) or (rows, classes)
-        Answers of the learner trained on all rows.
+        Predictions of the model trained on all rows.
     y : array, shape (rows,)
-        The target.
+        Target.
     loss : str or callable
         As for `error_632`.
     plus : bool, default=False
-        Give the .632+ estimate.
+        Whether to compute the .632+ estimate.
 
     Returns
     -------
@@ -256,28 +255,29 @@ def error_632_from_members(
     >>> found.apparent, found.left_out, found.error
     (0.0, 0.5, 0.316)
     """
-    me = "error_632_from_members"
-    answers, seen, target = np.asarray(predictions), np.asarray(in_bag), np.asarray(y)
-    judge = judge_for(me, target, loss)
-    if seen.ndim != 2 or answers.shape[:2] != seen.shape or seen.shape[1:] != target.shape:
+    function = "error_632_from_members"
+    predictions, seen, target = np.asarray(predictions), np.asarray(in_bag), np.asarray(y)
+    scorer = scorer_for(function, target, loss)
+    if seen.ndim != 2 or predictions.shape[:2] != seen.shape or seen.shape[1:] != target.shape:
         raise ValueError(
-            "predictions must have the shape (members, rows) or (members, rows, classes), in_bag "
-            f"(members, rows) and y (rows,); got {answers.shape}, {seen.shape} and {target.shape}."
+            "predictions must have the shape (models, rows) or (models, rows, classes), in_bag "
+            f"(models, rows) and y (rows,); got {predictions.shape}, {seen.shape} and "
+            f"{target.shape}."
         )
-    whole = judge.checked(np.asarray(fitted), of="The answers in 'fitted'")
+    whole = scorer.checked(np.asarray(fitted), of="The predictions in 'fitted'")
     if len(whole) != len(target):
         raise ValueError(f"fitted must have {len(target)} rows, as y has; it has {len(whole)}.")
-    members = (
-        (rows, judge.checked(mine[rows], of=f"The answers of member {k}"))
+    models = (
+        (rows, scorer.checked(mine[rows], of=f"The predictions of model {k}"))
         for k, (mine, rows) in enumerate(
-            (mine, np.flatnonzero(row == 0)) for mine, row in zip(answers, seen, strict=True)
+            (mine, np.flatnonzero(row == 0)) for mine, row in zip(predictions, seen, strict=True)
         )
     )
-    return _estimate(judge, whole, members, plus=plus)
+    return _estimate(scorer, whole, models, plus=plus)
 
 
 def _of_estimator(
-    me: str,
+    function: str,
     estimator: Any,
     X: Any,
     y: Any,
@@ -289,70 +289,72 @@ def _of_estimator(
     verbose: int,
     plus: bool,
 ) -> BootstrapError:
-    """Fit the learner on all rows and members on bootstrap samples, then judge them."""
-    check_estimator_like(me, estimator)
-    check_work(me, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-    check(me, Whole(1), n_repeats=n_repeats)
+    """Fit models on all rows and on bootstrap samples, and estimate the error from both."""
+    check_estimator_like(function, estimator)
+    check_common_arguments(function, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+    check(function, Whole(1), n_repeats=n_repeats)
     table = table_of(X)
     target = target_of(table, y)
-    judge = judge_for(me, target, loss, estimator)
-    is_classification = judge.loss in ("zero_one", "log_loss")
+    scorer = scorer_for(function, target, loss, estimator)
+    is_classification = scorer.loss in ("zero_one", "log_loss")
     bootstrap = Resampling(table, target, len(target), True, is_classification)
     first, *seeds = seeds_of(random_state, int(n_repeats) + 1)
-    whole = judge.ask(unfitted(estimator, first).fit(table, target), table)
-    members = share_out(
-        _member,
+    whole = scorer.predict(seeded_clone(estimator, first).fit(table, target), table)
+    models = run_parallel(
+        _bootstrap_model,
         seeds,
         estimator,
         bootstrap,
-        judge,
+        scorer,
         n_jobs=n_jobs,
         verbose=verbose,
-        label=me,
+        label=function,
     )
-    return _estimate(judge, whole, iter(members), plus=plus)
+    return _estimate(scorer, whole, iter(models), plus=plus)
 
 
-def _member(
-    seed: np.random.SeedSequence, estimator: Any, bootstrap: Resampling, judge: Judge
+def _bootstrap_model(
+    seed: np.random.SeedSequence, estimator: Any, bootstrap: Resampling, scorer: Scorer
 ) -> tuple[NDArray[np.intp], NDArray[Any] | None]:
-    """Rows that a bootstrap sample leaves out, and what a member trained on it says of them."""
+    """Return the out-of-bag rows of a bootstrap sample, and the predictions for them."""
     for_rows, for_model = seed.spawn(2)
     rows = bootstrap.rows(np.random.default_rng(for_rows))
     others = np.setdiff1d(np.arange(len(bootstrap.y)), rows)
     if not len(others):
         return others, None
-    model = unfitted(estimator, for_model).fit(take(bootstrap.X, rows), bootstrap.y[rows])
-    return others, judge.ask(model, take(bootstrap.X, others))
+    model = seeded_clone(estimator, for_model).fit(take(bootstrap.X, rows), bootstrap.y[rows])
+    return others, scorer.predict(model, take(bootstrap.X, others))
 
 
 def _estimate(
-    judge: Judge,
+    scorer: Scorer,
     whole: NDArray[Any],
-    members: Iterator[tuple[NDArray[np.intp], NDArray[Any] | None]],
+    models: Iterator[tuple[NDArray[np.intp], NDArray[Any] | None]],
     *,
     plus: bool,
 ) -> BootstrapError:
-    """Put err, Err⁽¹⁾ and γ together."""
-    n = len(judge.target)
+    """Combine err, Err⁽¹⁾ and γ."""
+    n = len(scorer.target)
     sums, n_out, n_members = np.zeros(n), np.zeros(n), 0
-    for rows, answers in members:
+    for rows, predictions in models:
         n_members += 1
-        if answers is not None and len(rows):
-            sums[rows] += judge.losses(answers, rows)
+        if predictions is not None and len(rows):
+            sums[rows] += scorer.losses(predictions, rows)
             n_out[rows] += 1
     if not n_out.any():
-        raise ValueError("No member left out a row, so that none can be judged: draw more of them.")
+        raise ValueError(
+            "No row is out of bag, so that no error can be estimated: use more bootstrap samples."
+        )
     per_row = np.divide(sums, n_out, out=np.full(n, np.nan), where=n_out > 0)
-    err, err1 = float(judge.losses(whole).mean()), float(np.nanmean(per_row))
-    gamma = judge.over_all_pairs(whole)
+    err, err1 = float(scorer.losses(whole).mean()), float(np.nanmean(per_row))
+    gamma = scorer.mean_over_pairs(whole)
     rate = min(1.0, (err1 - err) / (gamma - err)) if min(err1, gamma) > err else 0.0
     weight = 0.632 / (1 - 0.368 * rate) if plus else 0.632
     beyond = min(err1, gamma) if plus else err1
     return BootstrapError(
         error=(1 - weight) * err + weight * beyond if plus else 0.368 * err + 0.632 * err1,
         method=".632+" if plus else ".632",
-        loss=judge.loss_name,
+        loss=scorer.loss_name,
         apparent=err,
         left_out=err1,
         no_information=gamma,

@@ -1,4 +1,4 @@
-"""What `bias_variance` gives: the parts of an error with their spreads, and how they print."""
+"""Results of `bias_variance`: error components with standard errors, printable as a table."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,18 +12,17 @@ from weald.theory.repeats import Expected
 from weald.theory.results import Report, lines, read_only
 
 Parts = dict[str, Floats]
-Cut = Callable[[NDArray[Any], NDArray[Any], Expected], Parts]
+Decompose = Callable[[NDArray[Any], NDArray[Any], Expected], Parts]
 
-# The jackknife leaves out one such block of training sets at a time; a mode is too jumpy for
-# leaving out single ones.
+# Number of jackknife blocks. A delete-one jackknife is inconsistent for a mode (0/1 loss).
 _BLOCKS = 20
 
-_UNKNOWN = "Noise cannot be told from bias: no true_target is given and not every test row repeats."
+_UNKNOWN = "Noise and bias are not separable without true_target or repeated test rows."
 
 
 @dataclass(frozen=True, eq=False)
 class Decomposition(Report):
-    """Parts that every decomposition has.
+    """Components common to all decompositions.
 
     Attributes
     ----------
@@ -32,22 +31,22 @@ class Decomposition(Report):
     error : float
         Mean loss over training sets and test rows.
     variance : float
-        How much the answers differ between training sets.
+        Variability of the predictions between training sets.
     noise : float or None
-        How much y differs from what is to be expected of it; None where that is not known.
+        Deviation of y from the expected target; None if the expected target is not known.
     bias_and_noise : float or None
-        Both as one, where noise is not known; otherwise None.
+        Sum of bias and noise if the expected target is not known, else None.
     noise_from : str
-        Where the expected target comes from: "true_target", "repeats" or "unknown".
+        Source of the expected target: "true_target", "repeats" or "unknown".
     n_repeats, n_rows : int
-        Training sets and test rows.
+        Number of training sets and of test rows.
     standard_errors : dict
-        By the names of the parts. They cover that training sets (by a jackknife) and test rows are
-        few, not that resampled training sets resemble each other.
+        Standard error of each component. Covers the finite number of training sets (by a
+        jackknife) and of test rows, not the dependence between resampled training sets.
     per_row : dict
-        By the names of the parts: an array with one entry for every test row.
+        Each component per test row, as an array of shape (n_rows,).
     predictions : array, shape (n_repeats, n_rows)
-        What the models answered.
+        Predictions of all models.
     """
 
     loss: str
@@ -63,14 +62,14 @@ class Decomposition(Report):
     predictions: NDArray[Any] = field(repr=False)
 
     def _table(self, entries: list[tuple[str, str, str]]) -> str:
-        """Lines for those of the (sign, field, words) that have a value."""
-        there = [
-            (sign, words, value, self.standard_errors[name])
-            for sign, name, words in entries
+        """Format those of the (sign, field, label) entries that are not None."""
+        present = [
+            (sign, label, value, self.standard_errors[name])
+            for sign, name, label in entries
             if (value := getattr(self, name)) is not None
         ]
         title = f"{self.loss}, {self.n_repeats} training sets, {self.n_rows} test rows"
-        return lines(title, there, _UNKNOWN if self.noise_from == "unknown" else "")
+        return lines(title, present, _UNKNOWN if self.noise_from == "unknown" else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +79,11 @@ class SquaredDecomposition(Decomposition):
     Attributes
     ----------
     bias_squared : float or None
-        Squared distance between the mean answer and the expected target; None where noise is not
-        known. Like all parts it is estimated without bias, so that it may come out below zero.
+        Squared distance between the mean prediction and the expected target; None if the latter is
+        not known. The estimator is unbiased, so that it may be negative.
     remainder : float
-        With a `true_target`, the mean of 2(f̄ - ȳ)(ȳ - y): zero in expectation, but not on given
-        rows. Zero otherwise.
+        With a `true_target`, the mean of 2(f̄ - ȳ)(ȳ - y): zero in expectation, but not on a finite
+        sample. Zero otherwise.
     """
 
     bias_squared: float | None
@@ -110,14 +109,15 @@ class ZeroOneDecomposition(Decomposition):
     Attributes
     ----------
     bias : float or None
-        Share of rows whose main prediction is not the best answer; None where noise is not known.
+        Share of rows whose main prediction is not the optimal class; None if the latter is not
+        known.
     variance_unbiased : float
-        The variance of rows without bias, which adds to the error.
+        Variance on unbiased rows, which increases the error.
     variance_biased : float
-        What the variance of rows with bias takes off the error: the share of answers that differ
-        from the main prediction and hit the best one.
+        Reduction of the error by variance on biased rows: the share of predictions that differ from
+        the main prediction and are optimal.
     noise_effect : float
-        What noise adds to the error, after the answers that it happens to make right.
+        Net increase of the error by noise.
     """
 
     bias: float | None
@@ -139,32 +139,36 @@ class ZeroOneDecomposition(Decomposition):
 
 
 def decomposed(
-    cut: Cut, answers: NDArray[Any], target: NDArray[Any], expected: Expected
+    decompose: Decompose, predictions: NDArray[Any], target: NDArray[Any], expected: Expected
 ) -> dict[str, Any]:
-    """The fields that all decompositions share and those that the parts give by their names."""
-    parts = cut(answers, target, expected)
+    """Return the fields of a `Decomposition`: means, standard errors and per-row values."""
+    parts = decompose(predictions, target, expected)
     whole = {name: float(rows.mean()) for name, rows in parts.items()}
     names = ("noise", "bias_and_noise")
     return {
         **{name: whole.get(name) for name in names},
         **whole,
         "noise_from": expected.source,
-        "n_repeats": len(answers),
+        "n_repeats": len(predictions),
         "n_rows": len(target),
-        "standard_errors": _standard_errors(cut, answers, target, expected, parts),
+        "standard_errors": _standard_errors(decompose, predictions, target, expected, parts),
         "per_row": {name: read_only(rows) for name, rows in parts.items()},
     }
 
 
 def _standard_errors(
-    cut: Cut, answers: NDArray[Any], target: NDArray[Any], expected: Expected, parts: Parts
+    decompose: Decompose,
+    predictions: NDArray[Any],
+    target: NDArray[Any],
+    expected: Expected,
+    parts: Parts,
 ) -> dict[str, float]:
-    """For every part √(a² + b²): a by a jackknife over training sets, b over (groups of) rows."""
-    n_blocks = min(len(answers), _BLOCKS)
+    """Add jackknife variance over training sets and variance over (groups of equal) test rows."""
+    n_blocks = min(len(predictions), _BLOCKS)
     without = []
-    for block in np.array_split(np.arange(len(answers)), n_blocks):
-        left = cut(np.delete(answers, block, axis=0), target, expected)
-        without.append({name: rows.mean() for name, rows in left.items()})
+    for block in np.array_split(np.arange(len(predictions)), n_blocks):
+        rest = decompose(np.delete(predictions, block, axis=0), target, expected)
+        without.append({name: rows.mean() for name, rows in rest.items()})
     spread = {}
     for name, rows in parts.items():
         means = np.array([one[name] for one in without])
@@ -174,7 +178,7 @@ def _standard_errors(
 
 
 def _squared_error_of_mean(rows: Floats, groups: NDArray[np.intp]) -> float:
-    """Equal rows stand or fall together, so whole groups of them are what was drawn."""
+    """Squared standard error of the mean, clustered by groups of equal rows."""
     sums = np.bincount(groups, weights=rows - rows.mean())
     if len(sums) < 2:
         return 0.0

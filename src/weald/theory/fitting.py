@@ -1,8 +1,8 @@
-"""Many fits of one estimator: seeds, training sets, the sharing out of work.
+"""Repeated fits of one estimator: seeds, training sets and parallel execution.
 
-Training sets are drawn by position with a NumPy generator of their own for every repeat, so that
-nothing depends on who does the work. (A model of weald draws by what a row holds; here no model is
-made, only an estimate, and another order of rows may give another one within its spread.)
+Each repeat draws its training set by row position from its own NumPy generator, so that results do
+not depend on `n_jobs`. Unlike weald's estimators, which sample rows by content, the estimates here
+depend on the row order, within their standard errors.
 """
 
 import sys
@@ -22,12 +22,12 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 Rows = NDArray[np.intp]
 
-# A draw of one class only is drawn again at most so often.
+# Maximum number of attempts to draw a training set with at least two classes.
 _MOST_DRAWS = 1000
 
 
 def check_estimator_like(function: str, estimator: Any) -> None:
-    """Refuse what cannot be fitted and asked."""
+    """Raise TypeError unless `estimator` is an instance with `fit` and `predict`."""
     for method in ("fit", "predict"):
         if isinstance(estimator, type) or not callable(getattr(estimator, method, None)):
             raise TypeError(
@@ -36,8 +36,10 @@ def check_estimator_like(function: str, estimator: Any) -> None:
             )
 
 
-def check_work(function: str, *, random_state: object, n_jobs: object, verbose: object) -> None:
-    """Check what all functions that fit have in common."""
+def check_common_arguments(
+    function: str, *, random_state: object, n_jobs: object, verbose: object
+) -> None:
+    """Check the arguments common to all functions that fit models."""
     check(function, Seed(), random_state=random_state)
     check(function, Jobs(), n_jobs=n_jobs)
     if not isinstance(verbose, bool):
@@ -45,7 +47,7 @@ def check_work(function: str, *, random_state: object, n_jobs: object, verbose: 
 
 
 def seeds_of(random_state: Any, n: int) -> list[np.random.SeedSequence]:
-    """Independent seeds, the same for the same whole number."""
+    """Spawn n independent seeds from a random_state."""
     if random_state is None:
         return np.random.SeedSequence().spawn(n)
     if isinstance(random_state, np.random.RandomState):
@@ -54,10 +56,10 @@ def seeds_of(random_state: Any, n: int) -> list[np.random.SeedSequence]:
     return np.random.SeedSequence(int(random_state)).spawn(n)
 
 
-def unfitted(estimator: Any, seed: np.random.SeedSequence) -> Any:
-    """A copy to fit; its random states that are None become fixed by the seed.
+def seeded_clone(estimator: Any, seed: np.random.SeedSequence) -> Any:
+    """Clone an estimator and set those of its random states that are None from the seed.
 
-    A number that the user gave stays: then all fits share it, and only the training sets differ.
+    A random state given by the user is kept, so that all fits share it.
     """
     copy = clone(estimator)
     if not hasattr(copy, "get_params"):
@@ -76,7 +78,7 @@ def unfitted(estimator: Any, seed: np.random.SeedSequence) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """Training sets drawn from one table: called with a generator it gives X, y."""
+    """Draws training sets (X, y) from one table, given a NumPy generator."""
 
     X: Any
     y: NDArray[Any]
@@ -89,29 +91,29 @@ class Resampling:
         return take(self.X, rows), self.y[rows]
 
     def rows(self, rng: np.random.Generator) -> Rows:
-        """Row numbers of one training set; a set of one class only is drawn again."""
+        """Return row indices of one training set; sets with a single class are redrawn."""
         for _ in range(_MOST_DRAWS):
             rows = self._draw(rng)
-            if not self.is_classification or not self._lacks_contrast(rows):
+            if not self.is_classification or not self._has_single_class(rows):
                 return rows
         raise ValueError(
-            f"{_MOST_DRAWS} training sets of {self.n_draws} rows all held a single class. Give "
-            "more rows of the rare classes, or draw larger sets."
+            f"{_MOST_DRAWS} training sets of {self.n_draws} rows all had a single class. Provide "
+            "more rows of the rare classes, or increase max_samples."
         )
 
     def _draw(self, rng: np.random.Generator) -> Rows:
         if self.bootstrap:
             return rng.integers(len(self.y), size=self.n_draws, dtype=np.intp)
-        # In the order of the table: all rows drawn are the table itself.
+        # Sorted, so that drawing all rows yields the table itself.
         return np.sort(rng.permutation(len(self.y))[: self.n_draws])
 
-    def _lacks_contrast(self, rows: Rows) -> bool:
-        # Many classifiers refuse a single class, so that such a set would end all the work.
+    def _has_single_class(self, rows: Rows) -> bool:
+        # Many classifiers raise an error if there is a single class.
         drawn = self.y[rows]
         return bool((drawn == drawn[0]).all() and (self.y != drawn[0]).any())
 
 
-def share_out(
+def run_parallel(
     work: Callable[..., Result],
     tasks: Iterable[Task],
     *common: Any,
@@ -119,10 +121,10 @@ def share_out(
     verbose: int,
     label: str,
 ) -> list[Result]:
-    """Call `work(task, *common)` for all tasks, in parallel if joblib is told so, in their order.
+    """Call `work(task, *common)` for all tasks with joblib, and return the results in order.
 
-    What tasks have in common is an argument and not closed over by `work`: large arrays among the
-    arguments are handed to other processes as memory maps, not copied for every task.
+    Common data are arguments rather than captured by `work`, because joblib passes large array
+    arguments to other processes as memory maps instead of copying them for every task.
     """
     from sklearn.utils.parallel import Parallel, delayed
 
@@ -144,7 +146,7 @@ def share_out(
 def _with_advice(
     work: Callable[..., Result], task: Any, *common: Any
 ) -> tuple[Result, Sequence[str]]:
-    """What a task gives, and what its fits would have warned of: all tasks warn once."""
+    """Return the result of a task and its warnings, which are issued once for all tasks."""
     with collecting() as advice:
         result = work(task, *common)
     return result, advice

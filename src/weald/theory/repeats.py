@@ -1,4 +1,4 @@
-"""What is known of the expected target: given by the user, or seen where rows of a table repeat."""
+"""The expected target, given by the user or estimated from repeated rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from weald.theory.arguments import Floats
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """The target to expect at every row (0/1 loss: the best answer), and where it comes from.
+    """Expected target of every row (0/1 loss: the optimal class), and its source.
 
-    `source` is "true_target", "repeats" or "unknown"; with the last `values` is None. `groups`
-    numbers the rows by what their columns hold.
+    `source` is "true_target", "repeats" or "unknown"; in the last case `values` is None. Rows with
+    equal features have the same number in `groups`.
     """
 
     source: str
@@ -26,7 +26,7 @@ class Expected:
 
     @property
     def group_sizes(self) -> NDArray[np.intp]:
-        """Number of rows that are equal to each row."""
+        """Size of each row's group."""
         return np.bincount(self.groups)[self.groups]
 
 
@@ -36,14 +36,14 @@ def expected_target(
     true_target: Any,
     summary: Callable[[NDArray[Any], NDArray[np.intp]], NDArray[Any]],
 ) -> Expected:
-    """Take what the user knows; else, if every row repeats, the summary of its equals."""
+    """Return the user's true_target or, if every row is repeated, the summary of equal rows."""
     groups = equal_rows(table, len(target))
     if true_target is not None:
         known = np.asarray(true_target(table) if callable(true_target) else true_target)
         known = column_or_1d(known)
         if len(known) != len(target):
             raise ValueError(
-                f"true_target must give one value for each of the {len(target)} test rows; it gave "
+                f"true_target must have one value for each of the {len(target)} test rows; it has "
                 f"{len(known)}."
             )
         return Expected("true_target", known, groups)
@@ -53,15 +53,15 @@ def expected_target(
 
 
 def equal_rows(table: Any, n_rows: int) -> NDArray[np.intp]:
-    """Number the rows so that equal ones have equal numbers; NaN equals NaN.
+    """Assign equal numbers to equal rows; NaN equals NaN.
 
-    Rows of sparse matrices all count as different.
+    Rows of sparse matrices are not compared and count as distinct.
     """
     if hasattr(table, "tocsr"):
         return np.arange(n_rows)
     plain = table if isinstance(table, np.ndarray) else nw.from_native(table).to_numpy()
     if plain.dtype.kind in "fiub":
-        # Bytes are compared, so that NaN equals itself; adding 0 makes -0 equal to 0.
+        # Compare bytes, so that NaN equals NaN; adding 0 turns -0 into 0.
         numbers = np.ascontiguousarray(plain.reshape(n_rows, -1), dtype=np.float64) + 0.0
         keys = [row.tobytes() for row in numbers]
     else:
@@ -74,6 +74,6 @@ def equal_rows(table: Any, n_rows: int) -> NDArray[np.intp]:
 
 
 def group_means(values: Floats, groups: NDArray[np.intp]) -> Floats:
-    """The mean over the equals of every row."""
+    """Mean over the group of every row."""
     means: Floats = np.bincount(groups, weights=values) / np.bincount(groups)
     return means[groups]

@@ -1,4 +1,4 @@
-"""What the results of this room share: they print a small table and turn into a dictionary."""
+"""Common base of the result classes: conversion to a dict, printing as a table."""
 
 from collections.abc import Iterable
 from dataclasses import fields
@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 
 class Report:
-    """Base of frozen dataclasses that hold numbers and arrays."""
+    """Base of the frozen dataclasses returned by `weald.theory`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field by its name; arrays are not copied."""
+        """Return all fields by name; arrays are not copied."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 def lines(title: str, entries: Iterable[tuple[str, str, float, float | None]], note: str) -> str:
-    """A title, one line for each (sign, name, value, standard error), and what is to be said."""
+    """Format a title, one line per (sign, name, value, standard error), and a note."""
     written = [(f"{sign:1s} {name}", value, error) for sign, name, value, error in entries]
     width = max(len(name) for name, _, _ in written)
     rows = [
@@ -28,12 +28,12 @@ def lines(title: str, entries: Iterable[tuple[str, str, float, float | None]], n
 
 
 def _two_digits(error: float) -> str:
-    """Two digits, without an exponent for what is larger: 360 and not 3.6e+02."""
+    """Format with two significant digits and no exponent: 360 instead of 3.6e+02."""
     return f"{float(f'{error:.2g}'):.6g}"
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The same array, closed for writing: results do not change."""
+    """Return a read-only view."""
     view = np.asarray(array).view()
     view.setflags(write=False)
     return view

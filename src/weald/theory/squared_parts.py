@@ -1,8 +1,8 @@
-"""Squared error cut into variance, bias² and noise, row by row.
+"""Per-row decomposition of squared error into variance, bias² and noise.
 
-With p the answers of the models of R training sets, f̄ their mean, s² their variance (over R - 1),
-every row has mean (p - y)² = s² + [(f̄ - y)² - s²/R]: the bracket estimates bias² + noise without
-the variance that R models leave in f̄. The two add up to the error exactly.
+With p the predictions of R models, f̄ their mean and s² their variance (R - 1 degrees of freedom),
+mean (p - y)² = s² + [(f̄ - y)² - s²/R] for every row: the bracket estimates bias² + noise, corrected
+for the variance of f̄. The two terms add up to the error exactly.
 """
 
 from weald.theory.arguments import Floats
@@ -11,12 +11,12 @@ from weald.theory.repeats import Expected, group_means
 Parts = dict[str, Floats]
 
 
-def squared_parts(answers: Floats, target: Floats, expected: Expected) -> Parts:
-    """Parts of the error of every row; `answers` have the shape (repeats, rows)."""
-    n_repeats = len(answers)
-    mean = answers.mean(axis=0)
-    variance = answers.var(axis=0, ddof=1)
-    error = ((answers - target) ** 2).mean(axis=0)
+def squared_parts(predictions: Floats, target: Floats, expected: Expected) -> Parts:
+    """Return the components of every row's error; `predictions` has the shape (repeats, rows)."""
+    n_repeats = len(predictions)
+    mean = predictions.mean(axis=0)
+    variance = predictions.var(axis=0, ddof=1)
+    error = ((predictions - target) ** 2).mean(axis=0)
     parts: Parts = {"error": error, "variance": variance}
     if expected.values is None:
         return {**parts, "bias_and_noise": (mean - target) ** 2 - variance / n_repeats}
@@ -25,7 +25,7 @@ def squared_parts(answers: Floats, target: Floats, expected: Expected) -> Parts:
     if expected.source == "true_target":
         cross = 2 * (mean - best) * (best - target)
         return {**parts, "bias_squared": distance, "noise": deviation, "remainder": cross}
-    # The mean of m repeated rows is itself off by noise/m, which the distance from it contains.
+    # The mean of m repeated rows has the variance noise/m, which is part of the distance.
     m = expected.group_sizes
     noise = group_means(deviation, expected.groups) * m / (m - 1)
     return {**parts, "bias_squared": distance - noise / m, "noise": noise}

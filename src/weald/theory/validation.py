@@ -1,4 +1,4 @@
-"""Validation on rows that were not trained on: K folds, and one row at a time."""
+"""K-fold and leave-one-out cross-validation."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,37 +10,37 @@ from weald.parameters import OneOf, Whole
 from weald.theory.arguments import Floats, check, table_of, take, target_of
 from weald.theory.fitting import (
     Rows,
+    check_common_arguments,
     check_estimator_like,
-    check_work,
+    run_parallel,
+    seeded_clone,
     seeds_of,
-    share_out,
-    unfitted,
 )
-from weald.theory.judging import Judge, Loss, judge_for
 from weald.theory.results import Report, lines, read_only
+from weald.theory.scoring import Loss, Scorer, scorer_for
 
 
 @dataclass(frozen=True, eq=False)
 class Validation(Report):
-    """What `cross_validate` found.
+    """Result of `cross_validate`.
 
     Attributes
     ----------
     mean : float
-        Mean of the errors of the folds.
+        Mean of the fold errors.
     pooled : float
-        Mean loss over all rows; differs from `mean` where folds differ in size.
+        Mean loss over all rows; differs from `mean` if fold sizes differ.
     standard_error : float
-        Of `mean`: the standard deviation over folds divided by √K. The folds share training rows,
-        so it is somewhat too small.
-    fold_errors, fold_sizes : array, one entry a fold
-        Mean loss of each fold and its number of rows.
-    fold : array of int, one entry a row
-        The fold in which the row was tested.
-    predictions : array, one entry a row
-        The answer of the model that did not see the row.
-    row_losses : array, one entry a row
-        Its loss.
+        Standard deviation of the fold errors divided by √K. Slightly too small, because the folds
+        share training rows.
+    fold_errors, fold_sizes : array of shape (folds,)
+        Mean loss and number of rows of each fold.
+    fold : array of int, shape (rows,)
+        Fold in which each row was in the test set.
+    predictions : array of shape (rows,)
+        Prediction of the model that was not trained on the row.
+    row_losses : array of shape (rows,)
+        Loss of that prediction.
     """
 
     loss: str
@@ -76,41 +76,41 @@ def cross_validate(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Validation:
-    """K-fold or leave-one-out validation: every row is judged by a model that did not see it.
+    """K-fold or leave-one-out cross-validation with per-row predictions and losses.
 
-    The rows are cut into K parts; K times one part is tested on and the others are trained on.
-    Leave-one-out is the same with K = n. The error is that of a learner with (K - 1)/K of the rows,
-    hence a little too high. The folds are those of scikit-learn's `KFold`, `GroupKFold`,
-    `StratifiedKFold` and `StratifiedGroupKFold` with the same settings.
+    The error is that of models trained on (K - 1)/K of the rows, hence slightly too high. The folds
+    are those of scikit-learn's `KFold`, `GroupKFold`, `StratifiedKFold` and `StratifiedGroupKFold`
+    with the same parameters; leave-one-out is K = n.
 
     Parameters
     ----------
     estimator : estimator
-        Anything with `fit` and `predict`. A `random_state` that is None is set, for every fold
-        another one; one that is given stays.
+        Object with `fit` and `predict`. A `random_state` of None is set to a different seed for
+        each fold; any other value is kept.
     X : table, shape (rows, columns)
-        Array, frame or sparse matrix.
+        Array, data frame or sparse matrix.
     y : array, shape (rows,)
-        The target.
+        Target.
     k : int or "loo", default=5
         Number of folds; "loo" leaves out one row (with `groups`: one group) at a time.
     loss : str, callable or None, default=None
-        "zero_one", "log_loss", "squared_error", "absolute_error", or a function of (y, answers)
-        that gives one number a row. None means "zero_one" for classifiers and "squared_error"
-        for all else.
+        "zero_one", "log_loss", "squared_error", "absolute_error", or a callable with the signature
+        (y, predictions) that returns one number per row. None means "zero_one" for classifiers,
+        "squared_error" otherwise.
     groups : array, shape (rows,), or None, default=None
-        Rows of one group are all in one fold.
+        Group labels; rows of one group are in the same fold.
     shuffle : bool, default=False
-        Deal the rows into the folds at random. Rows that are sorted, by class or by time of
-        measurement, need it. With groups that are not stratified, groups are dealt.
+        Whether to shuffle rows (with `groups` and without `stratify`: groups) before splitting.
+        Needed for rows that are sorted, for example by class.
     stratify : bool, default=False
-        Keep the shares of the classes in every fold.
+        Whether to preserve the class frequencies in every fold.
     random_state : int, RandomState instance or None, default=None
-        For shuffling and for the models.
+        Seed of the shuffling and of the models.
     n_jobs : int or None, default=None
-        Processes, as in scikit-learn: None means one, -1 all. The result is the same for any.
+        Number of processes, as in scikit-learn: None means 1, -1 all cores. Does not affect the
+        result.
     verbose : int, default=0
-        1 shows a bar on stderr.
+        1 shows a progress bar on stderr.
 
     Returns
     -------
@@ -129,59 +129,59 @@ def cross_validate(
       mean of folds        0.0826424  ± 0.014
       pooled over rows     0.0826011
     """
-    me = "cross_validate"
-    check_estimator_like(me, estimator)
-    check_work(me, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-    check(me, OneOf((False, True)), shuffle=shuffle, stratify=stratify)
+    function = "cross_validate"
+    check_estimator_like(function, estimator)
+    check_common_arguments(function, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+    check(function, OneOf((False, True)), shuffle=shuffle, stratify=stratify)
     table = table_of(X)
     target = target_of(table, y)
-    judge = judge_for(me, target, loss, estimator)
+    scorer = scorer_for(function, target, loss, estimator)
     parts = _folds(table, target, k, groups, shuffle, stratify, random_state)
     jobs = list(zip(parts, seeds_of(random_state, len(parts)), strict=True))
-    answers = share_out(
-        _tested,
+    predictions = run_parallel(
+        _fold_predictions,
         jobs,
         estimator,
         table,
         target,
-        judge,
+        scorer,
         n_jobs=n_jobs,
         verbose=verbose,
-        label=me,
+        label=function,
     )
-    return _collected(judge, parts, answers)
+    return _collect(scorer, parts, predictions)
 
 
-def _tested(
+def _fold_predictions(
     job: tuple[Rows, np.random.SeedSequence],
     estimator: Any,
     table: Any,
     target: NDArray[Any],
-    judge: Judge,
+    scorer: Scorer,
 ) -> NDArray[Any]:
-    """Train on all rows but a part, and answer for the part."""
+    """Fit a model on all other rows and return its predictions for the fold."""
     part, seed = job
     others = np.setdiff1d(np.arange(len(target)), part, assume_unique=True)
-    model = unfitted(estimator, seed).fit(take(table, others), target[others])
-    return judge.ask(model, take(table, part))
+    model = seeded_clone(estimator, seed).fit(take(table, others), target[others])
+    return scorer.predict(model, take(table, part))
 
 
-def _collected(judge: Judge, parts: list[Rows], answers: list[NDArray[Any]]) -> Validation:
-    """Put the answers of all folds back into the order of the rows."""
+def _collect(scorer: Scorer, parts: list[Rows], predictions: list[NDArray[Any]]) -> Validation:
+    """Collect the results of all folds in row order."""
     order = np.argsort(np.concatenate(parts))
     sizes = np.array([len(part) for part in parts])
-    losses = [judge.losses(mine, part) for mine, part in zip(answers, parts, strict=True)]
+    losses = [scorer.losses(mine, part) for mine, part in zip(predictions, parts, strict=True)]
     row_losses = np.concatenate(losses)[order]
     errors = np.array([mine.mean() for mine in losses])
     return Validation(
-        loss=judge.loss_name,
+        loss=scorer.loss_name,
         mean=float(errors.mean()),
         pooled=float(row_losses.mean()),
         standard_error=float(errors.std(ddof=1) / np.sqrt(len(errors))),
         fold_errors=read_only(errors),
         fold_sizes=read_only(sizes),
         fold=read_only(np.repeat(np.arange(len(parts)), sizes)[order]),
-        predictions=read_only(np.concatenate(answers)[order]),
+        predictions=read_only(np.concatenate(predictions)[order]),
         row_losses=read_only(row_losses),
     )
 
@@ -195,20 +195,20 @@ def _folds(
     stratify: bool,
     random_state: Any,
 ) -> list[Rows]:
-    """The rows that each fold tests on."""
+    """Return the test rows of each fold."""
     from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
     units, unit = (target, "rows") if groups is None else (np.unique(_groups(groups)), "groups")
     if groups is not None:
         target_of(table, groups, of="groups")
     if k == "loo" and stratify:
-        raise ValueError("cross_validate: one row at a time cannot be stratified; drop stratify.")
+        raise ValueError("cross_validate: k='loo' cannot be stratified; set stratify=False.")
     if k != "loo":
         check("cross_validate", Whole(2), k=k)
     n_folds = len(units) if k == "loo" else int(k)
     if not 2 <= n_folds <= len(units):
         raise ValueError(
-            f"cross_validate needs at least 2 folds and no more than there are {unit}; got k={k!r} "
+            f"cross_validate needs at least 2 folds and at most as many as {unit}; got k={k!r} "
             f"and {len(units)} {unit}."
         )
     kinds = {
@@ -219,9 +219,9 @@ def _folds(
     }
     kind = kinds[bool(stratify), groups is not None]
     splitter = kind(n_folds, shuffle=bool(shuffle), random_state=random_state if shuffle else None)
-    marks = None if groups is None else _groups(groups)
+    labels = None if groups is None else _groups(groups)
     blank = np.zeros((len(target), 1))
-    return [test for _, test in splitter.split(blank, target, marks)]
+    return [test for _, test in splitter.split(blank, target, labels)]
 
 
 def _groups(groups: Any) -> NDArray[Any]:

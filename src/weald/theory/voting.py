@@ -1,4 +1,4 @@
-"""How often a majority of independent members is right."""
+"""Accuracy of the majority vote of independent classifiers."""
 
 from fractions import Fraction
 from typing import Any
@@ -8,34 +8,33 @@ import numpy as np
 from weald.parameters import Real, Whole
 from weald.theory.arguments import Floats, check, numbers
 
-# Up to here the tail is added up in whole numbers, which takes some hundredths of a second at most.
-_EXACT_MEMBERS = 1000
+# Up to these sizes the binomial tail is summed exactly in integers, within some 10 ms.
+_EXACT_VOTERS = 1000
 _EXACT_DENOMINATOR = 10**20
 
 
 def majority_vote_accuracy(n: int, p: Any) -> float:
-    """Probability that the majority of n independent members is right.
+    """Probability that the majority vote of n independent classifiers is correct.
 
-    For members that are each right with probability p it is the tail of a binomial distribution,
-    Σ C(n, k) pᵏ (1 - p)ⁿ⁻ᵏ over k > n/2; of an even number a tie counts one half. (So the last
-    of an even number of equal members adds nothing: 6 are as good as 5.) Above p = ½ it grows with
-    n towards 1, below it falls towards 0, at ½ a vote does not help.
+    For classifiers of equal accuracy p, the binomial tail Σ C(n, k) pᵏ (1 - p)ⁿ⁻ᵏ over k > n/2;
+    with even n, a tie counts one half (so that 6 classifiers are as accurate as 5). With n it
+    increases towards 1 if p > ½, decreases towards 0 if p < ½, and is constant at p = ½.
 
-    Holds for two classes and errors that are independent. Members trained on the same rows err
-    together, and their vote gains less: `correlated_error` shows by how much.
+    Assumes two classes and independent errors. The errors of classifiers trained on the same rows
+    are correlated, and their vote gains less; see `correlated_error`.
 
     Parameters
     ----------
     n : int
-        Number of members.
+        Number of classifiers.
     p : float or array of n floats
-        Probability to be right, of all or of each.
+        Accuracy of all classifiers, or of each.
 
     Returns
     -------
     float
-        For one p (taken as the decimal number it is written as) and up to 1000 members correctly
-        rounded, otherwise right to about 12 digits.
+        Correctly rounded for a scalar p (taken as its shortest decimal representation) and up to
+        1000 classifiers, else accurate to about 12 digits.
 
     Examples
     --------
@@ -51,22 +50,22 @@ def majority_vote_accuracy(n: int, p: Any) -> float:
     n = int(n)
     if np.ndim(p) == 0:
         check("majority_vote_accuracy", Real(0.0, 1.0), p=p)
-        return _equal_members(n, float(p))
+        return _equal_accuracies(n, float(p))
     accuracies = numbers("majority_vote_accuracy", "p", p, least=0.0, most=1.0)
     if accuracies.shape != (n,):
         raise ValueError(
             f"The 'p' parameter of majority_vote_accuracy must be one probability or one for each "
-            f"of the {n} members. Got an array of the shape {accuracies.shape} instead."
+            f"of the {n} classifiers. Got an array of shape {accuracies.shape} instead."
         )
-    return _unequal_members(accuracies)
+    return _different_accuracies(accuracies)
 
 
-def _equal_members(n: int, p: float) -> float:
-    """The binomial tail, with n made odd: with ties counted one half, 2m members are as 2m - 1."""
+def _equal_accuracies(n: int, p: float) -> float:
+    """Binomial tail for odd n; as ties count one half, 2m voters are equivalent to 2m - 1."""
     half = (n + 1) // 2
-    # The decimal 0.7 that was meant, not the nearest binary fraction.
+    # The decimal 0.7 instead of the nearest binary fraction.
     written = Fraction(repr(p))
-    if n <= _EXACT_MEMBERS and written.denominator <= _EXACT_DENOMINATOR:
+    if n <= _EXACT_VOTERS and written.denominator <= _EXACT_DENOMINATOR:
         return _exact_tail(2 * half - 1, written)
     from scipy.special import betainc
 
@@ -74,10 +73,10 @@ def _equal_members(n: int, p: float) -> float:
 
 
 def _exact_tail(n: int, p: Fraction) -> float:
-    """Σ C(n, k) pᵏ (1 - p)ⁿ⁻ᵏ over k > n/2, n odd, in whole numbers, rounded once.
+    """Σ C(n, k) pᵏ (1 - p)ⁿ⁻ᵏ over k > n/2, n odd, in exact integers, rounded once.
 
-    With p = a / b every term is a whole number over bⁿ. Each follows from the one before; the
-    first is that of k = n, whose coefficient is 1.
+    With p = a / b every term is an integer over bⁿ, computed from the previous one, from k = n
+    downwards.
     """
     right, wrong = p.numerator, p.denominator - p.numerator
     if right == 0:
@@ -89,10 +88,10 @@ def _exact_tail(n: int, p: Fraction) -> float:
     return float(total / p.denominator**n)
 
 
-def _unequal_members(accuracies: Floats) -> float:
-    """The same for members of different accuracy: one after the other joins the count."""
+def _different_accuracies(accuracies: Floats) -> float:
+    """Poisson binomial tail, by convolution with one classifier after the other."""
     n = len(accuracies)
-    chance = np.zeros(n + 1)  # of k right answers among the members so far
+    chance = np.zeros(n + 1)  # probability of k correct votes so far
     chance[0] = 1.0
     for p in accuracies:
         chance[1:] = chance[1:] * (1 - p) + chance[:-1] * p

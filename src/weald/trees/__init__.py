@@ -1,4 +1,4 @@
-"""Trees: how they are grown, and the one model they become."""
+"""Growing, pruning, storing and displaying trees."""
 
 from weald.trees.conditions import conditions_of_leaf
 from weald.trees.cost_complexity import pruned_forest, pruned_newton_tree, pruning_alphas

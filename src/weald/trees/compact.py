@@ -1,6 +1,7 @@
-"""A forest's arrays for saving: what others imply is left out, numbers are as short as they can be.
+"""Lossless compression of a forest's arrays for pickling.
 
-Nothing is rounded: an array that would not come back bit for bit is kept as it is.
+Redundant arrays are omitted and numbers stored in the smallest exact type. An array that would not
+be restored bit for bit is kept unchanged.
 """
 
 from typing import Any
@@ -16,11 +17,11 @@ _SIGNED = (np.int8, np.int16, np.int32)
 
 
 def compact(arrays: dict[str, Any]) -> dict[str, Any]:
-    """The arrays of `Forest`, by name, in less space.
+    """Compress the arrays of a `Forest`, by name.
 
-    `right` follows from the order of nodes; thresholds and sides of missing values are kept of
-    inner nodes only, gains of these and of leaves that have any; shares of classes become the
-    counts they were made of.
+    `right` is derived from the node order; thresholds and directions of missing values are stored
+    for inner nodes only, gains for inner nodes and leaves with non-zero gains; class probabilities
+    are stored as counts.
     """
     kept = dict(arrays)
     feature, inner = arrays["feature"], arrays["feature"] >= 0
@@ -41,7 +42,7 @@ def compact(arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def expanded(kept: dict[str, Any]) -> dict[str, Any]:
-    """What `compact` was given, without sets where there were none."""
+    """Invert `compact`; `category_set` is omitted if there are no categorical splits."""
     arrays = dict(kept)
     feature = arrays["feature"] = kept["feature"].astype(np.int32)
     n, inner = len(feature), feature >= 0
@@ -69,10 +70,10 @@ def expanded(kept: dict[str, Any]) -> dict[str, Any]:
 
 
 def right_of(inner: NDArray[np.bool_], first_node: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The array `right` of trees in pre-order whose leaves are numbered from left to right.
+    """Derive the array `right` of trees in pre-order whose leaves are numbered from left to right.
 
-    Count an inner node as one up, a leaf as one down. The right child of a node comes when the
-    count is next what it was at the node: the left subtree then lies between.
+    Count +1 for an inner node and -1 for a leaf. The right child of a node is the next node at
+    which the running count equals that before the node, because the left subtree sums to -1.
 
     >>> right_of(np.array([True, True, False, False, False]), np.array([0, 5])).tolist()
     [4, 3, 0, 1, 2]
@@ -93,7 +94,7 @@ def right_of(inner: NDArray[np.bool_], first_node: NDArray[np.int64]) -> NDArray
 
 
 def _not_zero(array: Floats) -> tuple[Any, ...]:
-    """Which numbers are not 0, all of them if they are many, and these; nothing if there are none.
+    """Return indices (a full slice if many) and values of non-zero numbers; () if there are none.
 
     >>> _not_zero(np.array([0.0, 0.0, 0.0, 0.1]))
     (array([3], dtype=uint8), array([0.1]))
@@ -107,7 +108,7 @@ def _not_zero(array: Floats) -> tuple[Any, ...]:
 
 
 def _as_counts(value: Array, weight: Array) -> Any:
-    """Shares as the counts they were made of, in a tuple; or the values themselves."""
+    """Convert class probabilities to counts, in a tuple; or return the values if not exact."""
     with np.errstate(invalid="ignore", over="ignore"):
         counts = np.rint(value * weight[:, np.newaxis])
         if value.shape[1] > 1 and _same(counts / weight[:, np.newaxis], value):
@@ -118,7 +119,7 @@ def _as_counts(value: Array, weight: Array) -> Any:
 
 
 def _shortest(array: Array, whole: Any = _WHOLE) -> Array:
-    """The same numbers in the shortest type that holds them exactly; zeros keep their sign."""
+    """Convert to the smallest type that represents all numbers exactly, including -0."""
     if array.size == 0:
         return array
     with np.errstate(invalid="ignore", over="ignore"):
@@ -132,5 +133,5 @@ def _shortest(array: Array, whole: Any = _WHOLE) -> Array:
 
 
 def _same(one: Array, other: Array) -> bool:
-    """Bit for bit."""
+    """Whether two arrays are equal bit for bit."""
     return one.shape == other.shape and one.tobytes() == other.tobytes()

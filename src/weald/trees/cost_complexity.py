@@ -1,4 +1,4 @@
-"""Minimal cost-complexity pruning of a tree: which splits are not worth their leaves."""
+"""Minimal cost-complexity pruning."""
 
 import heapq
 from dataclasses import replace
@@ -14,70 +14,70 @@ Floats = NDArray[np.float64]
 
 
 def pruning_alphas(tree: Forest | GrownTree) -> Floats:
-    """For each inner node the price of a leaf at which its split is taken back; inf for leaves.
+    """Return the effective alpha at which each inner node is pruned; inf for leaves.
 
-    The price of a subtree is what its splits gain, as a share of the tree's weight, for each leaf
-    they add. The cheapest subtree is taken back first, then all above it are priced anew.
+    The effective alpha of a subtree is its total gain, divided by the weight of the tree and by the
+    number of leaves it adds. The weakest subtree is pruned first, then its ancestors are updated.
     """
     n = len(tree.feature)
     parent = np.full(n, -1, dtype=np.int64)
     inner = np.flatnonzero(tree.feature >= 0)
     parent[inner + 1] = parent[tree.right[inner]] = inner
-    worth = np.where(tree.feature >= 0, tree.gain, 0.0) / tree.weight[0]
+    subtree_gain = np.where(tree.feature >= 0, tree.gain, 0.0) / tree.weight[0]
     leaves = np.ones(n, dtype=np.int64)
     for node in inner[::-1]:
         below = (node + 1, tree.right[node])
-        worth[node] += sum(worth[child] for child in below)
+        subtree_gain[node] += sum(subtree_gain[child] for child in below)
         leaves[node] = sum(leaves[child] for child in below)
     alphas, is_split = np.full(n, np.inf), tree.feature >= 0
-    waiting = [(worth[node] / (leaves[node] - 1), int(node)) for node in inner]
+    waiting = [(subtree_gain[node] / (leaves[node] - 1), int(node)) for node in inner]
     heapq.heapify(waiting)
     reached = 0.0
     while waiting:
-        price, node = heapq.heappop(waiting)
-        if not is_split[node] or price != worth[node] / (leaves[node] - 1):
-            continue  # gone, or priced anew since
-        reached = max(reached, float(price))
+        alpha, node = heapq.heappop(waiting)
+        if not is_split[node] or alpha != subtree_gain[node] / (leaves[node] - 1):
+            continue  # pruned, or an outdated entry
+        reached = max(reached, float(alpha))
         stack = [node]
-        while stack:  # all below goes with it
+        while stack:  # prune the whole subtree
             here = stack.pop()
             if is_split[here]:
                 is_split[here], alphas[here] = False, reached
                 stack += [here + 1, int(tree.right[here])]
-        less_worth, fewer = worth[node], leaves[node] - 1
+        lost_gain, lost_leaves = subtree_gain[node], leaves[node] - 1
         while node >= 0:
-            worth[node] -= less_worth
-            leaves[node] -= fewer
+            subtree_gain[node] -= lost_gain
+            leaves[node] -= lost_leaves
             node = int(parent[node])
-            if node >= 0 and leaves[node] - fewer > 1:
-                price = (worth[node] - less_worth) / (leaves[node] - fewer - 1)
-                heapq.heappush(waiting, (price, node))
+            if node >= 0 and leaves[node] - lost_leaves > 1:
+                alpha = (subtree_gain[node] - lost_gain) / (leaves[node] - lost_leaves - 1)
+                heapq.heappush(waiting, (alpha, node))
     return alphas
 
 
 def pruned(tree: Forest, alpha: float) -> Forest:
-    """The tree without the splits that cost at most `alpha` a leaf."""
-    gone = pruning_alphas(tree) <= alpha
-    if not gone.any():
+    """Remove subtrees with an effective alpha of at most `alpha`."""
+    is_pruned = pruning_alphas(tree) <= alpha
+    if not is_pruned.any():
         return tree
     kept: list[int] = []
     right: list[int] = []
     values: list[Floats] = []
-    stack = [(0, -1)]  # a node; the place it is the right child of
+    stack = [(0, -1)]  # a node, and the index of the parent if it is a right child
     means = _means(tree)
     while stack:
         node, owner = stack.pop()
         if owner >= 0:
             right[owner] = len(kept)
         kept.append(node)
-        if tree.feature[node] < 0 or gone[node]:
+        if tree.feature[node] < 0 or is_pruned[node]:
             right.append(len(values))
             values.append(means[node])
             continue
         stack += [(int(tree.right[node]), len(kept) - 1), (node + 1, -1)]
         right.append(-1)
     places = np.array(kept)
-    still = (tree.feature[places] >= 0) & ~gone[places]
+    still = (tree.feature[places] >= 0) & ~is_pruned[places]
     return replace(
         tree,
         feature=np.where(still, tree.feature[places], np.int32(-1)),
@@ -96,15 +96,15 @@ def pruned(tree: Forest, alpha: float) -> Forest:
 
 
 def pruned_newton_tree(tree: GrownTree, alpha: float) -> GrownTree:
-    """The same for a tree of newton's criterion, whose gains are half a decrease of squares."""
+    """Prune a Newton tree, whose gains are half the decrease of squared error."""
     if alpha <= 0.0 or len(tree.feature) == 1:
         return tree
-    gone = 2.0 * pruning_alphas(tree) <= alpha
-    return cut(tree, (tree.feature >= 0) & ~gone)
+    is_pruned = 2.0 * pruning_alphas(tree) <= alpha
+    return cut(tree, (tree.feature >= 0) & ~is_pruned)
 
 
 def pruned_forest(forest: Forest, alpha: float) -> Forest:
-    """Every tree of a forest, pruned."""
+    """Prune every tree of a forest."""
     if alpha <= 0.0:
         return forest
     whole = pruned(forest.tree(0), alpha)
@@ -114,7 +114,7 @@ def pruned_forest(forest: Forest, alpha: float) -> Forest:
 
 
 def _means(tree: Forest) -> Floats:
-    """What each node would answer as a leaf: the mean of its leaves by their weights."""
+    """Return the value of each node as a leaf: the weighted mean of the leaves below it."""
     means = np.zeros((len(tree.feature), tree.value.shape[1]))
     for node in range(len(tree.feature) - 1, -1, -1):
         right = tree.right[node]
@@ -125,6 +125,6 @@ def _means(tree: Forest) -> Floats:
         total = left_weight + right_weight
         a, b = means[node + 1], means[right]
         mean = a * (left_weight / total) + b * (right_weight / total)
-        # Rounding leads no mean out of its leaves' range: what rose or fell still does.
+        # Clip rounding errors, which could violate monotonic constraints.
         means[node] = np.clip(mean, np.minimum(a, b), np.maximum(a, b))
     return means

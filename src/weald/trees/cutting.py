@@ -1,4 +1,4 @@
-"""A grown tree without what lies below some of its nodes."""
+"""Removal of subtrees of a grown tree."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from weald.trees.growing import GrownTree
 
 
 def cut(tree: GrownTree, is_inner: NDArray[np.bool_]) -> GrownTree:
-    """The tree without what lies below its new leaves, which answer the means of the old ones."""
+    """Turn all nodes not in `is_inner` into leaves, with the weighted means of their old leaves."""
     kept: list[int] = []
     place, new_leaf = {}, np.zeros(len(tree.value), dtype=np.int32)
     ends: list[tuple[int, list[int]]] = []  # new leaves, each with the old leaves below it
@@ -52,7 +52,7 @@ def cut(tree: GrownTree, is_inner: NDArray[np.bool_]) -> GrownTree:
 
 
 def gains_below(tree: GrownTree | Forest) -> NDArray[np.float64]:
-    """All that each node and what lies below it gain: of numbers its weight times its impurity."""
+    """Return the total gain of each subtree; for regression, the weight times the impurity."""
     gains = tree.gain.copy()
     for node in np.flatnonzero(tree.feature >= 0)[::-1]:
         gains[node] += gains[node + 1] + gains[tree.right[node]]

@@ -1,4 +1,4 @@
-"""The only tree model: any number of trees as flat arrays."""
+"""The tree model: any number of trees as flat arrays."""
 
 import math
 from dataclasses import dataclass, field, fields, replace
@@ -18,12 +18,12 @@ Floats = NDArray[np.float64]
 _OF_NODES = ("feature", "threshold", "right", "missing_left", "weight", "gain")
 
 
-# Factors whose binary exponents are smaller change gains; products of them stay finite.
+# Weight units with larger binary exponents are split, so that products do not overflow.
 _MODERATE = 200
 
 
 def unit_parts(unit: float) -> tuple[float, int]:
-    """A factor of weights as the part that gains are multiplied by and a binary exponent.
+    """Split a weight unit into a factor for gains and a binary exponent (0 unless extreme).
 
     >>> unit_parts(20.5), unit_parts(2.0**900)
     ((20.5, 0), (0.5, 901))
@@ -34,44 +34,44 @@ def unit_parts(unit: float) -> tuple[float, int]:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees one after another, each in pre-order: the left child of a node is the next node.
+    """Concatenated trees, each in pre-order: the left child of a node is the next node.
 
     Attributes
     ----------
     feature : int32 [nodes]
-        The column an inner node asks; -1 marks a leaf.
+        Column that an inner node splits on; -1 for a leaf.
     threshold : float64 [nodes]
-        Values up to it go left.
+        Values <= threshold go left.
     right : int32 [nodes]
-        The right child, counted from the tree's first node; for a leaf its row of `value`, counted
-        from the tree's first leaf.
+        Right child, relative to the tree's first node; for a leaf its row of `value`, relative to
+        the tree's first leaf.
     missing_left : uint8 [nodes]
         Whether missing values go left.
     weight, gain : float64 [nodes]
-        What the node's rows weigh, and what its split gained; they change no prediction. The gain
-        of a leaf is what is left to gain, where that is known: of forests of numbers what its rows
-        still differ by (weight times impurity), of pruned leaves what the splits below had gained.
+        Total weight of the node's rows, and gain of its split; not used for predictions. For
+        leaves, the gain is the remaining impurity times the weight (regression forests), or the
+        total gain of the pruned subtree, if known.
     value : float64 [leaves, values]
-        What a leaf answers.
+        Leaf values.
     first_node, first_leaf : int64 [trees + 1]
-        Where each tree begins, and the end of the last.
+        Offset of each tree, and the total.
     output : int32 [trees]
-        The score a tree adds to; -1 if its leaves answer all of them.
+        Output that a tree contributes to; -1 if its leaves have values for all outputs.
     tree_weight : float64 [trees]
-        What a tree's answers are multiplied by.
+        Factor of a tree's leaf values.
     base_score : float64 [outputs]
-        What every row starts from.
+        Initial score of every row.
     n_columns : int
-        How many columns a row must have.
+        Number of columns.
     category_set : int32 [nodes]
-        The set of levels that a node sends left instead of values up to a threshold; -1: none.
-        What is no level of the column goes where missing values go.
+        Set of categories that go left, for categorical splits; -1 for splits by threshold. Unknown
+        categories go where missing values go.
     first_word : int64 [sets + 1]
-        Where the words of each set begin, and the end of the last.
+        Offset of each set in `words`, and the total.
     words : uint64
-        A bit for each level of a set's column, 64 in a word.
+        Bitsets with one bit per category.
     saw_missing : uint8 [columns] or None
-        Whether a column had missing values in training, if that is known; for reading only.
+        Whether a column had missing values in training, if known; used for display only.
     """
 
     feature: NDArray[np.int32]
@@ -87,14 +87,14 @@ class Forest:
     tree_weight: Floats
     base_score: Floats
     n_columns: int
-    category_set: NDArray[np.int32] = None  # type: ignore[assignment]  # made below
+    category_set: NDArray[np.int32] = None  # type: ignore[assignment]  # set in __post_init__
     first_word: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     words: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     saw_missing: NDArray[np.uint8] | None = None
 
     def __post_init__(self) -> None:
         if self.category_set is None:
-            # One number seen at all places: an array of them would be a tenth of the model.
+            # A broadcast scalar: a real array would be a tenth of the model's size.
             nodes = np.broadcast_to(np.int32(-1), len(self.feature))
             object.__setattr__(self, "category_set", nodes)
         freeze_all(self)
@@ -115,29 +115,29 @@ class Forest:
         return f"<Forest: {trees} trees, {leaves} leaves, {self.n_outputs} outputs>"
 
     def learnt(self) -> dict[str, NDArray[Any]]:
-        """The arrays that can change an answer, for `weald.persist.fingerprint`."""
-        idle = {"weight", "gain", "n_columns", "saw_missing"}
+        """Return the arrays that affect predictions, for `weald.persist.fingerprint`."""
+        unused = {"weight", "gain", "n_columns", "saw_missing"}
         if len(self.first_word) == 1:
-            idle |= {"category_set", "first_word", "words"}
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in idle}
+            unused |= {"category_set", "first_word", "words"}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in unused}
 
     def predict(self, table: NDArray[Any], *, n_threads: int) -> Floats:
-        """Scores of the shape (rows, outputs): base score plus the trees, added in their order."""
+        """Return scores of shape (rows, outputs): base score plus all trees, added in order."""
         return self._predictor.predict(table, n_threads)
 
     def answer(self, rows: NDArray[Any], *, loss: str, n_threads: int) -> Floats:
-        """Scores of a batch, or of one row without the axis of rows, and what `loss` makes of them.
+        """Return predictions for a batch, or for one row (1-D), after the link function of `loss`.
 
-        An empty `loss` leaves the scores as they are.
+        An empty `loss` returns raw scores.
         """
         return self._predictor.answer(rows, loss, n_threads)
 
     def apply(self, table: NDArray[Any], *, n_threads: int) -> NDArray[np.int32]:
-        """The leaf each row ends in, for every tree, counted from the tree's first leaf."""
+        """Return the leaf index of each row in every tree."""
         return self._predictor.apply(table, n_threads)
 
     def tree(self, number: int) -> "Forest":
-        """A view of one tree, as a forest of its own."""
+        """Return one tree as a forest; arrays are views."""
         nodes = slice(self.first_node[number], self.first_node[number + 1])
         leaves = slice(self.first_leaf[number], self.first_leaf[number + 1])
         of_nodes: dict[str, Any] = {name: getattr(self, name)[nodes] for name in _OF_NODES}
@@ -153,7 +153,7 @@ class Forest:
         )
 
     def part(self, first: int, end: int) -> "Forest":
-        """The trees from `first` to before `end`, with the sets of levels they ask for."""
+        """Return the trees `first` to `end` - 1."""
         if (first, end) == (0, self.n_trees):
             return self
         nodes = slice(self.first_node[first], self.first_node[end])
@@ -171,30 +171,30 @@ class Forest:
         )
 
     def trees_a_round(self, n_scores: int) -> int:
-        """How many trees a round of boosting adds: one for each score, or one for all of them."""
+        """Number of trees per boosting round: one per score, or one for all scores."""
         return 1 if self.n_trees and self.output[0] < 0 else n_scores
 
     def joined(self, other: "Forest") -> "Forest":
-        """These trees and then those of another forest with the same columns and base scores."""
+        """Append the trees of another forest with the same columns and base scores."""
         arrays = (*_OF_NODES, "value", "output", "tree_weight", "words")
         both: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in arrays
         }
         sets, n_sets = other.category_set, len(self.first_word) - 1
-        theirs = np.where(sets < 0, -1, sets + n_sets).astype(np.int32)
+        appended = np.where(sets < 0, -1, sets + n_sets).astype(np.int32)
         return replace(
             self,
             **both,
             first_node=np.append(self.first_node, self.first_node[-1] + other.first_node[1:]),
             first_leaf=np.append(self.first_leaf, self.first_leaf[-1] + other.first_leaf[1:]),
-            category_set=np.concatenate([self.category_set, theirs]),
+            category_set=np.concatenate([self.category_set, appended]),
             first_word=np.append(self.first_word, self.first_word[-1] + other.first_word[1:]),
         )
 
     def scaled(self, target_exponent: int, weight_unit: float) -> "Forest":
-        """The same trees for targets multiplied by a power of two and weights by a factor.
+        """Rescale to targets multiplied by a power of two and weights multiplied by a factor.
 
-        Gains are multiplied by the factor too, of a factor of extreme size by its mantissa only.
+        Gains are multiplied by the factor too, or by its mantissa if it is extreme.
         """
         forest = self
         if target_exponent:
@@ -204,21 +204,21 @@ class Forest:
                 base_score=np.ldexp(self.base_score, target_exponent),
             )
         if weight_unit != 1.0:
-            with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
+            with np.errstate(over="ignore"):  # sums of extreme weights may be infinite
                 weight = self.weight * weight_unit
             forest = replace(forest, weight=weight, gain=self.gain * unit_parts(weight_unit)[0])
         return forest
 
     def with_gains_scaled(self, exponent: int) -> "Forest":
-        """The same trees; what splits gained is multiplied by 2 to this exponent."""
+        """Multiply gains by 2**exponent."""
         return replace(self, gain=np.ldexp(self.gain, exponent)) if exponent else self
 
     def with_mean_gains(self, n_outputs: int) -> "Forest":
-        """The same trees; what splits gained in all outputs becomes the mean over them."""
+        """Convert gains from sums to means over the outputs."""
         return self if n_outputs == 1 else replace(self, gain=self.gain / n_outputs)
 
     def gain_of_trees(self) -> Floats:
-        """What the splits of each tree on each column gained."""
+        """Total gain by tree and column."""
         inner = self.feature >= 0
         tree = np.repeat(np.arange(self.n_trees), np.diff(self.first_node))[inner]
         cell = tree * self.n_columns + self.feature[inner]
@@ -226,7 +226,7 @@ class Forest:
         return gains.astype(np.float64).reshape(self.n_trees, self.n_columns)
 
     def sums_of_columns(self, by: str) -> Floats:
-        """Gain, cover (the weight of the rows divided) or count of the splits on each column."""
+        """Total gain, cover (weight of the rows) or count of the splits on each column."""
         inner = self.feature >= 0
         what = {"gain": self.gain, "cover": self.weight, "count": None}[by]
         return np.bincount(
@@ -236,30 +236,30 @@ class Forest:
         ).astype(np.float64)
 
     def gain_of_columns(self) -> Floats:
-        """What the splits on each column gained, summed over all trees."""
+        """Total gain of the splits on each column, over all trees."""
         return self.sums_of_columns("gain")
 
     @cached_property
     def value_range(self) -> tuple[float, float]:
-        """The least and the largest answer of a leaf: a mean of leaves lies between."""
+        """Minimum and maximum leaf value, which bound the mean of trees."""
         return float(self.value.min()), float(self.value.max())
 
     def prove_sound(self) -> None:
-        """Let the core look at arrays that come from outside; an error says what is wrong."""
-        self._predictor  # noqa: B018  # made, and so proven
+        """Validate arrays from external sources; raises an error if they are corrupt."""
+        self._predictor  # noqa: B018  # its constructor validates
 
     @cached_property
     def _predictor(self) -> "_native.Predictor":
-        # The core proves the arrays sound once, so that a walk needs no checks.
+        # The core validates the arrays once, so that traversal needs no bounds checks.
         return _native.Predictor(**self.native_arrays())
 
     def native_arrays(self) -> dict[str, Any]:
-        """The arrays that the core's predictors read."""
-        idle = {"weight", "gain", "saw_missing"}
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in idle}
+        """Return the arrays that the core's predictors need."""
+        unused = {"weight", "gain", "saw_missing"}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in unused}
 
     def levels_left(self, node: int, n_levels: int) -> NDArray[np.bool_]:
-        """Which of a column's levels go left at a node that has a set."""
+        """Return the mask of categories that go left at a categorical split."""
         set_ = self.category_set[node]
         words = self.words[self.first_word[set_] : self.first_word[set_ + 1]]
         level = np.arange(n_levels, dtype=np.uint64)
@@ -276,9 +276,9 @@ class Forest:
 
 
 def mean_shares(gains: Floats) -> Floats:
-    """Shares of the columns (second axis) in what each tree gained, as a mean over the trees.
+    """Normalised gains of the columns (second axis) of each tree, averaged over the trees.
 
-    A tree without splits counts as none; the shares sum to 1 unless there is no other.
+    Trees without splits are ignored. The result sums to 1, or is 0 if no tree has splits.
 
     >>> mean_shares(np.array([[3.0, 1.0], [0.0, 0.0], [0.0, 2.0]])).tolist()
     [0.375, 0.625]
@@ -294,17 +294,17 @@ def mean_shares(gains: Floats) -> Floats:
 def picked_sets(
     category_set: NDArray[np.int32], first_word: NDArray[np.int64], words: NDArray[np.uint64]
 ) -> dict[str, Any]:
-    """The sets that some nodes ask for, numbered anew in the order of the nodes.
+    """Select the category sets used by some nodes, renumbered in the order of the nodes.
 
     >>> words = np.array([1, 2, 3], dtype=np.uint64)
     >>> picked = picked_sets(np.array([-1, 1], dtype=np.int32), np.array([0, 1, 3]), words)
     >>> [picked[name].tolist() for name in ("category_set", "first_word", "words")]
     [[-1, 0], [0, 2], [2, 3]]
     """
-    asks = category_set >= 0
-    used = category_set[asks]
+    has_set = category_set >= 0
+    used = category_set[has_set]
     renumbered = np.full(len(category_set), -1, dtype=np.int32)
-    renumbered[asks] = np.arange(len(used), dtype=np.int32)
+    renumbered[has_set] = np.arange(len(used), dtype=np.int32)
     parts = [words[first_word[one] : first_word[one + 1]] for one in used]
     return {
         "category_set": renumbered,
@@ -314,7 +314,7 @@ def picked_sets(
 
 
 class ForestBuilder:
-    """Collects grown trees and joins them into a Forest."""
+    """Collects grown trees and concatenates them to a Forest."""
 
     def __init__(self, base_score: Floats, n_columns: int) -> None:
         self._base_score = base_score
@@ -326,21 +326,21 @@ class ForestBuilder:
         return len(self._outputs)
 
     def rounds(self, n_scores: int) -> int:
-        """How many whole rounds of boosting are there: of a tree for each score, or for all."""
+        """Number of complete boosting rounds."""
         return len(self) if self._outputs[:1] == [-1] else len(self) // n_scores
 
     def add(self, tree: GrownTree, *, output: int) -> None:
-        """Add a tree that answers score `output`, or all of them if that is -1."""
+        """Add a tree for score `output`, or for all scores if -1."""
         self._parts.append(tree)
         self._outputs.append(output)
 
     def add_round(self, trees: GrownTrees) -> None:
-        """Add a tree for each score."""
+        """Add one tree per score."""
         self._parts.append(trees)
         self._outputs.extend(range(len(trees)))
 
     def build(self) -> Forest:
-        """Join the trees."""
+        """Concatenate the trees."""
         return Forest(
             **self._joined(),
             output=np.array(self._outputs, dtype=np.int32),
@@ -351,7 +351,7 @@ class ForestBuilder:
         )
 
     def _joined(self) -> dict[str, Any]:
-        """The arrays of all trees: joined by the core if it has them all."""
+        """Concatenate the arrays of all trees, in the core if it holds all of them."""
         kept = [part.kept for part in self._parts if isinstance(part, GrownTrees)]
         if kept and len(kept) == len(self._parts):
             return _native.join_trees(kept)
@@ -361,7 +361,7 @@ class ForestBuilder:
             for tree in (part if isinstance(part, GrownTrees) else (part,))
         ]
         if kept:
-            self._parts = [*trees]  # who builds again and again asks the core once
+            self._parts = [*trees]  # cached for repeated builds
         return _joined_trees(trees)
 
 
@@ -379,7 +379,7 @@ def _joined_trees(trees: list[GrownTree]) -> dict[str, Any]:
         "value": np.concatenate([tree.value for tree in trees]) if trees else np.zeros((0, 1)),
         "first_node": first_node,
         "first_leaf": _ends([len(tree.value) for tree in trees]),
-        "category_set": _moved_on(
+        "category_set": _offset_sets(
             _joined([tree.category_set for tree in trees], np.int32), first_set, first_node
         ),
         "first_word": np.append(
@@ -391,10 +391,10 @@ def _joined_trees(trees: list[GrownTree]) -> dict[str, Any]:
     }
 
 
-def _moved_on(
+def _offset_sets(
     category_set: NDArray[np.int32], first_set: NDArray[np.int64], first_node: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """The numbers of the trees' sets, where those of earlier trees come before them; -1 stays."""
+    """Offset the set numbers of each tree by the sets of earlier trees; -1 is kept."""
     if first_set[-1] == 0:
         return category_set
     before = np.repeat(first_set[:-1], np.diff(first_node)).astype(np.int32)

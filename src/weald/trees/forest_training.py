@@ -1,4 +1,4 @@
-"""The members of a forest: trees that look at columns drawn for every node."""
+"""Training of random forests and extremely randomised trees."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ForestLimits:
-    """How the members of a forest grow; None means no limit.
+    """Growth parameters of the trees of a forest; None means no limit.
 
-    `columns_of_tree` draws the columns once for each tree instead of for each node. `random_cuts`
-    draws one cut for each column instead of looking for the best. `balances_bags` lets all classes
-    of a bag weigh the same; with `hard_votes` a leaf answers 1 for its largest class. `directions`
-    are 1 where a column's answers must rise, -1 where they must fall.
+    `columns_of_tree` samples columns once per tree instead of per node. `random_cuts` draws one
+    random threshold per column instead of searching for the best. `balances_bags` gives all classes
+    in a bootstrap sample equal weight; with `hard_votes`, a leaf votes for its majority class.
+    `directions` are monotonic constraints: 1 increasing, -1 decreasing, 0 none.
     """
 
     criterion: str
@@ -61,28 +61,28 @@ class ForestLimits:
 
 @dataclass(frozen=True, eq=False)
 class ForestRows:
-    """What the members learn from: different rows in the order of their content, as ranks.
+    """Training data of a forest: distinct rows sorted by content, with ranked columns.
 
     Attributes
     ----------
     ranks : RankedTable
-        The table.
+        The table as ranks.
     values : float64 [rows] or [outputs, rows] or None
-        The target of a regression.
+        Regression target.
     classes : int32 [rows] or [rows, outputs] or None
-        Class numbers; either they or `values`. Those of several outputs differ.
+        Class codes, if `values` is None; unique over all outputs.
     n_classes : int
-        How many classes there are, of all outputs together.
+        Total number of classes of all outputs.
     weight : float64 [rows] or None
-        What a copy of each row weighs.
+        Weight of one copy of each row.
     copies : int64 [rows] or None
-        How often each row counts, where no bootstrap decides it.
+        Multiplicity of each row, without bootstrap.
     bootstrap : Bootstrap or None
-        Who draws the copies of each member.
+        Sampler of the in-bag counts of each tree.
     n_columns : int
-        How many columns the table has.
+        Number of columns.
     first_class : list or None
-        Where the classes of each of several outputs begin, and the end of the last.
+        Offset of the classes of each output, and the total, for several outputs.
     """
 
     ranks: "_native.RankedTable"
@@ -103,7 +103,7 @@ class ForestRows:
 
     @property
     def width(self) -> int:
-        """How many numbers a leaf answers."""
+        """Number of values per leaf."""
         if self.values is None:
             return self.n_classes
         return 1 if self.values.ndim == 1 else len(self.values)
@@ -116,7 +116,7 @@ class ForestRows:
         return len(self.classes)
 
     def channel(self, k: int) -> Floats:
-        """What the k-th number of an answer should be for each row; of a class that is 0 or 1."""
+        """Return the target for the k-th leaf value; for classes an indicator, 0 or 1."""
         if self.values is not None:
             return self.values if self.values.ndim == 1 else np.asarray(self.values[k])
         assert self.classes is not None
@@ -124,7 +124,7 @@ class ForestRows:
         return np.asarray(is_it if is_it.ndim == 1 else is_it.any(axis=1), dtype=np.float64)
 
     def native_target(self) -> dict[str, Any]:
-        """What the members learn, as the core takes it."""
+        """Return the target as arguments of the core."""
         target = self.classes if self.values is None else self.values
         if target is None or target.ndim == 1:
             return {"values": self.values, "classes": self.classes, "n_classes": self.n_classes}
@@ -136,9 +136,9 @@ class ForestRows:
 
 @dataclass(eq=False)
 class OutOfBag:
-    """Sums of the answers of the members that did not see a row, and how many these are.
+    """Sums and counts of the out-of-bag predictions of each row.
 
-    `squares`, where they are wanted, are of what each of these answers missed of the row's target.
+    `squares`, if not None, are sums of squared errors of these predictions.
     """
 
     sums: Floats
@@ -149,7 +149,7 @@ class OutOfBag:
         self.counts = np.zeros(len(self.sums), dtype=np.int32)
 
     def means(self) -> Floats:
-        """Mean answers; NaN where all members saw the row."""
+        """Mean out-of-bag predictions; NaN for rows that are in every sample."""
         counts = np.where(self.counts > 0, self.counts, np.nan)
         return np.asarray(self.sums / counts[:, np.newaxis])
 
@@ -157,7 +157,7 @@ class OutOfBag:
 def grow_members(
     rows: ForestRows,
     limits: ForestLimits,
-    members: range,
+    trees: range,
     *,
     seed: int,
     n_threads: int,
@@ -165,16 +165,16 @@ def grow_members(
     batch: int | None = None,
     report: Callable[[int], None] = lambda n_grown: None,
 ) -> Forest:
-    """Grow the trees of the members, side by side; the same for any number of threads.
+    """Grow the trees with the given numbers in parallel; independent of the number of threads.
 
-    `batch` trees are grown at a time (all of them by default); `report` then hears how many exist.
-    What the forest answers are sums over its trees.
+    Grows `batch` trees at a time (default: all), and calls `report` with the number of trees after
+    each batch. Predictions of the forest are sums over its trees.
     """
     forest: Forest | None = None
     params = limits.native(seed, n_threads)
-    step = batch or len(members)
-    for begin in range(members.start, members.stop, step):
-        n_trees = min(step, members.stop - begin)
+    step = batch or len(trees)
+    for begin in range(trees.start, trees.stop, step):
+        n_trees = min(step, trees.stop - begin)
         arrays: dict[str, Any] = _native.grow_forest(
             table=rows.ranks,
             params=params,

@@ -1,4 +1,4 @@
-"""All nodes of a forest as a table, to look at with a frame library."""
+"""All nodes of a forest as a data frame."""
 
 import importlib
 from collections.abc import Sequence
@@ -20,20 +20,20 @@ def node_columns(
     names: Sequence[str],
     levels: Sequence[Sequence[object] | None],
 ) -> dict[str, Any]:
-    """A row for every node, tree after tree, each in pre-order.
+    """Return columns with one row per node, tree by tree in pre-order.
 
     Parameters
     ----------
     names
-        A name for each column.
+        Column names.
     levels
-        For each column its levels, or None if it has an order.
+        Categories of each column; None if it is not categorical.
     """
     is_leaf = forest.feature < 0
     sizes = np.diff(forest.first_node)
     tree = np.repeat(np.arange(forest.n_trees, dtype=np.int64), sizes)
     node = np.arange(len(tree), dtype=np.int64) - forest.first_node[:-1][tree]
-    asks_value = ~is_leaf & (forest.category_set < 0)
+    has_threshold = ~is_leaf & (forest.category_set < 0)
     side = np.where(forest.missing_left.astype(bool), "left", "right")
     return {
         "tree": tree,
@@ -44,7 +44,7 @@ def node_columns(
         "left": np.where(is_leaf, -1, node + 1),
         "right": np.where(is_leaf, -1, forest.right.astype(np.int64)),
         "feature": [None if column < 0 else names[column] for column in forest.feature.tolist()],
-        "threshold": np.where(asks_value, forest.threshold, np.nan),
+        "threshold": np.where(has_threshold, forest.threshold, np.nan),
         "levels": [
             _levels_left(forest, at, levels) if forest.category_set[at] >= 0 else None
             for at in range(len(tree))
@@ -59,7 +59,7 @@ def node_columns(
 
 
 def made_frame(columns: dict[str, Any], library: str | None) -> Any:
-    """A frame of the library asked for; of the first one installed if none is.
+    """Make a data frame of the given library, or of the first one installed if None.
 
     Raises
     ------
@@ -86,14 +86,14 @@ def _levels_left(
 
 
 def _values(forest: Forest, is_leaf: NDArray[np.bool_], tree: NDArray[np.int64]) -> Any:
-    """What leaves answer; a list each where that is several numbers."""
+    """Leaf values; lists if leaves have several values."""
     row = forest.first_leaf[:-1][tree[is_leaf]] + forest.right[is_leaf]
     if forest.value.shape[1] == 1:
         value = np.full(len(tree), np.nan)
         value[is_leaf] = forest.value[row, 0]
         return value
     values: list[Any] = [None] * len(tree)
-    answers = forest.value[row].tolist()
-    for at, answer in zip(np.flatnonzero(is_leaf).tolist(), answers, strict=True):
-        values[at] = answer
+    leaf_values = forest.value[row].tolist()
+    for at, leaf_value in zip(np.flatnonzero(is_leaf).tolist(), leaf_values, strict=True):
+        values[at] = leaf_value
     return values

@@ -1,4 +1,4 @@
-"""Arrays that nobody can write to."""
+"""Read-only arrays."""
 
 from typing import Any
 
@@ -7,15 +7,15 @@ from numpy.typing import NDArray
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A view of an array that cannot be made writeable: `setflags(write=True)` is a ValueError.
+    """Return a view that cannot be made writeable: `setflags(write=True)` raises ValueError.
 
-    The core proves the arrays of a model sound once and then reads them without checks.
+    The core validates the arrays of a model once and then reads them without bounds checks.
 
     >>> frozen(np.arange(3)).setflags(write=True)
     Traceback (most recent call last):
     ValueError: cannot set WRITEABLE flag to True of this array
     """
-    array.setflags(write=False)  # for whoever holds the array itself
+    array.setflags(write=False)  # for other references to the array itself
     return np.asarray(array.data.toreadonly())
 
 

@@ -1,4 +1,4 @@
-"""One tree from a binned table and what its rows teach."""
+"""Growing single trees on a binned table."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -16,23 +16,22 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TreeLimits:
-    """When a tree stops growing; None means no limit.
+    """Growth parameters of a tree; None means no limit.
 
-    `growth` is "best_first", "depth_wise" or "symmetric": one test for all nodes of a level, that
-    whose gains add up to most. A level is made only if it keeps `max_leaf_nodes`; a node in which
-    its test would leave a child too small is left out of it and asked again on the next.
+    `growth` is "best_first" (leaf-wise), "depth_wise" (level-wise) or "symmetric" (oblivious): one
+    split for all nodes of a level, with the largest total gain. A symmetric level is added only if
+    it respects `max_leaf_nodes`; nodes where the split would make a child too small skip the level.
 
-    `min_gain` is what a split, or the whole of a symmetric level, must gain more than; minus
-    infinity lets a tree grow until its leaves are pure, also through splits that gain nothing by
-    themselves. `prune_gain` takes back, when a tree is grown, from its leaves upwards every split
-    that gains no more. `l1` and `l2` are the penalties of a leaf's value. `cells` is how histograms
-    hold their sums: "packed", "wide", or "automatic" (packed
-    where that is fine enough; where a small table has many bins, "ordered": its rows are searched
-    instead, for the same splits).
+    The gain of a split, or of a symmetric level, must exceed `min_gain`; minus infinity grows the
+    tree until its leaves are pure, including splits without gain. `prune_gain` removes splits that
+    gain no more than this from the grown tree, bottom-up. `l1` and `l2` are the penalties on leaf
+    values. `cells` is the format of histogram sums: "packed", "wide", or "automatic" (packed where
+    that is precise enough; "ordered", which searches sorted rows for the same splits, for small
+    tables with many bins).
 
-    `max_features` so many columns are looked at for a split, drawn for each node, each level or the
-    whole tree (`feature_sampling`) by `seed` and the tree's number. `groups` are columns that may
-    meet on a path; `directions` are 1 where a column's answers must rise, -1 where they must fall.
+    `max_features` columns are sampled per node, level or tree (`feature_sampling`), keyed by `seed`
+    and the tree's number. `groups` are interaction constraints; `directions` are monotonic
+    constraints: 1 increasing, -1 decreasing, 0 none.
     """
 
     growth: str = "best_first"
@@ -53,7 +52,7 @@ class TreeLimits:
     directions: tuple[int, ...] | None = None
 
     def as_params(self, criterion: str, n_threads: int) -> _native.TreeParams:
-        """The limits as the core takes them."""
+        """Return the parameters of the core."""
         params = _native.TreeParams(
             criterion=criterion,
             growth=self.growth,
@@ -80,32 +79,32 @@ class TreeLimits:
 
 
 def check_search(*, growth: str, max_bins: int | None, exact: bool) -> None:
-    """Refuse settings of the search for splits that contradict each other.
+    """Raise ValueError for contradictory parameters of the split search.
 
     Examples
     --------
     >>> check_search(growth="best_first", max_bins=64, exact=True)
     Traceback (most recent call last):
         ...
-    ValueError: max_bins=64 has no meaning with exact=True, which looks at every value. ...
+    ValueError: max_bins=64 has no effect with exact=True, which tries every threshold. ...
     """
     if exact and max_bins is not None:
         raise ValueError(
-            f"max_bins={max_bins} has no meaning with exact=True, which looks at every value. "
+            f"max_bins={max_bins} has no effect with exact=True, which tries every threshold. "
             "Leave max_bins at None, or set exact=False."
         )
     if growth == "symmetric" and (exact or (max_bins or 0) > 255):
         setting = "exact=True" if exact else f"max_bins={max_bins}"
         raise ValueError(
-            f"growth='symmetric' works on at most 255 bins a column, not with {setting}. "
+            f"growth='symmetric' supports at most 255 bins per column, not {setting}. "
             "Use another growth, or exact=False and max_bins of at most 255."
         )
 
 
-# Not frozen: that would take several times as long to make, and a round makes two of each tree.
+# Not frozen, because constructing frozen dataclasses is several times slower.
 @dataclass(eq=False, slots=True)
 class GrownTree:
-    """The arrays of one tree, as `Forest` keeps them, and the leaf of every training row.
+    """The arrays of one tree, as in `Forest`, and the leaf of every training row.
 
     `leaf_of_row` belongs to the grower and is overwritten by its next tree.
     """
@@ -124,7 +123,7 @@ class GrownTree:
     saw_missing: NDArray[np.uint8] | None = None
 
     def answering(self, value: Floats) -> "GrownTree":
-        """The same tree with other values in its leaves; a round has many, so field by field."""
+        """Return the tree with other leaf values; faster than dataclasses.replace."""
         return GrownTree(
             self.feature,
             self.threshold,
@@ -141,15 +140,15 @@ class GrownTree:
         )
 
     def add_to(self, scores: Floats, *, n_threads: int) -> None:
-        """Add the tree's answers to the scores of the training rows, in place."""
+        """Add the tree's predictions to the scores of the training rows, in place."""
         values = np.ascontiguousarray(self.value[:, 0])
         _native.add_leaf_values(scores, self.leaf_of_row, values, n_threads)
 
 
 class GrownTrees:
-    """The trees of a round, which the core keeps until their arrays are asked for.
+    """The trees of a boosting round, held by the core until their arrays are needed.
 
-    Iterating gives each as a `GrownTree`; `leaves_of_rows` belongs to the grower, as there.
+    Iterating yields `GrownTree` objects; `leaves_of_rows` is overwritten by the next round.
     """
 
     def __init__(
@@ -170,19 +169,19 @@ class GrownTrees:
             yield GrownTree(leaf_of_row=leaves, saw_missing=self.saw_missing, **arrays)
 
     def take_steps(self, loss: str, parameter: float, rate: float) -> float:
-        """Let leaves answer their Newton steps times `rate`, shortened where the loss says so.
+        """Set leaf values to Newton steps times `rate`, clipped if the loss requires it.
 
-        Returns the largest answer without its sign; NaN if there is one.
+        Returns the largest absolute leaf value; NaN if any is NaN.
         """
         return self.kept.take_steps(loss, parameter, rate)
 
     def add_to(self, scores: Floats, *, n_threads: int) -> None:
-        """Add each tree's answers to its row of scores, in place."""
+        """Add each tree's predictions to its row of scores, in place."""
         self.kept.add_to(scores, self._leaves_of_rows, n_threads)
 
 
 class TreeGrower:
-    """Grows trees on one binned table; scratch space is kept from tree to tree."""
+    """Grows trees on one binned table, reusing buffers between trees."""
 
     def __init__(
         self,
@@ -223,9 +222,9 @@ class TreeGrower:
         *,
         member: int = 0,
     ) -> GrownTree:
-        """Grow on gradients of the shape (scores, rows) and hessians of rows (None: 1 each).
+        """Grow on gradients of shape (scores, rows) and hessians of shape (rows,) (None: 1 each).
 
-        `member` names the draws of the tree.
+        `member` is the number of the tree, which keys its random draws.
         """
         return self._grown(
             weight=hessian,
@@ -245,9 +244,9 @@ class TreeGrower:
         *,
         member: int = 0,
     ) -> GrownTrees:
-        """Grow a tree on each row of gradients (and of hessians), side by side where it pays.
+        """Grow one tree per row of gradients (and hessians), in parallel where that is faster.
 
-        `member` names the draws of the first tree; those of the others have the next numbers.
+        `member` is the number of the first tree, which keys the random draws.
         """
         if self._leaves_of_rows is None or self._leaves_of_rows.shape != gradients.shape:
             self._leaves_of_rows = np.empty(gradients.shape, dtype=np.int32)
@@ -270,9 +269,9 @@ class TreeGrower:
         *,
         member: int = 0,
     ) -> GrownTree:
-        """Grow on the derivatives of a loss at the scores of rows, which are never all written.
+        """Grow on the derivatives of a loss, which the core computes without storing them all.
 
-        `loss` is what `BuiltinLoss.for_core` says; the tree is that of `on_sums`.
+        `loss` is the result of `BuiltinLoss.for_core`; the tree equals that of `on_sums`.
         """
         if self._leaf_of_row is None:
             self._leaf_of_row = np.empty(self._binned.n_rows, dtype=np.int32)
@@ -290,7 +289,7 @@ class TreeGrower:
     def on_values(
         self, values: Floats, weight: Floats | None, copies: NDArray[np.int64] | None
     ) -> GrownTree:
-        """Grow on targets of the shape (outputs, rows); leaves hold their weighted means."""
+        """Grow on targets of shape (outputs, rows); leaf values are weighted means."""
         return self._grown(
             weight=weight,
             sums=values,
@@ -307,7 +306,7 @@ class TreeGrower:
         weight: Floats | None,
         copies: NDArray[np.int64] | None,
     ) -> GrownTree:
-        """Grow on class numbers; leaves hold the shares of the classes."""
+        """Grow on class codes; leaf values are class probabilities."""
         return self._grown(
             weight=weight,
             sums=None,
@@ -324,9 +323,9 @@ class TreeGrower:
         weight: Floats | None,
         copies: NDArray[np.int64] | None,
     ) -> GrownTree:
-        """Grow on class numbers of the shape (rows, outputs); leaves hold shares of all classes.
+        """Grow on class codes of shape (rows, outputs); leaf values are class probabilities.
 
-        Those of output j lie between `first_class` of j and of the next.
+        Those of output j are at `first_class[j]:first_class[j + 1]`.
         """
         return self._grown(
             weight=weight,
@@ -349,10 +348,10 @@ class TreeGrower:
         return GrownTree(leaf_of_row=leaf_of_row, saw_missing=self._saw_missing, **arrays)
 
 
-# Limits beyond any number of rows are no limits; the core takes 64-bit numbers and 0 for "none".
+# Larger limits have no effect; the core takes 64-bit integers, with 0 for no limit.
 _FAR = 2**40
 
 
 def bounded(limit: int | None) -> int:
-    """A limit as the core takes it."""
+    """Convert a limit to that of the core."""
     return 0 if limit is None else min(int(limit), _FAR)

@@ -1,4 +1,4 @@
-"""Leaves that answer medians: found anew after a tree was pruned."""
+"""Median leaf values, recomputed after pruning."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 def weighted_median(values: Floats, mass: NDArray[Any]) -> float:
-    """The middle value by mass; where both halves weigh the same, the middle of two.
+    """Weighted median; the mean of two values if both halves have equal weight.
 
     >>> weighted_median(np.array([1.0, 2.0, 10.0]), np.array([1, 1, 2]))
     6.0
@@ -34,9 +34,9 @@ def with_medians(
     target: Floats,
     mass_of_tree: Callable[[int], NDArray[Any] | None],
 ) -> Forest:
-    """The same trees, whose leaves answer the medians of the rows that reach them.
+    """Set leaf values to the weighted medians of the rows in each leaf.
 
-    `mass_of_tree` tells what each row counts for a tree; None: once each.
+    `mass_of_tree` returns the weights of the rows for a tree; None means 1 each.
     """
     value = forest.value.copy()
     for tree in range(forest.n_trees):

@@ -1,4 +1,4 @@
-"""Option trees made smaller: to a number of leaves, or by what a leaf is worth."""
+"""Pruning of option trees: to a number of leaves, or by cost-complexity."""
 
 import heapq
 import math
@@ -11,9 +11,9 @@ from weald.trees.option_forest import Branch, heads_of, node_shares, options_at
 
 
 def limited(tree: Branch, max_leaf_nodes: int) -> Branch:
-    """Keep at most so many leaves: the nodes that gain most, each times its share, are split first.
+    """Limit the number of leaves, keeping the splits with the largest gain times share.
 
-    Where not all options of a node fit, the first of them are kept.
+    If not all options of a node fit, the first ones are kept.
     """
     if len(tree.value) <= max_leaf_nodes:
         return tree
@@ -22,58 +22,62 @@ def limited(tree: Branch, max_leaf_nodes: int) -> Branch:
     waiting = [(-float(tree.gain[0]), 0, 1.0)] if tree.feature[0] >= 0 else []
     while waiting and n_leaves < max_leaf_nodes:
         _, head, share = heapq.heappop(waiting)
-        fitting = (max_leaf_nodes - n_leaves + 1) // 2  # each has two leaves instead of none
+        fitting = (max_leaf_nodes - n_leaves + 1) // 2  # each option adds two leaves
         options = options_at(tree, head)[:fitting]
         kept[head] = len(options)
         n_leaves += 2 * len(options) - 1
         for option in options:
             for child in (option + 1, int(tree.right[option])):
                 if tree.feature[child] >= 0:
-                    mine = share / len(options)
-                    heapq.heappush(waiting, (-mine * float(tree.gain[child]), child, mine))
+                    own_share = share / len(options)
+                    priority = -own_share * float(tree.gain[child])
+                    heapq.heappush(waiting, (priority, child, own_share))
     return _kept(tree, kept)
 
 
 def pruned(tree: Branch, alpha: float) -> Branch:
-    """Minimal cost-complexity pruning: the tree of least loss plus `alpha` for every leaf.
+    """Minimal cost-complexity pruning: minimise the loss plus `alpha` times the number of leaves.
 
-    The loss is the mean impurity of the leaves' rows, each leaf times its share. A node becomes a
-    leaf together with all its options.
+    The loss is the mean impurity of the leaves, weighted by their shares. Pruning a node removes
+    all its options.
     """
     if alpha <= 0.0 or len(tree) == 1:
         return tree
     is_head, share = heads_of(tree), node_shares(tree)
     n = len(tree)
-    worth, leaves, options = np.zeros(n), np.ones(n, dtype=np.int64), np.ones(n, dtype=np.int64)
+    subtree_gain, leaves, options = (
+        np.zeros(n),
+        np.ones(n, dtype=np.int64),
+        np.ones(n, dtype=np.int64),
+    )
     kept: dict[int, int] = {}
-    for i in range(n - 1, -1, -1):  # what hangs below, and the options beside, come first
+    for i in range(n - 1, -1, -1):  # children and later options before their node
         if tree.feature[i] >= 0:
             left, right = i + 1, tree.right[i]
-            worth[i] = tree.gain[i] + worth[left] + worth[right]
+            subtree_gain[i] = tree.gain[i] + subtree_gain[left] + subtree_gain[right]
             leaves[i] = leaves[left] + leaves[right]
         if following := tree.next_option[i]:
-            worth[i] += worth[following]
+            subtree_gain[i] += subtree_gain[following]
             leaves[i] += leaves[following]
             options[i] += options[following]
         if not is_head[i] or leaves[i] == 1:
             continue
-        # Shares of all options are the same; together they are worth the sum of their gains.
-        if share[i] * worth[i] <= alpha * float(leaves[i] - 1) * tree.weight[0]:
-            worth[i], leaves[i] = 0.0, 1
+        # All options of a node have the same share.
+        if share[i] * subtree_gain[i] <= alpha * float(leaves[i] - 1) * tree.weight[0]:
+            subtree_gain[i], leaves[i] = 0.0, 1
         else:
             kept[i] = int(options[i])
-            worth[i] /= options[i]
+            subtree_gain[i] /= options[i]
     return _kept(tree, kept)
 
 
 def _kept(tree: Branch, kept: Mapping[int, int]) -> Branch:
-    """The tree with so many options of each of some nodes; all other nodes become leaves."""
+    """Keep the given number of options of some nodes; all other nodes become leaves."""
     nodes: list[int] = []
     right: list[int] = []
     next_option: list[int] = []
     leaves: list[int] = []
-    # A node, how many options from it on are kept (0: a leaf), and whose right child or next option
-    # it is.
+    # (node, number of options to keep from it on (0: a leaf), list and index that refer to it)
     stack: list[tuple[int, int, list[int] | None, int]] = [(0, kept.get(0, 0), None, 0)]
     while stack:
         node, n_options, field, place = stack.pop()
@@ -101,34 +105,34 @@ def _kept(tree: Branch, kept: Mapping[int, int]) -> Branch:
         missing_left=np.where(is_leaf, 0, tree.missing_left[index]).astype(np.uint8),
         weight=tree.weight[index],
         gain=np.where(is_leaf, 0.0, tree.gain[index]),
-        value=_answers(tree, leaves),
+        value=_values(tree, leaves),
         next_option=np.array(next_option, dtype=np.int32),
         **picked_sets(sets, tree.first_word, tree.words),
     )
 
 
-def _answers(tree: Branch, nodes: list[int]) -> np.ndarray:
-    """The mean answer of the rows of some nodes, from the leaves below them."""
+def _values(tree: Branch, nodes: list[int]) -> np.ndarray:
+    """Return the weighted mean leaf value below some nodes."""
     end = _ends(tree)
     mass = np.zeros(len(tree.value))
     is_leaf = tree.feature < 0
     mass[tree.right[is_leaf]] = tree.weight[is_leaf] * tree.leaf_shares[tree.right[is_leaf]]
-    answers = np.empty((len(nodes), tree.value.shape[1]))
+    values = np.empty((len(nodes), tree.value.shape[1]))
     for i, node in enumerate(nodes):
         if is_leaf[node]:
-            answers[i] = tree.value[tree.right[node]]
+            values[i] = tree.value[tree.right[node]]
             continue
         span = np.arange(node, end[node])
         below = tree.right[span[is_leaf[span]]]
         total = math.fsum(mass[below])
         parts = mass[below, np.newaxis] * tree.value[below]
-        # Exact sums: how the leaves are grouped changes no bit.
-        answers[i] = [math.fsum(column) / total for column in parts.T]
-    return answers
+        # Exact sums do not depend on the grouping of leaves.
+        values[i] = [math.fsum(column) / total for column in parts.T]
+    return values
 
 
 def _ends(tree: Branch) -> np.ndarray:
-    """Where what belongs to each node ends, the options after it included."""
+    """Return the end of each node's subtree, including its later options."""
     end = np.arange(1, len(tree) + 1)
     for i in range(len(tree) - 1, -1, -1):
         if tree.feature[i] >= 0:

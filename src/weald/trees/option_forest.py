@@ -1,4 +1,4 @@
-"""Option trees as arrays: one tree of a forest, and for each node the next option beside it."""
+"""Option trees as flat arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -17,9 +17,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """Part of an option tree while it is put together: arrays as in `OptionForest`.
+    """A subtree of an option tree under construction, with arrays as in `OptionForest`.
 
-    Numbers of nodes, leaves and sets count from the branch's own first.
+    Indices of nodes, leaves and sets are relative to the branch.
     """
 
     feature: NDArray[np.int32]
@@ -36,7 +36,7 @@ class Branch:
 
     @classmethod
     def of(cls, tree: GrownTree) -> "Branch":
-        """A tree without options."""
+        """Convert a tree without options."""
         arrays: dict[str, Any] = {f.name: getattr(tree, f.name, None) for f in fields(cls)}
         arrays["next_option"] = np.zeros(len(tree.feature), dtype=np.int32)
         return cls(**arrays)
@@ -45,7 +45,7 @@ class Branch:
         return len(self.feature)
 
     def test(self) -> "Branch":
-        """The first node alone; what hangs below it is left out."""
+        """Return the root split only, without its children."""
         set_ = int(self.category_set[0])
         span = slice(*self.first_word[set_ : set_ + 2]) if set_ >= 0 else slice(0)
         return Branch(
@@ -64,15 +64,15 @@ class Branch:
 
     @cached_property
     def leaf_shares(self) -> Floats:
-        """What each leaf counts when it is reached."""
-        idle = {"weight", "gain"}
-        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in idle}
+        """Weight of each leaf in the predictions of the rows that reach it."""
+        unused = {"weight", "gain"}
+        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in unused}
         n_columns = int(self.feature.max()) + 1 if self.feature.max() >= 0 else 1
         return _native.OptionPredictor(**arrays, n_columns=n_columns).leaf_shares()
 
     def scaled(self, target_exponent: int, weight_unit: float) -> "Branch":
-        """The same for targets multiplied by a power of two and weights by a factor."""
-        with np.errstate(over="ignore"):  # rows of the largest weights weigh infinity together
+        """Rescale to targets multiplied by a power of two and weights by a factor."""
+        with np.errstate(over="ignore"):  # sums of extreme weights may be infinite
             weight = self.weight * weight_unit
         gain = self.gain * unit_parts(weight_unit)[0]
         value = np.ldexp(self.value, target_exponent)
@@ -80,14 +80,14 @@ class Branch:
 
 
 def below(test: Branch, left: Branch, right: Branch) -> Branch:
-    """A test with what hangs below it."""
+    """Attach two subtrees to a split."""
     whole = _joined([test, left, right])
     whole.right[0] = 1 + len(left)
     return whole
 
 
 def beside(options: Sequence[Branch]) -> Branch:
-    """Options of the same rows, all to be followed."""
+    """Combine subtrees as options of one node."""
     whole = _joined(options)
     firsts = np.cumsum([len(option) for option in options])
     heads = [0, *firsts[:-1]]
@@ -96,7 +96,7 @@ def beside(options: Sequence[Branch]) -> Branch:
 
 
 def _joined(parts: Sequence[Branch]) -> Branch:
-    """The arrays one after another, with their numbers moved on."""
+    """Concatenate branches, adjusting their indices."""
     nodes = _begins([len(part) for part in parts])
     leaves = _begins([len(part.value) for part in parts])
     sets = _begins([len(part.first_word) - 1 for part in parts])
@@ -132,17 +132,17 @@ def _begins(sizes: list[int]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class OptionForest(Forest):
-    """One tree whose nodes may have options beside them; a row follows all of them.
+    """One option tree: nodes may have several splits (options), and a row follows all of them.
 
-    The arrays are those of `Forest`, for one tree, and `next_option`. Options of the same rows lie
-    one after another, each with all that hangs below it. A leaf counts by its share: 1 at the
-    root, divided evenly among the options on the way. The answer to a row is the sum of share times
-    value over the leaves that it reaches.
+    The arrays are those of `Forest`, for one tree, and `next_option`. Options of a node are stored
+    one after another, each followed by its subtree. The share of a leaf is 1 divided by the numbers
+    of options at all nodes on its path. The prediction for a row is the sum of share times value
+    over the leaves it reaches.
 
     Attributes
     ----------
     next_option : int32 [nodes]
-        The next test of the same rows; 0: there is none.
+        Index of the next option of the same node; 0 if there is none.
     """
 
     next_option: NDArray[np.int32] = None  # type: ignore[assignment]  # always given
@@ -164,12 +164,12 @@ class OptionForest(Forest):
         )
 
     def branch(self) -> Branch:
-        """The arrays that can be put together anew; copies, for they may be written to."""
+        """Return writeable copies of the arrays."""
         return Branch(**{f.name: getattr(self, f.name).copy() for f in fields(Branch)})
 
     def __repr__(self) -> str:
         options = int((self.next_option > 0).sum())
-        return f"<OptionForest: {len(self.value)} leaves, {options} options beside other tests>"
+        return f"<OptionForest: {len(self.value)} leaves, {options} additional options>"
 
     @cached_property
     def _predictor(self) -> Any:
@@ -178,28 +178,28 @@ class OptionForest(Forest):
         return _native.OptionPredictor(**arrays, n_columns=self.n_columns)
 
     def predict(self, table: NDArray[Any], *, n_threads: int) -> Floats:
-        """Merged answers of the shape (rows, outputs)."""
-        answers: Floats = self._predictor.predict(table, n_threads)
-        return answers
+        """Return predictions of shape (rows, outputs)."""
+        predictions: Floats = self._predictor.predict(table, n_threads)
+        return predictions
 
     def predict_spread(self, table: NDArray[Any], *, n_threads: int) -> tuple[Floats, Floats]:
-        """Merged answers, and how much the leaves that were merged disagree."""
+        """Return predictions, and the spread of the leaf values they combine."""
         both: tuple[Floats, Floats] = self._predictor.predict_spread(table, n_threads)
         return both
 
     def apply(self, table: NDArray[Any], *, n_threads: int) -> NDArray[np.int32]:
-        """The leaves each row reaches, from left to right, and then -1."""
+        """Return the leaves that each row reaches, from left to right, padded with -1."""
         leaves: NDArray[np.int32] = self._predictor.apply(table, n_threads)
         return leaves
 
     @property
     def leaf_shares(self) -> Floats:
-        """What each leaf counts when it is reached."""
+        """Weight of each leaf in the predictions of the rows that reach it."""
         shares: Floats = self._predictor.leaf_shares()
         return shares
 
     def gain_of_columns(self) -> Floats:
-        """What the tests of each column gained, each times its share."""
+        """Total gain by column, with each split weighted by its share."""
         inner = self.feature >= 0
         gains = (self.gain * node_shares(self))[inner]
         return np.bincount(self.feature[inner], weights=gains, minlength=self.n_columns).astype(
@@ -208,14 +208,14 @@ class OptionForest(Forest):
 
 
 def heads_of(tree: "Branch | OptionForest") -> NDArray[np.bool_]:
-    """Which nodes are the first of their options, or have none beside them."""
+    """Return the mask of nodes that are the first option of their position."""
     is_head = np.ones(len(tree.feature), dtype=bool)
     is_head[tree.next_option[tree.next_option > 0]] = False
     return is_head
 
 
 def options_at(tree: "Branch | OptionForest", head: int) -> list[int]:
-    """The tests of the same rows, from the first on."""
+    """Return all options at a position, given the first."""
     found = [head]
     while tree.next_option[found[-1]]:
         found.append(int(tree.next_option[found[-1]]))
@@ -223,9 +223,9 @@ def options_at(tree: "Branch | OptionForest", head: int) -> list[int]:
 
 
 def node_shares(tree: "Branch | OptionForest") -> Floats:
-    """What each node counts when it is reached."""
+    """Return the share of each node."""
     share = np.zeros(len(tree.feature))
-    share[0] = 1.0  # what comes to the first of some options, until it is divided
+    share[0] = 1.0
     for node in np.flatnonzero(heads_of(tree)):
         options = options_at(tree, int(node))
         share[options] = share[node] / len(options)
@@ -236,22 +236,22 @@ def node_shares(tree: "Branch | OptionForest") -> Floats:
 
 
 def way_to(tree: "Branch | OptionForest", node: int) -> list[tuple[int, bool]]:
-    """The tests above a node, from the root on, and whether it lies to the left of each."""
+    """Return the ancestors of a node, from the root, and whether it is in their left subtree."""
     above: dict[int, tuple[int, bool]] = {}
     for i in range(node + 1):
         if tree.feature[i] >= 0:
             above[i + 1], above[int(tree.right[i])] = (i, True), (i, False)
         if tree.next_option[i] and i in above:
             above[int(tree.next_option[i])] = above[i]
-    way = []
+    path = []
     while node in above:
-        way.append(above[node])
-        node = way[-1][0]
-    return way[::-1]
+        path.append(above[node])
+        node = path[-1][0]
+    return path[::-1]
 
 
 def inserted_option(tree: OptionForest, node: int, option: Branch) -> OptionForest:
-    """The tree with one more option behind those of a node."""
+    """Append an option to those of a node."""
     heads = np.flatnonzero(heads_of(tree))
     group = next(g for g in (options_at(tree, int(head)) for head in heads) if node in g)
     at = _end_of(tree, group[-1])
@@ -294,7 +294,7 @@ def inserted_option(tree: OptionForest, node: int, option: Branch) -> OptionFore
 
 
 def _end_of(tree: OptionForest, node: int) -> int:
-    """Where what hangs below a node ends; the options beside it are not counted."""
+    """Return the end of a node's subtree, without its later options."""
     while tree.feature[node] >= 0:
         node = options_at(tree, int(tree.right[node]))[-1]
     return node + 1

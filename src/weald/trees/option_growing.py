@@ -1,4 +1,4 @@
-"""Growing an option tree: tests side by side near the root, trees without options below them."""
+"""Growing option trees: several options per node near the root, ordinary trees below."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +18,10 @@ Copies = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class OptionLimits:
-    """Where tests stand side by side.
+    """Limits on options.
 
-    At most `most` of them, at nodes with fewer than `depth` tests above them, each of another
-    column and with at least `ratio` of the best one's gain.
+    At most `most` options per node, at depths below `depth`, each on a different column and with a
+    gain of at least `ratio` times the best gain.
     """
 
     most: int
@@ -31,7 +31,7 @@ class OptionLimits:
 
 @dataclass(frozen=True, eq=False)
 class OptionTarget:
-    """What the rows teach: either classes or values of the shape (outputs, rows)."""
+    """Training target: either classes, or values of shape (outputs, rows)."""
 
     criterion: str
     weight: Floats | None
@@ -50,7 +50,7 @@ class OptionTarget:
 class OptionGrower:
     """Grows an option tree, or a branch of one, on a binned table.
 
-    `start` is how many tests stand above the branch: limits on depth count from the root.
+    `start` is the depth of the branch, because depth limits count from the root.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class OptionGrower:
     ) -> None:
         self._binned, self._options, self._limits = binned, options, limits
         self._copies = target.copies
-        # From here on trees have no options, and the core grows them whole.
+        # From this depth on, subtrees have no options, and the core grows them as a whole.
         self._plain_from = max(start, options.depth if options.most > 1 else 0)
         max_depth, max_leaf_nodes = limits.max_depth, limits.max_leaf_nodes
         if max_depth is not None:
@@ -98,13 +98,13 @@ class OptionGrower:
         return self._grower.saw_missing()
 
     def grow(self, ccp_alpha: float = 0.0) -> Branch:
-        """Grow on all rows, within the limit on leaves, and prune."""
+        """Grow on all rows, limit the number of leaves, and prune."""
         return self._trimmed(self._grown(self._all(), self._start), ccp_alpha)
 
     def below_test(
         self, rows: NDArray[np.bool_], goes_left: NDArray[np.bool_], test: dict[str, Any]
     ) -> Branch:
-        """A given test of some rows, with the best that can hang below it."""
+        """Grow the subtrees of a given split of some rows."""
         copies = np.where(rows, self._all(), 0)
         arrays, side = self._grower.part(copies, goes_left.astype(np.uint8))
         stump = Branch.of(self._finished({**arrays, **test}, side))
@@ -112,7 +112,7 @@ class OptionGrower:
         return self._trimmed(below(stump.test(), *halves), 0.0)
 
     def gain(self, rows: NDArray[np.bool_], goes_left: NDArray[np.bool_]) -> float:
-        """What a test of some rows gains."""
+        """Return the gain of a split of some rows."""
         copies = np.where(rows, self._all(), 0)
         arrays, _ = self._grower.part(copies, goes_left.astype(np.uint8))
         return float(arrays["gain"][0])
@@ -126,7 +126,7 @@ class OptionGrower:
         if depth >= self._plain_from:
             return Branch.of(self._finished(self._grower.grow(copies), _NO_ROWS))
         stumps = self._grower.stumps(copies, self._options.most, self._options.ratio)
-        if not stumps:  # the same rules make it a leaf
+        if not stumps:  # grow() then returns a leaf
             return Branch.of(self._finished(self._grower.grow(copies), _NO_ROWS))
         options = []
         for arrays, side in stumps:
@@ -141,7 +141,7 @@ class OptionGrower:
         return pruned(branch, ccp_alpha)
 
     def _finished(self, arrays: dict[str, Any], leaf_of_row: NDArray[np.int32]) -> GrownTree:
-        # The core knows codes only: the bin a split ends with stands for a value.
+        # The core returns bin codes: convert them to thresholds.
         code = arrays.pop("code")
         cut = np.flatnonzero((arrays["feature"] >= 0) & (arrays["category_set"] < 0))
         if not arrays.pop("is_given", False):

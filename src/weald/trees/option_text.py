@@ -1,4 +1,4 @@
-"""An option tree as text that a person can read."""
+"""Text representation of option trees."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.trees.option_forest import OptionForest, options_at
-from weald.trees.text import question
+from weald.trees.text import split_text
 
 
 def option_tree_text(
@@ -17,21 +17,21 @@ def option_tree_text(
     merged_by: str,
     levels: Sequence[Sequence[object] | None] | None = None,
 ) -> str:
-    """Draw an option tree: questions with their numbers in brackets, options under one head.
+    """Draw an option tree: splits with node numbers in brackets, options grouped.
 
     Parameters
     ----------
     names
-        A name for each column.
+        Column names.
     answer
-        Turns the values of a leaf into words.
+        Formats the values of a leaf.
     merged_by
-        What is made of the answers of several options, such as "mean".
+        How predictions of several options are combined, such as "mean".
     levels
-        For each column its levels, or None if it has an order.
+        Categories of each column; None if it is not categorical.
     """
     lines: list[str] = []
-    # (node, whether it begins its options, what stands before its line and before those below it)
+    # (node, whether it is a first option, prefix of its line, prefix of the lines below)
     stack = [(0, True, "", "")]
     while stack:
         node, is_head, lead, indent = stack.pop()
@@ -47,7 +47,7 @@ def option_tree_text(
             value = tree.value[int(tree.right[node])]
             lines.append(f"{lead}{answer(value)}  (weight {tree.weight[node]:.6g})")
             continue
-        lines.append(f"{lead}[{node}] {question(tree, node, names, levels)}")
+        lines.append(f"{lead}[{node}] {split_text(tree, node, names, levels)}")
         stack.append((int(tree.right[node]), True, f"{indent}└─ no:  ", f"{indent}        "))
         stack.append((node + 1, True, f"{indent}├─ yes: ", f"{indent}│       "))
     return "\n".join(lines)

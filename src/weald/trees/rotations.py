@@ -1,4 +1,4 @@
-"""Trees that ask for linear combinations of columns: each has a rotation of its own."""
+"""Rotation forests: trees that split on linear combinations of columns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -19,27 +19,27 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Rotations:
-    """How a row of the table becomes the columns that each tree asks.
+    """Transformation of table rows to the columns of each tree.
 
-    A tree's columns are the components of its blocks, block after block, then the kept columns as
-    they are, then the flags. Component c of a block is the sum over the block's columns i of
-    `loading[i, c] * scale[i] * x[i]`, where a missing x[i] counts as `centre[i]`.
+    A tree's columns are the components of its blocks, then the unrotated columns, then the
+    missing-value flags. Component c of a block is the sum over the block's columns i of
+    `loading[i, c] * scale[i] * x[i]`, where a missing x[i] is replaced by `centre[i]`.
 
     Attributes
     ----------
     n_inputs : int
-        How many columns the table has.
+        Number of columns of the table.
     rotated, kept, flagged : int32
-        Columns of the table that are rotated, that are asked as they are (levels, infinities), and
-        that trees may ask whether they are there.
+        Columns of the table that are rotated, that are not rotated (categories, infinities), and
+        that have a missing-value flag.
     centre, scale : float64 [rotated]
-        What stands for a missing value, and what every value is multiplied by.
+        Replacement of missing values, and factor of all values.
     first_of_block : int64 [blocks + 1]
-        Where each block begins among a tree's columns, and the end of the last.
+        Offset of each block among a tree's columns, and the total.
     order : int32 [trees, rotated]
-        Which of the rotated columns stands at each place of a tree's blocks.
+        Permutation of the rotated columns over a tree's blocks.
     loading : float64 [trees, sum of squared block sizes]
-        The orthogonal matrix of each block, with its columns as rows.
+        Orthogonal matrix of each block, with the block's columns as rows.
     """
 
     n_inputs: int
@@ -61,11 +61,11 @@ class Rotations:
 
     @property
     def n_columns(self) -> int:
-        """How many columns a tree has."""
+        """Number of columns of a tree."""
         return len(self.rotated) + len(self.kept) + len(self.flagged)
 
     def blocks(self, tree: int) -> list[tuple[NDArray[np.int32], Floats]]:
-        """The rotated columns of each block of a tree, by number, and the block's matrix."""
+        """Return indices into `rotated` and the matrix of each block of a tree."""
         result, at = [], 0
         for begin, end in zip(self.first_of_block[:-1], self.first_of_block[1:], strict=True):
             size = int(end - begin)
@@ -75,7 +75,7 @@ class Rotations:
         return result
 
     def matrix(self, tree: int) -> Floats:
-        """The whole rotation: rows are the rotated columns of the table, columns the components."""
+        """Return the rotation matrix of a tree, with rotated columns as rows."""
         n, at = len(self.rotated), 0
         whole = np.zeros((n, n))
         for columns, block in self.blocks(tree):
@@ -84,12 +84,12 @@ class Rotations:
         return whole
 
     def only(self, tree: int) -> "Rotations":
-        """The rotation of one tree."""
+        """Return the rotation of one tree."""
         at = slice(tree, tree + 1)
         return replace(self, order=self.order[at], loading=self.loading[at])
 
     def joined(self, other: "Rotations") -> "Rotations":
-        """These rotations and then others of the same columns and blocks."""
+        """Append rotations of the same columns and blocks."""
         return replace(
             self,
             order=np.concatenate([self.order, other.order]),
@@ -100,17 +100,17 @@ class Rotations:
     def columns(
         self,
     ) -> tuple[NDArray[np.int32], Floats, Floats, NDArray[np.int32], NDArray[np.int32]]:
-        """How rows are made ready, as the core takes it."""
+        """Column arrays in the order of the core's arguments."""
         return self.rotated, self.centre, self.scale, self.kept, self.flagged
 
     def learnt(self) -> dict[str, NDArray[Any]]:
-        """What can change an answer, for `weald.persist.fingerprint`."""
+        """Return the arrays that affect predictions, for `weald.persist.fingerprint`."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "n_inputs"}
 
     def shares_of_inputs(self, gains: Floats) -> Floats:
-        """What each column of the table has in what the columns of each tree gained.
+        """Attribute the gains of each tree's columns to the columns of the table.
 
-        A component's gain is parted by the squares of its loadings, which sum to 1.
+        The gain of a component is divided by its squared loadings, which sum to 1.
 
         Parameters
         ----------
@@ -122,8 +122,8 @@ class Rotations:
         for begin, end in zip(self.first_of_block[:-1], self.first_of_block[1:], strict=True):
             size = int(end - begin)
             block = self.loading[:, at : at + size * size].reshape(n_trees, size, size)
-            parted = np.einsum("tic,tc->ti", block**2, gains[:, begin:end])
-            result[tree, self.rotated[self.order[:, begin:end]]] += parted
+            attributed = np.einsum("tic,tc->ti", block**2, gains[:, begin:end])
+            result[tree, self.rotated[self.order[:, begin:end]]] += attributed
             at += size * size
         n_kept = n_rotated + len(self.kept)
         result[:, self.kept] += gains[:, n_rotated:n_kept]
@@ -131,7 +131,7 @@ class Rotations:
         return result
 
     def names(self, tree: int, names: Sequence[str]) -> list[str]:
-        """A tree's columns in words: combinations of the names of the table's columns."""
+        """Return names of a tree's columns, as linear combinations of the column names."""
         combined = []
         for columns, block in self.blocks(tree):
             scaled = block * self.scale[columns][:, np.newaxis]
@@ -141,7 +141,7 @@ class Rotations:
 
 
 def _combination(loadings: Floats, names: Sequence[str]) -> str:
-    """A sum in words, without what is too small to be seen beside the rest."""
+    """Format a linear combination, without negligible terms."""
     if len(names) == 1 and loadings[0] == 1.0:
         return names[0]
     seen = np.flatnonzero(np.abs(loadings) > 1e-12 * np.abs(loadings).max())
@@ -155,7 +155,7 @@ def _combination(loadings: Floats, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class RotatedForest:
-    """A forest and the rotations of its trees: it answers for rows of the table itself."""
+    """A forest and the rotations of its trees, which predicts for unrotated rows."""
 
     forest: Forest
     rotations: Rotations
@@ -173,25 +173,25 @@ class RotatedForest:
         return self.forest.value_range
 
     def prepared(self) -> "RotatedForest":
-        """Itself, with what its answers need: the first answer is as quick as the next."""
+        """Create the predictor now, so that the first prediction is not slower; return self."""
         assert self._predictor
         return self
 
     def predict(self, table: NDArray[Any], *, n_threads: int) -> Floats:
-        """Sums over the trees, of the shape (rows, outputs)."""
+        """Return sums over the trees, of shape (rows, outputs)."""
         return self._predictor.answer(table, n_threads)
 
     def answer(self, rows: NDArray[Any], *, loss: str, n_threads: int) -> Floats:
-        """Sums of a batch, or of one row without the axis of rows; `loss` is empty."""
+        """Return sums for a batch, or for one row (1-D); `loss` must be empty."""
         assert not loss
         return self._predictor.answer(rows, n_threads)
 
     def apply(self, table: NDArray[Any], *, n_threads: int) -> NDArray[np.int32]:
-        """The leaf each row ends in, for every tree, counted from the tree's first leaf."""
+        """Return the leaf index of each row in every tree."""
         return self._predictor.apply(table, n_threads)
 
     def spread(self, table: NDArray[Any], centre: Floats, *, n_threads: int) -> Floats:
-        """Sums over the trees of the squared distances of their answers from `centre`."""
+        """Return sums over the trees of squared distances of predictions from `centre`."""
         return self._predictor.spread(table, centre, n_threads)
 
     @cached_property
@@ -204,10 +204,10 @@ class RotatedForest:
 
 
 def blocks_of(n_columns: int, subset_size: int | None, n_subsets: int | None) -> NDArray[np.int64]:
-    """Where the blocks of columns begin, and the end of the last.
+    """Return the offsets of the blocks of columns, and the number of columns.
 
-    They have `subset_size` columns each, the last what is left over; or there are `n_subsets`,
-    which differ by at most one column.
+    Blocks have `subset_size` columns, the last one possibly fewer; or there are `n_subsets` blocks
+    of nearly equal size.
 
     >>> blocks_of(7, 3, None).tolist(), blocks_of(7, None, 3).tolist()
     ([0, 3, 6, 7], [0, 3, 5, 7])
@@ -225,18 +225,18 @@ def blocks_of(n_columns: int, subset_size: int | None, n_subsets: int | None) ->
 
 @dataclass(frozen=True, eq=False)
 class RotationRows:
-    """What the members of a rotation forest learn from: rows in the order of content.
+    """Training data of a rotation forest: rows sorted by content.
 
     Attributes
     ----------
     table : RotationTable
-        The columns, made ready for rotations.
+        Columns prepared for rotations.
     n_inputs : int
-        How many columns the user's table has.
+        Number of columns of the user's table.
     values, classes, n_classes, weight, bootstrap
-        As `ForestRows` has them.
+        As in `ForestRows`.
     mass : int64 [rows] or None
-        What each row weighs where rotations are drawn, in whole numbers; None: 1 each.
+        Integer weights of the rows for drawing rotations; None means 1 each.
     """
 
     table: "_native.RotationTable"
@@ -251,7 +251,7 @@ class RotationRows:
 
 @dataclass(frozen=True)
 class RotationSample:
-    """The subsets of columns, and the share of the rows that each subset's axes are found on."""
+    """Sizes of column subsets, and the row sample used to compute the axes of each subset."""
 
     subset_size: int | None
     n_subsets: int | None
@@ -263,7 +263,7 @@ def grow_rotated_members(
     rows: RotationRows,
     limits: ForestLimits,
     sample: RotationSample,
-    members: range,
+    trees: range,
     *,
     seed: int,
     n_threads: int,
@@ -271,12 +271,12 @@ def grow_rotated_members(
     batch: int | None = None,
     report: Callable[[int], None] = lambda n_grown: None,
 ) -> tuple[list[GrownTree], Rotations]:
-    """Grow the trees of the members and their rotations; as `grow_members` does."""
+    """Grow trees with their rotations; see `grow_members`."""
     columns: dict[str, Any] = rows.table.columns()
     blocks = blocks_of(len(columns["rotated"]), sample.subset_size, sample.n_subsets)
     grown: list[dict[str, Any]] = []
-    step = batch or len(members)
-    for begin in range(members.start, members.stop, step):
+    step = batch or len(trees)
+    for begin in range(trees.start, trees.stop, step):
         grown += _native.grow_rotation_forest(
             table=rows.table,
             params=limits.native(seed, n_threads),
@@ -290,7 +290,7 @@ def grow_rotated_members(
             n_classes=rows.n_classes,
             mass=rows.mass,
             first=begin,
-            n_trees=min(step, members.stop - begin),
+            n_trees=min(step, trees.stop - begin),
             oob_sums=None if out_of_bag is None else out_of_bag.sums,
             oob_counts=None if out_of_bag is None else out_of_bag.counts,
         )
@@ -302,5 +302,5 @@ def grow_rotated_members(
         loading=np.stack([one.pop("loading") for one in grown]),
         **columns,
     )
-    no_rows = np.zeros(0, dtype=np.int32)  # leaves of rows are not kept
+    no_rows = np.zeros(0, dtype=np.int32)  # leaves of training rows are not stored
     return [GrownTree(leaf_of_row=no_rows, **arrays) for arrays in grown], rotations

@@ -1,4 +1,4 @@
-"""One tree as text that a person can read."""
+"""Text representation of trees."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from weald.trees.forest import Forest
 
-_SHOWN = 5  # levels of a set that are named
+_SHOWN = 5  # maximum number of categories of a set to list
 
 
 def tree_text(
@@ -19,23 +19,23 @@ def tree_text(
     weight: str = "weight",
     levels: Sequence[Sequence[object] | None] | None = None,
 ) -> str:
-    """Draw a tree: a question per inner node, an answer per leaf, with what its rows weigh.
+    """Draw a tree: the split of each inner node, and the prediction and weight of each leaf.
 
     Parameters
     ----------
     names
-        A name for each column.
+        Column names.
     answer
-        Turns the values of a leaf into words.
+        Formats the values of a leaf.
     weight
-        What the weight of a leaf is called.
+        Label of the leaf weight.
     levels
-        For each column its levels, or None if it has an order.
+        Categories of each column; None if it is not categorical.
     """
     begin = int(forest.first_node[tree])
     first_leaf = int(forest.first_leaf[tree])
     lines: list[str] = []
-    # (node, what stands before its line, what stands before its children's lines)
+    # (node, prefix of its line, prefix of its children's lines)
     stack = [(0, "", "")]
     while stack:
         node, lead, indent = stack.pop()
@@ -44,34 +44,34 @@ def tree_text(
             value = forest.value[first_leaf + int(forest.right[at])]
             lines.append(f"{lead}{answer(value)}  ({weight} {forest.weight[at]:.6g})")
             continue
-        lines.append(f"{lead}{question(forest, at, names, levels)}")
+        lines.append(f"{lead}{split_text(forest, at, names, levels)}")
         stack.append((int(forest.right[at]), f"{indent}└─ no:  ", f"{indent}        "))
         stack.append((node + 1, f"{indent}├─ yes: ", f"{indent}│       "))
     return "\n".join(lines)
 
 
-def question(
+def split_text(
     forest: Forest,
     at: int,
     names: Sequence[str],
     levels: Sequence[Sequence[object] | None] | None,
 ) -> str:
-    """What an inner node asks, in words."""
+    """Format the split of an inner node."""
     column = int(forest.feature[at])
     name, threshold = names[column], float(forest.threshold[at])
     if forest.category_set[at] >= 0:
         known = levels[column] if levels is not None else None
         return f"{name} {_set_text(forest, at, known)}?"
     if threshold == np.inf and not forest.missing_left[at]:
-        return f"{name} is there?"
-    # Where no value was missing in training, where one would go is no news.
-    is_news = forest.saw_missing is None or bool(forest.saw_missing[column])
-    missing = " or missing" if forest.missing_left[at] and is_news else ""
+        return f"{name} is not missing?"
+    # Omit the direction of missing values if there were none in training.
+    shows_missing = forest.saw_missing is None or bool(forest.saw_missing[column])
+    missing = " or missing" if forest.missing_left[at] and shows_missing else ""
     return f"{name} <= {threshold:.6g}{missing}?"
 
 
 def _set_text(forest: Forest, at: int, levels: Sequence[object] | None) -> str:
-    """Name the levels on the side where missing values, and levels never seen, are not."""
+    """List the categories on the side opposite to missing and unknown ones."""
     if levels is None:
         set_ = forest.category_set[at]
         n_words = int(forest.first_word[set_ + 1] - forest.first_word[set_])

@@ -1,4 +1,4 @@
-"""One tree under scikit-learn's names: a read-only view, and the nodes that rows pass."""
+"""A read-only view of a tree with scikit-learn's attributes, and decision paths."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class LeafFacts:
-    """What a tree's own arrays do not tell of its leaves.
+    """Leaf statistics that are not stored in the tree's arrays.
 
     Attributes
     ----------
     impurity : float64 [leaves] or None
-        How much what rows want differs from what their leaf answers; None: shares tell it.
+        Impurity of each leaf; None if it follows from class probabilities.
     samples : int64 [leaves]
-        Rows that reach each leaf.
+        Number of rows in each leaf.
     exponent : int
-        Impurities, as gains, are divided by 2 to this power.
+        Impurities and gains are divided by 2**exponent.
     """
 
     impurity: Floats | None
@@ -37,12 +37,12 @@ class LeafFacts:
 
 @dataclass(frozen=True, eq=False)
 class TreeView:
-    """The arrays of scikit-learn's ``tree_``, made of one tree of a `Forest` when asked for.
+    """The arrays of scikit-learn's ``tree_``, computed from one tree of a `Forest` on access.
 
-    Nodes are numbered as there: a node, then what lies left of it, then what lies right. `value`
-    holds shares of classes or means (of the leaves' medians, by absolute error);
-    `weighted_n_node_samples` is the weight of the rows drawn, and so is `n_node_samples` of a tree
-    of a forest. Beside scikit-learn's names there is what splits gained (`gain`).
+    Nodes are numbered in pre-order, as in scikit-learn. `value` holds class probabilities or means
+    (for absolute error, means of the leaf medians); `weighted_n_node_samples` is the weight of the
+    in-bag rows, and so is `n_node_samples` for trees of a forest. `gain`, the gain of each split,
+    is an addition to scikit-learn's attributes.
 
     Examples
     --------
@@ -54,10 +54,10 @@ class TreeView:
 
     forest: Forest
     number: int = 0
-    widths: tuple[int, ...] | None = None  # numbers in the answer of each output; None: of one
+    widths: tuple[int, ...] | None = None  # values per output; None for one output
     criterion: str = "gini"
     facts: LeafFacts | None = None
-    unit: int = 0  # gains, for a weight of 1, are divided by 2 to this power
+    unit: int = 0  # gains per unit weight are divided by 2**unit
 
     @cached_property
     def _tree(self) -> Forest:
@@ -127,7 +127,7 @@ class TreeView:
 
     @property
     def impurity(self) -> Floats:
-        """How mixed the rows of each node are, by the criterion."""
+        """Impurity of each node by the criterion."""
         tree, facts = self._tree, self.facts
         if facts is not None and facts.impurity is not None:
             own = facts.impurity * tree.weight[self._is_leaf]
@@ -143,7 +143,7 @@ class TreeView:
         return frozen(np.mean(each, axis=0))
 
     def _from_leaves(self, of_leaf: NDArray[Any], of_node: NDArray[Any]) -> NDArray[Any]:
-        """Sums of what the leaves below each node have and of what the nodes themselves have."""
+        """Sum values of the leaves and inner nodes of each subtree."""
         tree = self._tree
         sums = np.where(self._is_leaf, 0, of_node).astype(of_leaf.dtype)
         sums[self._is_leaf] = of_leaf
@@ -157,7 +157,7 @@ class TreeView:
 
     @cached_property
     def value(self) -> NDArray[Any]:
-        """Answers of all nodes: those of inner ones are the means of their children."""
+        """Values of all nodes; those of inner nodes are weighted means of their children."""
         tree = self._tree
         values = np.zeros((self.node_count, 1, tree.value.shape[1]))
         for node in range(self.node_count - 1, -1, -1):
@@ -174,7 +174,7 @@ class TreeView:
 
 
 def _by_output(values: Floats, widths: tuple[int, ...]) -> Floats:
-    """Answers of the shape (nodes, outputs, widest); what narrower outputs lack is 0."""
+    """Reshape values to (nodes, outputs, maximum width), padded with 0."""
     filled, begin = np.zeros((len(values), len(widths), max(widths))), 0
     for k, width in enumerate(widths):
         filled[:, k, :width] = values[:, begin : begin + width]
@@ -183,7 +183,7 @@ def _by_output(values: Floats, widths: tuple[int, ...]) -> Floats:
 
 
 def class_impurity(criterion: str, sums: Floats) -> Floats:
-    """How mixed classes are, by their weights in each node.
+    """Gini impurity or entropy of each node, given the class weights.
 
     >>> class_impurity("gini", np.array([[3.0, 3.0], [2.0, 0.0]])).tolist()
     [0.5, 0.0]
@@ -196,7 +196,7 @@ def class_impurity(criterion: str, sums: Floats) -> Floats:
 
 
 def depths(forest: Forest) -> Ints:
-    """How many questions lead to each node of each tree."""
+    """Return the depth of each node of each tree."""
     depth = np.zeros(len(forest.feature), dtype=np.int64)
     inner = np.flatnonzero(forest.feature >= 0)
     begin = np.repeat(forest.first_node[:-1], np.diff(forest.first_node))
@@ -207,14 +207,14 @@ def depths(forest: Forest) -> Ints:
 
 
 def decision_paths(forest: Forest, leaves: NDArray[np.int32]) -> tuple[Any, Ints]:
-    """Which nodes rows pass, as a sparse table of ones, and where each tree's columns begin.
+    """Return the node indicator matrix of rows, and the column offset of each tree.
 
     Parameters
     ----------
     forest : Forest
         The trees.
     leaves : int32 [rows, trees]
-        The leaf of every row in each tree, as `Forest.apply` tells it.
+        Leaf of every row in each tree, as returned by `Forest.apply`.
     """
     from scipy.sparse import csr_matrix
 
@@ -222,7 +222,7 @@ def decision_paths(forest: Forest, leaves: NDArray[np.int32]) -> tuple[Any, Ints
     for number in range(forest.n_trees):
         for alive, _ in _upwards(forest.tree(number), leaves[:, number]):
             length[alive, number] += 1
-    # Nodes lie row by row, those of a row tree by tree, from the root down.
+    # Entries are ordered by row, then by tree, then from the root down.
     end = np.cumsum(length.ravel()).reshape(leaves.shape)
     n_passed, n_nodes = int(end[-1, -1]), len(forest.feature)
     kind: Any = np.int32 if max(n_passed, n_nodes) < 2**31 else np.int64
@@ -238,7 +238,7 @@ def decision_paths(forest: Forest, leaves: NDArray[np.int32]) -> tuple[Any, Ints
 
 
 def _upwards(tree: Forest, leaves: NDArray[np.int32]) -> Iterator[tuple[NDArray[np.intp], Ints]]:
-    """The nodes that rows pass from their leaf up, level by level, and who still passes one."""
+    """Yield the nodes on the paths from the leaves to the root, with the rows still on a path."""
     inner = np.flatnonzero(tree.feature >= 0)
     parent = np.full(len(tree.feature), -1, dtype=np.int64)
     parent[inner + 1] = parent[tree.right[inner]] = inner

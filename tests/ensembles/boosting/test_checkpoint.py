@@ -259,7 +259,7 @@ def test_damaged_files_are_refused(file) -> None:
     whole = file.read_bytes()
     for content in (b"", whole[:-1], whole[: len(whole) // 2], b"PK" + whole, b"text"):
         file.write_bytes(content)
-        with pytest.raises(ValueError, match="is damaged or no snapshot"):
+        with pytest.raises(ValueError, match="is damaged or not a snapshot"):
             quick(checkpoint=file).fit(X, Y)
 
 

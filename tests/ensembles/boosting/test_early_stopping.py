@@ -274,7 +274,7 @@ def test_a_scorer_that_takes_no_weights_is_refused_for_weighted_rows(held_out, f
 @pytest.mark.parametrize("score", [np.nan, None, "good", np.ones(2), 1j, np.ma.masked])
 def test_a_scorer_without_a_number_is_an_error(score) -> None:
     model = quick(BoostedTreesRegressor, early_stopping=True, scoring=lambda *_: score)
-    with pytest.raises(ValueError, match=r"scoring=.*, for the validation rows, gave "):
+    with pytest.raises(ValueError, match=r"scoring=.*, for the validation rows, returned "):
         model.fit(X, Y)
     assert not hasattr(model, "forest_")
 
@@ -313,7 +313,7 @@ def test_rows_that_do_not_fit_are_refused(rows, message: str) -> None:
 def test_labels_that_were_not_learnt_are_refused() -> None:
     y = np.where(Y > 0, "yes", "no")
     odd = np.where(Y[VAL] > 1, "perhaps", "no")
-    with pytest.raises(ValueError, match=r"labels that y does not: 'perhaps'.*'no', 'yes'"):
+    with pytest.raises(ValueError, match=r"labels that are not in y: 'perhaps'.*'no', 'yes'"):
         quick(BoostedTreesClassifier).fit(X[TRAIN], y[TRAIN], None, X[VAL], odd)
     fewer = quick(BoostedTreesClassifier).fit(X[TRAIN], y[TRAIN], None, X[VAL], ["no"] * 100)
     assert np.isfinite(fewer.validation_loss_).all()
@@ -342,5 +342,5 @@ def test_one_class_needs_no_judge() -> None:
     model = quick(BoostedTreesClassifier, early_stopping=True)
     model.fit(X[TRAIN], np.ones(300), None, X[VAL], np.ones(100))
     assert model.predict(X[VAL]).tolist() == [1.0] * 100
-    with pytest.raises(ValueError, match="labels that y does not"):
+    with pytest.raises(ValueError, match="labels that are not in y"):
         model.fit(X[TRAIN], np.ones(300), None, X[VAL], np.zeros(100))

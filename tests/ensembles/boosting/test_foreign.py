@@ -91,7 +91,7 @@ class Broken(Ridge):
 
 def test_invalid_predictions_of_base_estimators() -> None:
     X, y = data(60)
-    with pytest.raises(ValueError, match="predict of Broken gave NaN or infinity"):
+    with pytest.raises(ValueError, match="predict of Broken returned NaN or infinity"):
         GradientBoostingRegressor(estimator=Broken()).fit(X, y)
     with pytest.raises(ValueError, match="must return one prediction per row for 60 rows"):
         GradientBoostingRegressor(estimator=Broken(how="long")).fit(X, y)

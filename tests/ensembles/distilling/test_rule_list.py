@@ -31,7 +31,7 @@ def meets(X: pd.DataFrame, conditions: str) -> np.ndarray:
         if "{" in rest:
             levels = rest[rest.index("{") + 1 : -1].split(", ")
             fits &= (x.isin(levels) != rest.startswith("not")).to_numpy()
-        elif rest in ("is there", "is missing"):
+        elif rest in ("is not missing", "is missing"):
             fits &= (x.isna() == (rest == "is missing")).to_numpy()
         else:
             sign, bound = rest.split(" ")[:2]

@@ -289,7 +289,7 @@ def test_missingness_is_informative(kind) -> None:
     X[is_missing, 2] = np.nan
     model = kind(5, max_leaf_nodes=2, random_state=0).fit(X, is_missing.astype(int))
     assert np.array_equal(np.round(model.predict(X)), is_missing)
-    assert model.text().splitlines()[0] == "column 2 is there?"
+    assert model.text().splitlines()[0] == "column 2 is not missing?"
     assert model.feature_importances_.tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
 
 

@@ -17,26 +17,26 @@ PROBABILITIES: dict[str, tuple[Any, str]] = {
     "above one": (lambda p: 3 * p, "not between 0 and 1 in"),
     "of a larger sum": (lambda p: 1.5 * p, "do not sum to 1 in"),
     "of a smaller sum": (lambda p: 0 * p, "do not sum to 1 in"),
-    "huge": (lambda p: 1.7e308 * p, r"too large for sums|not between 0 and 1"),
-    "complex": (lambda p: p + 0j, "complex numbers, of which the imaginary part"),
-    "masked": (lambda p: np.ma.masked_array(p, p > 0.4), "masked array, of which the mask"),
-    "text": (lambda p: p.astype(str), "no numbers, such as"),
-    "dates": (lambda p: np.full(p.shape, np.datetime64("2024")), "no numbers, such as"),
+    "huge": (lambda p: 1.7e308 * p, r"that are too large|not between 0 and 1"),
+    "complex": (lambda p: p + 0j, "returned complex numbers"),
+    "masked": (lambda p: np.ma.masked_array(p, p > 0.4), "returned a masked array"),
+    "text": (lambda p: p.astype(str), "; expected numbers"),
+    "dates": (lambda p: np.full(p.shape, np.datetime64("2024")), "; expected numbers"),
     "one column": (lambda p: p[:, :1], r"1 columns? for 2 classes|must return the shape"),
     "one dimension": (lambda p: p[:, 1], r"1 columns? for 2 classes|must return one answer"),
 }
 
 PREDICTIONS: dict[str, tuple[Any, str]] = {
-    "huge": (lambda p: np.full(len(p), 1.7e308), "too large for sums|predicted 1.7e"),
-    "complex": (lambda p: p + 0j, "complex numbers, of which the imaginary part"),
-    "masked": (lambda p: np.ma.masked_array(p, p > 0), "masked array, of which the mask"),
-    "text": (lambda p: np.full(len(p), "x"), "no numbers, such as"),
-    "bytes": (lambda p: np.full(len(p), b"x"), "no numbers, such as"),
-    "dates": (lambda p: np.full(len(p), np.datetime64("2024-01-01")), "no numbers, such as"),
-    "durations": (lambda p: np.full(len(p), np.timedelta64(1, "D")), "no numbers, such as"),
-    "records": (lambda p: np.zeros(len(p), dtype=[("a", "f8")]), "no numbers, such as"),
-    "objects": (lambda p: np.full(len(p), object()), "no numbers, such as"),
-    "whole numbers beyond floats": (lambda p: np.full(len(p), 10**400), "no numbers, such as"),
+    "huge": (lambda p: np.full(len(p), 1.7e308), "that are too large|predicted 1.7e"),
+    "complex": (lambda p: p + 0j, "returned complex numbers"),
+    "masked": (lambda p: np.ma.masked_array(p, p > 0), "returned a masked array"),
+    "text": (lambda p: np.full(len(p), "x"), "; expected numbers"),
+    "bytes": (lambda p: np.full(len(p), b"x"), "; expected numbers"),
+    "dates": (lambda p: np.full(len(p), np.datetime64("2024-01-01")), "; expected numbers"),
+    "durations": (lambda p: np.full(len(p), np.timedelta64(1, "D")), "; expected numbers"),
+    "records": (lambda p: np.zeros(len(p), dtype=[("a", "f8")]), "; expected numbers"),
+    "objects": (lambda p: np.full(len(p), object()), "; expected numbers"),
+    "whole numbers beyond floats": (lambda p: np.full(len(p), 10**400), "; expected numbers"),
     "None": (lambda p: None, "shape|no numbers"),
     "two columns": (lambda p: np.column_stack([p, p]), r"2 columns instead of 1|shape \(60, 2\)"),
 }
@@ -176,5 +176,5 @@ def test_an_out_of_bag_score_that_is_no_number(score: Any) -> None:
         (weald.RandomForestClassifier(20, oob_score=lambda *_: score, random_state=0), LABELS),
         (weald.RandomForestRegressor(20, oob_score=lambda *_: score, random_state=0), NUMBERS),
     ):
-        with pytest.raises(ValueError, match="oob_score=.* gave "):
+        with pytest.raises(ValueError, match="oob_score=.* returned "):
             model.fit(X, y)

@@ -1,4 +1,4 @@
-"""Frames of trees that are not plain ones: options beside each other, columns made for a tree."""
+"""Node frames of option trees and of rotation forests."""
 
 import numpy as np
 import pytest

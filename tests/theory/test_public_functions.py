@@ -1,4 +1,4 @@
-"""The room as a whole: its names, its examples, and that it costs nothing until asked for."""
+"""The package as a whole: public names, examples in docstrings, and lazy import."""
 
 import inspect
 import subprocess
@@ -15,7 +15,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-def test_the_names_are_there() -> None:
+def test_public_names() -> None:
     assert set(NAMES) <= set(theory.__all__)
     assert weald.theory is theory
     assert "theory" in dir(weald)
@@ -24,7 +24,7 @@ def test_the_names_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", theory.__all__)
-def test_every_function_is_told_with_an_example(name: str) -> None:
+def test_every_function_documents_its_parameters_with_an_example(name: str) -> None:
     text = inspect.getdoc(getattr(theory, name)) or ""
     for part in ("Parameters\n---", "Returns\n---", "Examples\n---", ">>> "):
         assert part in text, part
@@ -32,7 +32,7 @@ def test_every_function_is_told_with_an_example(name: str) -> None:
         assert parameter in text.split("Returns\n---")[0], parameter
 
 
-def test_it_is_imported_when_asked_for() -> None:
+def test_the_package_is_imported_on_first_use() -> None:
     code = (
         "import sys, weald; before = 'weald.theory' in sys.modules; "
         "weald.theory.left_out_share(5); print(before, 'weald.theory' in sys.modules, "

@@ -1,4 +1,4 @@
-"""Rows that start at their target: which side of the kink they lean to."""
+"""Gradients of pinball losses for rows whose initial score equals the target."""
 
 import numpy as np
 import pytest
