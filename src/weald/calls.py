@@ -142,7 +142,7 @@ def explain_calls(owner: type) -> None:
                 setattr(owner, name, _explaining(function))
 
 
-def offered_if(check: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], Any]:
+def available_where(check: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], Any]:
     """Make a method available only if `check(model)` holds, like scikit-learn's available_if.
 
     An AttributeError raised by `check` is passed on to the user.

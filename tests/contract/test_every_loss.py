@@ -297,7 +297,7 @@ def test_degrees_say_how_a_loss_grows_with_the_unit(name: str, n_scores: int, un
     if FACTS[name]["targets"] in ("classes", "shares"):
         assert loss.degrees == (0.0, 0.0, 0.0)
         return
-    moved = scores + math.log(unit) if loss.is_of_logarithms else scores * unit
+    moved = scores + math.log(unit) if loss.has_log_link else scores * unit
     for ours, theirs, degree in zip(
         (*derivatives(loss, y, scores), loss.mean(y, scores, None, None)),
         (*derivatives(in_unit, y * unit, moved), in_unit.mean(y * unit, moved, None, None)),

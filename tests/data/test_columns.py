@@ -11,7 +11,7 @@ def column(values, dtype=object):
     return values_of(np.array(values, dtype=dtype), "Column 'c'")
 
 
-def learnt(values, copies=None) -> Category:
+def fingerprint_arrays(values, copies=None) -> Category:
     copies = np.ones(len(values), dtype=np.int64) if copies is None else np.array(copies)
     return Category.from_values(column(values), copies)[0]
 

@@ -295,7 +295,7 @@ def test_rows_of_boosters_keep_their_weights() -> None:
     assert np.array_equal(counts_of(bags), counts_of(plain))
     for number, counts in enumerate(bags.oob_.in_bag):
         rows = np.repeat(np.arange(N), counts)
-        mine = next(bags._member_answers(X[rows]))[number, :, 0]
+        mine = next(bags._estimator_predictions(X[rows]))[number, :, 0]
         alone = BoostedTreesRegressor(**settings).fit(X[rows], Y[rows], weight[rows])
         assert mine == pytest.approx(alone.predict(X[rows]))
 

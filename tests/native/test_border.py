@@ -18,7 +18,7 @@ from weald.trees import (
     OutOfBag,
     TreeGrower,
     TreeLimits,
-    grow_members,
+    grow_trees,
 )
 
 
@@ -201,7 +201,7 @@ def test_squares_out_of_bag_belong_to_sums() -> None:
     for n_squares in (n - 1, 0):
         oob = OutOfBag(np.zeros((n, 1)), np.zeros(n_squares))
         with pytest.raises(ValueError, match="squares have one entry per row"):
-            grow_members(rows, limits, range(1), seed=0, n_threads=1, out_of_bag=oob)
+            grow_trees(rows, limits, range(1), seed=0, n_threads=1, out_of_bag=oob)
 
 
 BEYOND_MEMORY = """

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 N_ROWS, N_COLUMNS = 66_000, 33_000
 
 
-def learnt(X: object, y: np.ndarray) -> bool:
+def fingerprint_arrays(X: object, y: np.ndarray) -> bool:
     """Whether one tree finds the last column, which is the target."""
     model = weald.BoostedTreesRegressor(n_estimators=1, learning_rate=1.0, max_leaf_nodes=2)
     model.fit(X, y)

@@ -8,9 +8,9 @@ from weald.groups import groups_of_rows
 from weald.resampling import (
     RowSamples,
     draw_by_mass,
+    estimator_seed,
     hold_out,
     hold_out_groups,
-    member_seed,
     subsample,
 )
 
@@ -149,7 +149,7 @@ def test_more_draws_begin_with_the_fewer() -> None:
 
 
 def test_seeds_of_members_are_seeds() -> None:
-    seeds = {member_seed(seed, member) for seed in range(5) for member in range(100)}
+    seeds = {estimator_seed(seed, member) for seed in range(5) for member in range(100)}
     assert len(seeds) == 500
     assert all(0 <= seed < 2**32 for seed in seeds)
 

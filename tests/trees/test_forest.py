@@ -116,7 +116,7 @@ def test_gain_of_columns() -> None:
 
 
 def test_only_what_changes_an_answer_is_learnt() -> None:
-    assert set(forest_of([0], 1).learnt()) == {f.name for f in fields(Forest)} - {
+    assert set(forest_of([0], 1).fingerprint_arrays()) == {f.name for f in fields(Forest)} - {
         "weight",
         "gain",
         "n_columns",

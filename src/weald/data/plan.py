@@ -93,7 +93,7 @@ class ColumnPlan:
             for array in column.read(values)
         ]
 
-    def learnt(self) -> dict[str, NDArray[Any]]:
+    def fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         """Return arrays that affect predictions, for fingerprints; empty if `is_plain`."""
         if self.is_plain:
             return {}

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald.advice import Ignored, advise_of_ignored, advising
-from weald.calls import explain_calls, naming_unknown, offered_if, wrong_setting
+from weald.calls import available_where, explain_calls, naming_unknown, wrong_setting
 from weald.data import ColumnPlan, dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.docstrings import with_inherited_sections
 from weald.ensembles.predictor import (
@@ -127,9 +127,9 @@ class TreeModel(CheckedEstimator):
 
     # Whether predictions are the forest's scores, or a loss's inverse link of them: `predictor()`
     # supports nothing else.
-    _answers_by_forest: ClassVar[bool] = True
+    _predicts_by_forest: ClassVar[bool] = True
 
-    @offered_if(lambda model: model._answers_by_forest)
+    @available_where(lambda model: model._predicts_by_forest)
     def predictor(self) -> Predictor | TablePredictor:
         """Make a lightweight copy of the model that only predicts, in a few microseconds per row.
 
@@ -309,10 +309,10 @@ class TreeModel(CheckedEstimator):
     def fingerprint(self) -> str:
         """SHA-256 of the fitted model: equal for any `n_jobs`, row order and machine."""
         check_is_fitted(self)
-        return fingerprint(self._learnt())
+        return fingerprint(self._fingerprint_arrays())
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**self.forest_.learnt(), **self._plan.learnt()}
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**self.forest_.fingerprint_arrays(), **self._plan.fingerprint_arrays()}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "forest_")

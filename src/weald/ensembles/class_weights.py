@@ -81,7 +81,7 @@ def without_classes(rows: Rows, weight: Floats) -> Rows:
     return rows if kept.all() else rows.take(np.flatnonzero(kept))
 
 
-def weighed_by_class(rows: Rows, weight: Floats) -> Rows:
+def weighted_by_class(rows: Rows, weight: Floats) -> Rows:
     """Multiply the row weights by the class weights; row counts stay the same."""
     if (weight == 1.0).all():
         return rows
@@ -94,7 +94,7 @@ def weighed_by_class(rows: Rows, weight: Floats) -> Rows:
     return replace(rows, weight=product, weight_unit=whole)
 
 
-def judged_by_class(
+def validation_by_class(
     validation: ValidationRows | None, weight: Floats | None
 ) -> ValidationRows | None:
     """Apply the class weights of the training rows to the validation set.

@@ -65,9 +65,9 @@ class Predictor:
                 return self.forest.answer(X, loss=loss, n_threads=self._n_threads)
             raise TypeError
         except (TypeError, ValueError) as error:
-            raise self._what_is_wrong_with(X) or error from None
+            raise self._input_error(X) or error from None
 
-    def _what_is_wrong_with(self, X: object) -> Exception | None:
+    def _input_error(self, X: object) -> Exception | None:
         """Explain why the core rejected X."""
         n, hint = self.forest.n_columns, "The model's own methods take any table."
         if isinstance(X, np.ma.MaskedArray):
@@ -167,7 +167,9 @@ def predictor_of(model: object, forest: Forest, *, loss: str, n_jobs: int | None
     """Make the predictor with the prediction methods of a fitted model."""
     classes = getattr(model, "classes_", None)
     if classes is None:
-        several = getattr(model, "_answers_levels", False) or getattr(model, "n_outputs_", 1) > 1
+        several = (
+            getattr(model, "_predicts_quantiles", False) or getattr(model, "n_outputs_", 1) > 1
+        )
         return (LevelsPredictor if several else NumberPredictor)(forest, loss, None, n_jobs)
     if isinstance(classes, list):
         return LabelPredictor(forest, loss, tuple(classes), n_jobs)

@@ -106,8 +106,8 @@ class ScoredClassifier(ClassifierMixin):
     def _labels(self, probabilities: Floats) -> NDArray[Any]:
         return np.asarray(self.classes_[np.argmax(probabilities, axis=1)])
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        learnt: dict[str, NDArray[Any]] = super()._learnt()
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
+        learnt: dict[str, NDArray[Any]] = super()._fingerprint_arrays()
         return {**learnt, "classes": self.classes_}
 
     def __sklearn_tags__(self) -> Any:

@@ -34,7 +34,7 @@ def check_warm_start(
             f"warm_start continues a fit on {before.n_columns} columns; got {now.n_columns}. "
             "Set warm_start=False to fit from scratch."
         )
-    if fingerprint(before.learnt()) != fingerprint(now.learnt()):
+    if fingerprint(before.fingerprint_arrays()) != fingerprint(now.fingerprint_arrays()):
         raise ValueError(
             "warm_start continues a fit on columns of other kinds or categories. "
             "Set warm_start=False to fit from scratch."

@@ -63,7 +63,7 @@ class BuiltinLoss:
         return str(_facts(self.name)["targets"])
 
     @property
-    def is_of_logarithms(self) -> bool:
+    def has_log_link(self) -> bool:
         """Whether scores are logarithms of predictions."""
         return self.targets in ("not_negative", "positive")
 

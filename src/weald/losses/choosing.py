@@ -36,7 +36,7 @@ def refuse_targets(loss: Loss, y: Floats) -> None:
     Traceback (most recent call last):
     ValueError: loss='gamma' requires strictly positive y; got 0.0 (1 of 2 rows)...
     """
-    if not loss.is_of_logarithms:
+    if not loss.has_log_link:
         return
     is_strict = loss.targets == "positive"
     what = "strictly positive y" if is_strict else "non-negative y"
@@ -67,7 +67,5 @@ def class_loss(loss: object, n_classes: int, n_threads: int) -> Loss:
 def takes_positive_only(loss: object) -> bool:
     """Whether a `loss` parameter names a loss for positive or non-negative targets."""
     return (
-        isinstance(loss, str)
-        and loss in _native.losses()
-        and BuiltinLoss(loss, 1, 1).is_of_logarithms
+        isinstance(loss, str) and loss in _native.losses() and BuiltinLoss(loss, 1, 1).has_log_link
     )

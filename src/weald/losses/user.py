@@ -59,7 +59,7 @@ class UserLoss:
 
     refines_leaves = False
     targets = "numbers"
-    is_of_logarithms = False
+    has_log_link = False
     is_reported_twice = False
     degrees = (0.0, 0.0, 0.0)  # unknown, so that limits are not rescaled
 

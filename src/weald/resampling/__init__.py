@@ -6,9 +6,9 @@ from weald.resampling.draws import (
     draw_by_mass,
     draw_columns,
     draw_some,
+    estimator_seed,
     hold_out,
     hold_out_groups,
-    member_seed,
     subsample,
 )
 from weald.resampling.folds import ContentKFold, hold_out_rows
@@ -23,11 +23,11 @@ __all__ = [
     "draw_by_mass",
     "draw_columns",
     "draw_some",
+    "estimator_seed",
     "hash_any_rows",
     "hold_out",
     "hold_out_groups",
     "hold_out_rows",
-    "member_seed",
     "ordered_rows",
     "rows_as_they_lie",
     "seed_of",

@@ -147,10 +147,10 @@ def draw_by_mass(
     return np.bincount(rows, minlength=len(mass)).astype(np.int64)
 
 
-def member_seed(seed: int, member: int) -> int:
+def estimator_seed(seed: int, member: int) -> int:
     """Return a random_state for one base estimator of an ensemble.
 
-    >>> member_seed(0, 0) != member_seed(0, 1)
+    >>> estimator_seed(0, 0) != estimator_seed(0, 1)
     True
     """
     word = _native.draw(np.zeros((1, 2), dtype=np.uint64), seed, member, Purpose.MEMBER_SEED)

@@ -114,7 +114,7 @@ class Forest:
         leaves, trees = self.first_leaf[-1], self.n_trees
         return f"<Forest: {trees} trees, {leaves} leaves, {self.n_outputs} outputs>"
 
-    def learnt(self) -> dict[str, NDArray[Any]]:
+    def fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that affect predictions, for `weald.persist.fingerprint`."""
         unused = {"weight", "gain", "n_columns", "saw_missing"}
         if len(self.first_word) == 1:

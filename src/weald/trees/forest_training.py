@@ -154,7 +154,7 @@ class OutOfBag:
         return np.asarray(self.sums / counts[:, np.newaxis])
 
 
-def grow_members(
+def grow_trees(
     rows: ForestRows,
     limits: ForestLimits,
     trees: range,

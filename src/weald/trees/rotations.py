@@ -103,7 +103,7 @@ class Rotations:
         """Column arrays in the order of the core's arguments."""
         return self.rotated, self.centre, self.scale, self.kept, self.flagged
 
-    def learnt(self) -> dict[str, NDArray[Any]]:
+    def fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that affect predictions, for `weald.persist.fingerprint`."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "n_inputs"}
 
@@ -259,7 +259,7 @@ class RotationSample:
     replace: bool
 
 
-def grow_rotated_members(
+def grow_rotated_trees(
     rows: RotationRows,
     limits: ForestLimits,
     sample: RotationSample,
@@ -271,7 +271,7 @@ def grow_rotated_members(
     batch: int | None = None,
     report: Callable[[int], None] = lambda n_grown: None,
 ) -> tuple[list[GrownTree], Rotations]:
-    """Grow trees with their rotations; see `grow_members`."""
+    """Grow trees with their rotations; see `grow_trees`."""
     columns: dict[str, Any] = rows.table.columns()
     blocks = blocks_of(len(columns["rotated"]), sample.subset_size, sample.n_subsets)
     grown: list[dict[str, Any]] = []

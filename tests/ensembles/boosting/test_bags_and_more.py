@@ -24,7 +24,7 @@ def drawn(model: Any, counts: np.ndarray) -> np.ndarray:
 
 
 def members(model: Any, table: np.ndarray) -> np.ndarray:
-    return np.concatenate(list(model._member_answers(table)), axis=1)
+    return np.concatenate(list(model._estimator_predictions(table)), axis=1)
 
 
 # ---- who judges ----

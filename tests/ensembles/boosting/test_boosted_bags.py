@@ -33,9 +33,9 @@ def test_each_booster_learns_from_its_own_rows(loss: str, settings: dict) -> Non
             rows = np.repeat(np.arange(len(X)), counts)
             alone = BoostedTreesRegressor(loss=loss, **SMALL).fit(X[rows], y[rows])
             # Bins are those of all rows: only between rows drawn may the two differ.
-            mine = next(model._member_answers(X[rows]))[number, :, 0]
+            mine = next(model._estimator_predictions(X[rows]))[number, :, 0]
             assert mine == pytest.approx(alone.predict(X[rows]))
-        answers.append(next(model._member_answers(X))[number, :, 0])
+        answers.append(next(model._estimator_predictions(X))[number, :, 0])
     assert model.predict(X) == pytest.approx(np.mean(answers, axis=0))
     _, std = model.predict(X, return_std=True)
     assert std == pytest.approx(np.std(answers, axis=0, ddof=1), abs=1e-12)
@@ -44,7 +44,7 @@ def test_each_booster_learns_from_its_own_rows(loss: str, settings: dict) -> Non
 def test_the_ledger_is_of_boosters_that_did_not_see_the_row() -> None:
     model = BoostedTreesRegressor(n_bags=6, **SMALL).fit(X, Y)
     tally = Tally(len(X), 1)
-    said = np.concatenate(list(model._member_answers(X)), axis=1)
+    said = np.concatenate(list(model._estimator_predictions(X)), axis=1)
     for number in range(6):
         out = np.flatnonzero(model.oob_.in_bag[number] == 0)
         tally.add(out, said[number, out])
@@ -57,7 +57,7 @@ def test_the_ledger_is_of_boosters_that_did_not_see_the_row() -> None:
 def test_probabilities_are_averaged(n_classes: int) -> None:
     y = np.digitize(Y, np.quantile(Y, np.arange(1, n_classes) / n_classes))
     model = BoostedTreesClassifier(n_bags=5, **SMALL).fit(X, y)
-    shares = np.mean(np.concatenate(list(model._member_answers(X)), axis=1), axis=0)
+    shares = np.mean(np.concatenate(list(model._estimator_predictions(X)), axis=1), axis=0)
     assert model.predict_proba(X) == pytest.approx(shares)
     decided = model.decision_function(X)
     best = decided.argmax(axis=1) if n_classes > 2 else (decided > 0).astype(int)

@@ -258,7 +258,7 @@ def test_the_ledger_supports_frames(forest: Any) -> None:
     model = forest(n_estimators=40, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
     # The sums of the core during growth are the out-of-bag predictions of its trees.
     is_out = np.stack([model.in_bag_counts(k) == 0 for k in range(40)])
-    predictions = np.concatenate(list(model._member_answers(X)), axis=1)
+    predictions = np.concatenate(list(model._estimator_predictions(X)), axis=1)
     mean = (predictions * is_out[:, :, np.newaxis]).sum(axis=0) / is_out.sum(axis=0)[:, np.newaxis]
     found = getattr(model, "oob_decision_function_", getattr(model, "oob_prediction_", None))
     np.testing.assert_allclose(np.atleast_2d(found.T).T, mean, rtol=1e-12, atol=1e-12)
@@ -292,7 +292,9 @@ def test_importances_and_trees_refer_to_input_columns() -> None:
     assert path.shape == (len(X), ends[-1])
     tree = model.estimators_[0]
     assert isinstance(tree, DecisionTreeRegressor)
-    np.testing.assert_array_equal(tree.predict(X), next(iter(model._member_answers(X)))[0][:, 0])
+    np.testing.assert_array_equal(
+        tree.predict(X), next(iter(model._estimator_predictions(X)))[0][:, 0]
+    )
 
 
 def test_categorical_columns_can_be_listed() -> None:

@@ -157,7 +157,9 @@ def test_odd_predictions_are_refused_by_name(kind, way: str, fragment: str) -> N
 def test_odd_predictions_in_predict() -> None:
     X, y = data()
     model = VotingClassifier([("good", TREE), ("odd", Odd("nan"))], voting="soft").fit(X, y)
-    with pytest.raises(MemberError, match="Estimator 'odd' .* to predict: .* row 1 of its argument"):
+    with pytest.raises(
+        MemberError, match="Estimator 'odd' .* to predict: .* row 1 of its argument"
+    ):
         model.predict(X)
 
 

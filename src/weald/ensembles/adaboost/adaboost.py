@@ -412,9 +412,9 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         best = int(np.argmax(value)) if is_many else int(value[0] > 0)
         return str(self.classes_[best])
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         form = np.array([self._form.name])
-        return {**super()._learnt(), "classes": self.classes_, "form": form}
+        return {**super()._fingerprint_arrays(), "classes": self.classes_, "form": form}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -87,7 +87,7 @@ class AdaBoost(TreeModel):
     row_weights_: Floats
 
     # Votes and weighted medians are not sums of trees.
-    _answers_by_forest: ClassVar[bool] = False
+    _predicts_by_forest: ClassVar[bool] = False
     _limits: ClassVar[Mapping[str, Limit]]
     _estimators: list[Any] | None  # None: the trees of forest_, not yet wrapped as estimators
 
@@ -245,9 +245,9 @@ class AdaBoost(TreeModel):
             shares = np.bincount(feature[inner], gain, minlength=self._plan.n_columns)
             yield shares / max(shares.sum(), np.finfo(float).tiny)
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         if hasattr(self, "forest_"):
-            return super()._learnt()
+            return super()._fingerprint_arrays()
         prints = [_fingerprint_of(estimator) for estimator in self.estimators_]
         return {"members": np.array(prints), "member_weight": self.estimator_weights_}
 

@@ -12,7 +12,7 @@ from weald.data import Rows
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import Floats
 from weald.ensembles.row_counts import weighted_as_repeated
-from weald.resampling import draw_by_mass, member_seed, ordered_rows, seed_of
+from weald.resampling import draw_by_mass, estimator_seed, ordered_rows, seed_of
 from weald.returned import numbers_returned
 
 REWEIGHT = ("weighting", "resampling")
@@ -111,7 +111,7 @@ class ForeignLearner:
         """Fit a clone with the row weights of this round."""
         training = self._training
         estimator = clone(self._estimator)
-        _set_seeds(estimator, member_seed(self._seed, round_))
+        _set_seeds(estimator, estimator_seed(self._seed, round_))
         if training.n_draws is None:
             return estimator.fit(training.rows.table, self._labels, sample_weight=weights.of_rows())
         drawn = np.repeat(np.arange(training.rows.n), training.drawn(weights, round_, attempt))

@@ -240,5 +240,9 @@ class Stump(ClassifierMixin, TreeModel):
         best = int(np.argmax(value))
         return f"{self.classes_[best]!s} ({value[best]:.3g})"
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**super()._learnt(), "classes": self.classes_, "answers": self._leaf_classes}
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            **super()._fingerprint_arrays(),
+            "classes": self.classes_,
+            "answers": self._leaf_classes,
+        }

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
-from weald.calls import offered_if
+from weald.calls import available_where
 from weald.data import advise_of_one_class, extreme_exponent
 from weald.ensembles.bagging.bag_fitting import BagTask
 from weald.ensembles.bagging.bag_record import oob_results
@@ -186,19 +186,19 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
             Also return the standard deviation of the base estimators' class probabilities, of
             shape (rows, classes).
         """
-        return self._with_spread(X) if return_std else self._combined_answers(X)
+        return self._mean_and_std(X) if return_std else self._ensemble_predictions(X)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithms of the class probabilities; -inf for a probability of 0."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._combined_answers(X)))
+            return np.asarray(np.log(self._ensemble_predictions(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row; ties go to the first."""
-        probabilities = self._combined_answers(X)
+        probabilities = self._ensemble_predictions(X)
         return np.asarray(self.classes_[np.argmax(probabilities, axis=1)])
 
-    @offered_if(_has_decision_function)
+    @available_where(_has_decision_function)
     def decision_function(self, X: Any) -> Floats:
         """Mean of the base estimators' decision functions, if they have one."""
         check_is_fitted(self)
@@ -208,8 +208,8 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
         mean = total / float(weights.sum())
         return np.asarray(mean[:, 0] if mean.shape[1] == 1 else mean)
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**super()._learnt(), "classes": self.classes_}
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._fingerprint_arrays(), "classes": self.classes_}
 
 
 class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
@@ -354,6 +354,6 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
             Also return the standard deviation of the base estimators' predictions.
         """
         if return_std:
-            mean, std = self._with_spread(X)
+            mean, std = self._mean_and_std(X)
             return mean[:, 0], std[:, 0]
-        return self._combined_answers(X)[:, 0]
+        return self._ensemble_predictions(X)[:, 0]

@@ -330,19 +330,19 @@ class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         response = response or self._response_method
         return predict_bag(self, self._estimators, self._columns_seen, response, X)
 
-    def _member_answers(self, X: Any) -> Iterator[Floats]:
+    def _estimator_predictions(self, X: Any) -> Iterator[Floats]:
         check_is_fitted(self)
         if hasattr(self, "_forest_model"):
-            yield from self._forest_model._member_answers(X)
+            yield from self._forest_model._estimator_predictions(X)
         else:
             yield np.stack(
                 [self._as_probabilities(predicted) for predicted in self._predictions(X)]
             )
 
-    def _combined_answers(self, X: Any) -> Floats:
+    def _ensemble_predictions(self, X: Any) -> Floats:
         check_is_fitted(self)
         if hasattr(self, "_forest_model"):
-            return np.asarray(self._forest_model._combined_answers(X))
+            return np.asarray(self._forest_model._ensemble_predictions(X))
         total: Floats | None = None
         weights = self.weights_
         for weight, predicted in zip(weights, self._predictions(X), strict=True):
@@ -351,10 +351,10 @@ class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         assert total is not None
         return total / float(weights.sum())
 
-    def _with_spread(self, X: Any) -> tuple[Floats, Floats]:
+    def _mean_and_std(self, X: Any) -> tuple[Floats, Floats]:
         check_is_fitted(self)
         if hasattr(self, "_forest_model"):
-            return self._forest_model._with_spread(X)  # type: ignore[no-any-return]
+            return self._forest_model._mean_and_std(X)  # type: ignore[no-any-return]
         if len(self._estimators) < 2:
             raise ValueError(
                 "return_std=True requires at least two base estimators: a single one has no "
@@ -458,9 +458,9 @@ class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         their estimators raise a TypeError.
         """
         check_is_fitted(self)
-        return fingerprint(self._learnt())
+        return fingerprint(self._fingerprint_arrays())
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         if hasattr(self, "_forest_model"):
             return {"trees": np.array([self._forest_model.fingerprint()])}
         names = [estimator_name(k) for k in range(len(self._estimators))]

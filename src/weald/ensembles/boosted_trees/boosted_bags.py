@@ -85,7 +85,7 @@ class BaggedBoosters(Bagged):
     def _predictions_of(self, part: Forest, table: Any) -> Floats:
         return self._predicted(part.predict(table, n_threads=self._n_threads))
 
-    def _member_answers(self, X: object) -> Iterator[Floats]:
+    def _estimator_predictions(self, X: object) -> Iterator[Floats]:
         self._check_bags()
         for table in dense_blocks(table_for_predict(self, X)):
             for begin in range(0, len(table), _BLOCK_ROWS):
@@ -95,12 +95,14 @@ class BaggedBoosters(Bagged):
     def _mean_of(self, answers: Floats) -> Floats:
         return _mean_over_boosters(answers)
 
-    def _combined_answers(self, X: object) -> Floats:
+    def _ensemble_predictions(self, X: object) -> Floats:
         self._check_bags()
         return self._mean_predictions(X)
 
     def _mean_predictions(self, X: object) -> Floats:
-        return np.concatenate([self._mean_of(answers) for answers in self._member_answers(X)])
+        return np.concatenate(
+            [self._mean_of(answers) for answers in self._estimator_predictions(X)]
+        )
 
     def _staged_means(self, X: object) -> Iterator[Floats]:
         """Mean predictions after each round; boosters that stopped earlier keep their last ones."""

@@ -28,7 +28,7 @@ from weald.ensembles.boosted_trees.booster_draws import BoosterBags
 from weald.ensembles.boosted_trees.booster_predictor import bag_predictor_of
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
 from weald.ensembles.boosted_trees.trained_state import CURVES, TrainedState
-from weald.ensembles.class_weights import weighed_by_class
+from weald.ensembles.class_weights import weighted_by_class
 from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.max_features import n_drawn
 from weald.ensembles.monotonic import directions_of
@@ -113,7 +113,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         )
         if ordered is None or kept is None or self.n_bags is None:
             if class_weight is not None:
-                training = replace(training, rows=weighed_by_class(training.rows, class_weight))
+                training = replace(training, rows=weighted_by_class(training.rows, class_weight))
             if checkpoint is not None:
                 classes = getattr(self, "classes_", None)
                 checkpoint.check_rows(training, self._plan, classes, self._n_threads)

@@ -25,7 +25,7 @@ from weald.ensembles.boosted_trees.boosted_parameters import (
     regression_loss,
 )
 from weald.ensembles.boosted_trees.booster_predictor import log_shares
-from weald.ensembles.class_weights import judged_by_class, weights_of_classes, without_classes
+from weald.ensembles.class_weights import validation_by_class, weights_of_classes, without_classes
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.regressing import Regressor
 from weald.ensembles.rounds.callbacks import callback_inputs
@@ -243,14 +243,14 @@ or object, default="squared_error"
         """
         if not return_std:
             return self._in_shape(self._predictions(X))
-        mean, std = self._with_spread(X)
+        mean, std = self._mean_and_std(X)
         return self._in_shape(mean), self._in_shape(std)
 
     def _in_shape(self, predictions: Floats) -> Floats:
-        return predictions if self._answers_levels else predictions[:, 0]
+        return predictions if self._predicts_quantiles else predictions[:, 0]
 
     @property
-    def _answers_levels(self) -> bool:
+    def _predicts_quantiles(self) -> bool:
         return isinstance(self._fitted_loss, QuantileLosses)
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
@@ -447,7 +447,7 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             if len(self.classes_) == 1:
                 self._keep_constant(rows, loss)
             else:
-                validation = judged_by_class(validation, weight)
+                validation = validation_by_class(validation, weight)
                 inputs = callback_inputs(X, y, sample_weight)
                 self._boost(
                     rows, loss, validation, inputs, strata=True, kept=kept, class_weight=weight
@@ -469,7 +469,7 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         array, shape (rows, classes)
             Probabilities; with `return_std` a tuple of probabilities and standard deviations.
         """
-        return self._with_spread(X) if return_std else super().predict_proba(X)
+        return self._mean_and_std(X) if return_std else super().predict_proba(X)
 
     def decision_function(self, X: object) -> Floats:
         """Compute raw scores, of shape (rows,) for two classes, else (rows, classes).

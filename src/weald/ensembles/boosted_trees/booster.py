@@ -93,7 +93,7 @@ class BoostingRun:
         self._stops_early = patience is not None
         rows = training.rows
         if earlier is None:
-            base = loss.base_scores(training.y, rows.weight, training.seen_copies)
+            base = loss.base_scores(training.y, rows.weight, training.train_copies)
         else:
             base = earlier.forest.base_score
         self._forest = ForestBuilder(base, model._plan.n_columns)
@@ -113,7 +113,7 @@ class BoostingRun:
             self._scores = earlier.scores(rows, model._n_threads)
             self._early_stopping.continue_from(earlier.curves)
         # With subgradients at kinks as the initial scores require.
-        copies = training.seen_copies
+        copies = training.train_copies
         self._run_loss = leaning(loss, training.y, base, rows.weight, copies)
 
     def booster(self) -> Booster:

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.data import mass_of
-from weald.ensembles.class_weights import weighed_by_class
+from weald.ensembles.class_weights import weighted_by_class
 from weald.ensembles.rounds.loop import Training
-from weald.resampling import OrderedRows, RowSamples, member_seed
+from weald.resampling import OrderedRows, RowSamples, estimator_seed
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -108,7 +108,7 @@ class BoosterBags:
 
     def training_of(self, member: int) -> Training:
         """Training set of one booster."""
-        rows, seed = self.training.rows, member_seed(self.training.seed, member)
+        rows, seed = self.training.rows, estimator_seed(self.training.seed, member)
         copies = np.zeros(rows.n, dtype=np.int64)
         copies[: self.draws.n] = self.draws.sample(member)
         own = replace(rows, copies=copies, weight=rows.total_weight)
@@ -116,8 +116,8 @@ class BoosterBags:
             own = replace(own, weight=None, weight_unit=1.0)
         scored = rows
         if self.class_weight is not None:
-            own = weighed_by_class(own, self.class_weight)
-            scored = weighed_by_class(rows, self.class_weight)
+            own = weighted_by_class(own, self.class_weight)
+            scored = weighted_by_class(rows, self.class_weight)
         # Validation uses all held-out rows, sampled or not, with their own weights.
         return replace(self.training, rows=own, seed=seed, scored_rows=scored)
 
@@ -142,4 +142,4 @@ def _draws(training: Training, ordered: OrderedRows, place: NDArray[np.intp]) ->
         return RowSamples(own_seed, int(units.sum()), place, n, mass=own_mass, group_of=group_of)
 
     held = training.held_out
-    return BoosterDraws(samples(~held, seed), samples(held, member_seed(seed, _HELD_OUT)), held)
+    return BoosterDraws(samples(~held, seed), samples(held, estimator_seed(seed, _HELD_OUT)), held)

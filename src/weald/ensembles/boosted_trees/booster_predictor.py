@@ -49,7 +49,7 @@ class _BagPredictor(Predictor):
         """Raise for an invalid X; the joined forest accepts what its parts accept."""
         if type(X) is not np.ndarray or X.ndim not in (1, 2):
             super()._answer(X)
-        error = self._what_is_wrong_with(X)
+        error = self._input_error(X)
         if error is not None:
             raise error
 

@@ -211,7 +211,7 @@ def _data_digest(training: Training, plan: Any, classes: Any, n_threads: int) ->
         digest.update(_rows_digest(own, n_threads))
     digest.update(f"{rows.target_exponent} {rows.weight_unit}".encode())
     labels = {} if classes is None else {"classes": np.asarray(classes)}
-    digest.update(fingerprint({**plan.learnt(), **labels}).encode())
+    digest.update(fingerprint({**plan.fingerprint_arrays(), **labels}).encode())
     return digest.hexdigest()
 
 

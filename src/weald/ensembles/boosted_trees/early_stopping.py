@@ -62,7 +62,7 @@ def _keys(training: Training, n_threads: int) -> NDArray[np.uint64]:
 
 def _training_rows(training: Training, n_threads: int) -> _Subset:
     """The training rows; if there are many, those with the smallest hashes."""
-    rows, copies = training.rows, training.seen_copies
+    rows, copies = training.rows, training.train_copies
     index = np.arange(rows.n) if copies is None else np.flatnonzero(copies)
     if len(index) > TRAIN_LOSS_ROWS:
         word = _keys(training, n_threads)[index, 0]
@@ -113,7 +113,7 @@ class EarlyStopping:
         self._patience = patience
         self._tol = tol
         self._score = score
-        self._loss = loss.at(training.y, start, training.rows.weight, training.seen_copies)
+        self._loss = loss.at(training.y, start, training.rows.weight, training.train_copies)
         self._has_loss = getattr(loss, "has_loss", True)
         self.curves: dict[str, list[float]] = {name: [] for name in CURVES}
         self.best_round = 0

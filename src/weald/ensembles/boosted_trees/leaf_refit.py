@@ -11,7 +11,7 @@ from weald import _native
 from weald.ensembles.base import Floats
 from weald.ensembles.monotonic import Directions
 from weald.ensembles.rounds.constraints import monotone_values
-from weald.ensembles.rounds.loop import Stage, Training, Watchers, boost, refuse_runaway
+from weald.ensembles.rounds.loop import Stage, Training, Watchers, boost, check_divergence
 from weald.ensembles.rounds.tree_learners import refined_values
 from weald.ensembles.staging import KNOWN_LEAVES, dense_pieces
 from weald.losses import Loss
@@ -34,7 +34,7 @@ def refit_leaves(
     """
     training = training.with_all_rows()
     rows = training.rows
-    base = loss.base_scores(training.y, rows.weight, training.seen_copies)
+    base = loss.base_scores(training.y, rows.weight, training.train_copies)
     refitter = _LeafRefitter(forest, learning_rate, limits, n_threads)
     boost(
         training,
@@ -86,7 +86,7 @@ class _LeafRefitter:
             if not stage.loss.refines_leaves:
                 values = stage.loss.capped(values, self._learning_rate)
             values = values * self._learning_rate
-            refuse_runaway(values, stage.number, self._learning_rate)
+            check_divergence(values, stage.number, self._learning_rate)
             _native.add_leaf_values(stage.scores[k], leaf_of_row, values, self._n_threads)
             self.value[own, column] = values
 

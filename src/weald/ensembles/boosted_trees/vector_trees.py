@@ -6,7 +6,7 @@ import numpy as np
 
 from weald import _native
 from weald.ensembles.base import Floats
-from weald.ensembles.rounds.loop import Stage, refuse_runaway
+from weald.ensembles.rounds.loop import Stage, check_divergence
 from weald.trees import ForestBuilder, GrownTree, TreeGrower
 
 
@@ -47,7 +47,7 @@ class VectorTrees:
             member=self._first_member + stage.number,
         )
         values = self._newton_steps(stage, tree) * self._learning_rate
-        refuse_runaway(values, stage.number, self._learning_rate)
+        check_divergence(values, stage.number, self._learning_rate)
         for k, leaf_values in enumerate(values):
             _native.add_leaf_values(stage.scores[k], tree.leaf_of_row, leaf_values, self._n_threads)
         self._forest.add(replace(tree, value=np.ascontiguousarray(values.T)), output=-1)

@@ -162,9 +162,9 @@ class Combination(MetaEstimatorMixin, TransformerMixin, CheckedEstimator):
         libraries do not guarantee this, so their estimators raise a TypeError.
         """
         check_is_fitted(self)
-        return fingerprint(self._learnt())
+        return fingerprint(self._fingerprint_arrays())
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         names = self._estimator_names()
         return model_fingerprints("member", dict(zip(names, self.estimators_, strict=True)))
 

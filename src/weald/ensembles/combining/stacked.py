@@ -357,7 +357,7 @@ class Stacked(Combination):
 
     # ---- inspection ----
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         arrays = final_fingerprint(self.final_estimator_)
         for number, layer in enumerate(self._layers):
             arrays |= model_fingerprints(f"layer {number} member", layer.models)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from weald.calls import offered_if
+from weald.calls import available_where
 from weald.ensembles.combining.combination import Floats
 from weald.ensembles.combining.final_estimators import is_combiner
 from weald.ensembles.combining.stacked import Stacked
@@ -38,7 +38,7 @@ def _final_has(method: str) -> Any:
             raise AttributeError(f"The final estimator {final!r} has no {method}.")
         return True
 
-    return offered_if(check)
+    return available_where(check)
 
 
 class StackedClassifier(ClassifierMixin, Stacked):
@@ -140,8 +140,8 @@ class StackedClassifier(ClassifierMixin, Stacked):
         response = ResponseMethod("predict_proba", np.arange(len(self.classes_)))
         return response.in_order(predicted, np.asarray(self.final_estimator_.classes_))
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**super()._learnt(), "classes": self.classes_}
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._fingerprint_arrays(), "classes": self.classes_}
 
 
 class StackedRegressor(Regressor, Stacked):

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import aggregation
 from weald.aggregation.ranks import RankTable
-from weald.calls import offered_if
+from weald.calls import available_where
 from weald.ensembles.combining.combination import Floats
 from weald.ensembles.combining.nonnegative import NonNegativeSum, mixture_weights
 from weald.ensembles.combining.vote_weights import weights_of_votes
@@ -205,7 +205,7 @@ class VotingClassifier(ClassifierMixin, Voting):
         combined = self._combined(rule, predictions)
         return combined if rule == "mean" else aggregation.shares(combined)
 
-    @offered_if(_is_soft)
+    @available_where(_is_soft)
     def predict_proba(self, X: Any, *, return_std: bool = False) -> Any:
         """Class probabilities, in the order of `classes_`; only with voting="soft".
 
@@ -269,8 +269,12 @@ class VotingClassifier(ClassifierMixin, Voting):
             names = [f"{name}{k}" for name in names for k in range(len(self.classes_))]
         return np.asarray(names, dtype=object)
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        arrays = {**super()._learnt(), "rule": np.array([self._rule()]), "classes": self.classes_}
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
+        arrays = {
+            **super()._fingerprint_arrays(),
+            "rule": np.array([self._rule()]),
+            "classes": self.classes_,
+        }
         if self._rule() == "rank_mean":
             tables = [table for of_estimator in self._reference for table in of_estimator]
             arrays["reference scores"] = np.concatenate([table.scores for table in tables])
@@ -400,5 +404,5 @@ class VotingRegressor(Regressor, Voting):
         names = [f"{start}_{name}" for name in self._estimator_names()]
         return np.asarray(names, dtype=object)
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**super()._learnt(), "rule": np.array([self.rule])}
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._fingerprint_arrays(), "rule": np.array([self.rule])}

@@ -160,9 +160,9 @@ class Voting(Combination):
             return getattr(aggregation, rule)(predictions, self.weights_)  # type: ignore[no-any-return]
         return getattr(aggregation, rule)(predictions)  # type: ignore[no-any-return]
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         weights = np.zeros(0) if self.weights_ is None else self.weights_
-        return {**super()._learnt(), "weights": weights}
+        return {**super()._fingerprint_arrays(), "weights": weights}
 
     def get_metadata_routing(self) -> Any:
         """Metadata routing of this object; see scikit-learn's user guide on metadata routing."""

@@ -57,7 +57,7 @@ class RuleList(TreeModel):
         "categorical_features": Columns(),
         "n_jobs": Jobs(),
     }
-    _answers_by_forest: ClassVar[bool] = False
+    _predicts_by_forest: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -157,8 +157,8 @@ class RuleList(TreeModel):
                 lines.append(f"{'else ' if i else ''}if {self.conditions(i)}: {consequence}")
         return "\n".join(lines)
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**super()._learnt(), "leaf": self.leaf_, "answer": self.answer_}
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._fingerprint_arrays(), "leaf": self.leaf_, "answer": self.answer_}
 
 
 class RuleListClassifier(ClassifierMixin, RuleList):
@@ -205,8 +205,8 @@ class RuleListClassifier(ClassifierMixin, RuleList):
         best = int(np.argmax(value))
         return f"{self.classes_[best]!s} ({value[best]:.3g})"
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**super()._learnt(), "classes": self.classes_}
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._fingerprint_arrays(), "classes": self.classes_}
 
 
 class RuleListRegressor(Regressor, RuleList):

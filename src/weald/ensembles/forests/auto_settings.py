@@ -22,7 +22,7 @@ from weald.ensembles.max_features import MAX_FEATURES, n_drawn
 from weald.log import report
 from weald.parameters import AnyOf, Limit, OneOf
 from weald.resampling import Purpose
-from weald.trees import ForestRows, OutOfBag, grow_members
+from weald.trees import ForestRows, OutOfBag, grow_trees
 
 # Trees of a trial forest, and on large tables the maximum number of rows drawn for each of them,
 # and of distinct rows these are drawn from.
@@ -164,7 +164,7 @@ class ChosenSettings(ForestModel):
         n_rows = trial.rows.n_rows
         oob = OutOfBag(sums_of_left_out(n_rows, trial.rows.width), np.zeros(n_rows))
         grow = partial(
-            grow_members,
+            grow_trees,
             trial.rows,
             self._tree_limits(trial.n_drawn, rows, settings),
             seed=seed,

@@ -63,7 +63,7 @@ from weald.trees import (
     check_search,
     decision_paths,
     depths,
-    grow_members,
+    grow_trees,
     pruned_forest,
     with_medians,
 )
@@ -260,7 +260,7 @@ class DecisionTree(OutputsModel):
             directions=directions_of_model(self, n_classes),
         )
         seed = seed_of(self.random_state) if self._draws else 0  # breaks ties between columns
-        forest = grow_members(merged, limits, range(1), seed=seed, n_threads=n_threads)
+        forest = grow_trees(merged, limits, range(1), seed=seed, n_threads=n_threads)
         forest = forest.scaled(rows.target_exponent, rows.weight_unit)
         self._keep_forest(forest, rows, class_weight)
 

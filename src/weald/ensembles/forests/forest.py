@@ -48,7 +48,7 @@ from weald.trees import (
     ForestRows,
     OutOfBag,
     decision_paths,
-    grow_members,
+    grow_trees,
     mean_shares,
     pruned_forest,
     unit_parts,
@@ -244,7 +244,7 @@ class ForestModel(BaggedForest, OutputsModel):
         # Trees that will be pruned add theirs after that, unless the stopping rule needs them.
         is_scored = self._is_open_ended or not self._prunes
         grow = partial(
-            grow_members,
+            grow_trees,
             ranked,
             limits,
             seed=seed,
@@ -347,7 +347,9 @@ class ForestModel(BaggedForest, OutputsModel):
                 f"The trees kept by warm_start=True were fitted on {self.forest_.n_columns} "
                 f"columns; got {self._plan.n_columns}."
             )
-        if fingerprint(self._grown_on.learnt()) != fingerprint(self._plan.learnt()):
+        if fingerprint(self._grown_on.fingerprint_arrays()) != fingerprint(
+            self._plan.fingerprint_arrays()
+        ):
             raise ValueError(
                 "The trees kept by warm_start=True were fitted on columns with other dtypes or "
                 "categories. Pass the same columns, or set warm_start=False to fit all trees."

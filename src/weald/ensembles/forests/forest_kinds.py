@@ -176,7 +176,7 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassOutputs, ClassifierMixin
         """
         if not return_std:
             return self._parts(self._scores(X))
-        mean, std = self._with_spread(X)
+        mean, std = self._mean_and_std(X)
         return self._parts(mean), self._parts(std)
 
     def _view(self, number: int) -> DecisionTreeClassifier:
@@ -286,7 +286,7 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberOutputs, Regressor, Fores
             Also return the standard deviation of the trees' predictions.
         """
         if return_std:
-            mean, std = self._with_spread(X)
+            mean, std = self._mean_and_std(X)
             return without_axis(mean), without_axis(std)
         return without_axis(self._scores(X))
 

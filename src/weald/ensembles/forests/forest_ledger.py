@@ -32,10 +32,10 @@ class BaggedForest(Bagged):
     _n_threads: int
     _ledger: list[tuple[int, Any]]
 
-    def _combined_answers(self, X: object) -> Floats:
+    def _ensemble_predictions(self, X: object) -> Floats:
         return self._scores(X)  # type: ignore[attr-defined, no-any-return]
 
-    def _member_answers(self, X: object) -> Iterator[Floats]:
+    def _estimator_predictions(self, X: object) -> Iterator[Floats]:
         check_is_fitted(self)
         n_threads = self._n_threads
         for table in dense_blocks(table_for_predict(self, X)):

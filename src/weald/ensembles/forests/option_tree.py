@@ -94,7 +94,7 @@ class OptionTree(TreeModel):
     """
 
     forest_: OptionForest
-    _answers_by_forest: ClassVar[bool] = False  # predictors do not support option nodes
+    _predicts_by_forest: ClassVar[bool] = False  # predictors do not support option nodes
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class OptionTree(TreeModel):
     def _merged_by(self) -> str:
         return "merged by mean"
 
-    def _with_spread(self, X: object) -> tuple[Floats, Floats]:
+    def _mean_and_std(self, X: object) -> tuple[Floats, Floats]:
         check_is_fitted(self)
         table, n_threads = table_for_predict(self, X), self._n_threads
         parts = [
@@ -382,7 +382,7 @@ class OptionTreeClassifier(ClassifierMixin, OptionTree):
         -------
         array, shape (rows, classes), or two of them
         """
-        shares, *spread = self._with_spread(X) if return_std else (self._scores(X),)
+        shares, *spread = self._mean_and_std(X) if return_std else (self._scores(X),)
         # Sums of rounded shares, such as sixths, may exceed 1 by rounding.
         shares = np.minimum(shares, 1.0)
         return (shares, *spread) if return_std else shares
@@ -415,8 +415,8 @@ class OptionTreeClassifier(ClassifierMixin, OptionTree):
         best = int(np.argmax(value))
         return f"{self.classes_[best]!s} ({value[best]:.3g})"
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**super()._learnt(), "classes": self.classes_}
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._fingerprint_arrays(), "classes": self.classes_}
 
 
 class OptionTreeRegressor(Regressor, OptionTree):
@@ -480,7 +480,7 @@ class OptionTreeRegressor(Regressor, OptionTree):
         """
         if not return_std:
             return self._scores(X)[:, 0]
-        predictions, spread = self._with_spread(X)
+        predictions, spread = self._mean_and_std(X)
         return predictions[:, 0], spread[:, 0]
 
     def _target(self, rows: Rows) -> OptionTarget:

@@ -116,11 +116,11 @@ class ClassOutputs(OutputsModel):
             texts.append(f"{own[best]!s} ({shares[best]:.3g})")
         return ", ".join(texts)
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         if not isinstance(self.classes_, list):
-            return {**super()._learnt(), "classes": self.classes_}
+            return {**super()._fingerprint_arrays(), "classes": self.classes_}
         each = {f"classes of output {k}": own for k, own in enumerate(self.classes_)}
-        return {**super()._learnt(), **each}
+        return {**super()._fingerprint_arrays(), **each}
 
 
 class NumberOutputs(OutputsModel):

@@ -34,7 +34,7 @@ from weald.trees import (
     Rotations,
     RotationSample,
     blocks_of,
-    grow_rotated_members,
+    grow_rotated_trees,
     mean_shares,
     node_columns,
 )
@@ -187,7 +187,7 @@ class RotationModel(ForestModel):
             oob = OutOfBag(sums_of_left_out(rows.n, max(1, n_classes)))
         n_drawn = rows.n if samples is None else samples.mean_rows
         began = time.perf_counter()
-        trees, rotations = grow_rotated_members(
+        trees, rotations = grow_rotated_trees(
             rotation_rows,
             self._rotated_tree_limits(n_drawn),
             sample,
@@ -340,8 +340,8 @@ class RotationModel(ForestModel):
         of_kept = [levels[column] for column in rotations.kept]
         return [None] * len(rotations.rotated) + of_kept + [None] * len(rotations.flagged)
 
-    def _learnt(self) -> dict[str, NDArray[Any]]:
-        return {**super()._learnt(), **self.rotations_.learnt()}
+    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._fingerprint_arrays(), **self.rotations_.fingerprint_arrays()}
 
 
 def _saw_missing(table: NDArray[Any], rotations: Rotations) -> NDArray[np.uint8]:

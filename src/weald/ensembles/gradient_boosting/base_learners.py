@@ -8,7 +8,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from weald.data import Rows
 from weald.ensembles.base import Floats
-from weald.ensembles.rounds.loop import Copies, Stage, refuse_runaway
+from weald.ensembles.rounds.loop import Copies, Stage, check_divergence
 from weald.ensembles.rounds.tree_learners import searched_step
 from weald.returned import numbers_returned, refuse_not_finite
 
@@ -103,5 +103,5 @@ class ForeignLearner:
             size *= searched_step(stage, directions)
         self.step_sizes += [size] * stage.n_scores
         moves = directions * size
-        refuse_runaway(moves, stage.number, self._learning_rate)
+        check_divergence(moves, stage.number, self._learning_rate)
         stage.scores += moves

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from weald.calls import offered_if
+from weald.calls import available_where
 from weald.data import ColumnPlan, Rows, as_one_array, dense_blocks, table_for_predict
 from weald.ensembles.base import Floats, keep_columns
 from weald.ensembles.constant_models import advise_of_constant
@@ -115,7 +115,7 @@ class GradientBoosting(GradientParameters):
         else:
             start = start_at(self.init, training, loss, labels(rows.target))
         scores = start.scores(rows.table, loss, rows.target_exponent)
-        loss_at_start = loss.at(training.y, scores, rows.weight, training.seen_copies)
+        loss_at_start = loss.at(training.y, scores, rows.weight, training.train_copies)
         learner = self._learner(training, loss, start)
         progress = self._progress(training, loss_at_start, done)
         if before is not None:
@@ -203,7 +203,7 @@ class GradientBoosting(GradientParameters):
         forest = in_user_units(own, rows, loss)
         if self._estimators is None:
             self.forest_ = forest
-        elif not loss.is_of_logarithms:
+        elif not loss.has_log_link:
             sizes = np.ldexp(sizes, rows.target_exponent)
         self._start = replace(start, base=forest.base_score)
         self._fitted_loss = loss
@@ -349,7 +349,7 @@ class GradientBoosting(GradientParameters):
         mean = self._plan.sums_by_input(mean)
         return np.asarray(mean / mean.sum() if mean.sum() > 0 else mean)
 
-    @offered_if(_has_trees)
+    @available_where(_has_trees)
     def apply(self, X: object) -> NDArray[np.int32]:
         """Find the leaf of each row in each tree.
 
@@ -363,7 +363,7 @@ class GradientBoosting(GradientParameters):
     def _by_round(self, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
         return leaves
 
-    @offered_if(_has_trees)
+    @available_where(_has_trees)
     def text(self, tree: int = 0) -> str:
         """Draw one tree as text.
 
@@ -374,7 +374,7 @@ class GradientBoosting(GradientParameters):
         """
         return super().text(tree)
 
-    @offered_if(_has_trees)
+    @available_where(_has_trees)
     def fingerprint(self) -> str:
         """SHA-256 of the fitted trees: equal for any `n_jobs`, row order and machine."""
         return super().fingerprint()

@@ -158,7 +158,7 @@ default="squared_error"
             rows = number_rows(self, X, y, sample_weight)
             rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
             refuse_targets(loss, rows.target)
-            if isinstance(loss, BuiltinLoss) and (self.init is None or not loss.is_of_logarithms):
+            if isinstance(loss, BuiltinLoss) and (self.init is None or not loss.has_log_link):
                 rows = rows.with_moderate_target()
             exponent = rows.target_exponent
             self._descend(

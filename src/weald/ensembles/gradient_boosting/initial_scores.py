@@ -31,7 +31,7 @@ class Start:
         if not isinstance(loss, BuiltinLoss) and loss.of_classes:
             return _scores_of_shares(self.estimator, table, loss)
         predictions = np.ldexp(predictions_of(self.estimator, table), -exponent)
-        if loss.is_of_logarithms:
+        if loss.has_log_link:
             predictions = np.log(np.maximum(predictions, 2.0**-400))
         return predictions[np.newaxis]
 
@@ -60,5 +60,5 @@ def start_at(init: Any, training: Training, loss: Loss, labels: Any) -> Start:
     if isinstance(init, str):
         return Start(zeros, None)
     if init is None:
-        return Start(loss.base_scores(training.y, rows.weight, training.seen_copies), None)
-    return Start(zeros, fit_foreign(clone(init), rows, labels, training.seen_copies))
+        return Start(loss.base_scores(training.y, rows.weight, training.train_copies), None)
+    return Start(zeros, fit_foreign(clone(init), rows, labels, training.train_copies))

@@ -38,7 +38,7 @@ class TrainedDescent:
         forest = self.forest.scaled(0, self.weight_unit / rows.weight_unit)
         sizes, validation = self.step_sizes, self.validation
         if step:
-            if forest.n_trees == 0 and not loss.is_of_logarithms:
+            if forest.n_trees == 0 and not loss.has_log_link:
                 sizes = np.ldexp(sizes, step)  # predictions of foreign estimators are not scaled
             forest = moved(forest, step, loss)
             validation = tuple(times_power(validation, unit_of_losses(loss, step)).tolist())

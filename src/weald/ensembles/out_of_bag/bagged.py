@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from weald.aggregation.spread import deviation
-from weald.calls import offered_if
+from weald.calls import available_where
 from weald.ensembles.out_of_bag.conformal import (
     Residuals,
     checked_coverage,
@@ -43,11 +43,11 @@ class Bagged:
 
     _record: Record | None
 
-    def _member_answers(self, X: Any) -> Iterator[Floats]:
+    def _estimator_predictions(self, X: Any) -> Iterator[Floats]:
         """Predictions of the base estimators, in blocks of shape (estimators, rows, width)."""
         raise NotImplementedError
 
-    def _combined_answers(self, X: Any) -> Floats:
+    def _ensemble_predictions(self, X: Any) -> Floats:
         """Predictions of the ensemble, of shape (rows, width)."""
         raise NotImplementedError
 
@@ -64,7 +64,7 @@ class Bagged:
         """The out-of-bag ledger."""
         return Ledger(self._in_bag(), getattr(self, "_record", None))
 
-    @offered_if(_has_ledger)
+    @available_where(_has_ledger)
     def oob_permutation_importance(
         self,
         X: Any,
@@ -96,7 +96,7 @@ class Bagged:
             self, X, y, loss=loss, n_repeats=n_repeats, random_state=random_state
         )
 
-    @offered_if(_has_ledger)
+    @available_where(_has_ledger)
     def member_error_632(self, X: Any, y: Any, *, plus: bool = True, loss: Any = None) -> Any:
         """The .632+ (or .632) error of a single base estimator fitted on all rows.
 
@@ -130,8 +130,8 @@ class Bagged:
                 "max_samples, or without replacement: use oob_.error() instead."
             )
         in_bag = ledger.toarray()
-        predicted = np.concatenate(list(self._member_answers(X)), axis=1)
-        full = self._one_on_all_rows(X, y)._combined_answers(X)
+        predicted = np.concatenate(list(self._estimator_predictions(X)), axis=1)
+        full = self._one_on_all_rows(X, y)._ensemble_predictions(X)
         if loss != "log_loss":
             predicted, full = _as_labels(predicted, classes), _as_labels(full, classes)
         return error_632_from_members(predicted, in_bag, full, np.asarray(y), loss=loss, plus=plus)
@@ -143,13 +143,13 @@ class Bagged:
             params["weights"] = None
         return clone(self).set_params(**params).fit(X, y)
 
-    def _with_spread(self, X: Any) -> tuple[Floats, Floats]:
+    def _mean_and_std(self, X: Any) -> tuple[Floats, Floats]:
         """Predictions of the ensemble, and the standard deviation of the base estimators.
 
         Both are computed from one pass over the base estimators, in blocks of rows.
         """
         parts = []
-        for predictions in self._member_answers(X):
+        for predictions in self._estimator_predictions(X):
             if len(predictions) < 2:
                 raise ValueError(
                     "return_std=True requires at least two base estimators: a single one has no "
@@ -164,7 +164,7 @@ class Bagged:
 class BaggedRegressor(Bagged):
     """A bagging ensemble of regressors."""
 
-    @offered_if(_has_ledger)
+    @available_where(_has_ledger)
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, method: str = "conformal"
     ) -> Floats:
@@ -202,10 +202,10 @@ class BaggedRegressor(Bagged):
             )
         scale, factor = interval_scale(Residuals.of(record), coverage)
         if np.isinf(scale.offset):
-            centre = self._combined_answers(X)[:, 0]
+            centre = self._ensemble_predictions(X)[:, 0]
             half = np.full(len(centre), factor)
         else:
-            combined, spread = self._with_spread(X)
+            combined, spread = self._mean_and_std(X)
             centre, half = combined[:, 0], factor * scale(spread[:, 0])
         return np.stack([centre - half, centre + half], axis=1)
 
@@ -221,11 +221,11 @@ class BaggedRegressor(Bagged):
         residuals = np.abs(record.target[rows] - record.predictions[rows, 0])
         parts = [
             jackknife_bounds(predictions[:, :, 0], left_out, residuals, coverage)
-            for predictions in self._member_answers(X)
+            for predictions in self._estimator_predictions(X)
         ]
         return np.concatenate(parts)
 
-    @offered_if(_has_ledger)
+    @available_where(_has_ledger)
     def predict_quantiles(
         self,
         X: Any,
@@ -266,8 +266,8 @@ class BaggedRegressor(Bagged):
             )
         scale, shifts = quantile_shifts(Residuals.of(self.oob_.record), levels)
         if np.isinf(scale.offset):
-            return np.asarray(self._combined_answers(X) + shifts)
-        combined, spread = self._with_spread(X)
+            return np.asarray(self._ensemble_predictions(X) + shifts)
+        combined, spread = self._mean_and_std(X)
         return np.asarray(combined + scale(spread[:, 0])[:, np.newaxis] * shifts)
 
     def _leaf_quantiles(self, X: Any, X_fit: Any, levels: Floats) -> Floats:
@@ -294,7 +294,7 @@ class BaggedClassifier(Bagged):
 
     classes_: NDArray[Any]
 
-    @offered_if(_has_ledger)
+    @available_where(_has_ledger)
     def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
         """Prediction set of each row: the classes it may have, with the given coverage.
 
@@ -315,7 +315,7 @@ class BaggedClassifier(Bagged):
             Which of `classes_` are in the set.
         """
         threshold = set_threshold(self.oob_.record, checked_coverage(coverage))
-        probabilities = self._combined_answers(X)
+        probabilities = self._ensemble_predictions(X)
         # The threshold is the probability of some row, which rounding must not exclude.
         chosen = probabilities >= threshold - 1e-12
         chosen[np.arange(len(chosen)), np.argmax(probabilities, axis=1)] = True

@@ -52,7 +52,7 @@ def oob_predictions(model: Any, X: Any) -> Floats:
     left_out = np.stack([counts == 0 for counts in in_bag])
     weights = getattr(model, "weights_", np.ones(len(left_out)))
     parts, begin = [], 0
-    for predictions in model._member_answers(X):
+    for predictions in model._estimator_predictions(X):
         rows = slice(begin, begin + predictions.shape[1])
         share = left_out[:, rows] * weights[:, np.newaxis]
         total = share.sum(axis=0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import sklearn
 
-from weald.calls import offered_if
+from weald.calls import available_where
 from weald.ensembles.rounds.loop import Stage
 
 
@@ -22,7 +22,7 @@ def _has_protocol(model: object) -> bool:
 class TakesCallbacks:
     """Mixin of estimators that support scikit-learn's callbacks."""
 
-    @offered_if(_has_protocol)
+    @available_where(_has_protocol)
     def set_callbacks(self, *callbacks: Any) -> Any:
         """Set callbacks that are invoked at the beginning and at the end of each round.
 

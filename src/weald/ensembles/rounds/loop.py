@@ -64,7 +64,7 @@ class Training:
         return y if y.ndim == 1 else np.ascontiguousarray(y.T).ravel()
 
     @cached_property
-    def seen_copies(self) -> Copies:
+    def train_copies(self) -> Copies:
         """Number of copies of each row in training, 0 for held-out rows; None: 1 each."""
         if self.held_out is None:
             return self.rows.copies
@@ -97,14 +97,14 @@ class Training:
     def drawn(self, fraction: float, round_: int) -> Copies:
         """Number of copies of each row in a round, after row subsampling; None: 1 each."""
         if fraction == 1.0 or self.keys is None:
-            return self.seen_copies
-        seen = _copies_of(self.rows) if self.seen_copies is None else self.seen_copies
+            return self.train_copies
+        seen = _copies_of(self.rows) if self.train_copies is None else self.train_copies
         drawn = subsample(self.keys, seen > 0, fraction, seed=self.seed, member=round_)
         return np.where(drawn, seen, np.int64(0))
 
     def not_drawn(self, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
         """Number of copies of each training row that a round left out (out-of-bag)."""
-        seen = _copies_of(self.rows) if self.seen_copies is None else self.seen_copies
+        seen = _copies_of(self.rows) if self.train_copies is None else self.train_copies
         return seen - drawn
 
     def in_weight_units(self, amount: float) -> float:
@@ -388,7 +388,7 @@ def boost(
     watcher
         Called before and after each round; may end the fit.
     """
-    y, sample_weight, copies = training.y, training.rows.weight, training.seen_copies
+    y, sample_weight, copies = training.y, training.rows.weight, training.train_copies
     gradient_weight = sample_weight if learner.weighs_gradients else None
     buffers = DerivativeBuffers(scores)
     for m in rounds:
@@ -401,12 +401,12 @@ def boost(
             break
 
 
-def refuse_runaway(values: Floats, round_: int, learning_rate: float) -> None:
+def check_divergence(values: Floats, round_: int, learning_rate: float) -> None:
     """Raise if any of the values has diverged, instead of fitting a model of NaN."""
-    refuse_largest(np.maximum.reduce(np.abs(values), axis=None), round_, learning_rate)
+    check_largest(np.maximum.reduce(np.abs(values), axis=None), round_, learning_rate)
 
 
-def refuse_largest(size: float, round_: int, learning_rate: float) -> None:
+def check_largest(size: float, round_: int, learning_rate: float) -> None:
     """Raise if the largest absolute leaf value of a round has diverged."""
     if not size < _DIVERGED:
         raise ValueError(

@@ -113,7 +113,7 @@ class HeldOutScorer:
     def __call__(self, scores: Floats) -> float:
         """Return the validation score of these raw scores."""
         rows, held_out = self._training.rows, scores[:, self._held_out].T
-        if self._loss.is_of_logarithms:
+        if self._loss.has_log_link:
             held_out = held_out + rows.target_exponent * _LN2
         else:
             held_out = np.ldexp(held_out, rows.target_exponent)

@@ -10,7 +10,7 @@ from weald.data import Rows
 from weald.ensembles.base import Floats
 from weald.ensembles.monotonic import Directions
 from weald.ensembles.rounds.constraints import monotone_values
-from weald.ensembles.rounds.loop import Stage, refuse_largest, refuse_runaway
+from weald.ensembles.rounds.loop import Stage, check_divergence, check_largest
 from weald.losses import BuiltinLoss, Loss, best_step
 from weald.trees import (
     Forest,
@@ -52,7 +52,7 @@ def moved(forest: Forest, exponent: int, loss: Loss) -> Forest:
     """Return the forest for targets multiplied by 2**exponent."""
     if exponent == 0:
         return forest
-    if loss.is_of_logarithms:
+    if loss.has_log_link:
         # Scores are logarithms: the factor only shifts the base score.
         return replace(forest, base_score=forest.base_score + exponent * _LN2)
     return replace(
@@ -128,7 +128,7 @@ class NewtonTrees:
             self._learn_one_by_one(stage, trees)
             return
         # Fast path: the core handles all trees of the round, without copies as NumPy arrays.
-        refuse_largest(trees.take_steps(loss.name, loss.parameter, rate), stage.number, rate)
+        check_largest(trees.take_steps(loss.name, loss.parameter, rate), stage.number, rate)
         trees.add_to(stage.scores, n_threads=self._n_threads)
         self._forest.add_round(trees)
 
@@ -148,7 +148,7 @@ class NewtonTrees:
             else:
                 values = stage.loss.capped(tree.value[:, 0], self._learning_rate)
             tree = tree.answering(values[:, np.newaxis] * self._learning_rate)
-            refuse_runaway(tree.value, stage.number, self._learning_rate)
+            check_divergence(tree.value, stage.number, self._learning_rate)
             tree.add_to(stage.scores[k], n_threads=self._n_threads)
             self._forest.add(tree, output=k)
 
@@ -217,7 +217,7 @@ class DescentTrees:
         if self._step == "line_search":
             size *= searched_step(stage, directions)
         for k, tree in enumerate(trees):
-            refuse_runaway(tree.value * size, stage.number, self._learning_rate)
+            check_divergence(tree.value * size, stage.number, self._learning_rate)
             self.forest.add(tree, output=k)
             self.step_sizes.append(size)
         # Multiply, then add, as the predictor does: the same floating-point results.
