@@ -44,9 +44,9 @@ class Keeper(LogisticRegression):
         return super().fit(X, y, sample_weight)
 
 
-def seconds(room: Any, given: list[tuple[str, Any]], X: np.ndarray, y: np.ndarray) -> Any:
+def seconds(library: Any, given: list[tuple[str, Any]], X: np.ndarray, y: np.ndarray) -> Any:
     begin = time.perf_counter()
-    stack = room.StackingClassifier(given, Keeper()).fit(X, y)
+    stack = library.StackingClassifier(given, Keeper()).fit(X, y)
     return time.perf_counter() - begin, stack.final_estimator_.table_
 
 
@@ -60,15 +60,15 @@ def main() -> None:
         "| rows by columns | threads of a member | scikit-learn, s | weald, s | ratio | answers |"
     )
     print("|---|---|---:|---:|---:|---|", flush=True)
-    rooms = {"scikit-learn": sklearn.ensemble, "weald": weald}
+    libraries = {"scikit-learn": sklearn.ensemble, "weald": weald}
     for n, columns in SIZES:
         X, y = table(n, columns)
         for threads in (None, 1):
-            times: dict[str, list[float]] = {name: [] for name in rooms}
+            times: dict[str, list[float]] = {name: [] for name in libraries}
             found: dict[str, np.ndarray] = {}
             for repeat in range(repeats):
-                for name in list(rooms)[:: 1 if repeat % 2 else -1]:
-                    took, found[name] = seconds(rooms[name], members(n_jobs=threads), X, y)
+                for name in list(libraries)[:: 1 if repeat % 2 else -1]:
+                    took, found[name] = seconds(libraries[name], members(n_jobs=threads), X, y)
                     times[name].append(took)
             theirs, ours = median(times["scikit-learn"]), median(times["weald"])
             equal = "equal" if np.array_equal(*found.values()) else "DIFFERENT"

@@ -34,8 +34,8 @@ def main(n: int) -> None:
     for name, setting in SETTINGS:
         best, errors = [np.inf, np.inf], [0.0, 0.0]
         for _ in range(3):
-            for i, room in enumerate((weald, sklearn.ensemble)):
-                model = room.RandomForestRegressor(
+            for i, library in enumerate((weald, sklearn.ensemble)):
+                model = library.RandomForestRegressor(
                     5, max_features=0.5, min_samples_leaf=5, n_jobs=1, random_state=0, **setting
                 )
                 began = time.process_time()

@@ -11,23 +11,23 @@ def column(values, dtype=object):
     return values_of(np.array(values, dtype=dtype), "Column 'c'")
 
 
-def fingerprint_arrays(values, copies=None) -> Category:
+def fitted(values, copies=None) -> Category:
     copies = np.ones(len(values), dtype=np.int64) if copies is None else np.array(copies)
     return Category.from_values(column(values), copies)[0]
 
 
 def test_levels_are_sorted_and_counted() -> None:
-    assert learnt(["b", None, "a", "b", "ä", "B"]).levels == ("B", "a", "b", "ä")
-    assert learnt([3, 1.0, True, np.float32(2), None]).levels == (1, 2, 3)
-    assert learnt(["a", "b"], [0, 1]).levels == ("b",)
-    assert learnt([None, np.nan]).levels == ()
+    assert fitted(["b", None, "a", "b", "ä", "B"]).levels == ("B", "a", "b", "ä")
+    assert fitted([3, 1.0, True, np.float32(2), None]).levels == (1, 2, 3)
+    assert fitted(["a", "b"], [0, 1]).levels == ("b",)
+    assert fitted([None, np.nan]).levels == ()
 
 
 def test_levels_are_read_by_value() -> None:
-    known = learnt(["a", "b", "c"])
+    known = fitted(["a", "b", "c"])
     (places,) = known.read(column(["c", "x", None, "a"]))
     assert places.tolist()[0] == 2 and np.isnan(places[1:3]).all() and places[3] == 0
-    numbers = learnt([10, 20])
+    numbers = fitted([10, 20])
     (places,) = numbers.read(column([20.0, 10.0, np.nan, 15], np.float64))
     assert places[:2].tolist() == [1, 0] and np.isnan(places[2:]).all()
     with pytest.raises(TypeError, match="Column 'c' had numbers as categories when fitted"):

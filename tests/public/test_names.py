@@ -42,13 +42,13 @@ def test_everything_public_is_documented() -> None:
 
 
 def test_modules_export_what_they_list() -> None:
-    rooms = "aggregation data datasets ensembles losses persist resampling theory trees"
-    for room in rooms.split():
-        module = __import__(f"weald.{room}", fromlist=["__all__"])
-        assert module.__doc__, room
+    packages = "aggregation data datasets ensembles losses persist resampling theory trees"
+    for package in packages.split():
+        module = __import__(f"weald.{package}", fromlist=["__all__"])
+        assert module.__doc__, package
         assert module.__all__ == sorted(module.__all__, key=lambda name: (name.islower(), name))
         for name in module.__all__:
-            assert hasattr(module, name), f"{room}.{name}"
+            assert hasattr(module, name), f"{package}.{name}"
 
 
 def test_version_is_that_of_the_package() -> None:

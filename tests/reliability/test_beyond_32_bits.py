@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 N_ROWS, N_COLUMNS = 66_000, 33_000
 
 
-def fingerprint_arrays(X: object, y: np.ndarray) -> bool:
+def fitted(X: object, y: np.ndarray) -> bool:
     """Whether one tree finds the last column, which is the target."""
     model = weald.BoostedTreesRegressor(n_estimators=1, learning_rate=1.0, max_leaf_nodes=2)
     model.fit(X, y)
@@ -31,7 +31,7 @@ def test_values() -> None:
     X = np.zeros((N_ROWS, N_COLUMNS), dtype=np.float32, order="F")
     X[-300:, -1] = 1.0
     assert X.size > 2**31
-    assert learnt(X, X[:, -1].astype(np.float64))
+    assert fitted(X, X[:, -1].astype(np.float64))
 
 
 def test_stored_values() -> None:

@@ -8,9 +8,9 @@ from weald.groups import groups_of_rows
 from weald.resampling import (
     RowSamples,
     draw_by_mass,
+    estimator_seed,
     hold_out,
     hold_out_groups,
-    estimator_seed,
     subsample,
 )
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald.advice import Ignored, advise_of_ignored, advising
-from weald.calls import explain_calls, naming_unknown, available_where, wrong_setting
+from weald.calls import available_where, explain_calls, naming_unknown, wrong_setting
 from weald.data import ColumnPlan, dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.docstrings import with_inherited_sections
 from weald.ensembles.predictor import (

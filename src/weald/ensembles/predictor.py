@@ -167,7 +167,9 @@ def predictor_of(model: object, forest: Forest, *, loss: str, n_jobs: int | None
     """Make the predictor with the prediction methods of a fitted model."""
     classes = getattr(model, "classes_", None)
     if classes is None:
-        several = getattr(model, "_predicts_quantiles", False) or getattr(model, "n_outputs_", 1) > 1
+        several = (
+            getattr(model, "_predicts_quantiles", False) or getattr(model, "n_outputs_", 1) > 1
+        )
         return (LevelsPredictor if several else NumberPredictor)(forest, loss, None, n_jobs)
     if isinstance(classes, list):
         return LabelPredictor(forest, loss, tuple(classes), n_jobs)

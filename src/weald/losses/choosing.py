@@ -67,7 +67,5 @@ def class_loss(loss: object, n_classes: int, n_threads: int) -> Loss:
 def takes_positive_only(loss: object) -> bool:
     """Whether a `loss` parameter names a loss for positive or non-negative targets."""
     return (
-        isinstance(loss, str)
-        and loss in _native.losses()
-        and BuiltinLoss(loss, 1, 1).has_log_link
+        isinstance(loss, str) and loss in _native.losses() and BuiltinLoss(loss, 1, 1).has_log_link
     )

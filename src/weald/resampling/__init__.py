@@ -6,9 +6,9 @@ from weald.resampling.draws import (
     draw_by_mass,
     draw_columns,
     draw_some,
+    estimator_seed,
     hold_out,
     hold_out_groups,
-    estimator_seed,
     subsample,
 )
 from weald.resampling.folds import ContentKFold, deal_folds, hold_out_rows
@@ -24,11 +24,11 @@ __all__ = [
     "draw_by_mass",
     "draw_columns",
     "draw_some",
+    "estimator_seed",
     "hash_any_rows",
     "hold_out",
     "hold_out_groups",
     "hold_out_rows",
-    "estimator_seed",
     "ordered_rows",
     "rows_as_they_lie",
     "seed_of",

@@ -83,14 +83,14 @@ class ContentKFold:
         if groups is not None:
             read = groups_of_rows(groups, _n_rows(X))
             strata = np.zeros(read.n, dtype=np.int64)
-            fold = _assign(read.keys, strata, n_folds, seed, "groups")[read.of_row]
+            fold = deal_folds(read.keys, strata, n_folds, seed=seed, what="groups")[read.of_row]
         else:
             order, keys = _numbered(X, y, sample_weight)
             strata = np.zeros(len(keys), dtype=np.int64)
             if self.stratify and y is not None:
                 strata = np.unique(np.asarray(y), return_inverse=True)[1].ravel()[order]
             fold = np.empty(len(keys), dtype=np.intp)
-            fold[order] = _assign(keys, strata, n_folds, seed, "rows")
+            fold[order] = deal_folds(keys, strata, n_folds, seed=seed)
         for number in range(int(self.n_splits)):
             test = np.flatnonzero(fold == number)
             yield np.flatnonzero(fold != number), test
@@ -135,14 +135,40 @@ def _numbered(X: Any, y: Any, weight: Any) -> tuple[Indices, Hashes]:
     return order, keys
 
 
-def _assign(keys: Hashes, strata: NDArray[np.int64], n_folds: int, seed: int, what: str) -> Indices:
-    """Assign keys to folds in turn, in random order within each stratum."""
+def deal_folds(
+    keys: Hashes,
+    strata: NDArray[np.int64] | None,
+    n_folds: int,
+    *,
+    seed: int,
+    number: int = 0,
+    what: str = "rows",
+) -> Indices:
+    """Assign keys to folds in turn, stratum by stratum, in random order.
+
+    Parameters
+    ----------
+    keys : uint64 [keys, 2]
+        Keys of rows or groups.
+    strata : int64 [keys] or None
+        Classes to be spread evenly over the folds.
+    number : int
+        Another number gives another assignment.
+    what : str
+        What the keys stand for, for an error.
+
+    Examples
+    --------
+    >>> keys = np.arange(12, dtype=np.uint64).reshape(6, 2)
+    >>> np.bincount(deal_folds(keys, None, 3, seed=0)).tolist()
+    [2, 2, 2]
+    """
     if len(keys) < n_folds:
         raise ValueError(
-            f"n_splits={n_folds} requires at least as many {what}; got n_samples = {len(keys)}."
+            f"n_splits={n_folds} folds need as many {what}; got n_samples = {len(keys)} of them."
         )
-    words = _native.draw(keys, seed, 0, Purpose.FOLD)
-    order = np.lexsort((words, strata))
+    words = _native.draw(keys, seed, number, Purpose.FOLD)
+    order = np.argsort(words, kind="stable") if strata is None else np.lexsort((words, strata))
     fold = np.empty(len(keys), dtype=np.intp)
     fold[order] = np.arange(len(keys)) % n_folds
     return fold

@@ -292,7 +292,9 @@ def test_importances_and_trees_refer_to_input_columns() -> None:
     assert path.shape == (len(X), ends[-1])
     tree = model.estimators_[0]
     assert isinstance(tree, DecisionTreeRegressor)
-    np.testing.assert_array_equal(tree.predict(X), next(iter(model._estimator_predictions(X)))[0][:, 0])
+    np.testing.assert_array_equal(
+        tree.predict(X), next(iter(model._estimator_predictions(X)))[0][:, 0]
+    )
 
 
 def test_categorical_columns_can_be_listed() -> None:

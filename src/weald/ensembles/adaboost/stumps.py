@@ -241,4 +241,8 @@ class Stump(ClassifierMixin, TreeModel):
         return f"{self.classes_[best]!s} ({value[best]:.3g})"
 
     def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
-        return {**super()._fingerprint_arrays(), "classes": self.classes_, "answers": self._leaf_classes}
+        return {
+            **super()._fingerprint_arrays(),
+            "classes": self.classes_,
+            "answers": self._leaf_classes,
+        }

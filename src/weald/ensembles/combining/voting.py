@@ -270,7 +270,11 @@ class VotingClassifier(ClassifierMixin, Voting):
         return np.asarray(names, dtype=object)
 
     def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
-        arrays = {**super()._fingerprint_arrays(), "rule": np.array([self._rule()]), "classes": self.classes_}
+        arrays = {
+            **super()._fingerprint_arrays(),
+            "rule": np.array([self._rule()]),
+            "classes": self.classes_,
+        }
         if self._rule() == "rank_mean":
             tables = [table for of_estimator in self._reference for table in of_estimator]
             arrays["reference scores"] = np.concatenate([table.scores for table in tables])

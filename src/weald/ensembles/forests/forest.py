@@ -347,7 +347,9 @@ class ForestModel(BaggedForest, OutputsModel):
                 f"The trees kept by warm_start=True were fitted on {self.forest_.n_columns} "
                 f"columns; got {self._plan.n_columns}."
             )
-        if fingerprint(self._grown_on.fingerprint_arrays()) != fingerprint(self._plan.fingerprint_arrays()):
+        if fingerprint(self._grown_on.fingerprint_arrays()) != fingerprint(
+            self._plan.fingerprint_arrays()
+        ):
             raise ValueError(
                 "The trees kept by warm_start=True were fitted on columns with other dtypes or "
                 "categories. Pass the same columns, or set warm_start=False to fit all trees."

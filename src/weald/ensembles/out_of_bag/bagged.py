@@ -48,7 +48,7 @@ class Bagged:
         raise NotImplementedError
 
     def _out_of_bag_predictions(self, X: Any) -> Iterator[Floats]:
-        """The same, by base estimators on which out-of-bag rows had no influence at all."""
+        """The same, by base estimators that the out-of-bag rows had no influence on at all."""
         yield from self._estimator_predictions(X)
 
     def _ensemble_predictions(self, X: Any) -> Floats:

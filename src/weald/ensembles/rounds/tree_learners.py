@@ -10,7 +10,7 @@ from weald.data import Rows
 from weald.ensembles.base import Floats
 from weald.ensembles.monotonic import Directions
 from weald.ensembles.rounds.constraints import monotone_values
-from weald.ensembles.rounds.loop import Stage, check_largest, check_divergence
+from weald.ensembles.rounds.loop import Stage, check_divergence, check_largest
 from weald.losses import BuiltinLoss, Loss, best_step
 from weald.trees import (
     Forest,
