@@ -165,7 +165,7 @@ def deal_folds(
     """
     if len(keys) < n_folds:
         raise ValueError(
-            f"n_splits={n_folds} folds need as many {what}; got n_samples = {len(keys)} of them."
+            f"n_splits={n_folds} requires at least as many {what}; got n_samples = {len(keys)}."
         )
     words = _native.draw(keys, seed, number, Purpose.FOLD)
     order = np.argsort(words, kind="stable") if strata is None else np.lexsort((words, strata))

@@ -58,7 +58,7 @@ def chosen_settings(
     if validation is not None or not stops or not is_auto(model.n_estimators):
         values = {**values, "n_bags": None}
     values = {**values, "early_stopping": stops, "n_estimators": _MOST if stops else _FIXED}
-    given = {name: getattr(model, name, "auto") for name in values}
+    given: dict[str, Any] = {name: getattr(model, name, "auto") for name in values}
     given["early_stopping"] = "auto"  # True and False are in `stops` already
     return BoosterSettings(
         **{name: values[name] if is_auto(one) else one for name, one in given.items()}

@@ -1,6 +1,6 @@
 """Models of several boosters, each of which leaves out a fold of the rows: mean and spread."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +39,7 @@ class BaggedBoosters(Bagged):
     _state: TrainedState
     _fitted_loss: Loss
     _n_threads: int
+    _predictions: Callable[[object], Floats]
 
     def _in_bag(self) -> InBag:
         check_is_fitted(self)

@@ -101,8 +101,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         folds = None
         if ordered is not None and settings.n_bags is not None:
             strata = training.rows.target[: ordered.n].astype(np.int64) if n_classes else None
-            own = {"kept": kept, "seed": training.seed}
-            folds = BoosterFolds.dealt(settings.n_bags, ordered, strata, **own)
+            folds = BoosterFolds.dealt(settings.n_bags, ordered, strata, kept, seed=training.seed)
         unweighted = training
         binned = self._binned(training)  # bins depend on sample weights, not on class weights
         if class_weight is not None:
@@ -308,7 +307,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
 
     @property
     def _feature_sampling(self) -> str:
-        """How columns are sampled; for symmetric trees not by node, if that is left to be chosen."""
+        """How columns are sampled; for symmetric trees by level, if that is left to be chosen."""
         if self.growth == "symmetric" and is_auto(self.max_features):
             return "level" if self.feature_sampling == "node" else self.feature_sampling
         return self.feature_sampling

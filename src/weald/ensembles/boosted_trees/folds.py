@@ -74,11 +74,11 @@ class BoosterFolds:
     @property
     def n(self) -> int:
         """Number of rows of positive weight."""
-        return self.fold.shape[1]
+        return int(self.fold.shape[1])
 
     def left_out(self, booster: int) -> Mask:
         """Mask of the rows that a booster is not trained on."""
-        return self.fold[booster // self.n_folds] == booster % self.n_folds
+        return np.asarray(self.fold[booster // self.n_folds] == booster % self.n_folds)
 
     def drawn(self, member: int) -> NDArray[np.int64]:
         """How often a booster was trained on each row, in the order of content."""
@@ -99,4 +99,4 @@ class BoosterFolds:
     def is_scored(self) -> Mask:
         """Mask of the rows that at least one booster leaves out."""
         left_out = [self.left_out(k) for k in range(self.n_boosters)]
-        return np.any(left_out, axis=0)
+        return np.asarray(np.any(left_out, axis=0))
