@@ -148,6 +148,7 @@ def quick(estimator: type, **parameters: Any) -> BaseEstimator:
     """Make a model that fits in milliseconds and splits a hundred rows, all parts from weald."""
     fast = settings(
         estimator,
+        quality="fast",
         n_estimators=6,
         min_samples_leaf=3,
         reweight="weighting",  # no sampling

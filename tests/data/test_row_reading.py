@@ -130,7 +130,7 @@ def test_durations_and_times() -> None:
 def test_numbers_as_levels_of_an_array() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 5, (200, 2)).astype(float)
-    model = BoostedTreesRegressor(n_estimators=5, categorical_features=[1])
+    model = BoostedTreesRegressor(quality="fast", n_estimators=5, categorical_features=[1])
     model.fit(X, X[:, 1] % 2 + X[:, 0])
     predictor = model.predictor()
     assert (model.forest_.category_set >= 0).any()

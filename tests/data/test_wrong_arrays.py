@@ -73,7 +73,7 @@ def test_a_missing_target_names_its_row(y) -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        weald.BoostedTreesRegressor(),
+        weald.BoostedTreesRegressor(quality="fast"),
         weald.BaggingRegressor(),
         weald.AdaBoostRegressor(),
         weald.VotingRegressor([("a", weald.DecisionTreeRegressor())]),

@@ -65,7 +65,7 @@ def test_importances_by_their_definition(criterion: str, is_weighted, max_leaf_n
 
 def test_gain_of_a_forest_is_the_sum_over_its_trees() -> None:
     X, y = data()
-    model = BoostedTreesRegressor(n_estimators=5, min_samples_leaf=5).fit(X, y)
+    model = BoostedTreesRegressor(quality="fast", n_estimators=5, min_samples_leaf=5).fit(X, y)
     forest = model.forest_
     gains = [forest.gain[forest.feature == column].sum() for column in range(4)]
     assert model.feature_importances_ == pytest.approx(gains / np.sum(gains), rel=1e-12)
@@ -73,7 +73,9 @@ def test_gain_of_a_forest_is_the_sum_over_its_trees() -> None:
 
 def test_leaves_of_rows() -> None:
     X, y = data()
-    model = BoostedTreesRegressor(n_estimators=3, learning_rate=0.5, min_samples_leaf=5).fit(X, y)
+    model = BoostedTreesRegressor(
+        quality="fast", n_estimators=3, learning_rate=0.5, min_samples_leaf=5
+    ).fit(X, y)
     leaves, forest = model.apply(X), model.forest_
     assert leaves.shape == (150, 3) and leaves.dtype == np.int32
     scores = np.repeat(forest.base_score[0], 150)
@@ -84,7 +86,9 @@ def test_leaves_of_rows() -> None:
 
 def test_text_of_every_tree() -> None:
     X, y = data()
-    model = BoostedTreesClassifier(n_estimators=2, max_leaf_nodes=3, min_samples_leaf=5)
+    model = BoostedTreesClassifier(
+        quality="fast", n_estimators=2, max_leaf_nodes=3, min_samples_leaf=5
+    )
     model.fit(X, np.digitize(y, [-0.5, 0.5]))
     texts = [model.text(tree) for tree in range(6)]
     assert len(set(texts)) == 6

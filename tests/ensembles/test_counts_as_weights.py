@@ -43,9 +43,9 @@ ESTIMATING = [
     BaggingClassifier(n_estimators=60, oob_score=True, random_state=0),
     BaggingClassifier(DecisionTreeClassifier(), 60, oob_score=True, random_state=0),
     BaggingRegressor(DecisionTreeRegressor(), 60, oob_score=True, random_state=0),
-    BoostedTreesClassifier(n_estimators=5, early_stopping=True, random_state=0),
-    BoostedTreesRegressor(n_estimators=5, early_stopping=True, random_state=0),
-    BoostedTreesClassifier(n_estimators=5, n_bags=60, random_state=0),
+    BoostedTreesClassifier(quality="fast", n_estimators=5, early_stopping=True, random_state=0),
+    BoostedTreesRegressor(quality="fast", n_estimators=5, early_stopping=True, random_state=0),
+    BoostedTreesClassifier(quality="fast", n_estimators=5, n_bags=60, random_state=0),
     GradientBoostingClassifier(n_estimators=5, n_iter_no_change=3, random_state=0),
 ]
 
@@ -93,7 +93,7 @@ def test_repeated_measurements_of_regression_are_not_warned_of():
     "model",
     [
         DecisionTreeClassifier(),
-        BoostedTreesClassifier(n_estimators=3),
+        BoostedTreesClassifier(quality="fast", n_estimators=3),
         ExtraTreesClassifier(5, random_state=0),
         RandomForestClassifier(5, min_samples_leaf=1, max_features=1, random_state=0),
     ],

@@ -52,12 +52,14 @@ BAGS = [
 every_bag = pytest.mark.parametrize("bag", BAGS, ids=lambda model: type(model).__name__)
 
 BOOSTED: list[Any] = [
-    BoostedTreesRegressor(n_estimators=6, subsample=0.5),
-    BoostedTreesRegressor(n_estimators=6, early_stopping=True),
-    BoostedTreesRegressor(n_estimators=6, n_bags=3),
-    BoostedTreesRegressor(n_estimators=6, n_bags=3, early_stopping=True, subsample=0.7),
-    BoostedTreesClassifier(n_estimators=6, early_stopping=True, subsample=0.5),
-    BoostedTreesClassifier(n_estimators=6, n_bags=2),
+    BoostedTreesRegressor(quality="fast", n_estimators=6, subsample=0.5),
+    BoostedTreesRegressor(quality="fast", n_estimators=6, early_stopping=True),
+    BoostedTreesRegressor(quality="fast", n_estimators=6, n_bags=3),
+    BoostedTreesRegressor(
+        quality="fast", n_estimators=6, n_bags=3, early_stopping=True, subsample=0.7
+    ),
+    BoostedTreesClassifier(quality="fast", n_estimators=6, early_stopping=True, subsample=0.5),
+    BoostedTreesClassifier(quality="fast", n_estimators=6, n_bags=2),
     GradientBoostingRegressor(n_estimators=6, subsample=0.5),
     GradientBoostingRegressor(n_estimators=6, n_iter_no_change=3),
     GradientBoostingClassifier(n_estimators=6, n_iter_no_change=3, subsample=0.7),
@@ -71,8 +73,8 @@ DRAW_NOTHING = [
     RotationForestRegressor(2),
     BaggingRegressor(n_estimators=2, bootstrap=False),
     BaggingClassifier(GaussianNB(), 2, bootstrap=False),
-    BoostedTreesRegressor(n_estimators=2),
-    BoostedTreesClassifier(n_estimators=2, max_features=1),
+    BoostedTreesRegressor(quality="fast", n_estimators=2),
+    BoostedTreesClassifier(quality="fast", n_estimators=2, max_features=1),
     GradientBoostingRegressor(n_estimators=2),
     GradientBoostingClassifier(n_estimators=2),
 ]
@@ -272,7 +274,12 @@ def test_whole_groups_are_held_out(held: float) -> None:
 @pytest.mark.filterwarnings("ignore:.* no effect:weald.errors.WealdWarning")
 def test_boosters_draw_whole_groups(stops: bool) -> None:
     model = BoostedTreesRegressor(
-        n_estimators=3, n_bags=8, early_stopping=stops, validation_fraction=0.25, random_state=0
+        quality="fast",
+        n_estimators=3,
+        n_bags=8,
+        early_stopping=stops,
+        validation_fraction=0.25,
+        random_state=0,
     ).fit(X, Y, groups=NAMES)
     draws = model._draws
     held = np.zeros(N, dtype=bool) if draws.is_held is None else draws.is_held[draws.place]
@@ -290,13 +297,17 @@ def test_boosters_draw_whole_groups(stops: bool) -> None:
 def test_rows_of_boosters_keep_their_weights() -> None:
     weight = RNG.integers(1, 5, N).astype(float)
     settings: dict[str, Any] = {"n_estimators": 3, "min_samples_leaf": 1, "random_state": 0}
-    bags = BoostedTreesRegressor(n_bags=3, **settings).fit(X, Y, weight, groups=GROUPS)
-    plain = BoostedTreesRegressor(n_bags=3, **settings).fit(X, Y, groups=GROUPS)
+    bags = BoostedTreesRegressor(quality="fast", n_bags=3, **settings).fit(
+        X, Y, weight, groups=GROUPS
+    )
+    plain = BoostedTreesRegressor(quality="fast", n_bags=3, **settings).fit(X, Y, groups=GROUPS)
     assert np.array_equal(counts_of(bags), counts_of(plain))
     for number, counts in enumerate(bags.oob_.in_bag):
         rows = np.repeat(np.arange(N), counts)
         mine = next(bags._estimator_predictions(X[rows]))[number, :, 0]
-        alone = BoostedTreesRegressor(**settings).fit(X[rows], Y[rows], weight[rows])
+        alone = BoostedTreesRegressor(quality="fast", **settings).fit(
+            X[rows], Y[rows], weight[rows]
+        )
         assert mine == pytest.approx(alone.predict(X[rows]))
 
 
@@ -314,7 +325,7 @@ def test_boosters_do_not_mind_the_order_of_rows(booster: Any) -> None:
     "model",
     [
         BoostedTreesRegressor(
-            n_estimators=60, early_stopping=True, min_samples_leaf=1, random_state=0
+            quality="fast", n_estimators=60, early_stopping=True, min_samples_leaf=1, random_state=0
         ),
         GradientBoostingRegressor(n_estimators=60, n_iter_no_change=10, random_state=0),
     ],
@@ -376,7 +387,7 @@ def test_groups_are_refused_where_nothing_is_drawn(model: Any) -> None:
 
 
 def test_groups_are_refused_where_the_user_holds_rows_out() -> None:
-    model = BoostedTreesRegressor(n_estimators=2, early_stopping=True)
+    model = BoostedTreesRegressor(quality="fast", n_estimators=2, early_stopping=True)
     with pytest.raises(ValueError, match="no rows are drawn or held out"):
         model.fit(X, Y, X_val=X, y_val=Y, groups=GROUPS)
     model.set_params(subsample=0.5).fit(X, Y, X_val=X, y_val=Y, groups=GROUPS)
@@ -385,7 +396,7 @@ def test_groups_are_refused_where_the_user_holds_rows_out() -> None:
 @pytest.mark.parametrize(
     ("model", "name"),
     [
-        (BoostedTreesRegressor(early_stopping=True), "early_stopping"),
+        (BoostedTreesRegressor(quality="fast", early_stopping=True), "early_stopping"),
         (GradientBoostingRegressor(n_iter_no_change=3), "n_iter_no_change"),
     ],
     ids=["boosted", "gradient"],

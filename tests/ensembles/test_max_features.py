@@ -41,6 +41,7 @@ def test_a_tree_or_a_level_keeps_to_its_columns(growth: str, exact: bool) -> Non
     X, y = task()
     for sampling in ("tree", "level"):
         model = BoostedTreesRegressor(
+            quality="fast",
             max_features=3,
             feature_sampling=sampling,
             growth=growth,
@@ -59,7 +60,9 @@ def test_a_tree_or_a_level_keeps_to_its_columns(growth: str, exact: bool) -> Non
 
 def test_nodes_draw_by_themselves() -> None:
     X, y = task()
-    model = BoostedTreesRegressor(max_features=1, n_estimators=8, random_state=3).fit(X, y)
+    model = BoostedTreesRegressor(
+        quality="fast", max_features=1, n_estimators=8, random_state=3
+    ).fit(X, y)
     used = [columns_by_depth(model.forest_, tree) for tree in range(8)]
     assert any(len(columns) > 1 for one in used for columns in one.values())
     # Every column is drawn a twelfth of the time.
@@ -132,6 +135,8 @@ def test_how_many(wanted, n: int) -> None:
 def test_settings_that_contradict_are_refused() -> None:
     X, y = task(60)
     with pytest.raises(ValueError, match="feature_sampling='level' or 'tree'"):
-        BoostedTreesRegressor(max_features=2, growth="symmetric").fit(X, y)
+        BoostedTreesRegressor(quality="fast", max_features=2, growth="symmetric").fit(X, y)
     with pytest.raises(ValueError, match="max_features=2 is a parameter of weald's own trees"):
-        GradientBoostingRegressor(max_features=2, estimator=BoostedTreesRegressor()).fit(X, y)
+        GradientBoostingRegressor(
+            max_features=2, estimator=BoostedTreesRegressor(quality="fast")
+        ).fit(X, y)

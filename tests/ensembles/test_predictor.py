@@ -38,13 +38,17 @@ def fitted() -> dict[str, Any]:
     labels = np.array(["a", "b", "c", "d", "e", "f"])
     boosted = {"n_estimators": 9, "min_samples_leaf": 3}
     return {
-        "numbers": BoostedTreesRegressor(**boosted).fit(table, score),
-        "huge numbers": BoostedTreesRegressor(**boosted).fit(table, score * 2.0**900),
-        "two classes": BoostedTreesClassifier(**boosted).fit(table, two),
-        "many classes": BoostedTreesClassifier(**boosted).fit(table, labels[many]),
-        "one class": BoostedTreesClassifier(**boosted).fit(table, np.full(400, "only")),
+        "numbers": BoostedTreesRegressor(quality="fast", **boosted).fit(table, score),
+        "huge numbers": BoostedTreesRegressor(quality="fast", **boosted).fit(
+            table, score * 2.0**900
+        ),
+        "two classes": BoostedTreesClassifier(quality="fast", **boosted).fit(table, two),
+        "many classes": BoostedTreesClassifier(quality="fast", **boosted).fit(table, labels[many]),
+        "one class": BoostedTreesClassifier(quality="fast", **boosted).fit(
+            table, np.full(400, "only")
+        ),
         "more leaves than a mask has": BoostedTreesClassifier(
-            n_estimators=3, max_leaf_nodes=200, min_samples_leaf=1
+            quality="fast", n_estimators=3, max_leaf_nodes=200, min_samples_leaf=1
         ).fit(table, two),
         "a tree of classes": DecisionTreeClassifier().fit(table, many),
         "a tree of one class": DecisionTreeClassifier().fit(table, np.zeros(400)),
@@ -126,7 +130,9 @@ def test_a_batch_of_any_size(name: str, n: int) -> None:
 def test_a_model_fitted_with_column_names_predicts_without() -> None:
     table = hard_table(200)
     frame = pd.DataFrame(table, columns=list("abcdefg"))
-    model = BoostedTreesClassifier(n_estimators=5).fit(frame, np.nan_to_num(table[:, 0]) > 0)
+    model = BoostedTreesClassifier(quality="fast", n_estimators=5).fit(
+        frame, np.nan_to_num(table[:, 0]) > 0
+    )
     assert same(model.predictor().predict_proba(table), model.predict_proba(frame))
 
 
@@ -166,7 +172,7 @@ def test_what_is_no_row_and_no_batch_is_refused(name: str, what: str) -> None:
 
 def test_a_model_without_a_fit_has_no_predictor() -> None:
     with pytest.raises(NotFittedError):
-        BoostedTreesClassifier().predictor()
+        BoostedTreesClassifier(quality="fast").predictor()
 
 
 def test_a_wrong_number_of_jobs_is_refused() -> None:
@@ -197,7 +203,7 @@ def test_it_is_pickled_and_copied(name: str) -> None:
 
 def test_it_never_changes() -> None:
     table = hard_table(400)
-    model = BoostedTreesClassifier(n_estimators=3).fit(table, table[:, 0] > 0)
+    model = BoostedTreesClassifier(quality="fast", n_estimators=3).fit(table, table[:, 0] > 0)
     predictor = model.predictor()
     before = predictor.predict_proba(table)
     for name in ("forest", "loss", "classes", "n_jobs", "something"):

@@ -77,14 +77,14 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
 def classifiers(p: dict[str, Any]) -> list[tuple[str, Any]]:
     return [
         ("tree", DecisionTreeClassifier(max_leaf_nodes=12, **p)),
-        ("boosted", BoostedTreesClassifier(n_estimators=3, **p)),
+        ("boosted", BoostedTreesClassifier(quality="fast", n_estimators=3, **p)),
     ]
 
 
 def regressors(p: dict[str, Any]) -> list[tuple[str, Any]]:
     return [
         ("tree", DecisionTreeRegressor(max_leaf_nodes=20, **p)),
-        ("boosted", BoostedTreesRegressor(n_estimators=4, **p)),
+        ("boosted", BoostedTreesRegressor(quality="fast", n_estimators=4, **p)),
     ]
 
 
@@ -99,7 +99,7 @@ def boosted(loss: str, **own: Any) -> Callable[[dict[str, Any]], Any]:
     """Boosted trees of a loss, on drawn rows of whole weights."""
     y = amounts if loss in ("poisson", "tweedie") else values
     return lambda p: BoostedTreesRegressor(
-        loss=loss, n_estimators=4, subsample=0.7, random_state=2, **own, **p
+        quality="fast", loss=loss, n_estimators=4, subsample=0.7, random_state=2, **own, **p
     ).fit(table(), y() + (1 + abs(y().min()) if loss == "gamma" else 0), scrambled(N, 5) % 4)
 
 
@@ -128,46 +128,56 @@ HALF = {"min_samples_leaf": 1, "max_features": 0.5}
 DRAWS = {"subsample": 0.6, "early_stopping": True, "n_iter_no_change": 3}
 
 FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "regressor": lambda p: BoostedTreesRegressor(n_estimators=8, **p).fit(table(), values()),
+    "regressor": lambda p: BoostedTreesRegressor(quality="fast", n_estimators=8, **p).fit(
+        table(), values()
+    ),
     "regressor, drawn": lambda p: BoostedTreesRegressor(
-        n_estimators=8, random_state=3, max_bins=20, **DRAWS, **p
+        quality="fast", n_estimators=8, random_state=3, max_bins=20, **DRAWS, **p
     ).fit(table(), values()),
     "regressor, whole weights": lambda p: BoostedTreesRegressor(
-        n_estimators=4, subsample=0.5, random_state=1, **p
+        quality="fast", n_estimators=4, subsample=0.5, random_state=1, **p
     ).fit(table(), values(), scrambled(N, 5) % 4),
     "regressor, fractional weights": lambda p: BoostedTreesRegressor(
-        n_estimators=4, l2_regularization=0.5, growth="depth_wise", **p
+        quality="fast", n_estimators=4, l2_regularization=0.5, growth="depth_wise", **p
     ).fit(table(), values(), (1 + scrambled(N, 5)) / 3),
-    "two classes": lambda p: BoostedTreesClassifier(n_estimators=8, **p).fit(*pima()),
+    "two classes": lambda p: BoostedTreesClassifier(quality="fast", n_estimators=8, **p).fit(
+        *pima()
+    ),
     "two classes, drawn": lambda p: BoostedTreesClassifier(
-        n_estimators=20, random_state=0, min_samples_leaf=1, **DRAWS, **p
+        quality="fast", n_estimators=20, random_state=0, min_samples_leaf=1, **DRAWS, **p
     ).fit(*pima()),
-    "many classes": lambda p: BoostedTreesClassifier(n_estimators=3, **p).fit(*digits()),
+    "many classes": lambda p: BoostedTreesClassifier(quality="fast", n_estimators=3, **p).fit(
+        *digits()
+    ),
     "many classes, vector leaves": lambda p: BoostedTreesClassifier(
-        n_estimators=3, multi_class="vector_leaves", **p
+        quality="fast", n_estimators=3, multi_class="vector_leaves", **p
     ).fit(*digits()),
     "many classes, drawn": lambda p: BoostedTreesClassifier(
-        n_estimators=3, random_state=7, **DRAWS, **p
+        quality="fast", n_estimators=3, random_state=7, **DRAWS, **p
     ).fit(table(), np.array(["a", "b", "c"])[labels(3)]),
     "absolute error": boosted("absolute_error"),
     "huber": boosted("huber", huber_alpha=0.7),
     "quantile": boosted("quantile", quantile=0.3),
     "quantiles": boosted("quantile", quantile=[0.1, 0.3, 0.9]),
     "quantiles of rare counts": lambda p: BoostedTreesRegressor(
-        loss="quantile", quantile=[0.05, 0.15], n_estimators=4, **p
+        quality="fast", loss="quantile", quantile=[0.05, 0.15], n_estimators=4, **p
     ).fit(table(), np.floor(amounts() / 3), (1 + scrambled(N, 5)) / 3),
     "poisson": boosted("poisson"),
     "gamma": boosted("gamma", early_stopping=True),
     "tweedie": boosted("tweedie", tweedie_power=1.3),
-    "exponential": lambda p: BoostedTreesClassifier(loss="exponential", n_estimators=8, **p).fit(
-        *pima()
-    ),
+    "exponential": lambda p: BoostedTreesClassifier(
+        quality="fast", loss="exponential", n_estimators=8, **p
+    ).fit(*pima()),
     "penalties, pruned": boosted(
         "squared_error", l1_regularization=300.0, l2_regularization=2.5, min_gain=5e5, prune="after"
     ),
     "monotone": boosted("absolute_error", monotonic_cst=[1, -1, 0, 0, 1, 0, 0, 0, 0, -1]),
     "monotone, two classes": lambda p: BoostedTreesClassifier(
-        n_estimators=6, monotonic_cst=[1, 1, 0, -1, 0, 1, 0, 0], interaction_cst="pairwise", **p
+        quality="fast",
+        n_estimators=6,
+        monotonic_cst=[1, 1, 0, -1, 0, 1, 0, 0],
+        interaction_cst="pairwise",
+        **p,
     ).fit(*pima()),
     "drawn columns": boosted(
         "squared_error", max_features="sqrt", interaction_cst=[[0, 1, 2], [2, 9]]
@@ -198,23 +208,25 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
         criterion="entropy", max_leaf_nodes=60, **p
     ).fit(table(), labels(5)),
     "categories": lambda p: BoostedTreesRegressor(
-        n_estimators=4, categorical_features=[2, 6], **p
+        quality="fast", n_estimators=4, categorical_features=[2, 6], **p
     ).fit(np.floor(table()), values()),
-    "text and dates": lambda p: BoostedTreesClassifier(n_estimators=4, **p).fit(mixed(), labels(2)),
+    "text and dates": lambda p: BoostedTreesClassifier(quality="fast", n_estimators=4, **p).fit(
+        mixed(), labels(2)
+    ),
     "text and dates, drawn": lambda p: BoostedTreesClassifier(
-        n_estimators=3, random_state=5, **DRAWS, **p
+        quality="fast", n_estimators=3, random_state=5, **DRAWS, **p
     ).fit(mixed(), labels(3), scrambled(N, 5) % 4),
     "gini tree of sets": lambda p: DecisionTreeClassifier(max_leaf_nodes=50, **p).fit(
         mixed(), labels(5)
     ),
-    "exact trees of sets": lambda p: BoostedTreesClassifier(n_estimators=3, exact=True, **p).fit(
-        mixed(), labels(3), (1 + scrambled(N, 5)) / 3
-    ),
+    "exact trees of sets": lambda p: BoostedTreesClassifier(
+        quality="fast", n_estimators=3, exact=True, **p
+    ).fit(mixed(), labels(3), (1 + scrambled(N, 5)) / 3),
     "many bins and sets": lambda p: DecisionTreeRegressor(
         max_bins=1000, max_leaf_nodes=50, **p
     ).fit(mixed(), values(), scrambled(N, 5) % 4),
     "symmetric trees of sets": lambda p: BoostedTreesClassifier(
-        n_estimators=3, growth="symmetric", max_depth=5, **p
+        quality="fast", n_estimators=3, growth="symmetric", max_depth=5, **p
     ).fit(mixed(), labels(3), (1 + scrambled(N, 5)) / 3),
     "symmetric gini tree of sets": lambda p: DecisionTreeClassifier(
         growth="symmetric", max_depth=5, **p
@@ -324,7 +336,7 @@ FITS: dict[str, Callable[[dict[str, Any]], Any]] = {
         **p,
     ).fit(table(), values()),
     "bag of boosters": lambda p: BoostedTreesClassifier(
-        n_estimators=3, n_bags=2, random_state=3, **DRAWS, **p
+        quality="fast", n_estimators=3, n_bags=2, random_state=3, **DRAWS, **p
     ).fit(mixed(), labels(3), scrambled(N, 5) % 4),
     "forest of enough trees, pruned": lambda p: (
         RandomForestClassifier(

@@ -53,8 +53,8 @@ def test_a_user_s_squared_error_is_ours(more: dict) -> None:
     weight = np.random.default_rng(1).random(len(y)) + 0.5
     settings = {"n_estimators": 10, "random_state": 0, **more}
     for w in (None, weight):
-        ours = BoostedTreesRegressor(**settings).fit(X, y, w)
-        theirs = BoostedTreesRegressor(loss=SquaredError(), **settings).fit(X, y, w)
+        ours = BoostedTreesRegressor(quality="fast", **settings).fit(X, y, w)
+        theirs = BoostedTreesRegressor(quality="fast", loss=SquaredError(), **settings).fit(X, y, w)
         assert theirs.predict(X) == pytest.approx(ours.predict(X), abs=1e-8)
         assert theirs.n_estimators_ == ours.n_estimators_
 
@@ -63,8 +63,8 @@ def test_a_user_s_squared_error_is_ours(more: dict) -> None:
 def test_a_user_s_log_loss_is_ours(loss, n_classes: int) -> None:
     X, y = data()
     labels = np.array(["a", "b", "c"])[np.argsort(np.argsort(y)) * n_classes // len(y)]
-    ours = BoostedTreesClassifier(n_estimators=15).fit(X, labels)
-    theirs = BoostedTreesClassifier(loss=loss, n_estimators=15).fit(X, labels)
+    ours = BoostedTreesClassifier(quality="fast", n_estimators=15).fit(X, labels)
+    theirs = BoostedTreesClassifier(quality="fast", loss=loss, n_estimators=15).fit(X, labels)
     # Many scores start at zero, ours at the shares, which are equal here.
     assert theirs.predict_proba(X) == pytest.approx(ours.predict_proba(X), abs=0.01)
 
@@ -133,7 +133,9 @@ WRONG = {
 def test_wrong_answers_are_errors_that_name_the_loss(case: str) -> None:
     X, y = data()
     loss, fragment = WRONG[case]
-    model = BoostedTreesRegressor(loss=loss, early_stopping="loss" in case, random_state=0)
+    model = BoostedTreesRegressor(
+        quality="fast", loss=loss, early_stopping="loss" in case, random_state=0
+    )
     with pytest.raises(ValueError, match=fragment) as raised:
         model.fit(X, y)
     assert type(loss).__name__ in str(raised.value)
@@ -142,14 +144,18 @@ def test_wrong_answers_are_errors_that_name_the_loss(case: str) -> None:
 
 def test_wrong_links_and_errors_of_the_user() -> None:
     X, y = data()
-    model = BoostedTreesRegressor(loss=Answers(link=lambda s: s[:-1]), n_estimators=2).fit(X, y)
+    model = BoostedTreesRegressor(
+        quality="fast", loss=Answers(link=lambda s: s[:-1]), n_estimators=2
+    ).fit(X, y)
     with pytest.raises(ValueError, match="link of the loss Answers must return the shape"):
         model.predict(X)
-    model = BoostedTreesRegressor(loss=Answers(link=lambda s: s + 1j), n_estimators=2).fit(X, y)
+    model = BoostedTreesRegressor(
+        quality="fast", loss=Answers(link=lambda s: s + 1j), n_estimators=2
+    ).fit(X, y)
     with pytest.raises(ValueError, match="link of the loss Answers returned complex numbers"):
         model.predict(X)
     with pytest.raises(ZeroDivisionError, match="my own mistake"):
-        BoostedTreesRegressor(loss=Raises()).fit(X, y)
+        BoostedTreesRegressor(quality="fast", loss=Raises()).fit(X, y)
 
 
 class Meddling:
@@ -161,13 +167,13 @@ class Meddling:
 def test_a_loss_cannot_change_what_it_is_shown() -> None:
     X, y = data()
     with pytest.raises(ValueError, match="read-only"):
-        BoostedTreesRegressor(loss=Meddling()).fit(X, y)
+        BoostedTreesRegressor(quality="fast", loss=Meddling()).fit(X, y)
 
 
 def test_hessians_of_zero_teach_nothing() -> None:
     X, y = data()
     flat = Answers(hessian=np.zeros_like)
-    model = BoostedTreesRegressor(loss=flat, n_estimators=3).fit(X, y)
+    model = BoostedTreesRegressor(quality="fast", loss=flat, n_estimators=3).fit(X, y)
     assert len(set(model.predict(X))) == 1
 
 
@@ -178,7 +184,9 @@ def test_targets_of_extreme_size(power: int, early: bool) -> None:
     vanishes in it teaches nothing, and all else is learnt."""
     X, y = data()
     y = y * 10.0**power
-    model = BoostedTreesRegressor(loss=Clipped(), n_estimators=10, early_stopping=early)
+    model = BoostedTreesRegressor(
+        quality="fast", loss=Clipped(), n_estimators=10, early_stopping=early
+    )
     assert np.isfinite(model.fit(X, y).predict(X)).all()
     model.set_params(loss=SquaredError(), early_stopping=False)
     if power == 299:
@@ -195,7 +203,7 @@ def test_targets_of_extreme_size(power: int, early: bool) -> None:
 def test_one_class_asks_for_nothing() -> None:
     X, _ = data()
     for loss in (Logistic(), Softmax()):
-        model = BoostedTreesClassifier(loss=loss).fit(X, np.full(len(X), "only"))
+        model = BoostedTreesClassifier(quality="fast", loss=loss).fit(X, np.full(len(X), "only"))
         assert model.predict(X[:3]).tolist() == ["only"] * 3
         assert model.forest_.n_trees == 0
 
@@ -207,9 +215,11 @@ def test_what_a_loss_may_be() -> None:
     for wrong in (SquaredError, object(), "pinball", None, 3):
         assert not choice.admits(wrong)
         with pytest.raises(ValueError, match="The 'loss' parameter of BoostedTreesRegressor"):
-            BoostedTreesRegressor(loss=wrong).fit(X, y)
+            BoostedTreesRegressor(quality="fast", loss=wrong).fit(X, y)
     with pytest.raises(ValueError, match="gradient_hessian"):
-        BoostedTreesRegressor(loss=type("Half", (), {"gradient": lambda *_: 0})()).fit(X, y)
+        BoostedTreesRegressor(
+            quality="fast", loss=type("Half", (), {"gradient": lambda *_: 0})()
+        ).fit(X, y)
 
 
 @pytest.mark.parametrize("most", [2.0, 100.0])

@@ -24,7 +24,9 @@ from weald.trees import (
 
 def small_forest() -> Forest:
     x = np.arange(40.0)[:, np.newaxis]
-    model = BoostedTreesRegressor(n_estimators=2, min_samples_leaf=5, max_leaf_nodes=4)
+    model = BoostedTreesRegressor(
+        quality="fast", n_estimators=2, min_samples_leaf=5, max_leaf_nodes=4
+    )
     return model.fit(x, np.sin(x[:, 0])).forest_
 
 

@@ -143,7 +143,7 @@ def test_an_answer_that_is_no_number_is_the_largest() -> None:
 def test_scores_that_run_away_end_in_an_error() -> None:
     y = np.where(np.arange(N) % 2, 1.0, -1.0) * np.arange(N)
     with pytest.raises(ValueError, match="left the range of floats in round"):
-        BoostedTreesRegressor(n_estimators=400, learning_rate=1e9).fit(a_table(), y)
+        BoostedTreesRegressor(quality="fast", n_estimators=400, learning_rate=1e9).fit(a_table(), y)
 
 
 def test_bad_arrays_are_refused() -> None:

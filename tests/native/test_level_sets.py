@@ -128,7 +128,7 @@ def test_columns_of_any_number_of_levels(n_levels: int) -> None:
     effect = rng.normal(size=n_levels)
     y = effect[X[:, 0].astype(int)] + X[:, 1]
     parameters = {"growth": "symmetric", "max_depth": 5, "n_estimators": 30, "learning_rate": 0.3}
-    sets = BoostedTreesRegressor(**parameters, categorical_features=[0]).fit(X, y)
-    order = BoostedTreesRegressor(**parameters).fit(X, y)
+    sets = BoostedTreesRegressor(quality="fast", **parameters, categorical_features=[0]).fit(X, y)
+    order = BoostedTreesRegressor(quality="fast", **parameters).fit(X, y)
     assert (sets.forest_.category_set >= 0).any()
     assert sets.score(X, y) > min(0.85, order.score(X, y) + 0.05)

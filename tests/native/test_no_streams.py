@@ -64,5 +64,7 @@ def test_a_loop_runs_beside_another_copy_of_the_library(tmp_path: Path) -> None:
     if built.returncode != 0 and b"static-lib" in built.stderr:
         pytest.skip("the compiler has no static library")
     assert built.returncode == 0, built.stderr.decode()
-    weald.BoostedTreesRegressor(n_estimators=1, n_jobs=2).fit([[0.0], [1.0]] * 50, [0, 1] * 50)
+    weald.BoostedTreesRegressor(quality="fast", n_estimators=1, n_jobs=2).fit(
+        [[0.0], [1.0]] * 50, [0, 1] * 50
+    )
     assert ctypes.CDLL(str(library)).sum_in_parallel(1000, 3) == 499500

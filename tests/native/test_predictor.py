@@ -48,11 +48,13 @@ def models(table: np.ndarray, rng: np.random.Generator) -> list:
     )
     classes = np.digitize(score, [-1, 1])
     return [
-        BoostedTreesRegressor(n_estimators=7, min_samples_leaf=2).fit(table, score),
-        BoostedTreesClassifier(n_estimators=5, min_samples_leaf=2).fit(table, classes),
-        BoostedTreesClassifier(n_estimators=5, max_leaf_nodes=100, min_samples_leaf=1).fit(
-            table, classes > 0
+        BoostedTreesRegressor(quality="fast", n_estimators=7, min_samples_leaf=2).fit(table, score),
+        BoostedTreesClassifier(quality="fast", n_estimators=5, min_samples_leaf=2).fit(
+            table, classes
         ),
+        BoostedTreesClassifier(
+            quality="fast", n_estimators=5, max_leaf_nodes=100, min_samples_leaf=1
+        ).fit(table, classes > 0),
         DecisionTreeClassifier(max_leaf_nodes=60).fit(table, classes),
     ]
 
@@ -91,7 +93,7 @@ def test_large_trees_are_walked_and_masks_say_so() -> None:
 
 
 def test_a_forest_without_trees() -> None:
-    model = BoostedTreesClassifier().fit(np.zeros((3, 2)), ["a", "a", "a"])
+    model = BoostedTreesClassifier(quality="fast").fit(np.zeros((3, 2)), ["a", "a", "a"])
     for engine in ("walk", "automatic"):
         assert (
             model.forest_._predictor.predict(np.zeros((100, 2)), 1, engine).tolist()

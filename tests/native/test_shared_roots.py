@@ -93,7 +93,9 @@ def test_trees_of_wide_cells_count_their_own() -> None:
 def test_same_fingerprint(monkeypatch: pytest.MonkeyPatch, settings: dict[str, object]) -> None:
     table = table_of("plain", 800)
     y = np.digitize(gradients_of(table, 1)[0], [-3, -1, 0, 1, 2, 4])
-    model = BoostedTreesClassifier(n_estimators=6, max_bins=15, n_jobs=2, **settings)
+    model = BoostedTreesClassifier(
+        quality="fast", n_estimators=6, max_bins=15, n_jobs=2, **settings
+    )
     shared = model.fit(table, y).fingerprint()
     monkeypatch.setattr(TreeGrower, "on_each", one_by_one)
     assert model.fit(table, y).fingerprint() == shared

@@ -101,9 +101,9 @@ def test_order_of_rows_and_columns(has_levels: bool) -> None:
     frame = pandas.DataFrame(table, columns=[f"x{i}" for i in range(32)])
     if has_levels:
         frame["level"] = pandas.Categorical(levels)
-    model = BoostedTreesClassifier(n_estimators=5, n_jobs=2).fit(frame, classes)
+    model = BoostedTreesClassifier(quality="fast", n_estimators=5, n_jobs=2).fit(frame, classes)
     order = rng.permutation(N)
-    again = BoostedTreesClassifier(n_estimators=5, n_jobs=1)
+    again = BoostedTreesClassifier(quality="fast", n_estimators=5, n_jobs=1)
     again.fit(frame.iloc[order], classes[order])
     assert again.fingerprint() == model.fingerprint()
     by_turns = np.arange(32).reshape(2, 16).T.ravel().tolist() + [32] * has_levels

@@ -106,6 +106,7 @@ def test_xgboost_s_exact_method(seed: int, missing: float, penalty: str) -> None
     settings = {"max_depth": 5, "learning_rate": 0.5}
     n_rounds, l2, least = 4, 2.0, 25.0
     ours = BoostedTreesRegressor(
+        quality="fast",
         exact=True,
         n_estimators=n_rounds,
         max_leaf_nodes=None,

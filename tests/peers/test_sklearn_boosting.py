@@ -45,7 +45,7 @@ def test_regression(seed: int, missing: float) -> None:
     X = table(seed)
     y = signal(X, seed)
     X[np.random.default_rng(seed).random(X.shape) < missing] = np.nan
-    ours = BoostedTreesRegressor(**settings(n_estimators=20)).fit(X, y)
+    ours = BoostedTreesRegressor(quality="fast", **settings(n_estimators=20)).fit(X, y)
     theirs = HistGradientBoostingRegressor(**settings(max_iter=20)).fit(X, y)
     # They keep gradients in single precision.
     assert ours.predict(X) == pytest.approx(theirs.predict(X), abs=1e-4)
@@ -56,7 +56,7 @@ def test_regression_with_weights(seed: int) -> None:
     X = table(seed)
     y = signal(X, seed)
     weight = np.random.default_rng(seed).integers(1, 9, len(y)) / 8 + 1 / 64
-    ours = BoostedTreesRegressor(**settings(n_estimators=10, min_child_weight=0.0))
+    ours = BoostedTreesRegressor(quality="fast", **settings(n_estimators=10, min_child_weight=0.0))
     theirs = HistGradientBoostingRegressor(**settings(max_iter=10))
     ours.fit(X, y, weight)
     theirs.fit(X, y, weight)
@@ -68,7 +68,7 @@ def test_regression_with_weights(seed: int) -> None:
 def test_classification(seed: int, n_classes: int) -> None:
     X = table(seed)
     y = np.argsort(np.argsort(signal(X, seed))) * n_classes // len(X)
-    ours = BoostedTreesClassifier(**settings(n_estimators=10)).fit(X, y)
+    ours = BoostedTreesClassifier(quality="fast", **settings(n_estimators=10)).fit(X, y)
     theirs = HistGradientBoostingClassifier(**settings(max_iter=10)).fit(X, y)
     assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X), abs=1e-3)
 
@@ -83,7 +83,7 @@ def test_quality_at_default_settings() -> None:
     scores = [
         cross_val_score(model, X, y, cv=folds, scoring="roc_auc").mean()
         for model in (
-            BoostedTreesClassifier(n_estimators=50),
+            BoostedTreesClassifier(quality="fast", n_estimators=50),
             HistGradientBoostingClassifier(max_iter=50, early_stopping=False),
         )
     ]

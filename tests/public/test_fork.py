@@ -21,7 +21,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(3_000, 6))
 y = (X[:, 0] + X[:, 1] ** 2 > 1).astype(int)
 kinds = [
-    lambda: weald.BoostedTreesClassifier(n_estimators=5, n_jobs=2),
+    lambda: weald.BoostedTreesClassifier(quality="fast", n_estimators=5, n_jobs=2),
     lambda: weald.RandomForestClassifier(4, random_state=0, n_jobs=2, oob_score=True),
     lambda: weald.ExtraTreesClassifier(4, random_state=0, n_jobs=2),
     lambda: weald.AdaBoostClassifier(n_estimators=5),

@@ -61,7 +61,7 @@ label = np.digitize(X[:, 0] + rng.normal(size=len(X)), [-1, 0, 1])
 kinds = [
     lambda: weald.RandomForestClassifier(6, random_state=0, n_jobs=3),
     lambda: weald.ExtraTreesClassifier(6, random_state=0, n_jobs=3),
-    lambda: weald.BoostedTreesClassifier(n_estimators=4, n_jobs=3),
+    lambda: weald.BoostedTreesClassifier(quality="fast", n_estimators=4, n_jobs=3),
     lambda: weald.AdaBoostClassifier(n_estimators=4, n_jobs=3),
 ]
 expected = [kind().fit(X, label).fingerprint() for kind in kinds]

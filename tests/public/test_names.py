@@ -114,7 +114,7 @@ import sklearn.base, sklearn.utils.validation
 before = set(sys.modules)
 import weald
 X = np.arange(40.0).reshape(20, 2)
-weald.BoostedTreesRegressor(n_estimators=2).fit(X, X[:, 0]).predict(X)
+weald.BoostedTreesRegressor(quality="fast", n_estimators=2).fit(X, X[:, 0]).predict(X)
 weald.DecisionTreeClassifier().fit(X, X[:, 0] > 9).predict(X)
 print(json.dumps([name for name in {HEAVY!r} if name in set(sys.modules) - before]))
 """
@@ -131,7 +131,7 @@ import sys
 import numpy as np
 import weald
 X = np.arange(80.0).reshape(40, 2)
-model = weald.BoostedTreesClassifier(n_estimators=2)
+model = weald.BoostedTreesClassifier(quality="fast", n_estimators=2)
 before = "sklearn.metrics" in sys.modules  # scikit-learn may import it itself
 model.fit(X, X[:, 0] > 9)
 print(before or "sklearn.metrics" not in sys.modules)

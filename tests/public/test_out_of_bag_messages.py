@@ -18,8 +18,16 @@ OF_CLASSES = ["predict_set", "member_error_632"]
 @pytest.mark.parametrize(
     ("model", "methods", "advice"),
     [
-        (weald.BoostedTreesRegressor(n_estimators=2), OF_NUMBERS, r"^Use .*Regressor\(n_bags=10\)"),
-        (weald.BoostedTreesClassifier(n_estimators=2), OF_CLASSES, r"^Use .*Classifier\(n_bags=10"),
+        (
+            weald.BoostedTreesRegressor(quality="fast", n_estimators=2),
+            OF_NUMBERS,
+            r"^Use .*Regressor\(n_bags=10\)",
+        ),
+        (
+            weald.BoostedTreesClassifier(quality="fast", n_estimators=2),
+            OF_CLASSES,
+            r"^Use .*Classifier\(n_bags=10",
+        ),
         (weald.RandomForestRegressor(3, bootstrap=False), OF_NUMBERS, "Fit with bootstrap=True"),
         (weald.BaggingClassifier(n_estimators=2, bootstrap=False), OF_CLASSES, "bootstrap=True"),
     ],
@@ -33,8 +41,10 @@ def test_methods_that_cannot_work_are_not_there(model, methods, advice) -> None:
 
 
 def test_methods_that_can_work_are_there() -> None:
-    assert hasattr(weald.BoostedTreesRegressor(n_bags=2), "predict_interval")
-    bags = weald.BoostedTreesRegressor(n_estimators=2, n_bags=5, random_state=0).fit(X, Y)
+    assert hasattr(weald.BoostedTreesRegressor(quality="fast", n_bags=2), "predict_interval")
+    bags = weald.BoostedTreesRegressor(
+        quality="fast", n_estimators=2, n_bags=5, random_state=0
+    ).fit(X, Y)
     assert bags.predict_interval(X).shape == (40, 2)
     with pytest.raises(NotFittedError):
         weald.RandomForestRegressor().predict_interval(X)
@@ -61,7 +71,7 @@ def test_a_metric_is_no_scorer() -> None:
     def feval(y_true, y_pred):
         return 0.0
 
-    model = weald.BoostedTreesRegressor(early_stopping=True, scoring=feval)
+    model = weald.BoostedTreesRegressor(quality="fast", early_stopping=True, scoring=feval)
     text = "callable(estimator, X, y) that returns a number to maximise; got feval(y_true, "
     with pytest.raises(TypeError, match=re.escape(text)) as raised:
         model.fit(X, Y)

@@ -34,9 +34,9 @@ def predictions():
         yield model.fit(line, np.arange(1000.0) % 2).predict(line)
         yield kind(2, criterion="absolute_error", **deep).fit(X[:500], y[:500]).predict(X)
     for model, target in (
-        (weald.BoostedTreesRegressor(n_estimators=3), y),
-        (weald.BoostedTreesClassifier(n_estimators=3), label > 1),
-        (weald.BoostedTreesClassifier(n_estimators=3, max_bins=None), label),
+        (weald.BoostedTreesRegressor(quality="fast", n_estimators=3), y),
+        (weald.BoostedTreesClassifier(quality="fast", n_estimators=3), label > 1),
+        (weald.BoostedTreesClassifier(quality="fast", n_estimators=3, max_bins=None), label),
         (weald.GradientBoostingRegressor(n_estimators=3), y),
         (weald.AdaBoostClassifier(n_estimators=3), label),
         (weald.RotationForestClassifier(2, random_state=0), label),

@@ -35,7 +35,7 @@ def frame(**columns) -> pd.DataFrame:
     "model",
     [
         weald.DecisionTreeClassifier(),
-        weald.BoostedTreesClassifier(n_bags=2),
+        weald.BoostedTreesClassifier(quality="fast", n_bags=2),
         weald.RandomForestClassifier(3),
         weald.BaggingClassifier(n_estimators=3),
         weald.BaggingClassifier(weald.DecisionTreeClassifier(), n_estimators=3, n_jobs=2),
@@ -50,22 +50,29 @@ def test_one_class_is_told_once(model) -> None:
 
 def test_a_default_that_allows_no_split() -> None:
     for n in (5, 38):
-        (text,) = warnings_of(lambda n=n: weald.BoostedTreesRegressor().fit(X[:n], NUMBERS[:n]))
+        (text,) = warnings_of(
+            lambda n=n: weald.BoostedTreesRegressor(quality="fast").fit(X[:n], NUMBERS[:n])
+        )
         assert text.startswith(
             f"min_samples_leaf=20 of BoostedTreesRegressor allows no split of {n}"
         )
-    assert warnings_of(lambda: weald.BoostedTreesRegressor().fit(X[:40], NUMBERS[:40])) == []
-    asked_for = weald.BoostedTreesRegressor(min_samples_leaf=30)
+    assert (
+        warnings_of(lambda: weald.BoostedTreesRegressor(quality="fast").fit(X[:40], NUMBERS[:40]))
+        == []
+    )
+    asked_for = weald.BoostedTreesRegressor(quality="fast", min_samples_leaf=30)
     assert warnings_of(lambda: asked_for.fit(X[:38], NUMBERS[:38])) == []
 
 
 def test_base_estimators_that_cannot_split_are_not_told_of() -> None:
-    bag = weald.BaggingRegressor(weald.BoostedTreesRegressor(n_estimators=2), n_estimators=3)
+    bag = weald.BaggingRegressor(
+        weald.BoostedTreesRegressor(quality="fast", n_estimators=2), n_estimators=3
+    )
     assert warnings_of(lambda: bag.fit(X[:30], NUMBERS[:30])) == []
 
 
 def test_parameters_without_effect() -> None:
-    model = weald.BoostedTreesRegressor(n_iter_no_change=5, tol=0.1, prune="after")
+    model = weald.BoostedTreesRegressor(quality="fast", n_iter_no_change=5, tol=0.1, prune="after")
     first, second = warnings_of(lambda: model.fit(X, NUMBERS))
     assert first == (
         "n_iter_no_change=5 and tol=0.1 of BoostedTreesRegressor have no effect: set "
@@ -77,12 +84,14 @@ def test_parameters_without_effect() -> None:
     model = weald.GradientBoostingRegressor(validation_fraction=0.3)
     (text,) = warnings_of(lambda: model.fit(X, NUMBERS))
     assert "set n_iter_no_change" in text
-    (text,) = warnings_of(lambda: weald.BoostedTreesRegressor(scoring="r2").fit(X, NUMBERS))
+    (text,) = warnings_of(
+        lambda: weald.BoostedTreesRegressor(quality="fast", scoring="r2").fit(X, NUMBERS)
+    )
     assert text.startswith("scoring has no effect")
-    validated = weald.BoostedTreesRegressor(scoring="r2")
+    validated = weald.BoostedTreesRegressor(quality="fast", scoring="r2")
     assert warnings_of(lambda: validated.fit(X, NUMBERS, X_val=X, y_val=NUMBERS)) == []
     (text,) = warnings_of(
-        lambda: weald.BoostedTreesClassifier(feature_sampling="tree").fit(X, CODES)
+        lambda: weald.BoostedTreesClassifier(quality="fast", feature_sampling="tree").fit(X, CODES)
     )
     assert "set max_features" in text
 
@@ -163,7 +172,7 @@ def test_many_fits_of_an_estimate_tell_once() -> None:
 
 
 def test_warnings_as_errors_leave_the_model_unfitted() -> None:
-    model = weald.BoostedTreesRegressor()
+    model = weald.BoostedTreesRegressor(quality="fast")
     with warnings.catch_warnings():
         warnings.simplefilter("error", WealdWarning)
         with pytest.raises(WealdWarning, match="allows no split"):

@@ -21,7 +21,9 @@ N_ROWS, N_COLUMNS = 66_000, 33_000
 
 def fitted(X: object, y: np.ndarray) -> bool:
     """Whether one tree finds the last column, which is the target."""
-    model = weald.BoostedTreesRegressor(n_estimators=1, learning_rate=1.0, max_leaf_nodes=2)
+    model = weald.BoostedTreesRegressor(
+        quality="fast", n_estimators=1, learning_rate=1.0, max_leaf_nodes=2
+    )
     model.fit(X, y)
     asked = np.flatnonzero(model.feature_importances_)
     return asked.tolist() == [N_COLUMNS - 1] and np.allclose(model.predict(X[-500:]), y[-500:])
@@ -45,6 +47,8 @@ def test_stored_values() -> None:
     matrix.data = np.broadcast_to(np.float32(1), n_full + 300)
     matrix.indptr = np.append(np.arange(N_COLUMNS) * N_ROWS, n_full + 300)
     assert matrix.nnz > 2**31
-    model = weald.BoostedTreesRegressor(n_estimators=1, learning_rate=1.0, max_leaf_nodes=2)
+    model = weald.BoostedTreesRegressor(
+        quality="fast", n_estimators=1, learning_rate=1.0, max_leaf_nodes=2
+    )
     model.fit(matrix, y)
     assert np.flatnonzero(model.feature_importances_).tolist() == [N_COLUMNS - 1]

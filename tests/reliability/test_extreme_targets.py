@@ -25,7 +25,9 @@ BAGS: dict[str, Any] = {
     "weighted bag": weald.BaggingRegressor(
         weald.DecisionTreeRegressor(), 40, oob_score=True, weights="oob", random_state=0
     ),
-    "boosters": weald.BoostedTreesRegressor(n_estimators=10, n_bags=8, random_state=0),
+    "boosters": weald.BoostedTreesRegressor(
+        quality="fast", n_estimators=10, n_bags=8, random_state=0
+    ),
 }
 
 
@@ -100,7 +102,7 @@ def test_importances_scale_with_the_target() -> None:
         weald.RotationForestRegressor(10, random_state=0),
         weald.AdaBoostRegressor(n_estimators=10, random_state=0),
         weald.GradientBoostingRegressor(n_estimators=20),
-        weald.BoostedTreesRegressor(n_estimators=20),
+        weald.BoostedTreesRegressor(quality="fast", n_estimators=20),
         weald.VotingRegressor([("tree", weald.DecisionTreeRegressor(max_depth=4))]),
         weald.StackingRegressor(
             [("tree", weald.DecisionTreeRegressor(max_depth=4))], "nonnegative", cv=2

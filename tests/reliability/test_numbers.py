@@ -145,9 +145,9 @@ def test_of_equal_columns_the_first_is_asked(name: str, exact: bool) -> None:
 # ---- targets ----
 
 COUNTS = [
-    weald.BoostedTreesRegressor(loss="poisson"),
-    weald.BoostedTreesRegressor(loss="gamma"),
-    weald.BoostedTreesRegressor(loss="tweedie"),
+    weald.BoostedTreesRegressor(quality="fast", loss="poisson"),
+    weald.BoostedTreesRegressor(quality="fast", loss="gamma"),
+    weald.BoostedTreesRegressor(quality="fast", loss="tweedie"),
     weald.GradientBoostingRegressor(loss="poisson"),
     weald.DecisionTreeRegressor(criterion="poisson"),
     weald.RandomForestRegressor(criterion="poisson"),

@@ -107,10 +107,17 @@ def test_a_warm_start_cannot_forget(estimator) -> None:
 
 
 CONFLICTS = [
-    (weald.BoostedTreesRegressor(growth="symmetric", prune="after", min_gain=1.0), "sym"),
-    (weald.BoostedTreesRegressor(quantile=0.3), "quantile"),
     (
-        weald.BoostedTreesRegressor(feature_sampling="node", growth="symmetric", max_features=1),
+        weald.BoostedTreesRegressor(
+            quality="fast", growth="symmetric", prune="after", min_gain=1.0
+        ),
+        "sym",
+    ),
+    (weald.BoostedTreesRegressor(quality="fast", quantile=0.3), "quantile"),
+    (
+        weald.BoostedTreesRegressor(
+            quality="fast", feature_sampling="node", growth="symmetric", max_features=1
+        ),
         "sym",
     ),
     (weald.RandomForestRegressor(bootstrap=False, oob_score=True), "bootstrap=True"),
@@ -139,7 +146,9 @@ class Loss:
 
 
 def fit_again(g: Any, h: Any, y: Any) -> Any:
-    weald.BoostedTreesRegressor(n_estimators=2).fit(np.arange(20.0)[:, None], np.arange(20.0))
+    weald.BoostedTreesRegressor(quality="fast", n_estimators=2).fit(
+        np.arange(20.0)[:, None], np.arange(20.0)
+    )
     return g, h
 
 
@@ -165,7 +174,7 @@ LOSSES = {
 def test_losses_that_go_wrong(case: str) -> None:
     besides, error, fragment = LOSSES[case]
     X, y = task(weald.BoostedTreesRegressor)
-    model = weald.BoostedTreesRegressor(n_estimators=2).fit(X, y)
+    model = weald.BoostedTreesRegressor(quality="fast", n_estimators=2).fit(X, y)
     before = model.fingerprint()
     kept = y.copy()
     with pytest.raises(error, match=fragment):
@@ -175,8 +184,12 @@ def test_losses_that_go_wrong(case: str) -> None:
 
 def test_losses_may_fit_models_themselves() -> None:
     X, y = task(weald.BoostedTreesRegressor)
-    model = weald.BoostedTreesRegressor(n_estimators=2, loss=Loss(fit_again)).fit(X, y)
-    plain = weald.BoostedTreesRegressor(n_estimators=2, loss=Loss(lambda g, h, y: (g, h)))
+    model = weald.BoostedTreesRegressor(quality="fast", n_estimators=2, loss=Loss(fit_again)).fit(
+        X, y
+    )
+    plain = weald.BoostedTreesRegressor(
+        quality="fast", n_estimators=2, loss=Loss(lambda g, h, y: (g, h))
+    )
     assert np.array_equal(model.predict(X), plain.fit(X, y).predict(X))
 
 
@@ -200,7 +213,7 @@ def test_constraints_of_columns_that_are_not_there(parameters: dict[str, Any], f
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"size": np.arange(40.0), "city": ["a", "b"] * 20, "n": [1, 2] * 20})
     with pytest.raises(ValueError, match=fragment):
-        weald.BoostedTreesRegressor(**parameters).fit(frame, np.arange(40.0))
+        weald.BoostedTreesRegressor(quality="fast", **parameters).fit(frame, np.arange(40.0))
 
 
 STRANGE = ['a "b"', "c\nd", "{e: [1]}", "\x00", "", " ", "__class__", "ä\u0301", "x" * 5000]

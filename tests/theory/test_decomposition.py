@@ -245,7 +245,7 @@ def test_best_answer_of_repeated_rows() -> None:
 def test_classes_by_any_name() -> None:
     X, y, X_test, y_test = halves(IRIS)
     names = np.array(["x", "a", "k"])
-    model = BoostedTreesClassifier(n_estimators=3, n_jobs=1)
+    model = BoostedTreesClassifier(quality="fast", n_estimators=3, n_jobs=1)
     numbers = bias_variance(model, X, y, X_test, y_test, n_repeats=5, random_state=0)
     words = bias_variance(model, X, names[y], X_test, names[y_test], n_repeats=5, random_state=0)
     assert words.error == numbers.error and words.variance == numbers.variance

@@ -125,7 +125,7 @@ def test_a_class_that_a_fold_never_saw_costs_the_most() -> None:
 
 def test_any_table() -> None:
     X, y = DIABETES
-    model = BoostedTreesRegressor(n_estimators=5)
+    model = BoostedTreesRegressor(quality="fast", n_estimators=5)
     expected = cross_validate(model, X, y).predictions
     names = [f"x{i}" for i in range(X.shape[1])]
     frame = pd.DataFrame(X, columns=names, index=np.arange(len(y))[::-1])

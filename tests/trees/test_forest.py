@@ -222,7 +222,7 @@ def test_saving_keeps_every_bit_and_few_bytes() -> None:
         RandomForestClassifier(10, random_state=0).fit(X, y > 0),
         RandomForestClassifier(3, voting="hard", random_state=0).fit(X, y > 0),
         RandomForestRegressor(3, random_state=0).fit(X, y, rng.random(2000)),
-        BoostedTreesRegressor(n_estimators=5).fit(frame, y),
+        BoostedTreesRegressor(quality="fast", n_estimators=5).fit(frame, y),
     ]
     for model in models:
         forest = model.forest_

@@ -59,10 +59,10 @@ def scores_by_frame(model, frame) -> np.ndarray:
 @pytest.mark.parametrize(
     "model",
     [
-        BoostedTreesRegressor(n_estimators=3, max_leaf_nodes=6),
-        BoostedTreesRegressor(loss="quantile", quantile=[0.2, 0.8], n_estimators=2),
-        BoostedTreesClassifier(n_estimators=2),
-        BoostedTreesClassifier(n_estimators=2, multi_class="vector_leaves"),
+        BoostedTreesRegressor(quality="fast", n_estimators=3, max_leaf_nodes=6),
+        BoostedTreesRegressor(quality="fast", loss="quantile", quantile=[0.2, 0.8], n_estimators=2),
+        BoostedTreesClassifier(quality="fast", n_estimators=2),
+        BoostedTreesClassifier(quality="fast", n_estimators=2, multi_class="vector_leaves"),
         DecisionTreeClassifier(max_depth=3),
         GradientBoostingRegressor(n_estimators=3),
     ],
@@ -80,7 +80,9 @@ def test_a_walk_along_the_rows_predicts(model) -> None:
 
 def test_numbers_depths_and_sums() -> None:
     frame = table()
-    model = BoostedTreesRegressor(n_estimators=4, max_depth=3).fit(frame, target(frame))
+    model = BoostedTreesRegressor(quality="fast", n_estimators=4, max_depth=3).fit(
+        frame, target(frame)
+    )
     nodes = model.trees_to_frame()
     assert len(nodes) == len(model.forest_.feature)
     assert nodes["depth"].max() == 3 and (nodes.groupby("tree")["depth"].min() == 0).all()
@@ -111,8 +113,8 @@ def test_polars_gives_the_same() -> None:
     polars = pytest.importorskip("polars")
     frame = table()
     for model in (
-        BoostedTreesRegressor(n_estimators=2).fit(frame, target(frame)),
-        BoostedTreesClassifier(n_estimators=2, multi_class="vector_leaves").fit(
+        BoostedTreesRegressor(quality="fast", n_estimators=2).fit(frame, target(frame)),
+        BoostedTreesClassifier(quality="fast", n_estimators=2, multi_class="vector_leaves").fit(
             frame, np.floor(target(frame)).astype(int) % 3
         ),
     ):
@@ -139,14 +141,14 @@ def test_what_is_refused(monkeypatch) -> None:
 
 
 def test_a_model_of_one_class_has_no_nodes() -> None:
-    model = BoostedTreesClassifier().fit([[1.0], [2.0]], [1, 1])
+    model = BoostedTreesClassifier(quality="fast").fit([[1.0], [2.0]], [1, 1])
     assert len(model.trees_to_frame()) == 0
     assert model.importances("count").tolist() == [0.0]
 
 
 def test_parts_of_dates_count_for_their_column() -> None:
     days = pandas.DataFrame({"day": pandas.date_range("2024-01-01", periods=56), "z": 1.0})
-    model = BoostedTreesRegressor(n_estimators=3, min_samples_leaf=2)
+    model = BoostedTreesRegressor(quality="fast", n_estimators=3, min_samples_leaf=2)
     model.fit(days, ([0] * 5 + [1] * 2) * 8)
     assert len(model.importances("count")) == 2
     assert model.importances("count")[0] == (model.trees_to_frame()["left"] >= 0).sum()

@@ -11,7 +11,7 @@ import weald
 from weald.trees import Forest
 
 KINDS = {
-    "boosted trees": weald.BoostedTreesClassifier(n_estimators=3),
+    "boosted trees": weald.BoostedTreesClassifier(quality="fast", n_estimators=3),
     "gradient boosting": weald.GradientBoostingClassifier(n_estimators=3),
     "a tree": weald.DecisionTreeClassifier(),
     "a forest": weald.RandomForestClassifier(3, random_state=0),

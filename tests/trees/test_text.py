@@ -87,7 +87,7 @@ def test_missing_values_are_spoken_of_only_where_there_were_any(own) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     y = np.abs(X[:, 0]) + (X[:, 1] > 0)
-    model = BoostedTreesRegressor(n_estimators=5, **own).fit(X, y)
+    model = BoostedTreesRegressor(quality="fast", n_estimators=5, **own).fit(X, y)
     assert not any("missing" in model.text(t) for t in range(5))
     X[:200, 1] = np.nan
     model.fit(X, y)
@@ -101,7 +101,7 @@ def test_leaves_of_several_numbers() -> None:
     X = np.repeat([[0.0], [1.0], [2.0]], 5, axis=0)
     y = np.repeat([0, 1, 2], 5)
     model = BoostedTreesClassifier(
-        n_estimators=1, min_samples_leaf=1, multi_class="vector_leaves"
+        quality="fast", n_estimators=1, min_samples_leaf=1, multi_class="vector_leaves"
     ).fit(X, y)
     # p = 1/3: steps of 3 and -3/2, times 0.1; each row weighs 3 * 2/9.
     assert model.text().splitlines() == [

@@ -39,12 +39,12 @@ REGRESSORS = {
     "extra trees": ExtraTreesRegressor(60, bootstrap=True, min_samples_leaf=3, **OOB),
     "rotation forest": RotationForestRegressor(60, bootstrap=True, min_samples_leaf=3, **OOB),
     "bagged trees": BaggingRegressor(n_estimators=60, **OOB),
-    "boosters": BoostedTreesRegressor(n_bags=20, n_estimators=30, random_state=0),
+    "boosters": BoostedTreesRegressor(quality="fast", n_bags=20, n_estimators=30, random_state=0),
 }
 CLASSIFIERS = {
     "forest": RandomForestClassifier(60, **OOB),
     "bagged trees": BaggingClassifier(n_estimators=60, **OOB),
-    "boosters": BoostedTreesClassifier(n_bags=20, n_estimators=20, random_state=0),
+    "boosters": BoostedTreesClassifier(quality="fast", n_bags=20, n_estimators=20, random_state=0),
 }
 every_population = pytest.mark.parametrize("population", EVERY_POPULATION, ids=str)
 

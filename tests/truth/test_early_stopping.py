@@ -46,20 +46,22 @@ def assert_curve_of_labels(model: Any, population: Population) -> None:
 @pytest.mark.parametrize("settings", [{}, {"subsample": 0.7}, {"growth": "depth_wise"}], ids=str)
 def test_validation_loss_of_labels(population: Population, settings: dict[str, Any]) -> None:
     X, y = population.labels(N, seed=1)
-    assert_curve_of_labels(BoostedTreesClassifier(**STOPPING, **settings).fit(X, y), population)
+    assert_curve_of_labels(
+        BoostedTreesClassifier(quality="fast", **STOPPING, **settings).fit(X, y), population
+    )
 
 
 @pytest.mark.parametrize("population", IMBALANCED, ids=str)
 def test_validation_loss_of_a_rare_class(population: Population) -> None:
     X, y = population.labels(N, seed=1)
-    assert_curve_of_labels(BoostedTreesClassifier(**STOPPING).fit(X, y), population)
+    assert_curve_of_labels(BoostedTreesClassifier(quality="fast", **STOPPING).fit(X, y), population)
 
 
 @every_population
 def test_validation_loss_of_numbers(population: Population) -> None:
     X, y = population.numbers(N, seed=1)
     new, true = population.numbers(N_TEST, seed=2)
-    model = BoostedTreesRegressor(**STOPPING).fit(X, y)
+    model = BoostedTreesRegressor(quality="fast", **STOPPING).fit(X, y)
     assert model.n_estimators_ > 0
     staged = list(model.staged_predict(new))
     for stage in stages_of(model):
@@ -72,7 +74,7 @@ def test_validation_score(population: Population) -> None:
     """Another measure than the loss: the accuracy of held-out rows."""
     X, y = population.labels(N, seed=1)
     new, true = population.labels(N_TEST, seed=2)
-    model = BoostedTreesClassifier(**STOPPING, scoring="accuracy").fit(X, y)
+    model = BoostedTreesClassifier(quality="fast", **STOPPING, scoring="accuracy").fit(X, y)
     assert model.n_estimators_ > 0
     staged = list(model.staged_predict(new))
     for stage in stages_of(model):
@@ -100,8 +102,8 @@ def assert_near_the_best(model: Any, population: Population, whole: Any, loss: s
 @every_population
 def test_boosted_trees_stop_where_new_rows_would(population: Population) -> None:
     X, y = population.labels(N, seed=1)
-    whole = BoostedTreesClassifier(n_estimators=60).fit(X, y)
-    stopped = BoostedTreesClassifier(**STOPPING).fit(X, y)
+    whole = BoostedTreesClassifier(quality="fast", n_estimators=60).fit(X, y)
+    stopped = BoostedTreesClassifier(quality="fast", **STOPPING).fit(X, y)
     assert_near_the_best(stopped, population, whole, "log_loss")
 
 
@@ -119,8 +121,8 @@ def test_gradient_boosting_stops_where_new_rows_would(population: Population) ->
 
 def test_auto_above_ten_thousand_rows() -> None:
     X, y = FEW_VALUES.labels(12_000, seed=1)
-    model = BoostedTreesClassifier(early_stopping="auto", random_state=0).fit(X, y)
-    whole = BoostedTreesClassifier().fit(X, y)
+    model = BoostedTreesClassifier(quality="fast", early_stopping="auto", random_state=0).fit(X, y)
+    whole = BoostedTreesClassifier(quality="fast").fit(X, y)
     assert_near_the_best(model, FEW_VALUES, whole, "log_loss")
 
 
@@ -129,7 +131,7 @@ def test_boosters_of_a_bag_that_stop_early(population: Population) -> None:
     """Each is judged by rows that none of them learnt from; the bag by rows out of bag."""
     X, y = population.labels(N, seed=1)
     new, true = population.labels(N_TEST, seed=2)
-    model = BoostedTreesClassifier(n_bags=20, **STOPPING).fit(X, y)
+    model = BoostedTreesClassifier(quality="fast", n_bags=20, **STOPPING).fit(X, y)
     assert min(np.isfinite(losses).sum() for losses in model.validation_loss_) > 1
     losses = losses_of(model, new, true, "zero_one")
     # Out of bag, two boosters in five answer a row.

@@ -75,7 +75,7 @@ CLASSIFIERS = {
     "pasted trees": BaggingClassifier(n_estimators=60, bootstrap=False, max_samples=0.6, **OOB),
     "bagged trees of depth 6": BaggingClassifier(DecisionTreeClassifier(max_depth=6), 40, **OOB),
     "naive Bayes": BaggingClassifier(GaussianNB(), 40, **OOB),
-    "boosters": BoostedTreesClassifier(n_bags=20, n_estimators=30, random_state=0),
+    "boosters": BoostedTreesClassifier(quality="fast", n_bags=20, n_estimators=30, random_state=0),
 }
 REGRESSORS = {
     "forest": RandomForestRegressor(60, **OOB),
@@ -83,7 +83,7 @@ REGRESSORS = {
     "rotation forest": RotationForestRegressor(60, bootstrap=True, **OOB),
     "bagged trees": BaggingRegressor(n_estimators=60, **OOB),
     "neighbours": BaggingRegressor(KNeighborsRegressor(3), 40, **OOB),
-    "boosters": BoostedTreesRegressor(n_bags=20, n_estimators=30, random_state=0),
+    "boosters": BoostedTreesRegressor(quality="fast", n_bags=20, n_estimators=30, random_state=0),
 }
 every_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 every_regressor = pytest.mark.parametrize("name", REGRESSORS)
@@ -149,7 +149,7 @@ STOPPING: dict[str, Any] = {"validation_fraction": 0.3, "random_state": 0}
 
 
 def test_validation_loss_of_new_groups() -> None:
-    model = BoostedTreesClassifier(early_stopping=True, n_estimators=60, **STOPPING)
+    model = BoostedTreesClassifier(quality="fast", early_stopping=True, n_estimators=60, **STOPPING)
     model.fit(TRAIN.X, TRAIN.labels, groups=TRAIN.groups)
     assert model.n_estimators_ > 0
     staged = list(model.staged_predict_proba(TEST.X))
@@ -164,7 +164,11 @@ def test_rounds_are_those_that_new_groups_would_choose() -> None:
     for model, y in (
         (
             BoostedTreesRegressor(
-                early_stopping=True, min_samples_leaf=2, n_estimators=200, **STOPPING
+                quality="fast",
+                early_stopping=True,
+                min_samples_leaf=2,
+                n_estimators=200,
+                **STOPPING,
             ),
             TRAIN.numbers,
         ),
@@ -199,7 +203,9 @@ def test_content_folds_keep_groups_together() -> None:
 
 @pytest.mark.parametrize("kind", [StackingClassifier, BlendingClassifier])
 def test_out_of_fold_answers_about_new_groups(kind: type) -> None:
-    members = [("trees", BoostedTreesClassifier(n_estimators=30, min_samples_leaf=3))]
+    members = [
+        ("trees", BoostedTreesClassifier(quality="fast", n_estimators=30, min_samples_leaf=3))
+    ]
     settings: dict[str, Any] = {"cv": ContentKFold(5)}
     if kind is BlendingClassifier:
         settings = {"validation_fraction": 0.4, "random_state": 0}

@@ -47,8 +47,10 @@ CLASSIFIERS = {
     "rotation forest": RotationForestClassifier(120, bootstrap=True, **OOB),
     "bagged trees": BaggingClassifier(n_estimators=60, **OOB),
     "pasted trees": BaggingClassifier(n_estimators=60, **PASTED, **OOB),
-    "bagged boosters": BaggingClassifier(BoostedTreesClassifier(n_estimators=8), 30, **OOB),
-    "boosters": BoostedTreesClassifier(**BAGS),
+    "bagged boosters": BaggingClassifier(
+        BoostedTreesClassifier(quality="fast", n_estimators=8), 30, **OOB
+    ),
+    "boosters": BoostedTreesClassifier(quality="fast", **BAGS),
 }
 REGRESSORS = {
     "forest": RandomForestRegressor(60, min_samples_leaf=2, max_features=0.5, **OOB),
@@ -57,8 +59,10 @@ REGRESSORS = {
     "rotation forest": RotationForestRegressor(120, bootstrap=True, **OOB),
     "bagged trees": BaggingRegressor(n_estimators=60, **OOB),
     "pasted trees": BaggingRegressor(n_estimators=60, **PASTED, **OOB),
-    "bagged boosters": BaggingRegressor(BoostedTreesRegressor(n_estimators=8), 30, **OOB),
-    "boosters": BoostedTreesRegressor(**BAGS),
+    "bagged boosters": BaggingRegressor(
+        BoostedTreesRegressor(quality="fast", n_estimators=8), 30, **OOB
+    ),
+    "boosters": BoostedTreesRegressor(quality="fast", **BAGS),
 }
 FOREIGN_CLASSIFIERS = {
     "trees": BaggingClassifier(DecisionTreeClassifier(max_depth=6), 30, **OOB),

@@ -72,13 +72,17 @@ MODELS: dict[str, Any] = {
     "gradient boosting, subsample": GradientBoostingRegressor(
         n_estimators=5, subsample=0.5, n_iter_no_change=3, random_state=0
     ),
-    "boosted trees": BoostedTreesClassifier(**FREE),
-    "boosted trees of numbers": BoostedTreesRegressor(**FREE),
-    "boosted trees, subsample": BoostedTreesClassifier(subsample=0.5, **DRAWN),
-    "boosted trees, early stopping": BoostedTreesRegressor(early_stopping=True, **DRAWN),
-    "boosted trees, bags": BoostedTreesClassifier(n_bags=3, **DRAWN),
-    "boosted trees, balanced": BoostedTreesClassifier(class_weight="balanced", **FREE),
-    "boosted trees, medians": BoostedTreesRegressor(loss="absolute_error", **FREE),
+    "boosted trees": BoostedTreesClassifier(quality="fast", **FREE),
+    "boosted trees of numbers": BoostedTreesRegressor(quality="fast", **FREE),
+    "boosted trees, subsample": BoostedTreesClassifier(quality="fast", subsample=0.5, **DRAWN),
+    "boosted trees, early stopping": BoostedTreesRegressor(
+        quality="fast", early_stopping=True, **DRAWN
+    ),
+    "boosted trees, bags": BoostedTreesClassifier(quality="fast", n_bags=3, **DRAWN),
+    "boosted trees, balanced": BoostedTreesClassifier(
+        quality="fast", class_weight="balanced", **FREE
+    ),
+    "boosted trees, medians": BoostedTreesRegressor(quality="fast", loss="absolute_error", **FREE),
 }
 
 every_model = pytest.mark.parametrize("name", MODELS)
@@ -156,7 +160,9 @@ def test_two_equal_rows_are_two_rows(model: Any, weight: float) -> None:
 COUNTING: dict[str, Any] = {
     "extra trees": ExtraTreesRegressor(5, min_samples_leaf=5, random_state=0),
     "rotation forest": RotationForestRegressor(5, min_samples_leaf=5, random_state=0),
-    "boosted trees": BoostedTreesRegressor(subsample=0.5, min_samples_leaf=5, **DRAWN),
+    "boosted trees": BoostedTreesRegressor(
+        quality="fast", subsample=0.5, min_samples_leaf=5, **DRAWN
+    ),
     "forest": RandomForestRegressor(5, max_features=None, **LEAF),
     "tree": DecisionTreeRegressor(min_samples_leaf=5),
 }

@@ -39,7 +39,7 @@ CLASSIFIERS = {
     "bagged trees": BaggingClassifier(n_estimators=60, **OOB),
     "pasted trees": BaggingClassifier(n_estimators=60, bootstrap=False, max_samples=0.6, **OOB),
     "naive Bayes": BaggingClassifier(GaussianNB(), 40, **OOB),
-    "boosters": BoostedTreesClassifier(n_bags=20, n_estimators=20, random_state=0),
+    "boosters": BoostedTreesClassifier(quality="fast", n_bags=20, n_estimators=20, random_state=0),
 }
 every_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 
@@ -67,7 +67,12 @@ def test_validation_loss_of_counts(settings: dict[str, Any]) -> None:
     X, y, count = counted(3000, 1)
     new, true = CONTINUOUS.labels(N_TEST, seed=2)
     model = BoostedTreesClassifier(
-        early_stopping=True, validation_fraction=0.25, n_estimators=60, random_state=0, **settings
+        quality="fast",
+        early_stopping=True,
+        validation_fraction=0.25,
+        n_estimators=60,
+        random_state=0,
+        **settings,
     ).fit(X, y, sample_weight=count)
     assert model.n_estimators_ > 5
     for stage, shares in enumerate(model.staged_predict_proba(new), start=1):
@@ -103,7 +108,9 @@ WITH_REPLACEMENT = {
     "bagged trees": BaggingClassifier(n_estimators=10, random_state=0),
     "bagged numbers": BaggingRegressor(n_estimators=10, random_state=0),
     "bagged boosters": BaggingClassifier(
-        BoostedTreesClassifier(n_estimators=3, min_child_weight=0.0), 5, random_state=0
+        BoostedTreesClassifier(quality="fast", n_estimators=3, min_child_weight=0.0),
+        5,
+        random_state=0,
     ),
 }
 
@@ -128,7 +135,9 @@ def test_class_weights_beside_counts(class_weight: Any) -> None:
     y = (X[:, 0] + rng.normal(size=400) > 1).astype(np.int64)
     count = rng.integers(1, 4, size=400)
     repeated = np.repeat(np.arange(400), count)
-    model = BoostedTreesClassifier(class_weight=class_weight, min_samples_leaf=1, n_estimators=10)
+    model = BoostedTreesClassifier(
+        quality="fast", class_weight=class_weight, min_samples_leaf=1, n_estimators=10
+    )
     expected = clone(model).fit(X[repeated], y[repeated]).fingerprint()
     assert model.fit(X, y, sample_weight=count).fingerprint() == expected
 
@@ -189,7 +198,7 @@ def test_intervals_of_importance_weights() -> None:
     y, true = numbers(X), numbers(new)
     for model in (
         RandomForestRegressor(60, min_samples_leaf=5, max_features=None, **OOB),
-        BoostedTreesRegressor(n_bags=20, n_estimators=30, random_state=0),
+        BoostedTreesRegressor(quality="fast", n_bags=20, n_estimators=30, random_state=0),
     ):
         lower, upper = model.fit(X, y, sample_weight=weight).predict_interval(new, 0.9).T
         held = float(((lower <= true) & (true <= upper)).mean())
@@ -246,7 +255,9 @@ def test_the_scale_of_weights_stops_nothing() -> None:
     X, y, weight = shifted(1500, 1, to=False)
     rounds, trees = set(), set()
     for factor in (1e-6, 1.0, 1e6):
-        model = BoostedTreesClassifier(early_stopping=True, min_child_weight=0.0, random_state=0)
+        model = BoostedTreesClassifier(
+            quality="fast", early_stopping=True, min_child_weight=0.0, random_state=0
+        )
         rounds.add(model.fit(X, y, sample_weight=weight * factor).n_estimators_)
         forest = ExtraTreesClassifier("auto", bootstrap=True, random_state=0)
         trees.add(len(forest.fit(X, y, sample_weight=weight * factor).estimators_))

@@ -69,7 +69,7 @@ def test_samples_and_features_reproduce_each_base_estimator(settings: dict, memb
 
 def test_prediction_is_the_mean_over_base_estimators() -> None:
     X, y = task()
-    for member in (None, LinearRegression(), BoostedTreesRegressor(n_estimators=3)):
+    for member in (None, LinearRegression(), BoostedTreesRegressor(quality="fast", n_estimators=3)):
         bag = BaggingRegressor(member, 7, random_state=0, max_features=0.9).fit(X, y)
         said = [
             m.predict(X[:, f])

@@ -13,6 +13,7 @@ def long_fit(file: str | None = None) -> str:
     X = rng.normal(size=(2000, 8))
     y = np.digitize(X[:, 0] * X[:, 1] + rng.normal(size=2000), [-1, 1])
     model = BoostedTreesClassifier(
+        quality="fast",
         n_estimators=60,
         subsample=0.7,
         early_stopping=True,

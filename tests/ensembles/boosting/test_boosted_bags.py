@@ -25,13 +25,15 @@ X, Y = task()
 @pytest.mark.parametrize("settings", [{}, {"early_stopping": True}])
 def test_each_booster_learns_from_its_own_rows(loss: str, settings: dict) -> None:
     y = Y - Y.min() + 1
-    model = BoostedTreesRegressor(loss=loss, n_bags=4, **settings, **SMALL).fit(X, y)
+    model = BoostedTreesRegressor(quality="fast", loss=loss, n_bags=4, **settings, **SMALL).fit(
+        X, y
+    )
     answers = []
     for number in range(4):
         counts = model.oob_.in_bag[number]
         if not settings:
             rows = np.repeat(np.arange(len(X)), counts)
-            alone = BoostedTreesRegressor(loss=loss, **SMALL).fit(X[rows], y[rows])
+            alone = BoostedTreesRegressor(quality="fast", loss=loss, **SMALL).fit(X[rows], y[rows])
             # Bins are those of all rows: only between rows drawn may the two differ.
             mine = next(model._estimator_predictions(X[rows]))[number, :, 0]
             assert mine == pytest.approx(alone.predict(X[rows]))
@@ -42,7 +44,7 @@ def test_each_booster_learns_from_its_own_rows(loss: str, settings: dict) -> Non
 
 
 def test_the_ledger_is_of_boosters_that_did_not_see_the_row() -> None:
-    model = BoostedTreesRegressor(n_bags=6, **SMALL).fit(X, Y)
+    model = BoostedTreesRegressor(quality="fast", n_bags=6, **SMALL).fit(X, Y)
     tally = Tally(len(X), 1)
     said = np.concatenate(list(model._estimator_predictions(X)), axis=1)
     for number in range(6):
@@ -56,7 +58,7 @@ def test_the_ledger_is_of_boosters_that_did_not_see_the_row() -> None:
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_probabilities_are_averaged(n_classes: int) -> None:
     y = np.digitize(Y, np.quantile(Y, np.arange(1, n_classes) / n_classes))
-    model = BoostedTreesClassifier(n_bags=5, **SMALL).fit(X, y)
+    model = BoostedTreesClassifier(quality="fast", n_bags=5, **SMALL).fit(X, y)
     shares = np.mean(np.concatenate(list(model._estimator_predictions(X)), axis=1), axis=0)
     assert model.predict_proba(X) == pytest.approx(shares)
     decided = model.decision_function(X)
@@ -65,12 +67,12 @@ def test_probabilities_are_averaged(n_classes: int) -> None:
     assert model.predict_set(X, 0.9).shape == (len(X), n_classes)
     again = pickle.loads(pickle.dumps(model.predictor()))
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
-    one = BoostedTreesClassifier(n_bags=5, **SMALL).fit(X, np.zeros(len(X)))
+    one = BoostedTreesClassifier(quality="fast", n_bags=5, **SMALL).fit(X, np.zeros(len(X)))
     assert (one.predict_proba(X) == 1).all() and not hasattr(one, "oob_")
 
 
 def test_rows_held_out_for_early_stopping_are_nobody_s_evidence() -> None:
-    model = BoostedTreesRegressor(n_bags=20, early_stopping=True, **SMALL).fit(X, Y)
+    model = BoostedTreesRegressor(quality="fast", n_bags=20, early_stopping=True, **SMALL).fit(X, Y)
     held = (model.oob_.in_bag.toarray() > 0).all(axis=0)
     assert 10 < held.sum() < 40
     assert np.isin(np.flatnonzero(held), model.oob_.unscored).all()
@@ -81,7 +83,7 @@ def test_rows_held_out_for_early_stopping_are_nobody_s_evidence() -> None:
 def test_intervals_of_boosters() -> None:
     train, y = task(1500)
     noise = np.random.default_rng(1).normal(size=len(y))
-    model = BoostedTreesRegressor(n_bags=10, random_state=0).fit(train, y + noise)
+    model = BoostedTreesRegressor(quality="fast", n_bags=10, random_state=0).fit(train, y + noise)
     new, true = task(3000, seed=2)
     true = true + np.random.default_rng(3).normal(size=len(true))
     for coverage in (0.8, 0.95):
@@ -91,10 +93,10 @@ def test_intervals_of_boosters() -> None:
 
 
 def test_one_booster_says_why_it_cannot() -> None:
-    alone = BoostedTreesRegressor(**SMALL).fit(X, Y)
+    alone = BoostedTreesRegressor(quality="fast", **SMALL).fit(X, Y)
     with pytest.raises(ValueError, match="terms of a sum.*n_bags=10"):
         alone.predict(X, return_std=True)
-    for model in (alone, BoostedTreesRegressor(subsample=0.5, **SMALL).fit(X, Y)):
+    for model in (alone, BoostedTreesRegressor(quality="fast", subsample=0.5, **SMALL).fit(X, Y)):
         with pytest.raises(AttributeError, match="One booster has no out-of-bag ledger"):
             _ = model.oob_
         with pytest.raises(AttributeError, match="n_bags=10"):

@@ -14,7 +14,7 @@ rows, columns = map(int, sys.argv[1:])
 rng = np.random.default_rng(0)
 X = rng.integers(0, 200, size=(rows, columns), dtype=np.uint8).astype(np.float32)
 y = (X[:, 0] > X[:, 1]).astype(np.int64)
-model = weald.BoostedTreesClassifier(n_estimators=2, n_jobs=2)
+model = weald.BoostedTreesClassifier(quality="fast", n_estimators=2, n_jobs=2)
 model.fit(X[:30_000], y[:30_000])
 """
 

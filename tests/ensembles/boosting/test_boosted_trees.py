@@ -27,7 +27,9 @@ def quick(kind, **parameters):
 def test_first_round_by_hand() -> None:
     """Two values, one split: the mean, and the learning rate times the means of what is left."""
     X, y = [[0.0]] * 3 + [[1.0]], [0.0, 0.0, 0.0, 4.0]
-    model = BoostedTreesRegressor(n_estimators=1, learning_rate=0.5, min_samples_leaf=1).fit(X, y)
+    model = BoostedTreesRegressor(
+        quality="fast", n_estimators=1, learning_rate=0.5, min_samples_leaf=1
+    ).fit(X, y)
     assert model.forest_.base_score.tolist() == [1.0]
     assert model.predict([[0.0], [1.0]]).tolist() == [0.5, 2.5]
 
@@ -35,7 +37,7 @@ def test_first_round_by_hand() -> None:
 def test_penalty_by_hand() -> None:
     X, y = [[0.0]] * 3 + [[1.0]], [0.0, 0.0, 0.0, 4.0]
     model = BoostedTreesRegressor(
-        n_estimators=1, learning_rate=1.0, min_samples_leaf=1, l2_regularization=1.0
+        quality="fast", n_estimators=1, learning_rate=1.0, min_samples_leaf=1, l2_regularization=1.0
     ).fit(X, y)
     # Gradients 1, 1, 1 and -3: -3 / (3 + 1) and 3 / (1 + 1).
     assert model.predict([[0.0], [1.0]]).tolist() == [0.25, 2.5]
@@ -43,7 +45,9 @@ def test_penalty_by_hand() -> None:
 
 def test_two_classes_start_at_the_log_odds() -> None:
     X, y = [[0.0]] * 3 + [[1.0]], [0, 0, 0, 1]
-    model = BoostedTreesClassifier(n_estimators=1, learning_rate=0.5, min_samples_leaf=1).fit(X, y)
+    model = BoostedTreesClassifier(
+        quality="fast", n_estimators=1, learning_rate=0.5, min_samples_leaf=1
+    ).fit(X, y)
     assert model.forest_.base_score == pytest.approx([-np.log(3)], rel=1e-15)
     # Gradients 1/4 and -3/4, hessians 3/16.
     steps = np.array([-(1 / 4) / (3 / 16), (3 / 4) / (3 / 16)])
@@ -98,7 +102,7 @@ def test_exact_fit_where_there_is_no_noise() -> None:
     X = np.arange(50.0)[:, np.newaxis]
     y = (np.arange(50) % 7).astype(float)
     model = BoostedTreesRegressor(
-        n_estimators=50, learning_rate=1.0, min_samples_leaf=1, max_leaf_nodes=None
+        quality="fast", n_estimators=50, learning_rate=1.0, min_samples_leaf=1, max_leaf_nodes=None
     ).fit(X, y)
     assert model.predict(X) == pytest.approx(y, abs=1e-12)
 
@@ -228,5 +232,5 @@ def test_optdigits_within_reach() -> None:
     from weald.datasets import load_optdigits
 
     train, test = (load_optdigits(part=part, as_frame=False) for part in ("train", "test"))
-    model = BoostedTreesClassifier(n_estimators=15).fit(train.data, train.target)
+    model = BoostedTreesClassifier(quality="fast", n_estimators=15).fit(train.data, train.target)
     assert model.score(test.data, test.target) > 0.93

@@ -10,7 +10,7 @@ from weald import BoostedTreesClassifier
 
 def quick(**parameters) -> BoostedTreesClassifier:
     fast = {"n_estimators": 8, "min_samples_leaf": 5, "random_state": 0}
-    return BoostedTreesClassifier(**{**fast, **parameters})
+    return BoostedTreesClassifier(quality="fast", **{**fast, **parameters})
 
 
 def data(n: int = 400, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:

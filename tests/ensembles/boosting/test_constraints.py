@@ -59,7 +59,7 @@ def assert_monotone(model, X, y, free: bool = True) -> None:
 def test_answers_of_numbers_keep_their_directions(way: str, missing: float) -> None:
     X, y = task(len(way), missing=missing)
     parameters = {"n_estimators": 30, "learning_rate": 0.3, **WAYS[way]}
-    assert_monotone(BoostedTreesRegressor(**parameters), X, y)
+    assert_monotone(BoostedTreesRegressor(quality="fast", **parameters), X, y)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -68,14 +68,16 @@ def test_every_loss_of_numbers(loss: str) -> None:
     if loss in ("poisson", "gamma", "tweedie"):
         y = np.exp(y / 2)
     more = {"quantile": 0.3} if loss == "quantile" else {}
-    model = BoostedTreesRegressor(loss=loss, n_estimators=25, learning_rate=0.5, **more)
+    model = BoostedTreesRegressor(
+        quality="fast", loss=loss, n_estimators=25, learning_rate=0.5, **more
+    )
     assert_monotone(model, X, y)
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "exponential"])
 def test_two_classes(loss: str) -> None:
     X, y = task(6, missing=0.1)
-    model = BoostedTreesClassifier(loss=loss, n_estimators=25, learning_rate=0.5)
+    model = BoostedTreesClassifier(quality="fast", loss=loss, n_estimators=25, learning_rate=0.5)
     assert_monotone(model, X, np.where(y > 0, "yes", "no"))
 
 
@@ -84,6 +86,7 @@ def test_steps_that_are_capped_stay_monotone() -> None:
     X = rng.normal(size=(200, 4))
     y = np.where(X[:, 0] > 1, 1e9, 0.0) * (X[:, 1] > 0) + np.abs(X[:, 2])
     model = BoostedTreesRegressor(
+        quality="fast",
         loss="poisson",
         n_estimators=40,
         learning_rate=1.0,
@@ -97,7 +100,7 @@ def test_wide_cells_and_weights() -> None:
     X, y = task(8, n=500)
     weight = np.random.default_rng(0).exponential(size=500) ** 4
     model = BoostedTreesRegressor(
-        n_estimators=30, min_samples_leaf=2, monotonic_cst={0: 1, 3: -1}
+        quality="fast", n_estimators=30, min_samples_leaf=2, monotonic_cst={0: 1, 3: -1}
     ).fit(X, y * 1e6, weight)
     assert falls_most(model, X, 0, 1) <= 0.0 and falls_most(model, X, 3, -1) <= 0.0
 
@@ -105,18 +108,26 @@ def test_wide_cells_and_weights() -> None:
 def test_a_constraint_that_the_data_keep_changes_nothing() -> None:
     X = np.arange(200.0)[:, np.newaxis]
     plain, held = (
-        BoostedTreesRegressor(n_estimators=5, monotonic_cst=cst).fit(X, X[:, 0] ** 2)
+        BoostedTreesRegressor(quality="fast", n_estimators=5, monotonic_cst=cst).fit(
+            X, X[:, 0] ** 2
+        )
         for cst in (None, [1])
     )
     assert held.predict(X) == pytest.approx(plain.predict(X), rel=1e-12)
-    opposite = BoostedTreesRegressor(n_estimators=5, monotonic_cst=[-1]).fit(X, X[:, 0] ** 2)
+    opposite = BoostedTreesRegressor(quality="fast", n_estimators=5, monotonic_cst=[-1]).fit(
+        X, X[:, 0] ** 2
+    )
     assert np.ptp(opposite.predict(X)) == 0.0
 
 
 def test_turned_round_columns_with_turned_round_directions_answer_alike() -> None:
     X, y = task(9)
-    one = BoostedTreesRegressor(n_estimators=10, monotonic_cst=[1, 0, -1, 0]).fit(X, y)
-    other = BoostedTreesRegressor(n_estimators=10, monotonic_cst=[-1, 0, 1, 0]).fit(X, -y)
+    one = BoostedTreesRegressor(quality="fast", n_estimators=10, monotonic_cst=[1, 0, -1, 0]).fit(
+        X, y
+    )
+    other = BoostedTreesRegressor(quality="fast", n_estimators=10, monotonic_cst=[-1, 0, 1, 0]).fit(
+        X, -y
+    )
     assert other.predict(X) == pytest.approx(-one.predict(X), rel=1e-9, abs=1e-9)
 
 
@@ -144,7 +155,7 @@ def paths_of(forest) -> list[set[int]]:
 def test_only_columns_of_one_group_meet(way: str, groups) -> None:
     X, y = task(1, n_columns=4, missing=0.1)
     model = BoostedTreesRegressor(
-        interaction_cst=groups, n_estimators=10, min_samples_leaf=3, random_state=0
+        quality="fast", interaction_cst=groups, n_estimators=10, min_samples_leaf=3, random_state=0
     )
     model.set_params(**{**WAYS[way], "n_estimators": 10}).fit(X, y)
     admitted = groups_of(groups, ColumnPlan.of_numbers(4), None)
@@ -155,7 +166,9 @@ def test_only_columns_of_one_group_meet(way: str, groups) -> None:
 
 def test_without_interactions_the_model_is_a_sum_of_columns() -> None:
     X, y = task(2)
-    model = BoostedTreesRegressor(interaction_cst="no_interactions", n_estimators=20).fit(X, y)
+    model = BoostedTreesRegressor(
+        quality="fast", interaction_cst="no_interactions", n_estimators=20
+    ).fit(X, y)
     a, b, both = X[:50].copy(), X[:50].copy(), X[:50].copy()
     a[:, 0], b[:, 1] = 2.0, -1.0
     both[:, 0], both[:, 1] = 2.0, -1.0
@@ -166,11 +179,13 @@ def test_without_interactions_the_model_is_a_sum_of_columns() -> None:
 
 def test_one_group_of_all_columns_is_no_constraint() -> None:
     X, y = task(3)
-    plain = BoostedTreesRegressor(n_estimators=5).fit(X, y).fingerprint()
+    plain = BoostedTreesRegressor(quality="fast", n_estimators=5).fit(X, y).fingerprint()
     for groups in ([[0, 1, 2, 3]], [[-1, 0], [0, 1, 2, 3]]):
-        model = BoostedTreesRegressor(n_estimators=5, interaction_cst=groups)
+        model = BoostedTreesRegressor(quality="fast", n_estimators=5, interaction_cst=groups)
         assert model.fit(X, y).fingerprint() == plain
-    zeros = BoostedTreesRegressor(n_estimators=5, monotonic_cst=np.zeros(4, dtype=int))
+    zeros = BoostedTreesRegressor(
+        quality="fast", n_estimators=5, monotonic_cst=np.zeros(4, dtype=int)
+    )
     assert zeros.fit(X, y).fingerprint() == plain
 
 
@@ -182,44 +197,55 @@ def test_columns_by_name_and_of_frames() -> None:
     X, y = task(4)
     frame = pandas.DataFrame(X, columns=list("abcd"))
     one = BoostedTreesRegressor(
-        n_estimators=8, monotonic_cst={"a": 1, "c": -1}, interaction_cst=[["a", "b"], {"c"}]
+        quality="fast",
+        n_estimators=8,
+        monotonic_cst={"a": 1, "c": -1},
+        interaction_cst=[["a", "b"], {"c"}],
     ).fit(frame, y)
     other = BoostedTreesRegressor(
-        n_estimators=8, monotonic_cst=[1, 0, -1, 0], interaction_cst=[[0, 1], [2]]
+        quality="fast", n_estimators=8, monotonic_cst=[1, 0, -1, 0], interaction_cst=[[0, 1], [2]]
     ).fit(X, y)
     assert one.fingerprint() == other.fingerprint()
     frame["when"] = pandas.date_range("2020-01-01", periods=len(frame), freq="D")
     frame["kind"] = np.where(X[:, 0] > 0, "x", "y")
-    model = BoostedTreesRegressor(n_estimators=8, interaction_cst=[["when", "a"]]).fit(frame, y)
+    model = BoostedTreesRegressor(
+        quality="fast", n_estimators=8, interaction_cst=[["when", "a"]]
+    ).fit(frame, y)
     owner = model._plan.owner
     for used in paths_of(model.forest_):
         inputs = {int(owner[column]) for column in used}
         assert inputs <= {0, 4} or inputs <= {1, 2, 3, 5}
     for name, what in (("when", "dates"), ("kind", "categories")):
         with pytest.raises(ValueError, match=f"column '{name}', which holds {what}"):
-            BoostedTreesRegressor(monotonic_cst={name: 1}).fit(frame, y)
+            BoostedTreesRegressor(quality="fast", monotonic_cst={name: 1}).fit(frame, y)
 
 
 def test_what_cannot_be_is_refused() -> None:
     X, y = task(4)
     with pytest.raises(ValueError, match="monotonic_cst has 2 entries, but X has 4 columns"):
-        BoostedTreesRegressor(monotonic_cst=[1, 0]).fit(X, y)
+        BoostedTreesRegressor(quality="fast", monotonic_cst=[1, 0]).fit(X, y)
     with pytest.raises(ValueError, match="monotonic_cst names 'a', but X has no column names"):
-        BoostedTreesRegressor(monotonic_cst={"a": 1}).fit(X, y)
+        BoostedTreesRegressor(quality="fast", monotonic_cst={"a": 1}).fit(X, y)
     with pytest.raises(ValueError, match="interaction_cst has the position 4"):
-        BoostedTreesRegressor(interaction_cst=[[0, 4]]).fit(X, y)
+        BoostedTreesRegressor(quality="fast", interaction_cst=[[0, 4]]).fit(X, y)
     classes = np.argsort(np.argsort(y)) * 3 // len(y)
     with pytest.raises(ValueError, match="got 3 classes"):
-        BoostedTreesClassifier(monotonic_cst=[1, 0, 0, 0]).fit(X, classes)
+        BoostedTreesClassifier(quality="fast", monotonic_cst=[1, 0, 0, 0]).fit(X, classes)
     with pytest.raises(ValueError, match="prune='after'"):
-        BoostedTreesRegressor(growth="symmetric", prune="after", min_gain=1.0).fit(X, y)
+        BoostedTreesRegressor(quality="fast", growth="symmetric", prune="after", min_gain=1.0).fit(
+            X, y
+        )
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_same_model_for_any_threads_and_order_of_rows(way: str) -> None:
     X, y = task(7, missing=0.1)
     model = BoostedTreesRegressor(
-        n_estimators=6, monotonic_cst=[1, 0, -1, 0], interaction_cst="pairwise", random_state=0
+        quality="fast",
+        n_estimators=6,
+        monotonic_cst=[1, 0, -1, 0],
+        interaction_cst="pairwise",
+        random_state=0,
     )
     model.set_params(**{**WAYS[way], "n_estimators": 6})
     prints = {model.set_params(n_jobs=jobs).fit(X, y).fingerprint() for jobs in (1, 3)}
@@ -234,6 +260,7 @@ def test_leaves_of_all_rows_keep_the_directions(loss: str) -> None:
     X, y = task(11, missing=0.1)
     y = np.exp(np.nan_to_num(X[:, 0] - X[:, 1]) + y / 4)
     model = BoostedTreesRegressor(
+        quality="fast",
         loss=loss,
         early_stopping=True,
         learning_rate=0.3,
@@ -252,7 +279,11 @@ def test_leaves_of_all_rows_keep_the_directions(loss: str) -> None:
 def test_several_quantiles_at_once() -> None:
     X, y = task(12)
     model = BoostedTreesRegressor(
-        loss="quantile", quantile=[0.2, 0.5, 0.8], n_estimators=15, monotonic_cst=[1, 0, 0, -1]
+        quality="fast",
+        loss="quantile",
+        quantile=[0.2, 0.5, 0.8],
+        n_estimators=15,
+        monotonic_cst=[1, 0, 0, -1],
     ).fit(X, y)
     rng = np.random.default_rng(0)
     base = X[rng.integers(len(X), size=40)].repeat(50, axis=0)
@@ -266,6 +297,11 @@ def test_several_quantiles_at_once() -> None:
 def test_bags_of_boosters_keep_the_directions() -> None:
     X, y = task(13)
     model = BoostedTreesRegressor(
-        n_bags=3, n_estimators=10, random_state=0, monotonic_cst=[1, 0, 0, -1], max_features=3
+        quality="fast",
+        n_bags=3,
+        n_estimators=10,
+        random_state=0,
+        monotonic_cst=[1, 0, 0, -1],
+        max_features=3,
     ).fit(X, y)
     assert falls_most(model, X, 0, 1) <= 0.0 and falls_most(model, X, 3, -1) <= 0.0

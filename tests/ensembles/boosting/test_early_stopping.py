@@ -181,7 +181,9 @@ def test_the_best_round_of_rows_to_judge_by_is_kept() -> None:
 @pytest.mark.parametrize(("n", "stops"), [(10_000, False), (10_001, True)])
 def test_auto_stops_early_above_ten_thousand_rows(n: int, stops: bool) -> None:
     table = np.arange(n, dtype=float)[:, np.newaxis] % 100
-    model = BoostedTreesRegressor(n_estimators=2, early_stopping="auto").fit(table, table[:, 0])
+    model = BoostedTreesRegressor(quality="fast", n_estimators=2, early_stopping="auto").fit(
+        table, table[:, 0]
+    )
     assert hasattr(model, "validation_loss_") == stops
     # Rows of weight are counted, not what they weigh.
     weight = np.r_[np.full(n - 1, 1000.0), 0.0]

@@ -80,7 +80,12 @@ def test_the_same_rows_give_the_same_leaves(loss: str, weights, subsample: float
     weight = {"whole": rng.integers(0, 4, 200), "other": rng.random(200) + 0.1}.get(weights)
     y = y if loss in LOSSES[:3] else y - y.min() + 0.1
     model = BoostedTreesRegressor(
-        loss=loss, n_estimators=5, min_samples_leaf=5, l2_regularization=0.5, subsample=subsample
+        quality="fast",
+        loss=loss,
+        n_estimators=5,
+        min_samples_leaf=5,
+        l2_regularization=0.5,
+        subsample=subsample,
     )
     model.set_params(random_state=0)
     check_leaves(model, X, y, weight)
@@ -89,7 +94,7 @@ def test_the_same_rows_give_the_same_leaves(loss: str, weights, subsample: float
 def test_the_same_rows_give_the_same_leaves_of_classes() -> None:
     X, y = data(300)
     y = np.digitize(y, [-0.5, 0.5])
-    check_leaves(BoostedTreesClassifier(n_estimators=5), X, y)
+    check_leaves(BoostedTreesClassifier(quality="fast", n_estimators=5), X, y)
 
 
 @pytest.mark.parametrize("more", [{}, {"subsample": 0.7}])

@@ -15,7 +15,7 @@ NUMBERS = ["squared_error", "absolute_error", "huber", "quantile"]
 
 def model_of(loss: str, **parameters):
     own = {"quantile": {"quantile": 0.8}}.get(loss, {})
-    return BoostedTreesRegressor(loss=loss, **own, **parameters)
+    return BoostedTreesRegressor(quality="fast", loss=loss, **own, **parameters)
 
 
 def counts(n: int = 800, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -30,7 +30,9 @@ def counts(n: int = 800, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def test_one_leaf_answers_the_best_constant() -> None:
     X, y = np.zeros((101, 1)), np.random.default_rng(0).normal(size=101)
     for level in (0.1, 0.5, 0.9):
-        model = BoostedTreesRegressor(loss="quantile", quantile=level, n_estimators=3).fit(X, y)
+        model = BoostedTreesRegressor(
+            quality="fast", loss="quantile", quantile=level, n_estimators=3
+        ).fit(X, y)
         expected = np.quantile(y, level, method="inverted_cdf")
         assert model.predict([[0.0]])[0] == pytest.approx(expected, abs=1e-12)
     assert model_of("absolute_error").fit(X, y).predict([[0.0]])[0] == np.median(y)
@@ -65,7 +67,9 @@ def test_quantiles_cover_their_share() -> None:
     X = rng.random((3000, 1))
     y = X[:, 0] * (1 + rng.exponential(size=3000))
     for level in (0.1, 0.5, 0.9):
-        model = BoostedTreesRegressor(loss="quantile", quantile=level, max_leaf_nodes=8)
+        model = BoostedTreesRegressor(
+            quality="fast", loss="quantile", quantile=level, max_leaf_nodes=8
+        )
         below = (y[2000:] <= model.fit(X[:2000], y[:2000]).predict(X[2000:])).mean()
         assert below == pytest.approx(level, abs=0.05)
 
@@ -76,7 +80,9 @@ def test_counts_that_start_at_their_quantile_are_told_apart(share: float) -> Non
     rng = np.random.default_rng(1)
     X = rng.integers(0, 8, (4000, 3)).astype(float)
     y = (rng.random(4000) < share * (0.5 + (X[:, 0] > 3))).astype(float)
-    model = BoostedTreesRegressor(loss="quantile", quantile=0.95, n_estimators=100).fit(X, y)
+    model = BoostedTreesRegressor(
+        quality="fast", loss="quantile", quantile=0.95, n_estimators=100
+    ).fit(X, y)
     assert model.forest_.base_score[0] == float(share > 0.05)
     forest = model.forest_
     first, second = (slice(*forest.first_node[t : t + 2]) for t in range(2))
@@ -95,7 +101,7 @@ def test_rare_counts_give_the_same_bits(more: dict) -> None:
     settings["min_child_weight"] = 0.0  # is in units of weight
 
     def fitted(X: np.ndarray, y: np.ndarray, weight=None, **own) -> str:
-        model = BoostedTreesRegressor(**settings, **{"n_estimators": 12, **own})
+        model = BoostedTreesRegressor(quality="fast", **settings, **{"n_estimators": 12, **own})
         return model.fit(X, y, weight).fingerprint()
 
     expected = fitted(X, y, copies)
@@ -105,7 +111,7 @@ def test_rare_counts_give_the_same_bits(more: dict) -> None:
         alike = {"min_samples_leaf": 1}
         repeated = fitted(np.repeat(X, copies, axis=0), np.repeat(y, copies), **alike)
         assert fitted(X, y, copies, **alike) == repeated
-        model = BoostedTreesRegressor(n_estimators=5, warm_start=True, **settings)
+        model = BoostedTreesRegressor(quality="fast", n_estimators=5, warm_start=True, **settings)
         again = model.fit(X, y, copies).set_params(n_estimators=12).fit(X, y, copies)
         assert again.fingerprint() == expected
 
@@ -125,8 +131,10 @@ def test_huber_is_robust_where_the_squared_error_is_not() -> None:
 
 def test_huber_of_a_wide_width_is_the_squared_error() -> None:
     X, y = counts(300)
-    wide = BoostedTreesRegressor(loss="huber", huber_alpha=1.0, n_estimators=5).fit(X, y)
-    plain = BoostedTreesRegressor(n_estimators=5).fit(X, y)
+    wide = BoostedTreesRegressor(quality="fast", loss="huber", huber_alpha=1.0, n_estimators=5).fit(
+        X, y
+    )
+    plain = BoostedTreesRegressor(quality="fast", n_estimators=5).fit(X, y)
     assert wide.predict(X) == pytest.approx(plain.predict(X), rel=1e-9)
     # Most rows met exactly: a width of zero would learn nothing.
     mostly = np.where(np.arange(300) % 20 == 0, 5.0 + X[:, 0], 0.0)
@@ -158,7 +166,7 @@ def test_deviances_fall() -> None:
         y[600:], flat[600:]
     )
     for power in (1.1, 1.5, 1.9):
-        model = BoostedTreesRegressor(loss="tweedie", tweedie_power=power).fit(X, y)
+        model = BoostedTreesRegressor(quality="fast", loss="tweedie", tweedie_power=power).fit(X, y)
         predicted = model.predict(X)
         assert (predicted > 0).all()
         assert mean_tweedie_deviance(y, predicted, power=power) < 0.7 * mean_tweedie_deviance(
@@ -259,11 +267,13 @@ def test_parameters_of_losses_belong_to_their_loss() -> None:
     X, y = counts(60)
     for parameter, value in ("quantile", 0.5), ("huber_alpha", 0.9), ("tweedie_power", 1.5):
         with pytest.raises(ValueError, match=f"{parameter}={value} is only used with loss="):
-            BoostedTreesRegressor(**{parameter: value}).fit(X, y)
+            BoostedTreesRegressor(quality="fast", **{parameter: value}).fit(X, y)
     with pytest.raises(ValueError, match="loss='quantile' needs the parameter quantile"):
-        BoostedTreesRegressor(loss="quantile").fit(X, y)
-    plain = BoostedTreesRegressor(loss="tweedie", n_estimators=3).fit(X, y)
-    same = BoostedTreesRegressor(loss="tweedie", tweedie_power=1.5, n_estimators=3).fit(X, y)
+        BoostedTreesRegressor(quality="fast", loss="quantile").fit(X, y)
+    plain = BoostedTreesRegressor(quality="fast", loss="tweedie", n_estimators=3).fit(X, y)
+    same = BoostedTreesRegressor(
+        quality="fast", loss="tweedie", tweedie_power=1.5, n_estimators=3
+    ).fit(X, y)
     assert plain.fingerprint() == same.fingerprint()
 
 
@@ -280,14 +290,16 @@ def test_another_loss_after_the_fit_changes_no_answer() -> None:
 def test_exponential_loss_is_of_two_classes() -> None:
     X, y = counts(300)
     labels = np.array(["few", "many"])[(y > 2).astype(int)]
-    model = BoostedTreesClassifier(loss="exponential", n_estimators=30).fit(X, labels)
+    model = BoostedTreesClassifier(quality="fast", loss="exponential", n_estimators=30).fit(
+        X, labels
+    )
     assert model.score(X, labels) > 0.75
     odds = model.decision_function(X)
     shares = model.predict_proba(X)
     assert shares[:, 1] == pytest.approx(1 / (1 + np.exp(-2 * odds)), rel=1e-12)
     with pytest.raises(ValueError, match="Only binary classification is supported"):
-        BoostedTreesClassifier(loss="exponential").fit(X, np.arange(300) % 3)
-    only = BoostedTreesClassifier(loss="exponential").fit(X, np.zeros(300))
+        BoostedTreesClassifier(quality="fast", loss="exponential").fit(X, np.arange(300) % 3)
+    only = BoostedTreesClassifier(quality="fast", loss="exponential").fit(X, np.zeros(300))
     assert only.predict_proba(X).tolist() == [[1.0]] * 300
 
 
@@ -296,7 +308,7 @@ def test_exponential_loss_of_hopeless_rows_stays_finite() -> None:
     labels = (X[:, 0] > 1).astype(int)
     labels[::50] = 1 - labels[::50]
     model = BoostedTreesClassifier(
-        loss="exponential", n_estimators=400, learning_rate=1.0, min_samples_leaf=1
+        quality="fast", loss="exponential", n_estimators=400, learning_rate=1.0, min_samples_leaf=1
     ).fit(X, labels)
     assert np.isfinite(model.predict_proba(X)).all()
     assert np.isfinite(model.forest_.gain).all()

@@ -14,7 +14,7 @@ def task(seed: int = 0, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
 
 def one_tree(**parameters) -> BoostedTreesRegressor:
     whole = {"n_estimators": 1, "learning_rate": 1.0, "min_samples_leaf": 2}
-    return BoostedTreesRegressor(**{**whole, **parameters})
+    return BoostedTreesRegressor(quality="fast", **{**whole, **parameters})
 
 
 def children_of(forest) -> list[tuple[int, int]]:
@@ -164,7 +164,11 @@ def test_classes_too() -> None:
     X, y = task(5)
     classes = np.argsort(np.argsort(y)) * 3 // len(y)
     sizes = [
-        len(BoostedTreesClassifier(n_estimators=3, **more).fit(X, classes).forest_.feature)
+        len(
+            BoostedTreesClassifier(quality="fast", n_estimators=3, **more)
+            .fit(X, classes)
+            .forest_.feature
+        )
         for more in ({}, {"min_gain": 2.0, "prune": "after"}, {"min_gain": 2.0})
     ]
     assert sizes[0] > sizes[1] >= sizes[2] > 9

@@ -16,7 +16,7 @@ LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 
 def quick(**parameters) -> BoostedTreesRegressor:
     fast = {"loss": "quantile", "quantile": LEVELS, "n_estimators": 12, "min_samples_leaf": 3}
-    return BoostedTreesRegressor(**{**fast, **parameters})
+    return BoostedTreesRegressor(quality="fast", **{**fast, **parameters})
 
 
 def data(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -177,7 +177,7 @@ def test_levels_must_increase_between_0_and_1(levels) -> None:
     with pytest.raises(ValueError, match=r"quantile.*strictly increasing floats in the range"):
         quick(quantile=levels).fit(*data(40))
     with pytest.raises(ValueError, match="only used with loss='quantile'"):
-        BoostedTreesRegressor(quantile=[0.1, 0.9]).fit(*data(40))
+        BoostedTreesRegressor(quality="fast", quantile=[0.1, 0.9]).fit(*data(40))
 
 
 def tables() -> list[str]:

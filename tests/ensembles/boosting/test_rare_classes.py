@@ -56,9 +56,12 @@ def test_steps_that_are_moderate_stay_newton_s(monkeypatch) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 5))
     y = (X[:, 0] + rng.normal(size=600) > 0).astype(int) + (X[:, 1] > 1)
-    guarded = BoostedTreesClassifier(n_estimators=60).fit(X, y)
+    guarded = BoostedTreesClassifier(quality="fast", n_estimators=60).fit(X, y)
     monkeypatch.setattr(BuiltinLoss, "capped", lambda self, steps, rate: steps)
-    assert BoostedTreesClassifier(n_estimators=60).fit(X, y).fingerprint() == guarded.fingerprint()
+    assert (
+        BoostedTreesClassifier(quality="fast", n_estimators=60).fit(X, y).fingerprint()
+        == guarded.fingerprint()
+    )
 
 
 @pytest.mark.parametrize("categories", [True, False])
@@ -70,5 +73,5 @@ def test_nursery(categories: bool) -> None:
     if not categories:
         frame = frame.apply(lambda column: column.cat.codes)
     train = np.random.default_rng(0).random(len(y)) < 0.7
-    model = BoostedTreesClassifier().fit(frame[train], y[train])
+    model = BoostedTreesClassifier(quality="fast").fit(frame[train], y[train])
     assert model.score(frame[~train], y[~train]) > 0.998

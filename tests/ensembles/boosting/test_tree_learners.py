@@ -9,33 +9,47 @@ from weald.ensembles.rounds import tree_learners
 from weald.ensembles.rounds.loop import DerivativeBuffers
 
 MODELS = {
-    "log_loss": lambda **more: BoostedTreesClassifier(**more),
-    "exponential": lambda **more: BoostedTreesClassifier(loss="exponential", **more),
-    "balanced": lambda **more: BoostedTreesClassifier(class_weight="balanced", **more),
-    "squared_error": lambda **more: BoostedTreesRegressor(**more),
-    "absolute_error": lambda **more: BoostedTreesRegressor(loss="absolute_error", **more),
-    "huber": lambda **more: BoostedTreesRegressor(loss="huber", **more),
-    "quantile": lambda **more: BoostedTreesRegressor(loss="quantile", quantile=0.2, **more),
-    "one_level": lambda **more: BoostedTreesRegressor(loss="quantile", quantile=[0.2], **more),
-    "poisson": lambda **more: BoostedTreesRegressor(loss="poisson", **more),
-    "subsample": lambda **more: BoostedTreesRegressor(subsample=0.5, **more),
-    "exact": lambda **more: BoostedTreesRegressor(exact=True, **more),
+    "log_loss": lambda **more: BoostedTreesClassifier(quality="fast", **more),
+    "exponential": lambda **more: BoostedTreesClassifier(
+        quality="fast", loss="exponential", **more
+    ),
+    "balanced": lambda **more: BoostedTreesClassifier(
+        quality="fast", class_weight="balanced", **more
+    ),
+    "squared_error": lambda **more: BoostedTreesRegressor(quality="fast", **more),
+    "absolute_error": lambda **more: BoostedTreesRegressor(
+        quality="fast", loss="absolute_error", **more
+    ),
+    "huber": lambda **more: BoostedTreesRegressor(quality="fast", loss="huber", **more),
+    "quantile": lambda **more: BoostedTreesRegressor(
+        quality="fast", loss="quantile", quantile=0.2, **more
+    ),
+    "one_level": lambda **more: BoostedTreesRegressor(
+        quality="fast", loss="quantile", quantile=[0.2], **more
+    ),
+    "poisson": lambda **more: BoostedTreesRegressor(quality="fast", loss="poisson", **more),
+    "subsample": lambda **more: BoostedTreesRegressor(quality="fast", subsample=0.5, **more),
+    "exact": lambda **more: BoostedTreesRegressor(quality="fast", exact=True, **more),
     "stopping": lambda **more: BoostedTreesClassifier(
-        early_stopping=True, n_iter_no_change=2, **more
+        quality="fast", early_stopping=True, n_iter_no_change=2, **more
     ),
 }
 
 # Of two classes: in what else a target is read.
 CLASSIFIERS = {
     **{name: MODELS[name] for name in ("log_loss", "exponential", "balanced", "stopping")},
-    "without_a_class": lambda **more: BoostedTreesClassifier(class_weight={False: 0}, **more),
-    "drawn": lambda **more: BoostedTreesClassifier(subsample=0.5, **more),
-    "bags": lambda **more: BoostedTreesClassifier(n_bags=2, **more),
-    "scored": lambda **more: BoostedTreesClassifier(
-        early_stopping=True, scoring="accuracy", **more
+    "without_a_class": lambda **more: BoostedTreesClassifier(
+        quality="fast", class_weight={False: 0}, **more
     ),
-    "vectors": lambda **more: BoostedTreesClassifier(multi_class="vector_leaves", **more),
-    "one_by_one": lambda **more: BoostedTreesClassifier(loss=OwnLogLoss(), **more),
+    "drawn": lambda **more: BoostedTreesClassifier(quality="fast", subsample=0.5, **more),
+    "bags": lambda **more: BoostedTreesClassifier(quality="fast", n_bags=2, **more),
+    "scored": lambda **more: BoostedTreesClassifier(
+        quality="fast", early_stopping=True, scoring="accuracy", **more
+    ),
+    "vectors": lambda **more: BoostedTreesClassifier(
+        quality="fast", multi_class="vector_leaves", **more
+    ),
+    "one_by_one": lambda **more: BoostedTreesClassifier(quality="fast", loss=OwnLogLoss(), **more),
 }
 
 
@@ -75,11 +89,11 @@ def test_no_room_is_taken_for_them(monkeypatch) -> None:
     monkeypatch.setattr(DerivativeBuffers, "arrays", property(refuse))
     X, y = rows("log_loss")
     with pytest.raises(AssertionError):
-        BoostedTreesClassifier(n_estimators=2).fit(X, y)
+        BoostedTreesClassifier(quality="fast", n_estimators=2).fit(X, y)
     monkeypatch.setattr(tree_learners, "_MANY_ROWS", 0)
-    assert BoostedTreesClassifier(n_estimators=2).fit(X, y).n_estimators_ == 2
+    assert BoostedTreesClassifier(quality="fast", n_estimators=2).fit(X, y).n_estimators_ == 2
     with pytest.raises(AssertionError):
-        BoostedTreesClassifier(n_estimators=2).fit(X, y * 1 + (X[:, 2] > 0))
+        BoostedTreesClassifier(quality="fast", n_estimators=2).fit(X, y * 1 + (X[:, 2] > 0))
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -98,9 +112,9 @@ def test_two_classes_may_be_bytes(name, weights, monkeypatch) -> None:
 def test_bytes_of_any_labels(labels, monkeypatch) -> None:
     X, y = rows("log_loss")
     y = np.array(labels)[y.astype(int)]
-    found = BoostedTreesClassifier(n_estimators=3).fit(X, y)
+    found = BoostedTreesClassifier(quality="fast", n_estimators=3).fit(X, y)
     monkeypatch.setattr(targets, "_MANY_ROWS", 0)
-    model = BoostedTreesClassifier(n_estimators=3).fit(X, y)
+    model = BoostedTreesClassifier(quality="fast", n_estimators=3).fit(X, y)
     assert model.fingerprint() == found.fingerprint()
     assert model.classes_.tolist() == list(labels)
     assert (model.predict(X) == y).mean() > 0.6
@@ -110,17 +124,24 @@ def test_bytes_beside_rows_to_judge_by_and_a_fit_that_goes_on(tmp_path, monkeypa
     X, y = rows("log_loss")
 
     def fits() -> list[str]:
-        model = BoostedTreesClassifier(n_estimators=3, warm_start=True)
+        model = BoostedTreesClassifier(quality="fast", n_estimators=3, warm_start=True)
         judged = model.fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:]).fingerprint()
-        model = BoostedTreesClassifier(n_estimators=3, warm_start=True).fit(X, y)
+        model = BoostedTreesClassifier(quality="fast", n_estimators=3, warm_start=True).fit(X, y)
         on = model.set_params(n_estimators=6).fit(X, y).fingerprint()
         return [judged, on]
 
     found = fits()
-    kept = BoostedTreesClassifier(n_estimators=4, checkpoint=str(tmp_path / "fit.npz")).fit(X, y)
+    kept = BoostedTreesClassifier(
+        quality="fast", n_estimators=4, checkpoint=str(tmp_path / "fit.npz")
+    ).fit(X, y)
     monkeypatch.setattr(targets, "_MANY_ROWS", 0)
     assert fits() == found
     # What was begun on floats goes on with bytes: the rows are the same.
-    on = BoostedTreesClassifier(n_estimators=6, checkpoint=str(tmp_path / "fit.npz")).fit(X, y)
-    assert on.fingerprint() == BoostedTreesClassifier(n_estimators=6).fit(X, y).fingerprint()
+    on = BoostedTreesClassifier(
+        quality="fast", n_estimators=6, checkpoint=str(tmp_path / "fit.npz")
+    ).fit(X, y)
+    assert (
+        on.fingerprint()
+        == BoostedTreesClassifier(quality="fast", n_estimators=6).fit(X, y).fingerprint()
+    )
     assert kept.n_estimators_ == 4

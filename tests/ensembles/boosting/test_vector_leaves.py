@@ -10,7 +10,7 @@ from weald import BoostedTreesClassifier
 
 def quick(**parameters) -> BoostedTreesClassifier:
     fast = {"n_estimators": 8, "min_samples_leaf": 3, "multi_class": "vector_leaves"}
-    return BoostedTreesClassifier(**{**fast, **parameters})
+    return BoostedTreesClassifier(quality="fast", **{**fast, **parameters})
 
 
 def data(n: int = 240, n_classes: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -43,12 +43,12 @@ def numbers(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 CLASSIFIERS = [
     ("tree", DecisionTreeClassifier(max_depth=3)),
-    ("boosted", BoostedTreesClassifier(n_estimators=8)),
+    ("boosted", BoostedTreesClassifier(quality="fast", n_estimators=8)),
     ("bayes", GaussianNB()),
 ]
 REGRESSORS = [
     ("tree", DecisionTreeRegressor(max_depth=3)),
-    ("boosted", BoostedTreesRegressor(n_estimators=8)),
+    ("boosted", BoostedTreesRegressor(quality="fast", n_estimators=8)),
     ("line", LinearRegression()),
 ]
 OURS = CLASSIFIERS[:2]

@@ -191,7 +191,7 @@ def test_groups_reach_the_splitter() -> None:
 def test_oof_weights_do_not_depend_on_row_order() -> None:
     X, y = classes()
     order = np.random.default_rng(0).permutation(len(y))
-    members = [MEMBERS[0], ("boosted", BoostedTreesClassifier(n_estimators=5))]
+    members = [MEMBERS[0], ("boosted", BoostedTreesClassifier(quality="fast", n_estimators=5))]
     for voting in ("hard", "soft"):
         model = VotingClassifier(members, voting=voting, weights="oof", cv=ContentKFold(3))
         first = model.fit(X, y).fingerprint()
@@ -261,7 +261,7 @@ def test_other_estimators_have_no_fingerprint() -> None:
 
 def test_fingerprint_covers_estimators_weights_and_rule() -> None:
     X, y = classes()
-    members = [MEMBERS[0], ("boosted", BoostedTreesClassifier(n_estimators=3))]
+    members = [MEMBERS[0], ("boosted", BoostedTreesClassifier(quality="fast", n_estimators=3))]
     found = {
         VotingClassifier(members, voting="soft", **more).fit(X, y).fingerprint()
         for more in ({}, {"rule": "product"}, {"weights": [1, 2]}, {"rule": "rank_mean"})

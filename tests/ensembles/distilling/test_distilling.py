@@ -194,7 +194,7 @@ def test_teacher_without_probabilities() -> None:
 @pytest.mark.parametrize("student", KINDS)
 def test_frames_with_all_kinds_of_columns(student: str) -> None:
     X, y = mixed()
-    teacher = weald.BoostedTreesClassifier(n_estimators=20).fit(X, y)
+    teacher = weald.BoostedTreesClassifier(quality="fast", n_estimators=20).fit(X, y)
     X_val, y_val = mixed(200, seed=1)
     clone = weald.distill(teacher, X, X_val=X_val, y_val=y_val, student=student, **FEW)
     assert clone.fidelity.value > 0.75
@@ -215,7 +215,7 @@ def test_other_containers() -> None:
         np.asfortranarray(np.nan_to_num(numbers.to_numpy(dtype=np.float32))),
         numbers.fillna(0).to_numpy().astype(int),
     ):
-        teacher = weald.BoostedTreesClassifier(n_estimators=5).fit(container, y)
+        teacher = weald.BoostedTreesClassifier(quality="fast", n_estimators=5).fit(container, y)
         clone = weald.distill(teacher, container, y, **FEW)
         assert clone.fidelity.value > 0.6, type(container)
 
@@ -224,7 +224,9 @@ def test_numeric_categories_are_those_of_the_teacher() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 60, 500), rng.normal(size=500)]).astype(float)
     y = (X[:, 0] % 2 == 1).astype(int)
-    teacher = weald.BoostedTreesClassifier(n_estimators=20, categorical_features=[0]).fit(X, y)
+    teacher = weald.BoostedTreesClassifier(
+        quality="fast", n_estimators=20, categorical_features=[0]
+    ).fit(X, y)
     clone = weald.distill(teacher, X, max_leaf_nodes=2, n_samples=2000)
     assert clone.model.categorical_features == [0]
     assert clone.fidelity.value > 0.85 and "in {" in clone.text()

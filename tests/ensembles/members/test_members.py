@@ -168,7 +168,7 @@ def test_odd_predictions_in_predict() -> None:
 
 @every_kind
 def test_base_estimators_are_parameters(kind) -> None:
-    model = kind([("tree", TREE), ("boosted", BoostedTreesClassifier())])
+    model = kind([("tree", TREE), ("boosted", BoostedTreesClassifier(quality="fast"))])
     params = model.get_params()
     assert params["tree"] is TREE and params["tree__max_depth"] == 2
     model.set_params(boosted__n_estimators=7, tree="drop", n_jobs=1)
@@ -275,7 +275,10 @@ def test_lists_of_documents_are_tables_too() -> None:
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
 def test_any_number_of_jobs_gives_the_same(kind, n_jobs) -> None:
     X, y = data(200)
-    members = [("a", DecisionTreeClassifier()), ("b", BoostedTreesClassifier(n_estimators=5))]
+    members = [
+        ("a", DecisionTreeClassifier()),
+        ("b", BoostedTreesClassifier(quality="fast", n_estimators=5)),
+    ]
     more = {"random_state": 0} if kind is BlendingClassifier else {}
     models = [soft(kind, members, n_jobs=jobs, **more).fit(X, y) for jobs in (1, n_jobs)]
     assert np.array_equal(models[0].predict_proba(X), models[1].predict_proba(X))

@@ -89,7 +89,7 @@ def test_auto_requires_row_sampling_and_no_warm_start() -> None:
     [
         FOREST,
         BaggingRegressor(LinearRegression(), 30, oob_score=True, random_state=0),
-        BoostedTreesRegressor(n_bags=10, n_estimators=20, random_state=0, n_jobs=1),
+        BoostedTreesRegressor(quality="fast", n_bags=10, n_estimators=20, random_state=0, n_jobs=1),
     ],
     ids=lambda m: type(m).__name__,
 )
@@ -200,5 +200,7 @@ def test_632_error_of_one_base_estimator() -> None:
     assert bag.member_error_632(X, LABELS, loss="log_loss").error > 0
     tree = FOREST.member_error_632(X, Y)
     assert tree.apparent < FOREST.oob_.error() < tree.error
-    booster = BoostedTreesRegressor(n_bags=20, n_estimators=20, random_state=0, n_jobs=1)
+    booster = BoostedTreesRegressor(
+        quality="fast", n_bags=20, n_estimators=20, random_state=0, n_jobs=1
+    )
     assert booster.fit(X, Y).member_error_632(X, Y, plus=False).method == ".632"

@@ -69,7 +69,7 @@ def test_std_of_classification(model) -> None:
         ExtraTreesRegressor(7, random_state=0),
         BaggingRegressor(n_estimators=7, random_state=0),
         RotationForestRegressor(7, bootstrap=True, random_state=0),
-        BoostedTreesRegressor(n_estimators=5, n_bags=3, random_state=0),
+        BoostedTreesRegressor(quality="fast", n_estimators=5, n_bags=3, random_state=0),
     ],
     ids=lambda m: type(m).__name__,
 )

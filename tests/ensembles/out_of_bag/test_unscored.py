@@ -176,7 +176,7 @@ def test_boosters_of_one_group_leave_no_row_out(kind: type) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [*KINDS[:2], *KINDS[4:], BoostedTreesRegressor(n_estimators=5, n_bags=20)],
+    [*KINDS[:2], *KINDS[4:], BoostedTreesRegressor(quality="fast", n_estimators=5, n_bags=20)],
     ids=lambda model: type(model).__name__,
 )
 def test_632_estimates_require_plain_bootstrap(kind: Any) -> None:
