@@ -7,7 +7,7 @@ import pytest
 from public.scripts import run_script
 
 WORK = {
-    "boosting": "weald.BoostedTreesClassifier(quality="fast", n_estimators=20).fit(X, y)",
+    "boosting": "weald.BoostedTreesClassifier(quality='fast', n_estimators=20).fit(X, y)",
     "a forest": "weald.ExtraTreesClassifier(2).fit(X, y)",
     "AdaBoost": "weald.AdaBoostClassifier(n_estimators=10).fit(X, y)",
     "an option tree": "weald.OptionTreeClassifier(max_depth=3).fit(X, y)",
@@ -24,7 +24,7 @@ import weald
 rng = np.random.default_rng(0)
 X = rng.normal(size=(10_000, 8))
 y = (X[:, 0] > 0).astype(int)
-model = weald.BoostedTreesClassifier(quality="fast", n_estimators=20).fit(X, y)
+model = weald.BoostedTreesClassifier(quality='fast', n_estimators=20).fit(X, y)
 forest = weald.RandomForestClassifier(5, random_state=0).fit(X, y)
 def work():
     while True:

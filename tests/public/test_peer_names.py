@@ -75,7 +75,7 @@ def test_the_constructor_and_set_params_give_the_advice(estimator) -> None:
 
 
 def test_settings_are_changed_all_or_none() -> None:
-    model = weald.BoostedTreesClassifier(quality="fast")
+    model = weald.BoostedTreesClassifier()
     with pytest.raises(ValueError, match="Use max_leaf_nodes"):
         model.set_params(n_estimators=7, num_leaves=3)
     assert model.n_estimators == 100
@@ -112,13 +112,13 @@ def test_settings_are_changed_all_or_none() -> None:
 )
 def test_names_of_boosted_trees(name, advice) -> None:
     with pytest.raises(TypeError) as raised:
-        weald.BoostedTreesClassifier(quality="fast", **{name: 1})
+        weald.BoostedTreesClassifier(**{name: 1})
     assert str(raised.value).endswith(f" {name!r}. {advice}")
 
 
 def test_no_name_is_guessed() -> None:
     with pytest.raises(TypeError, match="It has 'loss', 'n_estimators'"):
-        weald.BoostedTreesClassifier(quality="fast", interval=3)
+        weald.BoostedTreesClassifier(interval=3)
 
 
 @pytest.mark.parametrize("name", ["device", "gpu_id", "task_type"])
@@ -129,20 +129,20 @@ def test_there_is_no_gpu(name) -> None:
 
 def test_values_without_names() -> None:
     with pytest.raises(TypeError) as raised:
-        weald.BoostedTreesClassifier(quality="fast", 200)
-    text = "BoostedTreesClassifier(quality="fast") takes its parameters by name: use n_estimators=200."
+        weald.BoostedTreesClassifier(200)
+    text = "BoostedTreesClassifier() takes its parameters by name: use n_estimators=200."
     assert str(raised.value) == text
     with pytest.raises(TypeError, match=r"by name after estimator: use n_estimators=50\."):
         weald.AdaBoostClassifier(None, 50)
     with pytest.raises(TypeError, match="write the name of the parameter"):
-        weald.BoostedTreesClassifier(quality="fast", object())
+        weald.BoostedTreesClassifier(object())
     assert weald.RandomForestClassifier(200).n_estimators == 200
 
 
 def test_arguments_of_fit() -> None:
     for name in ("eval_set", "validation_data"):
         with pytest.raises(TypeError) as raised:
-            weald.BoostedTreesClassifier(quality="fast").fit(X, y, **{name: [(X, y)]})
+            weald.BoostedTreesClassifier().fit(X, y, **{name: [(X, y)]})
         assert str(raised.value) == (
             f"BoostedTreesClassifier.fit() got an unexpected keyword argument '{name}'. Pass "
             "the validation set as fit(X, y, X_val=…, y_val=…); early_stopping=True uses it."
@@ -159,7 +159,7 @@ def test_arguments_of_fit() -> None:
 
 
 def test_arguments_of_predict() -> None:
-    model = weald.BoostedTreesClassifier(quality="fast", n_estimators=2, min_samples_leaf=1).fit(X, y)
+    model = weald.BoostedTreesClassifier(n_estimators=2, min_samples_leaf=1).fit(X, y)
     for name in ("num_iteration", "ntree_limit", "iteration_range"):
         with pytest.raises(TypeError, match=r"BoostedTreesClassifier.predict\(\).*staged_predict"):
             model.predict(X, **{name: 1})
@@ -191,7 +191,7 @@ def test_an_error_inside_a_method_stays_as_it_is() -> None:
             return 0.0
 
     with pytest.raises(TypeError, match="mine"):
-        weald.BoostedTreesRegressor(quality="fast", loss=Loss()).fit(X, y)
+        weald.BoostedTreesRegressor(loss=Loss()).fit(X, y)
 
 
 def test_libraries_are_named_for_all_names() -> None:

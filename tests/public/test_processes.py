@@ -32,7 +32,7 @@ def send():
     os.kill(os.getpid(), signal.SIGINT)
 
 def small():
-    return BoostedTreesRegressor(quality="fast", n_estimators=3).fit(X[:500], y[:500]).fingerprint()
+    return BoostedTreesRegressor(quality='fast', n_estimators=3).fit(X[:500], y[:500]).fingerprint()
 
 before = small()
 {prepare}
@@ -89,7 +89,7 @@ def test_ctrl_c_ends_a_forest(left_out: bool) -> None:
 def test_ctrl_c_ends_a_prediction() -> None:
     seconds = seconds_to_interrupt(
         # Ten million views of the same row need no memory.
-        prepare="model = BoostedTreesRegressor(quality="fast", n_estimators=100).fit(X, X[:, 1])\n"
+        prepare="model = BoostedTreesRegressor(quality='fast', n_estimators=100).fit(X, X[:, 1])\n"
         "many = np.broadcast_to(X[:1], (10**7, 20))",
         work="model.predict(many)",
         after="model.predict(X).shape == (20_000,)",
