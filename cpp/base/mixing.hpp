@@ -8,7 +8,7 @@ namespace weald {
 // Weyl increment between the words of one key: 2^64 divided by the golden ratio.
 constexpr std::uint64_t word_step = 0x9e3779b97f4a7c15ULL;
 
-// Multiplies the words absorbed by a hash, and tells right children from left ones.
+// Multiplies the words absorbed by a hash; also distinguishes right children from left ones.
 constexpr std::uint64_t hash_factor = 0xc2b2ae3d27d4eb4fULL;
 
 // A uniform double in [0, 1) is (word >> uniform_shift) * uniform_step.
