@@ -87,7 +87,7 @@ class CellScan {
   std::int64_t size_ = 0;
   const Row* rows_ = nullptr;
   const std::int64_t* totals_ = nullptr;
-  std::optional<split::SplitJudge<C>> judge_;
+  std::optional<split::SplitEvaluator<C>> judge_;
   std::vector<std::int64_t> left_, kept_, cells_;
   double score_ = 0.0;
   Bounds bounds_;

@@ -90,7 +90,7 @@ class ClassJudge {
     return left.weight >= weight_ - left.weight;
   }
 
-  // As SplitJudge says it. Squares of so few copies are doubles themselves.
+  // As SplitEvaluator says it. Squares of so few copies are doubles themselves.
   template <int W>
   double gain(const ClassLeft<W>& left, const ClassCounts<W>& total) {
     const std::int64_t rest = weight_ - left.weight;

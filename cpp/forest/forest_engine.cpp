@@ -212,11 +212,11 @@ bool ForestEngine::settle_by(const std::int64_t* totals) {
   const target::Channels& channels = growing_tree_->channels;
   if constexpr (criteria::Quotient<C>) {
     if (channels.cell_size() == 2)
-      return settle(split::SplitJudge<C, 2>(channels, limits_, totals));
+      return settle(split::SplitEvaluator<C, 2>(channels, limits_, totals));
     if (channels.cell_size() == 3 && channels.n_channels() == 2)
-      return settle(split::SplitJudge<C, 3>(channels, limits_, totals));
+      return settle(split::SplitEvaluator<C, 3>(channels, limits_, totals));
   }
-  return settle(split::SplitJudge<C>(channels, limits_, totals));
+  return settle(split::SplitEvaluator<C>(channels, limits_, totals));
 }
 
 bool ForestEngine::is_large(const Rows& rows, const std::int64_t* totals) const {
@@ -429,7 +429,7 @@ bool ForestEngine::settle(Judge&& judge) {
   return true;
 }
 
-std::vector<int> ForestEngine::search_level(const std::vector<int>&, data::ColumnLook) {
+std::vector<int> ForestEngine::search_level(const std::vector<int>&, data::CandidateColumns) {
   throw std::logic_error("symmetric growth draws no columns");
 }
 

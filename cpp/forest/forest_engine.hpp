@@ -63,7 +63,7 @@ class ForestEngine : public tree::SplitEngine {
   std::int64_t send_rows(int node, bool looks_on) override;
   void search(const tree::Siblings& siblings) override;
   void search_again(const std::vector<tree::Siblings>& nodes) override;
-  std::vector<int> search_level(const std::vector<int>& nodes, data::ColumnLook columns) override;
+  std::vector<int> search_level(const std::vector<int>& nodes, data::CandidateColumns columns) override;
   void send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const override;
 
   // The same for whoever keeps nodes himself. `find` looks for the best split of the rows at

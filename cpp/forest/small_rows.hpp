@@ -202,7 +202,7 @@ class SmallClasses {
     return -1;
   }
 
-  // As SplitJudge says it.
+  // As SplitEvaluator says it.
   static double gain(const criteria::PairLeft& left, const criteria::PairLeft& total) {
     const double children =
         criterion_score(left) + criterion_score({total.w - left.w, total.s - left.s});

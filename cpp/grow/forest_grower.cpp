@@ -30,7 +30,7 @@ tree::Tree ForestGrower::grow(const target::Target& target, std::int32_t* leaf_o
   tree_ = std::move(old);
   own_.rows.start(n_rows_, target.copies);
   if (knows_all_rows_)
-    own_.channels.serve(target.member);
+    own_.channels.set_member(target.member);
   else
     own_.channels.prepare(target, n_rows_, own_.rows.at(0), own_.rows.size(),
                           params_.split.min_samples_leaf > 1, target::Cells::wide, 1);
@@ -324,7 +324,8 @@ void ForestGrower::write_leaf(const OpenNode& node, const std::int64_t* sums) {
   if (counts_) {
     for (int k = 0; k < n_outputs; ++k)
       tree_.value.push_back(static_cast<double>(sums[1 + k]) / weight);
-    tree::hold(tree_.value.data() + tree_.value.size() - n_outputs, n_outputs, node.bounds);
+    tree::clip_to_bounds(tree_.value.data() + tree_.value.size() - n_outputs, n_outputs,
+                         node.bounds);
     return;
   }
   const Row* const rows = growing_tree_->rows.at(node.begin);
@@ -349,8 +350,8 @@ void ForestGrower::weigh_leaf(const OpenNode& leaf) {
     tree_.value.push_back(C::leaf_value(channels.leaf_sum(rows, n, exact_.data(), k),
                                         tree_.weight[place], params_.split.penalty));
   if (params_.split.is_directed())
-    tree::hold(tree_.value.data() + tree_.value.size() - tree_.n_outputs, tree_.n_outputs,
-               leaf.bounds);
+    tree::clip_to_bounds(tree_.value.data() + tree_.value.size() - tree_.n_outputs, tree_.n_outputs,
+                         leaf.bounds);
   complete<C>(score);
 }
 

@@ -237,7 +237,7 @@ std::vector<int> Grower::batch() {
     return growing_tree_.nodes[i].n_rows() * n_columns_ <= small_node;
   };
   if (params_.n_threads < 2 || n_rows_ * n_columns_ < tiny_table || inside_a_loop() ||
-      !engine_->works_side_by_side() || !is_small(top))
+      !engine_->allows_concurrent_nodes() || !is_small(top))
     return {top};
   std::vector<int> nodes;
   for (const int node : frontier_)
@@ -298,7 +298,7 @@ void Grower::run_level_by_level() {
     if (level.empty()) return;
     if (std::all_of(level.begin(), level.end(), [this](int node) { return is_small(node); }))
       scale_by_themselves(level);
-    const std::vector<int> split = engine_->search_level(level, choice_.look(path));
+    const std::vector<int> split = engine_->search_level(level, choice_.candidates(path));
     const auto n_split = static_cast<std::int64_t>(split.size());
     if (n_split == 0 || (most > 0 && growing_tree_.n_leaves + n_split > most)) return;
     std::vector<int> next;
@@ -320,8 +320,8 @@ void Grower::run_level_by_level() {
   }
 }
 
-data::ColumnLook Grower::columns_of(int node) const {
-  return choice_.is_free() ? data::ColumnLook{} : choice_.look(paths_[node]);
+data::CandidateColumns Grower::columns_of(int node) const {
+  return choice_.is_free() ? data::CandidateColumns{} : choice_.candidates(paths_[node]);
 }
 
 // Sends the rows of a node to its children.

@@ -64,7 +64,7 @@ class Grower {
   void expand(const std::vector<int>& nodes);
   void look_below(int node);
   void divide(int node, bool looks_on);
-  data::ColumnLook columns_of(int node) const;
+  data::CandidateColumns columns_of(int node) const;
   void bound_children(int node);
   void prune();
   template <class Visit>

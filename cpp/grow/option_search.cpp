@@ -99,7 +99,7 @@ std::vector<split::Split> OptionSearch::best_of_columns(
     }
     split::WideLevels<C> levels(growing_tree_.channels, limits_, totals, Bounds{});
     split::CategoryBest sets = split::CategorySearch(levels, limits_.category)
-                                   .look(missing, stride, layout.levels_of(column), nullptr, 0);
+                                   .search(missing, stride, layout.levels_of(column), nullptr, 0);
     if (!sets.left.empty())
       splits[task] = {sets.score, column, 0, sets.missing_left, 0.0, std::move(sets.left)};
   });

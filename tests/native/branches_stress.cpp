@@ -56,7 +56,7 @@ class Subject {
     const weald::data::Table<float> view{values_.data(), n_rows, n_columns, n_columns, 1};
     const auto table = std::make_shared<weald::data::RankedTable>(view, nullptr, n_rows, nullptr, 1,
                                                                   setting.draws_cuts);
-    if (setting.has_levels) table->hold_levels({0, 0, 0, n_levels});
+    if (setting.has_levels) table->set_levels({0, 0, 0, n_levels});
     table_ = table;
     if (!setting.draws_cuts)
       bootstrap_ = std::make_shared<weald::data::Bootstrap>(
