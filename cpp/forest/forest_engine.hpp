@@ -21,7 +21,6 @@
 #include "forest/random_threshold_values.hpp"
 #include "forest/scan.hpp"
 #include "forest/small_sort.hpp"
-#include "forest/vector_scan.hpp"
 #include "split/splitting.hpp"
 #include "tree/split_engine.hpp"
 #include "tree/tree_params.hpp"

@@ -1,4 +1,5 @@
-// Small nodes of plain trees of several classes.
+// Small nodes of plain trees with several classes. A translation unit of its own, because the
+// compiler inlines less where there is more to inline.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,7 @@
 
 namespace weald::forest {
 
-// Null where there are too many classes for a few words. Whether trees are plain else is for the
-// caller to know.
+// Null if there are too many classes for packed counts.
 template <class Impurity>
 std::unique_ptr<SmallNodes> make_small_class_nodes(const data::RankedTable& table,
                                                    data::ColumnSampler& columns,

@@ -252,7 +252,7 @@ bool ForestGrower::is_small_enough(const OpenNode& node, const std::int64_t* sum
 
 // A small node, with all below it.
 void ForestGrower::finish(const OpenNode& node, const std::int64_t* sums) {
-  const forest::SmallNodes::Weighed weighed = small_nodes_->grow(
+  const forest::SmallNodes::NodeSums weighed = small_nodes_->grow(
       {growing_tree_->rows.at(node.begin), static_cast<int>(node.end - node.begin), sums,
        node.draws, node.constants, node.depth},
       tree_, params_.sends_unseen_rows ? &limits_ : nullptr);
