@@ -101,13 +101,11 @@ void ForestEngine::choose() {
 // Those for classes whose weights count copies, if they do.
 template <class Impurity>
 bool ForestEngine::choose_counts() {
-  const target::Target& target = growing_tree_->channels.target();
-  if (LabelScan<Impurity>::fits(*growing_tree_))
-    choose<LabelScan<Impurity>>();
-  else if (PairCounts<Impurity>::fits(*growing_tree_))
+  if (PairCounts<Impurity>::fits(*growing_tree_))
     choose<PairCounts<Impurity>>();
-  else if (target.n_channels != 2 && target.classes && target.n_labels == 1 && !target.weight &&
-           growing_tree_->totals_of(0)[0] < criteria::most_counted)
+  else if (ClassScan<Impurity, true>::fits(*growing_tree_))
+    choose<ClassScan<Impurity, true>>();
+  else if (growing_tree_->channels.n_channels() != 2 && ClassScan<Impurity>::fits(*growing_tree_))
     choose<ClassScan<Impurity>>();
   else
     return false;
@@ -345,24 +343,8 @@ ForestEngine::Span ForestEngine::gather(const Scan& scan, int column, const Rows
   return {least, most, n_present};
 }
 
-// Two rows, the commonest node of all, are in order or are not.
-template <class Scan>
-bool ForestEngine::try_two(Scan& scan, int column, data::Rank first, data::Rank second) {
-  if (first == second) return true;
-  auto left = scan.nothing();
-  scan.add(left, scan.payload(first < second ? 0 : 1));
-  if (scan.beats(left, best_.bar))
-    take(scan, left, column, std::min(first, second), std::max(first, second), false, false);
-  return false;
-}
-
 template <class Scan>
 bool ForestEngine::try_sorted(Scan& scan, int column, const Rows& rows) {
-  if (rows.n == 2) {
-    const data::Rank first = table_->rank(rows.rows[0], column),
-                     second = table_->rank(rows.rows[1], column);
-    if (first > 0 && second > 0) return try_two(scan, column, first, second);
-  }
   const Span span = gather(scan, column, rows);
   const std::int64_t n = span.n_present, n_missing = rows.n - n;
   if (n == 0 || (n_missing == 0 && span.least == span.most)) return true;

@@ -16,7 +16,6 @@
 #include "data/ranks.hpp"
 #include "forest/cell_scan.hpp"
 #include "forest/forest_categories.hpp"
-#include "forest/label_scan.hpp"
 #include "forest/median_scan.hpp"
 #include "forest/random_threshold_values.hpp"
 #include "forest/scan.hpp"
@@ -42,8 +41,9 @@ struct ScansOf<NamedList<Cs...>> {
   using type =
       std::variant<PairCounts<criteria::GiniOfCounts>, PairCounts<criteria::EntropyOfCounts>,
                    PairScan<false>, PairScan<true>, ClassScan<criteria::GiniOfCounts>,
-                   ClassScan<criteria::EntropyOfCounts>, LabelScan<criteria::GiniOfCounts>,
-                   LabelScan<criteria::EntropyOfCounts>, VectorScan, CellScan<Cs>..., MedianScan>;
+                   ClassScan<criteria::EntropyOfCounts>, ClassScan<criteria::GiniOfCounts, true>,
+                   ClassScan<criteria::EntropyOfCounts, true>, VectorScan, CellScan<Cs>...,
+                   MedianScan>;
 };
 
 // Nodes of many rows count them in bins; small ones sort their rows by rank, so that every two
@@ -134,8 +134,6 @@ class ForestEngine : public tree::SplitEngine {
   bool try_column(Scan& scan, int column, const Rows& rows, const Draws& draws);
   template <class Scan, class CodeOf>
   bool try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of);
-  template <class Scan>
-  bool try_two(Scan& scan, int column, data::Rank first, data::Rank second);
   template <class Scan>
   bool try_sorted(Scan& scan, int column, const Rows& rows);
   template <class Scan>

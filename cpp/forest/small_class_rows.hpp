@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "base/types.hpp"
@@ -11,6 +12,7 @@
 #include "data/column_sampling.hpp"
 #include "forest/class_scorer.hpp"
 #include "forest/small_sort.hpp"
+#include "target/channels.hpp"
 
 namespace weald::forest {
 
@@ -35,6 +37,9 @@ class MulticlassRows : public ClassScorer<Impurity> {
   using Constants = VariedColumns;
   struct NodeSums {};
 
+  static std::int64_t most_copies(const target::Channels& channels) {
+    return ClassLayout<most_words>(channels.n_channels()).most_copies();
+  }
   static int few_rows(std::int64_t, bool) { return most_rows; }
   // All columns are drawn before the first is tried, because most are constant: skipping them then
   // needs no unpredictable branch.
@@ -105,14 +110,6 @@ class MulticlassRows : public ClassScorer<Impurity> {
     return left.counts;
   }
   template <int W>
-  static void add(ClassCounts<W>& to, const ClassCounts<W>& counts) {
-    to += counts;
-  }
-  template <int W>
-  static void subtract(ClassCounts<W>& from, const ClassCounts<W>& counts) {
-    from -= counts;
-  }
-  template <int W>
   void add_row(ClassCounts<W>& to, int i) const {
     for (int w = 0; w < W; ++w) to.words[w] += counts_[w][i];
   }
@@ -124,18 +121,8 @@ class MulticlassRows : public ClassScorer<Impurity> {
   }
 
   template <class Sums>
-  void clear_cells(int n_cells) {
-    std::fill_n(cells_.begin(), n_cells * Sums::n_words, std::uint64_t{0});
-  }
-  template <class Sums>
-  void add_to_cell(int c, int i) {
-    for (int w = 0; w < Sums::n_words; ++w) cells_[c * Sums::n_words + w] += counts_[w][i];
-  }
-  template <class Sums>
-  Sums cell(int c) const {
-    Sums counts;
-    std::copy_n(cells_.begin() + c * Sums::n_words, Sums::n_words, counts.words.begin());
-    return counts;
+  Sums* cells() {
+    return std::get<Cells<Sums::n_words>>(cells_).data();
   }
   template <int W>
   static bool is_empty(const ClassCounts<W>& counts) {
@@ -225,7 +212,9 @@ class MulticlassRows : public ClassScorer<Impurity> {
   std::vector<std::uint16_t> bit_of_column_;  // in VariedColumns
   Words rows_, bits_, moved_rows_, moved_bits_;
   std::array<Words, most_words> counts_, moved_counts_;
-  std::array<std::uint64_t, most_rows * most_words> cells_;
+  template <int W>
+  using Cells = std::array<ClassCounts<W>, most_rows>;
+  std::tuple<Cells<1>, Cells<2>, Cells<most_words>> cells_;
   ClassLeft<most_words> kept_;
 };
 

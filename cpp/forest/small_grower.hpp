@@ -131,7 +131,7 @@ class SmallGrower final : public SmallNodes {
     right.n -= n_left;
     right.weight -= left.w;
     ++right.depth;
-    kind_.subtract(right.sums, kind_.sums_of(left));
+    right.sums -= kind_.sums_of(left);
     if (n_left > 1) {
       open<W>().push_back({place, false, {}, right});
       node.n = n_left;
@@ -213,11 +213,17 @@ class SmallGrower final : public SmallNodes {
   Stacks open_;
 };
 
+using MakeSmallNodes = std::unique_ptr<SmallNodes>(const data::RankedTable&, data::ColumnSampler&,
+                                                   const target::Channels&, std::int64_t);
+// Null if there are too many classes for packed counts.
 template <class Kind>
 std::unique_ptr<SmallNodes> make_small_nodes(const data::RankedTable& table,
                                              data::ColumnSampler& columns,
                                              const target::Channels& channels,
-                                             std::int64_t most_copies, std::int64_t max_depth) {
+                                             std::int64_t max_depth) {
+  constexpr std::int64_t least_copies = 64;
+  const std::int64_t most_copies = Kind::most_copies(channels);
+  if (most_copies < least_copies) return nullptr;
   const auto over = [&](const auto* values) -> std::unique_ptr<SmallNodes> {
     using T = std::remove_cvref_t<decltype(*values)>;
     return std::make_unique<SmallGrower<T, Kind>>(table, values, columns, channels, most_copies,

@@ -1,10 +1,14 @@
 #include "forest/small_nodes.hpp"
 
-#include "forest/small_class_nodes.hpp"
+#include "forest/small_class_rows.hpp"
 #include "forest/small_grower.hpp"
 #include "forest/small_pair_rows.hpp"
 
 namespace weald::forest {
+
+// In small_class_nodes.cpp.
+extern template MakeSmallNodes make_small_nodes<MulticlassRows<criteria::GiniOfCounts>>;
+extern template MakeSmallNodes make_small_nodes<MulticlassRows<criteria::EntropyOfCounts>>;
 
 std::unique_ptr<SmallNodes> SmallNodes::made_for(const data::RankedTable& table,
                                                  ForestEngine& engine,
@@ -16,7 +20,7 @@ std::unique_ptr<SmallNodes> SmallNodes::made_for(const data::RankedTable& table,
       limits.min_child_weight > 0.0 || limits.min_samples_leaf > 1)
     return nullptr;
   const auto make = [&]<class Kind>(std::type_identity<Kind>) {
-    return make_small_nodes<Kind>(table, engine.columns(), channels, Kind::most_copies, max_depth);
+    return make_small_nodes<Kind>(table, engine.columns(), channels, max_depth);
   };
   using criteria::EntropyOfCounts, criteria::GiniOfCounts;
   if (engine.judges_by<PairScan<false>>()) return make(std::type_identity<RegressionRows>{});
@@ -25,9 +29,9 @@ std::unique_ptr<SmallNodes> SmallNodes::made_for(const data::RankedTable& table,
   if (engine.judges_by<PairCounts<EntropyOfCounts>>())
     return make(std::type_identity<BinaryClassRows<EntropyOfCounts>>{});
   if (engine.judges_by<ClassScan<GiniOfCounts>>())
-    return make_small_class_nodes<GiniOfCounts>(table, engine.columns(), channels, max_depth);
+    return make(std::type_identity<MulticlassRows<GiniOfCounts>>{});
   if (engine.judges_by<ClassScan<EntropyOfCounts>>())
-    return make_small_class_nodes<EntropyOfCounts>(table, engine.columns(), channels, max_depth);
+    return make(std::type_identity<MulticlassRows<EntropyOfCounts>>{});
   return nullptr;
 }
 

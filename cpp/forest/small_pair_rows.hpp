@@ -19,6 +19,17 @@
 
 namespace weald::forest {
 
+inline criteria::PairLeft& operator+=(criteria::PairLeft& a, const criteria::PairLeft& b) {
+  a.w += b.w;
+  a.s += b.s;
+  return a;
+}
+inline criteria::PairLeft& operator-=(criteria::PairLeft& a, const criteria::PairLeft& b) {
+  a.w -= b.w;
+  a.s -= b.s;
+  return a;
+}
+
 // Up to this many rows scalar code beats a kernel call.
 constexpr int scalar_rows = 16;
 
@@ -64,22 +75,10 @@ class PairRows {
 
   static criteria::PairLeft left_of(criteria::PairLeft sums) { return sums; }
   static criteria::PairLeft sums_of(criteria::PairLeft left) { return left; }
-  static void add(criteria::PairLeft& to, const criteria::PairLeft& sums) {
-    to.w += sums.w;
-    to.s += sums.s;
-  }
-  static void subtract(criteria::PairLeft& from, const criteria::PairLeft& sums) {
-    from.w -= sums.w;
-    from.s -= sums.s;
-  }
 
   template <class Sums>
-  void clear_cells(int n_cells) {
-    std::fill_n(cells_.begin(), n_cells, criteria::PairLeft{});
-  }
-  template <class Sums>
-  criteria::PairLeft cell(int c) const {
-    return cells_[c];
+  criteria::PairLeft* cells() {
+    return cells_.data();
   }
   static bool is_empty(const criteria::PairLeft& cell) { return cell.w == 0; }
 
@@ -132,7 +131,6 @@ class RegressionRows : public PairRows {
  public:
   using NodeSums = SmallNodes::NodeSums;
   static constexpr bool has_exact_sums = true;
-  static constexpr std::int64_t most_copies = criteria::most_counted;
   static constexpr bool are_numbered = true;  // a key's payload is the row's index in the node
 
   RegressionRows(const data::RankedTable&, const target::Channels& channels)
@@ -141,6 +139,7 @@ class RegressionRows : public PairRows {
         to_units_(-channels.unit()),
         to_gain_(criteria::gain_exponent<criteria::Variance>(channels.unit())) {}
 
+  static std::int64_t most_copies(const target::Channels&) { return criteria::most_counted; }
   int n_outputs() const { return 1; }
   void put(int i, Row row) {
     const std::int64_t* const value = channels_.values() + 2 * std::int64_t{row};
@@ -166,10 +165,6 @@ class RegressionRows : public PairRows {
   void add_row(criteria::PairLeft& left, int i) const {
     left.w += copies_of(rows_[i]);
     left.s += static_cast<std::int64_t>(rows_[i].word);
-  }
-  template <class Sums>
-  void add_to_cell(int c, int i) {
-    add_row(cells_[c], i);
   }
   static std::uint32_t payload(int begin, int i) { return static_cast<std::uint32_t>(i - begin); }
   void add_payload(criteria::PairLeft& left, int begin, std::uint32_t payload) const {
@@ -251,12 +246,12 @@ class BinaryClassRows : public PairRows {
  public:
   struct NodeSums {};
   static constexpr bool has_exact_sums = false;
-  static constexpr std::int64_t most_copies = Impurity::most_listed;
   static constexpr bool are_numbered = false;
 
   BinaryClassRows(const data::RankedTable&, const target::Channels& channels)
       : PairRows(channels) {}
 
+  static std::int64_t most_copies(const target::Channels&) { return Impurity::most_listed; }
   int n_outputs() const { return 2; }
   void put(int i, Row row) {
     const auto w = static_cast<std::uint64_t>(channels_.values()[row]);
@@ -277,10 +272,6 @@ class BinaryClassRows : public PairRows {
   }
   std::int64_t copies(int i) const { return rows_[i].payload() >> 1; }
   void add_row(criteria::PairLeft& left, int i) const { add_word(left, rows_[i].word); }
-  template <class Sums>
-  void add_to_cell(int c, int i) {
-    add_row(cells_[c], i);
-  }
   std::uint32_t payload(int, int i) const { return rows_[i].payload(); }
   static void add_payload(criteria::PairLeft& left, int, std::uint32_t payload) {
     const std::int64_t w = payload >> 1;

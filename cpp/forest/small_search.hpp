@@ -312,7 +312,7 @@ class SmallSearch {
       keys_[n_present++] = key;
       least = std::min(least, rank);
     }
-    kind_.subtract(present, missing);
+    present -= missing;
     const std::uint32_t* sorted = keys_.data();
     if (least < most) sorted = sorter_.sort(keys_.data(), spare_.data(), n_present, least, most);
     try_sorted<true>(node, n_present, column, sorted, {}, false);
@@ -342,16 +342,16 @@ class SmallSearch {
   void try_cells(const Node& node, int column, std::uint32_t least, std::uint32_t most) {
     using Sums = typename Node::Sums;
     const int n_cells = static_cast<int>(most - least) + 1, first = static_cast<int>(least);
-    kind_.template clear_cells<Sums>(n_cells);
+    Sums* const cells = kind_.template cells<Sums>();
+    std::fill_n(cells, n_cells, Sums{});
     for (int i = 0; i < node.n; ++i)
-      kind_.template add_to_cell<Sums>(static_cast<int>((keys_[i] >> payload_bits) - least),
-                                       node.begin + i);
-    Sums sums = kind_.template cell<Sums>(0);
+      kind_.add_row(cells[(keys_[i] >> payload_bits) - least], node.begin + i);
+    Sums sums = cells[0];
     for (int cell = 1, last = 0; cell < n_cells; ++cell) {
-      const Sums more = kind_.template cell<Sums>(cell);
+      const Sums& more = cells[cell];
       if (kind_.is_empty(more)) continue;
       offer(kind_.left_of(sums), {column, first + last, first + cell, false, 0.0}, false);
-      kind_.add(sums, more);
+      sums += more;
       last = cell;
     }
   }

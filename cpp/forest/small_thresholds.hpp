@@ -81,7 +81,7 @@ class ThresholdsByBatch {
     const int rank = varies ? 0 : SmallCut::all_values;
     search.offer(left, {cuts_.column[c], rank, 0, false, cuts_.cut[c]}, has_missing);
     if (!has_missing || !varies) return true;
-    kind.add(left, kind.side_of(cuts_.missing[0][c], cuts_.missing[1][c]));
+    left += kind.side_of(cuts_.missing[0][c], cuts_.missing[1][c]);
     search.offer(left, {cuts_.column[c], 0, 0, true, cuts_.cut[c]}, true);
     return true;
   }
@@ -103,8 +103,7 @@ class ThresholdByColumn {
     const int trial = 1 - kept_;
     T* const x = x_[trial].data();
     const auto value = search.values_of(node.begin, column);
-    const Range range = search.has_missing(column) ? range_of_present(node.n, value, x)
-                                                   : range_of(node.n, value, x);
+    const Range range = range_of(node.n, value, x);
     const bool has_missing = range.n_present < node.n, is_constant = !(range.least < range.most);
     if (range.n_present == 0 || (is_constant && !has_missing)) return false;
     const double cut = is_constant ? std::numeric_limits<double>::infinity()
@@ -152,28 +151,9 @@ class ThresholdByColumn {
                         : kind.template sum_of<Sums>(node.begin, node.n, up_to(x, last));
   }
 
-  // Copies the values of a column without missing ones. Two of each bound break the dependency
-  // chain.
+  // Copies the values of a column.
   template <class Value>
   static Range range_of(int n, Value value, T* x) {
-    T least = x[0] = value(0), most = least, least2 = least, most2 = least;
-    int i = 1;
-    for (; i + 1 < n; i += 2) {
-      const T a = x[i] = value(i), b = x[i + 1] = value(i + 1);
-      least = a < least ? a : least;
-      least2 = b < least2 ? b : least2;
-      most = a > most ? a : most;
-      most2 = b > most2 ? b : most2;
-    }
-    if (i < n) {
-      const T a = x[i] = value(i);
-      least = a < least ? a : least;
-      most = a > most ? a : most;
-    }
-    return {least2 < least ? least2 : least, most2 > most ? most2 : most, n};
-  }
-  template <class Value>
-  static Range range_of_present(int n, Value value, T* x) {
     Range range{std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(), 0};
     for (int i = 0; i < n; ++i) {
       const T a = x[i] = value(i);
