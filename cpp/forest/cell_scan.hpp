@@ -24,12 +24,12 @@ class CellSides {
   double bin_weight(int bin) const { return static_cast<double>(cell(bin)[0]); }
   double bin_sum(int bin, int channel) const { return static_cast<double>(cell(bin)[1 + channel]); }
 
-  Left nothing() {
+  Left empty_left() {
     std::fill(left_.begin(), left_.end(), 0);
     return {};
   }
   void add_bin(Left&, int bin) { add_cell(cell(bin), left_.data()); }
-  void expect_cuts(std::int64_t) {}
+  void prepare_thresholds(std::int64_t) {}
   bool is_perfect(const Left&) const { return false; }
   bool left_is_heavier(const Left&) const { return left_[0] >= total_weight_ - left_[0]; }
   void keep(const Left&) { kept_ = left_; }
@@ -147,8 +147,8 @@ class CellScan : public CellSides {
     judge_.emplace(*channels_, *limits_, totals, bounds_);
   }
   // Bounds of the next node to be loaded; monotonic direction of the next column.
-  void hold(const Bounds& bounds) { bounds_ = bounds; }
-  void direct(double direction) { direction_ = direction; }
+  void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
+  void set_direction(double direction) { direction_ = direction; }
 
   template <class CodeOf>
   void count(std::int64_t n, int n_bins, CodeOf code_of) {

@@ -23,14 +23,14 @@ std::unique_ptr<SmallNodes> SmallNodes::made_for(const data::RankedTable& table,
     return make_small_nodes<Kind>(table, engine.columns(), channels, max_depth);
   };
   using criteria::EntropyOfCounts, criteria::GiniOfCounts;
-  if (engine.judges_by<PairScan<false>>()) return make(std::type_identity<RegressionRows>{});
-  if (engine.judges_by<PairCounts<GiniOfCounts>>())
+  if (engine.uses_scan<PairScan<false>>()) return make(std::type_identity<RegressionRows>{});
+  if (engine.uses_scan<PairCounts<GiniOfCounts>>())
     return make(std::type_identity<BinaryClassRows<GiniOfCounts>>{});
-  if (engine.judges_by<PairCounts<EntropyOfCounts>>())
+  if (engine.uses_scan<PairCounts<EntropyOfCounts>>())
     return make(std::type_identity<BinaryClassRows<EntropyOfCounts>>{});
-  if (engine.judges_by<ClassScan<GiniOfCounts>>())
+  if (engine.uses_scan<ClassScan<GiniOfCounts>>())
     return make(std::type_identity<MulticlassRows<GiniOfCounts>>{});
-  if (engine.judges_by<ClassScan<EntropyOfCounts>>())
+  if (engine.uses_scan<ClassScan<EntropyOfCounts>>())
     return make(std::type_identity<MulticlassRows<EntropyOfCounts>>{});
   return nullptr;
 }

@@ -434,7 +434,7 @@ def test_damaged_arrays_are_refused() -> None:
         "feature": model.forest_.feature + 9,
     }.items():
         with pytest.raises(ValueError, match="must|are|not there|differ|damaged"):
-            _native.RotatedPredictor(**{**arrays, name: np.ascontiguousarray(value)})
+            _native.RotationPredictor(**{**arrays, name: np.ascontiguousarray(value)})
 
 
 def test_wrong_arguments_are_refused_at_the_border() -> None:
