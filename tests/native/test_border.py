@@ -154,14 +154,14 @@ BAD_LIMITS = {
     "a group of a column that is not there": (TreeLimits(groups=((0, 3),)), "columns of the table"),
     "a group of a column before the first": (TreeLimits(groups=((-1, 0),)), "columns of the table"),
     "an empty group": (TreeLimits(groups=((0, 1, 2), ())), "columns of the table"),
-    "too few directions": (TreeLimits(directions=(1, 0)), "one for each column"),
+    "too few directions": (TreeLimits(directions=(1, 0)), "one entry per column"),
     "a direction that is none": (TreeLimits(directions=(1, 0, 2)), "-1, 0 or 1"),
     "a sampling that is none": (TreeLimits(feature_sampling="row"), "unknown sampling"),
     "draws of nodes in levels": (
         TreeLimits(growth="symmetric", max_features=1),
-        "a symmetric level ask one column",
+        "does not support column sampling per node",
     ),
-    "levels taken back": (TreeLimits(growth="symmetric", prune_gain=1.0), "not taken back"),
+    "levels taken back": (TreeLimits(growth="symmetric", prune_gain=1.0), "does not support pruning"),
     "a negative penalty": (TreeLimits(l1=-1.0), "must not be negative"),
     "no number as penalty": (TreeLimits(l1=np.nan), "must not be negative"),
 }
