@@ -11,7 +11,7 @@ namespace weald::forest {
 
 // try_columns for tables with many binary columns; try_other(column) tries all other columns. The
 // first max_features columns are drawn up front, so that their bits are counted in one pass over
-// the rows. Speeds up classification of one-hot tables such as covertype at default settings;
+// the rows. Speeds up forest_covertype and extra_trees_covertype;
 // docs/decisions/0009 records no figure.
 template <class Scan, class TryOther>
 void ForestEngine::try_bits_and_others(Scan& scan, const Rows& rows, const Draws& draws,

@@ -35,7 +35,8 @@ namespace weald::forest {
 constexpr double no_score = -std::numeric_limits<double>::infinity();
 
 // Two classes with integer weights, the most common case: a row is copies << 1 | class. Serves the
-// large nodes of binary classification at default settings (breast_cancer, 100,000 x 28).
+// large nodes of binary classification (forest_100k, forest_1m); its own gain is not
+// recorded.
 template <class Impurity>
 class PairCounts {
  public:
@@ -200,9 +201,9 @@ class SquaresOfPair {
   double total_w_ = 0.0;
 };
 
-// One sum and a weight: squared error of one output (regression at default settings, for example
-// california_housing), or Gini of two weighted classes, which is twice the squared error of the
-// indicator of the second class.
+// One sum and a weight: squared error of one output (the large nodes of regression at default
+// settings, for example california_housing; its own gain is not recorded), or Gini of two weighted
+// classes, which is twice the squared error of the indicator of the second class.
 template <bool TwoClasses>
 class PairScan {
  public:

@@ -71,7 +71,7 @@ class SmallGrower final : public SmallNodes {
     return std::get<W / 2>(open_);
   }
 
-  // In as few words as the node's counts fit. `sums` are those of the tree's root node here.
+  // In as few words as the node's counts fit. `sums`: Root::sums, unused by packed counts.
   template <int W>
   Sums grow_in(const Range& range, const std::int64_t* sums) {
     if constexpr (W > 1)

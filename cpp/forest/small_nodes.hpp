@@ -13,6 +13,7 @@
 
 namespace weald::forest {
 
+//
 // Nearly all nodes of a fully grown tree have only a few rows, where the per-node overhead of
 // ForestEngine costs more than the rows themselves. In plain trees (one regression target or one
 // class per row, no weights, no limits other than max_depth, no categories) a small node is
@@ -20,9 +21,8 @@ namespace weald::forest {
 // rows, and nodes are written in pre-order as they are finished. Trees are bit for bit those of
 // ForestEngine.
 //
-// Speeds up every forest row of the benchmarks at default settings (docs/decisions/0009):
-// breast_cancer 0.77 of the processor time before, 100,000 x 28 0.85 (Gini) and 0.92 (entropy),
-// california_housing 0.93.
+// Speeds up every forest of the benchmarks at default settings. docs/decisions/0009 has figures for
+// its kernels only: see KeySorter and SmallSearch::write_keys.
 class SmallNodes {
  public:
   struct Root {

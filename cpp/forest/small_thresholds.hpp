@@ -17,9 +17,9 @@ namespace weald::forest {
 
 // Regression and two classes: the sums of several columns are found in one pass over the rows,
 // eight columns with AVX-512 if a node draws more than two, else two columns. Speeds up ExtraTrees
-// on california_housing and breast_cancer at default settings (docs/decisions/0010: about a seventh
-// less processor time for the kernels; california_housing 0.87 for nodes that draw two columns).
-// Kept apart from ThresholdByColumn because class counts do not fit the two words of a row.
+// at default settings (docs/decisions/0010: about a seventh less processor time for the kernels;
+// california_housing 0.87 of the time for nodes that draw two columns). Kept apart from
+// ThresholdByColumn because class counts do not fit the two words of a row.
 template <class T, int most_rows>
 class ThresholdsByBatch {
  public:
@@ -95,8 +95,6 @@ class ThresholdsByBatch {
 template <class T, int most_rows>
 class ThresholdByColumn {
  public:
-  static int batch(int wanted) { return wanted; }
-
   template <class Search, class Node>
   bool try_column(Search& search, const Node& node, int column) {
     auto& kind = search.kind();

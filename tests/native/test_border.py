@@ -161,7 +161,10 @@ BAD_LIMITS = {
         TreeLimits(growth="symmetric", max_features=1),
         "does not support column sampling per node",
     ),
-    "levels taken back": (TreeLimits(growth="symmetric", prune_gain=1.0), "does not support pruning"),
+    "levels taken back": (
+        TreeLimits(growth="symmetric", prune_gain=1.0),
+        "does not support pruning",
+    ),
     "a negative penalty": (TreeLimits(l1=-1.0), "must not be negative"),
     "no number as penalty": (TreeLimits(l1=np.nan), "must not be negative"),
 }
