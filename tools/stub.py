@@ -34,6 +34,7 @@ RETURNS = {
     "leaf_sums": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
     "grow_rotation_forest": (r"list\[dict\]", "list[dict[str, NDArray[Any]]]"),
     "loss_facts": ("dict", "dict[str, Any]"),
+    "criterion_facts": ("dict", "dict[str, Any]"),
     "part": ("tuple", "tuple[dict[str, NDArray[Any]], NDArray[numpy.int32]]"),
     "predict_spread": ("tuple", "tuple[NDArray[numpy.float64], NDArray[numpy.float64]]"),
     "search_cells": (

@@ -23,8 +23,8 @@ namespace {
 #if defined(__linux__)
 using Clock = std::chrono::steady_clock;
 
-// The text of a small file; empty if it cannot be read. Not by a stream: streams need the locale of
-// the C++ library, and a process may hold two of these, one of them linked into an extension.
+// Read a small file; empty if it cannot be read. std::ifstream is avoided: streams need the locale
+// of the C++ library, and a process may hold two copies of it, one linked into an extension.
 std::string text_of(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
       std::fopen(path.c_str(), "re"), [](std::FILE* f) { return fclose(f); });
@@ -35,7 +35,7 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
-// Takes a number and the spaces before it off; -1: there is none ("max").
+// Consume leading spaces and a number; -1 if there is no number ("max").
 double taken_number(std::string_view& text) {
   const std::size_t begin = std::min(text.find_first_not_of(" \t\n"), text.size());
   long long number = -1;
@@ -49,8 +49,8 @@ double number_in(const std::string& path) {
   return taken_number(rest);
 }
 
-// A limit binds everything below it, so every folder from ours up to the root counts. The walk also
-// finds the limit in a container that sees its own group at the root but the host's path in /proc.
+// A quota applies to the whole subtree, so every ancestor group is checked. The walk also finds the
+// limit in a container that mounts its own group as the root but sees the host's path in /proc.
 double tightest_quota(const std::string& root, std::string path) {
   double cores = kMaxThreads;
   for (;;) {
@@ -69,7 +69,7 @@ double tightest_quota(const std::string& root, std::string path) {
   }
 }
 
-// Whether a list ("cpu,cpuacct") has this controller.
+// Whether a controller list ("cpu,cpuacct") contains "cpu".
 bool names_cpu(std::string_view controllers) {
   while (!controllers.empty()) {
     const std::size_t end = std::min(controllers.find(','), controllers.size());
@@ -79,7 +79,7 @@ bool names_cpu(std::string_view controllers) {
   return false;
 }
 
-// Lines of /proc/self/cgroup: "number:controllers:path".
+// Parse /proc/self/cgroup; its lines are "number:controllers:path".
 int read_cgroup_cores() {
   double cores = kMaxThreads;
   const std::string groups = text_of("/proc/self/cgroup");
@@ -92,7 +92,7 @@ int read_cgroup_cores() {
     if (controllers.empty()) {
       cores = std::min(cores, tightest_quota("/sys/fs/cgroup", path));
     } else if (names_cpu(controllers)) {
-      // "cpu" is also the link that distributions make to a hierarchy named "cpu,cpuacct".
+      // Distributions link "cpu" to the hierarchy named "cpu,cpuacct".
       cores = std::min(cores, tightest_quota("/sys/fs/cgroup/cpu", path));
     }
   }
@@ -100,8 +100,9 @@ int read_cgroup_cores() {
 }
 
 int cgroup_cores() {
-  // Two atomics and no lock: threads that race only read the files twice, and a fork at any moment
-  // leaves nothing locked. The count is stored first, so a fresh date never meets an old count.
+  // Two atomics instead of a lock: racing threads at worst read the files twice, and a fork cannot
+  // leave a lock held. The count is stored before the expiry time, so a fresh expiry implies a
+  // fresh count.
   static constinit std::atomic<int> cores{0};
   static constinit std::atomic<Clock::rep> expires{0};
   const auto now = Clock::now().time_since_epoch();
@@ -116,12 +117,13 @@ int cgroup_cores() {
 
 #endif
 
-// The first number of OMP_NUM_THREADS ("4", "4,2"), or kMaxThreads if there is none to obey.
+// The first number of OMP_NUM_THREADS ("4", "4,2"); kMaxThreads if unset or malformed.
 int environment_cores() {
   const char* text = std::getenv("OMP_NUM_THREADS");
   if (text == nullptr) return kMaxThreads;
   char* rest;
-  const long number = std::strtol(text, &rest, 10);  // 0 if there is none; too large is the largest
+  const long number =
+      std::strtol(text, &rest, 10);  // 0 if there is no number; saturates if too large
   while (*rest == ' ') ++rest;
   if (number < 1 || (*rest != '\0' && *rest != ',')) return kMaxThreads;
   return static_cast<int>(std::min<long>(number, kMaxThreads));
@@ -131,7 +133,7 @@ int environment_cores() {
 
 int machine_cores() {
 #if defined(__linux__)
-  cpu_set_t mask[16];  // the kernel refuses a mask shorter than its own: room for 16384 CPUs
+  cpu_set_t mask[16];  // the kernel rejects a mask shorter than its own; this fits 16384 CPUs
   if (sched_getaffinity(0, sizeof(mask), mask) == 0) {
     return std::clamp(CPU_COUNT_S(sizeof(mask), mask), 1, cgroup_cores());
   }

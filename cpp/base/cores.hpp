@@ -1,14 +1,14 @@
-// How many cores are ours.
+// Number of CPU cores available to this process.
 #pragma once
 
 namespace weald {
 
-// The smaller of the caller's CPU affinity and the CPU quota of its cgroups (rounded down, at least
+// Minimum of the caller's CPU affinity and the CPU quota of its cgroups (rounded down, at least
 // one).
 int machine_cores();
 
-// The same, or OMP_NUM_THREADS if that is less, and starts a list of positive integers. Reads the
-// environment, so call it where nobody calls setenv (in Python: while holding the GIL).
+// The same, further limited by OMP_NUM_THREADS if that starts with a positive integer. Reads the
+// environment, so no other thread may call setenv meanwhile (in Python: hold the GIL).
 int usable_cores();
 
 }  // namespace weald

@@ -1,4 +1,4 @@
-// Random numbers named by what they are for: a key, and a counter below it.
+// Counter-based random numbers: a hash of (seed, base estimator, purpose) and a counter or row key.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct Hash128 {
 
 inline void absorb(Hash128& hash, std::uint64_t word) {
   hash.low = mix(hash.low ^ word) + word_step;
-  hash.high = mix(hash.high + (word * 0xc2b2ae3d27d4eb4fULL)) ^ hash.low;
+  hash.high = mix(hash.high + (word * hash_factor)) ^ hash.low;
 }
 
-// Names one random number per row: the user's seed, the member it is for, and what it decides.
+// One random number per row, keyed by the user's seed, the base estimator and the purpose.
 struct DrawKey {
   std::uint64_t seed, member, purpose;
 
@@ -29,7 +29,7 @@ struct DrawKey {
   }
 };
 
-// What a member draws; each purpose has its own random numbers (weald.resampling.Purpose).
+// Each purpose has its own random stream (weald.resampling.Purpose).
 enum class Purpose : std::uint64_t { bootstrap = 3, columns = 4, rotation = 5, paste = 20 };
 
 class Draws {
@@ -40,16 +40,16 @@ class Draws {
 
   std::uint64_t key() const { return key_; }
   std::uint64_t word(std::uint64_t i) const { return random_word(key_, i); }
-  // A whole number below n, and a float in [0, 1).
+  // An integer in [0, n), and a double in [0, 1).
   std::uint64_t below(std::uint64_t i, std::uint64_t n) const {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(word(i)) * n) >> 64);
   }
   double unit(std::uint64_t i) const {
-    return static_cast<double>(word(i) >> 11) * (1.0 / 9007199254740992.0);
+    return static_cast<double>(word(i) >> uniform_shift) * uniform_step;
   }
-  // The draws of a child: a node is named by its path from the root.
+  // The stream of a child node: a node is identified by its path from the root.
   Draws child(bool is_right) const {
-    return Draws(mix(key_ ^ (is_right ? 0xc2b2ae3d27d4eb4fULL : 0x165667b19e3779f9ULL)));
+    return Draws(mix(key_ ^ (is_right ? hash_factor : 0x165667b19e3779f9ULL)));
   }
 
  private:

@@ -44,15 +44,16 @@ WEALD_HOST_DEVICE constexpr double from_bits(std::uint64_t bits) {
   return std::bit_cast<double>(bits);
 }
 
-// The mask is a double first because g++ selects doubles, but not integers, with SSE2.
+// The mask starts as a double because g++ vectorises selection of doubles, but not of integers, for
+// SSE2.
 WEALD_HOST_DEVICE inline double select(bool condition, double yes, double no) {
   constexpr double all_ones = from_bits(~std::uint64_t{0});
   const std::uint64_t mask = to_bits(condition ? all_ones : 0.0);
   return from_bits((to_bits(yes) & mask) | (to_bits(no) & ~mask));
 }
 
-// x = 2^exponent * mantissa, mantissa in [sqrt(1/2), sqrt(2)): log x near 1 is then no difference
-// of two larger numbers. For positive, finite x; of any other bits it makes some finite numbers.
+// x = 2^exponent * mantissa, mantissa in [sqrt(1/2), sqrt(2)), so that log x near 1 is not a
+// difference of larger numbers. For positive, finite x; any other bits give some finite result.
 struct SplitDouble {
   double exponent;
   double mantissa;
@@ -103,7 +104,7 @@ WEALD_HOST_DEVICE inline double join_log(double exponent, double f, double f_err
   return exponent * ln2_high - ((half_square - (rest + (exponent * ln2_low + f_error))) - f);
 }
 
-// To be added to a computed log x: 0, or what makes the sum right where split has no meaning.
+// Correction to add to a computed log x: 0, or the special value for x <= 0, infinity and NaN.
 WEALD_HOST_DEVICE inline double log_edge(double x) {
   const double above = x == infinity ? infinity : 0.0;
   const double below = x == 0 ? -infinity : quiet_nan;

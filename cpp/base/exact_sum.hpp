@@ -41,7 +41,7 @@ struct FixedPoint {
     factors[1] = power_of_two(shift - half);
   }
   std::int64_t operator()(double x) const {
-    // Round to nearest even; llrint is exact and machine-independent in the default rounding mode.
+    // Round half to even; llrint is exact and machine-independent in the default rounding mode.
     return std::llrint(x * factors[0] * factors[1]);
   }
 };
@@ -49,7 +49,7 @@ struct FixedPoint {
 // Steps of 2^-60 of the largest term: a constant column sums to exactly n times its value.
 constexpr int exact_bits = 60;
 
-// Rounded once, to the nearest; of the few rows of most nodes a sum fits 64 bits.
+// Rounded once, to nearest; most nodes have few rows, so the total usually fits 64 bits.
 inline double to_double(Int128 total) {
   const auto low = static_cast<std::int64_t>(total);
   return low == total ? static_cast<double>(low) : static_cast<double>(total);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t page = std::size_t{2} << 20, line = 64;
 constexpr std::size_t small_page = 4096, few = std::size_t{512} << 10;
 
-// The next multiple of a unit, and not none.
+// Round up to a multiple of `unit`, at least one unit.
 std::size_t rounded(std::size_t bytes, std::size_t unit) {
   return bytes == 0 ? unit : (bytes + unit - 1) / unit * unit;
 }
@@ -23,16 +23,16 @@ std::size_t rounded(std::size_t bytes, std::size_t unit) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
 namespace {
 
-// What a large block takes: of few large pages all of the last one. Of many only what is asked for,
-// so that the rest lies in small pages: else one byte too many would take 2 MiB.
+// Bytes to map for a large block. Few large pages: all of the last one. Many: only the bytes
+// requested, so that the remainder uses small pages instead of one more page of 2 MiB.
 std::size_t mapped_size(std::size_t bytes) {
   return rounded(bytes, bytes < 4 * page ? page : small_page);
 }
 
 }  // namespace
 
-// Straight from the system, and back to it when freed: an allocator would keep what a fit no longer
-// needs, and count it to the peak of what it needs next.
+// Mapped directly and unmapped when freed: an allocator would keep freed memory, which would add to
+// the peak of later allocations.
 void* allocate_pages(std::size_t bytes) {
   if (bytes < 2 * page) {
     void* const block = std::aligned_alloc(line, rounded(bytes, line));
@@ -47,7 +47,7 @@ void* allocate_pages(std::size_t bytes) {
   char* const block = begin + before;
   if (before > 0) munmap(begin, before);
   if (before < page) munmap(block + size, page - before);
-  madvise(block, size, MADV_HUGEPAGE);  // a wish: where it is not granted, all works as well
+  madvise(block, size, MADV_HUGEPAGE);  // advisory: everything works without it
   return block;
 }
 
@@ -57,7 +57,7 @@ void free_pages(void* block, std::size_t bytes) noexcept {
 
 void* allocate_small_pages(std::size_t bytes) {
   if (bytes < few) {
-    // No line is asked for: blocks that are aligned to one are slow to get, and a tree has a dozen.
+    // Not aligned to a cache line: aligned allocations are slower, and a tree has a dozen arrays.
     void* const block = std::malloc(bytes == 0 ? 1 : bytes);
     return block ? block : throw std::bad_alloc();
   }
@@ -75,7 +75,7 @@ void expect_writes(void* begin, std::size_t bytes) noexcept {
   constexpr std::size_t some = 16 * small_page;
   const std::size_t before = reinterpret_cast<std::uintptr_t>(begin) % small_page;
   if (bytes < some) return;
-  // A wish again; systems before Linux 5.14 do not know it.
+  // Advisory too; unknown to Linux before 5.14.
   madvise(static_cast<char*>(begin) - before, rounded(bytes + before, small_page),
           MADV_POPULATE_WRITE);
 #else

@@ -1,4 +1,4 @@
-// Memory for arrays that are read here and there: large pages, where the system has them.
+// Memory for large arrays with random access: huge pages where the system has them.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace weald {
 
-// Where it can be said what would not fit; others throw std::bad_alloc itself.
+// bad_alloc with a message that names what did not fit.
 class OutOfMemory : public std::bad_alloc {
  public:
   explicit OutOfMemory(std::string what) : what_(std::move(what)) {}
@@ -20,19 +20,19 @@ class OutOfMemory : public std::bad_alloc {
   std::string what_;
 };
 
-// Throws std::bad_alloc. Large blocks are aligned to, and asked to be backed by, pages of 2 MiB:
-// rows of a node lie far apart, and with pages of 4 KiB looking up the page of each costs as much
-// as reading it. They are given back by the number of bytes that was asked for.
+// Throws std::bad_alloc. Large blocks are aligned to, and advised to use, pages of 2 MiB: rows of a
+// node are scattered, and with pages of 4 KiB a TLB miss costs as much as the read itself. Free
+// them with the number of bytes that was requested.
 void* allocate_pages(std::size_t bytes);
 void free_pages(void* block, std::size_t bytes) noexcept;
 
-// The same for arrays that are written from front to back and may end anywhere: in pages of the
-// usual size, for of a large page all is taken as soon as one byte is.
+// The same for arrays written front to back whose final size is unknown: in small pages, since one
+// byte in a huge page commits all of it.
 void* allocate_small_pages(std::size_t bytes);
 void free_small_pages(void* block, std::size_t bytes) noexcept;
 
-// Before so many bytes of such an array are written for the first time: the system is asked for
-// their pages at once. It would find each of them missing, else.
+// Prefault the pages of a range about to be written for the first time, instead of taking a page
+// fault for each.
 void expect_writes(void* begin, std::size_t bytes) noexcept;
 
 template <class T>

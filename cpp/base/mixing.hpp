@@ -1,16 +1,23 @@
-// Formulas of random numbers, written once for a single number and for vectors of them.
+// Hash and uniform-draw formulas, written once for scalars and for vectors.
 #pragma once
 
 #include <cstdint>
 
 namespace weald {
 
-// Weyl step between the words of one key: 2^64 divided by the golden ratio.
+// Weyl increment between the words of one key: 2^64 divided by the golden ratio.
 constexpr std::uint64_t word_step = 0x9e3779b97f4a7c15ULL;
+
+// Multiplies the words absorbed by a hash; also distinguishes right children from left ones.
+constexpr std::uint64_t hash_factor = 0xc2b2ae3d27d4eb4fULL;
+
+// A uniform double in [0, 1) is (word >> uniform_shift) * uniform_step.
+constexpr int uniform_shift = 11;
+constexpr double uniform_step = 0x1p-53;
 
 // Always inlined: sources compiled for different instruction sets must not share one definition.
 
-// A bijection of 64-bit words in which every input bit moves about half of the output bits.
+// A bijection of 64-bit words in which every input bit flips about half of the output bits.
 template <class Words>
 [[gnu::always_inline]] inline Words mix(Words x) {
   constexpr std::uint64_t factor = 0xd6e8feb86659fd93ULL;
@@ -25,8 +32,8 @@ template <class Words>
   return mix(key + (i + 1) * word_step);
 }
 
-// The number that lies a share of the way from low to high, low included and high not. Halves come
-// first: the difference of two floats may be infinite. What is no number is not between.
+// The point at fraction `share` between low (included) and high (excluded). Both are halved first
+// because the difference of two finite values may overflow. NaN gives low.
 template <class Numbers>
 [[gnu::always_inline]] inline Numbers number_between(Numbers low, Numbers high, Numbers share) {
   const Numbers half_low = low * 0.5;

@@ -1,4 +1,4 @@
-// A list of types that have names: how the core finds a criterion or a loss by its name.
+// A list of named types: looks up a criterion or loss by name.
 #pragma once
 
 #include <string_view>
@@ -11,17 +11,17 @@ struct JoinedLists;
 
 template <class... All>
 struct NamedList {
-  // Those of which Test<one>::value is true.
+  // The types for which Test<type>::value is true.
   template <template <class> class Test>
   using Where = typename JoinedLists<
       std::conditional_t<Test<All>::value, NamedList<All>, NamedList<>>...>::type;
 
-  // Calls visit(one) for each in turn.
+  // Call visit(one) for each type in turn.
   template <class F>
   static void for_each(F&& visit) {
     (visit(All{}), ...);
   }
-  // Calls visit(one) for the one of that name; false if there is none.
+  // Call visit(one) for the type of that name; false if there is none.
   template <class F>
   static bool with_name(std::string_view name, F&& visit) {
     return ((name == All::name && (visit(All{}), true)) || ...);

@@ -1,4 +1,4 @@
-// The thread pool behind parallel_for, and the polling of interrupts.
+// The thread pool behind parallel_for, and interrupt polling.
 #include "base/parallel.hpp"
 
 #include <algorithm>
@@ -26,22 +26,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kPollInterval = std::chrono::milliseconds(50);
-// Several times what it takes to wake a parked thread. Between the loops of one fit lies what
-// Python does in a round, most often 50 to 100 microseconds: a worker that parks then wakes when
-// half of the next loop is done, three times a round.
+// How long an idle worker spins before it parks: several times the latency of waking a parked
+// thread. Between two loops of one fit, Python's part of a round takes 50 to 100 microseconds; a
+// parked worker would wake when half of the next loop is done, three times per round.
 constexpr auto kSpin = std::chrono::microseconds(200);
 constexpr int kPausesPerYield = 64;
-// Affinity and quota seldom change: asking the kernel in every loop would cost more than the loop.
+// Affinity and quota seldom change, and a system call per loop would cost more than the loop.
 constexpr unsigned kLoopsPerCoreCount = 1024;
-// A thread wakes this many others before its own work, and each of them as many again: on 64 cores
-// the caller pays for four system calls, not 63.
+// Wake-up tree: a thread wakes this many others before its own work, and each of them as many
+// again, so that on 64 cores the caller pays for four system calls instead of 63.
 constexpr int kWakeFan = 4;
 constexpr std::size_t kCacheLine = 64;
-// Of a worker: ten times what the core needs. The default of the process may be 128 KiB, or 8 MiB
-// of address space.
+// Stack size of a worker: ten times what the core needs. The process default may be as low as 128
+// KiB or reserve 8 MiB.
 constexpr std::size_t kStack = std::size_t{1} << 20;
-// No worker is made where less memory is left: what the system and the C++ library keep for each
-// thread must fit in.
+// No worker is created with less free memory than this: the per-thread data of the system and of
+// the C++ library must fit.
 constexpr std::size_t kLeastMemory = std::size_t{1} << 20;
 
 struct Job {
@@ -49,27 +49,28 @@ struct Job {
   const std::int64_t n_tasks;
   const int n_threads;
   std::atomic<bool> failed{false};
-  std::exception_ptr error{};  // written by who sets `failed`, read when all workers are idle
-  // Only advice to stop early; what a task wrote is published by its worker's state. So: relaxed.
+  std::exception_ptr
+      error{};  // written by the thread that sets `failed`, read when all workers are idle
+  // Only a hint to stop early; results are published through the worker's state. Hence relaxed.
   std::atomic<bool> stop{false};
-  // Apart from the rest, which every worker reads and nobody writes while all goes well.
+  // On its own cache line: the other fields are read by every worker and rarely written.
   alignas(kCacheLine) std::atomic<std::int64_t> next{0};
 };
 
 enum class State { idle, offered, running };
 
-// One worker's letter box. The caller moves idle -> offered, and offered -> idle if the loop is
-// over before the worker came; the worker moves offered -> running -> idle. Only a running worker
-// looks at the job, so the job can live on the caller's stack, and the caller waits for nobody who
-// has not begun.
+// One worker's mailbox. The caller moves idle -> offered, and offered -> idle if the loop ends
+// before the worker started; the worker moves offered -> running -> idle. Only a running worker
+// reads the job, so the job can live on the caller's stack, and the caller waits only for workers
+// that have started.
 struct Pool;
 struct alignas(kCacheLine) Slot {
   std::atomic<State> state{State::idle};
   std::atomic<bool> parked{false};   // the worker sleeps on `changed` until this is false
   std::atomic<bool> awaited{false};  // the caller sleeps on `changed` until the worker is idle
-  Job* job = nullptr;                // belongs to whoever may write `state`
+  Job* job = nullptr;                // owned by the thread that may write `state`
   Pool* pool = nullptr;
-  int worker = 0;          // its number
+  int worker = 0;          // index of this worker
   bool has_begun = false;  // guarded by the mutex
   std::mutex mutex;
   std::condition_variable changed;
@@ -78,33 +79,34 @@ struct alignas(kCacheLine) Slot {
 struct Pool {
   std::atomic<bool> busy{false};
   std::atomic<bool> spin{false};
-  // Only the holder of `busy` touches these, except that workers read slots the job counts on.
+  // Only the holder of `busy` accesses these, except that workers read slots within the job's
+  // count.
   int n_workers = 0;
   int cores = 0;
   unsigned loops = 0;
   Slot* slots[kMaxThreads] = {};  // slots[0], the caller's, stays empty
 };
 
-// Never deleted: detached workers sleep in it until the process is gone, and joining them instead
-// would hang an interpreter that shuts down after fork or while a daemon thread is in a loop. All
-// globals are constant-initialised and trivially destroyed, so neither order of construction nor
-// exit handlers matter.
+// Never deleted: detached workers sleep in it until the process exits, and joining them would hang
+// an interpreter that shuts down after a fork or while a daemon thread is in a loop. All globals
+// are constant-initialised and trivially destroyed, so neither order of construction nor exit
+// handlers matter.
 constinit std::atomic<Pool*> g_pool{nullptr};
 constinit std::atomic<unsigned> g_forks{0};
-// The memory of thread-local variables of a library is else allocated when a thread first uses
-// them; where that fails, glibc ends the process. These few bytes are there from a thread's
-// beginning.
+// A library's thread-local variables are otherwise allocated at a thread's first use; if that
+// fails, glibc aborts the process. With initial-exec these few bytes exist from the start of the
+// thread.
 #if defined(__GLIBC__)
 #define WEALD_THREAD_LOCAL [[gnu::tls_model("initial-exec")]] constinit thread_local
 #else
 #define WEALD_THREAD_LOCAL constinit thread_local
 #endif
-WEALD_THREAD_LOCAL Job* t_job = nullptr;  // the pool's loop whose task this thread is running
+WEALD_THREAD_LOCAL Job* t_job = nullptr;  // the pool's loop whose task this thread runs
 WEALD_THREAD_LOCAL InterruptScope* t_scope = nullptr;
 
 #if !defined(_WIN32)
-// The child has none of the workers, and any of the pool's locks may be held by a thread that no
-// longer exists: it forgets the pool, locks and all, and makes another when it needs one.
+// A forked child has no workers, and any lock of the pool may be held by a thread that no longer
+// exists: the child drops the pool, locks included, and creates a new one on demand.
 void abandon_pool_in_child() {
   g_pool.store(nullptr, std::memory_order_relaxed);
   g_forks.fetch_add(1, std::memory_order_relaxed);
@@ -116,7 +118,8 @@ void abandon_pool_in_child() {
 Pool* the_pool() {
   Pool* pool = g_pool.load(std::memory_order_acquire);
   if (pool != nullptr) return pool;
-  // Not a function-local static: its guard, held by another thread at a fork, would hang the child.
+  // Not a function-local static: its guard, if held by another thread at a fork, would hang the
+  // child.
   auto fresh = std::make_unique<Pool>();
   if (g_pool.compare_exchange_strong(pool, fresh.get(), std::memory_order_acq_rel)) {
     return fresh.release();
@@ -132,7 +135,7 @@ void cpu_pause() {
 #endif
 }
 
-// Yields now and then, so that a thread we wait for gets the core if it has none.
+// Spin with occasional yields, so that a thread we wait for can get the core.
 template <class Ready>
 bool spin_until(Ready ready) {
   const auto end = Clock::now() + kSpin;
@@ -146,10 +149,10 @@ bool spin_until(Ready ready) {
   return ready();
 }
 
-// Sleepers announce themselves (parked, awaited) and then look at `state`; wakers change `state`
-// and then look for sleepers. All four accesses are sequentially consistent: with anything weaker
-// both could miss the other. The empty critical section keeps the notice from falling between a
-// sleeper's last look and its sleep.
+// Sleepers set their flag (parked, awaited) and then read `state`; wakers change `state` and then
+// read the flags. All four accesses are sequentially consistent: anything weaker could lose a
+// wake-up. The empty critical section keeps the notification from falling between a sleeper's last
+// check and its wait.
 void notify(Slot& slot) {
   std::unique_lock(slot.mutex).unlock();
   slot.changed.notify_all();
@@ -192,11 +195,11 @@ void run_tasks(Job& job, int worker) noexcept {
   for (;;) {
     if (!pool->spin.load(std::memory_order_relaxed) || !spin_until(offered)) park(slot);
     State expected = State::offered;
-    // Acquire: see the job that is on offer. Failure: it was withdrawn meanwhile.
+    // Acquire: see the job on offer. Failure: the offer was withdrawn.
     if (slot.state.compare_exchange_strong(expected, State::running, std::memory_order_acquire)) {
       wake_others(*pool, *slot.job, slot.worker);
       run_tasks(*slot.job, slot.worker);
-      slot.state.store(State::idle);  // publishes what the tasks wrote; the job may now be gone
+      slot.state.store(State::idle);  // publishes the results of the tasks; the job may now be gone
       if (slot.awaited.load()) notify(slot);
     }
   }
@@ -213,7 +216,7 @@ void* begin_worker(void* its_slot) noexcept {
   serve(slot);
 }
 
-// Tells whether the system has given a thread.
+// Returns whether the system created the thread.
 bool start_thread(Slot& slot) {
 #if defined(_WIN32)
   std::thread(begin_worker, &slot).detach();
@@ -230,9 +233,10 @@ bool start_thread(Slot& slot) {
 #endif
 }
 
-// Waits for the worker to have all it needs before anybody takes more memory.
+// Waits until the worker has allocated everything it needs before anything else allocates.
 bool make_worker(Pool& pool, int worker) {
-  void* volatile memory = std::malloc(kLeastMemory);  // volatile: it is asked for indeed
+  void* volatile memory =
+      std::malloc(kLeastMemory);  // volatile: the allocation must not be optimised away
   std::free(memory);
   if (memory == nullptr) return false;
   if (pool.slots[worker] == nullptr) pool.slots[worker] = new Slot;
@@ -245,12 +249,12 @@ bool make_worker(Pool& pool, int worker) {
   return true;
 }
 
-// Makes the workers that are missing; fewer if the system refuses, which costs only speed.
+// Create the missing workers; fewer if the system refuses, which costs only speed.
 void grow(Pool& pool, int n_threads) {
 #if !defined(_WIN32)
-  // A thread inherits its maker's mask, so there is no moment in which a worker could take a SIGINT
-  // meant for the main thread. Signals for a thread's own faults stay open, or a crash in a task
-  // would escape faulthandler and the sanitizers.
+  // A thread inherits its creator's signal mask, so a worker can never receive a SIGINT meant for
+  // the main thread. Fault signals stay unblocked, or a crash in a task would escape faulthandler
+  // and the sanitizers.
   sigset_t blocked, before;
   sigfillset(&blocked);
   for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&blocked, fault);
@@ -291,8 +295,8 @@ void run_serially(std::int64_t n_tasks, FunctionRef task) {
   if (t_scope != nullptr && t_scope->stopped()) throw Interrupted{};
 }
 
-// Returns whether all workers that began also ended. Once an offer stands, only this function knows
-// that others hold the job; hence noexcept.
+// Returns whether all workers that started also ended. Once an offer is made, only this function
+// knows that others hold the job; hence noexcept.
 bool run_on(Pool& pool, Job& job) noexcept {
   const unsigned forks = g_forks.load(std::memory_order_relaxed);
   const bool spin = pool.spin.load(std::memory_order_relaxed);
@@ -317,7 +321,8 @@ bool run_on(Pool& pool, Job& job) noexcept {
 }  // namespace
 
 void prepare_to_throw() noexcept {
-  [[maybe_unused]] const volatile int any = std::uncaught_exceptions();  // volatile: it is called
+  [[maybe_unused]] const volatile int any =
+      std::uncaught_exceptions();  // volatile: the call must not be optimised away
 }
 
 InterruptScope::InterruptScope(InterruptCheck check)
@@ -330,9 +335,10 @@ InterruptScope::~InterruptScope() { t_scope = outer_; }
 bool InterruptScope::poll() noexcept {
   if (stopped_ || check_ == nullptr) return stopped_;
   if (Clock::now() < next_poll_) return false;
-  next_poll_ = Clock::time_point::max();  // a check that runs Python may come back here
+  next_poll_ = Clock::time_point::max();  // a check that runs Python may re-enter this function
   stopped_ = check_();
-  next_poll_ = Clock::now() + kPollInterval;  // from its end: it may have waited long for the GIL
+  next_poll_ =
+      Clock::now() + kPollInterval;  // measured from its end: it may have waited long for the GIL
   return stopped_;
 }
 
@@ -355,7 +361,8 @@ void parallel_for(std::int64_t n_tasks, int n_threads, FunctionRef task) {
   if (pool->n_workers + 1 < n_threads) grow(*pool, n_threads);
   n_threads = std::min(n_threads, pool->n_workers + 1);
   if (pool->loops++ % kLoopsPerCoreCount == 0) {
-    pool->cores = machine_cores();  // without OMP_NUM_THREADS: Python may be writing it just now
+    pool->cores =
+        machine_cores();  // without OMP_NUM_THREADS: Python may be writing the environment
   }
   pool->spin.store(n_threads <= pool->cores, std::memory_order_relaxed);
   Job job{.task = task, .n_tasks = n_tasks, .n_threads = n_threads};

@@ -1,4 +1,4 @@
-// The core's only door to threads: a parallel loop, and a way to stop it.
+// The core's only interface to threads: a parallel loop that can be interrupted.
 #pragma once
 
 #include <chrono>
@@ -8,24 +8,23 @@
 
 namespace weald {
 
-// The largest number of threads one loop can use; more are asked for only by mistake.
+// Upper limit on the threads of one loop.
 inline constexpr int kMaxThreads = 1024;
 
-// Makes the calling thread ready to throw without memory. What the C++ library keeps for exceptions
-// is allocated when a thread first throws; if that fails, as it may when std::bad_alloc is thrown,
-// glibc ends the process.
+// Prepare the calling thread to throw without allocating. The C++ library allocates its per-thread
+// exception state at the first throw; if that fails, as it may when std::bad_alloc is thrown, glibc
+// aborts the process.
 void prepare_to_throw() noexcept;
 
-// Says whether the calling thread's work should stop. Called only on the thread that installed it;
-// must not throw.
+// Returns whether the calling thread's work should stop. Called only on the thread that installed
+// it; must not throw.
 using InterruptCheck = bool (*)();
 
-// Thrown by parallel_for, or a long serial loop, in place of a result when the caller's work was
-// stopped.
+// Thrown by parallel_for, or by a long serial loop, when the caller's work was interrupted.
 struct Interrupted {};
 
-// Installs a check for the calling thread until the end of the block. Once the check has said stop
-// it is not asked again, and every loop run in the scope ends with Interrupted.
+// Installs a check for the calling thread until the end of the scope. Once the check has returned
+// true it is not called again, and every loop in the scope ends with Interrupted.
 class InterruptScope {
  public:
   explicit InterruptScope(InterruptCheck check);
@@ -33,7 +32,7 @@ class InterruptScope {
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
 
-  // Asks the check if the last answer is older than 50 ms.
+  // Calls the check if the last result is older than 50 ms.
   bool poll() noexcept;
   bool stopped() const { return stopped_; }
 
@@ -44,13 +43,13 @@ class InterruptScope {
   bool stopped_ = false;
 };
 
-// Whether the work of the calling thread is pointless by now: its own scope was interrupted, or
-// the loop whose task it runs was interrupted or has failed elsewhere. Costs a clock read, some
-// 30 ns: a long serial loop asks every few hundred rows.
+// Whether the calling thread should stop: its own scope was interrupted, or the loop whose task it
+// runs was interrupted or has failed elsewhere. Costs a clock read, about 30 ns: a long serial loop
+// calls it every few hundred rows.
 bool interrupted();
 
-// Counts the steps of a long serial loop, or of several, and throws Interrupted where the work is
-// pointless by now: it looks once in 65,536 steps of some nanoseconds each.
+// Counts the steps of long serial loops and throws Interrupted when the thread should stop; checks
+// once in 65,536 steps of a few nanoseconds each.
 class InterruptSteps {
  public:
   void take(std::int64_t n_steps = 1) {
@@ -64,17 +63,16 @@ class InterruptSteps {
   std::int64_t left_ = most_;
 };
 
-// Whether the calling thread runs a task of a loop, so that a loop of its own would run in it
-// alone.
+// Whether the calling thread runs a task of a loop, so that a nested loop would run serially.
 bool inside_a_loop();
 
-// A reference to a callable (std::int64_t index, int worker) that outlives it; nothing is copied.
+// A non-owning reference to a callable (std::int64_t index, int worker).
 class FunctionRef {
  public:
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> &&
              std::is_invocable_v<F&, std::int64_t, int>)
-  FunctionRef(F&& callable)  // implicit, so that a lambda can be passed as it stands
+  FunctionRef(F&& callable)  // implicit, so that a lambda can be passed directly
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
         call_([](void* object, std::int64_t index, int worker) {
           (*static_cast<std::remove_reference_t<F>*>(object))(index, worker);
@@ -87,13 +85,13 @@ class FunctionRef {
   void (*call_)(void*, std::int64_t, int);
 };
 
-// Runs task(index, worker) once for every index in [0, n_tasks) on at most n_threads threads and
+// Run task(index, worker) once for every index in [0, n_tasks) on at most n_threads threads;
 // returns when all are done. The caller is worker 0, the others are 1 .. n_threads - 1; a worker
-// runs one task at a time, so it can own scratch space. Which worker gets which task is left open:
-// results must not depend on it.
+// runs one task at a time, so it can own scratch space. The assignment of tasks to workers is
+// unspecified: results must not depend on it.
 //
 // The whole loop runs in the caller, as worker 0, if n_threads <= 1 or n_tasks <= 1, inside a task
-// of a loop that runs on the pool, while another thread uses the pool, or if no thread can be made.
+// of another loop, while another thread uses the pool, or if no thread can be created.
 //
 // The first exception thrown by a task is rethrown here, after the running tasks have ended and
 // with the rest skipped. Interrupted is thrown likewise, and takes precedence.

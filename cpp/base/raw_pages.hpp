@@ -1,4 +1,4 @@
-// Large arrays that are not filled with zeros before they are written.
+// Large vectors that are not zero-initialised.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,8 @@
 
 namespace weald {
 
-// As LargePages or SmallPages; but whoever makes room in such a vector must write it all.
+// As LargePages or SmallPages, without value initialisation: after a resize every element must be
+// written before it is read.
 template <class T, template <class> class Pages = LargePages>
 struct RawPages : Pages<T> {
   using value_type = T;

@@ -1,11 +1,11 @@
-// Types and marks that every part of the core, and later the GPU compiler, understands.
+// Basic types and macros of the core, usable from host and device code.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 
-// Formulas shared by host and device. On the host they are always inlined: a copy compiled for one
-// instruction set must not be linked into code for another.
+// Marks formulas shared by host and device. On the host they are always inlined: a copy compiled
+// for one instruction set must not be linked into code for another.
 #if defined(__CUDACC__)
 #define WEALD_HOST_DEVICE __host__ __device__
 #else
@@ -15,22 +15,22 @@
 namespace weald {
 
 using Code = std::uint8_t;  // a binned value: 0 is missing, 1 the lowest bin
-using Row = std::uint32_t;  // a row's number; the bindings refuse tables of 2^32 rows
+using Row = std::uint32_t;  // a row index; the bindings reject tables of 2^32 rows or more
 
 constexpr int max_value_bins = 255;     // plus missing: a code fits one byte
-constexpr int most_value_bins = 65535;  // of a column that is sorted instead of coded
-constexpr int lanes = 8;                // columns whose codes one 64-bit load brings
-constexpr int tile = 64;                // columns of a row that lie side by side: one cache line
+constexpr int most_value_bins = 65535;  // for columns that are sorted instead of binned to bytes
+constexpr int lanes = 8;                // columns whose codes one 64-bit load reads
+constexpr int tile = 64;                // adjacent columns of a row: one cache line
 
-// The binned table. Columns are stored in tiles of 64, row after row inside a tile, so that a row
-// of a node, wherever it lies, costs a cache line for 64 columns. The last tile is as wide as it
-// must be. Eight codes are loaded at once, also at the very end: hence the slack.
+// The binned table. Columns are stored in tiles of 64, row-major inside a tile, so that a row of a
+// node, wherever it is, costs one cache line per 64 columns. The last tile is only as wide as
+// needed. Codes are loaded eight at a time, also at the very end: hence the slack.
 struct Codes {
   const Code* data;
   std::int64_t n_rows;
   int n_columns;
   const std::int32_t* n_bins;     // value bins of each column; codes are 1 .. n_bins
-  const Code* columns = nullptr;  // the same codes column after column; null: not kept
+  const Code* columns = nullptr;  // the same codes column-major; null: not stored
 
   int n_groups() const { return (n_columns + lanes - 1) / lanes; }
   int lanes_of(int group) const {
@@ -58,7 +58,7 @@ struct Codes {
     return {group(c / lanes) + c % lanes, stride(c / lanes)};
   }
 
-  // Where a power of two is near, rows are spaced by it, so that none straddles two cache lines.
+  // Near a power of two the width is rounded up to it, so that no row straddles two cache lines.
   static constexpr std::int64_t tile_width(std::int64_t n_columns, std::int64_t t) {
     const std::int64_t left = n_columns - t * tile;
     if (left >= tile) return tile;
@@ -73,7 +73,7 @@ struct Codes {
   }
 };
 
-// Between what a node's leaves must lie, so that a monotone column stays so.
+// Range of admissible leaf values of a node under monotonic constraints.
 struct Bounds {
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
@@ -89,18 +89,18 @@ struct Bounds {
   }
 };
 
-// What enters the score of a node besides its sums; each has a neutral value.
+// Regularisation terms of a node's score; the defaults have no effect.
 struct Penalty {
   double l2 = 0.0;  // added to W
-  double l1 = 0.0;  // taken off the size of S, in the units of S
-  Bounds bounds;    // of the values of leaves, in units of S
+  double l1 = 0.0;  // subtracted from |S|, in the units of S
+  Bounds bounds;    // of leaf values, in units of S
 };
 
-// What the sums of a criterion are of: gradients of a loss, target numbers, or class weights.
+// What the sums of a criterion contain: gradients, regression targets, or class weights.
 enum class SumsOf { gradients, numbers, classes };
 
-// What the rows of a node add up to, as the criteria see it. `sums` are in units of a power of two
-// chosen per tree (so that squares cannot overflow); a common factor changes no comparison.
+// Sums over the rows of a node, as seen by the criteria. `sums` are in units of a power of two
+// chosen per tree, so that squares cannot overflow; a common factor changes no comparison.
 struct Sums {
   double weight;
   const double* sums;

@@ -1,5 +1,5 @@
-// What every binding needs: array types, checks, giving arrays away; gil.hpp runs work without the
-// GIL.
+// Shared by all bindings: array types, checks, and conversion of vectors to arrays. For releasing
+// the GIL see gil.hpp.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -45,7 +45,7 @@ inline void require(bool condition, const char* what) {
   if (!condition) throw nb::value_error(what);
 }
 
-// As many threads as asked for, within what a loop can use.
+// Validate a number of threads.
 inline int checked_threads(int n_threads) {
   require(n_threads >= 1 && n_threads <= kMaxThreads, "n_threads must be in [1, 1024]");
   return n_threads;
@@ -53,12 +53,13 @@ inline int checked_threads(int n_threads) {
 
 template <class T>
 data::Table<T> table_of(const AnyTable<T>& array) {
-  require(array.shape(0) < std::numeric_limits<weald::Row>::max(), "a table has too many rows");
+  require(array.shape(0) < std::numeric_limits<weald::Row>::max(),
+          "a table has too many rows: at most 2^32 - 2 are supported");
   return {array.data(), static_cast<std::int64_t>(array.shape(0)),
           static_cast<std::int64_t>(array.shape(1)), array.stride(0), array.stride(1)};
 }
 
-// A new NumPy array that owns a moved vector.
+// A new NumPy array that takes ownership of a vector.
 template <class T, class Allocator>
 nb::ndarray<nb::numpy, T> give(std::vector<T, Allocator> values,
                                std::initializer_list<std::size_t> shape) {
@@ -81,86 +82,87 @@ const T* data_or_null(const std::optional<Vector<T>>& array, std::int64_t n, con
   return array->data();
 }
 
-// The classes of several outputs, (rows, outputs): those of output j lie in [first[j], first[j +
-// 1]).
+// Validate the labels of several outputs, (rows, outputs): those of output j are in [first[j],
+// first[j + 1]).
 inline const std::int32_t* checked_labels(const Matrix<std::int32_t>& labels, std::int64_t n_rows,
                                           const std::vector<int>& first) {
   require(static_cast<std::int64_t>(labels.shape(0)) == n_rows && labels.shape(1) >= 1,
           "labels must have the shape (rows, outputs)");
   require(first.size() == labels.shape(1) + 1 && first[0] == 0,
-          "first_class must hold where the classes of every output begin, and their end");
+          "first_class must contain the first class of every output and their total number");
   const std::int32_t* label = labels.data();
   for (std::int64_t row = 0; row < n_rows; ++row)
     for (std::size_t j = 0; j + 1 < first.size(); ++j, ++label)
       require(*label >= first[j] && *label < first[j + 1],
-              "labels must be classes of their output");
+              "labels must be in [first_class[j], first_class[j + 1])");
   return labels.data();
 }
 
-// Are there numbers, and none below zero?
+// Whether there is an array and all its entries are non-negative.
 template <class Array>
 bool is_not_negative(const std::optional<Array>& array) {
   return array && std::all_of(array->data(), array->data() + array->size(),
                               [](double one) { return one >= 0.0; });
 }
 
-// The cuts of a table's columns: at most `most_bins` - 1 each, in rising order.
+// Validate the cuts of a table's columns: at most `most_bins` - 1 each, strictly increasing.
 inline void check_cuts(const Vector<double>& cuts, const Vector<std::int64_t>& first,
                        std::int64_t n_columns, std::int64_t most_bins) {
   const std::int64_t* const begin = first.data();
   require(static_cast<std::int64_t>(first.shape(0)) == n_columns + 1 && begin[0] == 0 &&
               begin[n_columns] == static_cast<std::int64_t>(cuts.shape(0)),
-          "first must hold the begin of every column's cuts and their end");
+          "first must contain the start of every column's cuts and their total number");
   for (std::int64_t c = 0; c < n_columns; ++c)
     require(begin[c + 1] >= begin[c] && begin[c + 1] - begin[c] < most_bins,
-            "first must not fall, and a column has fewer cuts than bins");
+            "first must not decrease, and a column must have fewer cuts than bins");
   for (std::int64_t c = 0; c < n_columns; ++c)
     for (std::int64_t i = begin[c] + 1; i < begin[c + 1]; ++i)
-      require(cuts.data()[i - 1] < cuts.data()[i], "the cuts of a column must rise");
+      require(cuts.data()[i - 1] < cuts.data()[i],
+              "the cuts of a column must be strictly increasing");
 }
 
-// Columns of levels hold their places 0, 1, ... or NaN; n_levels is 0 for columns of numbers.
+// Validate categorical columns: levels 0, 1, ... or NaN; n_levels is 0 for numerical columns.
 template <class T>
 void check_levels(const data::Table<T>& table, const Vector<std::int32_t>& n_levels) {
   require(static_cast<std::int64_t>(n_levels.shape(0)) == table.n_columns,
           "n_levels must have one entry per column");
   for (std::int64_t column = 0; column < table.n_columns; ++column) {
     const std::int32_t n = n_levels.data()[column];
-    require(n >= 0 && n < 65536, "a column has at most 65535 levels");
+    require(n >= 0 && n < 65536, "a column must have at most 65535 levels");
     for (std::int64_t row = 0; n > 0 && row < table.n_rows; ++row) {
       const T x = table.at(row, column);
       require(x != x || (x >= T{0} && x < static_cast<T>(n) &&
                          static_cast<T>(static_cast<std::int32_t>(x)) == x),
-              "a level lies outside those of its column");
+              "levels must be integers in [0, n_levels) or NaN");
     }
   }
 }
 
-// A code past a column's bins would count outside its histogram. Tells which columns have code 0.
+// A code past a column's bins would write outside its histogram. Returns which columns have code 0.
 std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads);
 
-// Which columns hold categories. Codes that need 16 bits come by themselves, with as many levels as
-// the highest of them says.
+// The categorical columns. Wide codes (16 bits) are separate arrays; their maximum is the number of
+// levels.
 data::Categories checked_categories(const weald::Codes& codes,
                                     const std::optional<Vector<std::uint8_t>>& is_category,
                                     const std::vector<std::int32_t>& wide_columns,
                                     const std::vector<Vector<std::uint16_t>>& wide_codes);
 
-// Refuses a loss that is not known, and a parameter that it does not take.
+// Reject unknown losses and parameters out of range.
 void check_parameter(const std::string& loss, double parameter);
 
-// How many predictions a loss makes of a row's scores; refuses what it cannot make any of.
+// Number of predictions of a loss per row; rejects an unsupported number of scores.
 int predictions_per_row(const std::string& loss, int n_scores);
 
-// A loss of one score at the scores of rows, which it reads wherever it is kept. Two classes may be
-// told by a byte each.
+// A loss of one score at the scores of rows, which must stay alive. Labels of two classes may be
+// bytes.
 template <class T>
 target::LossAt checked_loss(const std::string& loss, double parameter, const Vector<T>& y,
                             const Vector<double>& scores,
                             const std::optional<Vector<double>>& weight, double base,
                             double base_slope);
 
-// Where the blocks of rotated columns begin, and the end of the last.
+// Validate the start of each block of rotated columns, and the end of the last.
 std::vector<std::int64_t> checked_blocks(const Vector<std::int64_t>& first_of_block,
                                          std::int64_t n_rotated);
 

@@ -1,4 +1,4 @@
-// Binning, hashes of rows, draws, and the elementary functions.
+// Binning, row hashes, random draws, and the elementary functions.
 #include "base/elementary.hpp"
 #include "bindings/border.hpp"
 #include "data/binning.hpp"
@@ -32,7 +32,7 @@ auto apply_cuts(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t> fir
   return give(std::move(codes));
 }
 
-// Codes for a table whose columns come a few at a time.
+// Codes for a table whose columns are encoded a few at a time.
 auto empty_codes(std::int64_t n_rows, std::int64_t n_columns) {
   require(n_rows >= 1 && n_columns >= 1 && n_rows < std::numeric_limits<weald::Row>::max() &&
               n_columns <= std::numeric_limits<std::int32_t>::max(),
@@ -49,9 +49,9 @@ void apply_cuts_into(AnyTable<T> table, Vector<double> cuts, Vector<std::int64_t
   check_cuts(cuts, first, view.n_columns, weald::max_value_bins);
   require(view.n_columns >= 1 && begin >= 0 && begin <= n_columns - view.n_columns &&
               n_columns <= std::numeric_limits<std::int32_t>::max(),
-          "columns out of range");
+          "columns must be within the table");
   require(static_cast<std::int64_t>(codes.shape(0)) == weald::Codes::bytes(view.n_rows, n_columns),
-          "codes must have one byte for every row and column, and seven more");
+          "codes must have one byte per row and column plus seven bytes of padding");
   run([&] {
     data::apply_cuts(view, cuts.data(), first.data(), codes.data(), n_columns, begin,
                      checked_threads(n_threads));
@@ -82,7 +82,7 @@ auto hash_rows(AnyTable<T> table, Vector<double> target, int n_threads) {
   return give(std::move(words), {static_cast<std::size_t>(view.n_rows), std::size_t{2}});
 }
 
-// The rows in the order of their content and the key of each place: see numbered_rows.hpp.
+// Rows in the order of their content, and the key of each position: see numbered_rows.hpp.
 auto numbered_rows(Matrix<std::uint64_t> hashes, std::optional<Vector<double>> weight) {
   require(hashes.shape(1) == 2, "hashes must have two words per row");
   require(hashes.shape(0) < std::numeric_limits<weald::Row>::max(),
@@ -90,7 +90,7 @@ auto numbered_rows(Matrix<std::uint64_t> hashes, std::optional<Vector<double>> w
   const auto n = static_cast<std::int64_t>(hashes.shape(0));
   const double* const weights = data_or_null(weight, n, "weight must have one entry per row");
   for (std::int64_t row = 0; weights && row < n; ++row)
-    require(weights[row] == weights[row], "weights must be numbers");
+    require(weights[row] == weights[row], "weight must not be NaN");
   data::NumberedRows all;
   run([&] {
     all = data::numbered_rows(reinterpret_cast<const Hash128*>(hashes.data()), weights, n);

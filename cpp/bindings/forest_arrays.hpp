@@ -1,4 +1,4 @@
-// The arrays of a forest, held for as long as the core reads them.
+// The arrays of a forest, kept alive while the core reads them.
 #pragma once
 
 #include "bindings/border.hpp"
@@ -6,7 +6,7 @@
 
 namespace weald::bindings {
 
-// Proven sound once; after that a walk needs no checks.
+// Validated once; traversals then need no checks.
 class ForestArrays {
  public:
   ForestArrays(Vector<std::int32_t> feature, Vector<double> threshold, Vector<std::int32_t> right,
@@ -31,12 +31,13 @@ class ForestArrays {
     const std::size_t n_nodes = feature_.shape(0), n_trees = output_.shape(0);
     require(threshold_.shape(0) == n_nodes && right_.shape(0) == n_nodes &&
                 missing_left_.shape(0) == n_nodes && category_set_.shape(0) == n_nodes,
-            "the arrays of nodes differ in length");
+            "node arrays must have the same length");
     require(first_node_.shape(0) == n_trees + 1 && first_leaf_.shape(0) == n_trees + 1 &&
                 tree_weight_.shape(0) == n_trees,
-            "the arrays of trees differ in length");
-    require(first_word_.shape(0) >= 1, "the arrays of sets differ in length");
-    require(base_score_.shape(0) >= 1 && value_.shape(1) >= 1, "a forest needs an output");
+            "tree arrays must have the same length");
+    require(first_word_.shape(0) >= 1, "set arrays must have the same length");
+    require(base_score_.shape(0) >= 1 && value_.shape(1) >= 1,
+            "a forest must have at least one output");
     forest_ = {feature_.data(),
                threshold_.data(),
                right_.data(),

@@ -1,4 +1,4 @@
-// Growing the members of a forest.
+// Training of forests.
 #include "base/parallel.hpp"
 #include "bindings/border.hpp"
 #include "bindings/criterion_checks.hpp"
@@ -19,23 +19,24 @@ std::int64_t checked_mass(const std::int64_t* mass, std::int64_t n_rows, std::in
     require(mass[row] >= 0 && mass[row] <= most - total, "copies or masses out of range");
     total += mass[row];
   }
-  require(total > 0, "no row has any copies or mass");
+  require(total > 0, "at least one row must have positive copies or mass");
   return total;
 }
 
-// How many rows of a table are meant.
+// Validate row indices; returns their number.
 std::int64_t checked_index(const Vector<std::int64_t>& index, std::int64_t n_rows,
                            std::int64_t n_columns) {
   require(n_rows >= 1 && n_columns >= 1, "a table must have rows and columns");
   require(n_columns <= std::numeric_limits<int>::max(), "a table has too many columns");
   const auto n = static_cast<std::int64_t>(index.shape(0));
-  require(n >= 1 && n <= n_rows, "index must name rows of the table");
+  require(n >= 1 && n <= n_rows, "index must contain row indices of the table");
   for (std::int64_t i = 0; i < n; ++i)
-    require(index.data()[i] >= 0 && index.data()[i] < n_rows, "index must name rows of the table");
+    require(index.data()[i] >= 0 && index.data()[i] < n_rows,
+            "index must contain row indices of the table");
   return n;
 }
 
-// A table as ranks, made once for all forests on it.
+// A table as ranks, built once for all forests on it.
 class RankedTable {
  public:
   template <class T>
@@ -50,7 +51,7 @@ class RankedTable {
     run([&] {
       const auto made = std::make_shared<data::RankedTable>(view, index.data(), n_rows, counts,
                                                             threads, keeps_values);
-      if (!n_levels.empty()) made->hold_levels(n_levels);
+      if (!n_levels.empty()) made->set_levels(n_levels);
       ranked = made;
     });
   }
@@ -64,7 +65,7 @@ class RankedTable {
   std::shared_ptr<const data::RankedTable> ranked;
 };
 
-// How a forest's members draw their rows; the bag of any of them can be drawn again.
+// Row sampling of a forest; the bag of any base estimator can be drawn again.
 class Bootstrap {
  public:
   using Groups =
@@ -86,7 +87,7 @@ class Bootstrap {
     const auto n_units = static_cast<std::int64_t>(keys.shape(0));
     require(n_units >= 1 && n_units < std::numeric_limits<weald::Row>::max(),
             "a table must have between 1 and 2^32 - 2 rows");
-    require(keys.shape(1) == 2, "a key is two words");
+    require(keys.shape(1) == 2, "keys must have the shape (units, 2)");
     require(n_draws >= 1 && n_draws <= n_units, "n_draws must be in [1, number of units]");
     make(group_of, n_units, [&] {
       const auto* const words = reinterpret_cast<const Hash128*>(keys.data());
@@ -113,7 +114,7 @@ class Bootstrap {
               "a table must have between 1 and 2^32 - 2 rows");
       for (std::int64_t row = 0; row < n_rows; ++row)
         require(group_of->data()[row] >= 0 && group_of->data()[row] < n_units,
-                "a row must belong to one of the groups");
+                "group_of must be in [0, number of units)");
     }
     run([&] {
       const auto made = make_drawer();
@@ -131,8 +132,9 @@ class ForestParams {
                std::int64_t min_samples_leaf, bool balances_bags, bool hard_votes, int n_threads)
       : criterion(std::move(of_criterion)) {
     require(is_of_targets(criterion) || criterion == forest::MedianScan::name,
-            "not a criterion of forests");
-    require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
+            "this criterion is not supported by forests");
+    require(max_leaf_nodes >= 0 && max_depth >= 0,
+            "max_leaf_nodes and max_depth must not be negative");
     tree.columns = {
         max_features, columns_of_tree ? data::Sampling::tree : data::Sampling::node, seed, {}};
     tree.random_cuts = random_cuts;
@@ -147,10 +149,10 @@ class ForestParams {
     members = {balances_bags, hard_votes};
   }
 
-  // Columns along which answers must rise (1) or fall (-1).
+  // Monotonic constraints: columns along which predictions increase (1) or decrease (-1).
   void keep_monotone(std::vector<double> direction) {
     for (const double one : direction)
-      require(one == -1.0 || one == 0.0 || one == 1.0, "a direction is -1, 0 or 1");
+      require(one == -1.0 || one == 0.0 || one == 1.0, "direction must be -1, 0 or 1");
     tree.split.direction = std::move(direction);
   }
 
@@ -179,7 +181,7 @@ nb::dict arrays_of_all(grow::PackedForest&& forest) {
   return result;
 }
 
-// What the members of a forest learn from, but for the copies of rows.
+// The target of a forest, without the copies of rows.
 target::Target checked_target(const ForestParams& params, std::int64_t n_rows,
                               const std::optional<Vector<double>>& weight,
                               const std::optional<Vector<double>>& values,
@@ -188,10 +190,11 @@ target::Target checked_target(const ForestParams& params, std::int64_t n_rows,
   target.weight = data_or_null(weight, n_rows, "weight must have one entry per row");
   target.sums = data_or_null(values, n_rows, "values must have one entry per row");
   target.sums_per_weight = true;
-  require(values.has_value() != classes.has_value(), "give either values or classes");
+  require(values.has_value() != classes.has_value(), "pass either values or classes");
   check_criterion(params.criterion, values);
-  require(!params.members.balances_bags || classes, "only classes can be balanced");
-  require(params.criterion != forest::MedianScan::name || values, "medians are of values");
+  require(!params.members.balances_bags || classes, "balanced bags require classes");
+  require(params.criterion != forest::MedianScan::name || values,
+          "criterion='absolute_error' requires values");
   if (classes) {
     target.classes = data_or_null(classes, n_rows, "classes must have one entry per row");
     target.n_channels = n_classes;
@@ -202,8 +205,8 @@ target::Target checked_target(const ForestParams& params, std::int64_t n_rows,
   return target;
 }
 
-// Several outputs: numbers of the shape (outputs, rows), or class numbers (rows, outputs); those of
-// output j lie in [first_class[j], first_class[j + 1]).
+// Several outputs: numbers of shape (outputs, rows), or class labels (rows, outputs); those of
+// output j are in [first_class[j], first_class[j + 1]).
 struct SeveralOutputs {
   std::vector<int> first_class;
   std::optional<Matrix<double>> values;
@@ -214,15 +217,15 @@ struct SeveralOutputs {
     target::Target target;
     target.weight = data_or_null(weight, n_rows, "weight must have one entry per row");
     target.sums_per_weight = true;
-    require(values.has_value() != labels.has_value(), "give either values or labels");
+    require(values.has_value() != labels.has_value(), "pass either values or labels");
     require(params.criterion != forest::MedianScan::name && !needs_positive_sums(params.criterion),
-            "medians and the poisson criterion are of one output");
+            "the absolute_error and poisson criteria support one output only");
     check_criterion(params.criterion, values);
     if (values) {
       require(static_cast<std::int64_t>(values->shape(1)) == n_rows && values->shape(0) >= 1,
               "values must have the shape (outputs, rows)");
       require(!params.members.balances_bags && !params.members.hard_votes,
-              "only classes can be balanced, or voted for");
+              "balanced bags and hard votes require labels");
       target.sums = values->data();
       target.n_channels = static_cast<int>(values->shape(0));
       return target;
@@ -239,19 +242,20 @@ using OutCounts = std::optional<OutVector<std::int32_t>>;
 
 grow::OutOfBag checked_out_of_bag(const OutSums& sums, const OutCounts& counts,
                                   const Bootstrap* bootstrap, std::int64_t n_rows, int n_outputs) {
-  require(!bootstrap || bootstrap->n_rows() == n_rows, "the bootstrap is of another table");
+  require(!bootstrap || bootstrap->n_rows() == n_rows,
+          "bootstrap must have as many rows as the table");
   require(sums.has_value() == counts.has_value() && (!sums || bootstrap),
-          "out-of-bag sums and counts belong together, and to a bootstrap");
+          "oob_sums and oob_counts must be passed together, with bootstrap");
   if (!sums) return {};
   require(static_cast<std::int64_t>(sums->shape(0)) == n_rows &&
               static_cast<int>(sums->shape(1)) == n_outputs &&
               static_cast<std::int64_t>(counts->shape(0)) == n_rows,
-          "out-of-bag sums must have the shape (rows, outputs), counts (rows,)");
+          "oob_sums must have the shape (rows, outputs), oob_counts (rows,)");
   return {sums->data(), counts->data()};
 }
 
-// Grows members first .. first + n_trees - 1 of a forest. With `bootstrap`, `copies` are not looked
-// at. `oob_sums` (rows, outputs), `oob_counts` and `oob_squares` (rows) are added to.
+// Train base estimators first .. first + n_trees - 1 of a forest. With `bootstrap`, `copies` is
+// ignored. `oob_sums` (rows, outputs), `oob_counts` and `oob_squares` (rows) are accumulated.
 nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
                      const Bootstrap* bootstrap, std::optional<Vector<double>> weight,
                      std::optional<Vector<double>> values,
@@ -261,7 +265,7 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
                      std::optional<OutVector<std::int32_t>> oob_counts,
                      const SeveralOutputs* several, std::optional<OutVector<double>> oob_squares) {
   const std::int64_t n_rows = table.ranked->n_rows();
-  require(!several || (!values && !classes), "give one output or several");
+  require(!several || (!values && !classes), "pass either one output or several");
   target::Target target = several
                               ? several->checked(params, n_rows, weight)
                               : checked_target(params, n_rows, weight, values, classes, n_classes);
@@ -271,7 +275,7 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
   require(direction.empty() ||
               (!several && static_cast<int>(direction.size()) == table.ranked->n_columns() &&
                target.n_channels == (classes ? 2 : 1)),
-          "directions are one for each column, of one number or of two classes");
+          "direction must have one entry per column and requires one value or two classes");
   target.copies = data_or_null(copies, n_rows, "copies must have one entry per row");
   if (target.copies) checked_mass(target.copies, n_rows, most_copies);
   require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
@@ -279,7 +283,7 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
       checked_out_of_bag(oob_sums, oob_counts, bootstrap, n_rows, target.n_channels);
   if (oob_squares) {
     require(out_of_bag.sums && static_cast<std::int64_t>(oob_squares->shape(0)) == n_rows,
-            "out-of-bag squares have one entry per row, and belong to sums");
+            "oob_squares must have one entry per row and requires oob_sums");
     out_of_bag.squares = oob_squares->data();
   }
   grow::PackedForest forest;
@@ -293,7 +297,7 @@ nb::dict grow_forest(const RankedTable& table, const ForestParams& params,
 
 // ---- rotation forests ----
 
-// A table made ready for rotations, once for all members.
+// A table prepared for rotations, once for all base estimators.
 class RotationTable {
  public:
   template <class T>
@@ -307,8 +311,9 @@ class RotationTable {
             "n_levels must have one entry per column");
     for (std::size_t c = 0; c < n_levels.shape(0); ++c)
       require(n_levels.data()[c] >= 0 && n_levels.data()[c] <= 65535,
-              "a column has at most 65535 levels");
-    require(scale == "none" || scale == "range" || scale == "deviation", "unknown scale");
+              "a column must have at most 65535 levels");
+    require(scale == "none" || scale == "range" || scale == "deviation",
+            "scale must be 'none', 'range' or 'deviation'");
     const auto by = scale == "none"    ? rotation::RotationScale::none
                     : scale == "range" ? rotation::RotationScale::range
                                        : rotation::RotationScale::deviation;
@@ -316,7 +321,7 @@ class RotationTable {
     if (counts) checked_mass(counts, n_rows, std::int64_t{1} << 61);
     std::optional<rotation::RotationColumns> columns;
     if (known) columns = checked_columns(view.n_columns, *known);
-    require(!columns || columns->n_columns() > 0, "a tree needs a column");
+    require(!columns || columns->n_columns() > 0, "there must be at least one column");
     const int threads = checked_threads(n_threads);
     run([&] {
       ready = std::make_shared<const rotation::RotationTable>(
@@ -339,8 +344,8 @@ class RotationTable {
   std::shared_ptr<const rotation::RotationTable> ready;
 };
 
-// Grows members first .. first + n_trees - 1 of a rotation forest. `mass` is what each row weighs
-// where rotations are drawn; rows that `bootstrap` draws keep it. Returns the trees, each with its
+// Train base estimators first .. first + n_trees - 1 of a rotation forest. `mass` is the weight of
+// each row for the rotations, including rows drawn by `bootstrap`. Returns the trees, each with its
 // `order` and `loading`.
 std::vector<nb::dict> grow_rotation_forest(
     const RotationTable& table, const ForestParams& params, const Bootstrap* bootstrap,
@@ -358,7 +363,8 @@ std::vector<nb::dict> grow_rotation_forest(
     require(masses[row] <= most / bootstrap->drawer->n_draws(), "mass times draws out of range");
   require(n_trees >= 1 && n_trees <= 1'000'000, "n_trees must be in [1, 1000000]");
   require(sample_fraction > 0.0 && sample_fraction <= 1.0, "sample_fraction must be in (0, 1]");
-  require(params.tree.split.direction.empty(), "rotated columns have no direction");
+  require(params.tree.split.direction.empty(),
+          "rotation forests do not support monotonic constraints");
   rotation::RotationParams rotation{params.tree.columns.seed, sample_fraction, replace, {}};
   rotation.first_of_block = checked_blocks(first_of_block, table.ready->columns().n_rotated());
   const grow::OutOfBag out_of_bag =
@@ -383,7 +389,7 @@ std::vector<nb::dict> grow_rotation_forest(
 
 void bind_forests(nb::module_& m) {
   using Mass = std::optional<Vector<std::int64_t>>;
-  using Levels = std::vector<int>;  // of each column, 0: none; empty: of none
+  using Levels = std::vector<int>;  // of each column, 0: numerical; empty: all numerical
   nb::class_<RankedTable>(m, "RankedTable")
       .def(nb::init<AnyTable<float>, Vector<std::int64_t>, Mass, int, bool, const Levels&>(),
            "table"_a.noconvert(), "index"_a, "mass"_a.none(), "n_threads"_a,

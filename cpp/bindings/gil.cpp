@@ -28,12 +28,12 @@ bool python_was_interrupted() {
 
 }  // namespace
 
-// Once the interpreter shuts down, no other thread gets the GIL again. Python 3.14 lets a thread
-// that asks for it wait for the end of the process. Before, such a thread is ended by pthread_exit,
-// which in glibc unwinds the stack like an exception; the first noexcept function on its way (there
-// are some in nanobind, and every destructor is one) would call std::terminate and abort the
-// process. So the unwinding ends here, and the thread waits as it does in Python 3.14. Python is
-// written in C: nothing else can be thrown.
+// Once the interpreter shuts down, no other thread gets the GIL again. Python 3.14 blocks a thread
+// that requests it until the process exits. Earlier versions end it by pthread_exit, which in glibc
+// unwinds the stack like an exception; the first noexcept function on the way (nanobind has some,
+// and every destructor is one) would call std::terminate and abort the process. So the unwinding
+// stops here, and the thread blocks as in Python 3.14. Python is written in C: nothing else can be
+// thrown.
 void take_gil(PyThreadState* thread) noexcept {
   try {
     PyEval_RestoreThread(thread);

@@ -1,4 +1,4 @@
-// Running work without the GIL, and taking it back.
+// Releasing and re-acquiring the GIL around native work.
 #pragma once
 
 #include <Python.h>
@@ -9,10 +9,10 @@
 
 namespace weald::bindings {
 
-// Takes the GIL back. Never returns in a thread that outlives the interpreter: see gil.cpp.
+// Acquire the GIL. Never returns in a thread that outlives the interpreter: see gil.cpp.
 void take_gil(PyThreadState* thread) noexcept;
 
-// Gives the GIL away until the end of the block.
+// Releases the GIL until the end of the scope.
 class WithoutGil {
  public:
   WithoutGil() : thread_(PyEval_SaveThread()) {}
@@ -24,16 +24,16 @@ class WithoutGil {
   PyThreadState* thread_;
 };
 
-// Remembers Python's main thread, the only one that handles signals. Called once, on import.
+// Store the id of Python's main thread, the only one that handles signals. Called once, on import.
 void remember_main_thread();
 
-// The check for Ctrl-C if this is the main thread; elsewhere none, because signals are not handled
-// there. Runs no Python code, which could lose the GIL where its loss cannot be handled.
+// The check for Ctrl-C on the main thread; null elsewhere, because signals are not handled there.
+// Runs no Python code, which could lose the GIL where that cannot be handled.
 weald::InterruptCheck check_of_this_thread();
 
 [[noreturn]] void raise_interrupt();
 
-// Runs the work without the GIL. On Ctrl-C the KeyboardInterrupt set by Python is raised.
+// Run the work without the GIL. On Ctrl-C the KeyboardInterrupt set by Python is raised.
 template <class Work>
 void run(Work&& work) {
   const weald::InterruptCheck check = check_of_this_thread();
@@ -47,8 +47,7 @@ void run(Work&& work) {
   }
 }
 
-// The same, or at once where so few numbers are too little work to let another thread in, or to be
-// interrupted.
+// The same, or with the GIL held if there is too little work to release it or to be interrupted.
 template <class Work>
 void run(std::size_t n_numbers, Work&& work) {
   n_numbers < 4096 ? work() : run(work);

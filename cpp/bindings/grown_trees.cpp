@@ -37,14 +37,14 @@ void GrownTrees::add_to(OutMatrix<double> scores, Matrix<std::int32_t> leaf_of_r
               scores.shape(1) == leaf_of_row.shape(1),
           "scores and leaf_of_row must have the shape (trees, rows)");
   for (const tree::Tree& tree : trees_)
-    require(tree.n_outputs == 1, "a tree of a round answers one score");
+    require(tree.n_outputs == 1, "each tree of a round must have one output");
   bool sound = true;
   run(scores.size(), [&] {
     sound =
-        tree::add_answers(trees_, leaf_of_row.data(), static_cast<std::int64_t>(scores.shape(1)),
-                          scores.data(), checked_threads(n_threads));
+        tree::add_values_of(trees_, leaf_of_row.data(), static_cast<std::int64_t>(scores.shape(1)),
+                            scores.data(), checked_threads(n_threads));
   });
-  require(sound, "leaf_of_row names a leaf that does not exist");
+  require(sound, "leaf_of_row contains an invalid leaf index");
 }
 
 namespace {
@@ -52,10 +52,10 @@ namespace {
 nb::dict join_trees(const std::vector<const GrownTrees*>& rounds) {
   std::vector<const tree::Tree*> trees;
   for (const GrownTrees* const one : rounds) {
-    require(one != nullptr, "a round must be trees");
+    require(one != nullptr, "rounds must contain GrownTrees");
     for (const tree::Tree& tree : one->trees()) {
       require(trees.empty() || tree.n_outputs == trees[0]->n_outputs,
-              "all trees must answer the same number of outputs");
+              "all trees must have the same number of outputs");
       trees.push_back(&tree);
     }
   }

@@ -1,4 +1,4 @@
-// Trees that the core has grown, as Python holds them.
+// Trees grown by the core, as held by Python.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@ namespace weald::bindings {
 // The arrays of one tree.
 nb::dict arrays_of(tree::Tree tree);
 
-// The trees of a round. Ten arrays of each tree of each round would take Python longer to make and
-// to forget than small trees take to grow.
+// The trees of a round. Converting ten arrays per tree and round to Python objects would take
+// longer than growing small trees.
 class GrownTrees {
  public:
   explicit GrownTrees(std::vector<tree::Tree> trees) : trees_(std::move(trees)) {}

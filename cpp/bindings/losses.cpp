@@ -14,20 +14,20 @@
 namespace weald::bindings {
 namespace {
 
-// The loss of that name, as visit(loss) sees it; a clear error if there is none.
+// Call visit with the loss of that name; raises if there is none.
 template <class F>
 void with_loss(const std::string& name, F&& visit) {
   require(losses::AllLosses::with_name(name, visit), "unknown loss");
 }
 
 void check_scores(const std::string& name, std::int64_t n_scores) {
-  require(n_scores >= 1, "there must be a score");
+  require(n_scores >= 1, "n_scores must be at least 1");
   with_loss(name, [&](auto loss) {
-    require(n_scores == 1 || loss.has_many_scores, "this loss does not have several scores");
+    require(n_scores == 1 || loss.has_many_scores, "this loss does not support several scores");
   });
 }
 
-// y is one entry per row, or [score][row] for a loss of shares with many scores.
+// y has one entry per row, or is [score][row] for probability targets with several scores.
 template <class T>
 void check_length(const std::string& name, const Vector<T>& y, std::int64_t n_rows, int n_scores) {
   with_loss(name, [&](auto loss) {
@@ -46,7 +46,7 @@ void check_targets(const std::string& name, const Vector<T>& y, std::int64_t n_r
     bool sound = true;
     for (std::int64_t row = 0; row < n_rows; ++row)
       sound &= (y.data()[row] >= 0) & (y.data()[row] < n_classes);
-    require(sound, "y must hold class numbers");
+    require(sound, "y must contain class indices");
   });
 }
 
@@ -63,7 +63,7 @@ const std::int64_t* checked_copies(const std::optional<Vector<std::int64_t>>& co
   return data;
 }
 
-// Whether y holds what the loss takes is still to be looked at.
+// y is still to be validated.
 losses::Scored scored(const std::string& loss, double parameter, const Vector<double>& y,
                       const Matrix<double>& scores, const std::optional<Vector<double>>& weight,
                       const std::optional<Vector<std::int64_t>>& copies) {
@@ -86,11 +86,11 @@ target::Leaves checked_leaves(const Vector<std::int32_t>& leaf_of_row, std::int6
   require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows,
           "leaf_of_row must have one entry per row");
   require(n_leaves >= 1 && n_leaves <= std::numeric_limits<std::int32_t>::max(),
-          "there must be a leaf");
+          "n_leaves must be in [1, 2^31)");
   bool sound = true;
   for (std::int64_t row = 0; row < n_rows; ++row)
     sound &= leaf_of_row.data()[row] >= 0 && leaf_of_row.data()[row] < n_leaves;
-  require(sound, "leaf_of_row names a leaf that does not exist");
+  require(sound, "leaf_of_row contains an invalid leaf index");
   return {leaf_of_row.data(), n_rows, n_leaves};
 }
 
@@ -142,11 +142,11 @@ auto base_scores(const std::string& loss, double parameter, Vector<double> y, in
   return give(std::move(base));
 }
 
-// Of two classes, whose numbers may be bytes.
+// For two classes with labels as bytes.
 auto base_scores_of_bytes(const std::string& loss, double parameter, Vector<std::uint8_t> y,
                           int n_scores, std::optional<Vector<double>> weight,
                           std::optional<Vector<std::int64_t>> copies) {
-  require(n_scores == 1, "bytes are of one score");
+  require(n_scores == 1, "labels as bytes require one score");
   check_parameter(loss, parameter);
   const auto n_rows = static_cast<std::int64_t>(y.shape(0));
   check_targets(loss, y, n_rows, n_scores);
@@ -178,7 +178,7 @@ void add_leaf_values(OutVector<double> scores, Vector<std::int32_t> leaf_of_row,
         scores.data(), leaf_of_row.data(), static_cast<std::int64_t>(scores.shape(0)),
         values.data(), static_cast<std::int64_t>(values.shape(0)), checked_threads(n_threads));
   });
-  require(sound, "leaf_of_row names a leaf that does not exist");
+  require(sound, "leaf_of_row contains an invalid leaf index");
 }
 
 auto leaf_constants(const std::string& loss, double parameter, Vector<double> y,
@@ -244,10 +244,10 @@ double quantile(Vector<double> values, double level, std::optional<Vector<double
   double found = std::numeric_limits<double>::quiet_NaN();
   run([&] {
     const auto mass = target::masses(weights, times, n_rows);
-    std::vector<target::WeighedValue> weighed;
+    std::vector<target::WeightedValue> weighted;
     for (std::int64_t row = 0; row < n_rows; ++row)
-      if (mass[row] > 0) weighed.push_back({values.data()[row], mass[row]});
-    if (!weighed.empty()) found = target::quantile(weighed, level);
+      if (mass[row] > 0) weighted.push_back({values.data()[row], mass[row]});
+    if (!weighted.empty()) found = target::quantile(weighted, level);
   });
   return found;
 }
@@ -263,7 +263,7 @@ std::vector<std::string> loss_names() {
   return names;
 }
 
-// What a loss says of itself, in words.
+// The traits of a loss as a dict.
 nb::dict loss_facts(const std::string& name) {
   using losses::Hessian, losses::BestConstant, losses::Targets;
   const auto hessian = [](losses::Hessian h) {
@@ -289,7 +289,7 @@ nb::dict loss_facts(const std::string& name) {
   return facts;
 }
 
-// The powers of the target's unit by which gradients, hessians and losses grow.
+// The powers of the target's unit with which gradients, hessians and losses scale.
 std::tuple<double, double, double> loss_degrees(const std::string& name, double parameter) {
   std::tuple<double, double, double> degrees;
   with_loss(name, [&](auto loss) {
@@ -299,7 +299,7 @@ std::tuple<double, double, double> loss_degrees(const std::string& name, double 
   return degrees;
 }
 
-// The slopes of a loss with a kink above and, less the sign, below the target; None for others.
+// The slopes of a kinked loss above and (negated) below the target; None for other losses.
 std::optional<std::tuple<double, double>> loss_slopes(const std::string& name, double parameter) {
   std::optional<std::tuple<double, double>> slopes;
   with_loss(name, [&]<class L>(L) {
@@ -321,7 +321,7 @@ int predictions_per_row(const std::string& loss, int n_scores) {
   bool of_classes = false;
   with_loss(loss, [&](auto one) {
     require(n_scores == 1 || (n_scores > 1 && one.has_many_predictions),
-            "this loss does not have several scores");
+            "this loss does not support several scores");
     of_classes = one.targets == losses::Targets::classes || one.targets == losses::Targets::shares;
   });
   return of_classes && n_scores == 1 ? 2 : n_scores;

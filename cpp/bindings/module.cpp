@@ -1,4 +1,4 @@
-// The door to Python: check arrays, release the GIL, call the core; nothing else.
+// The extension module: check arrays, release the GIL, call the core; nothing else.
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// nanobind alone would raise a MemoryError that says "std::bad_alloc".
+// nanobind alone would raise a MemoryError with the text "std::bad_alloc".
 void raise_memory_error(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);
@@ -20,7 +20,7 @@ void raise_memory_error(const std::exception_ptr& error, void*) {
     PyErr_SetString(PyExc_MemoryError, e.what());
   } catch (const std::bad_alloc&) {
     PyErr_SetString(PyExc_MemoryError,
-                    "Memory ran out in the compiled core. Take fewer rows, columns or classes, "
+                    "Out of memory in the compiled core. Use fewer rows, columns or classes, "
                     "fewer trees (n_estimators), smaller ones (max_leaf_nodes, max_depth, a larger "
                     "min_samples_leaf), or fewer threads (n_jobs).");
   }
@@ -30,18 +30,18 @@ void raise_memory_error(const std::exception_ptr& error, void*) {
 
 NB_MODULE(_native, m) {
   nanobind::register_exception_translator(raise_memory_error);
-  // Read now, while nobody else can change the environment. A wish that cannot be granted is an
-  // ImportError: whoever forces an instruction set must not measure or test another one.
+  // Read on import, while no other thread can change the environment. An unavailable instruction
+  // set is an ImportError, so that tests and benchmarks never silently run another one.
   const char* const wanted = std::getenv("WEALD_INSTRUCTIONS");
   if (wanted && *wanted && std::string_view(wanted) != weald::kernels::active().name)
     throw std::runtime_error(std::string("WEALD_INSTRUCTIONS=") + wanted +
                              " cannot run here; unset it, or see weald.show_config()");
   weald::bindings::remember_main_thread();
 #if defined(NDEBUG)
-  // A daemon thread may hold objects of ours when the interpreter ends: no leak to warn of.
+  // A daemon thread may hold objects when the interpreter exits: not a leak.
   nanobind::set_leak_warnings(false);
 #endif
-  m.doc() = "The core: arrays in, arrays out.";
+  m.doc() = "The compiled core.";
   m.def("usable_cores", &weald::usable_cores);
   m.def("instructions", [] { return std::string(weald::kernels::active().name); });
   m.def("runnable_instructions", [] {

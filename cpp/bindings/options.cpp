@@ -1,4 +1,4 @@
-// Option trees: tests side by side, what hangs below them, and predicting with all of them.
+// Option trees: alternative splits, their subtrees, and prediction with all of them.
 #include <algorithm>
 
 #include "bindings/border.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t most_copies = std::int64_t{1} << 36;  // weald.data.rows.MOST_COPIES
 
-// Here codes are asked for too.
+// Option trees also need the codes.
 nb::dict arrays_with_codes(tree::Tree tree) {
   auto code = give(std::move(tree.code));
   nb::dict result = arrays_of(std::move(tree));
@@ -22,7 +22,7 @@ nb::dict arrays_with_codes(tree::Tree tree) {
   return result;
 }
 
-// One table and one target; which rows a node holds comes with every question, as copies.
+// One table and one target; the rows of a node are passed to each call, as copies.
 class OptionGrower {
  public:
   OptionGrower(Vector<weald::Code> codes, std::int64_t n_rows, Vector<std::int32_t> n_bins,
@@ -34,14 +34,15 @@ class OptionGrower {
                std::optional<Matrix<double>> sums, std::optional<Vector<std::int32_t>> classes,
                int n_classes)
       : criterion_(std::move(criterion)), n_rows_(n_rows) {
-    require(is_of_targets(criterion_), "not a criterion of option trees");
-    require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
+    require(is_of_targets(criterion_), "this criterion is not supported by option trees");
+    require(max_leaf_nodes >= 0 && max_depth >= 0,
+            "max_leaf_nodes and max_depth must not be negative");
     const auto n_columns = static_cast<std::int64_t>(n_bins.shape(0));
     require(n_rows >= 1 && n_rows < std::numeric_limits<weald::Row>::max(),
             "a table must have between 1 and 2^32 - 2 rows");
     require(n_columns >= 1 &&
                 static_cast<std::int64_t>(codes.shape(0)) == weald::Codes::bytes(n_rows, n_columns),
-            "codes must have one byte for every row and column, and seven more");
+            "codes must have one byte per row and column plus seven bytes of padding");
     params_.n_threads = checked_threads(n_threads);
     params_.max_leaf_nodes = max_leaf_nodes;
     params_.max_depth = max_depth;
@@ -68,9 +69,9 @@ class OptionGrower {
 
   auto saw_missing() const { return give(std::vector<std::uint8_t>(saw_missing_)); }
 
-  // The best test and those nearly as good, each with the side of every row.
+  // The best split and those nearly as good, each with the side of every row.
   nb::list stumps(Vector<std::int64_t> copies, int most, double ratio) {
-    require(most >= 1 && ratio >= 0.0, "limits of options out of range");
+    require(most >= 1 && ratio >= 0.0, "most must be positive and ratio must not be negative");
     const target::Target target = target_of(copies);
     std::vector<grow::OptionStump> found;
     run([&] { found = search_->look(target, {most, ratio, params_.min_samples_split}); });
@@ -79,7 +80,7 @@ class OptionGrower {
     return result;
   }
 
-  // The stump of a given test: what its halves weigh, what it gains, what they answer.
+  // The stump of a given split: weights, gain and values of its children.
   nb::tuple part(Vector<std::int64_t> copies, Vector<std::uint8_t> goes_left) {
     const target::Target target = target_of(copies);
     require(static_cast<std::int64_t>(goes_left.shape(0)) == n_rows_,
@@ -87,7 +88,7 @@ class OptionGrower {
     std::int64_t n_left = 0, n_right = 0;
     for (std::int64_t row = 0; row < n_rows_; ++row)
       if (copies.data()[row] > 0) ++(goes_left.data()[row] != 0 ? n_left : n_right);
-    require(n_left > 0 && n_right > 0, "a test must send rows to both sides");
+    require(n_left > 0 && n_right > 0, "goes_left must send rows to both sides");
     grow::OptionStump stump;
     run([&] { stump = search_->part(target, goes_left.data()); });
     return pair_of(std::move(stump));
@@ -138,9 +139,9 @@ class OptionGrower {
       const std::int64_t here = copies.data()[row];
       require(here >= 0 && here <= most_copies, "copies out of range");
       n_copies += here;
-      require(n_copies <= most_copies, "too many copies in all");
+      require(n_copies <= most_copies, "the sum of copies is too large");
     }
-    require(n_copies > 0, "a node holds rows");
+    require(n_copies > 0, "at least one row must have positive copies");
     target::Target target = target_;
     target.copies = copies.data();
     return target;
@@ -159,13 +160,13 @@ class OptionGrower {
     std::optional<Vector<double>> weight;
     std::optional<Matrix<double>> sums;
     std::optional<Vector<std::int32_t>> classes;
-  } held_;  // what the search and the grower read
+  } held_;  // arrays that the search and the grower read
   std::unique_ptr<grow::OptionSearch> search_;
   std::shared_ptr<const split::HistogramTable> table_;
   std::unique_ptr<grow::Grower> grower_;
 };
 
-// The arrays of an option tree, held and proven sound once.
+// The arrays of an option tree, kept alive and validated once.
 class OptionPredictor {
  public:
   OptionPredictor(Vector<std::int32_t> feature, Vector<double> threshold,
@@ -187,8 +188,9 @@ class OptionPredictor {
     require(threshold_.shape(0) == n_nodes && right_.shape(0) == n_nodes &&
                 missing_left_.shape(0) == n_nodes && category_set_.shape(0) == n_nodes &&
                 next_option_.shape(0) == n_nodes,
-            "the arrays of nodes differ in length");
-    require(first_word_.shape(0) >= 1 && value_.shape(1) >= 1, "a tree needs an output");
+            "node arrays must have the same length");
+    require(first_word_.shape(0) >= 1 && value_.shape(1) >= 1,
+            "a tree must have at least one output");
     tree::Forest forest{};
     forest.feature = feature_.data();
     forest.threshold = threshold_.data();
@@ -217,7 +219,7 @@ class OptionPredictor {
     return give(std::move(scores), {table.shape(0), value_.shape(1)});
   }
 
-  // Scores, and how much the leaves that a row reaches disagree.
+  // Scores, and the disagreement of the leaves that a row reaches.
   template <class T>
   nb::tuple predict_spread(AnyTable<T> table, int n_threads) const {
     auto scores = space(table), spread = scores;
@@ -230,7 +232,7 @@ class OptionPredictor {
 
   template <class T>
   auto apply(AnyTable<T> table, int n_threads) const {
-    const auto most = static_cast<std::size_t>(predictor_->most_answers());
+    const auto most = static_cast<std::size_t>(predictor_->max_leaves());
     std::vector<std::int32_t> leaves(table.shape(0) * most);
     run([&] { predictor_->apply(checked(table), leaves.data(), checked_threads(n_threads)); });
     return give(std::move(leaves), {table.shape(0), most});
@@ -242,7 +244,7 @@ class OptionPredictor {
   template <class T>
   data::Table<T> checked(const AnyTable<T>& table) const {
     const auto view = table_of(table);
-    require(view.n_columns == n_columns_, "the table has another number of columns");
+    require(view.n_columns == n_columns_, "the table must have as many columns as the model");
     return view;
   }
   template <class T>

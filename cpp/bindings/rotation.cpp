@@ -1,4 +1,4 @@
-// Predicting with rotated trees.
+// Prediction with rotation forests.
 #include "rotation/rotation.hpp"
 
 #include "bindings/border.hpp"
@@ -24,7 +24,7 @@ rotation::RotationColumns checked_columns(std::int64_t n_inputs, const ColumnsOf
   const auto inputs = [&](const Vector<std::int32_t>& columns) {
     const std::int32_t* const begin = columns.data();
     for (std::size_t i = 0; i < columns.shape(0); ++i)
-      require(begin[i] >= 0 && begin[i] < n_inputs, "a column that is not there");
+      require(begin[i] >= 0 && begin[i] < n_inputs, "column index out of range");
     return std::vector<std::int32_t>(begin, begin + columns.shape(0));
   };
   const auto numbers = [](const Vector<double>& values) {
@@ -32,7 +32,7 @@ rotation::RotationColumns checked_columns(std::int64_t n_inputs, const ColumnsOf
   };
   const std::size_t n = rotated.shape(0);
   require(centre.shape(0) == n && scale.shape(0) == n,
-          "the arrays of rotated columns differ in length");
+          "arrays of rotated columns must have the same length");
   return {inputs(rotated), inputs(kept), inputs(flagged), numbers(centre), numbers(scale)};
 }
 
@@ -58,26 +58,27 @@ class RotationPredictor {
         n_inputs_(n_inputs) {
     const tree::Forest& forest = held_.forest();
     for (std::int64_t t = 0; t < forest.n_trees; ++t)
-      require(forest.output[t] == -1, "a rotated tree answers all outputs");
+      require(forest.output[t] == -1, "a rotated tree must have all outputs");
     const rotation::RotationColumns columns =
         checked_columns(n_inputs, {rotated, centre, scale, kept, flagged});
     const std::size_t n = columns.rotated.size();
-    require(columns.n_columns() == n_columns, "the trees are of other columns");
+    require(columns.n_columns() == n_columns,
+            "the trees must have as many columns as the rotations");
     const std::vector<std::int64_t> first =
         checked_blocks(first_of_block, static_cast<std::int64_t>(n));
     const auto n_trees = static_cast<std::size_t>(forest.n_trees);
     require(
         order.shape(0) == n_trees && order.shape(1) == n && loading.shape(0) == n_trees &&
             static_cast<std::int64_t>(loading.shape(1)) == rotation::first_loadings(first).back(),
-        "there must be a rotation for every tree");
+        "there must be one rotation per tree");
     for (std::size_t i = 0; i < n_trees * n; ++i)
       require(order.data()[i] >= 0 && order.data()[i] < static_cast<std::int64_t>(n),
-              "a rotation names columns that are not there");
+              "a rotation contains a column index out of range");
     predictor_ = std::make_unique<rotation::RotationPredictor>(
         forest, columns, rotation::RotationsView{first, order.data(), loading.data()});
   }
 
-  // One row (1-D) or a batch (2-D): the sums of the trees' answers.
+  // Predict one row (1-D) or a batch (2-D): sums of the trees' values.
   auto answer(const nb::ndarray<nb::ro, nb::device::cpu>& rows, int n_threads) const {
     if (rows.dtype() == nb::dtype<float>()) return answer_as<float>(rows, n_threads);
     if (rows.dtype() == nb::dtype<double>()) return answer_as<double>(rows, n_threads);
@@ -115,7 +116,7 @@ class RotationPredictor {
     const bool one = rows.ndim() == 1;
     require(one || rows.ndim() == 2, "expected one row (1-D) or a batch of rows (2-D)");
     require(rows.shape(one ? 0 : 1) == static_cast<std::size_t>(n_inputs_),
-            "the rows have another number of columns than the model");
+            "rows must have as many columns as the model");
     const std::size_t n = one ? 1 : rows.shape(0), width = n_outputs_of();
     require(n < std::numeric_limits<weald::Row>::max(), "too many rows");
     const data::Table<T> table{static_cast<const T*>(rows.data()), static_cast<std::int64_t>(n),
@@ -132,7 +133,7 @@ class RotationPredictor {
   template <class T>
   data::Table<T> checked(const AnyTable<T>& table) const {
     const auto view = table_of(table);
-    require(view.n_columns == n_inputs_, "the table has another number of columns");
+    require(view.n_columns == n_inputs_, "the table must have as many columns as the model");
     return view;
   }
 
@@ -141,10 +142,10 @@ class RotationPredictor {
   std::unique_ptr<rotation::RotationPredictor> predictor_;
 };
 
-// Principal axes of one covariance, for tests: columns by falling variance.
+// Principal axes of a covariance matrix, for tests: columns by decreasing variance.
 auto principal_axes(const Matrix<double>& covariance) {
   const std::size_t n = covariance.shape(0);
-  require(n >= 1 && n == covariance.shape(1) && n <= 10'000, "a covariance must be square");
+  require(n >= 1 && n == covariance.shape(1) && n <= 10'000, "covariance must be square");
   std::vector<double> matrix(covariance.data(), covariance.data() + n * n), axes(n * n);
   run([&] { rotation::principal_axes(matrix.data(), static_cast<int>(n), axes.data()); });
   return give(std::move(axes), {n, n});

@@ -1,4 +1,4 @@
-// The columns that rotations are made of, as arrays from Python.
+// The columns of rotations, as arrays from Python.
 #pragma once
 
 #include <nanobind/stl/tuple.h>

@@ -31,7 +31,7 @@ kernels::PackedNode node_of(std::int64_t total, const Numbers& limits) {
   return node;
 }
 
-// The best cuts of eight columns of cells (bins + 1, 8), all at once or one after another.
+// The best splits of eight columns of cells (bins + 1, 8), all at once or column by column.
 auto search_cells(Matrix<std::int64_t> cells, std::optional<Matrix<std::int64_t>> counts,
                   const std::vector<int>& n_bins, std::int64_t total, const Numbers& limits,
                   std::optional<Vector<double>> direction, bool by_column,
@@ -43,7 +43,7 @@ auto search_cells(Matrix<std::int64_t> cells, std::optional<Matrix<std::int64_t>
           "counts must have the shape of cells");
   require(n_bins.size() == lanes &&
               std::all_of(n_bins.begin(), n_bins.end(), [&](int n) { return n >= 0 && n <= most; }),
-          "n_bins must be eight, none more than cells has");
+          "n_bins must have eight entries, none above the bins of cells");
   kernels::PackedNode packed = node_of(total, limits);
   packed.direction = data_or_null(direction, lanes, "direction must have eight entries");
   kernels::LaneBests bests = kernels::LaneBests::empty();
@@ -60,7 +60,7 @@ auto search_cells(Matrix<std::int64_t> cells, std::optional<Matrix<std::int64_t>
       give(std::vector<std::int64_t>(bests.undecided_place, bests.undecided_place + lanes)));
 }
 
-// What the best two sets of the levels of one column score; the first cell is what is missing.
+// The score of the best two sets of the levels of one column; the first cell is for missing values.
 auto search_levels(Vector<std::int64_t> cells, std::optional<Vector<std::int64_t>> counts,
                    double least, int few, double smooth, double more_l2, std::int64_t total,
                    const Numbers& limits, const std::string& instructions) {
@@ -69,7 +69,7 @@ auto search_levels(Vector<std::int64_t> cells, std::optional<Vector<std::int64_t
   const std::int64_t* const copies = data_or_null(counts, static_cast<std::int64_t>(cells.shape(0)),
                                                   "counts must have the shape of cells");
   const kernels::PackedNode packed = node_of(total, limits);
-  require(!packed.needs_values(), "sets are searched without bounds");
+  require(!packed.needs_values(), "bounds and directions are not supported for sets");
   const kernels::LevelScores scores =
       kernels_named(instructions)
           .search_levels({cells.data(), copies, 1, static_cast<int>(cells.shape(0)) - 1},

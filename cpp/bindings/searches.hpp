@@ -1,4 +1,4 @@
-// The searches over one node's packed cells, by themselves: what tests ask and no model needs.
+// The searches over one node's packed cells on their own, for tests only.
 #pragma once
 
 #include "bindings/border.hpp"

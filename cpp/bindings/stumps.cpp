@@ -1,4 +1,4 @@
-// Stumps for AdaBoost, and sums and medians of weighted numbers.
+// Decision stumps for AdaBoost, and sums and medians of weighted numbers.
 #include "stumps/stumps.hpp"
 
 #include <cmath>
@@ -11,14 +11,14 @@ namespace {
 
 constexpr double most_mass = 0x1p53;
 
-// Holds the table and what was learnt of its order from round to round.
+// Keeps the table and its sorted columns from round to round.
 class Stumps {
  public:
   template <class T>
   static Stumps* of(AnyTable<T> table, Vector<std::int32_t> classes, int n_classes, int max_bins,
                     int n_threads, std::optional<Vector<std::int32_t>> n_levels) {
     const auto view = table_of(table);
-    require(view.n_rows >= 1 && view.n_columns >= 1, "a table needs a row and a column");
+    require(view.n_rows >= 1 && view.n_columns >= 1, "a table must have rows and columns");
     require(view.n_columns <= std::numeric_limits<int>::max(), "a table has too many columns");
     require(static_cast<std::int64_t>(classes.shape(0)) == view.n_rows,
             "classes must have one entry per row");
@@ -53,7 +53,7 @@ class Stumps {
       total += m;
     }
     require(is_whole && total > 0.0 && total < most_mass,
-            "mass must be whole numbers with a sum in [1, 2^53)");
+            "mass must be integers with a sum in [1, 2^53)");
     stumps::Stump stump;
     run([&] { stump = search_->find(mass.data(), row_weight, criterion, goes_right.data()); });
     return nb::make_tuple(stump.column, stump.threshold, stump.missing_left, stump.gain,
@@ -61,7 +61,7 @@ class Stumps {
                           give(std::move(stump.left_set)));
   }
 
-  // Marks the rows whose class is not that of their side.
+  // Mark the rows whose class differs from the prediction of their side.
   void mark_wrong(Vector<std::uint8_t> goes_right, int left, int right, OutVector<bool> wrong) {
     require(static_cast<std::int64_t>(goes_right.shape(0)) == n_rows_ &&
                 static_cast<std::int64_t>(wrong.shape(0)) == n_rows_,
@@ -72,7 +72,7 @@ class Stumps {
   }
 
  private:
-  nb::object table_;  // keeps the array that the search reads alive
+  nb::object table_;  // keeps the array read by the search alive
   std::unique_ptr<stumps::StumpSearch> search_;
   std::int64_t n_rows_ = 0;
 };

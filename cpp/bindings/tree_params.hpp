@@ -1,4 +1,4 @@
-// How a tree is to be grown, checked.
+// Validated parameters of a tree.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,10 @@ class TreeArguments {
             "unknown growth");
     require(cells == "automatic" || cells == "packed" || cells == "wide" || cells == "ordered",
             "unknown cells");
-    require(max_leaf_nodes >= 0 && max_depth >= 0, "limits must not be negative");
-    require(l1 >= 0.0 && l2 >= 0.0 && prune_gain >= 0.0, "penalties must not be negative");
+    require(max_leaf_nodes >= 0 && max_depth >= 0,
+            "max_leaf_nodes and max_depth must not be negative");
+    require(l1 >= 0.0 && l2 >= 0.0 && prune_gain >= 0.0,
+            "l1, l2 and prune_gain must not be negative");
     params.growth = growth == "best_first"   ? tree::Growth::best_first
                     : growth == "depth_wise" ? tree::Growth::depth_wise
                                              : tree::Growth::symmetric;
@@ -42,7 +44,8 @@ class TreeArguments {
     params.n_threads = checked_threads(n_threads);
   }
 
-  // Which columns the nodes of a tree may ask. The grower, which knows the table, checks the rest.
+  // Column sampling and interaction constraints. The grower, which knows the table, checks the
+  // rest.
   void choose_columns(int max_features, const std::string& sampling, std::uint64_t seed,
                       std::vector<std::vector<int>> groups) {
     require(sampling == "tree" || sampling == "level" || sampling == "node", "unknown sampling");
@@ -54,10 +57,10 @@ class TreeArguments {
                       seed, std::move(groups)};
   }
 
-  // Columns along which a tree must rise (1) or fall (-1).
+  // Monotonic constraints: columns along which predictions increase (1) or decrease (-1).
   void keep_monotone(std::vector<double> direction) {
     for (const double one : direction)
-      require(one == -1.0 || one == 0.0 || one == 1.0, "a direction is -1, 0 or 1");
+      require(one == -1.0 || one == 0.0 || one == 1.0, "direction must be -1, 0 or 1");
     params.split.direction = std::move(direction);
   }
 

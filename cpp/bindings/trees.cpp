@@ -1,4 +1,4 @@
-// Growing trees and predicting with them.
+// Growing of trees and prediction with them.
 #include <cstring>
 #include <variant>
 
@@ -43,8 +43,8 @@ std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads) 
   });
   for (int column = 0; column < codes.n_columns; ++column) {
     require(codes.n_bins[column] >= 1 && codes.n_bins[column] <= weald::max_value_bins,
-            "a column has between 1 and 255 bins");
-    require(most[column] <= codes.n_bins[column], "a code lies outside its column's bins");
+            "a column must have between 1 and 255 bins");
+    require(most[column] <= codes.n_bins[column], "codes must not exceed the bins of their column");
   }
   std::vector<std::uint8_t> saw_missing(static_cast<std::size_t>(codes.n_columns));
   for (int column = 0; column < codes.n_columns; ++column) saw_missing[column] = least[column] == 0;
@@ -56,8 +56,9 @@ data::Categories checked_categories(const weald::Codes& codes,
                                     const std::vector<std::int32_t>& wide_columns,
                                     const std::vector<Vector<std::uint16_t>>& wide_codes) {
   data::Categories categories;
-  require(wide_columns.size() == wide_codes.size(), "wide codes need their columns");
-  require(is_category.has_value() || wide_codes.empty(), "wide columns hold categories");
+  require(wide_columns.size() == wide_codes.size(),
+          "wide_columns and wide_codes must have the same length");
+  require(is_category.has_value() || wide_codes.empty(), "wide_codes require is_category");
   if (!is_category) return categories;
   require(static_cast<std::int64_t>(is_category->shape(0)) == codes.n_columns,
           "is_category must have one entry per column");
@@ -66,7 +67,7 @@ data::Categories checked_categories(const weald::Codes& codes,
   for (std::size_t w = 0; w < wide_codes.size(); ++w) {
     const std::int32_t column = wide_columns[w];
     require(column > last && column < codes.n_columns && categories.is_category[column] != 0,
-            "wide columns must be columns of categories, in rising order");
+            "wide_columns must be categorical columns in increasing order");
     require(static_cast<std::int64_t>(wide_codes[w].shape(0)) == codes.n_rows,
             "wide codes must have one entry per row");
     const std::uint16_t* const begin = wide_codes[w].data();
@@ -79,7 +80,7 @@ data::Categories checked_categories(const weald::Codes& codes,
 
 namespace {
 
-// Holds the table and the scratch space of the grower from tree to tree.
+// Keeps the table and the scratch memory of the grower from tree to tree.
 class Grower {
   static constexpr std::int64_t most_copies = std::int64_t{1} << 36;  // weald.data.rows.MOST_COPIES
 
@@ -94,14 +95,15 @@ class Grower {
             "a table must have between 1 and 2^32 - 2 rows");
     require(n_columns >= 1 &&
                 static_cast<std::int64_t>(codes.shape(0)) == weald::Codes::bytes(n_rows, n_columns),
-            "codes must have one byte for every row and column, and seven more");
+            "codes must have one byte per row and column plus seven bytes of padding");
     const weald::Codes view{codes.data(), n_rows, static_cast<int>(n_columns), n_bins.data()};
     saw_missing_ = check_codes(view, params_.params.n_threads);
     check_bins(view, cuts, first);
     data::Categories categories = checked_categories(view, is_category, wide_columns, wide_codes);
     const auto& direction = params_.params.split.direction;
     for (std::size_t c = 0; c < direction.size() && c < categories.is_category.size(); ++c)
-      require(direction[c] == 0.0 || categories.is_category[c] == 0, "levels have no direction");
+      require(direction[c] == 0.0 || categories.is_category[c] == 0,
+              "categorical columns cannot have a direction");
     held_.codes = std::move(codes);
     held_.n_bins = std::move(n_bins);
     held_.wide_codes = std::move(wide_codes);
@@ -118,7 +120,8 @@ class Grower {
     });
   }
 
-  // Without `cuts`: between all values. `n_levels`: of columns of categories, 0 for numbers.
+  // Without `cuts`: thresholds between all values. `n_levels`: of categorical columns, 0 for
+  // numerical ones.
   template <class T>
   Grower(AnyTable<T> table, std::optional<Vector<double>> cuts,
          std::optional<Vector<std::int64_t>> first, const TreeArguments& params,
@@ -128,7 +131,7 @@ class Grower {
     n_rows_ = view.n_rows;
     require(view.n_rows >= 1 && view.n_columns >= 1, "a table must have rows and columns");
     require(view.n_columns <= std::numeric_limits<int>::max(), "a table has too many columns");
-    require(cuts.has_value() == first.has_value(), "cuts and first belong together");
+    require(cuts.has_value() == first.has_value(), "cuts and first must be passed together");
     engine::CutsView where;
     if (cuts) {
       check_cuts(*cuts, *first, view.n_columns, weald::most_value_bins);
@@ -138,7 +141,8 @@ class Grower {
       check_levels(view, *n_levels);
       const auto& direction = params_.params.split.direction;
       for (std::size_t c = 0; c < direction.size() && c < n_levels->shape(0); ++c)
-        require(direction[c] == 0.0 || n_levels->data()[c] == 0, "levels have no direction");
+        require(direction[c] == 0.0 || n_levels->data()[c] == 0,
+                "categorical columns cannot have a direction");
       where.n_levels = n_levels->data();
       held_.n_levels = std::move(*n_levels);
     }
@@ -149,7 +153,7 @@ class Grower {
       const auto make = [&] {
         return std::make_unique<grow::Grower>(view, where, params_.criterion, params_.params);
       };
-      // One grower only: each would sort the table anew and keep its own order of it.
+      // One grower only: each would sort the table again and keep its own order.
       round_grower_ = std::make_unique<grow::RoundGrower>(make, nullptr, view.n_rows,
                                                           static_cast<int>(view.n_columns), 1);
     });
@@ -168,7 +172,7 @@ class Grower {
     target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     target.sums_per_weight = sums_per_weight;
     require(sums.has_value() + classes.has_value() + labels.has_value() == 1,
-            "give either sums, classes or labels");
+            "pass exactly one of sums, classes and labels");
     if (labels) {
       target.classes = checked_labels(*labels, n_rows_, first_class);
       target.n_labels = static_cast<int>(labels->shape(1));
@@ -187,15 +191,15 @@ class Grower {
     }
     check_criterion(params_.criterion, sums);
     require(params_.params.split.direction.empty() || target.n_channels == (classes ? 2 : 1),
-            "only one score, or the second of two classes, can have directions");
+            "directions require one score or two classes");
     check_copies(target.copies);
     require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
             "leaf_of_row must have one entry per row");
     return arrays_of(std::move(grown({target}, {leaf_of_row.data()})[0]));
   }
 
-  // A tree for each row of `sums`, with the weights of the same row. `member` names the draws of
-  // the first one.
+  // Grow one tree for each row of `sums`, with the weights of the same row. `member` selects the
+  // random stream of the first one.
   GrownTrees grow_each(std::optional<Matrix<double>> weight, Matrix<double> sums,
                        std::optional<Vector<std::int64_t>> copies,
                        OutMatrix<std::int32_t> leaf_of_row, std::uint64_t member) {
@@ -221,7 +225,7 @@ class Grower {
     return GrownTrees(grown(targets, leaves));
   }
 
-  // A tree on the derivatives of a loss of one score, which are computed when they are needed.
+  // Grow a tree on the derivatives of a loss of one score, computed on demand.
   template <class T>
   nb::dict grow_on_loss(const std::string& loss, double parameter, Vector<T> y,
                         Vector<double> scores, std::optional<Vector<double>> weight,
@@ -232,7 +236,7 @@ class Grower {
                 static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
             "scores and leaf_of_row must have one entry per row");
     require(params_.criterion == criteria::Newton::name,
-            "derivatives are for the newton criterion");
+            "grow_on_loss requires the newton criterion");
     target::Target target;
     target.of_loss.emplace(checked_loss(loss, parameter, y, scores, weight, base, base_slope));
     target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
@@ -248,7 +252,7 @@ class Grower {
       require(copies[row] >= 0 && copies[row] <= most_copies, "copies out of range");
       n_copies += copies[row];
     }
-    require(n_copies <= most_copies, "too many copies in all");
+    require(n_copies <= most_copies, "the sum of copies is too large");
   }
 
   static void check_bins(const weald::Codes& codes, const Vector<double>& cuts,
@@ -256,14 +260,14 @@ class Grower {
     const std::int64_t* const begin = first.data();
     require(static_cast<std::int64_t>(first.shape(0)) == codes.n_columns + 1 && begin[0] == 0 &&
                 begin[codes.n_columns] == static_cast<std::int64_t>(cuts.shape(0)),
-            "first must hold the begin of every column's cuts and their end");
+            "first must contain the start of every column's cuts and their total number");
     for (int column = 0; column < codes.n_columns; ++column)
       require(begin[column + 1] - begin[column] == codes.n_bins[column] - 1,
-              "a column has one cut less than bins");
+              "a column must have one cut less than bins");
   }
 
-  // The core knows codes only: the bin that a split ends with stands for a value. After the last
-  // one every value goes left, and only missing ones right.
+  // The core uses codes only: convert the last bin on the left of each split to a threshold. After
+  // the last bin every value goes left, and only missing ones right.
   void find_thresholds(tree::Tree& tree) const {
     const std::int64_t* const first = held_.first->data();
     for (std::size_t i = 0; i < tree.feature.size(); ++i) {
@@ -295,11 +299,11 @@ class Grower {
     std::optional<Vector<double>> cuts;
     std::optional<Vector<std::int64_t>> first;
     std::vector<Vector<std::uint16_t>> wide_codes;
-  } held_;  // what the grower reads
+  } held_;  // arrays that the grower reads
   std::unique_ptr<grow::RoundGrower> round_grower_;
 };
 
-// ---- predicting ----
+// ---- prediction ----
 
 class Predictor {
  public:
@@ -322,8 +326,10 @@ class Predictor {
     using Engine = predict::Predictor::Engine;
     require(engine == "automatic" || engine == "walk" || engine == "masks" || engine == "batch",
             "unknown engine");
-    require(engine != "masks" || predictor_->has_masks(), "these trees are too large for masks");
-    require(engine != "batch" || predictor_->has_batch(), "these trees do not fit a batch");
+    require(engine != "masks" || predictor_->has_masks(),
+            "these trees are too large for engine='masks'");
+    require(engine != "batch" || predictor_->has_batch(),
+            "these trees do not support engine='batch'");
     const Engine chosen = engine == "automatic" ? Engine::automatic
                           : engine == "walk"    ? Engine::walk
                           : engine == "masks"   ? Engine::masks
@@ -338,8 +344,8 @@ class Predictor {
     return give(std::move(scores), {static_cast<std::size_t>(view.n_rows), n_outputs});
   }
 
-  // For services: one row (1-D) or a batch (2-D), read as it lies; scores, or, if `loss` names one,
-  // what it makes of them. A row answers without the axis of rows.
+  // For services: predict one row (1-D) or a batch (2-D) without copying; scores, or predictions of
+  // `loss` if it is not empty. The result for one row has no row axis.
   auto answer(const nb::ndarray<nb::ro, nb::device::cpu>& rows, const std::string& loss,
               int n_threads) const {
     if (rows.dtype() == nb::dtype<float>()) return answer_as<float>(rows, loss, n_threads);
@@ -363,35 +369,35 @@ class Predictor {
     const bool one = rows.ndim() == 1;
     require(one || rows.ndim() == 2, "expected one row (1-D) or a batch of rows (2-D)");
     require(rows.shape(one ? 0 : 1) == static_cast<std::size_t>(n_columns_),
-            "the rows have another number of columns than the model");
+            "rows must have as many columns as the model");
     const std::size_t n = one ? 1 : rows.shape(0);
     require(n < std::numeric_limits<weald::Row>::max(), "too many rows");
     const data::Table<T> table{static_cast<const T*>(rows.data()), static_cast<std::int64_t>(n),
                                n_columns_, one ? 0 : rows.stride(0), rows.stride(one ? 0 : 1)};
     const int n_scores = forest_.n_outputs;
-    const int n_answers = loss.empty() ? n_scores : predictions_per_row(loss, n_scores);
-    std::vector<double> scores(n * static_cast<std::size_t>(n_scores)), answers;
-    if (!loss.empty()) answers.resize(n * static_cast<std::size_t>(n_answers));
+    const int n_predictions = loss.empty() ? n_scores : predictions_per_row(loss, n_scores);
+    std::vector<double> scores(n * static_cast<std::size_t>(n_scores)), predictions;
+    if (!loss.empty()) predictions.resize(n * static_cast<std::size_t>(n_predictions));
     const auto work = [&](int threads) {
       predictor_->predict(table, scores.data(), threads);
       if (!loss.empty())
-        target::predictions(loss, scores.data(), table.n_rows, n_scores, n_answers, answers.data(),
-                            threads);
+        target::predictions(loss, scores.data(), table.n_rows, n_scores, n_predictions,
+                            predictions.data(), threads);
     };
     const int threads = checked_threads(n_threads);
     is_short(table.n_rows) ? work(1) : run([&] { work(threads); });
-    auto& result = loss.empty() ? scores : answers;
-    const auto width = static_cast<std::size_t>(n_answers);
+    auto& result = loss.empty() ? scores : predictions;
+    const auto width = static_cast<std::size_t>(n_predictions);
     return one ? give(std::move(result), {width}) : give(std::move(result), {n, width});
   }
 
-  // Too little work to let another thread in, or to be interrupted.
+  // Too little work to release the GIL, or to be interrupted.
   bool is_short(std::int64_t n_rows) const { return n_rows * forest_.n_trees < 4096; }
 
   template <class T>
   data::Table<T> checked(const AnyTable<T>& table) const {
     const auto view = table_of(table);
-    require(view.n_columns == n_columns_, "the table has another number of columns");
+    require(view.n_columns == n_columns_, "the table must have as many columns as the model");
     return view;
   }
 
@@ -407,11 +413,12 @@ std::vector<std::string> criterion_names() {
   return names;
 }
 
-// What a criterion says of itself, in words; also the absolute error, which is none of sums.
+// The traits of a criterion as a dict; includes the absolute error, which is not computed from
+// sums.
 nb::dict criterion_facts(const std::string& name) {
   using weald::SumsOf;
   nb::dict facts;
-  const auto tell = [&](const auto& one) {
+  const auto fill = [&](const auto& one) {
     facts["sums_of"] = one.sums_of == SumsOf::classes   ? "classes"
                        : one.sums_of == SumsOf::numbers ? "numbers"
                                                         : "gradients";
@@ -420,9 +427,9 @@ nb::dict criterion_facts(const std::string& name) {
     facts["grows_forests"] = one.sums_of != SumsOf::gradients;
   };
   if (name == forest::MedianScan::name)
-    tell(forest::MedianScan());
+    fill(forest::MedianScan());
   else
-    require(criteria::AllCriteria::with_name(name, tell), "unknown criterion");
+    require(criteria::AllCriteria::with_name(name, fill), "unknown criterion");
   return facts;
 }
 

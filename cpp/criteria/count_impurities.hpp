@@ -1,4 +1,4 @@
-// Impurities of classes that are counted: sums of a term of each count, all in whole numbers.
+// Impurities of class counts in integer arithmetic: sums of one term per count.
 #pragma once
 
 #include <atomic>
@@ -12,20 +12,20 @@
 
 namespace weald::criteria {
 
-// A side of a split: its copies, and those of the second of two classes.
+// One side of a split of two classes: its copies, and those of the second class.
 struct PairLeft {
   std::int64_t w = 0, s = 0;
 };
 
-// Terms of fewer copies, of all outputs together, fit 62 bits.
+// With fewer copies than this, over all outputs, the terms fit 62 bits.
 constexpr std::int64_t most_counted = std::int64_t{1} << 30;
 
-// An impurity names the criterion that it is a fast form of, and is loaded with a node's copies,
-// classes and outputs. A side has the terms of its counts added up; `rise` is what w more copies
-// add to the term of n. Of two classes the counts themselves are enough; up to `most_listed` copies
-// are judged sooner where it is known that there are no more.
+// Each impurity names the criterion of which it is the fast form, and is initialised with a node's
+// copies, classes and outputs. A side holds the sum of the terms of its counts; `rise` is the
+// increase of the term of n when w copies are added. For two classes the counts themselves suffice;
+// nodes of at most `most_listed` copies have a faster form.
 
-// The term is the square, the score sum of S^2 / W. Of two classes the gain is d^2 / (W W_l W_r)
+// The term is the square, the score sum of S^2 / W. For two classes the gain is d^2 / (W W_l W_r)
 // with d = S_l W - S W_l.
 class GiniOfCounts {
  public:
@@ -63,15 +63,15 @@ class GiniOfCounts {
   std::int64_t n_outputs_ = 1;
 };
 
-// The term is n log2 n in steps of 2^-26, which for all counts that are often met is looked up; the
-// score is the sum of the terms less that of W: the same number whichever way rows were added.
+// The term is n log2 n in steps of 2^-26, from a lookup table for common counts; the score is the
+// sum of the terms minus that of W: the same integer whatever the order of the rows.
 class EntropyOfCounts {
  public:
   using Criterion = Entropy;
   static constexpr std::int64_t most_listed = (1 << 16) - 1;
   void load(std::int64_t copies, int n_classes, std::int64_t n_outputs) {
     n_outputs_ = n_outputs;
-    // Every term may be off by a step, and large ones by an ulp or two: what is closer is equal.
+    // Every term may be off by one step, and large ones by an ulp or two: closer scores are ties.
     const auto n_terms = 2 * (n_classes + n_outputs);
     slack_ = static_cast<double>(n_terms * (1 + (term(copies) >> 50)));
   }
@@ -87,7 +87,7 @@ class EntropyOfCounts {
     return static_cast<double>(left + right -
                                n_outputs_ * (term(left_weight) + term(right_weight)));
   }
-  // Two classes or more have terms that add up to less, by 2 at least.
+  // With two or more classes the terms sum to at least 2 less than the term of W.
   bool is_pure(std::int64_t terms, std::int64_t weight) const {
     return terms == n_outputs_ * term(weight);
   }
@@ -112,8 +112,8 @@ class EntropyOfCounts {
     const auto x = static_cast<double>(n);
     return n == 0 ? 0 : std::llrint(x * elementary::log2(x) * 0x1p26);
   }
-  // Made once and never freed. Not a static vector: its guard, held by another thread at a fork,
-  // would hang the child. Of threads that race, one wins.
+  // Created once and never freed. Not a static vector: its guard, if held by another thread at a
+  // fork, would hang the child. If threads race, one wins.
   static const std::int64_t* listed() {
     const std::int64_t* const known = list_.load(std::memory_order_acquire);
     return known ? known : made_list();

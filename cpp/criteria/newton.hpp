@@ -1,8 +1,7 @@
-// Second-order boosting: a channel is the gradient of a score, the weight the hessian, which
-// several scores share; score = sum of S^2 / 2(W + l2), with l1 taken off the size of S first.
-// Within bounds, which only one score can have, it is what the best admitted value w lowers the
-// loss by:
-// -(S w + (W + l2) w^2 / 2 + l1 |w|).
+// Second-order boosting: a channel is the gradient of a score, the weight the hessian, shared by
+// all scores; score = sum of S^2 / 2(W + l2), after soft-thresholding S by l1. With bounds (one
+// score only) it is the decrease of the loss at the best admissible value w: -(S w + (W + l2) w^2 /
+// 2 + l1 |w|).
 #pragma once
 #include <cmath>
 

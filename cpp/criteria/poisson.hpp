@@ -1,5 +1,5 @@
-// Half the Poisson deviance: channels are the outputs, which are not negative; score = sum of
-// S log(S / W). Measured in another unit it changes by a multiple of S, which no gain feels.
+// Half the Poisson deviance: channels are the outputs, which are non-negative; score = sum of S
+// log(S / W). Another unit changes it by a multiple of S, which cancels in every gain.
 #pragma once
 #include "base/elementary.hpp"
 #include "base/types.hpp"
@@ -9,7 +9,8 @@ struct PoissonDeviance {
   static constexpr const char* name = "poisson";
   static constexpr bool is_quadratic = false;
   static constexpr SumsOf sums_of = SumsOf::numbers;
-  static constexpr bool needs_positive_sums = true;  // a mean of 0 has no deviance to others
+  static constexpr bool needs_positive_sums =
+      true;  // a mean of 0 has infinite deviance from positive targets
 
   WEALD_HOST_DEVICE static double score(const Sums& node, const Penalty&) {
     double total = 0.0;
@@ -18,7 +19,7 @@ struct PoissonDeviance {
     }
     return total;
   }
-  // Half the deviance. Its last terms add up to nothing over the rows of a leaf.
+  // Half the deviance; its linear terms cancel over the rows of a leaf.
   WEALD_HOST_DEVICE static double row_impurity(double number, double mean) {
     const double ratio = number > 0.0 ? number * elementary::log(number / mean) : 0.0;
     const double deviance = ratio + (mean - number);

@@ -1,4 +1,4 @@
-// What the two sides of a stump are worth.
+// Scores of the two sides of a decision stump.
 #pragma once
 
 #include <limits>
@@ -9,8 +9,8 @@
 
 namespace weald::criteria {
 
-// What a side is worth, from what its classes weigh, together `weight` > 0: more is better. All
-// three are convex, so that the sum over two sides is largest in a corner of any box.
+// Score of one side from its class weights, which sum to `weight` > 0; larger is better. All three
+// are convex, so the sum over both sides is maximal in a corner of any box.
 struct LeastError {
   static constexpr std::string_view name = "error";
   template <class Side>
@@ -55,7 +55,7 @@ inline double weight_of(const std::vector<double>& sums) {
   return weight_of([&](int k) { return sums[k]; }, static_cast<int>(sums.size()));
 }
 
-// The score of both sides; `if_empty` where one has no rows.
+// Score of both sides; `if_empty` if one has no rows.
 template <class Criterion, class Side>
 double score_of(const Side& left, const double* totals, int n_classes, double if_empty) {
   const auto right = [&](int k) { return totals[k] - left(k); };

@@ -8,18 +8,18 @@
 namespace weald::data {
 namespace {
 
-constexpr std::int64_t block = 2048;  // rows at a time
+constexpr std::int64_t block = 2048;  // rows per task
 
 std::int64_t n_blocks(std::int64_t n_rows) { return (n_rows + block - 1) / block; }
 
-// The values of a column so far: equal, if there is but one.
+// The distinct values of a column so far; both equal while there is only one.
 template <class T>
 struct Two {
   int column;
   T one, other;
-  bool is_over = false;  // there was a third
+  bool is_over = false;  // a third value was found
 
-  // Tells whether it still has at most two.
+  // Adds a value; returns whether there are still at most two.
   bool takes(T x) {
     if (x == one || x == other) return true;
     is_over = is_over || one != other;
@@ -53,7 +53,7 @@ BinaryColumns::BinaryColumns(const RankedTable& table, int n_threads)
   });
 }
 
-// Row after row; a third value, or a missing one, ends the matter, and most columns soon have one.
+// Row-major; stops at a third or missing value, which most columns have early.
 template <class T>
 void BinaryColumns::find_binary_columns(const RankedTable& table, const T* values, int n_threads) {
   std::vector<Two<T>> all;
@@ -71,7 +71,7 @@ void BinaryColumns::find_binary_columns(const RankedTable& table, const T* value
     }
     of_block[b].assign(open.begin(), open.end());
   });
-  // What the blocks found, column after column, as if each block were a row of two values.
+  // Merge the blocks column by column, as if each block were a row of two values.
   for (Two<T>& two : all) {
     for (const auto& open : of_block) {
       const auto found =
@@ -103,7 +103,8 @@ void BinaryColumns::part(const RankedTable& table, const T* values, Others<T>& o
   const auto n_rows = static_cast<std::size_t>(table.n_rows());
   if (n_bits > 0) words_.resize(n_rows);
   if (are_many_) {
-    // Rows of a power of two of bytes, up to a line, lie in one.
+    // Round the row size up to a power of two, at most a cache line, so that a row does not
+    // straddle lines.
     stride_ = 1;
     while (stride_ * static_cast<std::int64_t>(sizeof(T)) < 16 || stride_ < std::ssize(kept))
       stride_ *= 2;
@@ -116,7 +117,7 @@ void BinaryColumns::part(const RankedTable& table, const T* values, Others<T>& o
   std::vector<T> lows;
   for (int bit = 0; bit < n_bits; ++bit)
     lows.push_back(std::is_same_v<T, Rank> ? T{1} : static_cast<T>(low_[bit]));
-  const bool turns = are_many_ && !std::is_same_v<T, Rank>;  // ranks have bins by column
+  const bool turns = are_many_ && !std::is_same_v<T, Rank>;  // ranks have column-major bins already
   if (turns) others.columns.resize(n_rows * kept.size());
   parallel_for(n_bits > 0 ? n_blocks(n_rows_) : 0, n_threads, [&](std::int64_t b, int) {
     const std::int64_t end = std::min(n_rows_, (b + 1) * block);

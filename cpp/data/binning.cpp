@@ -25,7 +25,7 @@ void encode(const double* x, std::int64_t n, const kernels::PaddedCuts<double>& 
   kernels::active().encode_double(x, n, cuts, out, stride);
 }
 
-// A key and what its row counts; without masses a key stands for itself and counts once.
+// A key and the mass of its row; without masses the key itself, with mass 1.
 template <class K>
 struct Weighted {
   K key;
@@ -40,8 +40,8 @@ std::int64_t mass_of(const Weighted<K>& item) {
   return item.mass;
 }
 
-// Equal values among sorted ones, and their mass: a column has as many as it has distinct values,
-// which are looked at one after another and never kept.
+// Iterates over the runs of equal values among sorted ones, with their mass, without storing a list
+// of distinct values.
 template <class T, class Item>
 class Runs {
  public:
@@ -58,7 +58,7 @@ class Runs {
   explicit Runs(std::span<const Item> sorted)
       : at_(sorted.data()), end_(sorted.data() + sorted.size()) {}
 
-  // The next one; false if there is none.
+  // Reads the next run; false at the end.
   bool read(Run& run) {
     if (at_ == end_) return false;
     run = {sort_key(*at_), mass_of(*at_)};
@@ -70,8 +70,8 @@ class Runs {
   const Item *at_, *end_;
 };
 
-// Equal mass, greedily from below. A heavy value (at least the mass of an even bin) closes its own
-// bin and, while there are bins to spare, the bin before it, so that it is alone.
+// Equal mass, greedily from below. A heavy value (at least the mass of an average bin) closes its
+// own bin and, while bins remain, the bin before it, so that it has its own bin.
 template <class T, class Item>
 std::vector<double> cuts_by_mass(std::span<const Item> sorted, int max_bins) {
   typename Runs<T, Item>::Run here, next;
@@ -104,7 +104,7 @@ std::vector<double> cuts_by_mass(std::span<const Item> sorted, int max_bins) {
   return cuts;
 }
 
-// Between all values, unless there are more than fit.
+// One cut between every two distinct values, or cuts by mass if there are too many.
 template <class T, class Item>
 std::vector<double> cuts_of(std::span<const Item> sorted, int max_bins) {
   typename Runs<T, Item>::Run here, next;
@@ -117,21 +117,20 @@ std::vector<double> cuts_of(std::span<const Item> sorted, int max_bins) {
   return cuts;
 }
 
-// Is one of a few keys found so often that its column is likely to have heavy values?
+// Whether a sample contains one key so often that the column probably has heavy values.
 template <class K>
 bool seems_heavy(std::span<const K> keys, int max_bins) {
-  constexpr int n_looks = 512;
-  std::array<K, n_looks> looks;
-  for (int i = 0; i < n_looks; ++i) looks[i] = keys[i * keys.size() / n_looks];
-  std::sort(looks.begin(), looks.end());
-  const int often = std::max(2, 2 * n_looks / max_bins);
-  for (int i = 0; i + often < n_looks; ++i)
-    if (looks[i] == looks[i + often]) return true;
+  constexpr int n_sampled = 512;
+  std::array<K, n_sampled> sample;
+  for (int i = 0; i < n_sampled; ++i) sample[i] = keys[i * keys.size() / n_sampled];
+  std::sort(sample.begin(), sample.end());
+  const int often = std::max(2, 2 * n_sampled / max_bins);
+  for (int i = 0; i + often < n_sampled; ++i)
+    if (sample[i] == sample[i + often]) return true;
   return false;
 }
 
-// Of keys that count once each. Those of a large column without heavy values are sorted by their
-// upper bits only.
+// For keys of mass 1. A large column without heavy values is sorted by its upper bits only.
 template <class T, class Spare>
 std::vector<double> cuts_of_keys(std::span<Key<T>> keys, Spare& spare, int max_bins) {
   constexpr std::size_t many = 4096;
@@ -144,9 +143,9 @@ std::vector<double> cuts_of_keys(std::span<Key<T>> keys, Spare& spare, int max_b
   return cuts_of<T>(sorted(keys, spare), max_bins);
 }
 
-constexpr std::int64_t block = 1024;             // rows whose values stay near
-constexpr std::int64_t line = 64;                // bytes that come together from memory
-constexpr std::int64_t most_bytes = 64ll << 20;  // of copied keys
+constexpr std::int64_t block = 1024;             // rows per block, kept in cache
+constexpr std::int64_t line = 64;                // bytes of a cache line
+constexpr std::int64_t most_bytes = 64ll << 20;  // limit for copied keys
 
 }  // namespace
 
@@ -155,8 +154,8 @@ double cut_between(double a, double b) {
   return std::isfinite(middle) && middle >= a && middle < b ? middle : a;
 }
 
-// Columns are taken a cache line's worth at a time and copied out as keys, so that a table stored
-// row by row is read once per line and not once per column.
+// Columns are copied out as keys one cache line at a time, so that a row-major table is read once
+// per line instead of once per column.
 template <class T>
 Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, int n_threads) {
   using K = Key<T>;
@@ -167,7 +166,7 @@ Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, in
   const std::int64_t batch =
       std::clamp<std::int64_t>(fitting, n_threads, std::max(in_line, std::int64_t{n_threads}));
   LargeVector<K> keys(static_cast<std::size_t>(n * std::min(batch, table.n_columns)));
-  // Kept from column to column: fresh pages cost more than sorting.
+  // Reused from column to column: page faults on fresh memory cost more than sorting.
   std::vector<LargeVector<K>> spare(static_cast<std::size_t>(n_threads));
   std::vector<LargeVector<Weighted<K>>> weighted(spare.size()), spare_weighted(spare.size());
   std::vector<std::vector<double>> columns(static_cast<std::size_t>(table.n_columns));

@@ -1,4 +1,4 @@
-// Values to bin codes: where to cut a column, and which bin a value falls into.
+// Binning: cut points of a column, and the bin code of a value.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,25 @@
 
 namespace weald::data {
 
-// The cuts of column c are values[first[c]] < ... < values[first[c + 1] - 1]; a value x falls into
-// the bin whose code is one more than the number of cuts below it, so x <= cut goes left.
+// The cuts of column c are values[first[c]] < ... < values[first[c + 1] - 1]; the code of a value
+// is one more than the number of cuts below it, so x <= cut goes left.
 struct Cuts {
   std::vector<double> values;
   std::vector<std::int64_t> first;
 };
 
-// Between neighbouring values a < b: the middle, or a itself where that is not finite or not in
+// The midpoint of neighbouring values a < b, or a itself if the midpoint is not finite or not in
 // [a, b).
 double cut_between(double a, double b);
 
-// Up to max_bins distinct values: one bin each. More: bins of about equal mass, heavy values alone
-// in theirs. `mass` counts each row (null: 1 each); rows of mass 0 and missing values do not count.
+// Up to max_bins distinct values: one bin each. More: bins of about equal mass, heavy values in a
+// bin of their own. `mass` weights each row (null: 1 each); rows of mass 0 and missing values are
+// ignored.
 template <class T>
 Cuts find_cuts(const Table<T>& table, const std::int64_t* mass, int max_bins, int n_threads);
 
-// Writes the codes in the layout of `Codes`: those of columns begin, begin + 1, ... of n_columns in
-// all. `cuts` and `first` are those of the table's columns.
+// Writes codes in the layout of `Codes` for columns begin, begin + 1, ... of n_columns in all.
+// `cuts` and `first` belong to the table's columns.
 template <class T>
 void apply_cuts(const Table<T>& table, const double* cuts, const std::int64_t* first, Code* codes,
                 std::int64_t n_columns, std::int64_t begin, int n_threads);

@@ -7,7 +7,7 @@
 namespace weald::data {
 namespace {
 
-// Units of mass for each unit drawn up to which they are listed one by one.
+// Up to this much mass per draw, every unit of mass has a table entry; beyond, binary search.
 constexpr std::int64_t listed_mass = 8;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which columns of a binned table hold categories, and codes that are too many for a byte.
+// Categorical columns of a binned table, and codes too large for a byte.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,22 @@
 
 namespace weald::data {
 
-// The codes of one column with more levels than a byte has room for. Its bytes among `Codes` are
-// all 0, so that it has a place there and no rows.
+// The codes of a categorical column with more categories than fit a byte. Its entries in `Codes`
+// are all 0 (missing), so that column indices stay the same.
 struct WideColumn {
   int column;
   const std::uint16_t* codes;  // [rows]; 0 is missing
   std::int32_t n_levels;
 };
 
-// A category's code is one more than the number of its level; levels have no order.
+// The code of a category is one more than its level (its index in the column plan); levels are
+// unordered.
 struct Categories {
-  std::vector<std::uint8_t> is_category;  // of each column; empty: there are none
+  std::vector<std::uint8_t> is_category;  // of each column; empty: no categorical columns
   std::vector<WideColumn> wide;
 
   bool holds(int column) const { return !is_category.empty() && is_category[column] != 0; }
-  // The place of a column in `wide`; -1: its codes are bytes.
+  // Index of a column in `wide`; -1: its codes are bytes.
   int wide_place(int column) const {
     for (std::size_t w = 0; w < wide.size(); ++w)
       if (wide[w].column == column) return static_cast<int>(w);
@@ -30,7 +31,7 @@ struct Categories {
   }
 };
 
-// Sets of levels: a bit for each.
+// A set of levels as a bit mask.
 using LevelSet = std::vector<std::uint64_t>;
 
 inline bool in_set(const std::uint64_t* words, std::int64_t level) {

@@ -8,19 +8,19 @@
 
 namespace weald::data {
 
-ColumnLook::ColumnLook(std::vector<int> order, std::size_t n_first, int n_columns)
+CandidateColumns::CandidateColumns(std::vector<int> order, std::size_t n_first, int n_columns)
     : marks_(static_cast<std::size_t>(n_columns), 0),
       order_(std::move(order)),
       n_seen_(std::min(n_first, order_.size())) {
   for (std::size_t i = 0; i < n_seen_; ++i) marks_[order_[i]] = 1;
 }
 
-bool ColumnLook::takes_any(int begin, int end) const {
+bool CandidateColumns::takes_any(int begin, int end) const {
   return is_all() ||
          std::find(marks_.begin() + begin, marks_.begin() + end, 1) != marks_.begin() + end;
 }
 
-int ColumnLook::turn_to_next() {
+int CandidateColumns::next_column() {
   if (n_seen_ >= order_.size()) return -1;
   std::fill(marks_.begin(), marks_.end(), 0);
   const int column = order_[n_seen_++];
@@ -35,7 +35,7 @@ ColumnChoice::ColumnChoice(ColumnParams params, int n_columns)
   for (auto& group : params_.groups) {
     const bool rises = std::is_sorted(group.begin(), group.end());
     if (group.empty() || !rises || group.front() < 0 || group.back() >= n_columns)
-      throw std::invalid_argument("groups must hold columns of the table, in rising order");
+      throw std::invalid_argument("groups must contain columns of the table, in increasing order");
   }
 }
 
@@ -43,7 +43,7 @@ ColumnChoice::Path ColumnChoice::root(std::uint64_t member) const {
   return {Draws(params_.seed, member, Purpose::columns)};
 }
 
-// The draws of a depth are those of its leftmost path; those of a tree are the root's.
+// With sampling by level, a depth uses the stream of its leftmost path; by tree, that of the root.
 ColumnChoice::Path ColumnChoice::child(const Path& path, int column, bool is_right) const {
   Path next{path.draws, false};
   if (params_.sampling == Sampling::node) next.draws = path.draws.child(is_right);
@@ -72,8 +72,9 @@ std::vector<char> ColumnChoice::allowed(const Path& path) const {
   return marks;
 }
 
-// A tree keeps to the columns drawn for it. A level or a node looks on where nothing can be cut.
-ColumnLook ColumnChoice::look(const Path& path) const {
+// With sampling by tree only the drawn columns are candidates. By level or node, further columns
+// are tried one at a time if no drawn one can be split.
+CandidateColumns ColumnChoice::candidates(const Path& path) const {
   if (is_free()) return {};
   std::vector<int> order(static_cast<std::size_t>(n_columns_));
   std::iota(order.begin(), order.end(), 0);
@@ -88,7 +89,7 @@ ColumnLook ColumnChoice::look(const Path& path) const {
   std::erase_if(order, [&](int column) { return marks[column] == 0; });
   const bool takes_all = params_.max_features == 0 || of_tree;
   const std::size_t n_first = takes_all ? order.size() : params_.max_features;
-  return ColumnLook(std::move(order), n_first, n_columns_);
+  return CandidateColumns(std::move(order), n_first, n_columns_);
 }
 
 }  // namespace weald::data

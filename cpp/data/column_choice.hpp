@@ -1,4 +1,4 @@
-// Which columns a node may ask: all of them, some drawn by lot, or those that may meet on its path.
+// Candidate columns of a node: all, a random subset, or those its interaction constraints allow.
 #pragma once
 
 #include <cstdint>
@@ -9,31 +9,33 @@
 
 namespace weald::data {
 
-// For what columns are drawn: for a whole tree, for all nodes of one depth, or for each node.
+// Scope of column subsampling: per tree, per depth, or per node.
 enum class Sampling { tree, level, node };
 
 struct ColumnParams {
   int max_features = 0;  // 0: all
   Sampling sampling = Sampling::node;
   std::uint64_t seed = 0;
-  // Columns that may meet on a path, each group in rising order; none: all may.
+  // Interaction constraints: columns that may occur together on a path, each group sorted; empty:
+  // no constraints.
   std::vector<std::vector<int>> groups;
 
   bool is_free() const { return max_features == 0 && groups.empty(); }
 };
 
-// The columns that one node looks at; further ones, one at a time, if these cannot be cut at all.
-class ColumnLook {
+// The candidate columns of one node, and the order of further ones to try one at a time if none of
+// these can be split.
+class CandidateColumns {
  public:
-  ColumnLook() = default;  // all columns
-  ColumnLook(std::vector<int> order, std::size_t n_first, int n_columns);
+  CandidateColumns() = default;  // all columns
+  CandidateColumns(std::vector<int> order, std::size_t n_first, int n_columns);
 
   bool is_all() const { return marks_.empty(); }
   bool takes(int column) const { return is_all() || marks_[column] != 0; }
   bool takes_any(int begin, int end) const;
 
-  // Turns from those it took so far to the next one, and tells it; -1: there is none.
-  int turn_to_next();
+  // Replace the candidates by the next column and return it; -1: there is none.
+  int next_column();
 
  private:
   std::vector<char> marks_;  // of each column
@@ -43,11 +45,11 @@ class ColumnLook {
 
 class ColumnChoice {
  public:
-  // What the way from the root to a node decides.
+  // State of the path from the root to a node.
   struct Path {
     Draws draws{0};
-    bool is_root = true;           // all groups
-    std::vector<int> groups = {};  // those that hold every column asked on the way
+    bool is_root = true;           // all groups are possible
+    std::vector<int> groups = {};  // groups that contain every column split on the path
   };
 
   ColumnChoice(ColumnParams params, int n_columns);
@@ -55,7 +57,7 @@ class ColumnChoice {
   bool is_free() const { return params_.is_free(); }
   Path root(std::uint64_t member) const;
   Path child(const Path& path, int column, bool is_right) const;
-  ColumnLook look(const Path& path) const;
+  CandidateColumns candidates(const Path& path) const;
 
  private:
   std::vector<char> allowed(const Path& path) const;

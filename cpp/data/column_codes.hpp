@@ -1,4 +1,4 @@
-// The codes of a table once more, column by column.
+// A column-major copy of the bin codes.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace weald::data {
 
-// Byte i of word k becomes byte k of word i: halves, then quarters, then neighbours change places.
+// Transpose 8 x 8 bytes: byte i of word k becomes byte k of word i.
 inline void turn_over(std::uint64_t (&words)[lanes]) {
   const auto swap = [&](int distance, std::uint64_t mask) {
     for (int i = 0; i < lanes; ++i) {
@@ -27,10 +27,10 @@ inline void turn_over(std::uint64_t (&words)[lanes]) {
   swap(1, 0x00ff00ff00ff00ff);
 }
 
-// Eight rows of a group are eight words of eight codes: turned over, they are eight codes of each
-// of its columns.
+// Eight rows of a group are eight words of eight codes; transposed, they are eight codes of each of
+// its columns.
 inline LargeVector<Code> columns_of(const Codes& codes, int n_threads) {
-  constexpr std::int64_t block = 32'768;  // rows of one task
+  constexpr std::int64_t block = 32'768;  // rows per task
   const std::int64_t n_rows = codes.n_rows;
   LargeVector<Code> columns(static_cast<std::size_t>(n_rows * codes.n_columns));
   parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t task, int) {

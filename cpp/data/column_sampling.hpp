@@ -1,4 +1,4 @@
-// The columns that a forest's node looks at, drawn one after another.
+// Random columns of a forest's node, drawn one after another.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace weald::data {
 
-// Columns that have one value in a node, and so below it: they need not be looked at again. Only
-// the first 256 are remembered.
+// Columns that are constant in a node, and hence in its subtree, and need not be searched again.
+// Tracks the first 256 columns only.
 class ConstantFeatures {
  public:
   bool has(int column) const {
@@ -26,11 +26,11 @@ class ConstantFeatures {
   std::array<std::uint64_t, most / 64> words_{};
 };
 
-// The j-th column of a node is swapped to place j, and all are put back in the end: which columns
-// a node draws depends on its draws alone.
+// Partial Fisher-Yates shuffle: the j-th drawn column is swapped to position j, and all swaps are
+// undone at the end, so that the columns of a node depend on its random stream only.
 class ColumnSampler {
  public:
-  // A node looks at `wanted` columns, and at more only as long as none of them can be cut.
+  // A node searches `wanted` columns, and further ones only while none of them can be split.
   void start(int n_columns, int wanted) {
     order_.resize(static_cast<std::size_t>(n_columns));
     for (int c = 0; c < n_columns; ++c) order_[c] = c;
@@ -40,7 +40,7 @@ class ColumnSampler {
     most_ = n_columns;
     is_of_tree_ = false;
   }
-  // From now on all nodes look at the same, and at no more.
+  // Draw one subset for all nodes of the tree.
   void draw_for_tree(const Draws& draws) {
     for (int j = 0; j < wanted_; ++j) std::swap(order_[j], order_[place_of(j, draws)]);
     most_ = wanted_;
@@ -68,8 +68,8 @@ class ColumnSampler {
     return j + static_cast<int>(draws.below(static_cast<std::uint64_t>(j), rest));
   }
 
-  std::vector<int> order_;  // all columns; those drawn come to the front
-  std::vector<int> swaps_;  // to put them back
+  std::vector<int> order_;  // all columns; drawn ones are moved to the front
+  std::vector<int> swaps_;  // to undo the swaps
   int n_drawn_ = 0, wanted_ = 1, most_ = 1;
   bool is_of_tree_ = false;
 };

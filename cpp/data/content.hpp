@@ -1,4 +1,4 @@
-// Hashes of what rows hold: equal rows, equal hashes.
+// Content hashes of rows: equal rows have equal hashes.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@
 
 namespace weald::data {
 
-// Absorbs further columns into the rows' hashes: equal rows, equal hashes, whatever the order of
-// the rows, the dtype or the memory layout.
+// Absorbs further columns into the rows' hashes. Independent of row order, dtype and memory layout.
 template <class T>
 void hash_more(const Table<T>& table, Hash128* hashes, int n_threads) {
   constexpr std::int64_t block = 1024;
@@ -19,7 +18,7 @@ void hash_more(const Table<T>& table, Hash128* hashes, int n_threads) {
   parallel_for(n_blocks, n_threads, [&](std::int64_t task, int) {
     const std::int64_t begin = task * block;
     const std::int64_t end = begin + block < table.n_rows ? begin + block : table.n_rows;
-    // Column by column inside a block: the table may be stored either way.
+    // Column by column within a block, since the table may be row- or column-major.
     for (std::int64_t column = 0; column < table.n_columns; ++column)
       for (std::int64_t row = begin; row < end; ++row)
         absorb(hashes[row], canonical_bits(static_cast<double>(table.at(row, column))));

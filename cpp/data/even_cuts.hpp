@@ -1,5 +1,5 @@
-// Cuts of equal counts among values of which none is heavy, without sorting them to the last bit:
-// of a million floats only those near a cut need their exact order.
+// Quantile cuts of values without heavy ones, without a full sort: of a million floats only those
+// near a cut need their exact order.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace weald::data {
 
-// Keys in the order of their upper bits; groups that agree in these are put in order when needed.
+// Keys sorted by their upper bits; groups with equal upper bits are sorted on demand.
 template <class K>
 class NearlySorted {
  public:
@@ -25,7 +25,7 @@ class NearlySorted {
   struct Group {
     std::int64_t begin, end;
   };
-  // The keys around i whose upper bits are those of i.
+  // The range of keys with the same upper bits as key i.
   Group group_of(std::int64_t i) const {
     const K upper = keys_[i] >> lower_bits_;
     const auto is_below = [&](K key) { return key >> lower_bits_ < upper; };
@@ -35,13 +35,13 @@ class NearlySorted {
             std::partition_point(at, keys_.end(), is_within) - begin};
   }
 
-  // Puts the group of i in order.
+  // Sort the group of key i.
   void settle(std::int64_t i) {
     const Group group = group_of(i);
     std::sort(keys_.begin() + group.begin, keys_.begin() + group.end);
   }
 
-  // Behind the last key equal to that of i, whose group is in order.
+  // One past the last key equal to key i, whose group must be sorted.
   std::int64_t end_of_run(std::int64_t i) const {
     const K key = keys_[i];
     while (i < size() && keys_[i] == key) ++i;
@@ -53,12 +53,12 @@ class NearlySorted {
   int lower_bits_;
 };
 
-// What cuts_by_mass finds (binning.cpp) if every key counts once; nothing if a value might be heavy
-// or the groups are so large that sorting all is quicker. Reads few of the keys.
+// The result of cuts_by_mass (binning.cpp) for keys of mass 1; nothing if a value might be heavy or
+// the groups are so large that a full sort is faster. Reads few of the keys.
 template <class T>
 std::optional<std::vector<double>> even_cuts(NearlySorted<Key<T>> keys, int max_bins) {
   const std::int64_t n = keys.size(), heavy = (n + max_bins - 1) / max_bins;
-  // So many equal keys in a row, or more, cover one of these places.
+  // A run of at least this many equal keys covers one of these positions.
   std::int64_t n_grouped = 0;
   for (std::int64_t i = heavy - 1; i < n; i += heavy) {
     const auto group = keys.group_of(i);

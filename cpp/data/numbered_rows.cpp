@@ -15,8 +15,8 @@ struct Item {
 };
 #pragma pack(pop)
 
-// Hashes that agree in one word: by the other word, then by weight. Equal rows, which may be many,
-// are mostly in order already.
+// Order rows whose hashes agree in one word: by the other word, then by weight. Equal rows, of
+// which there may be many, are mostly in order already.
 void order_by_rest(Item* begin, Item* end, const Hash128* hashes, const double* weight) {
   const auto comes_before = [&](const Item& a, const Item& b) {
     const std::uint64_t x = hashes[a.row].low, y = hashes[b.row].low;
@@ -49,7 +49,7 @@ NumberedRows numbered_rows(const Hash128* hashes, const double* weight, std::int
     const bool is_copy =
         i > 0 && items[i].key == items[i - 1].key && key.low == hashes[items[i - 1].row].low;
     number = is_copy ? number + 1 : 0;
-    if (number > 0) absorb(key, number);  // the first of equal rows keeps the hash itself
+    if (number > 0) absorb(key, number);  // the first of equal rows keeps the plain hash
     all.order[i] = row;
     all.keys[2 * i] = key.low;
     all.keys[2 * i + 1] = key.high;

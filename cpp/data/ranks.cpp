@@ -14,16 +14,16 @@
 namespace weald::data {
 namespace {
 
-// Columns that are ranked side by side: what is fetched of a row is 32 bytes.
+// Columns ranked concurrently: 32 bytes of each row are fetched together.
 template <class T>
 constexpr std::int64_t column_group = 32 / static_cast<std::int64_t>(sizeof(T));
 
-// All columns of a table of no more values: it is near as a whole, and groups would wait for the
-// slowest of their few columns.
+// Tables of at most this many values fit in cache and are ranked without groups, which would wait
+// for the slowest of their few columns.
 constexpr std::int64_t near_values = std::int64_t{1} << 15;
 
-// Parts n things, mass_of(i) each, into at most `most` groups of about equal mass, greedily from
-// below: the last index of each group.
+// Partition n items of mass mass_of(i) into at most `most` groups of about equal mass, greedily
+// from below; returns the last index of each group.
 template <class MassOf>
 std::vector<std::int64_t> groups_by_mass(std::int64_t n, MassOf&& mass_of, int most) {
   std::int64_t left = 0, in_group = 0;
@@ -34,7 +34,7 @@ std::vector<std::int64_t> groups_by_mass(std::int64_t n, MassOf&& mass_of, int m
     in_group += mass_of(i);
     left -= mass_of(i);
     const bool is_end = i + 1 == n;
-    // A heavy value that comes next would make this group far too large.
+    // Close the group if a heavy next value would make it far too large.
     const bool is_full =
         in_group >= enough || (!is_end && in_group > 0 && in_group + mass_of(i + 1) > 2 * enough);
     if (!is_end && (!is_full || n_groups == 1)) continue;
@@ -45,8 +45,8 @@ std::vector<std::int64_t> groups_by_mass(std::int64_t n, MassOf&& mass_of, int m
   return last;
 }
 
-// Whether every value is a float, or missing: half the memory holds them, and half is read. Tables
-// of measurements end this soon.
+// Whether every value is representable as float, or missing: halves memory and bandwidth. Tables of
+// measurements usually fail after a few values.
 template <class T>
 bool are_floats(const Table<T>& table) {
   if (std::is_same_v<T, float>) return true;
@@ -59,8 +59,8 @@ bool are_floats(const Table<T>& table) {
 
 }  // namespace
 
-// What a thread ranks a column with: 20 bytes a row for floats, 28 for doubles, straight from the
-// system and back to it, for this is what a fit on many rows takes most of before it grows.
+// Per-thread scratch for ranking a column: 20 bytes per row for floats, 28 for doubles, mapped
+// directly from the system, since it is most of a fit's memory before the trees are grown.
 template <class T>
 struct RankedTable::Ranker {
 #pragma pack(push, 4)
@@ -70,8 +70,9 @@ struct RankedTable::Ranker {
   };
 #pragma pack(pop)
   RawVector<Item> items, spare;
-  RawVector<Row> first;                // of each distinct value: its first item; and their number
-  RawVector<std::int64_t> mass_up_to;  // of each distinct value, that of all before it; empty: rows
+  RawVector<Row> first;  // index of the first item of each distinct value, then the number of items
+  RawVector<std::int64_t>
+      mass_up_to;  // cumulative mass before each distinct value; empty: count rows
 
   void sort(const T* values, std::int64_t n_rows, const std::int64_t* row_mass) {
     items.resize(static_cast<std::size_t>(n_rows));
@@ -99,7 +100,7 @@ struct RankedTable::Ranker {
   }
 
   std::int64_t n_values() const { return static_cast<std::int64_t>(first.size()) - 1; }
-  // Of the values from i up to before `end`.
+  // Mass of the distinct values [i, end).
   std::int64_t mass(std::int64_t i, std::int64_t end) const {
     return mass_up_to.empty() ? std::int64_t{first[end]} - first[i]
                               : mass_up_to[end] - mass_up_to[i];
@@ -108,11 +109,11 @@ struct RankedTable::Ranker {
     return static_cast<double>(value_of<T>(items[item].key));
   }
 
-  // Gives every item its rank, and the column what it must know of them.
+  // Write the rank of every item and return the column's metadata.
   Column write(Rank* ranks) const {
     Column column;
     const std::int64_t n = n_values();
-    std::vector<std::int64_t> masses;  // of the ranks
+    std::vector<std::int64_t> masses;  // of each rank
     std::vector<std::int64_t> last;
     const bool share = n > most_ranks;
     const auto n_most = static_cast<std::size_t>(std::min<std::int64_t>(n, most_ranks));
@@ -156,9 +157,9 @@ RankedTable::RankedTable(std::int64_t n_rows, std::int64_t n_columns)
 template <class Fetch, class RankColumn>
 void RankedTable::rank_columns(std::int64_t group, int n_threads, Fetch&& fetch,
                                RankColumn&& rank_column) {
-  constexpr std::int64_t block = 1024;  // turned at a time
+  constexpr std::int64_t block = 1024;  // rows transposed at a time
   const auto n_columns = static_cast<std::int64_t>(columns_.size());
-  ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_ + 1));  // kernels read two
+  ranks_.resize(static_cast<std::size_t>(n_rows_ * stride_ + 1));  // kernels read two ranks at once
   codes_.resize(static_cast<std::size_t>(n_rows_ * n_columns));
   has_missing_.assign(columns_.size(), 0);
   RawVector<Rank> turned(static_cast<std::size_t>(std::min(group, n_columns) * n_rows_));
@@ -205,7 +206,7 @@ RankedTable::RankedTable(const Table<T>& table, const std::int64_t* index, std::
     return;
   }
   std::vector<Ranker<T>> rankers(static_cast<std::size_t>(n_threads));
-  // Rows lie far apart: a few columns of each are fetched together.
+  // Rows are far apart in memory: fetch a few columns of each together.
   const std::int64_t group =
       n_rows_ * table.n_columns <= near_values ? table.n_columns : column_group<T>;
   RawVector<T> fetched(static_cast<std::size_t>(std::min(group, table.n_columns) * n_rows_));
@@ -229,7 +230,7 @@ template RankedTable::RankedTable(const Table<float>&, const std::int64_t*, std:
 template RankedTable::RankedTable(const Table<double>&, const std::int64_t*, std::int64_t,
                                   const std::int64_t*, int, bool);
 
-// A zero loses its sign: the least of equal values must have the same bits in any order of rows.
+// -0 becomes +0, so that the minimum of equal values has the same bits in any row order.
 template <class T, class Kept>
 void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index,
                             RawVector<Kept>& values, int n_threads) {
@@ -255,7 +256,7 @@ void RankedTable::copy_rows(const Table<T>& table, const std::int64_t* index,
         return any_missing;
       };
       std::fill(to + n_columns, to + stride_, Kept{0});
-      // Most rows lie as they are copied, and miss nothing.
+      // Fast path: contiguous rows without missing values.
       if (!(table.column_stride == 1 ? copy(1) : copy(table.column_stride))) continue;
       for (std::int64_t c = 0; c < n_columns; ++c) misses[c] |= to[c] != to[c];
     }
@@ -279,17 +280,18 @@ RankedTable::RankedTable(std::int64_t n_rows, int n_columns,
   });
 }
 
-void RankedTable::hold_levels(const std::vector<int>& n_levels) {
+void RankedTable::set_levels(const std::vector<int>& n_levels) {
   if (n_levels.size() != columns_.size())
     throw std::invalid_argument("n_levels must have one entry per column");
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const std::vector<double>& low = columns_[c].low;
     if (n_levels[c] < 0 || n_levels[c] > most_ranks)
-      throw std::invalid_argument("a column has at most 65535 levels");
-    bool is_whole = true;  // every level has rows, as is usual: ranks are right already
+      throw std::invalid_argument("a column must have at most 65535 levels");
+    bool is_whole = true;  // every level has rows, as is usual, so ranks are levels already
     for (std::size_t rank = 1; n_levels[c] > 0 && rank < low.size(); ++rank) {
       if (!(low[rank] >= 0.0 && low[rank] < n_levels[c]) || low[rank] != std::floor(low[rank]))
-        throw std::invalid_argument("a column of levels must hold their places or be missing");
+        throw std::invalid_argument(
+            "a categorical column must contain levels in [0, n_levels) or NaN");
       is_whole = is_whole && low[rank] == static_cast<double>(rank - 1);
     }
     if (n_levels[c] > 0 && keeps_values())
@@ -298,7 +300,8 @@ void RankedTable::hold_levels(const std::vector<int>& n_levels) {
           if (const auto x =
                   static_cast<double>(values[row * stride_ + static_cast<std::int64_t>(c)]);
               x == x && (!(x >= 0.0 && x < n_levels[c]) || x != std::floor(x)))
-            throw std::invalid_argument("a column of levels must hold their places or be missing");
+            throw std::invalid_argument(
+                "a categorical column must contain levels in [0, n_levels) or NaN");
       });
     if (n_levels[c] == 0 || is_whole || keeps_values()) continue;
     const auto place = [&](std::size_t rank) { return rank ? static_cast<int>(low[rank]) + 1 : 0; };
@@ -314,7 +317,7 @@ void RankedTable::hold_levels(const std::vector<int>& n_levels) {
 }
 
 const BinaryColumns& RankedTable::binary_columns(int n_threads) const {
-  std::call_once(asked_binary_, [&] {
+  std::call_once(binary_once_, [&] {
     binary_columns_ = std::make_shared<const BinaryColumns>(*this, n_threads);
   });
   return *binary_columns_;
@@ -327,7 +330,7 @@ double RankedTable::threshold(int column, int rank, int next) const {
 int RankedTable::last_up_to(int column, int rank, double threshold) const {
   const std::vector<double>& low = columns_[column].low;
   const auto n = static_cast<int>(low.size());
-  int step = 1;  // it is near
+  int step = 1;  // for a nearby rank: galloping search
   while (rank + step < n && low[rank + step] <= threshold) {
     rank += step;
     step *= 2;

@@ -1,4 +1,4 @@
-// A table as ranks: which of its column's values, in rising order, each value is.
+// A table as ranks of each column's values in increasing order.
 #pragma once
 
 #include <cstdint>
@@ -19,31 +19,31 @@ constexpr int most_ranks = 65535;
 class BinaryColumns;
 
 // Up to 65535 distinct values of a column have a rank each; more share ranks of about equal mass.
-// Columns of more than 255 ranks have coarse bins of ranks: enough for large nodes, whose rows are
-// read column by column. Ranks are read in small nodes, whose few rows stay near: they lie row by
-// row.
+// Columns of more than 255 ranks also have coarse bins of ranks, which suffice for large nodes and
+// are column-major. Small nodes read ranks, whose few rows stay in cache: they are row-major.
 class RankedTable {
  public:
-  // Row i is row index[i] of the table (null: row i); `mass` counts each (null: 1 each). With
-  // `keeps_values` the values themselves lie row by row, for cuts drawn between them, and there are
+  // Row i is row index[i] of the table (null: row i); `mass` weights each (null: 1 each). With
+  // `keeps_values` the values themselves are stored row-major, for random thresholds, and there are
   // neither ranks nor bins.
   template <class T>
   RankedTable(const Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
               const std::int64_t* mass, int n_threads, bool keeps_values = false);
-  // Columns that `make(column, values)` writes one after another, for all rows.
+  // Columns written one after another, for all rows, by `make(column, values)`.
   RankedTable(std::int64_t n_rows, int n_columns, const std::function<void(int, double*)>& make,
               const std::int64_t* mass);
 
-  // Says which columns hold levels, and how many (0: none). Their values are the places of levels,
-  // 0, 1, ..., and from now on a level's rank and, of at most 255 levels, its bin is one more.
-  void hold_levels(const std::vector<int>& n_levels);
+  // Declares categorical columns by their number of levels (0: numerical). Their values are levels
+  // 0, 1, ...; the rank of a level and, for at most 255 levels, its bin is one more than the level.
+  void set_levels(const std::vector<int>& n_levels);
 
   std::int64_t n_rows() const { return n_rows_; }
   int n_columns() const { return static_cast<int>(columns_.size()); }
-  // The ranks of row r are at ranks() + r * stride(); the bins of a column at codes_of(column).
+  // The ranks of row r start at ranks() + r * stride(); the bins of a column at codes_of(column).
   const Rank* ranks() const { return ranks_.data(); }
   bool keeps_values() const { return ranks_.empty(); }
-  // Calls visit(values) with the values of row r at values + r * stride(); as floats, if all are.
+  // Calls visit(values) with the values of row r at values + r * stride(); floats if all are
+  // representable.
   template <class Visit>
   auto with_values(Visit&& visit) const {
     return floats_.empty() ? visit(doubles_.data()) : visit(floats_.data());
@@ -51,7 +51,7 @@ class RankedTable {
   bool holds_floats() const { return doubles_.empty(); }
   const float* floats() const { return floats_.data(); }
   const double* doubles() const { return doubles_.data(); }
-  // Whether any of the column's values is missing, in any row.
+  // Whether the column has missing values in any row.
   bool has_missing(int column) const { return has_missing_[column] != 0; }
   bool any_missing() const { return any_missing_; }
   std::int64_t stride() const { return stride_; }
@@ -59,18 +59,18 @@ class RankedTable {
   const Code* codes_of(int column) const { return codes_.data() + column * n_rows_; }
 
   int n_ranks(int column) const { return static_cast<int>(columns_[column].low.size()) - 1; }
-  // The smallest and the largest value that has a rank.
+  // The smallest and the largest value of a rank.
   double low(int column, int rank) const { return columns_[column].low[rank]; }
   double high(int column, int rank) const {
     const Column& one = columns_[column];
     return one.high.empty() ? one.low[rank] : one.high[rank];
   }
-  // Between the values of two ranks.
+  // Threshold between the values of two ranks.
   double threshold(int column, int rank, int next) const;
-  // The last rank, from `rank` on, that begins at most at the threshold.
+  // The last rank, starting at `rank`, whose smallest value is <= threshold.
   int last_up_to(int column, int rank, double threshold) const;
 
-  // Bins of ranks, and the last rank of each; of at most 255 ranks every one is a bin.
+  // Bins of ranks and the last rank of each; with at most 255 ranks each has its own bin.
   int n_bins(int column) const {
     const Column& one = columns_[column];
     return one.bin_of.empty() ? n_ranks(column) : static_cast<int>(one.last_of.size()) - 1;
@@ -83,8 +83,8 @@ class RankedTable {
   }
   bool any_levels() const { return !n_levels_.empty(); }
   int n_levels(int column) const { return n_levels_.empty() ? 0 : n_levels_[column]; }
-  // Calls visit(level_of): level_of(row) is one more than the place of the row's level; 0: missing.
-  // Many rows are read column by column where that can be.
+  // Calls visit(level_of): level_of(row) is one more than the row's level; 0: missing. Many rows
+  // are read column-major where possible.
   template <class Visit>
   auto with_levels(int column, bool reads_many, Visit&& visit) const {
     if (n_levels_[column] <= max_value_bins && reads_many && !keeps_values())
@@ -101,22 +101,22 @@ class RankedTable {
     });
   }
 
-  // Made when first asked for, by any thread; by then levels must be known.
+  // Created on first use, by any thread; categorical columns must have been declared.
   const BinaryColumns& binary_columns(int n_threads = 1) const;
 
   bool every_rank_is_a_bin(int column) const { return columns_[column].bin_of.empty(); }
 
  private:
   struct Column {
-    std::vector<double> low{0.0}, high;  // [rank]; no high: one value a rank
+    std::vector<double> low{0.0}, high;  // [rank]; high empty: one value per rank
     std::vector<Code> bin_of;            // [rank]
     std::vector<Rank> last_of;           // [bin]
   };
   template <class T>
   struct Ranker;
   RankedTable(std::int64_t n_rows, std::int64_t n_columns);
-  // rank_column(column, worker, ranks) writes the ranks of all rows; fetch(first, n) says that the
-  // next n columns, at most a group, are about to be ranked.
+  // rank_column(column, worker, ranks) writes the ranks of all rows; fetch(first, n) prefetches the
+  // next n columns, at most a group.
   template <class Fetch, class RankColumn>
   void rank_columns(std::int64_t group, int n_threads, Fetch&& fetch, RankColumn&& rank_column);
   void note_missing();
@@ -126,14 +126,14 @@ class RankedTable {
 
   std::int64_t n_rows_, stride_;
   std::vector<Column> columns_;
-  RawVector<Rank> ranks_;    // row by row
+  RawVector<Rank> ranks_;    // row-major
   RawVector<float> floats_;  // or one of these
   RawVector<double> doubles_;
   std::vector<std::uint8_t> has_missing_;  // [columns]
   bool any_missing_ = false;
-  RawVector<Code> codes_;      // column by column
-  std::vector<int> n_levels_;  // [columns]; empty: no column holds levels
-  mutable std::once_flag asked_binary_;
+  RawVector<Code> codes_;      // column-major
+  std::vector<int> n_levels_;  // [columns]; empty: no categorical columns
+  mutable std::once_flag binary_once_;
   mutable std::shared_ptr<const BinaryColumns> binary_columns_;
 };
 

@@ -6,8 +6,8 @@
 namespace weald::data {
 namespace {
 
-// A search costs in proportion to the bins, or to the rows of a node. Many nodes have a fraction of
-// the table's rows, and to part rows and add them up takes less than a bin does.
+// Search time is proportional to the number of bins, or to the rows of a node. Most nodes have a
+// fraction of the table's rows, and partitioning and summing a row costs less than scanning a bin.
 constexpr std::int64_t rows_for_a_bin = 8;
 
 }  // namespace

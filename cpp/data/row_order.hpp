@@ -1,4 +1,4 @@
-// The rows of a small table in the order of every column's codes.
+// The rows of a small table sorted by the codes of every column (see engine/ordered_search.hpp).
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@
 
 namespace weald::data {
 
-// None where a search over bins is quicker: in tables of many rows, or of few bins for these.
+// Empty if a search over bins is faster: many rows, or few bins per row.
 class RowOrder {
  public:
   RowOrder() = default;
-  // The codes lie column by column too, and none is missing. `must`: whether it is quicker or not.
+  // Codes must be available column-major, without missing values. `must`: even if it is slower.
   RowOrder(const Codes& codes, bool must);
 
   bool any() const { return !columns_.empty(); }
   std::int64_t n_rows() const { return n_rows_; }
-  // The columns of more than one code; the others cannot be cut.
+  // Columns with more than one code; constant columns are omitted.
   const std::vector<int>& columns() const { return columns_; }
-  // All rows, in the order of the k-th of these columns; a search may look at what lies behind.
+  // All rows in the order of the k-th of these columns; searches may read past the end.
   const kernels::Ordered* rows_of(std::size_t k) const {
     return rows_.data() + static_cast<std::int64_t>(k) * n_rows_;
   }
 
-  static constexpr std::size_t slack = 17;  // a vector and one more
+  static constexpr std::size_t slack = 17;  // a vector plus one
 
  private:
   std::int64_t n_rows_ = 0;

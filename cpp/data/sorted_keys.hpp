@@ -1,4 +1,4 @@
-// Floats as integers of the same order, and a radix sort of them.
+// Order-preserving integer keys of floats, and a radix sort of them.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 
 namespace weald::data {
 
-// Integers that order as the floats do: negative numbers are flipped whole, others in their sign.
+// Integers in the order of the floats: all bits of negative numbers are flipped, only the sign bit
+// of others.
 template <class T>
 using Key = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
@@ -30,7 +31,7 @@ T value_of(Key<T> key) {
   return std::bit_cast<T>((key & sign) ? (key ^ sign) : ~key);
 }
 
-// What is sorted: keys, or whatever has one.
+// The key of a sorted item: the item itself, or its `key` field.
 template <std::unsigned_integral K>
 K sort_key(K item) {
   return item;
@@ -42,9 +43,9 @@ auto sort_key(const Item& item) -> decltype(item.key) {
 
 constexpr int digit_bits = 11;
 
-// Least-significant-digit radix sort, by the digits from `first_digit` on; digits in which all keys
-// agree are skipped, so integers and short decimals stored as doubles cost as little as they hold.
-// The result lies in one of the two; both hold all items.
+// Least-significant-digit radix sort by the digits from `first_digit` on. Digits in which all keys
+// agree are skipped, so that integers and short decimals stored as doubles are cheap. The result is
+// in one of the two buffers; both have the same size.
 template <class Item, class Spare>
 std::span<Item> sorted_by_digits(std::span<Item> items, Spare& spare, int first_digit) {
   using K = decltype(sort_key(items[0]));
@@ -83,13 +84,14 @@ void insertion_sort(std::span<Item> items) {
   }
 }
 
-// Of fewer items than these the tables of digits take longer to fill than the items to sort; short
-// keys have few digits.
+// Below this many items, initialising the digit tables takes longer than sorting; short keys have
+// few digits.
 template <class K>
 constexpr std::size_t worth_digits = sizeof(K) == 8 ? 1024 : 512;
 
-// Sends every item near its place, by how far its key lies between the least and the most, and
-// sorts what met there likewise: a level leaves five bits less of them, so that levels are few.
+// Bucket sort by interpolation: moves every item near its final position according to its key
+// between the minimum and the maximum, then recurses into the buckets. Each level resolves five
+// bits, so recursion is shallow.
 template <class Item>
 void sort_by_spreading(std::span<Item> items, std::span<Item> spare) {
   using K = decltype(sort_key(items[0]));
@@ -115,14 +117,14 @@ void sort_by_spreading(std::span<Item> items, std::span<Item> spare) {
   for (std::size_t p = 0; p < n_places; ++p)
     total = static_cast<std::uint16_t>(total + std::exchange(ends[p], total));
   for (std::size_t i = 0; i < items.size(); ++i) items[ends[place(spare[i])]++] = spare[i];
-  if (shift == 0) return;  // a place for every key
+  if (shift == 0) return;  // every key has its own bucket
   std::size_t begin = 0;
   for (std::size_t p = 0; p < n_places; begin = ends[p++])
     if (ends[p] - begin > few) sort_by_spreading(items.subspan(begin, ends[p] - begin), spare);
   insertion_sort(items);
 }
 
-// By all digits, or as it is quickest; equal keys stay in their order.
+// Sort by all digits with the fastest method; stable.
 template <class Item, class Spare>
 std::span<const Item> sorted(std::span<Item> items, Spare& spare) {
   if (items.size() >= worth_digits<decltype(sort_key(items[0]))>)

@@ -1,4 +1,4 @@
-// A view of the user's numbers: any strides, float32 or float64, never copied, never written.
+// A read-only view of the user's array: any strides, float32 or float64, never copied.
 #pragma once
 
 #include <bit>
@@ -19,8 +19,7 @@ struct Table {
   }
 };
 
-// Bits of a double that are equal exactly when two values are the same to a tree: one zero, one
-// NaN.
+// Bits that are equal exactly when two values are the same to a tree: one zero, one NaN.
 inline std::uint64_t canonical_bits(double x) {
   if (x != x) return 0x7ff8000000000000ULL;
   return std::bit_cast<std::uint64_t>(x + 0.0);

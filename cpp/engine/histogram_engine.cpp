@@ -1,7 +1,6 @@
 #include "engine/histogram_engine.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -13,14 +12,14 @@
 namespace weald::engine {
 namespace {
 
-// Histograms kept for subtraction hold at most this many bytes; beyond it a node's histogram is
-// counted anew. Sums are integers, so the tree is the same either way.
+// Size limit of the histograms kept for subtraction; beyond it a node's histogram is computed from
+// its rows. Sums are integers, so the tree is the same either way.
 constexpr std::int64_t pool_bytes = std::int64_t{256} << 20;
 
-// Below this many additions a second thread costs more than it brings.
+// Below this many additions a second thread does not pay.
 constexpr std::int64_t worth_a_thread = 40'000;
 
-// Least rows of one thread where all rows of a node are counted.
+// Minimum rows per thread when all rows of a node are counted.
 constexpr std::int64_t part_rows = 8'192;
 
 }  // namespace
@@ -47,35 +46,29 @@ void HistogramEngine::start() {
   in_order_ =
       (cells_ == target::Cells::automatic || cells_ == target::Cells::ordered) && ordered_.suits();
   if (cells_ == target::Cells::ordered && !in_order_)
-    throw std::invalid_argument("these rows cannot be searched in order");
+    throw std::invalid_argument("cells='ordered' is not possible for this table and target");
   if (in_order_) return ordered_.start();
   if (!layout_ || layout_->cell_size() != channels_.cell_size()) {
     layout_.emplace(counted_, counted_categories_, channels_.cell_size());
     column_layout_.emplace(codes_, categories_, channels_.cell_size());
     for (Expanded& one : expanded_)
       one.cells.assign(static_cast<std::size_t>(bundles_.any() ? column_layout_->size() : 0), 0);
-    pool_.clear();
   }
-  free_slots_.resize(pool_.size());
-  std::iota(free_slots_.rbegin(), free_slots_.rend(), 0);
+  pool_.start(layout_->size());
   slot_of_.clear();
 }
 
-// Side by side no slot is made, and no list of slots grows: there is one for the lighter child of
-// each node, and one to count the other child where its parent's histogram was not kept.
+// Concurrent nodes must not create slots or grow the list: reserve one slot for the lighter child
+// of each node, and one for the other child if the parent's histogram was not kept.
 void HistogramEngine::expect(const std::vector<int>& nodes) {
   if (in_order_) return;
   slot_of_.resize(growing_tree_.nodes.size(), -1);
-  if (nodes.size() < 2) return;
-  while (free_slots_.size() < 2 * nodes.size()) {
-    free_slots_.push_back(static_cast<int>(pool_.size()));
-    pool_.emplace_back(static_cast<std::size_t>(layout_->size()));
-  }
+  if (nodes.size() >= 2) pool_.reserve(2 * nodes.size());
 }
 
-// ---- sending rows ----
+// ---- partitioning ----
 
-// The lighter child's histogram is counted on the way, while the rows' codes are near.
+// The lighter child's histogram is built during partitioning, while the rows' codes are in cache.
 std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
   if (in_order_) return ordered_.send_rows(node);
   const tree::Node& parent = growing_tree_.nodes[node];
@@ -83,10 +76,10 @@ std::int64_t HistogramEngine::send_rows(int node, bool looks_on) {
   const std::int64_t n_rows = parent.n_rows();
   const int n_threads = static_cast<int>(
       std::min<std::int64_t>(threads_for(n_rows), tree::Partition::n_blocks(n_rows)));
-  std::vector<std::uint8_t> sides;  // of each code of the column, if it has sets
+  std::vector<std::uint8_t> sides;  // of each code of a categorical column
   const bool by_lists = counts_by_lists(n_rows);
   std::vector<int> slots(looks_on ? static_cast<std::size_t>(n_threads) : 0);
-  for (int& slot : slots) slot = take_slot();
+  for (int& slot : slots) slot = pool_.take();
   std::vector<char> is_clear(slots.size(), 0);
   const std::int64_t middle = growing_tree_.rows.split(
       parent.begin, parent.end, test_of(parent.split, sides), n_threads,
@@ -146,29 +139,7 @@ void HistogramEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* lea
 
 // ---- histograms ----
 
-int HistogramEngine::take_slot() {
-  const std::scoped_lock hold(slots_lock_);
-  if (free_slots_.empty()) {
-    pool_.emplace_back(static_cast<std::size_t>(layout_->size()));
-    return static_cast<int>(pool_.size()) - 1;
-  }
-  const int slot = free_slots_.back();
-  free_slots_.pop_back();
-  return slot;
-}
-
-void HistogramEngine::give_slot(int slot) {
-  if (slot < 0) return;
-  const std::scoped_lock hold(slots_lock_);
-  free_slots_.push_back(slot);
-}
-
-std::size_t HistogramEngine::slots_in_use() {
-  const std::scoped_lock hold(slots_lock_);
-  return pool_.size() - free_slots_.size();
-}
-
-// Adds the histograms of all slots to the first and gives the others back.
+// Add the histograms of all slots to the first and release the others.
 void HistogramEngine::merge(const std::vector<int>& slots) {
   if (slots.size() < 2) return;
   parallel_for(layout_->n_parts(), threads_for(0), [&](std::int64_t task, int) {
@@ -180,7 +151,7 @@ void HistogramEngine::merge(const std::vector<int>& slots) {
       for (std::int64_t i = begin; i < end; ++i) sum[i] += more[i];
     }
   });
-  for (std::size_t other = 1; other < slots.size(); ++other) give_slot(slots[other]);
+  for (std::size_t other = 1; other < slots.size(); ++other) pool_.give(slots[other]);
 }
 
 int HistogramEngine::threads_for(std::int64_t n_rows) const {
@@ -188,13 +159,12 @@ int HistogramEngine::threads_for(std::int64_t n_rows) const {
   return work < worth_a_thread || inside_a_loop() ? 1 : n_threads_;
 }
 
-// Lists are of packed cells, and of nodes of many rows. A node is counted one way or the other:
-// what comes of it is the same.
+// Sparse lists require packed cells and pay only for many rows. Both ways give the same histogram.
 bool HistogramEngine::counts_by_lists(std::int64_t n_rows) const {
   return channels_.is_packed() && table_->sparse.pays_for(n_rows);
 }
 
-// Adds rows to a histogram; what was counted by lists is to be completed.
+// Add rows to a histogram; counts by lists still need `complete`.
 void HistogramEngine::count(bool by_lists, const Row* rows, std::int64_t begin, std::int64_t n,
                             std::int64_t* cells) const {
   if (!by_lists)
@@ -210,7 +180,7 @@ void HistogramEngine::complete(int node, int slot) {
   });
 }
 
-// Counts a node's rows and returns the slot of the histogram.
+// Build the histogram of a node from its rows; returns its slot.
 int HistogramEngine::fill_histogram(int node) {
   const split::HistogramLayout& layout = *layout_;
   const std::int64_t n = growing_tree_.nodes[node].n_rows();
@@ -219,8 +189,8 @@ int HistogramEngine::fill_histogram(int node) {
   const std::int64_t n_parts =
       std::clamp<std::int64_t>(n / part_rows, 1, std::min<std::int64_t>(n_threads, fitting));
   std::vector<int> slots(static_cast<std::size_t>(n_parts));
-  for (int& slot : slots) slot = take_slot();
-  const bool all_rows = n == codes_.n_rows;  // then they are in order
+  for (int& slot : slots) slot = pool_.take();
+  const bool all_rows = n == codes_.n_rows;  // then the rows are in order
   const Row* const rows = growing_tree_.rows_of(node);
   const bool by_lists = counts_by_lists(n);
   parallel_for(n_parts, n_threads, [&](std::int64_t part, int) {
@@ -235,13 +205,13 @@ int HistogramEngine::fill_histogram(int node) {
 
 int HistogramEngine::root_histogram(int root) {
   if (!growing_tree_.root_cells) return fill_histogram(root);
-  const int slot = take_slot();
+  const int slot = pool_.take();
   std::copy_n(growing_tree_.root_cells, layout_->size(), cells_of(slot));
   return slot;
 }
 
-// Gives the two nodes their histograms: one was counted while rows were sent, the other is what
-// is left of the parent's, or counted now where that was not kept.
+// Assign the histograms of two siblings: one was built during partitioning, the other is the
+// parent's minus that, or built now if the parent's was not kept.
 HistogramEngine::Pair HistogramEngine::take_histograms(const tree::Siblings& siblings) {
   if (siblings.parent < 0) {
     slot_of_.assign(1, -1);
@@ -260,7 +230,7 @@ HistogramEngine::Pair HistogramEngine::take_histograms(const tree::Siblings& sib
   if (pair.subtract)
     slot_of_[pair.rest] = parent_slot;
   else
-    give_slot(parent_slot);
+    pool_.give(parent_slot);
   if (pair.wants_rest && !pair.subtract) slot_of_[pair.rest] = fill_histogram(pair.rest);
   return pair;
 }
@@ -271,7 +241,7 @@ void HistogramEngine::subtract_part(int part, const Pair& pair) {
                              layout_->part_end(part) - begin);
 }
 
-// Where bundles are counted, subtracts and adds up the columns' own cells before they are searched.
+// With feature bundles, subtract and expand the columns' own cells before the search.
 void HistogramEngine::make_ready(const Pair& pair) {
   if (!bundles_.any()) return;
   if (pair.subtract)
@@ -301,7 +271,7 @@ void HistogramEngine::search(const tree::Siblings& siblings) {
 
 void HistogramEngine::search_again(const std::vector<tree::Siblings>& nodes) {
   for (const tree::Siblings& one : nodes) {
-    give_slot(std::exchange(slot_of_[one.left], fill_histogram(one.left)));
+    pool_.give(std::exchange(slot_of_[one.left], fill_histogram(one.left)));
     search_pair({one.left, -1, true, false, false, one.left_columns});
   }
 }
@@ -322,7 +292,7 @@ int HistogramEngine::part_of(int column) const {
 
 template <criteria::Criterion C>
 HistogramEngine::Found HistogramEngine::best_of_part(int node, int part,
-                                                     const data::ColumnLook& columns) {
+                                                     const data::CandidateColumns& columns) {
   const split::HistogramLayout& layout = *column_layout_;
   const std::int64_t* const cells = columns_of_node(node);
   const std::int64_t* const totals = growing_tree_.totals_of(node);
@@ -334,8 +304,8 @@ HistogramEngine::Found HistogramEngine::best_of_part(int node, int part,
     split::WideLevels<C> levels(channels_, limits_, totals, bounds);
     split::CategoryBest sets =
         split::CategorySearch(levels, limits_.category)
-            .look(cells + layout.column_begin(column), layout.stride_of(column),
-                  layout.levels_of(column), nullptr, 0);
+            .search(cells + layout.column_begin(column), layout.stride_of(column),
+                    layout.levels_of(column), nullptr, 0);
     any_admitted |= levels.any_admitted();
     if (sets.score > best.gain)
       best = {sets.score, column, 0, sets.missing_left, 0.0, std::move(sets.left)};
@@ -356,10 +326,10 @@ HistogramEngine::Found HistogramEngine::best_of_part(int node, int part,
   return {best, any_admitted || search.any_admitted()};
 }
 
-// The best of all parts. Where nothing drawn can be cut, one column after another, until one can.
+// The best split of all parts. If no drawn column can be split, try further ones one at a time.
 template <criteria::Criterion C>
 split::Split HistogramEngine::joined(int node, const std::vector<Found>& found,
-                                     data::ColumnLook columns) {
+                                     data::CandidateColumns columns) {
   Found best;
   for (const Found& one : found) {
     const split::Split& split = one.split;
@@ -368,7 +338,7 @@ split::Split HistogramEngine::joined(int node, const std::vector<Found>& found,
     if (split.gain > best.split.gain || ties) best.split = split;
     best.any_admitted |= one.any_admitted;
   }
-  for (int column; !best.any_admitted && (column = columns.turn_to_next()) >= 0;)
+  for (int column; !best.any_admitted && (column = columns.next_column()) >= 0;)
     best = best_of_part<C>(node, part_of(column), columns);
   return best.split;
 }
@@ -398,7 +368,7 @@ split::PackedSearch HistogramEngine::packed_search(int node) const {
 }
 
 split::Split HistogramEngine::decided(int node, std::vector<kernels::LaneBests> found,
-                                      data::ColumnLook columns) {
+                                      data::CandidateColumns columns) {
   const split::PackedSearch search = packed_search(node);
   const std::int64_t* const cells = columns_of_node(node);
   const auto decide = [&] {
@@ -409,32 +379,32 @@ split::Split HistogramEngine::decided(int node, std::vector<kernels::LaneBests> 
   if (best.any_admitted || columns.is_all()) return best.split;
   for (int part = 0; part < static_cast<int>(found.size()); ++part)
     found[part] = kernels::LaneBests::empty();
-  for (int column; !best.any_admitted && (column = columns.turn_to_next()) >= 0;) {
+  for (int column; !best.any_admitted && (column = columns.next_column()) >= 0;) {
     const int part = part_of(column);
-    found[part] = search.look(part, cells, columns);
+    found[part] = search.search_part(part, cells, columns);
     best = decide();
     found[part] = kernels::LaneBests::empty();
   }
   return best.split;
 }
 
-split::Split HistogramEngine::best_packed(int node, const data::ColumnLook& columns) {
+split::Split HistogramEngine::best_packed(int node, const data::CandidateColumns& columns) {
   const split::PackedSearch search = packed_search(node);
   std::vector<kernels::LaneBests> found(static_cast<std::size_t>(column_layout_->n_parts()));
   for (int part = 0; part < column_layout_->n_parts(); ++part)
-    found[part] = search.look(part, columns_of_node(node), columns);
+    found[part] = search.search_part(part, columns_of_node(node), columns);
   return decided(node, std::move(found), columns);
 }
 
-// Few bins are searched by one thread, and those of the other child by another one.
+// Few bins are searched by one thread, and those of the sibling by another.
 void HistogramEngine::search_packed(const Pair& pair) {
   if (threads_for(0) > 1) return search_packed_by_parts(pair);
   if (pair.subtract && !bundles_.any())
     for (int part = 0; part < layout_->n_parts(); ++part) subtract_part(part, pair);
   split::Split found[2];
   const bool both = pair.wants_counted && pair.wants_rest;
-  // A thread that has just helped to send the rows is still awake: searching a whole group of
-  // columns is worth it then.
+  // A thread that just helped with partitioning is still awake, so searching a whole group of
+  // columns already pays.
   std::int64_t n_rows = growing_tree_.nodes[pair.counted].n_rows();
   if (both && codes_.n_columns >= lanes) n_rows += growing_tree_.nodes[pair.rest].n_rows();
   const int n_threads = both ? threads_for(n_rows) : 1;
@@ -452,12 +422,12 @@ void HistogramEngine::search_packed_by_parts(const Pair& pair) {
   std::vector<kernels::LaneBests> found_rest(static_cast<std::size_t>(n_parts));
   parallel_for(n_parts, threads_for(0), [&](std::int64_t task, int) {
     const int part = static_cast<int>(task);
-    const auto look = [&](int node, const data::ColumnLook& columns) {
-      return packed_search(node).look(part, columns_of_node(node), columns);
+    const auto search_node = [&](int node, const data::CandidateColumns& columns) {
+      return packed_search(node).search_part(part, columns_of_node(node), columns);
     };
     if (pair.subtract && !bundles_.any()) subtract_part(part, pair);
-    if (pair.wants_counted) found_counted[part] = look(pair.counted, pair.counted_columns);
-    if (pair.wants_rest) found_rest[part] = look(pair.rest, pair.rest_columns);
+    if (pair.wants_counted) found_counted[part] = search_node(pair.counted, pair.counted_columns);
+    if (pair.wants_rest) found_rest[part] = search_node(pair.rest, pair.rest_columns);
   });
   split::Split counted, rest;
   if (pair.wants_counted)
@@ -468,8 +438,8 @@ void HistogramEngine::search_packed_by_parts(const Pair& pair) {
 }
 
 std::vector<int> HistogramEngine::search_level(const std::vector<int>& nodes,
-                                               data::ColumnLook columns) {
-  // Columns are counted by themselves here, bundled or not.
+                                               data::CandidateColumns columns) {
+  // Columns are counted individually here, bundled or not.
   level_cells_.resize(static_cast<std::size_t>(n_threads_));
   std::vector<std::int64_t*> scratch;
   for (auto& cells : level_cells_) {
@@ -481,8 +451,8 @@ std::vector<int> HistogramEngine::search_level(const std::vector<int>& nodes,
   return level.run(criterion_, nodes, std::move(columns));
 }
 
-// Notes the split found for a node. Its histogram is kept for its children, if there will be any
-// and there is room.
+// Store the split of a node. Its histogram is kept for its children, if there will be any and
+// memory allows.
 void HistogramEngine::settle(int i, const split::Split& found) {
   tree::Node& node = growing_tree_.nodes[i];
   node.split = found;
@@ -494,17 +464,17 @@ void HistogramEngine::settle(int i, const split::Split& found) {
     const auto add = [&](int bin) {
       for (int c = 0; c < layout.cell_size(); ++c) node.left_totals[c] += cells[bin * stride + c];
     };
-    // Where no row is missing, bin 0 is an empty cell.
+    // Without missing values bin 0 is an empty cell.
     if (found.missing_left) add(0);
     const bool has_set = !found.left_set.empty();
     node.split.parts_missing = !has_set && found.bin == layout.levels_of(found.column);
     for (int bin = 1; bin <= (has_set ? layout.levels_of(found.column) : found.bin); ++bin)
       if (!has_set || data::in_set(found.left_set.data(), bin - 1)) add(bin);
   }
-  const auto in_use = static_cast<std::int64_t>(slots_in_use());
+  const auto in_use = static_cast<std::int64_t>(pool_.n_in_use());
   const bool too_many = in_use > 2 && in_use * layout_->size() * 8 > pool_bytes;
   if (found.found() && !too_many) return;
-  give_slot(std::exchange(slot_of_[i], -1));
+  pool_.give(std::exchange(slot_of_[i], -1));
 }
 
 }  // namespace weald::engine

@@ -1,16 +1,16 @@
-// Splits found in histograms of codes: one child is counted, the other is what is left. In small
-// tables of many bins these are searched row by row instead (ordered_search.hpp).
+// Split search in histograms of codes: one child is counted, its sibling obtained by subtraction.
+// Small tables with many bins use ordered_search.hpp instead.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "base/types.hpp"
 #include "data/categories.hpp"
+#include "engine/histogram_pool.hpp"
 #include "engine/ordered_search.hpp"
 #include "split/histogram.hpp"
 #include "split/histogram_table.hpp"
@@ -26,21 +26,22 @@ class HistogramEngine : public tree::SplitEngine {
                   target::Cells cells);
 
   void start() override;
-  bool works_side_by_side() const override { return !bundles_.any() && !in_order_; }
+  bool allows_concurrent_nodes() const override { return !bundles_.any() && !in_order_; }
   void expect(const std::vector<int>& nodes) override;
   std::int64_t send_rows(int node, bool looks_on) override;
   void search(const tree::Siblings& siblings) override;
   void search_again(const std::vector<tree::Siblings>& nodes) override;
-  std::vector<int> search_level(const std::vector<int>& nodes, data::ColumnLook columns) override;
+  std::vector<int> search_level(const std::vector<int>& nodes,
+                                data::CandidateColumns columns) override;
   void send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const override;
 
  private:
-  // Two new nodes: the one whose histogram is counted and the one that is the rest.
+  // Two siblings: the one whose histogram is counted and the other.
   struct Pair {
     int counted, rest;
     bool wants_counted, wants_rest;
-    bool subtract;  // the rest's histogram still is the parent's
-    data::ColumnLook counted_columns = {}, rest_columns = {};
+    bool subtract;  // the other's histogram is still the parent's
+    data::CandidateColumns counted_columns = {}, rest_columns = {};
   };
   struct Found {
     split::Split split;
@@ -53,13 +54,14 @@ class HistogramEngine : public tree::SplitEngine {
   void search_wide(const Pair& pair);
   void search_packed(const Pair& pair);
   void search_packed_by_parts(const Pair& pair);
-  split::Split best_packed(int node, const data::ColumnLook& columns);
+  split::Split best_packed(int node, const data::CandidateColumns& columns);
   split::PackedSearch packed_search(int node) const;
   template <criteria::Criterion C>
-  Found best_of_part(int node, int part, const data::ColumnLook& columns);
+  Found best_of_part(int node, int part, const data::CandidateColumns& columns);
   template <criteria::Criterion C>
-  split::Split joined(int node, const std::vector<Found>& found, data::ColumnLook columns);
-  split::Split decided(int node, std::vector<kernels::LaneBests> found, data::ColumnLook columns);
+  split::Split joined(int node, const std::vector<Found>& found, data::CandidateColumns columns);
+  split::Split decided(int node, std::vector<kernels::LaneBests> found,
+                       data::CandidateColumns columns);
   int part_of(int column) const;
   void subtract_part(int part, const Pair& pair);
   void make_ready(const Pair& pair);
@@ -69,10 +71,7 @@ class HistogramEngine : public tree::SplitEngine {
   tree::Partition::Test test_of(const split::Split& split, std::vector<std::uint8_t>& sides) const;
   std::int64_t* cells_of_node(int node) { return cells_of(slot_of_[node]); }
   const std::int64_t* columns_of_node(int node);
-  std::int64_t* cells_of(int slot) { return pool_[slot].data(); }
-  int take_slot();
-  void give_slot(int slot);
-  std::size_t slots_in_use();
+  std::int64_t* cells_of(int slot) { return pool_.cells_of(slot); }
   int fill_histogram(int node);
   int root_histogram(int root);
   bool counts_by_lists(std::int64_t n_rows) const;
@@ -92,20 +91,19 @@ class HistogramEngine : public tree::SplitEngine {
   target::Cells cells_;
   tree::GrowingTree& growing_tree_;
   const target::Channels& channels_;
-  // Set when the first tree tells the size of a cell: of what is counted, and of the columns.
+  // Set when the first tree determines the cell size: of `counted`, and of the columns.
   std::optional<split::HistogramLayout> layout_, column_layout_;
 
-  std::vector<std::vector<std::int64_t>> pool_, level_cells_;
-  std::vector<int> free_slots_;
-  std::mutex slots_lock_;     // of the two above, while nodes are worked on side by side
-  std::vector<int> slot_of_;  // of each node's histogram in the pool; -1: not kept
+  HistogramPool pool_;
+  std::vector<std::vector<std::int64_t>> level_cells_;
+  std::vector<int> slot_of_;  // histogram slot of each node; -1: not kept
   struct Expanded {
     int node = -1;
     std::vector<std::int64_t> cells;
   };
   Expanded expanded_[2];  // with bundles: the columns' cells of the nodes being searched
   OrderedSearch ordered_;
-  bool in_order_ = false;  // no histograms are made for this tree
+  bool in_order_ = false;  // ordered search: no histograms for this tree
 };
 
 }  // namespace weald::engine

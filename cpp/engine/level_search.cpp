@@ -19,7 +19,7 @@ LevelSearch::LevelSearch(const Codes& codes, const data::Categories& categories,
       scratch_(std::move(scratch)) {}
 
 std::vector<int> LevelSearch::run(std::string_view criterion, const std::vector<int>& nodes,
-                                  data::ColumnLook columns) {
+                                  data::CandidateColumns columns) {
   std::vector<int> split;
   criteria::AllCriteria::with_name(criterion, [&]<criteria::Criterion C>(C) {
     std::vector<Found> found(static_cast<std::size_t>(codes_.n_groups()));
@@ -32,8 +32,8 @@ std::vector<int> LevelSearch::run(std::string_view criterion, const std::vector<
       if (one.split.gain > best.split.gain) best.split = one.split;
       best.any_admitted |= one.any_admitted;
     }
-    // Where nothing drawn can be cut, one column after another, until one can.
-    for (int column; !best.any_admitted && (column = columns.turn_to_next()) >= 0;)
+    // If no drawn column can be split, try further ones one at a time.
+    for (int column; !best.any_admitted && (column = columns.next_column()) >= 0;)
       best = best_of_group<C>(column / lanes, nodes, columns, scratch_[0]);
     if (!best.split.found()) return;
     const bool has_set = !best.split.left_set.empty();
@@ -42,7 +42,7 @@ std::vector<int> LevelSearch::run(std::string_view criterion, const std::vector<
   return split;
 }
 
-// The histogram of a node's rows over the columns of one group.
+// Histogram of a node's rows for the columns of one group.
 void LevelSearch::fill(int group, int node, std::int64_t* cells) const {
   const std::int64_t begin = layout_.part_begin(group);
   std::fill_n(cells + begin, layout_.part_end(group) - begin, 0);
@@ -50,7 +50,7 @@ void LevelSearch::fill(int group, int node, std::int64_t* cells) const {
            growing_tree_.nodes[node].n_rows(), cells);
 }
 
-// The same for one column of levels, which may be one of wide codes.
+// The same for one categorical column, possibly with wide codes.
 void LevelSearch::fill_levels(int column, int node, std::int64_t* cells) const {
   const int wide = categories_.wide_place(column);
   if (wide < 0) return fill(column / lanes, node, cells);
@@ -60,25 +60,25 @@ void LevelSearch::fill_levels(int column, int node, std::int64_t* cells) const {
                          growing_tree_.nodes[node].n_rows(), own);
 }
 
-// The columns of levels of a group, with what their pairs of sets do in all nodes; of a column of
-// numbers, or one that is not looked at, nothing.
+// The categorical columns of a group with the effects of their pairs of sets over all nodes; none
+// for numerical columns and non-candidates.
 template <criteria::Criterion C>
 std::vector<split::CategorySets> LevelSearch::sets_of_group(int group,
                                                             const std::vector<int>& nodes,
-                                                            const data::ColumnLook& columns,
+                                                            const data::CandidateColumns& columns,
                                                             std::int64_t* cells) const {
   const int first = group * lanes, n_lanes = codes_.lanes_of(group);
   std::vector<split::CategorySets> sets;
   std::vector<int> of_levels;
   for (int column = first; column < first + n_lanes; ++column) {
-    const bool is_asked = categories_.holds(column) && columns.takes(column);
-    sets.emplace_back(channels_, limits_.category, is_asked ? layout_.levels_of(column) : 0,
+    const bool is_candidate = categories_.holds(column) && columns.takes(column);
+    sets.emplace_back(channels_, limits_.category, is_candidate ? layout_.levels_of(column) : 0,
                       layout_.stride_of(column));
-    if (is_asked) of_levels.push_back(column);
+    if (is_candidate) of_levels.push_back(column);
   }
   const auto for_all = [&](auto&& visit) {
     for (const int node : nodes) {
-      bool is_filled = false;  // the columns of bytes: all at once
+      bool is_filled = false;  // byte codes are counted together
       for (const int column : of_levels) {
         const bool is_wide = layout_.is_wide(column);
         if (is_wide || !is_filled) fill_levels(column, node, cells);
@@ -101,7 +101,7 @@ std::vector<split::CategorySets> LevelSearch::sets_of_group(int group,
 
 template <criteria::Criterion C>
 LevelSearch::Found LevelSearch::best_of_group(int group, const std::vector<int>& nodes,
-                                              const data::ColumnLook& columns,
+                                              const data::CandidateColumns& columns,
                                               std::int64_t* cells) const {
   const int first = group * lanes, n_lanes = codes_.lanes_of(group);
   if (!columns.takes_any(first, first + n_lanes)) return {};
@@ -114,7 +114,7 @@ LevelSearch::Found LevelSearch::best_of_group(int group, const std::vector<int>&
       if (columns.takes(first + lane) && !categories_.holds(first + lane))
         tally<C>(first + lane, node, cells + layout_.column_begin(first + lane), tallies[lane]);
   }
-  const split::SplitJudge<C> judge(channels_, limits_, channels_.totals());
+  const split::SplitEvaluator<C> evaluator(channels_, limits_, channels_.totals());
   split::Split best;
   bool any_admitted = false;
   const auto sets = categories_.is_category.empty()
@@ -122,32 +122,32 @@ LevelSearch::Found LevelSearch::best_of_group(int group, const std::vector<int>&
                         : sets_of_group<C>(group, nodes, columns, cells);
   for (int lane = 0; lane < n_lanes; ++lane) {
     if (categories_.holds(first + lane)) {
-      any_admitted |= sets[lane].template take<C>(first + lane, judge, best);
+      any_admitted |= sets[lane].template take<C>(first + lane, evaluator, best);
       continue;
     }
     for (int bin = 1; bin <= codes_.n_bins[first + lane]; ++bin)
       for (const bool missing_left : {false, true}) {
         const split::Tally& all = tallies[lane][2 * bin + missing_left];
-        // Missing values alone on the left are, turned round, missing values alone on the right.
+        // Only missing values on the left mirrors only missing values on the right.
         if (all.n_nodes == 0 || (missing_left && !all.has_values_left)) continue;
         any_admitted = true;
-        if (all.gain > best.gain && judge.is_worth(all.gain, all.children))
+        if (all.gain > best.gain && evaluator.is_worth(all.gain, all.children))
           best = {all.gain, first + lane, bin, missing_left, 0.0, {}};
       }
   }
   return {best, any_admitted};
 }
 
-// Adds what every test of a column does in one node.
+// Add the effects of every split of a column in one node.
 template <criteria::Criterion C>
 void LevelSearch::tally(int column, int node, const std::int64_t* missing,
                         std::vector<split::Tally>& tallies) const {
-  split::SplitJudge<C> judge(channels_, limits_, growing_tree_.totals_of(node),
-                             growing_tree_.nodes[node].bounds);
+  split::SplitEvaluator<C> evaluator(channels_, limits_, growing_tree_.totals_of(node),
+                                     growing_tree_.nodes[node].bounds);
   const double direction = limits_.direction_of(column);
-  using Judged = typename split::SplitJudge<C>::Judged;
+  using Judged = typename split::SplitEvaluator<C>::Judged;
   const int size = channels_.cell_size(), n_bins = codes_.n_bins[column];
-  const bool has_missing = judge.any_of(missing);
+  const bool has_missing = evaluator.any_of(missing);
   std::vector<std::int64_t> left(static_cast<std::size_t>(size)), side(left.size());
   const auto add = [](split::Tally& to, const Judged& judged, bool has_values_left) {
     if (!judged.is_admitted) return;
@@ -157,16 +157,16 @@ void LevelSearch::tally(int column, int node, const std::int64_t* missing,
     to.has_values_left |= has_values_left;
   };
   Judged to_right{false}, to_left{false};
-  if (has_missing) to_left = judge.judge(missing, direction);
+  if (has_missing) to_left = evaluator.judge(missing, direction);
   bool has_values = false;
   for (int bin = 1; bin <= n_bins; ++bin) {
     const std::int64_t* const cell = missing + bin * layout_.stride_of(column);
-    if (judge.any_of(cell)) {
+    if (evaluator.any_of(cell)) {
       has_values = true;
       for (int c = 0; c < size; ++c) left[c] += cell[c];
-      to_right = judge.judge(left.data(), direction);
+      to_right = evaluator.judge(left.data(), direction);
       for (int c = 0; c < size; ++c) side[c] = left[c] + missing[c];
-      to_left = has_missing ? judge.judge(side.data(), direction) : to_right;
+      to_left = has_missing ? evaluator.judge(side.data(), direction) : to_right;
     }
     add(tallies[2 * bin], to_right, has_values);
     add(tallies[2 * bin + 1], to_left, has_values);
@@ -181,8 +181,8 @@ std::vector<std::int64_t> LevelSearch::values_up_to(int bin, const std::int64_t*
   return sums;
 }
 
-// Which nodes take the test, and its one form: where no row is missing, missing values go with the
-// heavier side; where only missing values are apart, they are on the right of all bins.
+// Which nodes use the split, in canonical form: without missing rows, missing values go to the
+// heavier side; if only missing values are separated, they go right of all bins.
 template <criteria::Criterion C>
 std::vector<int> LevelSearch::settle(split::Split split, const std::vector<int>& nodes) {
   const int group = split.column / lanes, n_bins = codes_.n_bins[split.column];
@@ -196,16 +196,16 @@ std::vector<int> LevelSearch::settle(split::Split split, const std::vector<int>&
   for (const int node : nodes) {
     fill(group, node, scratch_[0]);
     const std::int64_t* const missing = scratch_[0] + layout_.column_begin(split.column);
-    split::SplitJudge<C> judge(channels_, limits_, growing_tree_.totals_of(node),
-                               growing_tree_.nodes[node].bounds);
+    split::SplitEvaluator<C> evaluator(channels_, limits_, growing_tree_.totals_of(node),
+                                       growing_tree_.nodes[node].bounds);
     Taker taker{node,
                 values_up_to(split.bin, missing),
                 values_up_to(n_bins, missing),
                 {missing, missing + channels_.cell_size()}};
     std::vector<std::int64_t> left = taker.values;
     for (std::size_t c = 0; split.missing_left && c < left.size(); ++c) left[c] += missing[c];
-    if (!judge.judge(left.data(), limits_.direction_of(split.column)).is_admitted) continue;
-    any_missing |= judge.any_of(missing);
+    if (!evaluator.judge(left.data(), limits_.direction_of(split.column)).is_admitted) continue;
+    any_missing |= evaluator.any_of(missing);
     any_values_right |= taker.values != taker.all_values;
     weight_left += left[0];
     weight_right += growing_tree_.totals_of(node)[0] - left[0];
@@ -228,7 +228,7 @@ std::vector<int> LevelSearch::settle(split::Split split, const std::vector<int>&
   return taking;
 }
 
-// Which nodes part their levels so.
+// Which nodes use this pair of sets.
 template <criteria::Criterion C>
 std::vector<int> LevelSearch::settle_sets(const split::Split& split,
                                           const std::vector<int>& nodes) {
@@ -244,7 +244,7 @@ std::vector<int> LevelSearch::settle_sets(const split::Split& split,
         for (std::size_t c = 0; c < left.size(); ++c) left[c] += missing[code * stride + c];
     tree::Node& node = growing_tree_.nodes[i];
     split::WideLevels<C> levels(channels_, limits_, growing_tree_.totals_of(i), node.bounds);
-    if (!levels.weigh(left.data(), 0.0).is_admitted) continue;
+    if (!levels.gain_of(left.data(), 0.0).is_admitted) continue;
     node.split = split;
     node.left_totals = std::move(left);
     taking.push_back(i);

@@ -1,4 +1,4 @@
-// One test for all nodes of a level: the one whose gains, added over the nodes, are most.
+// Symmetric (oblivious) trees: one split for all nodes of a depth, with the largest total gain.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,21 @@
 
 namespace weald::engine {
 
-// A node in which the test would leave a child too small does not take it and adds nothing. Ties go
-// to the lowest column, then the lowest bin, then to missing on the right. Histograms are made for
-// a few columns of one node at a time and not kept. Columns of levels: level_sets.hpp.
+// A node in which the split would leave a child too small does not use it and contributes nothing.
+// Ties go to the lowest column, then the lowest bin, then to missing values on the right.
+// Histograms are built for a few columns of one node at a time and not kept. Categorical columns:
+// split/category_sets.hpp. Not a fast path: the only search of the `symmetric` growth policy.
 class LevelSearch {
  public:
-  // `scratch`: for every thread room for a histogram.
+  // `scratch`: a histogram buffer per thread.
   LevelSearch(const Codes& codes, const data::Categories& categories,
               const split::HistogramLayout& layout, const split::SplitLimits& limits,
               tree::GrowingTree& growing_tree, std::vector<std::int64_t*> scratch);
 
-  // Gives those of the nodes that take the best test their split, and returns them; none if no test
-  // is worth it.
+  // Assigns the best split to the nodes that use it and returns these; none if no split gains
+  // enough.
   std::vector<int> run(std::string_view criterion, const std::vector<int>& nodes,
-                       data::ColumnLook columns);
+                       data::CandidateColumns columns);
 
  private:
   struct Found {
@@ -36,14 +37,14 @@ class LevelSearch {
   };
 
   template <criteria::Criterion C>
-  Found best_of_group(int group, const std::vector<int>& nodes, const data::ColumnLook& columns,
-                      std::int64_t* cells) const;
+  Found best_of_group(int group, const std::vector<int>& nodes,
+                      const data::CandidateColumns& columns, std::int64_t* cells) const;
   template <criteria::Criterion C>
   void tally(int column, int node, const std::int64_t* missing,
              std::vector<split::Tally>& tallies) const;
   template <criteria::Criterion C>
   std::vector<split::CategorySets> sets_of_group(int group, const std::vector<int>& nodes,
-                                                 const data::ColumnLook& columns,
+                                                 const data::CandidateColumns& columns,
                                                  std::int64_t* cells) const;
   template <criteria::Criterion C>
   std::vector<int> settle(split::Split split, const std::vector<int>& nodes);

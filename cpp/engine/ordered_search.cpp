@@ -7,7 +7,7 @@
 
 namespace weald::engine {
 
-// Single precision holds g^2 (h + l2), g and h below 2^32, only if l2 is not too large.
+// Single precision holds g^2 (h + l2), with g and h below 2^32, only if l2 is not too large.
 bool OrderedSearch::suits() const {
   const target::Channels& channels = growing_tree_.channels;
   if (!order_.any() || !channels.is_packed() || !channels.is_plain()) return false;
@@ -42,7 +42,7 @@ void OrderedSearch::search(const tree::Siblings& siblings) {
   if (siblings.wants_right) find(siblings.right, siblings.right_columns);
 }
 
-// Sends the rows of a node in every order.
+// Partition the rows of a node in every column's order.
 void OrderedSearch::divide(const tree::Siblings& siblings) {
   if (!siblings.wants_left && !siblings.wants_right) return;
   const tree::Node& parent = growing_tree_.nodes[siblings.parent];
@@ -55,9 +55,9 @@ void OrderedSearch::divide(const tree::Siblings& siblings) {
                                    siblings.wants_right ? own(siblings.right, k) : nullptr);
 }
 
-// Ties go to the lowest column, then to the lowest code. Where nothing drawn can be cut, one column
-// after another, until one can.
-void OrderedSearch::find(int i, data::ColumnLook columns) {
+// Ties go to the lowest column, then to the lowest code. If no drawn column can be split, further
+// ones are tried one at a time.
+void OrderedSearch::find(int i, data::CandidateColumns columns) {
   tree::Node& node = growing_tree_.nodes[i];
   const target::Channels& channels = growing_tree_.channels;
   const kernels::PackedNode packed =
@@ -69,19 +69,19 @@ void OrderedSearch::find(int i, data::ColumnLook columns) {
                                   side - 1, node.n_rows() - side};
   kernels::OrderedCut best;
   std::size_t found = 0;
-  const auto look = [&] {
+  const auto search_column = [&] {
     for (std::size_t k = 0; k < order_.columns().size(); ++k)
       if (columns.takes(order_.columns()[k]) &&
           kernels::active().search_ordered(rows_of(i, k), channels.values(), what, best))
         found = k;
   };
-  look();
-  while (best.place < 0 && columns.turn_to_next() >= 0) look();
+  search_column();
+  while (best.place < 0 && columns.next_column() >= 0) search_column();
   if (best.place < 0) return;
   split::Split split;
   split.column = order_.columns()[found];
   split.bin = kernels::code_of_ordered(rows_of(i, found)[best.place]);
-  // No row is missing: one that is when predicting goes with the heavier child.
+  // No missing values in this node: at prediction time they go to the heavier child.
   split.missing_left = kernels::packed_h(best.left) >= kernels::packed_h(packed.total - best.left);
   node.split = if_worth_it(split, best.score, packed, channels, limits_);
   if (node.split.found()) node.left_totals.assign(1, best.left);

@@ -9,24 +9,24 @@
 namespace weald::engine {
 namespace {
 
-// Rows whose words wait in the second-level cache while one pair of columns after another is
-// counted: the cells of two columns fill the first-level cache.
+// Rows whose words stay in the second-level cache while the columns are counted two at a time: the
+// cells of two columns fill the first-level cache.
 constexpr std::int64_t near_rows = 2'048;
 
-// Least rows of one thread; with fewer, threads share the columns.
+// Minimum rows per thread; with fewer, threads divide the columns.
 constexpr std::int64_t part_rows = 8'192;
 
-// Below this many additions of vectors a second thread costs more than it brings.
+// Below this many vector additions a second thread does not pay.
 constexpr std::int64_t worth_a_thread = 20'000;
 
-// The cells of all trees may take this much; a wider table is counted tree by tree.
+// Size limit of the cells of all trees; wider tables are counted tree by tree.
 constexpr std::int64_t most_bytes = std::int64_t{64} << 20;
 
-// With fewer rows to a bin, clearing the cells and handing them out costs more than it brings.
+// With fewer rows per bin, clearing and distributing the cells costs more than it saves.
 constexpr std::int64_t rows_per_cell = 32;
 
 // Up to eight trees whose words are added as one vector, and the cells [column][bin][tree] of the
-// rows that one thread has counted.
+// rows counted by one thread.
 class RootCount {
  public:
   RootCount(const Codes& codes, const Row* rows, std::int64_t n_rows,
@@ -65,7 +65,7 @@ class RootCount {
     });
   }
 
-  // The histograms of all trees.
+  // Write the histograms of all trees.
   void write(const split::HistogramLayout& layout, const std::vector<std::int64_t*>& cells) const {
     for (int column = 0; column < codes_.n_columns; ++column)
       for (int code = 0; code <= codes_.n_bins[column]; ++code) {
@@ -83,7 +83,7 @@ class RootCount {
     LargeVector<std::int64_t> near(static_cast<std::size_t>(near_rows * width_), 0);
     for (std::int64_t at = begin; at < end; at += near_rows) {
       const std::int64_t size = std::min(near_rows, end - at);
-      lay_side_by_side(at, size, near.data());
+      interleave(at, size, near.data());
       for (int pair = first_pair; pair < last_pair; ++pair) {
         const int column = 2 * pair, group = column / lanes;
         const bool has_next = column + 1 < codes_.n_columns;
@@ -96,8 +96,8 @@ class RootCount {
     }
   }
 
-  void lay_side_by_side(std::int64_t at, std::int64_t size, std::int64_t* near) const {
-    constexpr std::int64_t few = 64;  // rows whose lines stay near from tree to tree
+  void interleave(std::int64_t at, std::int64_t size, std::int64_t* near) const {
+    constexpr std::int64_t few = 64;  // rows kept in cache from tree to tree
     for (std::int64_t begin = 0; begin < size; begin += few) {
       const std::int64_t end = std::min(begin + few, size);
       for (std::size_t tree = 0; tree < words_.size(); ++tree) {
@@ -129,7 +129,7 @@ void count_roots(const split::HistogramTable& table, const Row* rows, std::int64
   }
   if (packed.size() < 2 || !table.counted_categories.wide.empty()) return;
   const split::HistogramLayout layout(table.counted, table.counted_categories, 1);
-  // Turns of equal size: nine trees are five and four.
+  // Batches of equal size: nine trees are counted as five and four.
   const std::size_t n_turns = (packed.size() + kernels::most_shared - 1) / kernels::most_shared;
   for (std::size_t turn = 0; turn < n_turns; ++turn) {
     const std::size_t first = packed.size() * turn / n_turns;

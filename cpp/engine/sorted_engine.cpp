@@ -13,7 +13,7 @@
 namespace weald::engine {
 namespace {
 
-// Below this many places a second thread, or asking whether to stop, costs more than it brings.
+// Below this many entries a second thread, or an interrupt check, does not pay.
 constexpr std::int64_t worth_a_thread = 10'000;
 
 template <class T>
@@ -22,14 +22,15 @@ struct Keyed {
   Row row;
 };
 
-// Keeps the mark of a value's first place when places are left out: the next one kept inherits it.
+// Filters entries and keeps the first-of-value mark: if a marked entry is dropped, the next kept
+// one inherits it.
 class Thinned {
  public:
   explicit Thinned(split::Place* to) : to_(to) {}
 
   void add(split::Place place, bool is_kept) {
     mark_ |= place & split::first_of_value;
-    // Written in any case: a branch would be mispredicted half of the time.
+    // Unconditional store: a branch would be mispredicted half of the time.
     to_[n_] = split::row_of(place) | mark_;
     n_ += is_kept;
     mark_ &= is_kept ? 0 : split::first_of_value;
@@ -60,12 +61,12 @@ SortedEngine<T>::SortedEngine(const data::Table<T>& table, const CutsView& cuts,
       side_(static_cast<std::size_t>(table.n_rows)),
       spare_(static_cast<std::size_t>(n_threads)) {
   if (table.n_rows >= std::int64_t{split::first_of_value})
-    throw std::invalid_argument("more than 255 bins are for tables of less than 2^31 rows");
+    throw std::invalid_argument("more than 255 bins require a table of less than 2^31 rows");
   sort_columns();
 }
 
-// Missing values come first; then the values in rising order, each (or each bin) marked where it
-// begins.
+// Missing values first; then the values ascending, with the first entry of each value (or bin)
+// marked.
 template <class T>
 void SortedEngine<T>::sort_columns() {
   const std::int64_t n = table_.n_rows;
@@ -136,7 +137,7 @@ std::int64_t SortedEngine<T>::n_missing(const split::Place* places, std::int64_t
   return std::find_if(places + 1, places + n, split::is_first) - places;
 }
 
-// ---- sending rows ----
+// ---- partitioning ----
 
 template <class T>
 template <class Each>
@@ -169,7 +170,7 @@ std::int64_t SortedEngine<T>::send_rows(int node, bool) {
                                   [](const Row*, std::int64_t, const Row*, std::int64_t, int) {});
 }
 
-// Sends the parent's places of a column left and right; both keep their order.
+// Stable partition of the parent's entries of a column.
 template <class T>
 void SortedEngine<T>::divide(const tree::Siblings& siblings, int column,
                              std::vector<split::Place>& spare) {
@@ -178,7 +179,7 @@ void SortedEngine<T>::divide(const tree::Siblings& siblings, int column,
   const std::int64_t n_right = growing_tree_.nodes[siblings.right].n_rows();
   split::Place* const to = work_.data() + (places_of(siblings.left, column) - work_.data());
   spare.resize(std::max(spare.size(), static_cast<std::size_t>(n)));
-  // What goes left may be written where it was read: never before it was read.
+  // Left entries are written in place, never ahead of the read position.
   Thinned left(to), right(spare.data());
   for (std::int64_t i = 0; i < n; ++i) {
     const split::Place place = from[i];
@@ -211,15 +212,15 @@ void SortedEngine<T>::search(const tree::Siblings& siblings) {
                                      [&]<criteria::Criterion C>(C) { search_by<C>(siblings); });
 }
 
-// The order of a node's rows has not changed.
+// The order of a node's rows is unchanged.
 template <class T>
 void SortedEngine<T>::search_again(const std::vector<tree::Siblings>& nodes) {
   for (const tree::Siblings& one : nodes) search(one);
 }
 
-// Neighbouring values are those of a node: a level has none.
+// Neighbouring values depend on the node, so one threshold for a whole depth does not exist.
 template <class T>
-std::vector<int> SortedEngine<T>::search_level(const std::vector<int>&, data::ColumnLook) {
+std::vector<int> SortedEngine<T>::search_level(const std::vector<int>&, data::CandidateColumns) {
   throw std::logic_error("one test for a level is found in histograms only");
 }
 
@@ -240,6 +241,32 @@ void SortedEngine<T>::search_by(const tree::Siblings& siblings) {
 
 template <class T>
 template <class Search>
+void SortedEngine<T>::search_column(Search& search, int node, int column, Found& best) const {
+  const split::Place* const places = places_of(node, column);
+  const std::int64_t n = growing_tree_.nodes[node].n_rows();
+  const std::int64_t missing = n_missing(places, n, column);
+  if (const int n_levels = cuts_.levels_of(column); n_levels > 0)
+    search.try_levels(
+        column, places, n, missing, n_levels,
+        [&](split::Place place) { return level_at(place, column); }, best.split);
+  else
+    search.try_column(column, places, n, missing, best.split);
+  best.any_admitted |= search.any_admitted();
+}
+
+// If no drawn column can be split, try further ones one at a time.
+template <class T>
+template <class Search>
+void SortedEngine<T>::search_further(int node, data::CandidateColumns columns, Found& best) const {
+  if (columns.is_all()) return;
+  auto search = search_of<Search>(node);
+  for (int column; !best.any_admitted && (column = columns.next_column()) >= 0;)
+    if (std::binary_search(columns_.begin(), columns_.end(), column))
+      search_column(search, node, column, best);
+}
+
+template <class T>
+template <class Search>
 void SortedEngine<T>::search_with(const tree::Siblings& siblings) {
   const bool is_alone = siblings.parent < 0;
   cut_of_.resize(growing_tree_.nodes.size());
@@ -248,64 +275,29 @@ void SortedEngine<T>::search_with(const tree::Siblings& siblings) {
   const std::int64_t n_rows =
       growing_tree_.nodes[is_alone ? siblings.left : siblings.parent].n_rows();
   const std::int64_t n_tasks = n_rows * n_columns < worth_a_thread ? 1 : n_columns;
-  struct Found {
-    split::Split split;
-    bool any_admitted = false;
-  };
-  struct Both {
-    Found left, right;
-  };
-  data::ColumnLook left_columns = siblings.left_columns, right_columns = siblings.right_columns;
-  const auto search_of = [&](int node, bool wants) -> std::optional<Search> {
-    if (!wants) return {};
-    return Search(channels_, limits_, growing_tree_.totals_of(node),
-                  growing_tree_.nodes[node].bounds);
-  };
-  const auto look = [&](std::optional<Search>& search, int node, int column, Found& best) {
-    const split::Place* const places = places_of(node, column);
-    const std::int64_t n = growing_tree_.nodes[node].n_rows();
-    const std::int64_t missing = n_missing(places, n, column);
-    if (const int n_levels = cuts_.levels_of(column); n_levels > 0)
-      search->try_levels(
-          column, places, n, missing, n_levels,
-          [&](split::Place place) { return level_at(place, column); }, best.split);
-    else
-      search->try_column(column, places, n, missing, best.split);
-    best.any_admitted |= search->any_admitted();
-  };
-  std::vector<Both> found(static_cast<std::size_t>(n_tasks));
+  std::vector<Found> lefts(static_cast<std::size_t>(n_tasks)), rights(lefts.size());
   parallel_for(n_tasks, n_threads_, [&](std::int64_t task, int worker) {
-    std::optional<Search> left = search_of(siblings.left, siblings.wants_left);
-    std::optional<Search> right = search_of(siblings.right, siblings.wants_right);
+    std::optional<Search> left, right;
+    if (siblings.wants_left) left.emplace(search_of<Search>(siblings.left));
+    if (siblings.wants_right) right.emplace(search_of<Search>(siblings.right));
     for (std::int64_t c = n_columns * task / n_tasks; c < n_columns * (task + 1) / n_tasks; ++c) {
       const int column = columns_[c];
       if (!is_alone) divide(siblings, column, spare_[worker]);
-      if (left && left_columns.takes(column)) look(left, siblings.left, column, found[task].left);
-      if (right && right_columns.takes(column))
-        look(right, siblings.right, column, found[task].right);
+      if (left && siblings.left_columns.takes(column))
+        search_column(*left, siblings.left, column, lefts[task]);
+      if (right && siblings.right_columns.takes(column))
+        search_column(*right, siblings.right, column, rights[task]);
     }
   });
-  Both best;
-  const auto take = [](const Found& one, Found& of_all) {
-    if (one.split.gain > of_all.split.gain) of_all.split = one.split;
-    of_all.any_admitted |= one.any_admitted;
+  const auto finish = [&](int node, bool wants, const data::CandidateColumns& columns,
+                          const std::vector<Found>& found) {
+    Found best;
+    for (const Found& one : found) best.take(one);
+    if (wants) search_further<Search>(node, columns, best);
+    settle(node, best.split);
   };
-  for (const Both& one : found) {
-    take(one.left, best.left);
-    take(one.right, best.right);
-  }
-  // Where nothing drawn can be cut, one column after another, until one can.
-  const auto look_on = [&](int node, bool wants, data::ColumnLook& columns, Found& of_node) {
-    if (!wants || columns.is_all()) return;
-    std::optional<Search> search = search_of(node, true);
-    for (int column; !of_node.any_admitted && (column = columns.turn_to_next()) >= 0;)
-      if (std::binary_search(columns_.begin(), columns_.end(), column))
-        look(search, node, column, of_node);
-  };
-  look_on(siblings.left, siblings.wants_left, left_columns, best.left);
-  look_on(siblings.right, siblings.wants_right, right_columns, best.right);
-  settle(siblings.left, best.left.split);
-  if (!is_alone) settle(siblings.right, best.right.split);
+  finish(siblings.left, siblings.wants_left, siblings.left_columns, lefts);
+  if (!is_alone) finish(siblings.right, siblings.wants_right, siblings.right_columns, rights);
 }
 
 template <class T>
@@ -330,7 +322,7 @@ void SortedEngine<T>::settle(int i, const split::Split& found) {
                              : sum(split::AddSums<0>(channels_));
 }
 
-// The value that stands for a cut before a place: all rows before it have it or less.
+// Threshold of a split before an entry: all earlier rows have at most this value.
 template <class T>
 double SortedEngine<T>::threshold_at(const split::Place* places, std::int64_t n, int column,
                                      std::int64_t place) const {

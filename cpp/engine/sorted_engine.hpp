@@ -1,4 +1,4 @@
-// Splits found in rows kept sorted by every column: any number of distinct values.
+// Split search in rows sorted by every column: exact splits for any number of distinct values.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace weald::engine {
 
-// Where the values of a table may be cut: values[first[c]] < ... of column c. None (null): between
-// any two values that are neighbours in a node. A column of levels 0, 1, ... is never cut, but
-// parted in sets: n_levels[c] > 0 says how many there are (null: there is no such column).
+// Allowed thresholds: values[first[c]] < ... of column c. Null: between any two neighbouring values
+// of a node. A categorical column with levels 0, 1, ... is split into sets instead: n_levels[c] > 0
+// is their number (null: no categorical columns).
 struct CutsView {
   const double* values = nullptr;
   const std::int64_t* first = nullptr;
@@ -26,7 +26,7 @@ struct CutsView {
 };
 
 // Every column has its own order of the rows, and every node owns the same range of all of them.
-// When a node is split the rows of its range are sent left and right in every order, and keep it.
+// Splitting a node partitions its range of every order stably.
 template <class T>
 class SortedEngine : public tree::SplitEngine {
  public:
@@ -37,7 +37,8 @@ class SortedEngine : public tree::SplitEngine {
   std::int64_t send_rows(int node, bool looks_on) override;
   void search(const tree::Siblings& siblings) override;
   void search_again(const std::vector<tree::Siblings>& nodes) override;
-  std::vector<int> search_level(const std::vector<int>& nodes, data::ColumnLook columns) override;
+  std::vector<int> search_level(const std::vector<int>& nodes,
+                                data::CandidateColumns columns) override;
   void send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const override;
 
  private:
@@ -45,8 +46,26 @@ class SortedEngine : public tree::SplitEngine {
   void start_from_some_rows();
   template <criteria::Criterion C>
   void search_by(const tree::Siblings& siblings);
+  struct Found {
+    split::Split split;
+    bool any_admitted = false;
+
+    void take(const Found& other) {
+      if (other.split.gain > split.gain) split = other.split;
+      any_admitted |= other.any_admitted;
+    }
+  };
   template <class Search>
   void search_with(const tree::Siblings& siblings);
+  template <class Search>
+  void search_column(Search& search, int node, int column, Found& best) const;
+  template <class Search>
+  void search_further(int node, data::CandidateColumns columns, Found& best) const;
+  template <class Search>
+  Search search_of(int node) const {
+    return Search(channels_, limits_, growing_tree_.totals_of(node),
+                  growing_tree_.nodes[node].bounds);
+  }
   void divide(const tree::Siblings& siblings, int column, std::vector<split::Place>& spare);
   void settle(int node, const split::Split& found);
 
@@ -60,7 +79,7 @@ class SortedEngine : public tree::SplitEngine {
   std::int64_t level_at(split::Place place, int column) const {
     return static_cast<std::int64_t>(value_at(place, column));
   }
-  // Calls each(place, goes_left) for the node's places of the column that its split asks.
+  // Call each(place, goes_left) for the node's entries of the column of its split.
   template <class Each>
   void send_places(int node, Each&& each) const;
 
@@ -72,13 +91,13 @@ class SortedEngine : public tree::SplitEngine {
   tree::GrowingTree& growing_tree_;
   const target::Channels& channels_;
 
-  std::vector<int> columns_;  // those of more than one value; the others are left out
+  std::vector<int> columns_;  // columns with more than one value
   std::vector<char> has_missing_;
   LargeVector<split::Place> order_;   // [column][row]: all rows of the table
   LargeVector<split::Place> work_;    // [column][row]: the rows of the nodes
-  bool root_in_order_ = true;         // the root's rows are those of order_
-  std::vector<std::int64_t> cut_of_;  // of each node, how many of its places are before the cut
-  std::vector<Code> side_;            // of each row that is being sent: 0 left, 1 right
+  bool root_in_order_ = true;         // the root's rows are order_
+  std::vector<std::int64_t> cut_of_;  // of each node, the number of entries before the split
+  std::vector<Code> side_;            // of each row being partitioned: 0 left, 1 right
   std::vector<std::vector<split::Place>> spare_;  // of each worker
 };
 

@@ -1,4 +1,4 @@
-// How the engine of forests tries columns of two values, in nodes of several classes.
+// ForestEngine: binary columns in nodes with several classes.
 #pragma once
 
 #include <algorithm>
@@ -9,31 +9,33 @@
 
 namespace weald::forest {
 
-// As try_columns; try_other(column) tries the other columns. All that a node surely looks at are
-// drawn first, for their bits are counted together.
+// try_columns for tables with many binary columns; try_other(column) tries all other columns. The
+// first max_features columns are drawn up front, so that their bits are counted in one pass over
+// the rows. Speeds up forest_covertype and extra_trees_covertype;
+// docs/decisions/0009 records no figure.
 template <class Scan, class TryOther>
 void ForestEngine::try_bits_and_others(Scan& scan, const Rows& rows, const Draws& draws,
                                        data::ConstantFeatures& known, TryOther&& try_other) {
   const int wanted = columns_.wanted();
   const auto count = [&] {
-    scan.count_bits(binary_columns_->words(), rows.rows, rows.n, bits_asked_);
+    scan.count_bits(binary_columns_->words(), rows.rows, rows.n, bits_tried_);
   };
   sampled_columns_.clear();
-  bits_asked_.clear();
+  bits_tried_.clear();
   for (int j = 0; j < wanted; ++j) {
     const int column = columns_.draw(j, draws), bit = binary_columns_->bit_of(column);
     sampled_columns_.push_back(column);
-    if (bit >= 0 && !known.has(column)) bits_asked_.push_back(bit);
+    if (bit >= 0 && !known.has(column)) bits_tried_.push_back(bit);
   }
-  std::sort(bits_asked_.begin(), bits_asked_.end());
-  if (!bits_asked_.empty()) count();
+  std::sort(bits_tried_.begin(), bits_tried_.end());
+  if (!bits_tried_.empty()) count();
   for (int j = 0; j < columns_.most() && (j < wanted || best_.column < 0); ++j) {
     const int column = j < wanted ? sampled_columns_[j] : columns_.draw(j, draws);
     if (known.has(column)) continue;
     const int bit = binary_columns_->bit_of(column);
     steps_.take(rows.n);
     if (bit >= 0 && j >= wanted) {
-      bits_asked_ = {bit};
+      bits_tried_ = {bit};
       count();
     }
     if (bit >= 0 ? try_bit(scan, column, bit, draws) : try_other(column)) known.add(column);
@@ -42,7 +44,7 @@ void ForestEngine::try_bits_and_others(Scan& scan, const Rows& rows, const Draws
   columns_.put_back();
 }
 
-// Tells whether all rows have the same value. There is one cut, however it is found.
+// Returns whether the column is constant. A binary column has one candidate split.
 template <class Scan>
 bool ForestEngine::try_bit(Scan& scan, int column, int bit, const Draws& draws) {
   if (!scan.put_rows_without(bit)) return true;
@@ -63,12 +65,12 @@ void ForestEngine::try_binary_and_random(Scan& scan, RandomThresholdValues<T>& d
                                          const Rows& rows, const Draws& draws,
                                          data::ConstantFeatures& known) {
   drawn.start(rows.n);
-  bool expects_cuts = false;
+  bool is_prepared = false;
   threshold_rows_ = rows.rows;
   best_slot_ = -1;
   try_bits_and_others(scan, rows, draws, known, [&](int column) {
     if (table_->n_levels(column) > 0) return try_levels(scan, column, rows, draws);
-    if (!std::exchange(expects_cuts, true)) scan.expect_cuts(rows.n);
+    if (!std::exchange(is_prepared, true)) scan.prepare_thresholds(rows.n);
     const int slot = best_slot_ == 0 ? 1 : 0, first = 0;
     drawn.gather(binary_columns_->column<T>(column), 1, rows.rows, &first, 1, slot);
     return try_random_threshold(scan, drawn, slot, column, rows.n, draws);

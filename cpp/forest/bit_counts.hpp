@@ -1,4 +1,4 @@
-// How many copies of each class have each of a few bits.
+// Class counts of rows by the bits of binary columns.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace weald::forest {
 
-// Several bits of a row are one code, and rows are counted by code and class: one cell a row,
-// however many columns are asked about (binary_columns.hpp).
+// Several bits of a row form a code, and rows are counted by code and class: one increment per row
+// for several columns (data/binary_columns.hpp).
 class BitCounts {
  public:
-  // The bits are given in rising order. Row i of the node is rows[i], whose bits are
-  // words[rows[i]]; of_row(i) tells its class `k` and its copies `w`.
+  // Bits in ascending order. Row i of the node is rows[i], its bits are words[rows[i]]; of_row(i)
+  // returns its class `k` and copies `w`.
   template <class OfRow>
   void count(const std::uint64_t* words, const Row* rows, std::int64_t n,
              const std::vector<int>& bits, int n_classes, OfRow of_row) {
@@ -35,7 +35,7 @@ class BitCounts {
     }
   }
 
-  // [class], of rows that have the bit.
+  // Counts by class of the rows that have the bit.
   const std::int64_t* ones(int bit) const {
     return ones_.data() + place_of_[bit] * static_cast<std::int64_t>(n_classes_);
   }
@@ -44,7 +44,7 @@ class BitCounts {
   static constexpr int turns = 4;
   static constexpr std::int64_t most_cells = 1024, block = 512;
 
-  // Cells are cleared and added up: there should be fewer than rows.
+  // Cells must be cleared and summed, so there should be fewer of them than rows.
   int most_together(std::int64_t n) const {
     int m = 1;
     while (m < kernels::most_code_bits &&
@@ -53,8 +53,8 @@ class BitCounts {
     return m;
   }
 
-  // Most rows have the same code, and every one would wait for the last: they take turns among
-  // several sets of cells.
+  // Most rows have the same code. Several sets of cells, used in turn, keep increments of one cell
+  // from waiting for each other.
   template <class OfRow>
   void count_together(const std::uint64_t* words, const Row* rows, std::int64_t n,
                       const std::array<int, kernels::most_code_bits>& shifts, int m, OfRow of_row) {
@@ -84,7 +84,7 @@ class BitCounts {
   }
 
   int n_classes_ = 1;
-  std::array<int, 64> place_of_{};   // of a bit in ones_; negative: it was not counted
+  std::array<int, 64> place_of_{};   // of a bit in ones_; -1: not counted
   std::vector<std::int64_t> ones_;   // [place][class]
   std::vector<std::int32_t> cells_;  // [turn][code][class]
 };

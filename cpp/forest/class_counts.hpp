@@ -1,4 +1,4 @@
-// Copies of several classes counted side by side in a few words.
+// Class counts packed into a few 64-bit words.
 #pragma once
 
 #include <array>
@@ -6,10 +6,11 @@
 
 namespace weald::forest {
 
-// So many words, and in each a number of bits for every class that has its count there: all classes
-// of a set of rows are added up by one addition a word.
-template <int n_words>
+// Every class has a fixed bit field in one of the words, so that the counts of all classes are
+// added with one addition per word.
+template <int W>
 struct ClassCounts {
+  static constexpr int n_words = W;
   std::array<std::uint64_t, n_words> words{};
 
   ClassCounts& operator+=(const ClassCounts& other) {
@@ -22,7 +23,7 @@ struct ClassCounts {
   }
 };
 
-// Where the counts are.
+// The word and bit field of each class.
 template <int n_words>
 class ClassLayout {
  public:
@@ -32,7 +33,7 @@ class ClassLayout {
       : n_in_word_((n_classes + n_words - 1) / n_words),
         width_(n_in_word_ < 4 ? most_width : 64 / n_in_word_) {}
 
-  // More copies might not fit.
+  // The largest total that fits a field.
   std::int64_t most_copies() const { return (std::int64_t{1} << width_) - 1; }
 
   int word_of(int k) const { return n_words == 1 ? 0 : k / n_in_word_; }
@@ -45,7 +46,7 @@ class ClassLayout {
     counts.words[word_of(k)] = static_cast<std::uint64_t>(copies) << shift_of(k);
     return counts;
   }
-  // Calls visit(k, count) for the first n classes, in order.
+  // Calls visit(k, count) for all classes in order.
   template <class Visit>
   void each(const Counts& counts, int n_classes, Visit&& visit) const {
     const auto mask = static_cast<std::uint64_t>(most_copies());

@@ -1,4 +1,4 @@
-// Two sides of a node whose classes are counted in copies: what the scans of classes share.
+// Base of the scans of class counts: both sides of a split.
 #pragma once
 
 #include <algorithm>
@@ -11,19 +11,19 @@
 
 namespace weald::forest {
 
-// Counts of every class on the left, and the sums of both sides' terms (count_impurities.hpp). The
-// bins of a column hold copies, and those of each class.
+// Class counts of the left side, and the impurity terms of both sides
+// (criteria/count_impurities.hpp). Bins hold the weight and the count of each class.
 template <class Impurity>
 class CountedSides {
  public:
-  struct Left {};  // the left side is kept here
+  struct Left {};  // the left side is a member
 
   int cell_width() const { return n_classes_; }
   bool is_empty(int bin) const { return cell(bin)[0] == 0; }
   double bin_weight(int bin) const { return cell(bin)[0]; }
   double bin_sum(int bin, int channel) const { return cell(bin)[1 + channel]; }
 
-  Left nothing() {
+  Left empty_left() {
     std::fill(left_.begin(), left_.end(), 0);
     weight_ = left_terms_ = 0;
     right_terms_ = terms_;
@@ -71,14 +71,15 @@ class CountedSides {
     cells_.assign(static_cast<std::size_t>(n_bins + 1) * (n_classes_ + 1), 0);
     return cells_.data();
   }
-  // Of one class of one output; the weight is for the caller to add, once for all outputs.
+  // Adds w copies of class k; callers add w to weight_, once for all outputs.
   void put(int k, std::int64_t w) {
     const std::int64_t before = left_[k], right = totals_[1 + k] - before;
     left_terms_ += impurity_.rise(before, w);
     right_terms_ -= impurity_.rise(right - w, w);
     left_[k] = before + w;
   }
-  // After counts were added without their terms. Returns all counts of the left.
+  // Recomputes the terms after counts were added without them. Returns the sum of all counts on the
+  // left.
   std::int64_t compute_terms() {
     std::int64_t all = 0, left_terms = 0, right_terms = 0;
     for (int k = 0; k < n_classes_; ++k) {
@@ -105,7 +106,7 @@ class CountedSides {
   }
 
   double least_ = 1.0;
-  std::vector<std::int32_t> cells_;  // [bin] copies, and those of each class
+  std::vector<std::int32_t> cells_;  // [bin][weight, count of each class]
   std::vector<std::int64_t> kept_;
   std::int64_t terms_ = 0, left_terms_ = 0, right_terms_ = 0;
 };

@@ -1,4 +1,4 @@
-// Where rows go by sets of levels, in the engine of forests.
+// ForestEngine: partitions rows by sets of categories.
 #include "forest/forest_engine.hpp"
 
 namespace weald::forest {

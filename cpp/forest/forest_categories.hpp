@@ -1,4 +1,4 @@
-// The levels that the rows of a forest's node have, put in order and parted in two sets.
+// The categories present in a node, in the order in which sets of them are tried.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 
 namespace weald::forest {
 
-// Levels are numbered from 1 as they come in the node, so that a node of few rows costs little
-// however many levels its column has; number 0 is for what is missing. `told` are those told apart,
-// in the order in which sets are tried: some of the first ones go left, the other ones right. All
-// others, the rare ones, keep company with what is missing.
+// Levels (categories) are numbered from 1 in order of appearance, so that small nodes stay cheap
+// however many levels the column has; 0 stands for missing values. `frequent` are the levels that
+// are assigned to a side, in the order in which sets are tried: a prefix goes left, the rest right.
+// `others`, rare levels and missing values, go to one side together.
 class NodeLevels {
  public:
   void gather(const data::RankedTable& table, int column, const Row* rows, std::int64_t n,
@@ -41,7 +41,7 @@ class NodeLevels {
     });
     for (std::size_t number = 1; number < level_of_.size(); ++number)
       number_of_[level_of_[number] + 1] = 0;
-    told.clear();
+    frequent.clear();
     others.clear();
     if (has_missing) others.push_back(0);
   }
@@ -50,36 +50,36 @@ class NodeLevels {
   int n_of_column() const { return n_levels_; }
   std::int32_t number(std::int64_t i) const { return numbers_[i]; }
 
-  // Equal keys are ordered by level.
+  // Ties are ordered by level.
   template <class KeyOf>
   void order_by(KeyOf&& key_of) {
-    sorter_.sort(told, key_of, [&](int number) { return level_of_[number]; });
+    sorter_.sort(frequent, key_of, [&](int number) { return level_of_[number]; });
   }
-  // An order drawn for the column.
+  // Random order for the column.
   void shuffle(const Draws& draws, int column) {
-    constexpr std::uint64_t levels = std::uint64_t{1} << 50;  // beyond what else a node draws
+    constexpr std::uint64_t levels = std::uint64_t{1} << 50;  // beyond all other draws of a node
     order_by([&](int number) {
       return draws.unit(levels + (static_cast<std::uint64_t>(column) << 16) +
                         static_cast<std::uint64_t>(level_of_[number]));
     });
   }
 
-  // Writes down the set of the first levels told apart, for the column that then is the best.
+  // Stores the set of the first `end` frequent levels of the column, now the best one.
   void keep(int column, int end, bool missing_left) {
     column_ = column;
-    left_ = split::set_of_first(told, static_cast<std::size_t>(end), told, n_levels_, missing_left,
-                                [&](int number) { return level_of_[number]; });
+    left_ = split::set_of_first(frequent, static_cast<std::size_t>(end), frequent, n_levels_,
+                                missing_left, [&](int number) { return level_of_[number]; });
   }
-  // The set of a node's best split; empty if its column has an order.
+  // The left set of the node's best split; empty if the column is not categorical.
   data::LevelSet set_of(int column) const { return column == column_ ? left_ : data::LevelSet{}; }
 
-  std::vector<int> told, others;  // numbers
+  std::vector<int> frequent, others;  // numbers
 
  private:
   int n_levels_ = 0;                     // of the column
-  std::vector<std::int32_t> number_of_;  // [levels + 1], all 0 between two looks
-  std::vector<std::int32_t> numbers_;    // of the node's rows
-  std::vector<int> level_of_;            // of each number, its place
+  std::vector<std::int32_t> number_of_;  // [level + 1], all 0 between calls
+  std::vector<std::int32_t> numbers_;    // [row of the node]
+  std::vector<int> level_of_;            // [number]
   split::LevelSorter sorter_;
   int column_ = -1;
   data::LevelSet left_;

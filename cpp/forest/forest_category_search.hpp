@@ -1,4 +1,4 @@
-// How the engine of forests looks at a column of levels: sets of levels instead of cuts.
+// ForestEngine: splits of categorical columns.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,12 @@
 
 namespace weald::forest {
 
-// With drawn cuts some of the levels, in a drawn order, go left; else they are ordered by what they
-// teach, and the best of all sets of first levels counts.
+// Random thresholds: a random prefix of the levels in random order goes left. Otherwise levels are
+// sorted by their mean target, and the best prefix is taken.
 template <class Scan>
 bool ForestEngine::try_levels(Scan& scan, int column, const Rows& rows, const Draws& draws) {
-  if constexpr (requires { scan.direct(0.0); }) scan.direct(0.0);  // sets have no direction
+  if constexpr (requires { scan.set_direction(0.0); })
+    scan.set_direction(0.0);  // monotonic constraints do not apply
   levels_.gather(*table_, column, rows.rows, rows.n, rows.n >= KeySorter::most_keys);
   const int n = levels_.n_here();
   if (n + static_cast<int>(levels_.others.size()) < 2) return true;
@@ -26,17 +27,17 @@ bool ForestEngine::try_levels(Scan& scan, int column, const Rows& rows, const Dr
   const double row = share * channels.mean_weight() / channels.weight_of(&one);
   for (int number = 1; number <= n; ++number) {
     const bool is_rare = scan.bin_weight(number) < limits.rare_rows * row;
-    (is_rare ? levels_.others : levels_.told).push_back(number);
+    (is_rare ? levels_.others : levels_.frequent).push_back(number);
   }
-  const auto n_told = static_cast<int>(levels_.told.size());
-  if (n_told == 0) return true;  // below here they are no less rare
+  const auto n_frequent = static_cast<int>(levels_.frequent.size());
+  if (n_frequent == 0) return true;  // nor will there be any below this node
   if (!params_.random_cuts) {
     try_ordered_levels(scan, column, limits.smooth_rows * row);
     return false;
   }
   levels_.shuffle(draws, column);
   const std::uint64_t cut = kernels::first_share + static_cast<std::uint64_t>(column);
-  const int end = n_told == 1 ? 1 : 1 + static_cast<int>(draws.below(cut, n_told - 1));
+  const int end = n_frequent == 1 ? 1 : 1 + static_cast<int>(draws.below(cut, n_frequent - 1));
   try_first_levels(scan, column, end, end);
   return false;
 }
@@ -46,12 +47,12 @@ void ForestEngine::try_ordered_levels(Scan& scan, int column, double smooth) {
   const split::CategoryLimits& limits = split::forest_category_limits;
   const target::Target& target = growing_tree_->channels.target();
   const int n = levels_.n_here(), n_channels = target.n_channels;
-  const auto n_told = static_cast<int>(levels_.told.size());
+  const auto n_frequent = static_cast<int>(levels_.frequent.size());
   const bool is_pair = n_channels == 1 || (target.classes && n_channels == 2);
   std::vector<double> size(static_cast<std::size_t>(n_channels), 0.0);
-  for (const int number : levels_.told)
+  for (const int number : levels_.frequent)
     for (int k = 0; !is_pair && k < n_channels; ++k) size[k] += std::abs(scan.bin_sum(number, k));
-  // A pair has one order, whichever channel it is called by: all sizes are 0.
+  // One channel gives one order; all sizes are 0 then.
   for (const int k : split::heaviest_channels(n_channels, is_pair, limits.most_orders,
                                               [&](int channel) { return size[channel]; })) {
     double sum = 0.0, weight = 0.0;
@@ -63,29 +64,29 @@ void ForestEngine::try_ordered_levels(Scan& scan, int column, double smooth) {
     levels_.order_by([&](int number) {
       return split::smoothed_mean(scan.bin_sum(number, k), scan.bin_weight(number), smooth, centre);
     });
-    try_first_levels(scan, column, 1, n_told);
+    try_first_levels(scan, column, 1, n_frequent);
   }
-  for (int lone = 1; !is_pair && n_told <= limits.few && lone <= n; ++lone) {
+  for (int lone = 1; !is_pair && n_frequent <= limits.few && lone <= n; ++lone) {
     levels_.order_by([=](int number) { return number == lone ? 0.0 : 1.0; });
     try_first_levels(scan, column, 1, 1);
   }
 }
 
-// Tries the first 1, 2, ... levels on the left, those from `from` to `end`; the others go right,
-// then left. Where all that are told apart are on the left only the first makes sense.
+// Tries the prefixes of length `from` to `end` on the left; rare levels and missing values go
+// right, then left. If all frequent levels are on the left, only the former is a split.
 template <class Scan>
 void ForestEngine::try_first_levels(Scan& scan, int column, int from, int end) {
   const bool has_others = !levels_.others.empty();
-  const auto n_told = static_cast<int>(levels_.told.size());
+  const auto n_frequent = static_cast<int>(levels_.frequent.size());
   int best_end = 0;
   for (const bool others_left : {false, true}) {
     if (others_left && !has_others) break;
-    auto left = scan.nothing();
+    auto left = scan.empty_left();
     for (std::size_t i = 0; others_left && i < levels_.others.size(); ++i)
       scan.add_bin(left, levels_.others[i]);
     for (int i = 1; i <= end; ++i) {
-      scan.add_bin(left, levels_.told[i - 1]);
-      if (i < from || !split::is_pair_of_sets(i, n_told, has_others, others_left)) continue;
+      scan.add_bin(left, levels_.frequent[i - 1]);
+      if (i < from || !split::is_pair_of_sets(i, n_frequent, has_others, others_left)) continue;
       if (!scan.beats(left, best_.bar)) continue;
       take(scan, left, column, all_values, 0, others_left, has_others);
       best_end = i;

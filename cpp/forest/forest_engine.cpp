@@ -13,12 +13,12 @@
 namespace weald::forest {
 namespace {
 
-// From so many rows on a node looks at the 255 bins of a column instead of all its values: a cut
-// then is within 1/255 of the table's mass of the best one.
+// Nodes of at least this many rows search the 255 bins of a column instead of all its values: the
+// threshold is then within 1/255 of the rows of the best one.
 constexpr std::int64_t large_node = KeySorter::most_keys;
 
-// A column of few values is counted if a node has at least this share of a row for each.
-constexpr std::int64_t rows_per_bin = 2;  // one row for two bins
+// A column is counted by bins if a node has at least one row per two bins.
+constexpr std::int64_t rows_per_bin = 2;  // bins per row
 
 constexpr int payload_bits = KeySorter::payload_bits;
 constexpr std::uint32_t payload_mask = (std::uint32_t{1} << payload_bits) - 1;
@@ -35,10 +35,12 @@ ForestEngine::ForestEngine(std::shared_ptr<const data::RankedTable> table,
       keys_(large_node + KeySorter::slack),
       spare_(large_node + KeySorter::slack) {
   if (params.random_cuts != table_->keeps_values())
-    throw std::invalid_argument("drawn cuts need a table of values, others one of ranks");
+    throw std::invalid_argument(
+        "random_cuts requires a table of values; other splits require ranks");
   const data::ColumnParams& columns = params.columns;
   if (columns.sampling == data::Sampling::level || !columns.groups.empty())
-    throw std::invalid_argument("forests draw columns for a tree or a node, of all columns");
+    throw std::invalid_argument(
+        "forests sample columns per tree or per node, without column groups");
   if (columns.max_features < 1 || columns.max_features > table_->n_columns())
     throw std::invalid_argument("max_features must be between 1 and the number of columns");
   const bool is_of_sums =
@@ -47,14 +49,14 @@ ForestEngine::ForestEngine(std::shared_ptr<const data::RankedTable> table,
         settle_ = &ForestEngine::settle_by<C>;
       });
   if (!is_of_sums && criterion != MedianScan::name)
-    throw std::invalid_argument("not a criterion of forests");
+    throw std::invalid_argument("unknown criterion for a forest");
   if (!is_of_sums) choose_scan_ = &ForestEngine::choose<MedianScan>;
 }
 
 void ForestEngine::start() {
   const target::Channels& channels = growing_tree_->channels;
   const double weight = channels.weight_of(growing_tree_->totals_of(0));
-  // As scikit-learn: what just reaches the limit is let through.
+  // As scikit-learn: a gain equal to the limit passes.
   limits_.min_gain = params_.min_decrease > 0.0 ? params_.min_decrease * weight * (1.0 - 1e-12)
                                                 : -std::numeric_limits<double>::infinity();
   limits_.min_child_weight = params_.min_weight_share * weight * (1.0 - 1e-12);
@@ -62,7 +64,7 @@ void ForestEngine::start() {
   begin();
 }
 
-// Which scan fits is not asked anew: the rows, which are on the move, would have to be read.
+// Takes the scan of the other engine: choosing one would read rows that are being moved.
 void ForestEngine::start_beside(const ForestEngine& other) {
   growing_tree_ = other.growing_tree_;
   limits_ = other.limits_;
@@ -81,8 +83,8 @@ void ForestEngine::begin() {
   threshold_rows_ = nullptr;
   std::visit([&](auto& scan) { scan.start(channels, limits_, table_->n_rows()); }, scan_);
   binary_columns_ = nullptr;
-  if (judges_by<ClassScan<criteria::GiniOfCounts>>() ||
-      judges_by<ClassScan<criteria::EntropyOfCounts>>())
+  if (uses_scan<ClassScan<criteria::GiniOfCounts>>() ||
+      uses_scan<ClassScan<criteria::EntropyOfCounts>>())
     binary_columns_ = table_->binary_columns().are_many() ? &table_->binary_columns() : nullptr;
 
   draws_.clear();
@@ -92,29 +94,27 @@ void ForestEngine::begin() {
   if (params_.columns.sampling == data::Sampling::tree) columns_.draw_for_tree(draws_[0]);
 }
 
-// The scan of the tree before is kept if it fits: it has its memory already.
+// Keeps the scan of the previous tree, and its memory, if the type fits.
 template <class Scan>
 void ForestEngine::choose() {
   if (!std::holds_alternative<Scan>(scan_)) scan_.emplace<Scan>();
 }
 
-// Those for classes whose weights count copies, if they do.
+// Scans of classes with integer weights, if applicable.
 template <class Impurity>
 bool ForestEngine::choose_counts() {
-  const target::Target& target = growing_tree_->channels.target();
-  if (LabelScan<Impurity>::fits(*growing_tree_))
-    choose<LabelScan<Impurity>>();
-  else if (PairCounts<Impurity>::fits(*growing_tree_))
+  if (PairCounts<Impurity>::fits(*growing_tree_))
     choose<PairCounts<Impurity>>();
-  else if (target.n_channels != 2 && target.classes && target.n_labels == 1 && !target.weight &&
-           growing_tree_->totals_of(0)[0] < criteria::most_counted)
+  else if (ClassScan<Impurity, true>::fits(*growing_tree_))
+    choose<ClassScan<Impurity, true>>();
+  else if (growing_tree_->channels.n_channels() != 2 && ClassScan<Impurity>::fits(*growing_tree_))
     choose<ClassScan<Impurity>>();
   else
     return false;
   return true;
 }
 
-// Squared error of numbers, and Gini, by one sum beside the weight or a few, if they are such.
+// Scans of squared error and Gini by one sum per output, if applicable.
 bool ForestEngine::choose_squares() {
   const target::Channels& channels = growing_tree_->channels;
   const target::Target& target = channels.target();
@@ -130,8 +130,7 @@ bool ForestEngine::choose_squares() {
   return true;
 }
 
-// CellScan serves every criterion, and columns that have directions; the others are faster forms of
-// some criteria.
+// CellScan serves every criterion and monotonic constraints; the others are faster special cases.
 template <criteria::Criterion C>
 void ForestEngine::choose_scan_of() {
   if (!limits_.is_directed()) {
@@ -179,7 +178,7 @@ bool ForestEngine::find(std::int64_t begin, std::int64_t end, const std::int64_t
   const Rows rows{growing_tree_->rows.at(begin), end - begin};
   return std::visit(
       [&](auto& scan) {
-        if constexpr (requires { scan.hold(bounds); }) scan.hold(bounds);
+        if constexpr (requires { scan.set_bounds(bounds); }) scan.set_bounds(bounds);
         return find_by(scan, rows, totals, draws, known);
       },
       scan_);
@@ -206,17 +205,17 @@ bool ForestEngine::find_by(Scan& scan, const Rows& rows, const std::int64_t* tot
   return (this->*settle_)(totals);
 }
 
-// The commonest cells have sizes that the compiler knows.
+// The most common cell sizes are compile-time constants.
 template <criteria::Criterion C>
 bool ForestEngine::settle_by(const std::int64_t* totals) {
   const target::Channels& channels = growing_tree_->channels;
   if constexpr (criteria::Quotient<C>) {
     if (channels.cell_size() == 2)
-      return settle(split::SplitJudge<C, 2>(channels, limits_, totals));
+      return settle(split::SplitEvaluator<C, 2>(channels, limits_, totals));
     if (channels.cell_size() == 3 && channels.n_channels() == 2)
-      return settle(split::SplitJudge<C, 3>(channels, limits_, totals));
+      return settle(split::SplitEvaluator<C, 3>(channels, limits_, totals));
   }
-  return settle(split::SplitJudge<C>(channels, limits_, totals));
+  return settle(split::SplitEvaluator<C>(channels, limits_, totals));
 }
 
 bool ForestEngine::is_large(const Rows& rows, const std::int64_t* totals) const {
@@ -226,7 +225,7 @@ bool ForestEngine::is_large(const Rows& rows, const std::int64_t* totals) const 
   return (count >= 0 ? totals[count] : channels.count(rows.rows, rows.n)) >= large_node;
 }
 
-// Columns are drawn one after another; more than max_features only as long as none can be cut.
+// Draws columns one after another; more than max_features only while no column can be split.
 template <class Scan>
 void ForestEngine::try_columns(Scan& scan, const Rows& rows, const Draws& draws,
                                data::ConstantFeatures& known) {
@@ -237,7 +236,8 @@ void ForestEngine::try_columns(Scan& scan, const Rows& rows, const Draws& draws,
   for (int j = 0; j < columns_.most() && (j < columns_.wanted() || best_.column < 0); ++j) {
     const int column = columns_.draw(j, draws);
     steps_.take(rows.n);
-    if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
+    if constexpr (requires { scan.set_direction(0.0); })
+      scan.set_direction(limits_.direction_of(column));
     if (!known.has(column) && try_column(scan, column, rows, draws)) known.add(column);
     if (best_.is_perfect) break;
   }
@@ -261,12 +261,12 @@ bool ForestEngine::try_column(Scan& scan, int column, const Rows& rows, const Dr
   return try_sorted(scan, column, rows);
 }
 
-// A cut that beats the best so far takes its place.
+// Makes a split the best one.
 template <class Scan>
 void ForestEngine::take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
                         bool missing_left, bool has_missing, double threshold) {
   const double score = scan.score(left);
-  // A value missing only when predicting goes with the heavier child.
+  // A value missing only when predicting goes to the heavier child.
   best_ = {bar_after(score),
            column,
            rank,
@@ -279,10 +279,10 @@ void ForestEngine::take(Scan& scan, const typename Scan::Left& left, int column,
 
 template <class Scan>
 bool ForestEngine::parts_missing(Scan& scan, const typename Scan::Left& left, int column) const {
-  if constexpr (requires { scan.direct(0.0); }) {
-    scan.direct(0.0);
+  if constexpr (requires { scan.set_direction(0.0); }) {
+    scan.set_direction(0.0);
     const bool beats = scan.beats(left, best_.bar);
-    scan.direct(limits_.direction_of(column));
+    scan.set_direction(limits_.direction_of(column));
     return beats;
   } else {
     return scan.beats(left, best_.bar);
@@ -298,9 +298,9 @@ bool ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf cod
   int n_filled = has_missing;
   for (const bool missing_left : {false, true}) {
     if (missing_left && !has_missing) break;
-    auto left = scan.nothing();
+    auto left = scan.empty_left();
     if (missing_left) scan.add_bin(left, 0);
-    int last = 0;  // the last bin that has rows
+    int last = 0;  // the last non-empty bin
     for (int bin = 1; bin <= end; ++bin) {
       if (scan.is_empty(bin)) continue;
       ++n_filled;
@@ -317,7 +317,7 @@ bool ForestEngine::try_bins(Scan& scan, int column, const Rows& rows, CodeOf cod
   return is_exact && n_filled <= 1;
 }
 
-// Reads the ranks of a small node's rows: keys of those present come first, missing ones last.
+// Writes the keys of a small node: those of present values first, missing ones last.
 template <class Scan>
 ForestEngine::Span ForestEngine::gather(const Scan& scan, int column, const Rows& rows) {
   const data::Rank* const ranks = table_->ranks() + column;
@@ -345,24 +345,8 @@ ForestEngine::Span ForestEngine::gather(const Scan& scan, int column, const Rows
   return {least, most, n_present};
 }
 
-// Two rows, the commonest node of all, are in order or are not.
-template <class Scan>
-bool ForestEngine::try_two(Scan& scan, int column, data::Rank first, data::Rank second) {
-  if (first == second) return true;
-  auto left = scan.nothing();
-  scan.add(left, scan.payload(first < second ? 0 : 1));
-  if (scan.beats(left, best_.bar))
-    take(scan, left, column, std::min(first, second), std::max(first, second), false, false);
-  return false;
-}
-
 template <class Scan>
 bool ForestEngine::try_sorted(Scan& scan, int column, const Rows& rows) {
-  if (rows.n == 2) {
-    const data::Rank first = table_->rank(rows.rows[0], column),
-                     second = table_->rank(rows.rows[1], column);
-    if (first > 0 && second > 0) return try_two(scan, column, first, second);
-  }
   const Span span = gather(scan, column, rows);
   const std::int64_t n = span.n_present, n_missing = rows.n - n;
   if (n == 0 || (n_missing == 0 && span.least == span.most)) return true;
@@ -371,7 +355,7 @@ bool ForestEngine::try_sorted(Scan& scan, int column, const Rows& rows) {
     try_cuts(scan, column, nullptr, 0, sorted, n);
     return false;
   }
-  // The sorter may overwrite what lies behind.
+  // The sorter may overwrite keys behind the last one.
   const std::vector<std::uint32_t> missing(keys_.begin() + n, keys_.begin() + rows.n);
   const std::uint32_t* sorted = keys_.data();
   if (span.least < span.most)
@@ -386,7 +370,7 @@ void ForestEngine::try_cuts(Scan& scan, int column, const std::uint32_t* missing
   const bool has_missing = n_missing > 0;
   for (const bool missing_left : {false, true}) {
     if (missing_left && !has_missing) break;
-    auto left = scan.nothing();
+    auto left = scan.empty_left();
     for (std::int64_t i = 0; missing_left && i < n_missing; ++i)
       scan.add(left, missing[i] & payload_mask);
     double bar = best_.bar;
@@ -405,13 +389,13 @@ void ForestEngine::try_cuts(Scan& scan, int column, const std::uint32_t* missing
   }
 }
 
-// ---- what was found ----
+// ---- the best split ----
 
-// The gain comes from the integer sums by the criterion itself.
+// Computes the gain from the integer sums with the criterion itself.
 template <class Judge>
 bool ForestEngine::settle(Judge&& judge) {
   const auto size = static_cast<std::size_t>(growing_tree_->channels.cell_size());
-  if (best_left_.size() != size) throw std::logic_error("a scan wrote a cell of another size");
+  if (best_left_.size() != size) throw std::logic_error("a scan wrote a cell of the wrong size");
   const auto judged = judge.judge(best_left_.data());
   if (!judged.is_admitted || !judge.is_worth(judged.gain, judged.children)) return false;
   split_.gain = judged.gain;
@@ -429,11 +413,11 @@ bool ForestEngine::settle(Judge&& judge) {
   return true;
 }
 
-std::vector<int> ForestEngine::search_level(const std::vector<int>&, data::ColumnLook) {
-  throw std::logic_error("symmetric growth draws no columns");
+std::vector<int> ForestEngine::search_level(const std::vector<int>&, data::CandidateColumns) {
+  throw std::logic_error("symmetric growth is not supported by forests");
 }
 
-// ---- sending rows ----
+// ---- partitioning rows ----
 
 std::int64_t ForestEngine::send_rows(int node, bool) {
   const tree::Node& parent = growing_tree_->nodes[node];
@@ -454,7 +438,7 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const spli
                : send_by_value(random_doubles_, table_->doubles(), begin, end, split);
   const data::Rank* const ranks = table_->ranks() + column;
   const std::int64_t stride = table_->stride();
-  // Without sign: a missing value is rank 0, and far to the right if it does not go left.
+  // Unsigned: a missing value is rank 0 and wraps to the far right unless it goes left.
   const std::uint32_t offset = split.missing_left ? 0 : 1;
   if (end - begin >= large_node) {
     const int bin = rank == all_values ? max_value_bins : table_->bin_of(column, rank);
@@ -472,7 +456,7 @@ std::int64_t ForestEngine::send(std::int64_t begin, std::int64_t end, const spli
   });
 }
 
-// Most often the node's values are still there.
+// The values of the best column are usually still in their slot.
 template <class T>
 std::int64_t ForestEngine::send_by_value(const RandomThresholdValues<T>& drawn, const T* values,
                                          std::int64_t begin, std::int64_t end,

@@ -1,4 +1,4 @@
-// Splits of a few columns drawn for every node: random forests and extremely randomised trees.
+// Split search of random forests and extremely randomised trees.
 #pragma once
 
 #include <array>
@@ -16,26 +16,24 @@
 #include "data/ranks.hpp"
 #include "forest/cell_scan.hpp"
 #include "forest/forest_categories.hpp"
-#include "forest/label_scan.hpp"
 #include "forest/median_scan.hpp"
 #include "forest/random_threshold_values.hpp"
 #include "forest/scan.hpp"
 #include "forest/small_sort.hpp"
-#include "forest/vector_scan.hpp"
 #include "split/splitting.hpp"
 #include "tree/split_engine.hpp"
 #include "tree/tree_params.hpp"
 
 namespace weald::forest {
 
-// What a cut must score to replace one of this score. Scores that differ by less than this share
-// are equal, whatever rounding made of them: the cut tried first stays.
+// The score that a split must exceed to replace one of this score. Relative differences below `tie`
+// are rounding: the split tried first stays.
 inline double bar_after(double score) {
   constexpr double tie = 1e-12;
   return score + tie * std::abs(score);
 }
 
-// All scans: the fast ones, and one for each criterion.
+// All scans: specialised ones, and a generic one per criterion.
 template <class Criteria>
 struct ScansOf;
 template <criteria::Criterion... Cs>
@@ -43,74 +41,74 @@ struct ScansOf<NamedList<Cs...>> {
   using type =
       std::variant<PairCounts<criteria::GiniOfCounts>, PairCounts<criteria::EntropyOfCounts>,
                    PairScan<false>, PairScan<true>, ClassScan<criteria::GiniOfCounts>,
-                   ClassScan<criteria::EntropyOfCounts>, LabelScan<criteria::GiniOfCounts>,
-                   LabelScan<criteria::EntropyOfCounts>, VectorScan, CellScan<Cs>..., MedianScan>;
+                   ClassScan<criteria::EntropyOfCounts>, ClassScan<criteria::GiniOfCounts, true>,
+                   ClassScan<criteria::EntropyOfCounts, true>, VectorScan, CellScan<Cs>...,
+                   MedianScan>;
 };
 
-// Nodes of many rows count them in bins; small ones sort their rows by rank, so that every two
-// neighbouring values can be cut apart. Drawn cuts need neither.
+// Columns are drawn per node. Large nodes are searched by bins; smaller ones sort their rows by
+// rank, so that every pair of adjacent values is a candidate. Random thresholds need neither.
 class ForestEngine : public tree::SplitEngine {
  public:
   ForestEngine(std::shared_ptr<const data::RankedTable> table, const tree::TreeParams& params,
                std::string_view criterion, tree::GrowingTree& growing_tree);
 
   void start() override;
-  // Serves a branch of the tree that another engine was started for. It may be at work meanwhile,
-  // on other rows of the tree.
+  // Serves a branch of the tree for which `other` was started; `other` may be working on other rows
+  // of that tree meanwhile.
   void start_beside(const ForestEngine& other);
-  // Begins a tree of some rows of another's, whose limits it keeps to.
+  // Starts a tree on a subset of the rows of another's tree, with the limits of that tree.
   void start_within(const ForestEngine& whole);
   std::int64_t send_rows(int node, bool looks_on) override;
   void search(const tree::Siblings& siblings) override;
   void search_again(const std::vector<tree::Siblings>& nodes) override;
-  std::vector<int> search_level(const std::vector<int>& nodes, data::ColumnLook columns) override;
+  std::vector<int> search_level(const std::vector<int>& nodes,
+                                data::CandidateColumns columns) override;
   void send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const override;
 
-  // The same for whoever keeps nodes himself. `find` looks for the best split of the rows at
-  // [begin, end), whose integer sums are `totals`, by the draws of the node; `found` then is what
-  // it is and `left_sums` what it sends left; columns found constant are added to those known.
-  // Children of a column that has a direction answer within the bounds. `send` tells where the
-  // right rows begin.
+  // Node-level API for growers that store their own nodes. `find` searches the best split of rows
+  // [begin, end), whose integer sums are `totals`; `found` and `left_sums` then describe it, and
+  // newly found constant columns are added to `known`. With monotonic constraints leaf values stay
+  // within `bounds`. `send` partitions the rows and returns where the right ones begin.
   bool find(std::int64_t begin, std::int64_t end, const std::int64_t* totals, const Draws& draws,
             data::ConstantFeatures& known, const Bounds& bounds = {});
   const split::Split& found() const { return split_; }
   const std::vector<std::int64_t>& left_sums() const { return best_left_; }
   std::int64_t send(std::int64_t begin, std::int64_t end, const split::Split& split);
   Draws root_draws() const;
-  // Of the tree that was started: whether its cuts are judged by this scan, and what else whoever
-  // judges them himself needs to know.
+  // Whether the scan of the started tree is `Scan`.
   template <class Scan>
-  bool judges_by() const {
+  bool uses_scan() const {
     return std::holds_alternative<Scan>(scan_);
   }
   const split::SplitLimits& limits() const { return limits_; }
   data::ColumnSampler& columns() { return columns_; }
-  // Sends the rows of no copies down a tree whose splits have these limits.
+  // Finds the leaves of out-of-bag rows in a tree whose splits have these limits.
   void send_unseen_rows(const tree::Tree& tree, const std::vector<std::uint32_t>& limits,
                         std::int32_t* leaf_of_row) const;
-  // The last rank that goes left; of drawn cuts, which are compared with values, nothing.
+  // The last rank that goes left; unused by random thresholds, which compare values.
   std::uint32_t limit_of(const split::Split& split) const;
 
  private:
-  // The best cut so far: values up to `rank` go left, the next one in the node is `next`.
+  // The best split so far: ranks up to `rank` go left; `next` is the next rank present.
   struct Best {
-    double bar = no_score;  // what a cut must score more than: with the share that is a tie
+    double bar = no_score;  // the score to exceed, see bar_after
     int column = -1, rank = 0, next = 0;
     bool missing_left = false, is_perfect = false;
-    double threshold = 0.0;  // of a drawn cut
+    double threshold = 0.0;  // of a random threshold
   };
   static constexpr int all_values =
       data::most_ranks + 1;  // as a rank: only missing values go right
 
-  // The rows of the node that is searched.
+  // The rows of the current node.
   struct Rows {
     const Row* rows;
     std::int64_t n;
   };
-  // Whether so many rows were drawn that a node is searched by bins. Rows count as often as they
-  // were drawn: a row of weight 2 and a repeated row are searched alike.
+  // Whether a node is searched by bins. Counts copies, so that a row of weight 2 and a repeated row
+  // are searched alike.
   bool is_large(const Rows& rows, const std::int64_t* totals) const;
-  // Which ranks of a column they have, without missing ones.
+  // The ranks present in a node, without missing values.
   struct Span {
     std::uint32_t least, most;
     std::int64_t n_present;
@@ -130,13 +128,11 @@ class ForestEngine : public tree::SplitEngine {
   template <class Scan>
   bool find_by(Scan& scan, const Rows& rows, const std::int64_t* totals, const Draws& draws,
                data::ConstantFeatures& known);
-  // These tell whether the column has but one value.
+  // The try_ functions return whether the column is constant.
   template <class Scan>
   bool try_column(Scan& scan, int column, const Rows& rows, const Draws& draws);
   template <class Scan, class CodeOf>
   bool try_bins(Scan& scan, int column, const Rows& rows, CodeOf code_of);
-  template <class Scan>
-  bool try_two(Scan& scan, int column, data::Rank first, data::Rank second);
   template <class Scan>
   bool try_sorted(Scan& scan, int column, const Rows& rows);
   template <class Scan>
@@ -156,7 +152,7 @@ class ForestEngine : public tree::SplitEngine {
   template <class T>
   std::int64_t send_by_value(const RandomThresholdValues<T>& drawn, const T* values,
                              std::int64_t begin, std::int64_t end, const split::Split& split);
-  // Columns of two values: forest_bit_search.hpp.
+  // Binary columns: binary_search.hpp.
   template <class Scan, class TryOther>
   void try_bits_and_others(Scan& scan, const Rows& rows, const Draws& draws,
                            data::ConstantFeatures& known, TryOther&& try_other);
@@ -165,7 +161,7 @@ class ForestEngine : public tree::SplitEngine {
   template <class Scan, class T>
   void try_binary_and_random(Scan& scan, RandomThresholdValues<T>& drawn, const Rows& rows,
                              const Draws& draws, data::ConstantFeatures& known);
-  // Columns of levels: forest_categories.hpp.
+  // Categorical columns: forest_category_search.hpp.
   template <class Scan>
   bool try_levels(Scan& scan, int column, const Rows& rows, const Draws& draws);
   template <class Scan>
@@ -180,7 +176,8 @@ class ForestEngine : public tree::SplitEngine {
   template <class Scan>
   void take(Scan& scan, const typename Scan::Left& left, int column, int rank, int next,
             bool missing_left, bool has_missing, double threshold = 0.0);
-  // Whether to part all values, on the left, from missing ones: no direction is about that.
+  // Whether separating missing values from all others beats the best split; monotonic constraints
+  // do not apply to it.
   template <class Scan>
   bool parts_missing(Scan& scan, const typename Scan::Left& left, int column) const;
   template <class Judge>
@@ -194,26 +191,26 @@ class ForestEngine : public tree::SplitEngine {
   tree::GrowingTree* growing_tree_;
 
   ScansOf<criteria::ForestCriteria>::type scan_;
-  // Of the criterion; a median is judged by its scan.
+  // By criterion; absolute error is scored by its scan.
   void (ForestEngine::*choose_scan_)() = nullptr;
   bool (ForestEngine::*settle_)(const std::int64_t* totals) = nullptr;
-  std::vector<Draws> draws_;  // of every node
+  std::vector<Draws> draws_;  // [node]
   std::vector<data::ConstantFeatures> constants_;
   data::ColumnSampler columns_;
   InterruptSteps steps_;
-  bool is_large_ = false;  // the node that is searched
+  bool is_large_ = false;  // the current node
   Best best_;
   split::Split split_;
   std::vector<std::int64_t> best_left_;
-  std::vector<std::uint32_t> keys_, spare_;  // rank and payload of each row of a small node
+  std::vector<std::uint32_t> keys_, spare_;  // rank << 15 | payload, by row of a small node
   KeySorter sorter_;
-  RandomThresholdValues<float> random_floats_;  // for drawn cuts: one of these
+  RandomThresholdValues<float> random_floats_;  // values of the tried columns
   RandomThresholdValues<double> random_doubles_;
-  const Row* threshold_rows_ = nullptr;  // of the node whose values they hold,
-  int best_slot_ = -1;                   // those of its best cut here, if they are still there
+  const Row* threshold_rows_ = nullptr;  // the node whose values are held
+  int best_slot_ = -1;                   // slot of the best column; -1: overwritten
   NodeLevels levels_;
-  const data::BinaryColumns* binary_columns_ = nullptr;  // where bits are asked; null: they are not
-  std::vector<int> sampled_columns_, bits_asked_;        // of a node
+  const data::BinaryColumns* binary_columns_ = nullptr;  // null: not used
+  std::vector<int> sampled_columns_, bits_tried_;        // of a node
 };
 
 }  // namespace weald::forest

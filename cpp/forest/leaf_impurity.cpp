@@ -21,7 +21,7 @@ std::vector<double> means(const target::Channels& channels, const Row* rows, std
   return all;
 }
 
-// Numbers of small rows are not seen in the units of all.
+// The unit of the whole tree is too coarse for rows of small targets.
 int unit_of(const target::Channels& channels, const Row* rows, std::int64_t n) {
   if (!channels.has_small_rows()) return channels.unit();
   double largest = 0.0;
@@ -31,15 +31,15 @@ int unit_of(const target::Channels& channels, const Row* rows, std::int64_t n) {
   return exponent_above(largest);
 }
 
-// In units of 2^unit numbers and their squares are finite.
-template <class Missed>
+// In units of 2^unit targets and their squares are finite.
+template <class Error>
 double sum_of(const target::Channels& channels, const Row* rows, std::int64_t n,
-              const std::vector<double>& answers, int unit, Missed missed) {
+              const std::vector<double>& predictions, int unit, Error error) {
   const auto term = [&](Row row) {
     double sum = 0.0;
     for (int k = 0; k < channels.n_channels(); ++k)
-      sum +=
-          missed(scale_by_power(channels.number(k, row), -unit), scale_by_power(answers[k], -unit));
+      sum += error(scale_by_power(channels.number(k, row), -unit),
+                   scale_by_power(predictions[k], -unit));
     return channels.target().weight ? sum * channels.target().weight[row] : sum;
   };
   double largest = 0.0;
@@ -70,7 +70,7 @@ double leaf_impurity(std::string_view criterion, const target::Channels& channel
           scale_by_power(sum_of(channels, rows, n, means(channels, rows, n), unit, C::row_impurity),
                          criteria::gain_exponent<C>(unit));
   });
-  if (rest < 0.0) throw std::invalid_argument("this criterion is not of numbers");
+  if (rest < 0.0) throw std::invalid_argument("criterion is not for regression");
   return rest;
 }
 

@@ -1,4 +1,4 @@
-// What the rows of a leaf of numbers still differ by.
+// Impurity that is left in a leaf of a regression tree.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace weald::forest {
 
-// Its weight times its impurity, in the units of gains: what splits of rows that all differ would
-// gain. 0 for classes, whose shares tell it. Sums are exact: the order of rows cannot matter.
+// Weight times impurity, in the units of gains: what splitting all rows apart would gain. 0 for
+// classification, where leaf values imply it. Sums are exact, so that row order does not matter.
 double leaf_impurity(std::string_view criterion, const target::Channels& channels, const Row* rows,
                      std::int64_t n);
 

@@ -5,7 +5,7 @@
 namespace weald::forest {
 namespace {
 
-// Sorting many numbers takes seconds. What an interrupt leaves behind is in no order.
+// Sorting many values takes seconds, so it can be interrupted; the order is unspecified then.
 template <class T, class Before>
 void sort(std::vector<T>& all, InterruptSteps& steps, Before before) {
   constexpr std::size_t few = 1 << 14;
@@ -66,7 +66,7 @@ void MedianScan::load(const Row* rows, std::int64_t n, const std::int64_t* total
     all_at_.back() = all_at_.back() + row_mass_[i];
     steps_.take();
   }
-  // A tree place holds the sums of the values that end with it.
+  // Fenwick trees: entry i sums the values that end with it.
   const std::size_t n_values = values_.size();
   top_ = std::bit_floor(n_values);
   all_tree_.assign(n_values + 1, {});
@@ -94,7 +94,7 @@ void MedianScan::put(std::uint32_t i) {
     left_tree_[at] = left_tree_[at] + mass;
 }
 
-// The first value for which is_below(W up to it) does not hold any more.
+// The first value for which is_below(weight up to it) is false.
 template <class IsBelow>
 MedianScan::Place MedianScan::find(bool of_right, IsBelow&& is_below) const {
   Place place{0, {}};
@@ -123,7 +123,7 @@ double MedianScan::error_of(bool of_right) const {
   return channels_->sum_of(cell, 0) - middle * channels_->weight_of(cell);
 }
 
-double MedianScan::answer_of(bool of_right) const {
+double MedianScan::median_value_of(bool of_right) const {
   const Place median = median_of(of_right);
   const std::int64_t up_to = median.below.w + at_value(median.value, of_right).w;
   if (2 * up_to != side(of_right).w) return values_[median.value];
@@ -144,7 +144,7 @@ bool MedianScan::beats(const Left&, double bar) {
   score_ = -(error_of(false) + error_of(true));
   if (!(score_ > bar)) return false;
   if (direction_ == 0.0) return true;
-  const double l = answer_of(false), r = answer_of(true);
+  const double l = median_value_of(false), r = median_value_of(true);
   return bounds_.admit(l) && bounds_.admit(r) && direction_ * (r / 2 - l / 2) >= 0.0;
 }
 
@@ -152,7 +152,7 @@ void MedianScan::keep(const Left&) {
   kept_.assign({left_.w, left_.s});
   if (channels_->count_index() > 0) kept_.push_back(left_copies_);
   kept_score_ = score_;
-  if (limits_->is_directed()) kept_middle_ = answer_of(false) / 2 + answer_of(true) / 2;
+  if (limits_->is_directed()) kept_middle_ = median_value_of(false) / 2 + median_value_of(true) / 2;
 }
 
 double median_of_rows(const target::Channels& channels, const Row* rows, std::int64_t n) {

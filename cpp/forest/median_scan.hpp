@@ -1,4 +1,4 @@
-// Splits judged by absolute error: how far the values of each side lie from its median.
+// Absolute error: distances of the values of each side from its median.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@
 
 namespace weald::forest {
 
-// No function of sums over all rows, and so no criterion as the others are: the sums below and
-// above a median are kept in trees over the node's values (Fenwick), so that a row costs as many
-// steps as its node's size has bits. All sums are of integers: the order of rows cannot matter.
-// Throws Interrupted in the midst of a large node; the next tree starts anew.
+// Absolute error is not a function of sums over all rows, so it is not a criterion like the others.
+// Sums below and above a median are kept in Fenwick trees over the values of the node: a row costs
+// O(log n). All sums are integers, so that row order does not matter. Throws Interrupted inside a
+// large node; the next tree starts anew.
 class MedianScan {
  public:
-  struct Left {};  // the left side is kept here
+  struct Left {};  // the left side is a member
   static constexpr const char* name = "absolute_error";
-  // As criteria say it.
+  // The properties of criteria.
   static constexpr bool is_quadratic = false;
   static constexpr SumsOf sums_of = SumsOf::numbers;
   static constexpr bool needs_positive_sums = false;
@@ -32,12 +32,12 @@ class MedianScan {
   void start(const target::Channels& channels, const split::SplitLimits& limits,
              std::int64_t n_rows);
   void load(const Row* rows, std::int64_t n, const std::int64_t* totals);
-  // What the next node that is loaded must keep to, and the next column.
-  void hold(const Bounds& bounds) { bounds_ = bounds; }
-  void direct(double direction) { direction_ = direction; }
+  // Bounds of the next node to be loaded; monotonic direction of the next column.
+  void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
+  void set_direction(double direction) { direction_ = direction; }
   std::uint32_t payload(std::int64_t i) const { return static_cast<std::uint32_t>(i); }
 
-  // Puts the rows in the order of their bins.
+  // Sorts the rows by bin.
   template <class CodeOf>
   void count(std::int64_t n, int n_bins, CodeOf code_of) {
     first_of_bin_.assign(static_cast<std::size_t>(n_bins) + 2, 0);
@@ -55,7 +55,7 @@ class MedianScan {
   double bin_weight(int bin) const { return static_cast<double>(of_bin(bin).w); }
   double bin_sum(int bin, int) const { return static_cast<double>(of_bin(bin).s); }
 
-  Left nothing() {
+  Left empty_left() {
     std::fill(left_tree_.begin(), left_tree_.end(), Mass{});
     std::fill(left_at_.begin(), left_at_.end(), Mass{});
     left_ = {};
@@ -66,7 +66,7 @@ class MedianScan {
   void add_if(Left&, std::uint32_t i, bool is_left) {
     if (is_left) put(i);
   }
-  void expect_cuts(std::int64_t) {}
+  void prepare_thresholds(std::int64_t) {}
   template <class T>
   void add_up_to(Left& left, const T* x, std::int64_t n, T cut, bool missing_too) {
     for (std::int64_t i = 0; i < n; ++i)
@@ -83,7 +83,7 @@ class MedianScan {
   void keep(const Left&);
   void write(std::vector<std::int64_t>& left) const { left = kept_; }
 
-  // The split that was kept, as judges of sums tell it; and what its two sides answer.
+  // The kept split, in the form of SplitEvaluator.
   struct Judged {
     bool is_admitted;
     double gain, children;
@@ -103,7 +103,7 @@ class MedianScan {
     Mass operator-(const Mass& other) const { return {w - other.w, s - other.s}; }
   };
   struct Place {
-    std::size_t value;  // its number
+    std::size_t value;  // index
     Mass below;         // of all smaller ones
   };
 
@@ -125,19 +125,19 @@ class MedianScan {
   template <class IsBelow>
   Place find(bool of_right, IsBelow&& is_below) const;
   Place median_of(bool of_right) const;
-  double error_of(bool of_right) const;   // in the units of sums
-  double answer_of(bool of_right) const;  // the median itself
+  double error_of(bool of_right) const;         // in the units of sums
+  double median_value_of(bool of_right) const;  // the median
 
   const target::Channels* channels_ = nullptr;
   const split::SplitLimits* limits_ = nullptr;
-  std::vector<std::uint32_t> rank_of_row_;  // rows of the tree in the order of their values
-  std::vector<double> values_;              // of the node, rising
-  std::vector<std::uint32_t> value_of_;     // [row of the node] the number of its value
+  std::vector<std::uint32_t> rank_of_row_;  // of the target, by row of the tree
+  std::vector<double> values_;              // of the node, ascending
+  std::vector<std::uint32_t> value_of_;     // [row of the node] index of its value
   std::vector<Mass> row_mass_;
   std::vector<std::int64_t> row_copies_;
   std::vector<std::uint64_t> keys_;
   std::vector<Mass> all_tree_, left_tree_, all_at_, left_at_;
-  std::size_t top_ = 1;  // the largest power of two up to the number of values
+  std::size_t top_ = 1;  // the largest power of two <= number of values
   Mass total_, left_;
   std::int64_t total_copies_ = 0, left_copies_ = 0;
   double error_ = 0.0, score_ = 0.0, kept_score_ = 0.0, kept_middle_ = 0.0;
@@ -149,7 +149,8 @@ class MedianScan {
   InterruptSteps steps_;
 };
 
-// The weighted median of some rows' values: where both halves weigh the same, the middle of two.
+// Weighted median of the targets of some rows; the mean of the two middle values where both halves
+// have equal weight.
 double median_of_rows(const target::Channels& channels, const Row* rows, std::int64_t n);
 
 }  // namespace weald::forest

@@ -1,4 +1,4 @@
-// How the engine of forests tries cuts that are drawn between the values of a node.
+// ForestEngine: random thresholds (ExtraTrees).
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,12 @@
 
 namespace weald::forest {
 
-// One cut; missing values are tried on both sides of it.
+// One threshold; missing values are tried on both sides.
 template <class Scan, class T>
 bool ForestEngine::try_random_threshold(Scan& scan, const RandomThresholdValues<T>& drawn, int slot,
                                         int column, std::int64_t n, const Draws& draws) {
-  if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
+  if constexpr (requires { scan.set_direction(0.0); })
+    scan.set_direction(limits_.direction_of(column));
   std::int64_t n_present = n;
   const auto range =
       table_->has_missing(column) ? drawn.range_of_present(slot, n_present) : drawn.range(slot);
@@ -25,7 +26,7 @@ bool ForestEngine::try_random_threshold(Scan& scan, const RandomThresholdValues<
                                             static_cast<double>(range.most), draws);
   for (const bool missing_left : {false, true}) {
     if (missing_left && (!has_missing || is_constant)) break;
-    auto left = scan.nothing();
+    auto left = scan.empty_left();
     scan.add_up_to(left, drawn.slot(slot), n, at_most<T>(cut), missing_left);
     if (!(is_constant ? parts_missing(scan, left, column) : scan.beats(left, best_.bar))) continue;
     take(scan, left, column, is_constant ? all_values : 0, 0, missing_left, has_missing, cut);
@@ -34,12 +35,14 @@ bool ForestEngine::try_random_threshold(Scan& scan, const RandomThresholdValues<
   return false;
 }
 
-// The same for a node of a few rows, where to lay their values out would cost more than to read
-// them twice. None may be missing.
+// For very few rows without missing values, reading values twice is cheaper than copying them.
+// Speeds up trees outside SmallNodes only (weights, several outputs, min_samples_leaf > 1): 1 to 10
+// %.
 template <class Scan, class T>
 bool ForestEngine::try_random_threshold_of_few(Scan& scan, const T* values, int column,
                                                const Rows& rows, const Draws& draws) {
-  if constexpr (requires { scan.direct(0.0); }) scan.direct(limits_.direction_of(column));
+  if constexpr (requires { scan.set_direction(0.0); })
+    scan.set_direction(limits_.direction_of(column));
   const auto value = [=, of_column = values + column, stride = table_->stride()](std::int64_t i) {
     return of_column[rows.rows[i] * stride];
   };
@@ -52,15 +55,15 @@ bool ForestEngine::try_random_threshold_of_few(Scan& scan, const T* values, int 
   if (!(least < most)) return true;
   const double cut = draw_cut(column, static_cast<double>(least), static_cast<double>(most), draws);
   const T last = at_most<T>(cut);
-  auto left = scan.nothing();
+  auto left = scan.empty_left();
   for (std::int64_t i = 0; i < rows.n; ++i)
     if (value(i) <= last) scan.add(left, scan.payload(i));
   if (scan.beats(left, best_.bar)) take(scan, left, column, 0, 0, false, false, cut);
   return false;
 }
 
-// As try_columns, but the values of several columns are fetched at once; a small node may be done
-// after the first of them.
+// try_columns for random thresholds: values of several columns are gathered at once; small nodes,
+// which may end with the first column, gather one.
 template <class Scan, class T>
 void ForestEngine::try_random_thresholds(Scan& scan, RandomThresholdValues<T>& drawn,
                                          const T* values, const Rows& rows, const Draws& draws,
@@ -80,7 +83,7 @@ void ForestEngine::try_random_thresholds(Scan& scan, RandomThresholdValues<T>& d
     return columns_.put_back();
   }
   const int n_slots = drawn.start(rows.n);
-  scan.expect_cuts(rows.n);
+  scan.prepare_thresholds(rows.n);
   threshold_rows_ = rows.rows;
   std::array<int, RandomThresholdValues<T>::most_slots> columns;
   for (int j = 0, slot = 0; j < n && (j < wanted || best_.column < 0);) {

@@ -1,4 +1,4 @@
-// Where a finished small subtree writes its nodes.
+// Appends the nodes of a small subtree to a tree.
 #pragma once
 
 #include <array>
@@ -11,17 +11,17 @@
 
 namespace weald::forest {
 
-// A cut of a small node: what goes left, by ranks or by a threshold.
+// A split of a small node, by rank or by threshold.
 struct SmallCut {
   static constexpr int all_values =
       data::most_ranks + 1;  // as a rank: only missing values go right
 
   int column = -1, rank = 0, next = 0;
   bool missing_left = false;
-  double threshold = 0.0;  // of a drawn cut
+  double threshold = 0.0;  // of a random threshold
 };
 
-// Nodes behind the last ones of a tree, in the order in which they are opened.
+// Writes nodes in the order in which they are opened (pre-order).
 template <int most_rows>
 class SmallNodeWriter {
  public:
@@ -44,7 +44,7 @@ class SmallNodeWriter {
     first_node_ = static_cast<int>(node);
     first_leaf_ = static_cast<int>(leaf / static_cast<std::size_t>(n_outputs_));
   }
-  // Room was for all that might come: what did not is taken off.
+  // Shrinks the arrays, which were sized for the worst case.
   void end(tree::Tree& tree, std::vector<std::uint32_t>* limits, bool by_rank) {
     if (by_rank) write_thresholds();
     resize_to(tree, limits, static_cast<std::size_t>(first_node_ + n_nodes_),
@@ -63,7 +63,7 @@ class SmallNodeWriter {
     if (limit_ != nullptr) limit_[place] = static_cast<std::uint32_t>(cut.rank);
     ranks_[place] = {cut.rank, cut.next};
   }
-  // Returns where the answers are to be written.
+  // Returns where to write the values of the leaf.
   double* leaf(int place, std::int64_t weight) {
     feature_[place] = -1;
     threshold_[place] = 0.0;
@@ -85,7 +85,7 @@ class SmallNodeWriter {
     tree.value.resize(n_values);
     if (limits) limits->resize(n_nodes);
   }
-  // The values of ranks lie far apart: those of one node are fetched while others are waited for.
+  // Looking up values of ranks misses the cache; in one loop the misses overlap.
   void write_thresholds() {
     for (int place = 0; place < n_nodes_; ++place) {
       const int column = feature_[place];
@@ -105,7 +105,7 @@ class SmallNodeWriter {
   std::uint8_t* missing_left_ = nullptr;
   std::uint32_t* limit_ = nullptr;
   int n_nodes_ = 0, n_leaves_ = 0, first_node_ = 0, first_leaf_ = 0;
-  std::array<std::pair<int, int>, 2 * most_rows> ranks_;  // of the cuts: the last left, the next
+  std::array<std::pair<int, int>, 2 * most_rows> ranks_;  // last rank on the left, next rank
 };
 
 }  // namespace weald::forest

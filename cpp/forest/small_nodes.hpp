@@ -1,7 +1,6 @@
-// The small nodes at the bottom of a forest's tree, grown to their leaves in one place.
+// Grows the small nodes at the bottom of a forest's trees down to their leaves.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -14,54 +13,52 @@
 
 namespace weald::forest {
 
-// Nearly all nodes of a whole tree have but a few rows. What ForestEngine does for any node costs
-// more there than the rows themselves; so where a tree is plain (one number or one class a row, no
-// weights, no limits but on depth, no levels), a node of few rows is taken from it: what its rows
-// teach is laid side by side once, moves with them, and nodes are written as they are left. Trees
-// are the same bits.
+//
+// Nearly all nodes of a fully grown tree have only a few rows, where the per-node overhead of
+// ForestEngine costs more than the rows themselves. In plain trees (one regression target or one
+// class per row, no weights, no limits other than max_depth, no categories) a small node is
+// therefore copied out of the tree: the targets of its rows are packed together, move with the
+// rows, and nodes are written in pre-order as they are finished. Trees are bit for bit those of
+// ForestEngine.
+//
+// Speeds up every forest of the benchmarks at default settings. docs/decisions/0009 has figures for
+// its kernels only: see KeySorter and SmallSearch::write_keys.
 class SmallNodes {
  public:
-  static constexpr int most_rows = 512;  // of any table; twice as many where cuts are drawn
-
   struct Root {
     const Row* rows;
     int n_rows;
-    const std::int64_t* sums;  // the integer sums: weight, and the number or each class
+    const std::int64_t* sums;  // integer sums: weight, then the target's sum or each class count
     Draws draws;
-    data::ConstantFeatures known;
+    data::ConstantFeatures constants;
     std::int64_t depth;
   };
-  // Of numbers: the exact sums of a node, and S^2 / W.
-  struct Weighed {
+  // Regression: exact sums of a node, and its score S^2 / W. Unused by classification.
+  struct NodeSums {
     std::int64_t weight = 0;
     Int128 sum = 0;
     double score = 0.0;
   };
 
-  // Null where the trees are not plain. Said of the tree that the engine was started for.
+  // For the tree that the engine was started for; null if that tree is not plain.
   static std::unique_ptr<SmallNodes> made_for(const data::RankedTable& table, ForestEngine& engine,
                                               const target::Channels& channels,
                                               std::int64_t max_depth);
   virtual ~SmallNodes() = default;
 
-  // Whether so many rows, of so many copies, are few. Nodes of many copies are searched by bins.
+  // Whether a node of this many rows and copies is small. ForestEngine searches nodes of
+  // KeySorter::most_keys copies or more by bins, so these are never small.
   bool takes(std::int64_t n_rows, std::int64_t copies) const {
     return n_rows <= few_rows_ && copies <= few_copies_ && copies < KeySorter::most_keys;
   }
 
-  // Adds the node and all below it to the tree, and to `limits` (null: nobody asks) the last ranks
-  // that go left.
-  virtual Weighed grow(const Root& root, tree::Tree& tree, std::vector<std::uint32_t>* limits) = 0;
+  // Appends the node and its subtree to the tree, and the last rank that goes left of each node to
+  // `limits` (may be null).
+  virtual NodeSums grow(const Root& root, tree::Tree& tree, std::vector<std::uint32_t>* limits) = 0;
 
  protected:
-  explicit SmallNodes(int few_rows,
-                      std::int64_t few_copies = std::numeric_limits<std::int64_t>::max())
+  SmallNodes(int few_rows, std::int64_t few_copies)
       : few_rows_(few_rows), few_copies_(few_copies) {}
-  // The values of all rows should fit the nearest cache: one column is read after another.
-  static int rows_that_stay_near(std::int64_t bytes_a_row) {
-    constexpr std::int64_t near = 32768, least = 64;
-    return static_cast<int>(std::clamp<std::int64_t>(near / bytes_a_row, least, most_rows));
-  }
 
  private:
   int few_rows_;

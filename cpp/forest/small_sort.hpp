@@ -1,4 +1,4 @@
-// Sorting the few hundred keys of a small node.
+// Sorts up to 1024 keys of a small node.
 #pragma once
 
 #include <algorithm>
@@ -10,19 +10,21 @@
 
 namespace weald::forest {
 
-// Keys below 2^31, ordered as whole numbers; where the ranks above `payload_bits` are equal their
-// order is left open.
+// Keys below 2^31; the order of keys of equal rank is unspecified. With AVX2 or AVX-512 the vector
+// sort of kernels/sort.hpp takes random forests to about three quarters of their time
+// (docs/decisions/0009).
 class KeySorter {
  public:
   static constexpr int payload_bits = 15;
-  static constexpr std::int64_t most_keys = 1024, slack = 16;  // keys that may be overwritten
+  static constexpr std::int64_t most_keys = 1024,
+                                slack = 16;  // keys behind the last that may be overwritten
 
-  // Sorts keys whose ranks lie in [least, most]; `spare` has room for as many. Returns where the
-  // sorted ones are: either of the two.
+  // Sorts keys whose ranks lie in [least, most]; `spare` has room for as many. Returns the sorted
+  // array: either of the two.
   std::uint32_t* sort(std::uint32_t* keys, std::uint32_t* spare, std::int64_t n,
                       std::uint32_t least, std::uint32_t most) {
     if (n <= few) return by_insertion(keys, n);
-    if (n > worth_a_call && sort_keys_) {
+    if (n > least_for_kernel && sort_keys_) {
       sort_keys_(keys, n);
       return keys;
     }
@@ -31,7 +33,7 @@ class KeySorter {
   }
 
  private:
-  static constexpr std::int64_t few = 5, worth_a_call = 12, some = 32, crowd = 24;
+  static constexpr std::int64_t few = 5, least_for_kernel = 12, some = 32, most_in_bucket = 24;
 
   static std::uint32_t* by_insertion(std::uint32_t* keys, std::int64_t n) {
     for (std::int64_t i = 1; i < n; ++i) {
@@ -43,8 +45,8 @@ class KeySorter {
     return keys;
   }
 
-  // Every key goes to the place that tells how many are smaller, or equal and before it: no branch
-  // to be guessed.
+  // The index of a key is the number of keys that are smaller, or equal and before it: no
+  // unpredictable branches.
   static std::uint32_t* by_comparing(std::uint32_t* keys, std::uint32_t* sorted, std::int64_t n) {
     typedef std::int32_t Four __attribute__((vector_size(16)));
     constexpr Four before[4] = {{0, 1, 1, 1}, {0, 0, 1, 1}, {0, 0, 0, 1}, {0, 0, 0, 0}};
@@ -64,7 +66,7 @@ class KeySorter {
     return sorted;
   }
 
-  // Ranks of a column lie evenly, so that of twice as many buckets as keys few hold two.
+  // Ranks are spread evenly, so that few of twice as many buckets as keys hold two.
   std::uint32_t* by_buckets(std::uint32_t* keys, std::uint32_t* spare, std::int64_t n,
                             std::uint32_t least, std::uint32_t most) {
     const auto n_buckets = static_cast<std::uint32_t>(2 * n);
@@ -79,7 +81,7 @@ class KeySorter {
       largest = std::max(largest, start_[b]);
       total = static_cast<std::uint16_t>(total + std::exchange(start_[b], total));
     }
-    if (largest > crowd) return by_bytes(keys, spare, n);
+    if (largest > most_in_bucket) return by_bytes(keys, spare, n);
     for (std::int64_t i = 0; i < n; ++i) spare[start_[bucket(keys[i])]++] = keys[i];
     return by_insertion(spare, n);
   }

@@ -10,26 +10,26 @@ namespace weald::grow {
 void Branches::offer(std::shared_ptr<Branch> branch) {
   const std::scoped_lock hold(mutex_);
   offered_.push_back(std::move(branch));
-  tell_wanted();
+  update_wanted();
   changed_.notify_all();
 }
 
-// The first on offer; null after a while in which none came.
+// The oldest offer; null after a timeout.
 std::shared_ptr<Branch> Branches::take(std::unique_lock<std::mutex>& lock) {
   if (offered_.empty()) {
     ++n_waiting_;
-    tell_wanted();
+    update_wanted();
     changed_.wait_for(lock, std::chrono::milliseconds(20));
     --n_waiting_;
-    tell_wanted();
-    lock.unlock();  // to look may take a while
+    update_wanted();
+    lock.unlock();  // interrupted() may take a while
     if (interrupted()) throw Interrupted{};
     lock.lock();
     return nullptr;
   }
   std::shared_ptr<Branch> first = std::move(offered_.front());
   offered_.erase(offered_.begin());
-  tell_wanted();
+  update_wanted();
   return first;
 }
 
@@ -39,7 +39,7 @@ void Branches::count(int n_more) {
   if (n_growing_ == 0) changed_.notify_all();
 }
 
-void Branches::tell_wanted() {
+void Branches::update_wanted() {
   n_wanted_.store(n_waiting_ - static_cast<int>(offered_.size()), std::memory_order_relaxed);
 }
 

@@ -10,8 +10,8 @@
 namespace weald::grow {
 namespace {
 
-constexpr int nodes_a_look = 256;  // between two looks whether the user wants to stop
-constexpr int most_waiting = 8;    // growers of one thread, each for a branch
+constexpr int nodes_per_check = 256;  // for an interrupt
+constexpr int most_waiting = 8;       // nested growers of one thread
 
 }  // namespace
 
@@ -30,7 +30,7 @@ tree::Tree ForestGrower::grow(const target::Target& target, std::int32_t* leaf_o
   tree_ = std::move(old);
   own_.rows.start(n_rows_, target.copies);
   if (knows_all_rows_)
-    own_.channels.serve(target.member);
+    own_.channels.set_member(target.member);
   else
     own_.channels.prepare(target, n_rows_, own_.rows.at(0), own_.rows.size(),
                           params_.split.min_samples_leaf > 1, target::Cells::wide, 1);
@@ -49,7 +49,7 @@ tree::Tree ForestGrower::grow(const target::Target& target, std::int32_t* leaf_o
   return std::move(tree_);
 }
 
-// Of a tree or a branch that the engine was started for, of so many rows: nothing is written yet.
+// Starts a tree or branch of n_rows rows, for which the engine was started.
 void ForestGrower::begin_tree(std::int64_t n_rows) {
   small_nodes_ = params_.min_samples_split > 2
                      ? nullptr
@@ -71,19 +71,18 @@ void ForestGrower::begin_tree(std::int64_t n_rows) {
   halves_.clear();
   criteria::AllCriteria::with_name(is_median_ ? criteria::Variance::name : criterion_,
                                    [&]<criteria::Criterion C>(C) {
-                                     weigh_leaf_ = &ForestGrower::weigh_leaf<C>;
+                                     sum_leaf_ = &ForestGrower::sum_leaf<C>;
                                      complete_ = &ForestGrower::complete<C>;
                                      score_of_exact_ = &ForestGrower::score_of_exact<C>;
                                    });
   limits_.clear();
   medians_.clear();
   gains_.clear();
-  make_room(n_rows);
+  reserve(n_rows);
 }
 
-// For all nodes there can be. Memory that is not written costs nothing, to move what is written
-// does.
-void ForestGrower::make_room(std::int64_t n_rows) {
+// For the largest possible tree: untouched memory costs nothing, moving nodes does.
+void ForestGrower::reserve(std::int64_t n_rows) {
   std::int64_t n_leaves = n_rows / std::max<std::int64_t>(1, params_.split.min_samples_leaf) + 1;
   if (params_.max_depth > 0 && params_.max_depth < 31)
     n_leaves = std::min(n_leaves, std::int64_t{1} << params_.max_depth);
@@ -97,8 +96,8 @@ void ForestGrower::make_room(std::int64_t n_rows) {
 void ForestGrower::grow_below(const OpenNode& root) {
   std::vector<std::int64_t> sums(cell_size_);
   open_.assign({Open{root}});
-  for (int looked = 0; !open_.empty(); ++looked) {
-    if (looked % nodes_a_look == 0 && interrupted()) throw Interrupted{};
+  for (int n_grown = 0; !open_.empty(); ++n_grown) {
+    if (n_grown % nodes_per_check == 0 && interrupted()) throw Interrupted{};
     Open node = std::move(open_.back());
     open_.pop_back();
     std::copy(sums_.end() - static_cast<std::ptrdiff_t>(cell_size_), sums_.end(), sums.begin());
@@ -110,8 +109,8 @@ void ForestGrower::grow_below(const OpenNode& root) {
       continue;
     }
     if (branches_ && branches_->are_wanted()) offer_a_branch();
-    if (grows_apart(node, sums.data())) {
-      graft_apart(node);
+    if (has_small_targets(node, sums.data())) {
+      graft_small_targets(node);
       continue;
     }
     if (is_small_enough(node, sums.data())) {
@@ -137,9 +136,9 @@ void ForestGrower::grow_below(const OpenNode& root) {
   }
 }
 
-// ---- branches that others grow ----
+// ---- branches grown by other threads ----
 
-// The largest of those that wait, unless it is small.
+// Offers the largest open node, unless it is small.
 void ForestGrower::offer_a_branch() {
   const auto largest =
       std::max_element(open_.begin(), open_.end(), [](const Open& a, const Open& b) {
@@ -181,7 +180,7 @@ void ForestGrower::grow_branch(Branch& branch) {
   branch.score = score_;
 }
 
-// Adds what was grown elsewhere as the next node and all below it.
+// Appends a subtree grown elsewhere.
 void ForestGrower::append(const tree::Tree& tree, const std::vector<std::uint32_t>& limits,
                           const RawGrowingVector<double>& medians,
                           const RawGrowingVector<double>& gains) {
@@ -191,12 +190,12 @@ void ForestGrower::append(const tree::Tree& tree, const std::vector<std::uint32_
   gains_.insert(gains_.end(), gains.begin(), gains.end());
 }
 
-// Writes a branch here, when it is grown; until then this thread grows those of others.
+// Appends a branch once it is grown; until then this thread grows branches of others.
 void ForestGrower::graft(Branch& branch) {
   branches_->help_until_grown(branch, [&](Branch& other) {
     if (!helper_) helper_ = std::make_unique<ForestGrower>(table_, criterion_, params_);
     helper_->n_waiting_ = n_waiting_ + 1;
-    // The last helper gives no branches away, and so waits for none: the stack has an end.
+    // The last helper offers no branches and so never waits: recursion is bounded.
     helper_->branches_ = n_waiting_ + 1 < most_waiting ? branches_ : nullptr;
     helper_->grow_branch(other);
   });
@@ -207,16 +206,17 @@ void ForestGrower::graft(Branch& branch) {
   (this->*complete_)(branch.score);
 }
 
-// ---- nodes of small rows ----
+// ---- nodes of small targets ----
 
-// Beside the largest number of the tree little is left of theirs (channels.hpp).
-bool ForestGrower::grows_apart(const OpenNode& node, const std::int64_t* sums) const {
+// Relative to the largest target of the tree their integers keep little precision
+// (target/channels.hpp).
+bool ForestGrower::has_small_targets(const OpenNode& node, const std::int64_t* sums) const {
   const target::Channels& channels = growing_tree_->channels;
   return channels.has_small_rows() && may_split(node, sums) &&
          channels.are_small(growing_tree_->rows.at(node.begin), node.end - node.begin);
 }
 
-// Grows a node of another's tree as a tree of its rows, with integers of their own.
+// Grows a node of another grower's tree as a tree of its own, with its own integer scale.
 void ForestGrower::grow_within(const ForestGrower& whole, const OpenNode& root) {
   const std::int64_t n = root.end - root.begin;
   own_.rows.start(n_rows_, whole.growing_tree_->rows.at(root.begin), n);
@@ -229,7 +229,7 @@ void ForestGrower::grow_within(const ForestGrower& whole, const OpenNode& root) 
   grow_below({0, n, root.draws, root.constants, root.depth, -1, root.bounds});
 }
 
-void ForestGrower::graft_apart(const OpenNode& node) {
+void ForestGrower::graft_small_targets(const OpenNode& node) {
   if (!apart_) apart_ = std::make_unique<ForestGrower>(table_, criterion_, params_);
   apart_->grow_within(*this, node);
   append(apart_->tree_, apart_->limits_, apart_->medians_, apart_->gains_);
@@ -241,7 +241,7 @@ void ForestGrower::graft_apart(const OpenNode& node) {
 
 // ---- nodes and leaves ----
 
-// A small subtree has but one unit.
+// All rows of a small subtree must share one integer scale.
 bool ForestGrower::is_small_enough(const OpenNode& node, const std::int64_t* sums) const {
   const std::int64_t n = node.end - node.begin;
   if (!small_nodes_ || !small_nodes_->takes(n, sums[0])) return false;
@@ -250,18 +250,18 @@ bool ForestGrower::is_small_enough(const OpenNode& node, const std::int64_t* sum
          !channels.any_is_small(growing_tree_->rows.at(node.begin), n);
 }
 
-// A small node, with all below it.
+// Grows a small node and its subtree.
 void ForestGrower::finish(const OpenNode& node, const std::int64_t* sums) {
-  const forest::SmallNodes::Weighed weighed = small_nodes_->grow(
+  const forest::SmallNodes::NodeSums grown = small_nodes_->grow(
       {growing_tree_->rows.at(node.begin), static_cast<int>(node.end - node.begin), sums,
        node.draws, node.constants, node.depth},
       tree_, params_.sends_unseen_rows ? &limits_ : nullptr);
   if (counts_) return;
-  exact_ = {weighed.weight, weighed.sum};
-  complete<criteria::Variance>(weighed.score);
+  exact_ = {grown.weight, grown.sum};
+  complete<criteria::Variance>(grown.score);
 }
 
-// The two that were opened last: the left one is on top.
+// The two nodes opened last; the left one is on top.
 void ForestGrower::bound_children(const Bounds& bounds, const std::int64_t* left,
                                   const std::int64_t* right) {
   Bounds &of_left = open_[open_.size() - 1].bounds, &of_right = open_[open_.size() - 2].bounds;
@@ -285,9 +285,9 @@ bool ForestGrower::may_split(const OpenNode& node, const std::int64_t* sums) con
     if (copies < params_.min_samples_split || copies / 2 < least) return false;
   }
   if (!counts_) return !channels.is_pure(growing_tree_->rows.at(node.begin), n);
-  int waiting = channels.target().n_labels;  // outputs of which no class has all rows so far
+  int n_impure = channels.target().n_labels;  // outputs that are not known to be pure
   for (int k = 1; k <= channels.n_channels(); ++k)
-    if (sums[k] == sums[0] && --waiting == 0) return false;
+    if (sums[k] == sums[0] && --n_impure == 0) return false;
   return true;
 }
 
@@ -305,7 +305,7 @@ void ForestGrower::write_split(const split::Split& split, const std::int64_t* su
   add_place(split.column, &split);
   tree_.right.push_back(-1);
   if (params_.sends_unseen_rows) limits_.push_back(engine_.limit_of(split));
-  // Sums of classes have no unit.
+  // Class counts have no unit.
   tree_.weight.push_back(static_cast<double>(sums[0]));
   tree_.gain.push_back(std::max(0.0, split.gain));
   if (counts_) return;
@@ -324,7 +324,8 @@ void ForestGrower::write_leaf(const OpenNode& node, const std::int64_t* sums) {
   if (counts_) {
     for (int k = 0; k < n_outputs; ++k)
       tree_.value.push_back(static_cast<double>(sums[1 + k]) / weight);
-    tree::hold(tree_.value.data() + tree_.value.size() - n_outputs, n_outputs, node.bounds);
+    tree::clip_to_bounds(tree_.value.data() + tree_.value.size() - n_outputs, n_outputs,
+                         node.bounds);
     return;
   }
   const Row* const rows = growing_tree_->rows.at(node.begin);
@@ -333,28 +334,28 @@ void ForestGrower::write_leaf(const OpenNode& node, const std::int64_t* sums) {
   rest = forest::leaf_impurity(criterion_, growing_tree_->channels, rows, n);
   if (is_median_)
     medians_.push_back(node.bounds.held(forest::median_of_rows(growing_tree_->channels, rows, n)));
-  (this->*weigh_leaf_)(node);
+  (this->*sum_leaf_)(node);
 }
 
 template <criteria::Criterion C>
-void ForestGrower::weigh_leaf(const OpenNode& leaf) {
+void ForestGrower::sum_leaf(const OpenNode& leaf) {
   const target::Channels& channels = growing_tree_->channels;
   const std::size_t place = tree_.feature.size() - 1;
   std::fill(exact_.begin(), exact_.end(), 0);
   const Row* const rows = growing_tree_->rows.at(leaf.begin);
   const std::int64_t n = leaf.end - leaf.begin;
   channels.add_exact(rows, n, exact_.data());
-  const double score = weigh<C>(place);
+  const double score = write_weight<C>(place);
   for (int k = 0; k < tree_.n_outputs; ++k)
     tree_.value.push_back(C::leaf_value(channels.leaf_sum(rows, n, exact_.data(), k),
                                         tree_.weight[place], params_.split.penalty));
   if (params_.split.is_directed())
-    tree::hold(tree_.value.data() + tree_.value.size() - tree_.n_outputs, tree_.n_outputs,
-               leaf.bounds);
+    tree::clip_to_bounds(tree_.value.data() + tree_.value.size() - tree_.n_outputs, tree_.n_outputs,
+                         leaf.bounds);
   complete<C>(score);
 }
 
-// All nodes that are complete with the one whose exact sums and score are at hand.
+// Finishes all nodes whose last child is the node in exact_, which has this score.
 template <criteria::Criterion C>
 void ForestGrower::complete(double score) {
   const target::Channels& channels = growing_tree_->channels;
@@ -369,16 +370,16 @@ void ForestGrower::complete(double score) {
     for (std::size_t t = 0; t < n_exact_; ++t) exact_[t] += left[t];
     const std::size_t place = half.place;
     const double children = half.left_score + score;
-    score = weigh<C>(place);
+    score = write_weight<C>(place);
     tree_.gain[place] = std::max(
         0.0, scale_by_power(children - score, criteria::gain_exponent<C>(channels.unit())));
   }
   score_ = score;
 }
 
-// Writes W of the node whose exact sums are at hand, and tells its score.
+// Writes the weight of the node in exact_; returns its score.
 template <criteria::Criterion C>
-double ForestGrower::weigh(std::size_t place) {
+double ForestGrower::write_weight(std::size_t place) {
   const target::Channels& channels = growing_tree_->channels;
   tree_.weight[place] = channels.exact_weight(exact_.data());
   return score_of_exact<C>();

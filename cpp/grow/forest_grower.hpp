@@ -1,4 +1,4 @@
-// The quick way to grow a forest's tree: depth first, written as it grows.
+// Grows a forest's tree depth first, writing nodes as they are split.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace weald::grow {
 
-// Trees without a limit on leaves are the same in any order of growth. Depth first, left before
-// right, a node is written where it stays; full trees have so many nodes that each must cost
-// little. What a tree is does not differ from what Grower makes of it.
+// Without max_leaf_nodes the order of growth does not change a tree. Depth first, left before
+// right, nodes are written at their final place; fully grown trees have so many nodes that each
+// must be cheap. Grows the same trees as Grower.
 class ForestGrower {
  public:
   ForestGrower(std::shared_ptr<const data::RankedTable> table, std::string_view criterion,
@@ -25,35 +25,34 @@ class ForestGrower {
   ForestGrower(const ForestGrower&) = delete;  // the engine refers to the growing_tree
   ForestGrower& operator=(const ForestGrower&) = delete;
 
-  // Whether trees of such limits are grown here.
+  // Whether trees with these parameters can be grown here.
   static bool grows(const tree::TreeParams& params) { return params.max_leaf_nodes == 0; }
 
-  // Writes the leaf of rows without copies only, and only if the parameters ask for it. An old tree
-  // may lend its memory. All trees of a grower learn from one target, of which only the copies and
-  // the member may differ.
+  // Writes leaf_of_row for out-of-bag rows only, and only with sends_unseen_rows. `old` lends its
+  // memory. All trees of a grower have the same target, except for copies and member.
   tree::Tree grow(const target::Target& target, std::int32_t* leaf_of_row, tree::Tree old = {});
 
-  // From now on branches are given to others who want them; null: to nobody.
+  // Shares branches with other threads; null: does not.
   void share(Branches* branches) { branches_ = branches; }
-  // Grows branches of others, until there will be no more.
+  // Grows branches of other threads until there will be no more.
   void help(Branches& branches);
 
  private:
   struct Open : OpenNode {
-    std::shared_ptr<Branch> branch = nullptr;  // null: nobody was asked to grow it
+    std::shared_ptr<Branch> branch = nullptr;  // null: not offered
   };
 
   void begin_tree(std::int64_t n_rows);
-  void make_room(std::int64_t n_rows);
+  void reserve(std::int64_t n_rows);
   void grow_below(const OpenNode& root);
   void offer_a_branch();
   void grow_branch(Branch& branch);
   void graft(Branch& branch);
   void append(const tree::Tree& tree, const std::vector<std::uint32_t>& limits,
               const RawGrowingVector<double>& medians, const RawGrowingVector<double>& gains);
-  bool grows_apart(const OpenNode& node, const std::int64_t* sums) const;
+  bool has_small_targets(const OpenNode& node, const std::int64_t* sums) const;
   void grow_within(const ForestGrower& whole, const OpenNode& root);
-  void graft_apart(const OpenNode& node);
+  void graft_small_targets(const OpenNode& node);
   bool is_small_enough(const OpenNode& node, const std::int64_t* sums) const;
   void finish(const OpenNode& node, const std::int64_t* sums);
   bool may_split(const OpenNode& node, const std::int64_t* sums) const;
@@ -62,56 +61,54 @@ class ForestGrower {
   void bound_children(const Bounds& bounds, const std::int64_t* left, const std::int64_t* right);
   void add_place(int feature, const split::Split* split);
   template <criteria::Criterion C>
-  void weigh_leaf(const OpenNode& leaf);
+  void sum_leaf(const OpenNode& leaf);
   template <criteria::Criterion C>
   void complete(double score);
   template <criteria::Criterion C>
-  double weigh(std::size_t place);
+  double write_weight(std::size_t place);
   template <criteria::Criterion C>
   double score_of_exact();
 
   std::int64_t n_rows_;
-  bool knows_all_rows_ = false;  // what they teach is ready, and the same for every tree
-  bool has_levels_;              // some column asks for sets of levels
+  bool knows_all_rows_ = false;  // channels are prepared and shared by all trees
+  bool has_levels_;              // some column is categorical
   std::string criterion_;
   tree::TreeParams params_;
-  tree::GrowingTree own_;  // its rows and channels; nodes are kept here
-  tree::GrowingTree* growing_tree_ =
-      &own_;                  // of the tree that grows, or of another's, of which a branch does
-  std::uint64_t member_ = 0;  // of that one
+  tree::GrowingTree own_;                    // rows and channels
+  tree::GrowingTree* growing_tree_ = &own_;  // of the current tree, possibly that of another grower
+  std::uint64_t member_ = 0;                 // of growing_tree_
   Branches* branches_ = nullptr;
-  std::unique_ptr<ForestGrower> helper_;  // grows branches while this one waits for one
-  std::unique_ptr<ForestGrower> apart_;   // grows nodes of small rows
-  int n_waiting_ = 0;                     // growers that wait for a branch below this one
+  std::unique_ptr<ForestGrower> helper_;  // grows branches while this one waits
+  std::unique_ptr<ForestGrower> apart_;   // grows nodes of small targets
+  int n_waiting_ = 0;                     // depth of nested growers waiting for a branch
   forest::ForestEngine engine_;
 
   std::shared_ptr<const data::RankedTable> table_;
-  std::unique_ptr<forest::SmallNodes>
-      small_nodes_;  // finishes small nodes of a plain tree; null: it is not
+  std::unique_ptr<forest::SmallNodes> small_nodes_;  // null: the tree is not plain
 
   bool is_median_;
-  bool counts_ = false;  // sums are counts of copies and need no other sum to be exact
+  bool counts_ = false;  // sums are class counts, exact by themselves
   std::size_t cell_size_ = 0, n_exact_ = 0;
-  std::vector<Open> open_;          // the next is the last
+  std::vector<Open> open_;          // a stack
   std::vector<std::int64_t> sums_;  // of the open nodes
   tree::Tree tree_;
-  std::vector<std::uint32_t> limits_;  // the last rank that goes left, where unseen rows want it
-  RawGrowingVector<double> medians_, gains_;  // of leaves and of nodes, for absolute error
+  std::vector<std::uint32_t> limits_;         // last rank that goes left, if sends_unseen_rows
+  RawGrowingVector<double> medians_, gains_;  // of leaves, of nodes; for absolute error
 
-  // Where counts are not enough, W, S and gains come from the doubles of the rows: a node's as soon
-  // as both its children have theirs. Open ones wait for one or both of them.
+  // Regression: W, S and gains come from exact sums of the targets, and are computed when both
+  // children of a node have theirs. Open nodes wait for one or both children.
   struct Half {
     std::size_t place;
     bool has_left;
     double left_score;
   };
-  void (ForestGrower::*weigh_leaf_)(const OpenNode&) = nullptr;
+  void (ForestGrower::*sum_leaf_)(const OpenNode&) = nullptr;
   void (ForestGrower::*complete_)(double) = nullptr;
   double (ForestGrower::*score_of_exact_)() = nullptr;
   std::vector<Half> halves_;
-  std::vector<Int128> lefts_;  // [half][W, S of each channel], where it has the left one
-  std::vector<Int128> exact_;  // of the node that was weighed last
-  double score_ = 0.0;         // of the root, when it was weighed
+  std::vector<Int128> lefts_;  // [half][W, S of each channel] of the left child
+  std::vector<Int128> exact_;  // of the last finished node
+  double score_ = 0.0;         // of the root
   std::vector<double> exact_sums_;
 };
 

@@ -11,33 +11,33 @@ namespace {
 
 constexpr std::int64_t block = 4096;
 
-// `first`: where the classes of each output begin.
+// `first`: the first class of each output.
 void vote(tree::Tree& tree, std::vector<int> first) {
   if (first.empty()) first = {0, tree.n_outputs};
   for (auto leaf = tree.value.begin(); leaf != tree.value.end(); leaf += tree.n_outputs) {
     for (std::size_t j = 0; j + 1 < first.size(); ++j) {
       const auto begin = leaf + first[j], end = leaf + first[j + 1];
-      const auto best = std::max_element(begin, end);  // the first of equal ones
+      const auto best = std::max_element(begin, end);  // the first of ties
       std::fill(begin, end, 0.0);
       *best = 1.0;
     }
   }
 }
 
-// Squares of what an answer misses of a row's target; of classes that is 1 for those of the row.
-double square_missed(const target::Target& target, std::int64_t row, std::int64_t n_rows,
-                     const double* answer) {
+// Squared error of a prediction; the target of a class is 1 for that of the row, else 0.
+double squared_error(const target::Target& target, std::int64_t row, std::int64_t n_rows,
+                     const double* prediction) {
   double total = 0.0;
   if (!target.classes) {
     for (int k = 0; k < target.n_channels; ++k) {
-      const double missed = target.sums[k * n_rows + row] - answer[k];
-      total += missed * missed;
+      const double error = target.sums[k * n_rows + row] - prediction[k];
+      total += error * error;
     }
     return total;
   }
-  for (int k = 0; k < target.n_channels; ++k) total += answer[k] * answer[k];
+  for (int k = 0; k < target.n_channels; ++k) total += prediction[k] * prediction[k];
   for (int j = 0; j < target.n_labels; ++j)
-    total += 1.0 - 2.0 * answer[target.classes[row * target.n_labels + j]];
+    total += 1.0 - 2.0 * prediction[target.classes[row * target.n_labels + j]];
   return total;
 }
 
@@ -52,16 +52,16 @@ void balance_classes(target::Target& target, std::int64_t n_rows, LargeVector<do
       copies[target.classes[row * n_labels + j]] += target.copies[row];
     total += target.copies[row];
   }
-  std::vector<double> of_class;
+  std::vector<double> class_weight;
   for (const std::int64_t n : copies)
-    of_class.push_back(
+    class_weight.push_back(
         n == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(target.n_channels * n));
   weight.resize(static_cast<std::size_t>(n_rows));
   for (std::int64_t row = 0; row < n_rows; ++row) {
-    double of_row = target.weight ? target.weight[row] : 1.0;
+    double row_weight = target.weight ? target.weight[row] : 1.0;
     for (std::int64_t j = 0; j < n_labels; ++j)
-      of_row *= of_class[target.classes[row * n_labels + j]];
-    weight[row] = of_row;
+      row_weight *= class_weight[target.classes[row * n_labels + j]];
+    weight[row] = row_weight;
   }
   target.weight = weight.data();
 }
@@ -76,37 +76,37 @@ ForestTrainer::ForestTrainer(std::shared_ptr<const data::RankedTable> table,
       criterion_(std::move(criterion)),
       tree_(tree),
       n_threads_(tree.n_threads) {
-  tree_.n_threads = 1;  // a tree a thread
+  tree_.n_threads = 1;  // one tree per thread
 }
 
 PackedForest ForestTrainer::grow(const target::Target& target, std::uint64_t first,
                                  std::int64_t n_trees, const OutOfBag& out_of_bag) {
-  // What every tree of several classes will ask for is made by all threads.
+  // Built by all threads, because every tree of several classes uses it.
   if (target.classes && target.n_labels == 1 && target.n_channels > 2 && !target.weight)
     table_->binary_columns(n_threads_);
-  const bool answers = out_of_bag.sums != nullptr;
-  tree_.sends_unseen_rows = answers;
+  const bool has_out_of_bag = out_of_bag.sums != nullptr;
+  tree_.sends_unseen_rows = has_out_of_bag;
   const std::int64_t n_at_once = std::min<std::int64_t>(n_threads_, n_trees);
   workers_.resize(static_cast<std::size_t>(n_threads_));
   ForestWriter writer(n_trees, n_at_once);
-  // Answers are added in the order of members: then the trees of a turn wait for each other.
-  const std::int64_t turn = answers ? n_at_once : n_trees;
-  std::vector<tree::Tree> now(static_cast<std::size_t>(answers ? n_at_once : 0));
+  // Out-of-bag sums are added in the order of trees, so trees are grown in rounds.
+  const std::int64_t turn = has_out_of_bag ? n_at_once : n_trees;
+  std::vector<tree::Tree> now(static_cast<std::size_t>(has_out_of_bag ? n_at_once : 0));
   for (std::int64_t begin = 0; begin < n_trees; begin += turn) {
     const std::int64_t size = std::min(turn, n_trees - begin);
     in_turn(size, [&](std::int64_t i, int thread, Branches* branches) {
-      Worker& worker = workers_[answers ? i : thread];
+      Worker& worker = workers_[has_out_of_bag ? i : thread];
       tree::Tree tree =
           grow_one(worker, target, first + static_cast<std::uint64_t>(begin + i), branches);
-      if (answers)
+      if (has_out_of_bag)
         now[i] = std::move(tree);
       else
         worker.old = writer.put(i, std::move(tree));
-      if (!answers && writer.all_begun()) worker = {};  // others may still grow for a while
+      if (!has_out_of_bag && writer.all_begun()) worker = {};  // other threads may still be busy
     });
-    if (!answers) break;
+    if (!has_out_of_bag) break;
     now.resize(static_cast<std::size_t>(size));
-    answer(now, target, out_of_bag);
+    add_out_of_bag(now, target, out_of_bag);
     for (std::int64_t i = 0; i < size; ++i)
       workers_[i].old = writer.put(begin + i, std::move(now[i]));
   }
@@ -114,8 +114,8 @@ PackedForest ForestTrainer::grow(const target::Target& target, std::uint64_t fir
   return writer.take();
 }
 
-// Calls grow_tree(number, thread, branches) for so many trees. Where trees are large, threads that
-// have none help those that do.
+// Calls grow_tree(tree, thread, branches) for n_trees trees. Where trees are large, idle threads
+// help others.
 template <class GrowTree>
 void ForestTrainer::in_turn(std::int64_t n_trees, GrowTree&& grow_tree) const {
   if (table_->n_rows() < 4 * Branches::least_rows || !ForestGrower::grows(tree_))
@@ -123,7 +123,7 @@ void ForestTrainer::in_turn(std::int64_t n_trees, GrowTree&& grow_tree) const {
                         [&](std::int64_t i, int thread) { grow_tree(i, thread, nullptr); });
   Branches branches;
   std::atomic<std::int64_t> next{0};
-  // They outlive the loop: a branch that one of them gave away knows it, even when it has failed.
+  // Helpers outlive the loop: a branch that one of them offered refers to it, even after a failure.
   std::vector<std::unique_ptr<ForestGrower>> helpers(static_cast<std::size_t>(n_threads_));
   parallel_for(n_threads_, n_threads_, [&](std::int64_t, int thread) {
     {
@@ -146,7 +146,7 @@ tree::Tree ForestTrainer::grow_one(Worker& worker, target::Target target, std::u
       worker.grower = std::make_unique<Grower>(table_, criterion_, tree_);
   }
   if (worker.quick) worker.quick->share(branches);
-  // The quick grower tells leaves only to who asks for them.
+  // ForestGrower writes leaves only for out-of-bag rows.
   if (!worker.quick || tree_.sends_unseen_rows) worker.leaf_of_row.resize(n_rows);
   if (bootstrap_) {
     worker.copies.resize(n_rows);
@@ -161,9 +161,9 @@ tree::Tree ForestTrainer::grow_one(Worker& worker, target::Target target, std::u
   return tree;
 }
 
-// Every row that a member left out gets the answer of its tree.
-void ForestTrainer::answer(const std::vector<tree::Tree>& trees, const target::Target& target,
-                           const OutOfBag& out_of_bag) const {
+// Adds the predictions of the trees for their out-of-bag rows.
+void ForestTrainer::add_out_of_bag(const std::vector<tree::Tree>& trees,
+                                   const target::Target& target, const OutOfBag& out_of_bag) const {
   const std::int64_t n_rows = table_->n_rows();
   parallel_for((n_rows + block - 1) / block, n_threads_, [&](std::int64_t task, int) {
     const std::int64_t end = std::min(n_rows, (task + 1) * block);
@@ -177,7 +177,7 @@ void ForestTrainer::answer(const std::vector<tree::Tree>& trees, const target::T
         for (int k = 0; k < n; ++k) out_of_bag.sums[row * n + k] += value[k];
         ++out_of_bag.counts[row];
         if (out_of_bag.squares)
-          out_of_bag.squares[row] += square_missed(target, row, n_rows, value);
+          out_of_bag.squares[row] += squared_error(target, row, n_rows, value);
       }
     }
   });

@@ -7,27 +7,28 @@
 namespace weald::grow {
 namespace {
 
-// What a node takes in all arrays but that of the leaves' values.
-constexpr std::size_t bytes_of_node = 2 * sizeof(std::int32_t) + 3 * sizeof(double) + 1;
+// Of a node, without leaf values.
+constexpr std::size_t bytes_per_node = 2 * sizeof(std::int32_t) + 3 * sizeof(double) + 1;
 
-std::string too_many_trees(std::size_t n_nodes, std::size_t n_values, std::size_t n_so_far,
-                           std::size_t n_trees) {
-  const double bytes = static_cast<double>(n_nodes * bytes_of_node + n_values * sizeof(double)) /
+std::string out_of_memory_message(std::size_t n_nodes, std::size_t n_values, std::size_t n_so_far,
+                                  std::size_t n_trees) {
+  const double bytes = static_cast<double>(n_nodes * bytes_per_node + n_values * sizeof(double)) /
                        static_cast<double>(n_so_far);
   char text[400];
-  std::snprintf(text, sizeof(text),
-                "A forest of %zu trees needs about %zu MiB, judged by the first %zu: %zu nodes "
-                "and %zu values of leaves a tree. That is more memory than is left. Take fewer "
-                "trees (n_estimators), or smaller ones: set max_leaf_nodes or max_depth, or a "
-                "larger min_samples_leaf.",
-                n_trees, static_cast<std::size_t>(bytes * static_cast<double>(n_trees) / (1 << 20)),
-                n_so_far, n_nodes / n_so_far, n_values / n_so_far);
+  std::snprintf(
+      text, sizeof(text),
+      "A forest of %zu trees needs about %zu MiB, estimated from the first %zu: %zu nodes "
+      "and %zu values of leaves a tree. That is more memory than is left. Take fewer "
+      "trees (n_estimators), or smaller ones: set max_leaf_nodes or max_depth, or a "
+      "larger min_samples_leaf.",
+      n_trees, static_cast<std::size_t>(bytes * static_cast<double>(n_trees) / (1 << 20)), n_so_far,
+      n_nodes / n_so_far, n_values / n_so_far);
   return text;
 }
 
-// From the trees so far to all of them, and an eighth more: memory that is not written costs
-// nothing, to move all trees does.
-std::size_t room_for(std::size_t size, std::size_t n_so_far, std::size_t n_trees) {
+// Extrapolates from the trees so far, plus an eighth: untouched memory costs nothing, moving all
+// trees does.
+std::size_t capacity_for(std::size_t size, std::size_t n_so_far, std::size_t n_trees) {
   const std::size_t whole = (size / n_so_far + 1) * n_trees;
   return whole + whole / 8 + 64;
 }
@@ -48,7 +49,7 @@ ForestWriter::ForestWriter(std::int64_t n_trees, std::int64_t n_growers)
 
 tree::Tree ForestWriter::put(std::int64_t i, tree::Tree tree) {
   std::vector<Placed> placed;
-  bool was_last = false;  // nobody will want its memory
+  bool was_last = false;  // its memory is not reused
   {
     const std::scoped_lock hold(places_);
     waiting_[i] = std::move(tree);
@@ -56,7 +57,7 @@ tree::Tree ForestWriter::put(std::int64_t i, tree::Tree tree) {
     was_last = --n_to_begin_ < 0;
     if (was_last) old_.clear();
     placed = place_those_in_turn();
-    arrays_.lock_shared();  // before others may want to move them
+    arrays_.lock_shared();  // before another thread reallocates
   }
   for (Placed& one : placed) copy(one, was_last);
   arrays_.unlock_shared();
@@ -83,13 +84,13 @@ std::vector<ForestWriter::Placed> ForestWriter::place_those_in_turn() {
     all.first_leaf.push_back(leaf + static_cast<std::int64_t>(n_leaves));
     for (std::size_t s = 1; s < tree.first_word.size(); ++s)
       all.first_word.push_back(word + tree.first_word[s]);
-    make_room(tree);
+    resize_for(tree);
     placed.push_back({std::move(tree), node, leaf, set, word});
   }
   return placed;
 }
 
-void ForestWriter::make_room(const tree::Tree& tree) {
+void ForestWriter::resize_for(const tree::Tree& tree) {
   const auto n_nodes = static_cast<std::size_t>(forest_.first_node.back());
   const auto n_values = static_cast<std::size_t>(forest_.first_leaf.back() * tree.n_outputs);
   const auto n_words = static_cast<std::size_t>(forest_.first_word.back());
@@ -100,7 +101,7 @@ void ForestWriter::make_room(const tree::Tree& tree) {
   try {
     resize(tree, n_nodes, n_values, n_words);
   } catch (const std::bad_alloc&) {
-    throw OutOfMemory(too_many_trees(n_nodes, n_values, next_ + 1, waiting_.size()));
+    throw OutOfMemory(out_of_memory_message(n_nodes, n_values, next_ + 1, waiting_.size()));
   }
 }
 
@@ -108,7 +109,7 @@ void ForestWriter::resize(const tree::Tree& tree, std::size_t n_nodes, std::size
                           std::size_t n_words) {
   const std::size_t n_so_far = next_ + 1, n_trees = waiting_.size();
   const auto grow = [&](auto& array, std::size_t size) {
-    if (size > array.capacity()) array.reserve(room_for(size, n_so_far, n_trees));
+    if (size > array.capacity()) array.reserve(capacity_for(size, n_so_far, n_trees));
     array.resize(size);
   };
   grow(forest_.feature, n_nodes);
@@ -132,7 +133,7 @@ void ForestWriter::copy(Placed& placed, bool gives_back) {
   copy_to(forest_.missing_left, placed.node, tree.missing_left, gives_back);
   copy_to(forest_.value, placed.leaf * tree.n_outputs, tree.value, gives_back);
   copy_to(forest_.words, placed.word, tree.words, gives_back);
-  // Sets are numbered through all trees.
+  // Category sets are numbered across trees.
   std::transform(tree.category_set.begin(), tree.category_set.end(),
                  forest_.category_set.begin() + (tree.category_set.empty() ? 0 : placed.node),
                  [&](std::int32_t set) {

@@ -1,4 +1,4 @@
-// The trees of a forest, written one behind another while others still grow.
+// Packs the trees of a forest into common arrays while others still grow.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace weald::grow {
 
-// All trees as `weald.trees.Forest` keeps them; sets only where there are any.
+// Arrays of `weald.trees.Forest`; category arrays are empty without categories.
 struct PackedForest {
   RawGrowingVector<std::int32_t> feature, right, category_set;
   RawGrowingVector<double> threshold, weight, gain, value;
@@ -23,34 +23,34 @@ struct PackedForest {
   int n_outputs = 1;
 };
 
-// A tree is copied as soon as all before it are there, and its memory serves the next tree of the
-// thread that brought it: besides the forest only the trees that grow are in memory. As soon as no
-// further tree will be begun, what is copied is given back array by array: in the end no tree is in
-// memory twice.
+// A tree is copied as soon as all trees before it are there, and its memory is reused for the next
+// tree of that thread, so that only growing trees are in memory besides the forest. Once no further
+// tree will be started, copied arrays are freed one by one: no tree is ever in memory twice
+// (docs/decisions/0012).
 class ForestWriter {
  public:
-  // At most `n_growers` threads bring trees.
+  // At most `n_growers` threads call put().
   ForestWriter(std::int64_t n_trees, std::int64_t n_growers);
 
-  // Tree i of the forest; any thread may bring any. Returns an old tree, to be overwritten; nothing
-  // once all trees are begun.
+  // Tree i of the forest, from any thread. Returns an old tree whose memory may be reused; empty
+  // once all trees are started.
   tree::Tree put(std::int64_t i, tree::Tree tree);
 
-  // Whether memory to grow trees in is of no more use: every tree is grown or in work, unless a
-  // grower is late.
+  // Whether every tree is grown or being grown (up to a late thread), so that memory for further
+  // trees is not needed.
   bool all_begun() const { return n_to_begin_ < 0; }
 
-  // When all are there.
+  // Call when all trees are there.
   PackedForest take() { return std::move(forest_); }
 
  private:
-  // A tree that has its place.
+  // A tree and its offsets in the forest.
   struct Placed {
     tree::Tree tree;
     std::int64_t node, leaf, set, word;
   };
   std::vector<Placed> place_those_in_turn();
-  void make_room(const tree::Tree& tree);
+  void resize_for(const tree::Tree& tree);
   void resize(const tree::Tree& tree, std::size_t n_nodes, std::size_t n_values,
               std::size_t n_words);
   void copy(Placed& placed, bool gives_back);
@@ -59,10 +59,10 @@ class ForestWriter {
   std::vector<tree::Tree> waiting_;  // [n_trees]
   std::vector<std::uint8_t> is_here_;
   std::size_t next_ = 0;
-  std::atomic<std::int64_t> n_to_begin_;  // trees, while all growers are at work on others
+  std::atomic<std::int64_t> n_to_begin_;  // trees not yet started, if all threads are busy
   std::vector<tree::Tree> old_;
-  std::mutex places_;         // what is above
-  std::shared_mutex arrays_;  // held alone where they move, together where trees are copied
+  std::mutex places_;         // guards the members above
+  std::shared_mutex arrays_;  // exclusive to reallocate, shared to copy
 };
 
 }  // namespace weald::grow

@@ -11,12 +11,12 @@
 namespace weald::grow {
 namespace {
 
-// So many rows give the threads of one tree enough to do.
+// From this many rows on the threads of one tree have enough to do.
 constexpr std::int64_t many_rows = 32'768;
-// Rows times columns of a node up to which one thread does it sooner than several together.
+// Up to this many rows times columns one thread is faster than several.
 constexpr std::int64_t small_node = 80'000;
 
-// A table of fewer values is not worth a second thread.
+// Smaller tables are grown by one thread.
 constexpr std::int64_t tiny_table = 10'000;
 
 }  // namespace
@@ -33,13 +33,13 @@ Grower::Grower(std::int64_t n_rows, int n_columns, std::string_view criterion,
     throw std::invalid_argument("unknown criterion");
   if (params.growth == tree::Growth::symmetric && params.columns.max_features > 0 &&
       params.columns.sampling == data::Sampling::node)
-    throw std::invalid_argument("the nodes of a symmetric level ask one column");
+    throw std::invalid_argument("symmetric growth does not support column sampling per node");
   if (params.growth == tree::Growth::symmetric && params.prune_gain > 0.0)
-    throw std::invalid_argument("a symmetric tree is not taken back node by node");
+    throw std::invalid_argument("symmetric growth does not support pruning");
   std::vector<double>& direction = params_.split.direction;
   if (!direction.empty()) {
     if (static_cast<int>(direction.size()) != n_columns)
-      throw std::invalid_argument("directions are one for each column");
+      throw std::invalid_argument("monotonic directions must have one entry per column");
     direction.resize((direction.size() + lanes - 1) / lanes * lanes, 0.0);
   }
 }
@@ -66,14 +66,14 @@ template Grower::Grower(const data::Table<float>&, const engine::CutsView&, std:
 template Grower::Grower(const data::Table<double>&, const engine::CutsView&, std::string_view,
                         const tree::TreeParams&);
 
-// The engine draws the columns of nodes itself.
+// The engine samples the columns of nodes itself.
 Grower::Grower(std::shared_ptr<const data::RankedTable> table, std::string_view criterion,
                const tree::TreeParams& params)
     : Grower(table->n_rows(), static_cast<int>(table->n_columns()), criterion, params, {}) {
   if (params.growth == tree::Growth::symmetric)
-    throw std::invalid_argument("symmetric growth draws no columns");
+    throw std::invalid_argument("symmetric growth is not supported by forests");
   params_.cells = target::Cells::wide;
-  weighs_rest_ = true;
+  writes_impurity_ = true;
   engine_ =
       std::make_unique<forest::ForestEngine>(std::move(table), params_, criterion_, growing_tree_);
 }
@@ -85,8 +85,8 @@ tree::Tree Grower::grow(const target::Target& target, std::int32_t* leaf_of_row)
   return grow_prepared(leaf_of_row);
 }
 
-// The leaves of rows are written last: until then their memory serves to send rows. Not where some
-// rows are not seen, for nothing may be written there.
+// leaf_of_row is written last; until then it serves as a buffer for partitioning, unless there are
+// out-of-bag rows, whose entries must not be written.
 void Grower::start_rows(const target::Target& target, std::int32_t* leaf_of_row) {
   growing_tree_.rows.start(n_rows_, target.copies,
                            target.copies ? nullptr : reinterpret_cast<Row*>(leaf_of_row),
@@ -96,7 +96,7 @@ void Grower::start_rows(const target::Target& target, std::int32_t* leaf_of_row)
 void Grower::prepare(const target::Target* targets, std::vector<engine::RootState>& root_states) {
   growing_tree_.rows.start(n_rows_, targets[0].copies, nullptr, params_.n_threads);
   const auto n_trees = static_cast<std::int64_t>(root_states.size());
-  // Of many rows, the rows are shared out inside; of few, the trees.
+  // Parallel over rows inside if there are many, else over trees.
   parallel_for(n_trees, n_rows_ < many_rows ? params_.n_threads : 1, [&](std::int64_t k, int) {
     prepare(targets[k], growing_tree_.rows.at(0), growing_tree_.rows.size(),
             root_states[k].channels);
@@ -122,7 +122,7 @@ void Grower::prepare(const target::Target& target, const Row* rows, std::int64_t
 }
 
 tree::Tree Grower::grow_prepared(std::int32_t* leaf_of_row) {
-  all_.reset();  // a tree before may have failed
+  all_.reset();  // the last tree may have failed
   growing_tree_.start();
   engine_->start();
   params_.growth == tree::Growth::symmetric ? run_level_by_level() : run_node_by_node();
@@ -133,13 +133,13 @@ tree::Tree Grower::grow_prepared(std::int32_t* leaf_of_row) {
       write_tree(growing_tree_, is_median ? std::string_view(criteria::Variance::name) : criterion_,
                  params_.split.penalty, params_.n_threads, leaf_of_row);
   if (is_median) write_medians(tree);
-  if (weighs_rest_) write_rest(tree);
+  if (writes_impurity_) write_impurity(tree);
   if (!growing_tree_.rows.holds_all_rows() && params_.sends_unseen_rows)
     engine_->send_unseen_rows(tree, leaf_of_row);
   return tree;
 }
 
-// Calls visit(place, node) for all nodes in the order of their places.
+// Calls visit(place, node) for all nodes in pre-order.
 template <class Visit>
 void Grower::in_order(Visit&& visit) const {
   std::vector<int> stack{0};
@@ -153,7 +153,7 @@ void Grower::in_order(Visit&& visit) const {
   }
 }
 
-// Medians are no function of sums: leaves answer theirs, and gains are those that were found.
+// Medians are not a function of sums: leaf values and gains are written separately.
 void Grower::write_medians(tree::Tree& tree) const {
   const target::Channels& channels = growing_tree_.channels;
   in_order([&](std::size_t place, const tree::Node& node) {
@@ -165,7 +165,7 @@ void Grower::write_medians(tree::Tree& tree) const {
   });
 }
 
-void Grower::write_rest(tree::Tree& tree) const {
+void Grower::write_impurity(tree::Tree& tree) const {
   in_order([&](std::size_t place, const tree::Node& node) {
     if (node.left < 0)
       tree.gain[place] = forest::leaf_impurity(criterion_, growing_tree_.channels,
@@ -180,12 +180,12 @@ void Grower::run_node_by_node() {
   if (!choice_.is_free()) paths_.push_back(choice_.root(growing_tree_.channels.target().member));
   engine_->search({-1, 0, -1, may_split(0), false, columns_of(0)});
   push_if_split(0);
-  split_in_turn();
-  while (turn_to_small_nodes()) split_in_turn();
+  split_frontier();
+  while (search_small_targets()) split_frontier();
 }
 
-// Splits nodes until none, or no leaf, is left to be split.
-void Grower::split_in_turn() {
+// Splits nodes until the frontier is empty or max_leaf_nodes is reached.
+void Grower::split_frontier() {
   while (!frontier_.empty() &&
          (params_.max_leaf_nodes == 0 || growing_tree_.n_leaves < params_.max_leaf_nodes)) {
     if (interrupted()) throw Interrupted{};
@@ -204,9 +204,8 @@ bool Grower::is_small(int node) const {
          channels.are_small(growing_tree_.rows_of(node), growing_tree_.nodes[node].n_rows());
 }
 
-// The rows of nodes that are small beside the largest of the tree get integers relative to the
-// largest among them.
-void Grower::scale_by_themselves(const std::vector<int>& nodes) {
+// Gives the rows of these nodes integers relative to the largest target among them.
+void Grower::rescale(const std::vector<int>& nodes) {
   std::vector<Row> rows;
   for (const int node : nodes)
     rows.insert(rows.end(), growing_tree_.rows_of(node),
@@ -217,11 +216,11 @@ void Grower::scale_by_themselves(const std::vector<int>& nodes) {
   for (const int node : nodes) growing_tree_.sum_again(node);
 }
 
-// When all other nodes are split. Tells whether there are such nodes.
-bool Grower::turn_to_small_nodes() {
+// Searches the nodes of small targets, after all others are split. Returns whether there are any.
+bool Grower::search_small_targets() {
   std::erase_if(small_, [this](int node) { return !may_split(node); });
   if (small_.empty()) return false;
-  scale_by_themselves(small_);
+  rescale(small_);
   std::vector<tree::Siblings> again;
   for (const int node : small_) again.push_back({-1, node, -1, true, false, columns_of(node)});
   engine_->search_again(again);
@@ -229,15 +228,15 @@ bool Grower::turn_to_small_nodes() {
   return true;
 }
 
-// The node whose turn it is and, if these are too small to feed all threads, others whose turn will
-// come, most likely: their children wait for it. If it never comes, they were made in vain.
+// The next node and, if it is too small for all threads, further nodes that are likely to be next:
+// their children are found ahead of time. If their turn never comes, that work is lost.
 std::vector<int> Grower::batch() {
   const int top = frontier_.front();
   const auto is_small = [&](int i) {
     return growing_tree_.nodes[i].n_rows() * n_columns_ <= small_node;
   };
   if (params_.n_threads < 2 || n_rows_ * n_columns_ < tiny_table || inside_a_loop() ||
-      !engine_->works_side_by_side() || !is_small(top))
+      !engine_->allows_concurrent_nodes() || !is_small(top))
     return {top};
   std::vector<int> nodes;
   for (const int node : frontier_)
@@ -255,7 +254,7 @@ std::vector<int> Grower::batch() {
   return nodes;
 }
 
-// Makes the children of some nodes and finds their best splits, a thread for each node if there are
+// Creates the children of some nodes and finds their best splits, one thread per node if there are
 // several.
 void Grower::expand(const std::vector<int>& nodes) {
   for (const int node : nodes) {
@@ -266,28 +265,27 @@ void Grower::expand(const std::vector<int>& nodes) {
             choice_.child(paths_[node], growing_tree_.nodes[node].split.column, is_right));
   }
   engine_->expect(nodes);
-  if (nodes.size() == 1) return look_below(nodes[0]);
-  // The largest first: no thread is left with it at the end.
+  if (nodes.size() == 1) return search_children(nodes[0]);
+  // Largest first, for load balance.
   std::vector<int> order = nodes;
   std::sort(order.begin(), order.end(), [this](int a, int b) {
     const std::int64_t x = growing_tree_.nodes[a].n_rows(), y = growing_tree_.nodes[b].n_rows();
     return x != y ? x > y : a < b;
   });
   parallel_for(static_cast<std::int64_t>(order.size()), params_.n_threads,
-               [&](std::int64_t i, int) { look_below(order[i]); });
+               [&](std::int64_t i, int) { search_children(order[i]); });
 }
 
-void Grower::look_below(int node) {
-  const bool looks_on = has_room_below(node);
-  divide(node, looks_on);
+void Grower::search_children(int node) {
+  const bool looks_on = may_split_below(node);
+  partition(node, looks_on);
   const int left = growing_tree_.nodes[node].ahead, right = left + 1;
   engine_->search({node, left, right, looks_on && may_split(left), looks_on && may_split(right),
                    columns_of(left), columns_of(right)});
 }
 
-// A level is made if all of it keeps the limit on leaves. A node that does not take the level's
-// test stays as it is and is asked again on the next level. Columns are chosen for a level as for
-// one node: all its nodes have come the same way.
+// A level is split if all of it fits max_leaf_nodes. Nodes that the split of the level does not
+// divide stay and are tried again on the next level. Columns are sampled per level.
 void Grower::run_level_by_level() {
   const std::int64_t most = params_.max_leaf_nodes;
   std::vector<int> level{0};
@@ -297,8 +295,8 @@ void Grower::run_level_by_level() {
     std::erase_if(level, [&](int node) { return !may_split(node); });
     if (level.empty()) return;
     if (std::all_of(level.begin(), level.end(), [this](int node) { return is_small(node); }))
-      scale_by_themselves(level);
-    const std::vector<int> split = engine_->search_level(level, choice_.look(path));
+      rescale(level);
+    const std::vector<int> split = engine_->search_level(level, choice_.candidates(path));
     const auto n_split = static_cast<std::int64_t>(split.size());
     if (n_split == 0 || (most > 0 && growing_tree_.n_leaves + n_split > most)) return;
     std::vector<int> next;
@@ -309,7 +307,7 @@ void Grower::run_level_by_level() {
       }
       growing_tree_.make_children(level[i]);
       engine_->expect({level[i]});
-      divide(level[i], false);
+      partition(level[i], false);
       growing_tree_.join(level[i]);
       next.push_back(growing_tree_.nodes[level[i]].left);
       next.push_back(growing_tree_.nodes[level[i]].right);
@@ -320,18 +318,17 @@ void Grower::run_level_by_level() {
   }
 }
 
-data::ColumnLook Grower::columns_of(int node) const {
-  return choice_.is_free() ? data::ColumnLook{} : choice_.look(paths_[node]);
+data::CandidateColumns Grower::columns_of(int node) const {
+  return choice_.is_free() ? data::CandidateColumns{} : choice_.candidates(paths_[node]);
 }
 
-// Sends the rows of a node to its children.
-void Grower::divide(int node, bool looks_on) {
+void Grower::partition(int node, bool looks_on) {
   growing_tree_.part_rows(node, engine_->send_rows(node, looks_on));
   if (!params_.split.direction.empty()) bound_children(node);
 }
 
-// All leaves below a node keep within its bounds. Those of a column that must rise (or fall) are
-// parted by the middle of its two values, unless one side holds no value at all.
+// Leaf values stay within the bounds of their node. A split on a monotonic column divides the
+// bounds at the mean of its two values, unless one side holds only missing values.
 void Grower::bound_children(int i) {
   const tree::Node& node = growing_tree_.nodes[i];
   tree::Node &left = growing_tree_.nodes[node.ahead], &right = growing_tree_.nodes[node.ahead + 1];
@@ -347,7 +344,7 @@ void Grower::bound_children(int i) {
   tree::part_bounds(direction, middle, left.bounds, right.bounds);
 }
 
-// Children come after their parent: from behind, all below a node is done when it is asked.
+// Children come after their parent, so a reverse pass sees finished subtrees.
 void Grower::prune() {
   const target::Channels& channels = growing_tree_.channels;
   int unit = 0;
@@ -365,11 +362,11 @@ void Grower::prune() {
   }
 }
 
-// May a node's children be split, as far as the limits on depth and leaves go?
-bool Grower::has_room_below(int node) const {
-  const bool is_high =
+// Whether max_depth and max_leaf_nodes allow a node's children to be split.
+bool Grower::may_split_below(int node) const {
+  const bool fits_depth =
       params_.max_depth == 0 || growing_tree_.nodes[node].depth + 1 < params_.max_depth;
-  return is_high &&
+  return fits_depth &&
          (params_.max_leaf_nodes == 0 || growing_tree_.n_leaves + 1 < params_.max_leaf_nodes);
 }
 
@@ -382,13 +379,13 @@ bool Grower::may_split(int i) const {
     const std::int64_t copies = growing_tree_.copies_in(i);
     if (copies < params_.min_samples_split || copies / 2 < least) return false;
   }
-  // Where every gain is welcome, only a node of equal rows ends by itself.
+  // If every gain is accepted, only pure nodes are leaves by themselves.
   return !params_.split.takes_any_gain() ||
          !growing_tree_.channels.is_pure(growing_tree_.rows_of(i), node.n_rows());
 }
 
 bool Grower::comes_before(int a, int b) const {
-  // Without a limit on leaves the order changes no tree: depth first keeps few histograms alive.
+  // Without max_leaf_nodes the order changes no tree: depth first keeps few histograms alive.
   const tree::Node &x = growing_tree_.nodes[a], &y = growing_tree_.nodes[b];
   if (params_.max_leaf_nodes == 0) return x.turn > y.turn;
   if (params_.growth == tree::Growth::depth_wise && x.depth != y.depth) return x.depth < y.depth;

@@ -1,4 +1,4 @@
-// The loop that grows one tree: take a node, split its rows, look at its children.
+// Grows one tree leaf-wise, level-wise or obliviously, on any split engine.
 #pragma once
 
 #include <cstdint>
@@ -24,27 +24,26 @@ namespace weald::grow {
 
 class Grower {
  public:
-  // On histograms of codes, or on values sorted by every column.
+  // On histograms of codes, or on values sorted by column.
   Grower(std::shared_ptr<const split::HistogramTable> table, std::string_view criterion,
          const tree::TreeParams& params);
   template <class T>
   Grower(const data::Table<T>& table, const engine::CutsView& cuts, std::string_view criterion,
          const tree::TreeParams& params);
-  // On ranks, with columns drawn for every node.
+  // On ranks, with column sampling per node.
   Grower(std::shared_ptr<const data::RankedTable> table, std::string_view criterion,
          const tree::TreeParams& params);
-  Grower(const Grower&) = delete;  // the engine refers to its growing_tree
+  Grower(const Grower&) = delete;  // the engine refers to growing_tree_
   Grower& operator=(const Grower&) = delete;
 
-  // Grows a tree on the rows of positive copies and writes, for every row of the table, the leaf it
-  // falls into.
+  // Grows a tree on the rows with positive copies; writes the leaf of every row of the table.
   tree::Tree grow(const target::Target& target, std::int32_t* leaf_of_row);
 
-  // The same in two steps: first what several trees on the same copies of rows start from, then,
-  // by this grower or another one on the table, a tree.
+  // The same in two steps: `prepare` the roots of several trees on the same copies, then grow each
+  // with this grower or another one on the same table.
   void prepare(const target::Target* targets, std::vector<engine::RootState>& root_states);
   tree::Tree grow(engine::RootState& root_state, std::int32_t* leaf_of_row);
-  // The rows of the trees last prepared or grown.
+  // The rows of the last prepared or grown tree.
   const tree::Partition& rows() const { return growing_tree_.rows; }
 
  private:
@@ -56,22 +55,22 @@ class Grower {
   tree::Tree grow_prepared(std::int32_t* leaf_of_row);
   void run_node_by_node();
   void run_level_by_level();
-  void split_in_turn();
-  bool turn_to_small_nodes();
-  void scale_by_themselves(const std::vector<int>& nodes);
+  void split_frontier();
+  bool search_small_targets();
+  void rescale(const std::vector<int>& nodes);
   bool is_small(int node) const;
   std::vector<int> batch();
   void expand(const std::vector<int>& nodes);
-  void look_below(int node);
-  void divide(int node, bool looks_on);
-  data::ColumnLook columns_of(int node) const;
+  void search_children(int node);
+  void partition(int node, bool looks_on);
+  data::CandidateColumns columns_of(int node) const;
   void bound_children(int node);
   void prune();
   template <class Visit>
   void in_order(Visit&& visit) const;
   void write_medians(tree::Tree& tree) const;
-  void write_rest(tree::Tree& tree) const;
-  bool has_room_below(int node) const;
+  void write_impurity(tree::Tree& tree) const;
+  bool may_split_below(int node) const;
   bool may_split(int node) const;
   bool comes_before(int a, int b) const;
   void push_if_split(int node);
@@ -82,15 +81,14 @@ class Grower {
   std::string_view criterion_;
   tree::TreeParams params_;
   data::ColumnChoice choice_;
-  std::vector<data::ColumnChoice::Path>
-      paths_;  // of each node, where not all columns are looked at
+  std::vector<data::ColumnChoice::Path> paths_;  // [node], with column constraints
   tree::GrowingTree growing_tree_;
   std::unique_ptr<tree::SplitEngine> engine_;
-  bool weighs_rest_ = false;   // a forest's leaves of numbers say what is left to gain
-  std::vector<int> frontier_;  // a heap ordered by comes_before
-  std::vector<int> small_;     // nodes of small rows (channels.hpp), which wait for their turn
+  bool writes_impurity_ = false;  // forests: gain of a leaf is its impurity
+  std::vector<int> frontier_;     // heap ordered by comes_before
+  std::vector<int> small_;        // nodes of small targets (channels.hpp), split last
   std::optional<target::Channels>
-      all_;  // of all rows, while the growing_tree's are those of small ones
+      all_;  // of all rows, while growing_tree_ has those of small targets
 };
 
 }  // namespace weald::grow

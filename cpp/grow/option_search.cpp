@@ -10,7 +10,7 @@
 namespace weald::grow {
 namespace {
 
-// Least rows of one thread, and most bytes of all threads' histograms.
+// Minimum rows per thread; maximum memory of all histograms.
 constexpr std::int64_t part_rows = 8'192;
 constexpr std::int64_t most_bytes = std::int64_t{256} << 20;
 
@@ -24,7 +24,7 @@ void OptionSearch::start(const target::Target& target) {
   growing_tree_.start();
 }
 
-// As Grower::may_split, without the limits on depth and leaves.
+// Grower::may_split without the limits on depth and leaves.
 bool OptionSearch::may_split(const OptionLimits& options) const {
   const std::int64_t n = growing_tree_.rows.size(), copies = growing_tree_.copies_in(0);
   if (n < 2 || copies < options.min_samples_split) return false;
@@ -48,12 +48,12 @@ std::vector<OptionStump> OptionSearch::look(const target::Target& target,
   for (const split::Split& split : splits) {
     if (interrupted()) throw Interrupted{};
     if (static_cast<int>(stumps.size()) == options.most) break;
-    // Where nothing is gained no test is better than another.
+    // Without gain no split is better than another.
     const double least = options.ratio * splits[0].gain;
     if (!stumps.empty() && !(split.gain > 0.0 && split.gain >= least)) break;
     OptionStump stump = stump_of(split);
     if (std::none_of(stumps.begin(), stumps.end(),
-                     [&](const OptionStump& other) { return parts_alike(stump, other); }))
+                     [&](const OptionStump& other) { return are_same_partition(stump, other); }))
       stumps.push_back(std::move(stump));
   }
   return stumps;
@@ -99,7 +99,7 @@ std::vector<split::Split> OptionSearch::best_of_columns(
     }
     split::WideLevels<C> levels(growing_tree_.channels, limits_, totals, Bounds{});
     split::CategoryBest sets = split::CategorySearch(levels, limits_.category)
-                                   .look(missing, stride, layout.levels_of(column), nullptr, 0);
+                                   .search(missing, stride, layout.levels_of(column), nullptr, 0);
     if (!sets.left.empty())
       splits[task] = {sets.score, column, 0, sets.missing_left, 0.0, std::move(sets.left)};
   });
@@ -116,14 +116,14 @@ OptionStump OptionSearch::stump_of(const split::Split& split) {
   });
 }
 
-// Weights, gain and values of the stump come from the rows' doubles, as in every tree.
+// Weights, gain and values come from exact sums, as in every tree.
 template <class GoesLeft>
 OptionStump OptionSearch::stump_of(const split::Split& split, GoesLeft&& goes_left) {
   growing_tree_.start();
   const std::int64_t middle =
       growing_tree_.rows.split_by(0, growing_tree_.rows.size(), std::forward<GoesLeft>(goes_left));
   growing_tree_.nodes[0].split = split;
-  // Integer sums of the children are for a search among them, of which there is none here.
+  // Integer sums of the children are only needed to search them.
   growing_tree_.nodes[0].left_totals.assign(
       static_cast<std::size_t>(growing_tree_.channels.cell_size()), 0);
   growing_tree_.make_children(0);
@@ -136,12 +136,12 @@ OptionStump OptionSearch::stump_of(const split::Split& split, GoesLeft&& goes_le
   return stump;
 }
 
-// Are the two halves the same, whichever comes first?
-bool OptionSearch::parts_alike(const OptionStump& a, const OptionStump& b) const {
+// Whether both split the rows into the same two sets, in either order.
+bool OptionSearch::are_same_partition(const OptionStump& a, const OptionStump& b) const {
   const Row first = *growing_tree_.rows.at(0);
-  const std::int32_t turned = a.side[first] ^ b.side[first];
+  const std::int32_t is_swapped = a.side[first] ^ b.side[first];
   for (std::size_t row = 0; row < a.side.size(); ++row)
-    if (a.side[row] >= 0 && (a.side[row] ^ turned) != b.side[row]) return false;
+    if (a.side[row] >= 0 && (a.side[row] ^ is_swapped) != b.side[row]) return false;
   return true;
 }
 

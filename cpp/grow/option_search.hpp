@@ -1,5 +1,4 @@
-// Tests that are nearly as good as the best one: the best split of each column of a node, and the
-// best few of them made into stumps.
+// Option trees: near-optimal splits of a node, one stump each.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +15,14 @@
 
 namespace weald::grow {
 
-// How many tests may stand side by side, and how much of the best one's gain each must have.
+// The maximum number of splits, and the share of the best gain that each must reach.
 struct OptionLimits {
   int most = 1;
   double ratio = 1.0;
   std::int64_t min_samples_split = 2;
 };
 
-// A tree of one test and the side of every row: 0 left, 1 right, -1 for rows without copies.
+// A tree of one split, and the side of every row: 0 left, 1 right, -1 without copies.
 struct OptionStump {
   tree::Tree tree;
   std::vector<std::int32_t> side;
@@ -39,11 +38,11 @@ class OptionSearch {
         limits_(limits),
         n_threads_(n_threads) {}
 
-  // The best test of the rows of positive copies and those that gain nearly as much, the best
-  // first; each is of another column and parts the rows in another way. None: the node is a leaf.
+  // The best split of the rows with positive copies and those that gain nearly as much, best first,
+  // each of another column and with another partition. Empty: the node is a leaf.
   std::vector<OptionStump> look(const target::Target& target, const OptionLimits& options);
 
-  // The stump of a test that somebody else has made: goes_left of every row.
+  // The stump of a given partition.
   OptionStump part(const target::Target& target, const std::uint8_t* goes_left);
 
  private:
@@ -56,7 +55,7 @@ class OptionSearch {
   template <class GoesLeft>
   OptionStump stump_of(const split::Split& split, GoesLeft&& goes_left);
   OptionStump stump_of(const split::Split& split);
-  bool parts_alike(const OptionStump& a, const OptionStump& b) const;
+  bool are_same_partition(const OptionStump& a, const OptionStump& b) const;
 
   Codes codes_;
   data::Categories categories_;

@@ -1,4 +1,4 @@
-// The kernels for avx2; CMakeLists.txt names the compiler's flags.
+// The kernels for avx2; see CMakeLists.txt for the compiler flags.
 #include <bit>
 #define WEALD_KERNELS avx2
 #define WEALD_KERNELS_NAME "avx2"

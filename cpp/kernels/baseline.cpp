@@ -1,4 +1,4 @@
-// The kernels for baseline; CMakeLists.txt names the compiler's flags.
+// The kernels for baseline; see CMakeLists.txt for the compiler flags.
 #include <bit>
 #define WEALD_KERNELS baseline
 #define WEALD_KERNELS_NAME "baseline"

@@ -1,6 +1,6 @@
-// Bits of rows' words as codes: included by body.hpp.
+// Extracts bits of rows' words as codes. Part of body.hpp, which includes it inside its namespace.
 
-// All machines of avx512 pick bits in one instruction; some of avx2 take very long for it.
+// pext is one instruction on all AVX-512 machines, but very slow on some AVX2 ones.
 #ifdef __AVX512F__
 void bit_codes(const std::uint64_t* words, const Row* rows, std::int64_t n, const int* shifts,
                int m, std::uint8_t* codes) {

@@ -1,7 +1,7 @@
-// The kernels' one source. Each instruction set includes it inside a namespace of its own.
+// The single source of the kernels, included once per instruction set in a namespace of its own.
 //
-// Vectors are the compiler's, as wide as the machine's: every lane does the same operations in the
-// same order on every instruction set, so the bits are the same.
+// Uses the compiler's vector extensions at the machine's width: every lane does the same operations
+// in the same order on every instruction set, so the bits are the same.
 
 #ifdef __AVX512F__
 #include <immintrin.h>
@@ -15,6 +15,7 @@
 #include "base/mixing.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/random_thresholds.hpp"
+#include "kernels/smoothed_mean.hpp"
 #include "losses/losses.hpp"
 
 namespace weald::kernels::WEALD_KERNELS {
@@ -27,21 +28,21 @@ constexpr int vector_bytes = 32;
 #else
 constexpr int vector_bytes = 16;
 #endif
-// A code is shifted out of eight read at once: byte k must be the k-th lowest.
+// Codes are extracted by shifts from eight read at once: byte k must be the k-th lowest.
 static_assert(std::endian::native == std::endian::little);
 
 typedef double Doubles __attribute__((vector_size(vector_bytes)));
 typedef std::int64_t Integers __attribute__((vector_size(vector_bytes)));
 constexpr int vector_lanes = vector_bytes / 8;
 
-// Exact for |x| < 2^51, and made of one addition and one subtraction on every machine.
+// Exact for |x| < 2^51; one addition and one subtraction on every machine.
 inline Doubles to_doubles(Integers x) {
   constexpr double shift = 0x1.8p52;
   return reinterpret_cast<Doubles>(x + std::bit_cast<std::int64_t>(shift)) - shift;
 }
 
 #ifdef __AVX512F__
-// How many of sixteen rising numbers are below x.
+// Number of entries of a sorted array of sixteen that are below x.
 [[gnu::always_inline]] inline int count_below(const float* sixteen, float x) {
   return std::popcount(static_cast<unsigned>(
       _mm512_cmp_ps_mask(_mm512_load_ps(sixteen), _mm512_set1_ps(x), _CMP_LT_OQ)));
@@ -63,7 +64,7 @@ void encode(const T* x, std::int64_t n, const PaddedCuts<T>& cuts, Code* out, st
     out[i * stride] = static_cast<Code>((1 + cuts_below(cuts, x[i])) & -(x[i] == x[i]));
 }
 #else
-// Halving without branches, for several values side by side: one search waits for its own loads.
+// Branch-free binary search for several values concurrently, to overlap load latencies.
 template <class T>
 void encode(const T* x, std::int64_t n, const PaddedCuts<T>& cuts, Code* out, std::int64_t stride) {
   constexpr int together = 8;
@@ -87,14 +88,14 @@ void gradients(std::string_view loss, const losses::Scored& rows, losses::Range 
                                [&](auto one) { one.gradients(rows, range, gradient, hessian); });
 }
 
-// Round to nearest even, exact for |x| < 2^51: the low bits of a double whose spacing is 1.
+// Round half to even, exact for |x| < 2^51: the low bits of a double whose spacing is 1.
 [[gnu::always_inline]] inline double rounded(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
 [[gnu::always_inline]] inline std::int64_t rounded_integer(double x) {
   return std::bit_cast<std::int64_t>(x + 0x1.8p52) - std::bit_cast<std::int64_t>(0x1.8p52);
 }
 
 double largest(const double* x, std::int64_t n, bool* has_negative) {
-  // Non-negative doubles order as integers do, and NaN is above infinity: it is not lost.
+  // Non-negative doubles order as integers do, and NaN is above infinity, so it is detected.
   std::int64_t top = 0, any = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t all_bits = std::bit_cast<std::int64_t>(x[i] + 0.0);  // -0 becomes 0
@@ -106,8 +107,8 @@ double largest(const double* x, std::int64_t n, bool* has_negative) {
   return std::bit_cast<double>(top);
 }
 
-// Sums of whole numbers below 2^53, kept in doubles: exact, so their order does not matter and the
-// eight running sums of a vector are as good as one.
+// Sums of integers below 2^53 in doubles: exact, so the order does not matter and a vector can keep
+// eight partial sums.
 CoarseSums coarse_sums(const double* g, const double* h, std::int64_t n, const double* scale_g,
                        const double* scale_h) {
   constexpr int width = 8;
@@ -139,8 +140,7 @@ CoarseSums coarse_sums(const double* g, const double* h, std::int64_t n, const d
 std::int64_t pack_words(const double* g, const double* h, std::int64_t n, const double* scale_g,
                         const double* scale_h, std::int64_t* words) {
   const double g0 = scale_g[0], g1 = scale_g[1];
-  // Scales that turn out too large for the data are tried too: such words may wrap, and are not
-  // used.
+  // Scales that are too large for the data may be tried: such words wrap and are discarded.
   const auto whole = [](double x) { return static_cast<std::uint64_t>(rounded_integer(x)); };
   std::uint64_t total = 0;
   if (h) {
@@ -160,8 +160,8 @@ std::int64_t pack_words(const double* g, const double* h, std::int64_t n, const 
   return static_cast<std::int64_t>(total);
 }
 
-// Lines of memory to ask for while something else is computed: those of some rows' codes and words,
-// unless null. Without a list the rows follow each other.
+// Prefetch addresses: the codes and words (unless null) of upcoming rows. Without a list, rows are
+// consecutive.
 struct Ahead {
   const Code* codes = nullptr;
   std::int64_t stride = 0;
@@ -176,7 +176,7 @@ struct Ahead {
   }
 };
 
-// Adds words to the cells of eight columns: the eight codes of row i are at codes[i * stride].
+// Add words to the cells of eight columns: the eight codes of row i are at codes[i * stride].
 template <int n_lanes>
 void add_group(const Code* codes, std::int64_t stride, const std::int64_t* words, std::int64_t n,
                std::int64_t* cells, const Ahead& lines) {
@@ -185,8 +185,8 @@ void add_group(const Code* codes, std::int64_t stride, const std::int64_t* words
     std::uint64_t eight;
     std::memcpy(&eight, codes + i * stride, lanes);
     const std::int64_t word = words[i];
-    // Eight cells of one bin fill 64 bytes: a code in byte k of `eight`, times 64, is the whole
-    // turned by 8 k - 6 bits, masked. (A turn, unlike a shift, needs no copy of the whole first.)
+    // Eight cells of one bin fill 64 bytes: code k of `eight`, times 64, is `eight` rotated by 8 k
+    // - 6 bits and masked. (A rotation, unlike a shift, needs no copy first.)
     const auto add = [&]<int lane>(std::integral_constant<int, lane>) {
       const std::uint64_t at = std::rotr(eight, 8 * lane - 6) & 0x3fc0;
       *reinterpret_cast<std::int64_t*>(base + at + 8 * lane) += word;
@@ -195,13 +195,13 @@ void add_group(const Code* codes, std::int64_t stride, const std::int64_t* words
       (add(std::integral_constant<int, lane>{}), ...);
     }(std::make_integer_sequence<int, n_lanes>{});
   };
-  const Ahead ahead = lines;  // in registers: the cells might be anywhere
-  const std::int64_t n_asking = std::min(n, ahead.n);
-  for (std::int64_t i = 0; i < n_asking; ++i) {
+  const Ahead ahead = lines;  // a local copy stays in registers: the cells might alias the original
+  const std::int64_t n_prefetching = std::min(n, ahead.n);
+  for (std::int64_t i = 0; i < n_prefetching; ++i) {
     ahead.ask(i);
     add_row(i);
   }
-  for (std::int64_t i = n_asking; i < n; ++i) add_row(i);
+  for (std::int64_t i = n_prefetching; i < n; ++i) add_row(i);
 }
 
 using AddGroup = void (*)(const Code*, std::int64_t, const std::int64_t*, std::int64_t,
@@ -210,7 +210,7 @@ constexpr AddGroup add_group_of[lanes + 1] = {nullptr,      add_group<1>, add_gr
                                               add_group<3>, add_group<4>, add_group<5>,
                                               add_group<6>, add_group<7>, add_group<8>};
 
-// Copies the codes of some groups, and the words unless null, of scattered rows side by side.
+// Gather the codes of some groups, and the words unless null, of scattered rows into buffers.
 template <int n_groups>
 void collect(const Code* first, std::int64_t stride, const std::int64_t* words, const Row* rows,
              std::int64_t n, Code* codes, std::int64_t* collected_words) {
@@ -227,11 +227,11 @@ constexpr Collect collect_of[tile / lanes + 1] = {nullptr,    collect<1>, collec
                                                   collect<3>, collect<4>, collect<5>,
                                                   collect<6>, collect<7>, collect<8>};
 
-constexpr std::int64_t near_rows = 512;  // rows whose codes and words stay near
+constexpr std::int64_t near_rows = 512;  // rows whose codes and words stay in cache
 
-// A block of rows at a time: scattered rows are collected, rows in order read where they are. Each
-// group's cells (16 KB) stay in the first-level cache while the group's columns of the block are
-// counted. Meanwhile the lines of the next block are asked for.
+// One block of rows at a time: scattered rows are gathered, consecutive ones read in place. Each
+// group's cells (16 KB) stay in the first-level cache while the block is counted. Meanwhile the
+// next block is prefetched.
 void add_packed(const Codes& codes, int first, int last, const std::int64_t* words, const Row* rows,
                 std::int64_t begin, std::int64_t n, std::int64_t* const* group_cells) {
   alignas(64) Code near_codes[near_rows * tile];
@@ -239,10 +239,10 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
   if (!words) std::fill_n(near_words, std::min(n, near_rows), 1);
   const Code* const tile_begin = codes.group(first);
   const std::int64_t stride = codes.stride(first);
-  // A table that stays in the second-level cache needs no asking.
-  const bool asks = codes.n_rows * stride > (1 << 19);
+  // No prefetching if the table fits the second-level cache.
+  const bool prefetches = codes.n_rows * stride > (1 << 19);
   const auto ahead_of = [&](std::int64_t at, const Code* its_codes, const std::int64_t* its_words) {
-    const std::int64_t size = asks ? std::clamp<std::int64_t>(n - at, 0, near_rows) : 0;
+    const std::int64_t size = prefetches ? std::clamp<std::int64_t>(n - at, 0, near_rows) : 0;
     return Ahead{its_codes, stride, its_words, rows ? rows + at : nullptr, begin + at, size};
   };
   const bool one_group = last - first == 1;
@@ -284,8 +284,8 @@ template <int width>
     for (int at = 0; at < width; at += vector_lanes) add(Integers{}, at);
 }
 
-// Two columns at a time: an addition to the cell that the row before has just changed waits for it,
-// and the other column's is done meanwhile.
+// Two columns at a time: an addition to the cell just updated by the previous row waits for it, and
+// the other column fills the gap.
 template <int width>
 void add_shared_of(const Code* codes, std::int64_t stride, const Row* rows, std::int64_t n,
                    const std::int64_t* words, std::int64_t* cells, std::int64_t* next_cells) {
@@ -303,7 +303,7 @@ void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::in
 }
 
 #include "kernels/search.hpp"
-// These take what that has.
+// These use the definitions above.
 #include "kernels/bits.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/levels.hpp"
@@ -321,7 +321,7 @@ inline std::uint64_t is_in(const CodeSet& set, Code code) {
   return set.words[code >> 6] >> (code & 63) & 1;
 }
 
-// Which of 64 rows came to a node, and the number of the leaf of each.
+// Bit masks of the 64 rows at a node, and the leaf of each row.
 #ifdef __AVX512F__
 struct RowMask {
   std::uint64_t bits = ~std::uint64_t{0};
@@ -388,8 +388,8 @@ struct LeafNumbers {
 };
 #endif
 
-// Every node is asked for all 64 rows. The right child's mask waits until its turn comes; the left
-// child's is the next one.
+// Every node is evaluated for all 64 rows. The right child's mask is stored until its turn; the
+// left child's is used next.
 void add_trees(const MaskTree* trees, std::int64_t n_trees, int n_values, const Code* codes,
                double* sums) {
   RowMask came[2 * max_mask_leaves];

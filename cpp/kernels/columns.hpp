@@ -1,14 +1,14 @@
-// The search over packed cells, one column after another. Part of body.hpp, which includes it
-// inside its namespace.
+// Search over packed cells column by column. Part of body.hpp, which includes it inside its
+// namespace.
 
-// What lies left of a column's cuts. An empty bin parts the same rows as the bin before it, and of
-// equals the first is taken: it has no cut of its own.
+// Left sums of a column's splits. An empty bin gives the same split as the bin before it and is
+// skipped, since ties go to the first.
 struct ColumnCuts {
-  // One more than the bins is written to, and a vector's worth is read.
-  static constexpr int room = max_value_bins + 1 + vector_lanes;
-  alignas(64) std::int64_t left[room];
-  alignas(64) std::int64_t count[room];
-  alignas(64) std::int64_t place[room];
+  // One more than the bins is written, and a whole vector is read.
+  static constexpr int capacity = max_value_bins + 1 + vector_lanes;
+  alignas(64) std::int64_t left[capacity];
+  alignas(64) std::int64_t count[capacity];
+  alignas(64) std::int64_t place[capacity];
   int n = 0;
 
   template <bool counted>
@@ -22,12 +22,12 @@ struct ColumnCuts {
       place[n] = 2 * bin;
       n += (cell | more) != 0;
     }
-    // Nothing on the left is no cut.
+    // Padding: an empty left side is not a split.
     for (int i = n; i < n + vector_lanes; ++i) left[i] = count[i] = place[i] = 0;
   }
 };
 
-// The best of some cuts, a vector of them at a time.
+// The best of several splits, a vector at a time.
 struct Bests {
   Doubles score, undecided;
   Integers place, undecided_place;
@@ -45,7 +45,7 @@ struct Bests {
     undecided = more ? cut.score : undecided;
     undecided_place = more ? here : undecided_place;
   }
-  // Of equals the first: that of the lowest place.
+  // Ties go to the lowest position.
   static void take_first(Doubles scores, Integers places, double& score, std::int64_t& place) {
     score = scores[0];
     place = places[0];
@@ -75,9 +75,10 @@ void search_column(const std::int64_t* cells, const std::int64_t* counts, int n_
     const Integers left = load(cuts.left + i), count = counted ? load(cuts.count + i) : zero;
     const Integers place = load(cuts.place + i);
     const Integers free = form == Form::valued ? left + missing == whole.total : zero;
-    best.note<counted>(judge<counted, form>(left, count, whole, direction, free), place);
+    best.note<counted>(score_split<counted, form>(left, count, whole, direction, free), place);
     if (!has_missing) continue;
-    Cut cut = judge<counted, form>(left + missing, count + missing_count, whole, direction, zero);
+    Cut cut =
+        score_split<counted, form>(left + missing, count + missing_count, whole, direction, zero);
     const Integers some_values = (left & 0xffffffff) > 0;
     cut.allowed &= some_values;
     if (!counted) cut.undecided &= some_values;

@@ -20,7 +20,7 @@ std::vector<const Kernels*> runnable_kernels() {
   std::vector<const Kernels*> all{&baseline::table};
 #ifdef WEALD_X86_KERNELS
   __builtin_cpu_init();
-  // What CMakeLists.txt lets the compiler use, no less.
+  // At least the features that CMakeLists.txt enables in the compiler.
   const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
   if (has_avx2) all.push_back(&avx2::table);
   if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -33,7 +33,7 @@ std::vector<const Kernels*> runnable_kernels() {
 const Kernels& active() {
   static const Kernels& chosen = []() -> const Kernels& {
     const auto all = runnable_kernels();
-    // Who asks compares the name with the wish: the core has no words for users.
+    // The caller compares the name with the request: the core has no user messages.
     if (const char* wanted = std::getenv("WEALD_INSTRUCTIONS"))
       for (const Kernels* one : all)
         if (std::string_view(one->name) == wanted) return *one;

@@ -1,4 +1,4 @@
-// The inner loops that are compiled once per instruction set, and the choice among them.
+// The inner loops that are compiled once per instruction set, and their runtime selection.
 #pragma once
 
 #include <cmath>
@@ -12,32 +12,32 @@
 
 namespace weald::kernels {
 
-// A packed cell: the sum of g in the high half, the sum of h (never negative) in the low half, so
-// that one 64-bit addition adds both, and a difference of sums is the sum of the difference.
+// A packed cell: the sum of g in the high half, the sum of h (non-negative) in the low half, so
+// that one 64-bit addition adds both, and differences work likewise.
 constexpr std::int64_t pack(std::int64_t g, std::int64_t h) {
   return g * (std::int64_t{1} << 32) + h;
 }
 constexpr std::int64_t packed_g(std::int64_t cell) { return cell >> 32; }
 constexpr std::int64_t packed_h(std::int64_t cell) { return cell & 0xffffffff; }
 
-// What the search over a group's packed cells needs to know of a node, in units of the cells.
+// Parameters of a node for searches over packed cells, in units of the cells.
 struct PackedNode {
   std::int64_t total;       // packed sums of all rows
   double l2;                // added to h
-  double min_weight;        // least h of a child
-  double sure_weight;       // h that proves a child to hold enough copies
-  double min_count;         // least copies of a child, where `counts` tells them
-  double l1;                // taken off the size of g
+  double min_weight;        // minimum h of a child
+  double sure_weight;       // h that implies enough copies in a child
+  double min_count;         // minimum copies of a child, if `counts` is given
+  double l1;                // subtracted from |g|
   Bounds bounds;            // of g / (h + l2)
-  const double* direction;  // of the eight columns, as SplitLimits has it; null: all are free
+  const double* direction;  // of the eight columns, as in SplitLimits; null: no constraints
 
-  // With bounds and directions a value is needed, and not only a quotient of squares.
+  // Bounds and monotonic constraints need values, not only a quotient of squares.
   bool needs_values() const { return bounds.any() || direction != nullptr; }
   double shrunk(double g) const {
     const double size = std::fabs(g) - l1;
     return size > 0.0 ? std::copysign(size, g) : 0.0;
   }
-  // Twice what a node of g and of h + l2 = d scores.
+  // Twice the score of a node with sums g and h + l2 = d.
   double score(double g, double d) const {
     const double s = shrunk(g);
     if (!needs_values()) return s * s / d;
@@ -46,8 +46,8 @@ struct PackedNode {
   }
 };
 
-// The best cut of each of eight columns: the largest score(left) + score(right), without the one
-// half, among cuts known to be allowed, and what an undecided one might reach.
+// The best split of each of eight columns: the largest score(left) + score(right), without the
+// factor 1/2, among splits known to be allowed, and the best undecided score.
 struct LaneBests {
   alignas(64) double score[lanes];
   alignas(64) std::int64_t place[lanes];  // 2 * bin + missing_left
@@ -62,28 +62,29 @@ struct LaneBests {
   }
 };
 
-// A column of levels in a node's packed cells: code 0 is missing, level l has code l + 1.
+// A categorical column in a node's packed cells: code 0 is missing, level l has code l + 1.
 struct LevelCells {
   const std::int64_t* cells;   // of code 0
-  const std::int64_t* counts;  // copies, laid out likewise; null: they are not known
-  std::int64_t stride;         // from code to code
+  const std::int64_t* counts;  // copies in the same layout; null: unknown
+  std::int64_t stride;         // distance between codes
   int n_levels;                // at most max_value_bins
 };
-// What CategoryLimits ask of it, in units of the cells.
+// CategoryLimits in units of the cells.
 struct LevelRules {
-  double least;    // h of a level that is told apart
-  int few;         // up to so many told levels, the next two are not for them
-  double smooth;   // added to h when levels are put in order
-  double more_l2;  // added to l2 when sets are judged
+  double least;    // minimum h of a frequent level
+  int few;         // with at most this many frequent levels, the next two do not apply
+  double smooth;   // added to h when levels are sorted
+  double more_l2;  // added to l2 when sets are scored
 };
-// What the best pair of sets scores, and what an undecided one might reach.
+// The best score of a pair of sets, and the best undecided one.
 struct LevelScores {
   double score = -std::numeric_limits<double>::infinity();
   double undecided = -std::numeric_limits<double>::infinity();
 };
 
-// A column's cuts in the type of its values, with infinities up to 256, and every sixteenth apart:
-// two rounds of sixteen comparisons find a value's bin. x <= cut means the same in both types.
+// A column's cuts in the type of its values, padded with infinities to 256, and every sixteenth
+// separately: two rounds of sixteen comparisons find a value's bin. x <= cut means the same in both
+// types.
 template <class T>
 struct PaddedCuts {
   alignas(64) T values[256];
@@ -94,7 +95,7 @@ struct PaddedCuts {
       values[i] = i < n ? not_above(cuts[i]) : std::numeric_limits<T>::infinity();
     for (int i = 0; i < 16; ++i) pivots[i] = values[16 * i + 15];
   }
-  // The largest T that is not above x.
+  // The largest T not above x.
   static T not_above(double x) {
     const T rounded = static_cast<T>(x);
     if (static_cast<double>(rounded) <= x) return rounded;
@@ -102,69 +103,68 @@ struct PaddedCuts {
   }
 };
 
-// What rounding to few bits needs to know of g and h (null: h is 1), over rows that count once.
+// Statistics of g and h (null: h is 1) for choosing the rounding, over rows that occur once.
 struct CoarseSums {
   std::int64_t positive = 0, negative = 0;  // of rounded g, by sign, and of its square
   std::int64_t squares = 0;
   std::int64_t weight = 0;  // of rounded h
 };
 
-// Shallow trees over codes: 64 rows at once, a byte of a mask for each.
+// Shallow trees over codes: 64 rows at once as bit masks.
 constexpr int mask_rows = 64;
-constexpr int max_mask_leaves = 128;  // beyond, asking every node costs more than walking
+constexpr int max_mask_leaves = 128;  // beyond, evaluating every node costs more than traversal
 struct MaskNode {
-  std::int32_t slot;   // of the column among those used; -1: a leaf
-  std::int32_t right;  // counted from the tree's first node
-  Code offset, limit;  // left if code - offset <= limit, without sign; a leaf: its number
-  std::int32_t set;    // of codes that go left instead; -1: none
+  std::int32_t slot;   // index of the column among those used; -1: a leaf
+  std::int32_t right;  // relative to the tree's first node
+  Code offset, limit;  // left if code - offset <= limit, unsigned; a leaf: its index
+  std::int32_t set;    // set of codes that go left instead; -1: none
 };
 struct CodeSet {
-  std::uint64_t words[4];  // a bit for each code
+  std::uint64_t words[4];  // one bit per code
 };
 struct MaskTree {
   const MaskNode* nodes;
   int n_nodes;
-  const double* values;  // [leaves][n_values], times the tree's weight
-  int output;            // where its first value is added
+  const double* values;  // [leaves][n_values], times the tree weight
+  int output;            // index of the first output
   const CodeSet* sets;
 };
 
-// A row of a small table as it stands in the order of a column's codes: the code in the upper half,
-// the row's number in the lower.
+// An entry of a small table's sorted order: the code in the upper half, the row in the lower.
 using Ordered = std::uint32_t;
-constexpr std::int64_t most_ordered = 1024;  // rows of such a table
+constexpr std::int64_t most_ordered = 1024;  // maximum rows of such a table
 constexpr Row row_of_ordered(Ordered one) { return one & 0xffff; }
 constexpr int code_of_ordered(Ordered one) { return static_cast<int>(one >> 16); }
-// Of each row of such a table, a bit: does it go left?
+// One bit per row of such a table: whether it goes left.
 struct OrderedSides {
   alignas(64) std::uint32_t words[most_ordered / 32];
 };
 
-// What a search among a node's rows needs to know, in units of packed words.
+// Parameters of a search among a node's sorted rows, in units of packed words.
 struct OrderedNode {
   std::int64_t total;        // packed sums of all rows
   double l2;                 // added to h; less than 2^60
-  std::uint32_t min_weight;  // least h of a child, above 0
-  std::int64_t first, last;  // of the places after which a cut leaves rows enough
+  std::uint32_t min_weight;  // minimum h of a child, above 0
+  std::int64_t first, last;  // range of positions after which a split leaves enough rows
 };
-// A cut after a place in the order, and the sums of what lies before it.
+// A split after a position in the order, and the sums of the rows before it.
 struct OrderedCut {
   double score = -std::numeric_limits<double>::infinity();
   std::int64_t place = -1, left = 0;
 };
 
-// The least and the largest rank among some keys.
+// The smallest and the largest rank among some keys.
 struct KeyRange {
   std::uint32_t least, most;
 };
-// Rows of a node rise: where the codes of the first and of the last lie within so many bytes, all
-// are near, and asking for them before they are needed would take longer than reading them.
+// Rows of a node ascend: if the codes of the first and the last are within this many bytes, all are
+// in cache and prefetching would take longer than reading.
 constexpr std::int64_t near_codes = 1 << 16;
 
-// Bits of a row's word that one code may hold.
+// Maximum bits of a row's word in one code.
 constexpr int most_code_bits = 7;
 
-// Trees whose root histograms are counted at once.
+// Maximum trees whose root histograms are counted at once.
 constexpr int most_shared = 8;
 
 struct RandomThresholdKernels;  // random_thresholds.hpp
@@ -172,7 +172,7 @@ struct RandomThresholdKernels;  // random_thresholds.hpp
 struct Kernels {
   const char* name;
 
-  // Adds the trees' values, tree after tree, to sums[output][64]. codes[slot][64], 64-byte aligned.
+  // Add the trees' values, tree after tree, to sums[output][64]. codes[slot][64], 64-byte aligned.
   void (*add_trees)(const MaskTree* trees, std::int64_t n_trees, int n_values, const Code* codes,
                     double* sums);
 
@@ -182,15 +182,15 @@ struct Kernels {
   void (*encode_double)(const double* x, std::int64_t n, const PaddedCuts<double>& cuts, Code* out,
                         std::int64_t stride);
 
-  // Derivatives of a loss for the rows of `range`, without weights.
+  // Derivatives of a loss for the rows of `range`, unweighted.
   void (*gradients)(std::string_view loss, const losses::Scored& rows, losses::Range range,
                     double* gradient, double* hessian);
 
-  // The largest |x|, and whether one of them is negative.
+  // The largest |x|, and whether any x is negative.
   double (*largest)(const double* x, std::int64_t n, bool* has_negative);
 
-  // Sums of round(g * scale_g) and round(h * scale_h), each at most 2^20 in size, n <= 2^12; a
-  // scale is given as two factors because it may be too large for one.
+  // Sums of round(g * scale_g) and round(h * scale_h), each at most 2^20 in magnitude, n <= 2^12; a
+  // scale is a pair of factors because it may exceed the range of one double.
   CoarseSums (*coarse_sums)(const double* g, const double* h, std::int64_t n, const double* scale_g,
                             const double* scale_h);
 
@@ -198,75 +198,74 @@ struct Kernels {
   std::int64_t (*pack_words)(const double* g, const double* h, std::int64_t n,
                              const double* scale_g, const double* scale_h, std::int64_t* words);
 
-  // Adds words[row] (null: 1) to the cells [group][bin][lane] of groups [first, last) of one tile.
+  // Add words[row] (null: 1) to the cells [group][bin][lane] of groups [first, last) of one tile.
   // `rows` null: rows begin .. begin + n - 1.
   void (*add_packed)(const Codes& codes, int first, int last, const std::int64_t* words,
                      const Row* rows, std::int64_t begin, std::int64_t n,
                      std::int64_t* const* group_cells);
 
-  // Adds the words of each row, one of each of 4 or 8 trees (`width`), to the cells [bin][tree] of
+  // Add the words of each row, one for each of 4 or 8 trees (`width`), to the cells [bin][tree] of
   // a column and, unless null, of the next one: words[i] belongs to the row whose codes begin at
   // codes[(rows ? rows[i] : i) * stride].
   void (*add_shared)(const Code* codes, std::int64_t stride, const Row* rows, std::int64_t n,
                      int width, const std::int64_t* words, std::int64_t* cells,
                      std::int64_t* next_cells);
 
-  // `counts` null: a child holds enough copies if its h proves it, else the cut is undecided.
-  // Otherwise cells of copies, laid out like `cells`, decide; a column may have none.
+  // `counts` null: a child has enough copies if its h implies it, otherwise the split is undecided.
+  // Otherwise cells of copies, in the layout of `cells`, decide; a column may have none.
   void (*search_packed)(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
                         const PackedNode& node, LaneBests& bests);
 
-  // The same of single columns, those whose `n_bins` is not 0: sooner where the columns of a group
-  // have very different numbers of bins, or few are asked for. Others are left alone.
+  // The same column by column, for those with non-zero `n_bins`: faster if the columns of a group
+  // have very different numbers of bins, or few are candidates. Others are untouched.
   void (*search_columns)(const std::int64_t* cells, const std::int64_t* counts, const int* n_bins,
                          const PackedNode& node, LaneBests& bests);
 
-  // The best sets of a column of levels, as CategorySearch finds them; the node has no bounds and
-  // no directions.
+  // The best sets of a categorical column, as found by CategorySearch; for nodes without bounds and
+  // constraints.
   LevelScores (*search_levels)(const LevelCells& column, const LevelRules& rules,
                                const PackedNode& node);
 
-  // Among the cuts of one column, between rows of different codes, the first of the largest score:
-  // whether that is more than `best` has, which then is it. Scores are those of `search_packed`.
+  // Find the best split of one column between rows of different codes, the first one on ties.
+  // Returns whether it beats `best`, which is then replaced. Scores are those of `search_packed`.
   bool (*search_ordered)(const Ordered* rows, const std::int64_t* words, const OrderedNode& node,
                          OrderedCut& best);
-  // Bits of the rows whose code is at most `limit`.
+  // Set the bits of the rows whose code is at most `limit`.
   void (*mark_ordered)(const Code* codes, std::int64_t n_rows, Code limit, OrderedSides& sides);
-  // Copies rows[0, n), in order, to `left` and `right` as their bits say; null: not wanted.
+  // Stable partition of rows[0, n) to `left` and `right` by their bits; null: not needed.
   void (*part_ordered)(const Ordered* rows, std::int64_t n, const OrderedSides& sides,
                        Ordered* left, Ordered* right);
 
   // into[i] -= from[i]
   void (*subtract)(std::int64_t* into, const std::int64_t* from, std::int64_t n);
 
-  // Copies rows[0, n) to `sent`: those that go left to its front, the others, turned round, to its
-  // back; returns how many went left. A row goes left if its code, less `offset`, is at most
-  // `limit` (unsigned): offset 1 sends missing values (code 0) right, offset 0 left.
+  // Partition rows[0, n) into `sent`: left rows from the front, right rows from the back in
+  // reverse; returns the number of left rows. A row goes left if code - offset <= limit (unsigned):
+  // offset 1 sends missing values (code 0) right, offset 0 left.
   std::int64_t (*partition)(const Code* codes, std::int64_t stride, Code offset, Code limit,
                             const Row* rows, std::int64_t n, Row* sent);
 
-  // Sorts keys[0, n), n up to 1024; fifteen more may be overwritten. Null: there are no vectors
-  // wide enough to be of use.
+  // Sort keys[0, n), n up to 1024; fifteen more may be overwritten. Null: no vectors wide enough to
+  // pay.
   void (*sort_keys)(std::uint32_t* keys, std::int64_t n);
 
-  // Writes the keys of n rows, each of two words with its number in the upper half of the first:
-  // ranks[row * stride] above 15 bits, which are the lower half or, if they `are_numbered`, say
-  // which of the n it is. Sixteen keys more are overwritten, the words of sixteen rows more and
-  // what follows the last rank are read; all row * stride are less than 2^31. Null: plain code is
-  // as quick.
+  // Write sort keys of n rows of a node. Input row: two words, the row index in the upper half of
+  // the first. key = ranks[row * stride] << 15 | payload; the payload is the row's lower half, or
+  // its index among the n if `are_numbered`. Overwrites sixteen keys more; reads the words of
+  // sixteen rows more and past the last rank; all row * stride must be below 2^31. Null: scalar
+  // code is as fast.
   KeyRange (*rank_keys)(const std::uint16_t* ranks, std::int64_t stride, const std::uint64_t* rows,
                         std::int64_t n, bool are_numbered, std::uint32_t* keys);
 
-  // codes[i]: the bits of words[rows[i]] at the m rising shifts, the first lowest; m is at most
+  // codes[i]: the bits of words[rows[i]] at the m ascending shifts, the first lowest; m <=
   // most_code_bits.
   void (*bit_codes)(const std::uint64_t* words, const Row* rows, std::int64_t n, const int* shifts,
                     int m, std::uint8_t* codes);
 
-  const RandomThresholdKernels*
-      drawn;  // for cuts drawn between values; null: plain code is as quick
+  const RandomThresholdKernels* drawn;  // for random thresholds; null: scalar code is as fast
 };
 
-// The widest instruction set this machine has, unless WEALD_INSTRUCTIONS names another one.
+// The widest instruction set of this machine, unless WEALD_INSTRUCTIONS names another.
 const Kernels& active();
 
 // All that were compiled in and can run here, the plainest first.

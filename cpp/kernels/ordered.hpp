@@ -1,5 +1,5 @@
-// The search among the rows of a small table in the order of a column. Part of body.hpp, which
-// includes it inside its namespace.
+// Search among the sorted rows of a small table. Part of body.hpp, which includes it inside its
+// namespace.
 
 typedef float Floats __attribute__((vector_size(vector_bytes)));
 typedef std::int32_t Signed __attribute__((vector_size(vector_bytes)));
@@ -13,7 +13,7 @@ constexpr int float_lanes = vector_bytes / 4;
 [[gnu::always_inline]] inline bool any(Integers marks) {
   return _mm512_movepi64_mask(reinterpret_cast<__m512i>(marks)) != 0;
 }
-// The two halves of packed sums.
+// Unpack the two halves of packed sums.
 [[gnu::always_inline]] inline void part_sums(const std::int64_t* sums, Unsigned& g, Unsigned& h) {
   const __m512i one = _mm512_loadu_si512(sums), two = _mm512_loadu_si512(sums + 8);
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -37,9 +37,9 @@ template <class Marks>
 }
 #endif
 
-// What the cuts after some places of a column score: above / below, where they are allowed. Sums
-// are exact integers, and nothing is subtracted once they are rounded: 16 roundings of 2^-24 make
-// an error below 2^-20.
+// Approximate scores above / below of the splits after some positions, where allowed. Sums are
+// exact integers and nothing is subtracted after rounding: 16 roundings of 2^-24 give an error
+// below 2^-20.
 struct RoughCuts {
   Floats above, below;
   Signed allowed;
@@ -63,8 +63,8 @@ struct RoughCuts {
   }
 };
 
-// One column of a node: the packed sums of all rows up to each, and roughly what the cut after it
-// scores.
+// One column of a node: cumulative packed sums, and the approximate score of the split after each
+// row.
 struct OrderedColumn {
   alignas(64) std::int64_t sums[most_ordered + float_lanes];
   alignas(64) float score[most_ordered + float_lanes];
@@ -73,10 +73,11 @@ struct OrderedColumn {
     std::int64_t sum = 0;
 #pragma GCC unroll 4
     for (std::int64_t i = 0; i < n; ++i) sums[i] = sum += words[row_of_ordered(rows[i])];
-    for (int i = 0; i < float_lanes; ++i) sums[n + i] = 0;  // no cut: nothing lies on the left
+    for (int i = 0; i < float_lanes; ++i)
+      sums[n + i] = 0;  // padding: an empty left side is not a split
   }
 
-  // Might any cut score as much? This needs no division.
+  // Whether any split might reach `bar`; needs no division.
   bool reaches(float bar, const Ordered* rows, const OrderedNode& node) const {
     Signed reached = {};
     for (std::int64_t i = node.first; i < node.last; i += float_lanes) {
@@ -86,7 +87,7 @@ struct OrderedColumn {
     return any(reached);
   }
 
-  // Notes scores, less than 0 where there is no cut, and returns the largest.
+  // Store scores, negative where no split is allowed, and return the largest.
   float rate(const Ordered* rows, const OrderedNode& node) {
     const Floats none = Floats{} - 1.0f;
     Floats top = none;
@@ -101,7 +102,7 @@ struct OrderedColumn {
     return largest;
   }
 
-  // As `judge` of the search over cells has it, operation by operation.
+  // The same operations as `score_split` of the search over cells.
   static Doubles exact_scores(Integers left, const OrderedNode& node) {
     const Doubles gl = to_doubles(left >> 32), hl = to_doubles(left & 0xffffffff);
     const Doubles gr = static_cast<double>(packed_g(node.total)) - gl;
@@ -110,9 +111,9 @@ struct OrderedColumn {
     return (gl * gl * dr + gr * gr * dl) / (dl * dr);
   }
 
-  // Whether one of the cuts after places begin .. begin + vector_lanes - 1 that reach `enough` is
-  // better than the best.
-  bool judge(std::int64_t begin, float enough, const OrderedNode& node, OrderedCut& best) const {
+  // Whether one of the splits after positions begin .. begin + vector_lanes - 1 that reach `enough`
+  // beats the best.
+  bool improve(std::int64_t begin, float enough, const OrderedNode& node, OrderedCut& best) const {
     const Doubles exact = exact_scores(load(sums + begin), node);
     bool is_better = false;
     if (!any(reinterpret_cast<Integers>(exact > best.score))) return false;
@@ -125,7 +126,7 @@ struct OrderedColumn {
   }
 };
 
-// Scores in single precision say which cuts might be the best: few. These are judged exactly.
+// Single-precision scores select the few candidates; these are scored exactly.
 bool search_ordered(const Ordered* rows, const std::int64_t* words, const OrderedNode& node,
                     OrderedCut& best) {
   constexpr double nearly = 1.0 - 0x1p-18;
@@ -140,7 +141,7 @@ bool search_ordered(const Ordered* rows, const std::int64_t* words, const Ordere
     std::memcpy(&rated, column.score + i, sizeof rated);
     if (!any(rated >= enough)) continue;
     for (int half = 0; half < float_lanes; half += vector_lanes)
-      is_better |= column.judge(i + half, enough, node, best);
+      is_better |= column.improve(i + half, enough, node, best);
   }
   return is_better;
 }
@@ -157,7 +158,7 @@ void mark_ordered(const Code* codes, std::int64_t n_rows, Code limit, OrderedSid
   }
 }
 
-// The bits of sixteen rows at once: all 1024 lie in two vectors.
+// The bits of sixteen rows at once: all 1024 are in two vectors.
 void part_ordered(const Ordered* rows, std::int64_t n, const OrderedSides& sides, Ordered* left,
                   Ordered* right) {
   const __m512i low = _mm512_load_si512(sides.words), high = _mm512_load_si512(sides.words + 16);
@@ -170,7 +171,7 @@ void part_ordered(const Ordered* rows, std::int64_t n, const OrderedSides& sides
   for (std::int64_t i = 0; i < n; i += 16) {
     const auto some = static_cast<__mmask16>(n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu);
     const __m512i sixteen = _mm512_maskz_loadu_epi32(some, rows + i);
-    const __m512i word = _mm512_maskz_srli_epi32(some, sixteen, 5);  // its lowest bits count
+    const __m512i word = _mm512_maskz_srli_epi32(some, sixteen, 5);  // only its lowest bits matter
     const __m512i place = _mm512_and_si512(sixteen, _mm512_set1_epi32(31));
     const __m512i bit =
         _mm512_maskz_srlv_epi32(some, _mm512_permutex2var_epi32(low, word, high), place);
@@ -190,7 +191,7 @@ void mark_ordered(const Code* codes, std::int64_t n_rows, Code limit, OrderedSid
   }
 }
 
-// Rows that are not wanted all go to the same place.
+// Rows that are not needed are all written to the same location.
 void part_ordered(const Ordered* rows, std::int64_t n, const OrderedSides& sides, Ordered* left,
                   Ordered* right) {
   Ordered nowhere;

@@ -1,16 +1,16 @@
-// Which rows of a node go left. Part of body.hpp, which includes it inside its namespace.
+// Partition of a node's rows. Part of body.hpp, which includes it inside its namespace.
 
 #ifdef __AVX512F__
-constexpr std::int64_t codes_at_once = 512;  // that wait in the first-level cache
+constexpr std::int64_t codes_at_once = 512;  // buffered in the first-level cache
 
-// The codes of some rows of a column that lies by itself, one after another. The rows rise: where
-// the last is as far from the first as they are many, the codes are so already.
+// Gather the codes of rows from a contiguous column. Rows ascend: if the last minus the first
+// equals their number, the codes are already contiguous.
 void read_codes(const Code* codes, const Row* rows, std::int64_t n, Code* near) {
   if (rows[n - 1] - rows[0] == n - 1) {
     std::memcpy(near, codes + rows[0], static_cast<std::size_t>(n));
     return;
   }
-  // Eight at a time are written as one: a store each would take longer than reading them.
+  // Eight codes are stored as one word: single stores would take longer than the loads.
   std::int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
     std::uint64_t eight = 0;
@@ -20,7 +20,7 @@ void read_codes(const Code* codes, const Row* rows, std::int64_t n, Code* near) 
   for (; i < n; ++i) near[i] = codes[rows[i]];
 }
 
-// The same of a column among others: lines that lie apart are asked for before.
+// The same for a strided column, with prefetching of scattered lines.
 void read_codes_apart(const Code* codes, std::int64_t stride, const Row* rows, std::int64_t n,
                       std::int64_t n_after, Code* near) {
   constexpr std::int64_t ahead = 48;
@@ -30,7 +30,7 @@ void read_codes_apart(const Code* codes, std::int64_t stride, const Row* rows, s
   }
 }
 
-// Sixteen rows at a time are pushed together in a register.
+// Sixteen rows at a time are compressed in a register.
 std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code limit,
                        const Row* rows, std::int64_t n, Row* sent) {
   constexpr std::int64_t sixteen = 16;
@@ -68,18 +68,18 @@ std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code
   return left - sent;
 }
 #else
-template <bool asks>
+template <bool prefetches>
 std::int64_t part_rows(const Code* codes, std::int64_t stride, Code offset, Code limit,
                        const Row* rows, std::int64_t n, Row* sent) {
   constexpr std::int64_t ahead = 48;
   Row* left = sent;
   Row* right = sent + n - 1;
   for (std::int64_t i = 0; i < n; ++i) {
-    if (asks && i + ahead < n) __builtin_prefetch(codes + rows[i + ahead] * stride);
+    if (prefetches && i + ahead < n) __builtin_prefetch(codes + rows[i + ahead] * stride);
     const Row row = rows[i];
     const Code code = codes[row * stride];
     const bool goes_left = static_cast<Code>(code - offset) <= limit;
-    // Both are written, one of them survives: a branch would be mispredicted half of the time.
+    // Both sides are written, one advances: a branch would be mispredicted half of the time.
     *left = row;
     *right = row;
     left += goes_left;
@@ -90,7 +90,8 @@ std::int64_t part_rows(const Code* codes, std::int64_t stride, Code offset, Code
 
 std::int64_t partition(const Code* codes, std::int64_t stride, Code offset, Code limit,
                        const Row* rows, std::int64_t n, Row* sent) {
-  const bool asks = n > 0 && (std::int64_t{rows[n - 1]} - rows[0]) * stride > near_codes;
-  return (asks ? part_rows<true> : part_rows<false>)(codes, stride, offset, limit, rows, n, sent);
+  const bool prefetches = n > 0 && (std::int64_t{rows[n - 1]} - rows[0]) * stride > near_codes;
+  return (prefetches ? part_rows<true> : part_rows<false>)(codes, stride, offset, limit, rows, n,
+                                                           sent);
 }
 #endif

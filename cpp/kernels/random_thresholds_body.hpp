@@ -1,8 +1,7 @@
-// Cuts drawn between the values of a node. Part of body.hpp, which includes it inside its
-// namespace.
+// Random thresholds of a node. Part of body.hpp, which includes it inside its namespace.
 
 #ifdef __AVX512F__
-// Sixteen values, the first n of them present: a bit for each that goes left.
+// Mask of the first n of sixteen values; below: bit masks of those that go left.
 [[gnu::always_inline]] inline unsigned first_of_sixteen(std::int64_t n) {
   return n >= 16 ? 0xffff : (1u << n) - 1;
 }
@@ -27,7 +26,7 @@
   return left_of_eight(x, present, test) | left_of_eight(x + 8, present >> 8, test) << 8;
 }
 
-// Bits of four rows, twice each: for their words.
+// Bits of four rows, doubled, for two words per row.
 [[gnu::always_inline]] inline __mmask8 of_words(unsigned four) {
   return static_cast<__mmask8>(3 * _pdep_u32(four, 0x55));
 }
@@ -83,7 +82,7 @@ std::int64_t part_rows(const T* x, std::int64_t n, RandomThresholdTest<T> test, 
     const __m512i some = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(present), rows + i);
     const __m512i lefts = _mm512_maskz_compress_epi32(static_cast<__mmask16>(left), some);
     const __m512i rights = _mm512_maskz_compress_epi32(static_cast<__mmask16>(right), some);
-    // What is written behind those that count was read, or is written again.
+    // Entries behind the valid ones were already read, or are overwritten later.
     _mm512_mask_storeu_epi32(rows + n_left, static_cast<__mmask16>(present), lefts);
     _mm512_mask_storeu_epi32(spare + n_right, static_cast<__mmask16>(present), rights);
     n_left += std::popcount(left);
@@ -114,15 +113,15 @@ std::int64_t part_words(const T* x, std::int64_t n, RandomThresholdTest<T> test,
   return (left_end - words) / 2;
 }
 
-// The values of a row in eight columns. A narrow row, of two vectors at most, is read whole.
+// The values of a row in eight columns. A narrow row (at most two vectors) is loaded whole.
 template <class T>
 constexpr std::int64_t most_narrow = 128 / sizeof(T);
 
 struct EightColumns {
   __m256i which;
-  __mmask16 first, second;  // what a narrow row has of each vector
+  __mmask16 first, second;  // valid lanes of each vector of a narrow row
 
-  // Bytes are one number, which need not wait until all columns are written.
+  // Column bytes are one number, available before the wide array is written.
   EightColumns(const RandomThresholds& cuts, bool is_narrow, std::int64_t stride,
                std::int64_t vector)
       : which(is_narrow ? _mm256_cvtepu8_epi32(
@@ -152,7 +151,7 @@ struct EightColumns {
   }
 };
 
-// Adds the words of each row to the sums of those lanes that `lanes_of` tells of it.
+// Add the words of each row to the sums of the lanes given by `lanes_of`.
 template <class LanesOf>
 [[gnu::always_inline]] inline void add_to_lanes(const std::uint64_t* rows, std::int64_t n,
                                                 std::uint64_t (*sums)[RandomThresholds::most],
@@ -168,12 +167,13 @@ template <class LanesOf>
   for (int word = 0; word < 2; ++word) _mm512_store_si512(sums[word], sum[word]);
 }
 
-// share_drawn of eight columns.
+// share_drawn for eight columns.
 typedef std::uint64_t EightWords __attribute__((vector_size(64)));
 [[gnu::always_inline]] inline __m512d shares_drawn(std::uint64_t key, __m256i columns) {
   const auto wide = reinterpret_cast<EightWords>(_mm512_maskz_cvtepu32_epi64(0xff, columns));
   const EightWords word = random_word(key, wide + first_share);
-  return _mm512_maskz_cvtepu64_pd(0xff, reinterpret_cast<__m512i>(word >> 11)) * 0x1p-53;
+  return _mm512_maskz_cvtepu64_pd(0xff, reinterpret_cast<__m512i>(word >> uniform_shift)) *
+         uniform_step;
 }
 
 int clear_best(const RandomThresholds& cuts, int n_cuts, double weight, std::int64_t sum) {
@@ -194,7 +194,7 @@ int clear_best(const RandomThresholds& cuts, int n_cuts, double weight, std::int
 
 template <bool is_narrow, class T>
 void cut_eight(const T* values, std::int64_t stride, const std::uint64_t* rows, std::int64_t n,
-               RandomThresholds* cuts, double* room) {
+               RandomThresholds* cuts, double* buffer) {
   const EightColumns columns(*cuts, is_narrow, stride, most_narrow<T> / 2);
   const __m512d infinite = _mm512_set1_pd(std::numeric_limits<double>::infinity());
   __m512d low = infinite, high = -infinite;
@@ -202,15 +202,15 @@ void cut_eight(const T* values, std::int64_t stride, const std::uint64_t* rows, 
   for (std::int64_t i = 0; i < n; ++i) {
     const auto row = static_cast<std::int64_t>(rows[2 * i] >> 32);
     const __m512d x = columns.of<is_narrow>(values + row * stride);
-    _mm512_store_pd(room + 8 * i, x);
-    low = _mm512_maskz_min_pd(0xff, x, low);  // the second one, if the first is missing
+    _mm512_store_pd(buffer + 8 * i, x);
+    low = _mm512_maskz_min_pd(0xff, x, low);  // returns the second operand if the first is NaN
     high = _mm512_maskz_max_pd(0xff, x, high);
     missing = static_cast<__mmask8>(missing | _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q));
   }
   const __m512d between = number_between(low, high, shares_drawn(cuts->key, columns.which));
   const __mmask8 vary = _mm512_cmp_pd_mask(low, high, _CMP_LT_OQ);
   const __m512d cut = _mm512_mask_mov_pd(infinite, vary, between);
-  const auto x_of = [&](std::int64_t i) { return _mm512_load_pd(room + 8 * i); };
+  const auto x_of = [&](std::int64_t i) { return _mm512_load_pd(buffer + 8 * i); };
   add_to_lanes(rows, n, cuts->left,
                [&](std::int64_t i) { return _mm512_cmp_pd_mask(x_of(i), cut, _CMP_LE_OQ); });
   if (missing != 0)
@@ -226,10 +226,10 @@ void cut_eight(const T* values, std::int64_t stride, const std::uint64_t* rows, 
 
 template <class T>
 void cut_columns(const T* values, std::int64_t stride, const std::uint64_t* rows, std::int64_t n,
-                 int n_cuts, RandomThresholds* cuts, double* room) {
-  if (stride <= most_narrow<T>) return cut_eight<true>(values, stride, rows, n, cuts, room);
+                 int n_cuts, RandomThresholds* cuts, double* buffer) {
+  if (stride <= most_narrow<T>) return cut_eight<true>(values, stride, rows, n, cuts, buffer);
   std::fill(cuts->column + n_cuts, cuts->column + RandomThresholds::most, cuts->column[0]);
-  cut_eight<false>(values, stride, rows, n, cuts, room);
+  cut_eight<false>(values, stride, rows, n, cuts, buffer);
 }
 
 void range_of_floats(const float* x, std::int64_t n, float* least, float* most) {

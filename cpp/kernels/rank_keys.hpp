@@ -1,8 +1,7 @@
-// Keys of the rows of a small node, to be sorted by a column. Part of body.hpp, which includes it
-// inside its namespace.
+// Sort keys of the rows of a small node. Part of body.hpp, which includes it inside its namespace.
 
 #ifdef __AVX512F__
-// Sixteen rows at once: the halves of their first words are brought together, the ranks gathered.
+// Sixteen rows at once: extract the halves of their first words, gather the ranks.
 KeyRange write_rank_keys(const std::uint16_t* ranks, std::int64_t stride, const std::uint64_t* rows,
                          std::int64_t n, bool are_numbered, std::uint32_t* keys) {
   const __m512i halves =
@@ -20,7 +19,7 @@ KeyRange write_rank_keys(const std::uint16_t* ranks, std::int64_t stride, const 
     const __m512i row = _mm512_maskz_shuffle_i64x2(0xff, first, second, 0x44);
     const __m512i payload =
         are_numbered ? number : _mm512_maskz_shuffle_i64x2(0xff, first, second, 0xee);
-    // With what lies beside it: a rank is half of what can be gathered.
+    // Gathers 32 bits; a rank is half of that.
     const __m512i wide = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), some,
                                                      _mm512_mullo_epi32(row, a_row), ranks, 2);
     const __m512i rank = _mm512_and_si512(wide, _mm512_set1_epi32(0xffff));

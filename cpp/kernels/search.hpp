@@ -1,15 +1,15 @@
-// The search over packed cells. Part of body.hpp, which includes it inside its namespace.
+// Search over packed cells. Part of body.hpp, which includes it inside its namespace.
 
 struct Cut {
   Doubles score;
   Integers allowed, undecided;
 };
 
-// What a node's cuts have in common, as doubles: differences of whole numbers below 2^53 are exact.
+// Constants of a node as doubles: differences of integers below 2^53 are exact.
 struct Whole {
   std::int64_t total;
   double g, h, l2, min_weight, sure_weight, min_count, count, l1;
-  double more_l2 = 0.0;  // of sets of many levels
+  double more_l2 = 0.0;  // for sets of many levels
   Bounds bounds;
 
   Whole(const PackedNode& node, double total_count)
@@ -17,7 +17,7 @@ struct Whole {
         g(static_cast<double>(packed_g(node.total))),
         h(static_cast<double>(packed_h(node.total))),
         l2(node.l2),
-        min_weight(std::max(node.min_weight, 1.0)),  // a child without weight is no child
+        min_weight(std::max(node.min_weight, 1.0)),  // a child without weight is not allowed
         sure_weight(node.sure_weight),
         min_count(node.min_count),
         count(total_count),
@@ -25,8 +25,8 @@ struct Whole {
         bounds(node.bounds) {}
 };
 
-// How a cut is scored: as the sum of two squares over h; with l1 taken off g first; or, with bounds
-// and directions, by the values of the children.
+// Scoring of a split: sum of two squares over h; with l1 soft-thresholding of g; or by the
+// children's values, with bounds and constraints.
 enum class Form { plain, shrunk, valued };
 
 [[gnu::always_inline]] inline Doubles size_of(Doubles x) { return x < 0.0 ? -x : x; }
@@ -47,10 +47,10 @@ enum class Form { plain, shrunk, valued };
   return -(2.0 * g * w + d * w * w + 2.0 * l1 * size_of(w));
 }
 
-// Both children of a cut, one cut in every lane. One division serves both scores.
+// Both children of a split, one split per lane. One division serves both scores.
 template <bool counted, Form form, bool has_more_l2 = false>
-[[gnu::always_inline]] inline Cut judge(Integers left, Integers left_count, const Whole& node,
-                                        Doubles direction, Integers free) {
+[[gnu::always_inline]] inline Cut score_split(Integers left, Integers left_count, const Whole& node,
+                                              Doubles direction, Integers free) {
   const Doubles gl = to_doubles(left >> 32), hl = to_doubles(left & 0xffffffff);
   const Doubles gr = node.g - gl, hr = node.h - hl;
   Doubles dl = hl + node.l2, dr = hr + node.l2;
@@ -96,7 +96,7 @@ void search_lanes(const std::int64_t* cells, const std::int64_t* counts, const d
     std::memcpy(&direction, directions + first, sizeof direction);
   const Integers missing = load(cells + first);
   const Integers missing_count = counted ? load(counts + first) : zero;
-  // Copies tell of rows whose g and h round to zero.
+  // Copies reveal rows whose g and h round to zero.
   bool has_missing = false;
   for (int lane = 0; lane < vector_lanes; ++lane)
     has_missing |= (missing[lane] | missing_count[lane]) != 0;
@@ -115,12 +115,13 @@ void search_lanes(const std::int64_t* cells, const std::int64_t* counts, const d
   for (int bin = 1; bin <= n_bins; ++bin) {
     left += load(cells + bin * lanes + first);
     if (counted) count += load(counts + bin * lanes + first);
-    // Values parted from missing ones have no direction.
+    // Splits of values from missing ones are exempt from monotonic constraints.
     const Integers free = form == Form::valued ? left + missing == node.total : zero;
-    note(judge<counted, form>(left, count, node, direction, free), 2 * bin);
+    note(score_split<counted, form>(left, count, node, direction, free), 2 * bin);
     if (!has_missing) continue;
-    // Missing values alone on the left are, turned round, missing values alone on the right.
-    Cut cut = judge<counted, form>(left + missing, count + missing_count, node, direction, zero);
+    // Only missing values on the left mirrors only missing values on the right.
+    Cut cut =
+        score_split<counted, form>(left + missing, count + missing_count, node, direction, zero);
     const Integers some_values = (left & 0xffffffff) > 0;
     cut.allowed &= some_values;
     if (!counted) cut.undecided &= some_values;
@@ -135,7 +136,7 @@ void search_lanes(const std::int64_t* cells, const std::int64_t* counts, const d
 template <bool counted, Form form>
 void search_group(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
                   const PackedNode& node, LaneBests& bests) {
-  // Columns that were not counted have no copies; the others have all of the node's.
+  // Uncounted columns have no copies; the others have all of the node's.
   std::int64_t copies[lanes] = {};
   for (int i = 0; counted && i < (n_bins + 1) * lanes; ++i) copies[i % lanes] += counts[i];
   const Whole whole(node, static_cast<double>(*std::max_element(copies, copies + lanes)));

@@ -1,8 +1,8 @@
-// Sorting few keys by networks of comparisons, vector by vector. Part of body.hpp, which includes
-// it inside its namespace.
+// Sorting networks for few keys, vector by vector. Part of body.hpp, which includes it inside its
+// namespace.
 
 #if defined(__AVX2__)
-// Keys below 2^31: to compare them without a sign takes longer for some machines.
+// Keys below 2^31: unsigned comparison is slower on some machines.
 struct SortVector {
   typedef Signed Anywhere __attribute__((aligned(4), may_alias));
   static constexpr int width = vector_bytes / 4;
@@ -11,14 +11,14 @@ struct SortVector {
   static SortVector load(const std::uint32_t* from) {
     return {*reinterpret_cast<const Anywhere*>(from)};
   }
-  // The first n; those that are not there are the largest that can be.
+  // Load n keys; the rest are the largest possible value.
   static SortVector load_some(const std::uint32_t* from, int n) {
     const Signed numbers = numbered(std::make_integer_sequence<int, width>{});
     return {numbers < n ? load(from).keys : Signed{} + 0x7fffffff};
   }
   void store(std::uint32_t* to) const { *reinterpret_cast<Anywhere*>(to) = keys; }
 
-  // In every run of 2 * distance keys the second half moved, or turned round, to face the first.
+  // In every run of 2 * distance keys, the second half moved (or reversed) to face the first.
   template <int distance>
   SortVector moved() const {
     return shuffled<distance>(std::make_integer_sequence<int, width>{});
@@ -34,7 +34,7 @@ struct SortVector {
   static SortVector larger(SortVector a, SortVector b) {
     return {a.keys > b.keys ? a.keys : b.keys};
   }
-  // The smaller ones in the first half of every run, the larger ones in the second.
+  // Minima in the first half of every run, maxima in the second.
   template <int distance>
   static SortVector smaller_first(SortVector a, SortVector b) {
     return {blended<distance>(smaller(a, b).keys, larger(a, b).keys,
@@ -56,12 +56,12 @@ struct SortVector {
   }
 };
 
-// A bitonic sort: two sorted runs, the second turned round, are compared key by key; then the
-// halves of what came of each, and so on. Keys that are not there are larger than all others: what
-// would be compared with them stays where it is, and the first of two runs is always a whole one.
+// Bitonic sort: two sorted runs, the second reversed, are compared elementwise; then recursively
+// the halves of the result. Padding keys are larger than all others, so comparisons with them are
+// no-ops, and the first of two runs is always complete.
 constexpr int sort_half = SortVector::width / 2;
 
-// Sorts keys whose halves were compared from afar.
+// Sort keys whose halves were already compared across vectors.
 template <int distance = sort_half>
 [[gnu::always_inline]] inline SortVector settled(SortVector v) {
   if constexpr (distance == 0) {
@@ -92,7 +92,7 @@ template <int distance = sort_half>
   high = high.turned<sort_half>();
 }
 
-// Where the second of two runs of n vectors begins.
+// Start of the second of two runs of n vectors.
 constexpr int second_run(int n) {
   int first = 1;
   while (2 * first < n) first *= 2;
@@ -124,7 +124,7 @@ template <int n>
     settle<n - first>(v + first);
   }
 }
-// Does work(v) of up to four vectors; of the last one only some keys may be there.
+// Do work(v) for up to four vectors; the last may be partial.
 template <class Work>
 [[gnu::always_inline]] inline void in_registers(std::uint32_t* keys, std::int64_t n, Work work) {
   constexpr int width = SortVector::width;
@@ -148,7 +148,7 @@ template <class Work>
   }
 }
 
-// More, in memory.
+// More vectors, in memory.
 constexpr std::int64_t most_in_registers = 4 * SortVector::width;
 
 template <auto compare>

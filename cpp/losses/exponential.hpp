@@ -1,4 +1,4 @@
-// The exponential loss of AdaBoost, of two classes; the score is half the log odds.
+// AdaBoost's exponential loss for two classes; the score is half the log odds.
 #pragma once
 #include "base/elementary.hpp"
 #include "losses/row_wise.hpp"
@@ -23,7 +23,7 @@ struct Exponential : RowWise<Exponential> {
     const double s = bounded_score(score);
     return y * elementary::exp(-s) + (1.0 - y) * elementary::exp(s);
   }
-  // Newton's step needs no cap: it is a difference of two sums over their sum.
+  // Newton's step needs no cap: it is (a - b) / (a + b) for two non-negative sums.
   WEALD_HOST_DEVICE static double base_score(double share, int) { return 0.5 * log_odds(share); }
   WEALD_HOST_DEVICE static void predict(const double* score, int, double* prediction) {
     prediction[1] = elementary::sigmoid(2.0 * score[0]);

@@ -1,4 +1,4 @@
-// Half the gamma deviance: amounts above zero; the score is the logarithm of the expected amount.
+// Half the gamma deviance for positive targets; the score is the log of the expected value.
 #pragma once
 #include "losses/log_link.hpp"
 

@@ -1,9 +1,8 @@
-// Losses with a kink at the target: the absolute error and the pinball loss.
+// Losses with a kink at the target: absolute error and pinball loss.
 //
-// Below the target the gradient is -below(parameter), above it above(parameter), and where a score
-// meets its target any slope between the two is one: 0, but for rows that are still where all
-// scores start, which may be most of them. Theirs is base_slope; weald.losses.pinball_start says
-// why.
+// Below the target the gradient is -below(parameter), above it above(parameter); at the target any
+// value in between is a subgradient: 0, except for rows still at the base score, which may be most
+// of them and use base_slope (see weald.losses.pinball_start).
 #pragma once
 #include "losses/row_wise.hpp"
 

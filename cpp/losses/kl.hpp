@@ -1,5 +1,5 @@
-// Kullback-Leibler divergence of the predicted shares from the target shares: log loss for targets
-// that may be probabilities, less what no model can save.
+// Kullback-Leibler divergence of predicted from target probabilities: log loss for soft targets,
+// minus the entropy of the targets.
 #pragma once
 #include "losses/softmax.hpp"
 

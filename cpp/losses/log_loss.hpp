@@ -1,4 +1,4 @@
-// Log loss: one score (the log odds of class 1) for two classes, a score per class for many.
+// Log loss: one score (log odds of class 1) for two classes, one score per class otherwise.
 #pragma once
 #include "losses/softmax.hpp"
 

@@ -1,4 +1,4 @@
-// The list of losses. To add one: write its header, name it here.
+// The list of losses. To add one: write its header and add it to AllLosses.
 #pragma once
 #include <concepts>
 #include <string_view>
@@ -17,12 +17,12 @@
 
 namespace weald::losses {
 
-// Gradients and losses are written for rows [begin, end); gradient[score][row], without weights.
-// The flags are explained in scored.hpp; a loss whose best constant is a quantile has level().
-// The degrees say how a loss grows with the unit of the target, given its parameter: if targets,
-// and predictions with them, are multiplied by c, a gradient is multiplied by c to that power, and
-// so on. `is_reported_twice`: scikit-learn's gradient boosting reports twice this loss where there
-// is one score, as it has no half in the squared error and in the deviance of two classes.
+// Gradients and losses are written for rows [begin, end); gradient[score][row], unweighted. The
+// flags are explained in scored.hpp; a loss whose best constant is a quantile defines level(). The
+// degrees describe scaling: if targets and predictions are multiplied by c, a gradient is
+// multiplied by c^gradient_degree, and so on. `is_reported_twice`: with one score, scikit-learn's
+// gradient boosting reports twice this loss, having no factor 1/2 in the squared error and the
+// binomial deviance.
 template <class L>
 concept Loss = requires(const Scored& rows, Range range, double x, int n_scores, double* out) {
   { L::name } -> std::convertible_to<std::string_view>;
@@ -30,7 +30,7 @@ concept Loss = requires(const Scored& rows, Range range, double x, int n_scores,
   { L::best_constant } -> std::convertible_to<BestConstant>;
   { L::targets } -> std::convertible_to<Targets>;
   { L::has_many_scores } -> std::convertible_to<bool>;
-  { L::has_many_predictions } -> std::convertible_to<bool>;  // made of many scores
+  { L::has_many_predictions } -> std::convertible_to<bool>;  // several predictions per row
   { L::has_parameter } -> std::convertible_to<bool>;
   { L::gradient_degree(x) } -> std::same_as<double>;
   { L::hessian_degree(x) } -> std::same_as<double>;

@@ -1,4 +1,4 @@
-// Half the Poisson deviance: counts; the score is the logarithm of the expected count.
+// Half the Poisson deviance for counts; the score is the log of the expected count.
 #pragma once
 #include "losses/log_link.hpp"
 

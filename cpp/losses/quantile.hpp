@@ -1,4 +1,4 @@
-// The pinball loss: a quantile, whose level is the parameter.
+// Pinball loss; the parameter is the quantile level.
 #pragma once
 #include "losses/kinked.hpp"
 
@@ -11,8 +11,8 @@ struct Quantile : Kinked<Quantile> {
   WEALD_HOST_DEVICE static double above(double level) { return 1.0 - level; }
   WEALD_HOST_DEVICE static double below(double level) { return level; }
 
-  // Scores of several levels, the least level first, are put in order: the predictions never cross,
-  // and the sum of their losses is not larger than that of the scores as they are.
+  // Scores of several levels, in increasing order of level, are sorted: predicted quantiles never
+  // cross, and the total loss does not increase.
   static constexpr bool has_many_predictions = true;
   WEALD_HOST_DEVICE static void predict(const double* score, int n_scores, double* prediction) {
     for (int k = 0; k < n_scores; ++k) {

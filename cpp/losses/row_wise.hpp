@@ -1,4 +1,4 @@
-// A loss of one score that judges rows one by one: the loops, and what most of them share.
+// CRTP base of losses with one score per row: the loops and the defaults.
 #pragma once
 #include "losses/scored.hpp"
 
@@ -8,14 +8,14 @@ struct Derivatives {
   double gradient, hessian;
 };
 
-// Beyond this a score stands still for losses of e^score: e^300 squared is still a double.
+// Losses of e^score clip the score here: e^300 squared is still a finite double.
 WEALD_HOST_DEVICE inline double bounded_score(double score) {
   constexpr double most = 300.0;
   const double lower = score < -most ? -most : score;
   return lower > most ? most : lower;
 }
 
-// L has derivatives(y, score, parameter) and loss(y, score, parameter).
+// L defines derivatives(y, score, parameter) and loss(y, score, parameter).
 template <class L>
 struct RowWise {
   static constexpr bool has_many_scores = false;
@@ -38,7 +38,7 @@ struct RowWise {
     for (std::int64_t row = range.begin; row < range.end; ++row)
       loss[row] = L::loss(rows.y[row], rows.scores[row], rows.parameter);
   }
-  // The score at which the loss of all rows is least, from the mean target.
+  // The constant score of minimal loss, from the mean target.
   WEALD_HOST_DEVICE static double base_score(double mean, int) { return mean; }
   WEALD_HOST_DEVICE static double capped_step(double newton, double, double) { return newton; }
   WEALD_HOST_DEVICE static bool admits(double) { return true; }  // the parameter

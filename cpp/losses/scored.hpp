@@ -1,4 +1,4 @@
-// Rows, their targets and their scores, as a loss sees them, and what a loss says of itself.
+// Input of a loss: targets and scores of rows; and the traits a loss declares.
 #pragma once
 #include <cstdint>
 
@@ -6,7 +6,7 @@
 
 namespace weald::losses {
 
-// scores[score][row]; y is a number, a class number, or the share of each score: y[score][row].
+// scores[score][row]; y is a number, a class index, or target probabilities y[score][row].
 struct Scored {
   const double* y;
   const double* scores;
@@ -14,24 +14,24 @@ struct Scored {
   const std::int64_t* copies;  // null: 1 each
   std::int64_t n_rows;
   int n_scores;
-  double parameter = 0.0;   // of the losses that have one: a level, a width, a power
-  double base = 0.0;        // of a kinked loss: where scores start, and the gradient of rows whose
-  double base_slope = 0.0;  // target and score both are that
+  double parameter = 0.0;   // of losses that have one: quantile level, width, power
+  double base = 0.0;        // kinked losses: the base score, and the gradient of rows whose
+  double base_slope = 0.0;  // target and score both equal it
 };
 
 struct Range {
   std::int64_t begin, end;
 };
 
-// The second derivative: 1 everywhere, none that helps (1 stands in for it), or the loss's own.
+// The hessian: 1 everywhere, useless (1 is used instead), or defined by the loss.
 enum class Hessian { one, none, own };
 
-// Which constant is best: a function of the mean target, or one found among the residuals. A loss
-// of the latter kind also has its leaves refined, since a Newton step knows nothing of it.
+// How the best constant is found: from the mean target, or as a statistic of the residuals. In the
+// latter case leaf values are refitted too, because Newton steps do not approximate them.
 enum class BestConstant { of_mean, quantile, huber };
 
-// The targets a loss is defined for: all numbers, counts and amounts, amounts above zero, class
-// numbers, or shares (probabilities).
+// The targets a loss is defined for: real numbers, non-negative numbers, positive numbers, class
+// indices, or probabilities.
 enum class Targets { numbers, not_negative, positive, classes, shares };
 
 }  // namespace weald::losses

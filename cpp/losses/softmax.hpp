@@ -1,18 +1,18 @@
-// What the losses of shares have in common: one score (log odds) for two classes, a score per class
-// for many, and the gradient p - y.
+// Shared by the classification losses: one score (log odds) for two classes, one score per class
+// otherwise, gradient p - y.
 #pragma once
 #include "base/elementary.hpp"
 #include "losses/scored.hpp"
 
 namespace weald::losses {
 
-// A class without weight has share 0: the share that counts is kept off both ends.
-WEALD_HOST_DEVICE inline double kept_off_the_ends(double share) {
+// Clips a class share away from 0 and 1: a class without weight has share 0.
+WEALD_HOST_DEVICE inline double clipped_share(double share) {
   constexpr double least = 0x1p-52;
   return share < least ? least : (share > 1.0 - least ? 1.0 - least : share);
 }
 WEALD_HOST_DEVICE inline double log_odds(double share) {
-  const double p = kept_off_the_ends(share);
+  const double p = clipped_share(share);
   return elementary::log(p / (1.0 - p));
 }
 
@@ -20,13 +20,13 @@ namespace softmax {
 
 WEALD_HOST_DEVICE inline double greater(double a, double b) { return a > b ? a : b; }
 
-// log(1 + e^s) - y s, with the exponential of a negative number only.
+// log(1 + e^s) - y s, using only the exponential of a negative number.
 WEALD_HOST_DEVICE inline double two_class_loss(double y, double s) {
   const double negative = s < 0.0 ? s : -s;
   return elementary::log1p(elementary::exp(negative)) + (s > 0.0 ? s : 0.0) - y * s;
 }
 
-// log of the sum of e^score over a row's scores, in two parts: the largest score, and the rest.
+// log-sum-exp over a row's scores in two parts: the largest score and the rest.
 struct LogSum {
   double top, rest;
 };
@@ -38,7 +38,7 @@ WEALD_HOST_DEVICE inline LogSum log_sum(const Scored& rows, std::int64_t row) {
   return {top, elementary::log(total)};
 }
 
-// Class by class over a few rows at a time, so that the inner loops run along the rows.
+// Class by class over blocks of rows, so that the inner loops run along rows and vectorise.
 template <class L>
 WEALD_HOST_DEVICE inline void gradients(const Scored& rows, Range range, double* gradient,
                                         double* hessian) {
@@ -70,12 +70,13 @@ WEALD_HOST_DEVICE inline void gradients(const Scored& rows, Range range, double*
   }
 }
 
-// A move by t changes the hessian p(1 - p) of a row by a factor of at most e^|t|, so the loss of a
-// leaf by at most G t + H (e^|t| - |t| - 1). That is least at |t| = log(1 + |w|), w = -G / H being
-// Newton's step: up to there a move surely lowers the loss. Far beyond it lies Newton's own step to
-// rows of a rare class (1 / p for a pure leaf), from which scores do not come back: where p is
-// wrong but near 0 or 1, h tells nothing. A move of up to 2, which is Newton's from even odds to a
-// pure leaf, is left as it is; with a rate of at most 0.9 it cannot raise the bound either.
+// A step t changes the hessian p(1 - p) of a row by a factor of at most e^|t|, so the loss of a
+// leaf by at most G t + H (e^|t| - |t| - 1). This bound is minimal at |t| = log(1 + |w|), where w =
+// -G / H is Newton's step: up to there a step surely lowers the loss. For rows of a rare class
+// Newton's step is far longer (1 / p for a pure leaf) and scores would not recover, because the
+// hessian is uninformative where p is wrong but near 0 or 1. Steps of up to 2 (Newton's step from
+// even odds to a pure leaf) are not shortened; with a learning rate of at most 0.9 they cannot
+// raise the bound either.
 WEALD_HOST_DEVICE inline double shorter_step(double newton, double rate) {
   constexpr double free_move = 2.0, most = 40.0;
   const double size = newton < 0.0 ? -newton : newton;
@@ -100,7 +101,7 @@ WEALD_HOST_DEVICE inline void predict(const double* score, int n_scores, double*
 
 }  // namespace softmax
 
-// Shared by the losses of shares; L has share(rows, row, k).
+// CRTP base of classification losses; L defines share(rows, row, k).
 template <class L>
 struct Softmax {
   static constexpr Hessian hessian = Hessian::own;
@@ -122,9 +123,9 @@ struct Softmax {
       curvature[row] = p * (1.0 - p);
     }
   }
-  // From the share of the class: log odds, or log share.
+  // From the class share: log odds, or log share.
   WEALD_HOST_DEVICE static double base_score(double share, int n_scores) {
-    return n_scores == 1 ? log_odds(share) : elementary::log(kept_off_the_ends(share));
+    return n_scores == 1 ? log_odds(share) : elementary::log(clipped_share(share));
   }
   WEALD_HOST_DEVICE static double capped_step(double newton, double rate, double) {
     return softmax::shorter_step(newton, rate);

@@ -1,4 +1,4 @@
-// Squared error, one half of it so that the gradient is the residual; the score is the prediction.
+// Half the squared error, so that the gradient is the residual; the score is the prediction.
 #pragma once
 #include "losses/row_wise.hpp"
 

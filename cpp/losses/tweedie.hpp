@@ -1,5 +1,5 @@
-// Half the Tweedie deviance of a power between 1 and 2 (the parameter): amounts that are often
-// zero, such as claims; the score is the logarithm of the expected amount.
+// Half the Tweedie deviance of power between 1 and 2 (the parameter), for non-negative targets with
+// many zeros, such as claims; the score is the log of the expected value.
 #pragma once
 #include "losses/log_link.hpp"
 

@@ -12,11 +12,12 @@
 namespace weald::predict {
 namespace {
 
-constexpr int together = 16;                      // rows that walk side by side
-constexpr int steps_a_look = 4;                   // between two looks whether all have arrived
-constexpr std::int64_t block_bytes = 384 * 1024;  // of rows: with a tree they fill a second cache
+constexpr int together = 16;        // rows traversed concurrently
+constexpr int steps_per_check = 4;  // steps between checks whether all rows have reached a leaf
+constexpr std::int64_t block_bytes =
+    384 * 1024;  // of rows: fits the second-level cache together with a tree
 
-// Marks: NaNs that carry a number, of which the highest bit says that it is a class.
+// Leaf markers: NaNs with a payload, whose highest bit says that it is a class.
 template <class T>
 struct Mark {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -58,7 +59,7 @@ BatchWalk<T, Index>::BatchWalk(const tree::Forest& forest, const double* values,
       values_(values),
       table_(table),
       has_missing_(any_missing(table)),
-      // Zeros need not be added, except to a zero that has a sign.
+      // Adding zeros is skipped, except to a negative zero.
       marks_purity_(forest.n_values > 1 &&
                     std::none_of(forest.base_score, forest.base_score + forest.n_outputs,
                                  [](double x) { return x == 0.0 && std::signbit(x); })),
@@ -66,8 +67,8 @@ BatchWalk<T, Index>::BatchWalk(const tree::Forest& forest, const double* values,
   parallel_for(forest.n_trees, n_threads, [&](std::int64_t tree, int) { lay_out(tree); });
 }
 
-// Places of a tree: 0 is free, the root is 1, then pairs of siblings, a parent's before those of
-// its children.
+// Slots of a tree: 0 is unused, the root is 1, then pairs of siblings, a parent's pair before those
+// of its children.
 template <class T, class Index>
 void BatchWalk<T, Index>::lay_out(std::int64_t tree) {
   const std::int64_t first = forest_.first_node[tree];
@@ -91,7 +92,7 @@ void BatchWalk<T, Index>::lay_out(std::int64_t tree) {
   }
 }
 
-// What a leaf says: its only class, if it has the tree's whole weight, or its number.
+// Marker of a leaf: its only class, if it has the tree's whole weight, or its leaf index.
 template <class T, class Index>
 T BatchWalk<T, Index>::mark(std::int64_t tree, std::int32_t leaf) const {
   using M = Mark<T>;
@@ -127,7 +128,7 @@ void BatchWalk<T, Index>::add(double* scores, int n_threads) const {
   });
 }
 
-// block[group of rows][column][row]; past the last row there is any number.
+// block[group of rows][column][row]; past the last row entries are arbitrary.
 template <class T, class Index>
 void BatchWalk<T, Index>::fill(std::int64_t begin, std::int64_t n, T* block) const {
   const std::int64_t n_columns = table_.n_columns;
@@ -157,7 +158,7 @@ void BatchWalk<T, Index>::walk(std::int64_t tree, const T* block, std::int64_t n
     std::fill_n(at, together, 1U);
     for (std::uint32_t moved = 1; moved != 0;) {
       moved = 0;
-      for (int step = 1; step < steps_a_look; ++step)
+      for (int step = 1; step < steps_per_check; ++step)
         for (int i = 0; i < together; ++i) at[i] = next(at[i], x + i);
       for (int i = 0; i < together; ++i) {
         const std::uint32_t to = next(at[i], x + i);
@@ -167,12 +168,12 @@ void BatchWalk<T, Index>::walk(std::int64_t tree, const T* block, std::int64_t n
     }
     const auto n_here = static_cast<int>(std::min<std::int64_t>(together, n - first));
     for (int i = 0; i < n_here; ++i)
-      answer(tree, nodes[at[i]], scores + (first + i) * forest_.n_outputs);
+      add_leaf(tree, nodes[at[i]], scores + (first + i) * forest_.n_outputs);
   }
 }
 
 template <class T, class Index>
-void BatchWalk<T, Index>::answer(std::int64_t tree, const Node& leaf, double* score) const {
+void BatchWalk<T, Index>::add_leaf(std::int64_t tree, const Node& leaf, double* score) const {
   using M = Mark<T>;
   const auto number = std::bit_cast<typename M::Bits>(leaf.threshold) & (2 * M::class_bit - 1);
   if (number & M::class_bit) {

@@ -18,7 +18,7 @@ bool is_sound_option_tree(const tree::Forest& forest, const std::int32_t* next_o
                           std::int64_t n_columns) {
   if (n_columns < 1 || !has_sound_sets(forest)) return false;
   std::int64_t leaves = 0;
-  std::vector<std::int64_t> waiting;  // nodes that must follow, the next one last
+  std::vector<std::int64_t> waiting;  // nodes still to visit, the next one last
   for (std::int64_t i = 0; i < forest.n_nodes; ++i) {
     if (next_option[i] != 0) waiting.push_back(next_option[i]);
     if (forest.feature[i] >= 0) {
@@ -43,7 +43,7 @@ OptionPredictor::OptionPredictor(const tree::Forest& forest, const std::int32_t*
     nodes_.push_back({forest.threshold[i], forest.feature[i], forest.right[i], next_option[i],
                       forest.set_of(i), forest.missing_left[i] != 0});
   find_shares();
-  count_answers();
+  count_leaves();
   double largest = 0.0;
   for (std::int64_t i = 0; i < forest.n_leaves * forest.n_values; ++i)
     largest = std::max(largest, std::abs(forest.value[i]));
@@ -53,7 +53,7 @@ OptionPredictor::OptionPredictor(const tree::Forest& forest, const std::int32_t*
 void OptionPredictor::find_shares() {
   share_.assign(static_cast<std::size_t>(forest_.n_leaves), 0.0);
   std::vector<double> of_node(static_cast<std::size_t>(forest_.n_nodes), 0.0);
-  // The first of some options divides what came to it; the others come later in the array.
+  // The first of several options divides the incoming share; the others follow in the array.
   const auto divide = [&](std::int64_t first, double share) {
     std::int64_t n = 0, at = first;
     for (++n; next_option_[at] != 0; ++n) at = next_option_[at];
@@ -73,17 +73,18 @@ void OptionPredictor::find_shares() {
   }
 }
 
-void OptionPredictor::count_answers() {
-  // Of a node and the options after it.
-  std::vector<std::int64_t> answers(static_cast<std::size_t>(forest_.n_nodes));
+void OptionPredictor::count_leaves() {
+  // Per node: maximum leaves reached through the node and the options after it.
+  std::vector<std::int64_t> n_leaves(static_cast<std::size_t>(forest_.n_nodes));
   for (std::int64_t i = forest_.n_nodes; i-- > 0;) {
-    answers[i] = forest_.feature[i] < 0 ? 1 : std::max(answers[i + 1], answers[forest_.right[i]]);
-    if (next_option_[i] != 0) answers[i] += answers[next_option_[i]];
+    n_leaves[i] =
+        forest_.feature[i] < 0 ? 1 : std::max(n_leaves[i + 1], n_leaves[forest_.right[i]]);
+    if (next_option_[i] != 0) n_leaves[i] += n_leaves[next_option_[i]];
   }
-  most_answers_ = answers[0];
+  max_leaves_ = n_leaves[0];
 }
 
-// Calls visit(leaf) for the leaves that a row reaches, in their order.
+// Call visit(leaf) for the leaves a row reaches, in order.
 template <class T, class Visit>
 void OptionPredictor::walk(const data::Table<T>& table, std::int64_t row,
                            std::vector<std::int32_t>& waiting, Visit&& visit) const {
@@ -97,7 +98,7 @@ void OptionPredictor::walk(const data::Table<T>& table, std::int64_t row,
       if (node.feature < 0) break;
       const auto x = static_cast<double>(table.at(row, node.feature));
       const bool missing_left = node.missing_left != 0;
-      // A branch: a row walks alone, and what lies behind the likely side is fetched ahead.
+      // A branch: a single row is traversed, and speculation prefetches the likely side.
       if (node.set >= 0 ? forest_.sends_left(node.set, x, missing_left)
                         : x <= node.threshold || (x != x && missing_left))
         ++at;
@@ -153,9 +154,9 @@ void OptionPredictor::apply(const data::Table<T>& table, std::int32_t* leaves,
                  std::vector<std::int32_t> waiting;
                  const std::int64_t end = std::min(table.n_rows, (task + 1) * row_block);
                  for (std::int64_t row = task * row_block; row < end; ++row) {
-                   std::int32_t* out = leaves + row * most_answers_;
+                   std::int32_t* out = leaves + row * max_leaves_;
                    walk(table, row, waiting, [&](std::int32_t leaf) { *out++ = leaf; });
-                   std::fill(out, leaves + (row + 1) * most_answers_, -1);
+                   std::fill(out, leaves + (row + 1) * max_leaves_, -1);
                  }
                });
 }

@@ -12,9 +12,9 @@ namespace weald::predict {
 namespace {
 
 constexpr std::int64_t row_block = 256;
-constexpr std::int64_t worth_a_thread = 4'000;  // pairs of a row and a tree
-constexpr int together = 8;                     // rows that walk side by side
-constexpr std::int64_t batch_rows = 256;        // worth laying trees out for
+constexpr std::int64_t worth_a_thread = 4'000;  // (row, tree) pairs
+constexpr int together = 8;                     // rows traversed concurrently
+constexpr std::int64_t batch_rows = 256;        // minimum rows to lay trees out for
 
 constexpr std::uint64_t nan_bits = 0x7ff8000000000000;
 
@@ -26,12 +26,12 @@ bool is_set_mark(double mark) {
   return (std::bit_cast<std::uint64_t>(mark) & ~std::uint64_t{0xffffffff}) ==
          (nan_bits | std::uint64_t{1} << 63);
 }
-// The number that a mark carries.
+// The payload of a marker NaN.
 std::int32_t number_of_mark(double mark) {
   return static_cast<std::int32_t>(std::bit_cast<std::uint64_t>(mark) & 0xffffffff);
 }
 
-// Codes of a column of levels: one more than the level, 0 for what is none.
+// Codes of a categorical column: level + 1, 0 for values that are no level.
 template <class T>
 void encode_levels(const T* x, std::int64_t n, Code* out) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -49,7 +49,7 @@ void encode(const T* x, std::int64_t n, const kernels::PaddedCuts<T>& cuts, Code
     kernels::active().encode_double(x, n, cuts, out, 1);
 }
 
-// Where a walk goes from `at`: the left child is the next node, a leaf its own.
+// Next node of a traversal from `at`: the left child is the next node, a leaf its own successor.
 //
 // Not `?:`, which compilers turn into a branch that is mispredicted half of the time.
 template <bool has_sets, class Node, class T>
@@ -86,8 +86,8 @@ Predictor::Predictor(const tree::Forest& forest, std::int64_t n_columns)
   prepare_masks(n_columns);
 }
 
-// Codes by the thresholds of each column; a column with too many of them, or a tree with too many
-// leaves, leaves the forest to walking.
+// Codes by the thresholds of each column; if a column has too many of them, or a tree too many
+// leaves, the forest is traversed node by node.
 void Predictor::prepare_masks(std::int64_t n_columns) {
   for (std::int64_t t = 0; t < forest_.n_trees; ++t)
     if (forest_.first_leaf[t + 1] - forest_.first_leaf[t] > kernels::max_mask_leaves) return;
@@ -138,8 +138,8 @@ void Predictor::prepare_masks(std::int64_t n_columns) {
   has_masks_ = true;
 }
 
-// Sets of codes, one more than the levels; false if a set has more levels than a byte has codes, or
-// a column has sets here and thresholds there.
+// Sets of codes (level + 1); false if a set has more levels than fit a byte, or a column has both
+// sets and thresholds.
 bool Predictor::prepare_sets(const std::vector<std::uint8_t>& has_threshold) {
   code_sets_.resize(static_cast<std::size_t>(forest_.n_sets));
   for (std::int64_t i = 0; i < forest_.n_nodes; ++i) {
@@ -164,8 +164,8 @@ bool Predictor::prepare_sets(const std::vector<std::uint8_t>& has_threshold) {
 template <class T>
 void Predictor::predict(const data::Table<T>& table, double* scores, int n_threads,
                         Engine engine) const {
-  // A few rows are not worth coding, nor are many columns that few nodes ask: walking needs no
-  // preparation.
+  // Binning does not pay for a few rows, nor for many columns used by few nodes; plain traversal
+  // needs no preparation.
   const bool pays_to_code = table.n_rows >= kernels::mask_rows &&
                             forest_.n_nodes >= 4 * static_cast<std::int64_t>(thresholds_.size());
   const bool masks =
@@ -189,7 +189,7 @@ bool Predictor::has_batch() const {
   return fits_batch<float>(forest_, n_columns_) && fits_batch<double>(forest_, n_columns_);
 }
 
-// Laying out a tree takes as long as some walks down it.
+// Laying out a tree costs as much as several traversals.
 template <class T>
 bool Predictor::pays_as_batch(const data::Table<T>& table) const {
   return table.n_rows >= batch_rows && 4 * table.n_rows * forest_.n_trees >= forest_.n_nodes &&
@@ -233,9 +233,9 @@ void Predictor::predict_masks(const data::Table<T>& table,
   }
 }
 
-// Calls visit(tree, row, leaf) for all rows of [begin, end), for each of them in the order of the
-// trees. Rows walk side by side, so that one waits for memory while others go on; of rows too few
-// for that each walks several trees at once.
+// Call visit(tree, row, leaf) for all rows of [begin, end), in the order of the trees for each row.
+// Several rows are traversed concurrently to hide memory latency; with too few rows, several trees
+// of one row.
 template <class T, class Visit>
 void Predictor::walk_any(const data::Table<T>& table, std::int64_t begin, std::int64_t end,
                          Visit&& visit) const {
@@ -274,7 +274,7 @@ void Predictor::walk_row(const data::Table<T>& table, std::int64_t row, Visit&& 
   for (std::int64_t first = 0; first < forest_.n_trees; first += together) {
     const int n = static_cast<int>(std::min<std::int64_t>(together, forest_.n_trees - first));
     std::int32_t at[together] = {};
-    // Past the last tree the first of these is walked again: no branch, and nothing is visited.
+    // Past the last tree the first one is repeated without visiting, to avoid a branch.
     const WalkNode* trees[together];
     for (int i = 0; i < together; ++i)
       trees[i] = nodes_.data() + forest_.first_node[first + (i < n ? i : 0)];

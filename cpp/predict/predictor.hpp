@@ -1,4 +1,4 @@
-// Rows and trees to scores and leaves.
+// Prediction: rows and trees to scores and leaves.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace weald::predict {
 
-// A forest made ready for answering: 16 bytes a node, and, where all trees are shallow, the same
-// over codes. Large batches walk down large trees another way (batch_walk.hpp). All give the same
-// bits; `Engine` lets tests choose.
+// A forest prepared for prediction: 16 bytes per node and, if all trees are shallow, a second form
+// over bin codes. Large batches with large trees use batch_walk.hpp. All give the same bits;
+// `Engine` lets tests choose.
 class Predictor {
  public:
   enum class Engine { automatic, walk, masks, batch };
 
-  // The forest must be sound (forest.hpp) and outlive the predictor.
+  // The forest must be valid (forest.hpp: is_sound) and outlive the predictor.
   Predictor(const tree::Forest& forest, std::int64_t n_columns);
 
   // scores[row][output] = base score + the trees' values, added in the order of the trees.
@@ -25,21 +25,21 @@ class Predictor {
   void predict(const data::Table<T>& table, double* scores, int n_threads,
                Engine engine = Engine::automatic) const;
 
-  // leaves[row][tree]: the leaf a row ends in, counted from the tree's first leaf.
+  // leaves[row][tree]: the leaf of a row, relative to the tree's first leaf.
   template <class T>
   void apply(const data::Table<T>& table, std::int32_t* leaves, int n_threads) const;
 
   bool has_masks() const { return has_masks_; }
-  // Whether tables of floats, and of doubles, can be walked as a batch.
+  // Whether tables of floats and of doubles can be traversed in batches.
   bool has_batch() const;
 
  private:
-  // A leaf sends every row to itself: its threshold is a NaN, which carries the leaf's number. That
-  // of a node with a set is a negative NaN, which carries the set's.
+  // A leaf sends every row to itself: its threshold is a NaN with the leaf index as payload. That
+  // of a node with a category set is a negative NaN with the set index.
   struct WalkNode {
     double threshold;
     std::int32_t feature;  // twice the column, plus one if missing values go left
-    std::int32_t right;    // counted from the tree's first node
+    std::int32_t right;    // relative to the tree's first node
   };
 
   void prepare_masks(std::int64_t n_columns);
@@ -65,13 +65,14 @@ class Predictor {
   tree::Forest forest_;
   std::int64_t n_columns_;
   std::vector<WalkNode> nodes_;
-  std::vector<double> values_;  // times the weights of their trees
+  std::vector<double> values_;  // times the tree weights
 
   bool has_masks_ = false;
   std::vector<kernels::MaskNode> mask_nodes_;
   std::vector<kernels::MaskTree> mask_trees_;
   std::vector<std::int32_t> used_columns_;
-  std::vector<std::vector<double>> thresholds_;  // of each used column, rising; none: it has sets
+  std::vector<std::vector<double>>
+      thresholds_;  // of each used column, ascending; empty: it has sets
   std::vector<kernels::CodeSet> code_sets_;
 };
 

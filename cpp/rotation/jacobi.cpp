@@ -12,15 +12,15 @@ namespace {
 
 constexpr int most_sweeps = 64;  // a dozen is usual
 
-// An entry so small beside its two variances that clearing it would change no bit of them.
+// Relative size below which clearing an entry would not change the variances.
 constexpr double negligible = 0x1p-54;
 
-// Clears entry (p, q) of the matrix and turns the columns p and q of the vectors alike.
+// Clears entry (p, q) of the matrix and rotates columns p and q of the vectors.
 void clear_entry(double* a, double* vectors, int n, int p, int q) {
   const double theta = (a[q * n + q] - a[p * n + p]) / (2.0 * a[p * n + q]);
   const double t = (theta < 0.0 ? -1.0 : 1.0) / (std::abs(theta) + std::sqrt(theta * theta + 1.0));
   const double c = 1.0 / std::sqrt(t * t + 1.0), s = t * c;
-  const auto turn = [c, s](double& x, double& y) {
+  const auto rotate = [c, s](double& x, double& y) {
     const double before = x;
     x = c * before - s * y;
     y = s * before + c * y;
@@ -30,15 +30,15 @@ void clear_entry(double* a, double* vectors, int n, int p, int q) {
   a[q * n + q] += step;
   a[p * n + q] = a[q * n + p] = 0.0;
   for (int k = 0; k < n; ++k) {
-    turn(vectors[k * n + p], vectors[k * n + q]);
+    rotate(vectors[k * n + p], vectors[k * n + q]);
     if (k == p || k == q) continue;
-    turn(a[k * n + p], a[k * n + q]);
+    rotate(a[k * n + p], a[k * n + q]);
     a[p * n + k] = a[k * n + p];
     a[q * n + k] = a[k * n + q];
   }
 }
 
-// True if some entry had to be cleared.
+// Returns whether an entry was cleared.
 bool sweep(double* a, double* vectors, int n) {
   bool moved = false;
   for (int p = 0; p + 1 < n; ++p) {

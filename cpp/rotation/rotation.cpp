@@ -11,10 +11,10 @@
 namespace weald::rotation {
 namespace {
 
-// Draws of a member: words below this number order the columns, those from it on key the blocks.
+// Random words of a tree: below this number for the order of columns, from it on keys of blocks.
 constexpr std::uint64_t first_block_key = std::uint64_t{1} << 40;
 
-// The values of some columns in the rows drawn, each with its count: [columns][rows drawn].
+// Gathers the values of some columns in the drawn rows, and the counts of these.
 void gather(const RotationTable& table, const std::int32_t* columns, int n,
             RotationScratch& scratch) {
   auto& [counts, drawn, values] = scratch;
@@ -31,8 +31,8 @@ void gather(const RotationTable& table, const std::int32_t* columns, int n,
   }
 }
 
-// Subtracts the mean of each column and divides all by a power of two above the largest size.
-// False if nothing is left.
+// Centres each column and scales all by a power of two to below 1 in absolute value. Returns false
+// if all are zero.
 bool centre(RotationScratch& scratch, int n) {
   const std::size_t n_drawn = scratch.drawn.size();
   std::int64_t total = 0;
@@ -57,7 +57,7 @@ bool centre(RotationScratch& scratch, int n) {
   return true;
 }
 
-// Of centred values below 1 in size; exact sums of their products.
+// Covariance of centred values below 1, from exact sums of products.
 void covariance(const RotationScratch& scratch, int n, double* matrix) {
   const auto n_drawn = static_cast<std::int64_t>(scratch.drawn.size());
   const FixedPoint fixed(0, exact_bits);
@@ -83,9 +83,9 @@ RowsByClass::RowsByClass(const std::int32_t* classes, int n_classes, const std::
       counts_copies_(counts_copies),
       first_(static_cast<std::size_t>(n_classes) + 1, 0) {
   const auto class_of = [&](std::int64_t row) { return classes ? classes[row] : 0; };
-  const auto is_there = [&](std::int64_t row) { return !mass || mass[row] > 0; };
+  const auto has_mass = [&](std::int64_t row) { return !mass || mass[row] > 0; };
   for (std::int64_t row = 0; row < n_rows; ++row)
-    if (is_there(row)) ++first_[class_of(row) + 1];
+    if (has_mass(row)) ++first_[class_of(row) + 1];
   for (int k = 0; k < n_classes; ++k) {
     if (first_[k + 1] > 0) present_.push_back(k);
     first_[k + 1] += first_[k];
@@ -93,7 +93,7 @@ RowsByClass::RowsByClass(const std::int32_t* classes, int n_classes, const std::
   rows_.resize(static_cast<std::size_t>(first_[n_classes]));
   std::vector<std::int64_t> next(first_.begin(), first_.end() - 1);
   for (std::int64_t row = 0; row < n_rows; ++row)
-    if (is_there(row)) rows_[next[class_of(row)]++] = static_cast<Row>(row);
+    if (has_mass(row)) rows_[next[class_of(row)]++] = static_cast<Row>(row);
   if (!mass) return;
   std::int64_t end = 0;
   for (const Row row : rows_) end_of_.push_back(end += mass[row]);
@@ -111,13 +111,13 @@ std::vector<int> RowsByClass::draw_classes(const Draws& draws) const {
 void RowsByClass::draw(const std::vector<int>& classes, double fraction, bool replace,
                        const Draws& draws, std::int64_t* counts) const {
   std::fill_n(counts, n_rows_, 0);
-  replace ? draw_again(classes, fraction, draws, counts)
-          : draw_once(classes, fraction, draws, counts);
+  replace ? draw_with_replacement(classes, fraction, draws, counts)
+          : draw_without_replacement(classes, fraction, draws, counts);
 }
 
-void RowsByClass::draw_again(const std::vector<int>& classes, double fraction, const Draws& draws,
-                             std::int64_t* counts) const {
-  std::vector<std::int64_t> ends;  // mass of the classes up to each
+void RowsByClass::draw_with_replacement(const std::vector<int>& classes, double fraction,
+                                        const Draws& draws, std::int64_t* counts) const {
+  std::vector<std::int64_t> ends;  // cumulative mass of the classes
   std::int64_t total = 0, n_copies = 0;
   for (const int k : classes) {
     const std::int64_t mass = mass_before(first_[k + 1]) - mass_before(first_[k]);
@@ -141,10 +141,10 @@ void RowsByClass::draw_again(const std::vector<int>& classes, double fraction, c
   }
 }
 
-// A row of c copies gives the whole part of fraction * c, and one more with the probability of the
-// rest; what is no copy is drawn with all its mass.
-void RowsByClass::draw_once(const std::vector<int>& classes, double fraction, const Draws& draws,
-                            std::int64_t* counts) const {
+// A row of c copies is drawn floor(fraction * c) times, and once more with the probability of the
+// remainder; with weights a row is drawn with its whole mass.
+void RowsByClass::draw_without_replacement(const std::vector<int>& classes, double fraction,
+                                           const Draws& draws, std::int64_t* counts) const {
   bool any = false;
   for (const int k : classes)
     for (std::int64_t place = first_[k]; place < first_[k + 1]; ++place) {

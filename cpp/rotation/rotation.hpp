@@ -1,4 +1,4 @@
-// The rotation of a member: columns in blocks, and the principal axes of a sample for each block.
+// The rotation of one tree: blocks of columns, each rotated to the principal axes of a sample.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,19 @@
 
 namespace weald::rotation {
 
-// How the rows of a member may be drawn: class after class, each in the order of content.
+// Rows grouped by class, to draw samples from.
 class RowsByClass {
  public:
-  // `mass` counts each row (null: 1 each); rows of none are not there. `counts_copies`: a unit of
-  // mass is a copy of the row, not only a share of what is drawn.
+  // `mass` is the weight of each row (null: 1); rows of mass 0 are left out. `counts_copies`: mass
+  // counts copies of a row, which are drawn one by one.
   RowsByClass(const std::int32_t* classes, int n_classes, const std::int64_t* mass,
               bool counts_copies, std::int64_t n_rows);
 
-  // Draws a non-empty set of the classes that have rows, each such set with the same probability.
+  // Draws a non-empty subset of the classes present, uniformly.
   std::vector<int> draw_classes(const Draws& draws) const;
 
-  // How often each row is drawn: `fraction` of the copies in some classes, with replacement or not.
+  // Draws `fraction` of the copies in some classes, with or without replacement; writes the count
+  // of each row.
   void draw(const std::vector<int>& classes, double fraction, bool replace, const Draws& draws,
             std::int64_t* counts) const;
 
@@ -35,45 +36,45 @@ class RowsByClass {
   std::int64_t mass_before(std::int64_t place) const {
     return end_of_.empty() ? place : (place == 0 ? 0 : end_of_[place - 1]);
   }
-  void draw_again(const std::vector<int>& classes, double fraction, const Draws& draws,
-                  std::int64_t* counts) const;
-  void draw_once(const std::vector<int>& classes, double fraction, const Draws& draws,
-                 std::int64_t* counts) const;
+  void draw_with_replacement(const std::vector<int>& classes, double fraction, const Draws& draws,
+                             std::int64_t* counts) const;
+  void draw_without_replacement(const std::vector<int>& classes, double fraction,
+                                const Draws& draws, std::int64_t* counts) const;
 
   std::int64_t n_rows_;
   bool counts_copies_;
-  std::vector<Row> rows_;             // class by class
-  std::vector<std::int64_t> first_;   // [classes + 1] of rows_
-  std::vector<std::int64_t> end_of_;  // mass up to the end of each place of rows_; none: 1 each
-  std::vector<int> present_;          // classes that have rows
+  std::vector<Row> rows_;             // sorted by class
+  std::vector<std::int64_t> first_;   // [class + 1] offsets in rows_
+  std::vector<std::int64_t> end_of_;  // cumulative mass of rows_; empty: 1 each
+  std::vector<int> present_;          // classes with rows
 };
 
 struct RotationParams {
   std::uint64_t seed = 0;
   double sample_fraction = 0.75;
   bool replace = true;
-  std::vector<std::int64_t> first_of_block;  // in the order of a member's columns, and the end
+  std::vector<std::int64_t> first_of_block;  // in `order`, and the end
 };
 
-// X · R for one member: block after block, component after component. `order` are the rotated
-// columns as the member lays them out; the block that begins at `first` has `loading` [size][size]
-// with its columns as rows and its components as columns.
+// X * R for one tree: block after block, component after component. `order` is the order of the
+// rotated columns; the block that begins at `first` has `loading` [size][size], with columns as
+// rows and components as columns.
 struct Rotation {
   std::vector<std::int32_t> order;
   std::vector<double> loading;
 };
 
-// What a thread needs to find a rotation.
+// Buffers of a thread.
 struct RotationScratch {
-  std::vector<std::int64_t> counts, drawn;  // of all rows; of those drawn
-  std::vector<double> values;               // [columns][rows drawn]
+  std::vector<std::int64_t> counts, drawn;  // of all rows; of the drawn rows
+  std::vector<double> values;               // [column][drawn row]
 };
 
 Rotation draw_rotation(const RotationTable& table, const RowsByClass& rows,
                        const RotationParams& params, std::uint64_t member,
                        RotationScratch& scratch);
 
-// Where the loadings of each block begin.
+// Offsets of the loadings of each block.
 std::vector<std::int64_t> first_loadings(const std::vector<std::int64_t>& first_of_block);
 
 }  // namespace weald::rotation

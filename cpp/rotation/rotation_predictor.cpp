@@ -10,14 +10,14 @@
 namespace weald::rotation {
 namespace {
 
-constexpr std::int64_t few_rows = 8;          // of a table: they walk one by one
-constexpr int together = 8;                   // trees that a row walks down side by side
-constexpr std::int64_t most_ready = 1 << 16;  // values of rows that are made ready at once
-constexpr std::int64_t fewest_sifted = 32, most_sifted = 8192;  // rows
-constexpr std::int64_t worth_a_thread = 4'000;                  // pairs of a row and a tree
+constexpr std::int64_t few_rows = 8;           // fewer rows walk one by one
+constexpr int together = 8;                    // trees that a row walks down at a time
+constexpr std::int64_t most_values = 1 << 16;  // values of a block
+constexpr std::int64_t least_block = 32, most_block = 8192;  // rows
+constexpr std::int64_t worth_a_thread = 4'000;               // rows * trees
 
-// Parts rows in those that go left, which come first, and the others. Both places are written to,
-// and the one that was wrong is written to again: no branch that is mispredicted half of the time.
+// Partitions rows: those that go left first, the others behind them in reverse. Both positions are
+// written and the wrong one is overwritten later: no unpredictable branches.
 template <class GoesLeft>
 std::int32_t part_rows(const std::int32_t* from, std::int32_t* to, std::int32_t begin,
                        std::int32_t end, GoesLeft&& goes_left) {
@@ -34,7 +34,7 @@ std::int32_t part_rows(const std::int32_t* from, std::int32_t* to, std::int32_t 
 
 }  // namespace
 
-// All components have `width_` terms: short ones are filled up with products of zeros.
+// All components have width_ terms; short ones are padded with zeros.
 RotationPredictor::RotationPredictor(const tree::Forest& forest, const RotationColumns& columns,
                                      const RotationsView& rotations)
     : forest_(forest), columns_(columns), n_slots_(columns.n_columns() + 1), width_(1) {
@@ -50,22 +50,22 @@ RotationPredictor::RotationPredictor(const tree::Forest& forest, const RotationC
   const auto& first = rotations.first_of_block;
   for (std::size_t b = 0; b + 1 < first.size(); ++b)
     width_ = std::max(width_, static_cast<int>(first[b + 1] - first[b]));
-  if (width_ > 1) width_ = std::max(width_, 3);  // the usual width has a loop of its own
+  if (width_ > 1) width_ = std::max(width_, 3);  // the default width has a loop of its own
   const std::int64_t n_columns = columns.n_columns(), n_rotated = columns.n_rotated();
   const std::vector<std::int64_t> first_loading = first_loadings(first);
   terms_.assign(static_cast<std::size_t>(forest.n_trees * n_columns * width_), {0.0, n_slots_ - 1});
   for (std::int64_t t = 0; t < forest.n_trees; ++t) {
-    Term* const of_tree = terms_.data() + t * n_columns * width_;
+    Term* const tree_terms = terms_.data() + t * n_columns * width_;
     for (std::size_t b = 0; b + 1 < first.size(); ++b) {
       const std::int64_t size = first[b + 1] - first[b];
       const double* const loading = rotations.loading + t * first_loading.back() + first_loading[b];
       for (std::int64_t c = 0; c < size; ++c)
         for (std::int64_t i = 0; i < size; ++i)
-          of_tree[(first[b] + c) * width_ + i] = {loading[i * size + c],
-                                                  rotations.order[t * n_rotated + first[b] + i]};
+          tree_terms[(first[b] + c) * width_ + i] = {loading[i * size + c],
+                                                     rotations.order[t * n_rotated + first[b] + i]};
     }
     for (std::int64_t c = n_rotated; c < n_columns; ++c)
-      of_tree[c * width_] = {1.0, static_cast<std::int32_t>(c)};
+      tree_terms[c * width_] = {1.0, static_cast<std::int32_t>(c)};
   }
   only_.reserve(static_cast<std::size_t>(forest.n_leaves));
   for (std::int64_t leaf = 0; leaf < forest.n_leaves; ++leaf) {
@@ -78,31 +78,32 @@ RotationPredictor::RotationPredictor(const tree::Forest& forest, const RotationC
   }
 }
 
-// Some rows at a time: a line of the table, whatever its layout, and of the block is fetched once.
+// In groups of rows, so that cache lines of the table and the block are loaded once.
 template <class T>
-void RotationPredictor::make_ready(const data::Table<T>& table, Block& block) const {
+void RotationPredictor::standardise(const data::Table<T>& table, Block& block) const {
   constexpr std::int64_t group = 8;
   const std::int64_t n = block.n;
   block.values.resize(static_cast<std::size_t>(n * n_slots_));
   double* out = block.values.data();
-  const auto add = [&](const std::vector<std::int32_t>& inputs, auto&& ready) {
+  const auto add = [&](const std::vector<std::int32_t>& inputs, auto&& convert) {
     const auto n_inputs = static_cast<std::int64_t>(inputs.size());
     for (std::int64_t begin = 0; begin < n; begin += group) {
       const std::int64_t end = std::min(n, begin + group);
       for (std::int64_t i = 0; i < n_inputs; ++i)
         for (std::int64_t row = begin; row < end; ++row)
-          out[i * n + row] = ready(i, static_cast<double>(table.at(block.first + row, inputs[i])));
+          out[i * n + row] =
+              convert(i, static_cast<double>(table.at(block.first + row, inputs[i])));
     }
     out += n_inputs * n;
   };
   add(columns_.rotated,
-      [&](std::int64_t i, double x) { return columns_.ready(static_cast<int>(i), x); });
+      [&](std::int64_t i, double x) { return columns_.standardised(static_cast<int>(i), x); });
   add(columns_.kept, [](std::int64_t, double x) { return x; });
   add(columns_.flagged, [](std::int64_t, double x) { return flag_of(x); });
   std::fill_n(out, n, 0.0);
 }
 
-// One component of all rows. Terms are added in the order of the block of columns.
+// One component of all rows. Terms are added in the order of the block.
 void RotationPredictor::rotate(const Term* term, const Block& block, double* out) const {
   const std::int64_t n = block.n;
   const double* const first = block.values.data() + term[0].slot * n;
@@ -114,7 +115,7 @@ void RotationPredictor::rotate(const Term* term, const Block& block, double* out
   }
 }
 
-// The same of one row, whose values lie `stride` apart.
+// One component of one row, whose values are `stride` apart.
 double RotationPredictor::component(const Term* term, const double* row,
                                     std::int64_t stride) const {
   double sum = term[0].loading * row[term[0].slot * stride];
@@ -122,7 +123,7 @@ double RotationPredictor::component(const Term* term, const double* row,
   return sum;
 }
 
-// Does a row with this value of the node's column go left?
+// Whether a row with this value of the node's column goes left.
 bool RotationPredictor::goes_left(std::int64_t i, double x) const {
   const bool missing_left = (nodes_[i].feature & 1) != 0;
   if (const std::int32_t set = forest_.set_of(i); set >= 0)
@@ -130,8 +131,8 @@ bool RotationPredictor::goes_left(std::int64_t i, double x) const {
   return x <= nodes_[i].threshold || (x != x && missing_left);
 }
 
-// Parts the rows at a node; where those begin that go right. A component that is asked for by half
-// as many rows as there are is worked out for all: some will ask again.
+// Partitions the rows at a node; returns where the right ones begin. A component needed by half of
+// the rows is computed for all, because some will need it again.
 std::int32_t RotationPredictor::part(std::int64_t tree, const Waiting& rows, Block& block) const {
   const Node node = nodes_[forest_.first_node[tree] + rows.node];
   const std::int32_t column = node.feature >> 1;
@@ -149,9 +150,9 @@ std::int32_t RotationPredictor::part(std::int64_t tree, const Waiting& rows, Blo
     });
   const Term* const term = terms_of(tree) + std::int64_t{column} * width_;
   double* const whole = block.components.data() + column * n;
-  if (std::int64_t& asked = block.asked[column]; 2 * asked < n) {
-    asked += rows.end - rows.begin;
-    if (2 * asked >= n) {
+  if (std::int64_t& needed = block.needed[column]; 2 * needed < n) {
+    needed += rows.end - rows.begin;
+    if (2 * needed >= n) {
       rotate(term, block, whole);
     } else if (width_ == 3) {
       const double a = term[0].loading, b = term[1].loading, c = term[2].loading;
@@ -168,13 +169,12 @@ std::int32_t RotationPredictor::part(std::int64_t tree, const Waiting& rows, Blo
   return part_by([=](std::int32_t row) { return whole[row] <= threshold; });
 }
 
-// Calls visit(tree, leaf, first row, rows, n) for the rows of every leaf.
 template <class Visit>
-void RotationPredictor::sift(std::int64_t tree, Block& block, Visit&& visit) const {
+void RotationPredictor::pass(std::int64_t tree, Block& block, Visit&& visit) const {
   const Node* const nodes = nodes_.data() + forest_.first_node[tree];
   const auto n_rotated = static_cast<std::size_t>(columns_.n_rotated());
   block.components.resize(n_rotated * static_cast<std::size_t>(block.n));
-  block.asked.assign(n_rotated, 0);
+  block.needed.assign(n_rotated, 0);
   for (auto& list : block.lists) list.resize(static_cast<std::size_t>(block.n));
   std::iota(block.lists[0].begin(), block.lists[0].end(), 0);
   block.waiting.assign(1, {0, 0, block.n, 0});
@@ -196,8 +196,7 @@ void RotationPredictor::sift(std::int64_t tree, Block& block, Visit&& visit) con
   }
 }
 
-// The one row of a block walks down several trees side by side: one waits for memory while others
-// go on.
+// The only row of a block walks down several trees at a time, so that cache misses overlap.
 template <class Visit>
 void RotationPredictor::walk(const Block& block, Visit&& visit) const {
   const std::int32_t row = 0;
@@ -214,7 +213,7 @@ void RotationPredictor::walk(const Block& block, Visit&& visit) const {
         const double x = component(term, block.values.data(), 1);
         std::int32_t is_left = x <= node.threshold;
         if (column >= columns_.n_rotated() && node.right != at[i]) is_left = goes_left(here, x);
-        // Not `?:`, which compilers turn into a branch that is mispredicted half of the time.
+        // Not `?:`, which compilers turn into an unpredictable branch.
         const std::int32_t next = node.right + ((at[i] + 1 - node.right) & -is_left);
         moved |= next ^ at[i];
         at[i] = next;
@@ -224,7 +223,8 @@ void RotationPredictor::walk(const Block& block, Visit&& visit) const {
   }
 }
 
-// As many blocks for every thread, none larger than fits into a near cache.
+// Calls visit(tree, leaf, first row, rows, n) for the rows of every leaf. Every thread gets equally
+// many blocks, none larger than fits the cache.
 template <class T, class Visit>
 void RotationPredictor::visit_leaves(const data::Table<T>& table, int n_threads,
                                      Visit&& visit) const {
@@ -234,20 +234,20 @@ void RotationPredictor::visit_leaves(const data::Table<T>& table, int n_threads,
   const bool is_few = n_rows < few_rows;
   std::int64_t size = 1;
   if (!is_few) {
-    const std::int64_t most = std::clamp(most_ready / n_slots_, fewest_sifted, most_sifted);
+    const std::int64_t most = std::clamp(most_values / n_slots_, least_block, most_block);
     const std::int64_t n_blocks = parts(parts(n_rows, most), n_threads) * n_threads;
-    size = std::max(fewest_sifted, parts(n_rows, n_blocks));
+    size = std::max(least_block, parts(n_rows, n_blocks));
   }
-  std::vector<Block> blocks(static_cast<std::size_t>(n_threads));  // one a thread
+  std::vector<Block> blocks(static_cast<std::size_t>(n_threads));  // one per thread
   parallel_for(parts(n_rows, size), n_threads, [&](std::int64_t task, int thread) {
     Block& block = blocks[thread];
     block.first = task * size;
     block.n = static_cast<std::int32_t>(std::min(size, n_rows - block.first));
-    make_ready(table, block);
+    standardise(table, block);
     if (is_few)
       walk(block, visit);
     else
-      for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) sift(tree, block, visit);
+      for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) pass(tree, block, visit);
   });
 }
 
@@ -260,12 +260,13 @@ void RotationPredictor::predict(const data::Table<T>& table, double* sums, int n
                    const std::int32_t* rows, std::int32_t n_rows) {
                  leaf += forest_.first_leaf[tree];
                  const double* const value = forest_.value + leaf * n;
-                 double* const of_first = sums + first * n;
+                 double* const block_sums = sums + first * n;
                  if (const std::int32_t k = only_[leaf]; k >= 0)
-                   for (std::int32_t i = 0; i < n_rows; ++i) of_first[rows[i] * n + k] += value[k];
+                   for (std::int32_t i = 0; i < n_rows; ++i)
+                     block_sums[rows[i] * n + k] += value[k];
                  else
                    for (std::int32_t i = 0; i < n_rows; ++i)
-                     for (int j = 0; j < n; ++j) of_first[rows[i] * n + j] += value[j];
+                     for (int j = 0; j < n; ++j) block_sums[rows[i] * n + j] += value[j];
                });
 }
 

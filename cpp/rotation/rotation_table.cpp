@@ -18,7 +18,7 @@ struct Summary {
   bool varies() const { return low < high; }
 };
 
-// The mean of what `value` makes of the rows that are there, as an exact sum over masses.
+// Weighted mean of value(row) over rows where it is not NaN, by exact sums.
 template <class Value>
 double exact_mean(std::int64_t n_rows, const std::int64_t* mass, double largest, Value&& value) {
   const FixedPoint fixed(exponent_above(largest), exact_bits);
@@ -60,7 +60,7 @@ Summary summarise(std::int64_t n_rows, const std::int64_t* mass, RotationScale s
              const double d = (value(row) - all.centre) / range;
              return d * d;
            }));
-  // A range too small for its inverse to be a number is not made 1, but large enough.
+  // The inverse of a tiny range would overflow.
   all.scale = unit > 0x1p-1000 ? 1.0 / unit : 0x1p1000;
   return all;
 }
@@ -89,7 +89,7 @@ void RotationTable::find_columns(std::int64_t n_columns, const std::int64_t* mas
     columns_.centre.push_back(one.centre);
     columns_.scale.push_back(one.scale);
   }
-  if (columns_.n_columns() == 0) columns_.kept.push_back(0);  // to find nothing in
+  if (columns_.n_columns() == 0) columns_.kept.push_back(0);  // a table needs a column
 }
 
 template <class T>
@@ -114,7 +114,7 @@ RotationTable::RotationTable(const data::Table<T>& table, const std::int64_t* in
     double* const out = values_.data() + i * n_rows;
     for (std::int64_t row = 0; row < n_rows; ++row) {
       if (i < n_rotated)
-        out[row] = columns_.ready(i, at(row, columns_.rotated[i]));
+        out[row] = columns_.standardised(i, at(row, columns_.rotated[i]));
       else if (i < n_rotated + n_kept)
         out[row] = at(row, columns_.kept[i - n_rotated]);
       else

@@ -1,4 +1,4 @@
-// A table made ready for rotations: which columns are turned, what stands for missing values.
+// A standardised table: which columns are rotated, how missing values are imputed.
 #pragma once
 
 #include <algorithm>
@@ -11,35 +11,36 @@
 
 namespace weald::rotation {
 
-// How a row of the user's table becomes the numbers that members rotate: first the rotated columns,
-// then the kept ones as they are (levels, infinities), then one flag for each column of numbers
-// that had missing values: 0 if the value is there, NaN if not.
+// How a row of the user's table becomes the columns of a tree: first the rotated columns, then the
+// kept ones unchanged (categories, columns with infinities), then one flag for each numeric column
+// with missing values: 0 if present, NaN if missing.
 struct RotationColumns {
-  std::vector<std::int32_t> rotated, kept, flagged;  // columns of the user's table
-  std::vector<double> centre, scale;                 // of the rotated ones
+  std::vector<std::int32_t> rotated, kept, flagged;  // column indices of the user's table
+  std::vector<double> centre, scale;                 // of the rotated columns
 
   int n_rotated() const { return static_cast<int>(rotated.size()); }
   int n_columns() const { return static_cast<int>(rotated.size() + kept.size() + flagged.size()); }
-  // A rotated column's value: missing ones count as the mean, and no sum of products overflows.
-  double ready(int i, double x) const {
-    // Not std::clamp, which compilers turn into branches.
+  // The standardised value of rotated column i. Missing values become the mean; values are clamped
+  // so that no sum of products overflows.
+  double standardised(int i, double x) const {
+    // Not std::clamp, which compiles to branches.
     return std::min(std::max((x != x ? centre[i] : x) * scale[i], -largest), largest);
   }
 
   static constexpr double largest = 0x1p500;
 };
 
-// Of a column that had missing values: is this one?
+// Missing-value flag.
 inline double flag_of(double x) { return x != x ? std::numeric_limits<double>::quiet_NaN() : 0.0; }
 
-// What the columns are divided by before they are rotated.
+// What rotated columns are divided by.
 enum class RotationScale { none, range, deviation };
 
 class RotationTable {
  public:
-  // Row i is row index[i] of the table; `mass` counts each (null: 1 each). Columns with levels
-  // (n_levels > 0) are kept, as are those of infinite or extreme values; a column of one value that
-  // is never missing is left out. With `known` columns the table is read as these have it.
+  // Row i is row index[i] of `table` with weight mass[i] (null: 1). Categorical columns (n_levels >
+  // 0) and those with infinite or extreme values are kept; constant columns without missing values
+  // are dropped. `known`: the columns of an earlier table, used as they are.
   template <class T>
   RotationTable(const data::Table<T>& table, const std::int64_t* index, std::int64_t n_rows,
                 const std::int64_t* mass, const std::int64_t* n_levels, RotationScale scale,
@@ -48,7 +49,7 @@ class RotationTable {
   std::int64_t n_rows() const { return n_rows_; }
   const RotationColumns& columns() const { return columns_; }
   const double* values_of(int column) const { return values_.data() + column * n_rows_; }
-  // Of a kept column; 0: it holds numbers.
+  // Of a kept column; 0: numeric.
   std::int64_t n_levels(int kept) const { return n_levels_[kept]; }
 
  private:
@@ -59,7 +60,7 @@ class RotationTable {
   std::int64_t n_rows_;
   RotationColumns columns_;
   std::vector<std::int64_t> n_levels_;
-  LargeVector<double> values_;  // column by column
+  LargeVector<double> values_;  // column-major
 };
 
 }  // namespace weald::rotation

@@ -14,15 +14,15 @@
 namespace weald::rotation {
 namespace {
 
-constexpr std::int64_t block_of_rows = 4096;
+constexpr std::int64_t rows_per_block = 4096;
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-// Which class's share the levels of a column are ordered by: a word of the member's draws.
+// Random words that choose the class by whose share levels are sorted.
 constexpr std::uint64_t first_level_word = std::uint64_t{1} << 41;
 
-// Questions to the place of a level become sets of levels; levels without a place go with the
+// Turns thresholds on the rank of a level into sets of levels; levels without a rank go with
 // missing values.
-void name_levels(tree::Tree& tree, int column, const std::vector<double>& places) {
+void make_level_sets(tree::Tree& tree, int column, const std::vector<double>& places) {
   const std::size_t n_words = (places.size() + 63) / 64;
   for (std::size_t node = 0; node < tree.feature.size(); ++node) {
     if (tree.feature[node] != column) continue;
@@ -56,7 +56,7 @@ RotationTrainer::RotationTrainer(std::shared_ptr<const RotationTable> table,
       mass_(mass),
       n_threads_(tree.n_threads),
       first_loading_(first_loadings(rotation.first_of_block)) {
-  tree_.n_threads = 1;  // a tree a thread
+  tree_.n_threads = 1;  // one tree per thread
   tree_.columns.max_features = table_->columns().n_columns();
   for (std::size_t b = 0; b + 1 < rotation_.first_of_block.size(); ++b)
     block_of_.resize(static_cast<std::size_t>(rotation_.first_of_block[b + 1]),
@@ -66,23 +66,23 @@ RotationTrainer::RotationTrainer(std::shared_ptr<const RotationTable> table,
 std::vector<RotatedTree> RotationTrainer::grow(const target::Target& target, std::uint64_t first,
                                                std::int64_t n_trees,
                                                const grow::OutOfBag& out_of_bag) {
-  const bool answers = out_of_bag.sums != nullptr;
-  tree_.sends_unseen_rows = answers;
+  const bool has_out_of_bag = out_of_bag.sums != nullptr;
+  tree_.sends_unseen_rows = has_out_of_bag;
   if (!bootstrap_)
     rows_ = std::make_unique<RowsByClass>(target.classes, target.classes ? target.n_channels : 1,
                                           mass_, false, table_->n_rows());
   workers_.resize(static_cast<std::size_t>(std::min<std::int64_t>(n_threads_, n_trees)));
   const auto n_workers = static_cast<std::int64_t>(workers_.size());
   std::vector<RotatedTree> trees(static_cast<std::size_t>(n_trees));
-  // Answers are added in the order of members: then the trees of a turn wait for each other.
-  const std::int64_t turn = answers ? n_workers : n_trees;
+  // Out-of-bag sums are added in the order of trees, so trees are grown in rounds.
+  const std::int64_t turn = has_out_of_bag ? n_workers : n_trees;
   for (std::int64_t begin = 0; begin < n_trees; begin += turn) {
     const std::int64_t size = std::min(turn, n_trees - begin);
     parallel_for(size, n_threads_, [&](std::int64_t i, int thread) {
-      Worker& worker = workers_[answers ? i : thread];
+      Worker& worker = workers_[has_out_of_bag ? i : thread];
       trees[begin + i] = grow_one(worker, target, first + static_cast<std::uint64_t>(begin + i));
     });
-    if (answers) answer(trees, begin, out_of_bag);
+    if (has_out_of_bag) add_out_of_bag(trees, begin, out_of_bag);
   }
   workers_.clear();
   return trees;
@@ -96,7 +96,7 @@ RotatedTree RotationTrainer::grow_one(Worker& worker, target::Target target,
   worker.leaf_of_row.resize(static_cast<std::size_t>(n_rows));
   const std::int64_t* mass = mass_;
   std::unique_ptr<const RowsByClass> own;
-  if (bootstrap_) {  // what a member has not drawn teaches it no rotation either
+  if (bootstrap_) {  // rotations use drawn rows only
     worker.copies.resize(static_cast<std::size_t>(n_rows));
     bootstrap_->draw(member, worker.copies.data());
     mass = target.copies = worker.copies.data();
@@ -114,7 +114,7 @@ RotatedTree RotationTrainer::grow_one(Worker& worker, target::Target target,
   grown.rotation = draw_rotation(*table_, own ? *own : *rows_, rotation_, member, worker.scratch);
   std::vector<std::vector<double>> places;
   for (std::size_t kept = 0; kept < columns.kept.size(); ++kept)
-    places.push_back(places_of_levels(static_cast<int>(kept), target, mass, member));
+    places.push_back(ranks_of_levels(static_cast<int>(kept), target, mass, member));
   const auto ranks = std::make_shared<const data::RankedTable>(
       n_rows, columns.n_columns(),
       [&](int column, double* values) { make_column(grown.rotation, places, column, values); },
@@ -126,15 +126,15 @@ RotatedTree RotationTrainer::grow_one(Worker& worker, target::Target target,
   grown.tree.category_set.resize(grown.tree.feature.size(), -1);
   for (std::size_t kept = 0; kept < places.size(); ++kept)
     if (!places[kept].empty())
-      name_levels(grown.tree, columns.n_rotated() + static_cast<int>(kept), places[kept]);
+      make_level_sets(grown.tree, columns.n_rotated() + static_cast<int>(kept), places[kept]);
   return grown;
 }
 
-// For each level its place when levels are ordered by their mean target, or by the share of one
-// class, drawn for the member; NaN for a level that the member has not seen.
-std::vector<double> RotationTrainer::places_of_levels(int kept, const target::Target& target,
-                                                      const std::int64_t* mass,
-                                                      std::uint64_t member) const {
+// The rank of each level by mean target, or by the share of one class drawn for the tree; NaN for
+// levels that are not in its sample.
+std::vector<double> RotationTrainer::ranks_of_levels(int kept, const target::Target& target,
+                                                     const std::int64_t* mass,
+                                                     std::uint64_t member) const {
   const auto n_levels = static_cast<std::size_t>(table_->n_levels(kept));
   if (n_levels == 0) return {};
   const Draws draws(rotation_.seed, member, Purpose::rotation);
@@ -195,7 +195,7 @@ void RotationTrainer::make_column(const Rotation& rotation,
   const std::int64_t begin = rotation_.first_of_block[block];
   const std::int64_t size = rotation_.first_of_block[block + 1] - begin;
   const double* const loading = rotation.loading.data() + first_loading_[block] + (column - begin);
-  // Terms are added in the order of the block, as when predicting.
+  // Terms are added in the order of the block, as in prediction.
   for (std::int64_t i = 0; i < size; ++i) {
     const double* const from = table_->values_of(rotation.order[begin + i]);
     const double by = loading[i * size];
@@ -206,20 +206,20 @@ void RotationTrainer::make_column(const Rotation& rotation,
   }
 }
 
-// Every row that a member left out gets the answer of its tree.
-void RotationTrainer::answer(const std::vector<RotatedTree>& trees, std::int64_t first,
-                             const grow::OutOfBag& out_of_bag) const {
+// Adds the predictions of the trees for their out-of-bag rows.
+void RotationTrainer::add_out_of_bag(const std::vector<RotatedTree>& trees, std::int64_t first,
+                                     const grow::OutOfBag& out_of_bag) const {
   const std::int64_t n_rows = table_->n_rows();
   const auto n_trees = static_cast<std::int64_t>(trees.size());
   const std::int64_t last = std::min(n_trees, first + static_cast<std::int64_t>(workers_.size()));
-  parallel_for((n_rows + block_of_rows - 1) / block_of_rows, n_threads_,
+  parallel_for((n_rows + rows_per_block - 1) / rows_per_block, n_threads_,
                [&](std::int64_t task, int) {
-                 const std::int64_t end = std::min(n_rows, (task + 1) * block_of_rows);
+                 const std::int64_t end = std::min(n_rows, (task + 1) * rows_per_block);
                  for (std::int64_t t = first; t < last; ++t) {
                    const Worker& worker = workers_[t - first];
                    const tree::Tree& tree = trees[t].tree;
                    const int n = tree.n_outputs;
-                   for (std::int64_t row = task * block_of_rows; row < end; ++row) {
+                   for (std::int64_t row = task * rows_per_block; row < end; ++row) {
                      if (worker.copies[row] > 0) continue;
                      const double* const value =
                          tree.value.data() + std::int64_t{worker.leaf_of_row[row]} * n;

@@ -1,4 +1,4 @@
-// The members of a rotation forest: each turns the columns its own way and grows its tree on them.
+// Trains the trees of a rotation forest, each on its own rotation of the columns.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,39 @@
 namespace weald::rotation {
 
 struct RotatedTree {
-  tree::Tree tree;  // on the member's columns: rotated, kept, flags
+  tree::Tree tree;  // on rotated, kept and flag columns
   Rotation rotation;
 };
 
 class RotationTrainer {
  public:
-  // `mass` says what each row weighs (null: 1 each); rows that a bootstrap draws keep it.
+  // `mass` is the weight of each row (null: 1); bootstrap samples keep it.
   RotationTrainer(std::shared_ptr<const RotationTable> table,
                   std::shared_ptr<const data::Bootstrap> bootstrap, const RotationParams& rotation,
                   const grow::ForestTrainerParams& params, std::string criterion,
                   const tree::TreeParams& tree, const std::int64_t* mass);
 
-  // Grows the members first .. first + n_trees - 1, one a thread. Rotations know the classes of the
+  // Grows trees first .. first + n_trees - 1, one per thread. Rotations use the classes of the
   // target, if it has any.
   std::vector<RotatedTree> grow(const target::Target& target, std::uint64_t first,
                                 std::int64_t n_trees, const grow::OutOfBag& out_of_bag);
 
  private:
-  // What a thread works with.
+  // State of a thread.
   struct Worker {
-    LargeVector<std::int64_t> copies, mass;  // of rows: how often drawn, and what that weighs
+    LargeVector<std::int64_t> copies, mass;  // of rows: copies drawn, and their weight
     LargeVector<double> weight;
     LargeVector<std::int32_t> leaf_of_row;
     RotationScratch scratch;
   };
 
   RotatedTree grow_one(Worker& worker, target::Target target, std::uint64_t member) const;
-  std::vector<double> places_of_levels(int kept, const target::Target& target,
-                                       const std::int64_t* mass, std::uint64_t member) const;
+  std::vector<double> ranks_of_levels(int kept, const target::Target& target,
+                                      const std::int64_t* mass, std::uint64_t member) const;
   void make_column(const Rotation& rotation, const std::vector<std::vector<double>>& places,
                    int column, double* values) const;
-  void answer(const std::vector<RotatedTree>& trees, std::int64_t first,
-              const grow::OutOfBag& out_of_bag) const;
+  void add_out_of_bag(const std::vector<RotatedTree>& trees, std::int64_t first,
+                      const grow::OutOfBag& out_of_bag) const;
 
   std::shared_ptr<const RotationTable> table_;
   std::shared_ptr<const data::Bootstrap> bootstrap_;
@@ -55,7 +55,7 @@ class RotationTrainer {
   const std::int64_t* mass_;
   int n_threads_;
   std::vector<std::int64_t> first_loading_;
-  std::vector<std::int32_t> block_of_;  // of each rotated column
+  std::vector<std::int32_t> block_of_;  // [rotated column]
   std::unique_ptr<const RowsByClass> rows_;
   std::vector<Worker> workers_;
 };

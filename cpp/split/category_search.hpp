@@ -1,4 +1,4 @@
-// Sums per level to the best two sets of levels.
+// Best split of a categorical column into two sets of levels, from the sums per level.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,9 @@
 
 namespace weald::split {
 
-// How a pair of sets is judged: what it scores, if it is allowed, and if only a count can tell.
-struct Verdict {
+// Evaluation of a pair of sets: its score, whether it is allowed, or whether that requires
+// counting.
+struct Evaluation {
   double score = -std::numeric_limits<double>::infinity();
   bool allowed = false, undecided = false;
 };
@@ -27,7 +28,7 @@ struct CategoryBest {
   bool missing_left = false;
 };
 
-// Wide cells, any criterion; a score is a gain.
+// Wide cells, any criterion; the score is the gain.
 template <criteria::Criterion C>
 class WideLevels {
  public:
@@ -48,35 +49,29 @@ class WideLevels {
   double weight(const std::int64_t* cell) const { return channels_.weight_of(cell); }
   double sum(const std::int64_t* cell, int k) const { return channels_.sum_of(cell, k); }
   std::int64_t heaviness(const std::int64_t* cell) const { return cell[0]; }
-  // What smoothed means are drawn towards: the node's own mean. Gradients are drawn towards 0, as
-  // the penalty of leaves does.
+  // Centre of the smoothing: the node's mean. Gradients are shrunk towards 0, like leaf values.
   double centre(int k) const {
     if constexpr (std::is_same_v<C, criteria::Newton>) return 0.0;
     return totals_[0] > 0 ? sum(totals_, k) / weight(totals_) : 0.0;
   }
 
-  // The channels whose shares put the levels in order: the heaviest few.
+  // The channels by whose means levels are sorted.
   std::vector<int> orders() const {
-    const int n = channels_.n_channels();
-    const bool two_classes = channels_.target().classes && n == 2;
-    return heaviest_channels(n, two_classes, limits_.category.most_orders, [&](int k) {
-      const std::int64_t s = totals_[1 + k];
-      return s < 0 ? -s : s;
-    });
+    return orders_of(channels_, totals_ + 1, limits_.category.most_orders);
   }
 
-  Verdict judge(const std::int64_t* left, std::int64_t, double more_l2) {
-    const Weighed weighed = weigh(left, more_l2);
-    if (!weighed.is_admitted) return {};
-    return {weighed.gain, is_worth(weighed.gain, weighed.children), false};
+  Evaluation evaluate(const std::int64_t* left, std::int64_t, double more_l2) {
+    const PairGain pair = gain_of(left, more_l2);
+    if (!pair.is_admitted) return {};
+    return {pair.gain, is_worth(pair.gain, pair.children), false};
   }
 
-  // The same without asking if it is worth it.
-  struct Weighed {
+  // The same without the check for a sufficient gain.
+  struct PairGain {
     bool is_admitted = false;  // both sides are large enough
     double gain = 0.0, children = 0.0;
   };
-  Weighed weigh(const std::int64_t* left, double more_l2) {
+  PairGain gain_of(const std::int64_t* left, double more_l2) {
     for (std::size_t c = 0; c < right_.size(); ++c) right_[c] = totals_[c] - left[c];
     if (!big_enough(left) || !big_enough(right_.data())) return {};
     any_admitted_ = true;
@@ -101,8 +96,7 @@ class WideLevels {
            channels_.weight_of(cell) >= limits_.min_child_weight;
   }
   bool is_worth(double gain, double children) const {
-    if (limits_.takes_any_gain()) return true;
-    return gain > 1e-13 * std::abs(children) && scale_by_power(gain, gain_unit_) > limits_.min_gain;
+    return limits_.is_worth(gain, children, gain_unit_);
   }
 
   const target::Channels& channels_;
@@ -116,7 +110,7 @@ class WideLevels {
   std::vector<std::int64_t> right_;
 };
 
-// Packed cells, in their own units; a score is that of the kernel (kernels.hpp: LaneBests).
+// Packed cells, in their own units; the score is that of the kernel (kernels.hpp: LaneBests).
 class PackedLevels {
  public:
   PackedLevels(const target::Channels& channels, const kernels::PackedNode& node,
@@ -140,13 +134,13 @@ class PackedLevels {
   double centre(int) const { return 0.0; }
   std::vector<int> orders() const { return {0}; }
 
-  // `count` is that of the left side; without total_count (-1) only h can tell.
-  Verdict judge(const std::int64_t* left, std::int64_t count, double more_l2) const {
+  // `count` is that of the left side; without total_count (-1) only h is checked.
+  Evaluation evaluate(const std::int64_t* left, std::int64_t count, double more_l2) const {
     const double gl = sum(left, 0), hl = weight(left), gr = g_ - gl, hr = h_ - hl;
     const double dl = hl + node_.l2 + more_l2, dr = hr + node_.l2 + more_l2;
     const double lesser = hl < hr ? hl : hr;
     if (!(lesser >= min_weight_)) return {};
-    // As the kernel does it, so that equal children have equal scores.
+    // Same operations as the kernel, so that equal children have equal scores.
     const double sl = node_.shrunk(gl), sr = node_.shrunk(gr);
     const double score = node_.needs_values() ? node_.score(gl, dl) + node_.score(gr, dr)
                                               : (sl * sl * dr + sr * sr * dl) / (dl * dr);
@@ -165,30 +159,30 @@ class PackedLevels {
   std::int64_t total_count_;
 };
 
-// Tries, of the levels that have rows: each against the rest, where they are few; and all sets of
-// levels that come first, and so all that come last, in the order of their mean S / W, smoothed.
-// Levels of few rows, and those without any, keep company with what is missing, on either side.
-// Ties go to the pair tried first; equal means are ordered by level.
+// Candidates, among the levels that have rows: each against the rest, if they are few; and all
+// prefixes (hence all suffixes) of the order by smoothed mean S / W. Rare levels, and levels
+// without rows, go with missing values to either side. Ties go to the first candidate; equal means
+// are ordered by level.
 template <class Levels>
 class CategorySearch {
  public:
   CategorySearch(Levels& levels, const CategoryLimits& limits) : levels_(levels), limits_(limits) {}
 
-  // `missing` points at the first cell, `stride` leads from level to level. `counts` (null: none)
-  // are copies, laid out likewise, `count_stride` apart.
-  CategoryBest look(const std::int64_t* missing, std::int64_t stride, int n_levels,
-                    const std::int64_t* counts, std::int64_t count_stride) {
+  // `missing` points to the first cell, `stride` is the distance between levels. `counts` (null:
+  // none) are copies in the same layout, `count_stride` apart.
+  CategoryBest search(const std::int64_t* missing, std::int64_t stride, int n_levels,
+                      const std::int64_t* counts, std::int64_t count_stride) {
     cells_ = missing, stride_ = stride, counts_ = counts, count_stride_ = count_stride;
     n_levels_ = n_levels;
-    sort_out();
+    separate_rare();
     best_ = {};
-    if (told_.empty()) return best_;
+    if (frequent_.empty()) return best_;
     const double mean = levels_.mean_weight();
-    const bool few = static_cast<int>(told_.size()) <= limits_.few;
-    for (std::size_t i = 0; few && i < told_.size(); ++i) scan({told_[i]}, 0.0);
+    const std::size_t n = frequent_.size();
+    for (std::size_t i = 0; limits_.are_few(n) && i < n; ++i) scan({frequent_[i]}, 0.0);
     for (const int channel : levels_.orders()) {
-      order_by(channel, few ? 0.0 : limits_.smooth_rows * mean);
-      scan(told_, few ? 0.0 : limits_.l2_rows * mean);
+      order_by(channel, limits_.smoothing(n, mean));
+      scan(frequent_, limits_.more_l2(n, mean));
     }
     return best_;
   }
@@ -205,18 +199,18 @@ class CategorySearch {
     for (int c = 0; c < levels_.cell_size(); ++c) to[c] += one[c];
   }
 
-  // Which levels are told apart, and the sum of all others and of what is missing.
-  void sort_out() {
+  // Separate the frequent levels from the rest, and sum the rest and missing values.
+  void separate_rare() {
     const auto size = static_cast<std::size_t>(levels_.cell_size());
     others_.assign(cells_, cells_ + size);
     others_count_ = count(0);
     has_others_ = has_rows(cells_, 0);
-    told_.clear();
+    frequent_.clear();
     const double least = limits_.least_weight(n_levels_, levels_.mean_weight());
     for (int level = 0; level < n_levels_; ++level) {
       if (!has_rows(cell(level), level + 1)) continue;
       if (levels_.weight(cell(level)) >= least) {
-        told_.push_back(level);
+        frequent_.push_back(level);
         continue;
       }
       add(others_, cell(level));
@@ -227,7 +221,7 @@ class CategorySearch {
 
   void order_by(int channel, double smooth) {
     const double centre = levels_.centre(channel);
-    sorter_.sort(told_, [&](int level) {
+    sorter_.sort(frequent_, [&](int level) {
       const std::int64_t* const one = cell(level);
       return smoothed_mean(levels_.sum(one, channel), levels_.weight(one), smooth, centre);
     });
@@ -236,37 +230,32 @@ class CategorySearch {
   void scan(const std::vector<int>& levels, double more_l2) {
     std::int64_t left_count = 0;
     each_first_levels(
-        levels, told_.size(), others_, has_others_, [&](int level) { return cell(level); },
+        levels, frequent_.size(), others_, has_others_, [&](int level) { return cell(level); },
         [&](const std::vector<std::int64_t>& left, std::size_t n, bool others_left) {
           if (!others_left) left_count += count(levels[n - 1] + 1);
           const std::int64_t copies = left_count + (others_left ? others_count_ : 0);
-          note(levels_.judge(left.data(), copies, more_l2), n, others_left);
+          note(levels_.evaluate(left.data(), copies, more_l2), n, others_left);
           return false;
         });
     keep(levels);
   }
 
-  void note(const Verdict& verdict, std::size_t n, bool others_left) {
-    if (verdict.undecided) best_.undecided = std::max(best_.undecided, verdict.score);
-    if (!verdict.allowed || !(verdict.score > best_.score)) return;
-    best_.score = verdict.score;
+  void note(const Evaluation& evaluation, std::size_t n, bool others_left) {
+    if (evaluation.undecided) best_.undecided = std::max(best_.undecided, evaluation.score);
+    if (!evaluation.allowed || !(evaluation.score > best_.score)) return;
+    best_.score = evaluation.score;
     best_.missing_left = others_left;
     noted_ = n;
   }
 
-  // Writes down the set of the best pair, if it is one of the first of these levels.
+  // Store the set of the best pair, if it is a prefix of these levels.
   void keep(const std::vector<int>& levels) {
     if (noted_ == 0) return;
-    if (!has_others_) best_.missing_left = is_heavier(levels, noted_);
-    best_.left = set_of_first(levels, noted_, told_, n_levels_, best_.missing_left);
+    if (!has_others_)
+      best_.missing_left = first_are_heavier(
+          levels, noted_, frequent_, [&](int level) { return levels_.heaviness(cell(level)); });
+    best_.left = set_of_first(levels, noted_, frequent_, n_levels_, best_.missing_left);
     noted_ = 0;
-  }
-
-  bool is_heavier(const std::vector<int>& levels, std::size_t n) const {
-    std::int64_t left = 0, total = 0;
-    for (const int level : told_) total += levels_.heaviness(cell(level));
-    for (std::size_t i = 0; i < n; ++i) left += levels_.heaviness(cell(levels[i]));
-    return left >= total - left;
   }
 
   Levels& levels_;
@@ -275,12 +264,12 @@ class CategorySearch {
   const std::int64_t* counts_ = nullptr;
   std::int64_t stride_ = 0, count_stride_ = 0;
   int n_levels_ = 0;
-  std::vector<int> told_;
+  std::vector<int> frequent_;
   LevelSorter sorter_;
   std::vector<std::int64_t> others_;
   std::int64_t others_count_ = 0;
   bool has_others_ = false;
-  std::size_t noted_ = 0;  // levels on the left of the best pair; 0: its set is written down
+  std::size_t noted_ = 0;  // prefix length of the best pair; 0: its set is stored already
   CategoryBest best_;
 };
 

@@ -1,4 +1,5 @@
-// The best two sets of a column's levels for all nodes of a tree's level at once.
+// Best split of a categorical column into two sets of levels for all nodes of one depth at once
+// (symmetric trees).
 #pragma once
 
 #include <algorithm>
@@ -10,20 +11,19 @@
 
 namespace weald::split {
 
-// What a test does in all nodes together.
+// Total effect of a split over all nodes.
 struct Tally {
   double gain = 0.0, children = 0.0;
   std::int64_t n_nodes = 0;
   bool has_values_left = false;
 };
 
-// One order of the levels must do for all nodes: that of their summed deviations from each node's
-// mean, (sum of S - W * mean) / (sum of W), smoothed, since a test gains by deviations only. The
-// pairs tried, and the guards, are those of category_search.hpp, with rows counted in all nodes
-// together.
+// All nodes share one order of the levels: by their total deviation from each node's mean, (sum of
+// S - W * mean) / (sum of W), smoothed, since only deviations produce gain. Candidates and
+// regularisation are those of category_search.hpp, with rows counted over all nodes.
 //
-// Asked in two passes over the nodes: `gather` for all, `arrange`, then `tally` for all. Nodes must
-// come in the same order, for deviations are floating-point numbers.
+// Two passes over the nodes: `gather` for all, `arrange`, then `tally` for all. Nodes must be
+// visited in the same order, since deviations are floating-point sums.
 class CategorySets {
  public:
   CategorySets(const target::Channels& channels, const CategoryLimits& limits, int n_levels,
@@ -37,7 +37,7 @@ class CategorySets {
         deviations_(static_cast<std::size_t>(n_levels) * channels.n_channels()),
         sums_(static_cast<std::size_t>(channels.n_channels())) {}
 
-  // `missing` points at the column's first cell in a node's histogram.
+  // `missing` points to the column's first cell in a node's histogram.
   void gather(const std::int64_t* missing, const std::int64_t* totals) {
     const int n_channels = channels_.n_channels();
     const double weight = channels_.weight_of(totals);
@@ -58,49 +58,50 @@ class CategorySets {
     }
   }
 
-  // Which levels are told apart, and in which orders.
+  // Select the frequent levels and sort them.
   void arrange() {
     const double mean = channels_.mean_weight();
     const double least = limits_.least_weight(n_levels_, mean);
     for (int level = 0; level < n_levels_; ++level) {
       if (!has_rows_[level]) continue;
       if (weight_of(level) >= least)
-        told_.push_back(level);
+        frequent_.push_back(level);
       else
         has_others_ = true;
     }
-    if (told_.empty()) return;
-    const bool few = static_cast<int>(told_.size()) <= limits_.few;
-    const double more_l2 = few ? 0.0 : limits_.l2_rows * mean;
-    if (few)
-      for (const int level : told_) sequences_.push_back({{level}, 0.0, {}});
-    for (const int channel : orders())
-      sequences_.push_back({ordered(channel, few ? 0.0 : limits_.smooth_rows * mean), more_l2, {}});
+    if (frequent_.empty()) return;
+    const std::size_t n = frequent_.size();
+    for (std::size_t i = 0; limits_.are_few(n) && i < n; ++i)
+      sequences_.push_back({{frequent_[i]}, 0.0, {}});
+    for (const int channel : orders_of(channels_, sums_.data(), limits_.most_orders))
+      sequences_.push_back(
+          {ordered(channel, limits_.smoothing(n, mean)), limits_.more_l2(n, mean), {}});
     for (Sequence& one : sequences_) one.tallies.resize(2 * one.levels.size());
   }
 
-  // Adds what every pair of sets does in one node.
+  // Add the effect of every pair of sets in one node.
   template <criteria::Criterion C>
   void tally(WideLevels<C>& node, const std::int64_t* missing) {
     std::vector<std::int64_t> others(missing, missing + channels_.cell_size());
-    std::vector<char> is_told(static_cast<std::size_t>(n_levels_));
-    for (const int level : told_) is_told[level] = 1;
+    std::vector<char> is_frequent(static_cast<std::size_t>(n_levels_));
+    for (const int level : frequent_) is_frequent[level] = 1;
     for (int level = 0; level < n_levels_; ++level)
-      if (!is_told[level]) add(others, cell(missing, level));
+      if (!is_frequent[level]) add(others, cell(missing, level));
     for (Sequence& one : sequences_) {
       each_first_levels(
-          one.levels, told_.size(), others, has_others_,
+          one.levels, frequent_.size(), others, has_others_,
           [&](int level) { return cell(missing, level); },
           [&](const std::vector<std::int64_t>& left, std::size_t n, bool others_left) {
-            note(node.weigh(left.data(), one.more_l2), one.tallies[2 * (n - 1) + others_left]);
+            note(node.gain_of(left.data(), one.more_l2), one.tallies[2 * (n - 1) + others_left]);
             return false;
           });
     }
   }
 
-  // Takes the best pair that is worth it, if it is better than `best`; tells if any was admitted.
+  // Replace `best` by the best pair with a sufficient gain if that is better; returns whether any
+  // pair was admissible.
   template <criteria::Criterion C>
-  bool take(int column, const SplitJudge<C>& judge, Split& best) const {
+  bool take(int column, const SplitEvaluator<C>& evaluator, Split& best) const {
     const Sequence* from = nullptr;
     std::size_t place = 0;
     bool any_admitted = false;
@@ -110,7 +111,7 @@ class CategorySets {
         const Tally& all = one.tallies[at];
         if (all.n_nodes == 0) continue;
         any_admitted = true;
-        if (!(all.gain > gain) || !judge.is_worth(all.gain, all.children)) continue;
+        if (!(all.gain > gain) || !evaluator.is_worth(all.gain, all.children)) continue;
         gain = all.gain;
         from = &one;
         place = at;
@@ -120,7 +121,7 @@ class CategorySets {
   }
 
  private:
-  // Levels of which the first few go left, and what that does: others right, others left.
+  // An order of levels, and the effect of its prefixes: others right, others left.
   struct Sequence {
     std::vector<int> levels;
     double more_l2;
@@ -139,23 +140,16 @@ class CategorySets {
     for (std::size_t c = 0; c < to.size(); ++c) to[c] += one[c];
   }
   double weight_of(int level) const { return channels_.weight_of(&weights_[level]); }
-  template <class Weighed>
-  static void note(const Weighed& weighed, Tally& to) {
-    if (!weighed.is_admitted) return;
-    to.gain += weighed.gain;
-    to.children += weighed.children;
+  template <class PairGain>
+  static void note(const PairGain& pair, Tally& to) {
+    if (!pair.is_admitted) return;
+    to.gain += pair.gain;
+    to.children += pair.children;
     ++to.n_nodes;
   }
 
-  std::vector<int> orders() const {
-    const int n = channels_.n_channels();
-    const bool two_classes = channels_.target().classes && n == 2;
-    return heaviest_channels(n, two_classes, limits_.most_orders,
-                             [&](int k) { return sums_[k] < 0 ? -sums_[k] : sums_[k]; });
-  }
-
   std::vector<int> ordered(int channel, double smooth) const {
-    std::vector<int> levels = told_;
+    std::vector<int> levels = frequent_;
     LevelSorter().sort(levels, [&](int level) {
       const double deviation = deviations_[level * channels_.n_channels() + channel];
       return smoothed_mean(deviation, weight_of(level), smooth, 0.0);
@@ -167,16 +161,12 @@ class CategorySets {
     Split split;
     split.gain = gain;
     split.column = column;
-    const auto end = from.levels.begin() + static_cast<std::ptrdiff_t>(place / 2 + 1);
-    split.missing_left = place % 2 == 1;
-    if (!has_others_) {
-      // What is missing only when predicting goes with the heavier side.
-      std::int64_t left = 0, total = 0;
-      for (const int level : told_) total += weights_[level];
-      for (auto level = from.levels.begin(); level != end; ++level) left += weights_[*level];
-      split.missing_left = left >= total - left;
-    }
-    split.left_set = set_of_first(from.levels, place / 2 + 1, told_, n_levels_, split.missing_left);
+    const std::size_t n = place / 2 + 1;
+    split.missing_left =
+        has_others_ ? place % 2 == 1 : first_are_heavier(from.levels, n, frequent_, [&](int level) {
+          return weights_[level];
+        });
+    split.left_set = set_of_first(from.levels, n, frequent_, n_levels_, split.missing_left);
     return split;
   }
 
@@ -184,12 +174,12 @@ class CategorySets {
   const CategoryLimits& limits_;
   int n_levels_;
   std::int64_t stride_;
-  std::vector<std::int64_t> weights_;  // of each level, in all nodes
+  std::vector<std::int64_t> weights_;  // of each level, over all nodes
   std::vector<char> has_rows_;
   std::vector<double> deviations_;  // [level][channel]
   std::vector<std::int64_t> sums_;  // of each channel
   bool has_others_ = false;
-  std::vector<int> told_;
+  std::vector<int> frequent_;
   std::vector<Sequence> sequences_;
 };
 

@@ -10,17 +10,17 @@ namespace {
 
 constexpr int most_states = 256;  // a joint code fits one byte
 
-// Fewer rows are counted so fast that adding up the joint sums would cost more.
+// Smaller tables are counted so fast that expanding joint histograms would cost more.
 constexpr std::int64_t least_rows = 16'384;
 
-// A row less to add to a column saves about as much as adding up so many of a node's cells costs in
-// all nodes of a tree.
+// One addition per row and column saved pays for expanding about this many cells over all nodes of
+// a tree.
 constexpr std::int64_t cells_per_addition = 256;
 
-// A column with more codes than this finds no partner worth having.
+// Columns with more codes than this are not bundled.
 constexpr int few_codes = 64;
 
-// FeatureBundles a column is tried with, the newest first.
+// Number of bundles a column is tried with, newest first.
 constexpr std::size_t most_tries = 8;
 
 }  // namespace
@@ -32,8 +32,8 @@ FeatureBundles::FeatureBundles(const Codes& codes, const data::Categories& categ
   const auto stays_single = [&](int column) {
     return codes.n_bins[column] + 1 > few_codes || categories.wide_place(column) >= 0;
   };
-  // What one bundle of all columns that may have a partner would not spare, several do not either:
-  // then no row is looked at, and no room is taken.
+  // Upper bound: if one bundle of all eligible columns would not pay, several do not either, and no
+  // rows are read.
   std::int64_t n_single = 0;
   for (int column = 0; column < codes.n_columns; ++column) n_single += stays_single(column);
   if (!pays(codes, n_single + 1)) return;
@@ -57,24 +57,24 @@ FeatureBundles::FeatureBundles(const Codes& codes, const data::Categories& categ
     bundles_.clear();
 }
 
-// Is it worth counting so many columns instead?
+// Whether counting `after` columns instead of all of them pays.
 bool FeatureBundles::pays(const Codes& codes, std::int64_t after) {
   const auto before = static_cast<std::int64_t>(codes.n_columns);
   std::int64_t n_cells = 0;
   for (int column = 0; column < codes.n_columns; ++column) n_cells += codes.n_bins[column] + 1;
   if (codes.n_rows * (before - after) < cells_per_addition * n_cells) return false;
-  // Rows are read group by group, so also one group less is worth it.
+  // Rows are read in groups of columns, so saving one group is also worth it.
   const auto groups = [](std::int64_t columns) { return (columns + lanes - 1) / lanes; };
   return 4 * after <= 3 * before || groups(after) < groups(before);
 }
 
-// Adds a column if no more than 256 joint codes come of it.
+// Add a column unless that gives more than 256 joint codes.
 bool FeatureBundles::try_to_add(Bundle& bundle, const Codes& codes, int column) const {
   const int n_codes = codes.n_bins[column] + 1, group = column / lanes;
   const Code* const code = codes.group(group) + column % lanes;
   const std::int64_t stride = codes.stride(group);
   std::vector<std::int16_t> state_of(static_cast<std::size_t>(bundle.n_states * n_codes), -1);
-  std::vector<std::pair<int, Code>> states;  // the joint code before, and the column's
+  std::vector<std::pair<int, Code>> states;  // the previous joint code, and the column's code
   LargeVector<Code> joint(static_cast<std::size_t>(n_rows_));
   for (std::int64_t row = 0; row < n_rows_; ++row) {
     const Code here = code[row * stride];
@@ -100,7 +100,7 @@ bool FeatureBundles::try_to_add(Bundle& bundle, const Codes& codes, int column) 
   return true;
 }
 
-// Writes the table of joint codes, and gives back what was needed to find them.
+// Write the table of joint codes and free the construction buffers.
 void FeatureBundles::gather(const Codes& codes, int n_threads) {
   for (const Bundle& bundle : bundles_) n_bins_.push_back(bundle.n_states - 1);
   const auto n_columns = static_cast<std::int64_t>(n_bins_.size());
@@ -136,7 +136,7 @@ void FeatureBundles::find_usual(Bundle& bundle) {
 }
 
 data::Categories FeatureBundles::categories(const data::Categories& of_columns) const {
-  data::Categories counted;  // which hold categories does not matter where sums are only added
+  data::Categories counted;  // categorical or not does not matter for summing
   for (const data::WideColumn& wide : of_columns.wide) {
     const auto is_it = [&](const Bundle& bundle) { return bundle.columns[0] == wide.column; };
     const auto at = std::find_if(bundles_.begin(), bundles_.end(), is_it) - bundles_.begin();
@@ -171,7 +171,7 @@ void FeatureBundles::expand(const HistogramLayout& from, const std::int64_t* cou
   }
 }
 
-// Are the eight columns of a counted group those of a group of the table, and nothing else?
+// Whether the eight columns of a counted group are exactly those of a group of the table.
 bool FeatureBundles::keeps_group(int group, const HistogramLayout& from,
                                  const HistogramLayout& to) const {
   const int first = group * lanes;
@@ -182,8 +182,8 @@ bool FeatureBundles::keeps_group(int group, const HistogramLayout& from,
   return from.bins_of(group) == to.bins_of(group);
 }
 
-// A column's usual code has all that its other codes do not have: of columns that say which of
-// forty soils a field has, each differs from its usual code in one state of forty.
+// The histogram of a column's most frequent code is the total minus its other codes: of forty
+// one-hot columns each differs from its usual code in one state of forty.
 void FeatureBundles::add_up(const Bundle& bundle, const std::int64_t* joint, std::int64_t step,
                             const HistogramLayout& to, std::int64_t* cells) {
   const int cell_size = to.cell_size();

@@ -1,8 +1,12 @@
-// Columns of few values, counted together: one code stands for what they hold jointly.
+// Feature bundling (related to EFB): columns of few values are counted together by a joint code.
 //
-// Forty columns that say which of forty soils a field has hold only forty different rows: counted
-// as one column they cost a fortieth, and each column's own sums are added up from the joint ones.
-// Sums are integers, so the tree is the same. What counts is which rows occur, not which could.
+// Forty one-hot columns have only forty distinct rows: counted as one column they cost a fortieth,
+// and the histogram of each column is expanded from the joint one. Sums are integers, so the tree
+// is the same. Bundles depend on the combinations that occur, not on those that could.
+//
+// Benchmark row `covertype` (default settings). Measured on a synthetic table of its shape, 100,000
+// x 54 with 44 one-hot columns, seven classes, 20 rounds, one thread: 0.31 s of processor time
+// instead of 0.54 s (1.75x).
 #pragma once
 
 #include <cstdint>
@@ -17,31 +21,31 @@ namespace weald::split {
 
 class FeatureBundles {
  public:
-  // Looks for bundles; there are none where they would not spare a good part of the counting.
+  // Finds bundles; none if they would not save a substantial part of the counting.
   FeatureBundles(const Codes& codes, const data::Categories& categories, int n_threads);
 
   bool any() const { return !counted_.empty(); }
 
-  // The table to count instead: single columns as they are, and a column of joint codes per bundle.
+  // The table to count: unbundled columns, and one column of joint codes per bundle.
   Codes codes() const {
     return {counted_.data(), n_rows_, static_cast<int>(n_bins_.size()), n_bins_.data()};
   }
 
-  // Where wide columns lie in that table: each is there by itself.
+  // The wide columns of that table, which are never bundled.
   data::Categories categories(const data::Categories& of_columns) const;
 
-  // From the cells of that table to those of the columns; cells past a column's bins are left
-  // alone.
+  // Expands the cells of that table to those of the columns; cells past a column's bins are
+  // untouched.
   void expand(const HistogramLayout& from, const std::int64_t* counted, const HistogramLayout& to,
               std::int64_t* cells) const;
 
  private:
   struct Bundle {
     std::vector<int> columns;
-    std::vector<Code> held;  // [state][column]: the codes a joint code stands for
+    std::vector<Code> held;  // [state][column]: the codes of each joint code
     int n_states = 1;
-    LargeVector<Code> joint;  // the joint code of every row, while bundles are looked for
-    // Of each column, the code that most states hold, and the states that hold another one.
+    LargeVector<Code> joint;  // the joint code of every row, during construction
+    // For each column, the code of most states, and the states with another one.
     struct Other {
       std::int16_t state;
       Code code;
@@ -58,7 +62,7 @@ class FeatureBundles {
                      const HistogramLayout& to, std::int64_t* cells);
 
   std::int64_t n_rows_;
-  std::vector<Bundle> bundles_;  // in the order of the counted columns; a single column is one too
+  std::vector<Bundle> bundles_;  // in the order of the counted columns; includes single columns
   std::vector<std::int32_t> n_bins_;
   LargeVector<Code> counted_;
 };

@@ -9,7 +9,7 @@
 namespace weald::split {
 namespace {
 
-// Adds one row's integers to the cells of its bins, one lane after another.
+// Adds one row's integers to the cells of its bins, lane by lane.
 template <class AddToCell>
 void add_wide(const Codes& codes, int group, int cell_size, const Row* rows, std::int64_t begin,
               std::int64_t n, std::int64_t* cells, AddToCell&& add) {
@@ -24,7 +24,7 @@ void add_wide(const Codes& codes, int group, int cell_size, const Row* rows, std
   }
 }
 
-// Cells of a size known to the compiler, so that it can add them as one.
+// Compile-time cell size, so that a cell can be added as one vector.
 template <int cell_size>
 void add_fixed(const Codes& codes, int group, const target::Channels& channels, const Row* rows,
                std::int64_t begin, std::int64_t n, std::int64_t* cells) {
@@ -45,7 +45,7 @@ void add_any(const Codes& codes, int group, const target::Channels& channels, co
            });
 }
 
-// One-hot channels: a row touches W, the sum of its class and, if kept, the count.
+// One-hot channels: a row updates W, the sum of its class and, if tracked, the count.
 void add_classes(const Codes& codes, int group, const target::Channels& channels, const Row* rows,
                  std::int64_t begin, std::int64_t n, std::int64_t* cells) {
   const target::Target& target = channels.target();
@@ -59,7 +59,7 @@ void add_classes(const Codes& codes, int group, const target::Channels& channels
            });
 }
 
-// Several outputs: a row touches the sum of a class of each.
+// Several outputs: a row updates the sum of one class of each.
 void add_labels(const Codes& codes, int group, const target::Channels& channels, const Row* rows,
                 std::int64_t begin, std::int64_t n, std::int64_t* cells) {
   add_wide(codes, group, channels.cell_size(), rows, begin, n, cells,

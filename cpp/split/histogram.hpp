@@ -1,4 +1,4 @@
-// Codes and channels to sums per bin: histograms of integers.
+// Histograms: integer sums of the channels per bin.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,9 @@
 
 namespace weald::split {
 
-// Where the cells of a table's columns lie in one histogram: [group][bin][lane][cell], bin 0 for
-// missing values. The eight lanes of a bin are neighbours because the eight codes of a row are.
-// Behind the groups, columns of wide codes: [column][bin][cell]. Each group, and each of these
-// columns, is a part.
+// Layout of the cells of one histogram: [group][bin][lane][cell], bin 0 for missing values. The
+// eight lanes of a bin are adjacent because the eight codes of a row are. Columns of wide codes
+// follow the groups: [column][bin][cell]. A part is a group or a wide column.
 class HistogramLayout {
  public:
   HistogramLayout(const Codes& codes, const data::Categories& categories, int cell_size);
@@ -23,11 +22,11 @@ class HistogramLayout {
   int n_parts() const { return static_cast<int>(first_.size()) - 1; }
   std::int64_t part_begin(int part) const { return first_[part]; }
   std::int64_t part_end(int part) const { return first_[part + 1]; }
-  // The highest code of a group's columns.
+  // The largest code of a group's columns.
   int bins_of(int g) const {
     return static_cast<int>((first_[g + 1] - first_[g]) / (lanes * cell_size_)) - 1;
   }
-  // The highest code of a column, and from one of its bins to the next.
+  // The largest code of a column, and the distance between its bins.
   int levels_of(int column) const { return n_bins_[column]; }
   bool is_wide(int column) const { return wide_part_[column] >= 0; }
   std::int64_t stride_of(int column) const {
@@ -42,16 +41,16 @@ class HistogramLayout {
   int cell_size_;
   std::vector<std::int64_t> first_;
   std::vector<std::int32_t> n_bins_;
-  std::vector<int> wide_part_;  // of each column; -1: it has a lane in a group
+  std::vector<int> wide_part_;  // of each column; -1: it is a lane of a group
 };
 
-// Adds the rows to the cells of groups [first, last), all of one tile. `rows` null: rows begin ..
-// begin + n - 1 of the table.
+// Adds rows to the cells of groups [first, last), all of one tile. `rows` null: rows begin .. begin
+// + n - 1 of the table.
 void add_rows(const Codes& codes, const HistogramLayout& layout, int first, int last,
               const target::Channels& channels, const Row* rows, std::int64_t begin, std::int64_t n,
               std::int64_t* cells);
 
-// The same for one column of wide codes: `cells` are its own, bin after bin.
+// The same for one column of wide codes; `cells` are its own, by bin.
 void add_wide_column(const data::WideColumn& wide, const target::Channels& channels,
                      const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells);
 

@@ -9,8 +9,8 @@
 namespace weald::split {
 namespace {
 
-// A second copy of the codes, column by column, may take this much: sending rows left and right
-// then reads a byte of each instead of a cache line.
+// Size limit of a column-major copy of the codes, with which partitioning reads one byte per row
+// instead of a cache line.
 constexpr std::int64_t columns_bytes = std::int64_t{64} << 20;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The codes of a table, and what is made of them once for all trees that are grown on it.
+// The codes of a table, and what is precomputed once for all trees grown on it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace weald::split {
 
-// Engines on one table share it: nothing of it changes from tree to tree.
+// Immutable; shared by all engines on one table.
 struct HistogramTable {
   HistogramTable(const Codes& of_codes, data::Categories of_categories, int n_threads,
                  target::Cells cells = target::Cells::automatic);
@@ -22,12 +22,12 @@ struct HistogramTable {
   Codes codes;
   data::Categories categories;
   FeatureBundles bundles;
-  Codes counted;  // what histograms count: the codes, or the bundles if there are any
+  Codes counted;  // what histograms are built from: the codes, or the bundles if there are any
   data::Categories counted_categories;
-  SparseColumns sparse;       // of what is counted
-  LargeVector<Code> columns;  // the codes column by column, for sending rows; empty: too large
-  std::vector<std::uint8_t> has_missing;  // of each column; 1 also if that was not looked at
-  data::RowOrder order;                   // of a small table; none where bins are searched
+  SparseColumns sparse;                   // of `counted`
+  LargeVector<Code> columns;              // column-major codes for partitioning; empty: too large
+  std::vector<std::uint8_t> has_missing;  // of each column; 1 also if unknown
+  data::RowOrder order;                   // of a small table; empty if histograms are used
 };
 
 }  // namespace weald::split

@@ -1,4 +1,4 @@
-// The least weight of a side that limits leave, in the integers of sums.
+// Minimum child weight implied by the limits, in the integer units of the sums.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace weald::split {
 
-// As a number that weights are compared with.
+// As a number to compare weights with.
 inline double least_weight(const target::Channels& channels, const SplitLimits& limits) {
   const std::int64_t one = 1;
   double least = std::max(1.0, limits.min_child_weight / channels.weight_of(&one));

@@ -1,4 +1,4 @@
-// A node's rows in the order of a column's values to the best split of it.
+// Best split of a numerical column from a node's rows sorted by value.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace weald::split {
 
-// A place in the order of a column's values: a row, and whether its value (or bin) is another than
-// that of the place before.
+// An entry of a column's sorted order: a row, and whether its value (or bin) differs from the
+// previous entry's.
 using Place = std::uint32_t;
 constexpr Place first_of_value = Place{1} << 31;
 constexpr Row row_of(Place place) { return place & ~first_of_value; }
@@ -59,11 +59,11 @@ struct AddClasses {
   }
 };
 
-// How many places ahead a row's integers are asked for: they lie anywhere.
+// Prefetch distance in entries: the rows' integers are scattered in memory.
 constexpr std::int64_t ahead = 24;
 
-// The same search as SplitSearch, value by value instead of bin by bin. `bin` of what it finds is
-// the number of the node's rows, in order, before the cut.
+// As SplitSearch, value by value instead of bin by bin. `bin` of the result is the number of the
+// node's rows before the split, in sorted order.
 template <criteria::Criterion C, int Size, class AddRow>
 class SortedSearch {
  public:
@@ -76,7 +76,7 @@ class SortedSearch {
         totals_(totals),
         bounds_(bounds) {}
 
-  // `n_missing`: so many of the places, the first ones, are of missing values.
+  // The first `n_missing` entries have missing values.
   void try_column(int column, const Place* places, std::int64_t n, std::int64_t n_missing,
                   Split& best) {
     const int size = judge_.cell_size();
@@ -93,7 +93,7 @@ class SortedSearch {
         add_.ask(row_of(places[std::min(i + ahead, n - 1)]));
         add_(left.data(), row_of(places[i]));
       } while (++i < n && !is_first(places[i]));
-      if (left == before) continue;  // the same two children as the cut before
+      if (left == before) continue;  // same children as the previous split
       before = left;
       const bool all_values = has_missing && judge_.is_rest(left.data(), missing.data());
       try_split(all_values ? n : i, false, left);
@@ -103,8 +103,8 @@ class SortedSearch {
     }
   }
 
-  // The same for a column of levels: level_at(place) is that of a place. Equal levels lie side by
-  // side, so that a pass over the places adds up each.
+  // The same for a categorical column: level_at(place) is the level of an entry. Equal levels are
+  // adjacent, so one pass sums each.
   template <class LevelAt>
   void try_levels(int column, const Place* places, std::int64_t n, std::int64_t n_missing,
                   int n_levels, LevelAt&& level_at, Split& best) {
@@ -119,8 +119,8 @@ class SortedSearch {
       } while (++i < n && !is_first(places[i]));
     }
     if (!levels_) levels_.emplace(channels_, limits_, totals_, bounds_);
-    CategoryBest sets =
-        CategorySearch(*levels_, limits_.category).look(cells_.data(), size, n_levels, nullptr, 0);
+    CategoryBest sets = CategorySearch(*levels_, limits_.category)
+                            .search(cells_.data(), size, n_levels, nullptr, 0);
     if (sets.score > best.gain)
       best = {sets.score, column, 0, sets.missing_left, 0.0, std::move(sets.left)};
   }
@@ -130,7 +130,7 @@ class SortedSearch {
   }
 
  private:
-  using Cell = typename SplitJudge<C, Size>::template Cell<std::int64_t>;
+  using Cell = typename SplitEvaluator<C, Size>::template Cell<std::int64_t>;
   Cell empty_cell() const {
     if constexpr (Size > 0)
       return {};
@@ -138,13 +138,13 @@ class SortedSearch {
       return Cell(static_cast<std::size_t>(judge_.cell_size()), 0);
   }
 
-  SplitJudge<C, Size> judge_;
+  SplitEvaluator<C, Size> judge_;
   AddRow add_;
   const target::Channels& channels_;
   const SplitLimits& limits_;
   const std::int64_t* totals_;
   Bounds bounds_;
-  std::optional<WideLevels<C>> levels_;  // made when a column of levels is asked
+  std::optional<WideLevels<C>> levels_;  // created for the first categorical column
   std::vector<std::int64_t> cells_;      // of its levels
 };
 

@@ -10,26 +10,26 @@
 namespace weald::split {
 namespace {
 
-// A table of fewer rows is counted so fast that lists are not worth making.
+// Smaller tables are counted so fast that building lists does not pay.
 constexpr std::int64_t few_rows = 16'384;
 
-// Which codes are usual is told by so many rows, evenly spread.
+// The most frequent codes are estimated from this many evenly spaced rows.
 constexpr std::int64_t sample_rows = 4'096;
 
-// An addition by a list costs about as much as two column after column: a group gets lists if
-// these hold at most so much of its codes. They then take less memory than the codes do.
+// One addition via a list costs about as much as two via columns: a group uses lists if at most
+// this share of its codes is rare. Lists then also take less memory than codes.
 constexpr double max_rare_share = 0.4;
 
-// Additions saved that are worth looking once at a cell to find the usual codes' sums.
+// Additions saved that pay for one cell visit when the usual codes' sums are completed.
 constexpr std::int64_t saved_per_cell = 1;
 
-// Lists are of whole fours, read as one word.
+// Lists are padded to multiples of four, read as one word.
 constexpr int four = 4;
 
-constexpr std::int64_t most_cells = 1 << 16;  // that a 16-bit number tells apart
-constexpr std::int64_t block_rows = 8'192;    // of one task
+constexpr std::int64_t most_cells = 1 << 16;  // cells addressable by 16 bits
+constexpr std::int64_t block_rows = 8'192;    // rows per task
 
-// The eight codes of a row; those past the last column may be anything.
+// The eight codes of a row; those past the last column are arbitrary.
 std::uint64_t codes_of(const Codes& codes, int group, std::int64_t row) {
   std::uint64_t eight;
   std::memcpy(&eight, codes.group(group) + row * codes.stride(group), sizeof eight);
@@ -40,7 +40,7 @@ std::uint64_t lanes_mask(const Codes& codes, int group) {
   return ~std::uint64_t{0} >> (8 * (lanes - codes.lanes_of(group)));
 }
 
-// The highest bit of each byte that is not zero.
+// The highest bit of each non-zero byte.
 std::uint64_t marks_of(std::uint64_t bytes) {
   constexpr std::uint64_t low = 0x7f7f7f7f7f7f7f7f;
   return (((bytes & low) + low) | bytes) & ~low;
@@ -71,7 +71,7 @@ SparseColumns::SparseColumns(const Codes& codes, int n_threads)
     n_cells += layout.part_end(last - 1) - base;
     n_entries += static_cast<std::int64_t>(blocks_.back().cells.size());
   }
-  const std::int64_t saved = n_listed * codes.n_rows - 2 * n_entries;  // in all rows
+  const std::int64_t saved = n_listed * codes.n_rows - 2 * n_entries;  // over all rows
   if (saved <= 0) {
     blocks_.clear();
     return;
@@ -81,7 +81,7 @@ SparseColumns::SparseColumns(const Codes& codes, int n_threads)
   least_rows_ = static_cast<std::int64_t>(rows) + 1;
 }
 
-// Finds the usual codes of all columns, and the groups that hold few others.
+// Determine the usual codes of all columns, and the groups with few others.
 void SparseColumns::choose(const Codes& codes) {
   const std::int64_t step = codes.n_rows / std::min(codes.n_rows, sample_rows);
   const std::int64_t n_sample = (codes.n_rows + step - 1) / step;
@@ -106,7 +106,7 @@ void SparseColumns::choose(const Codes& codes) {
   }
 }
 
-// Writes the lists of all rows; false if there are too many entries to number.
+// Write the lists of all rows; false if there are too many entries for 32-bit offsets.
 bool SparseColumns::fill(const Codes& codes, Block& block, int n_threads) const {
   const auto for_rare = [&](std::int64_t row, auto&& visit) {
     for (int g = block.first_group; g < block.last_group; ++g)
@@ -144,8 +144,8 @@ bool SparseColumns::fill(const Codes& codes, Block& block, int n_threads) const 
       const std::uint64_t eight = codes_of(codes, g, row);
       for (; marks; marks &= marks - 1) *out++ = cell_of(g, std::countr_zero(marks) / 8, eight);
     });
-    // The list is filled up with usual codes: their cells are told by `complete`, whatever they
-    // hold. Neighbours do not take the same ones, lest an addition wait for the one before.
+    // Pad the list with usual codes: `complete` sets their cells anyway. Neighbouring rows use
+    // different ones to avoid store-to-load stalls.
     const int n_groups = block.last_group - block.first_group;
     for (; out != end; ++out) {
       const int g = block.first_group + static_cast<int>(row % n_groups);
@@ -160,7 +160,7 @@ void SparseColumns::add(const Codes& codes, const HistogramLayout& layout,
                         std::int64_t n, std::int64_t* cells) const {
   for (const Block& block : blocks_)
     add_block(block, channels.values(), rows, begin, n, cells + block.base);
-  // The others, as far as they lie side by side in one tile.
+  // The remaining groups, in runs within one tile.
   constexpr int step = tile / lanes;
   const int n_groups = codes.n_groups();
   for (int first = 0, last; first < n_groups; first = last) {
@@ -171,11 +171,12 @@ void SparseColumns::add(const Codes& codes, const HistogramLayout& layout,
   }
 }
 
-// The lists of a node's rows lie anywhere: where they begin is asked for early, then they are.
+// The lists of a node's rows are scattered: prefetch the offsets first, then the lists.
 void SparseColumns::add_block(const Block& block, const std::int64_t* words, const Row* rows,
                               std::int64_t begin, std::int64_t n, std::int64_t* cells) {
   constexpr std::int64_t early = 64, soon = 24;
-  auto* const sums = reinterpret_cast<std::uint64_t*>(cells);  // usual ones may wrap until complete
+  auto* const sums =
+      reinterpret_cast<std::uint64_t*>(cells);  // cells of usual codes may wrap until complete()
   const std::uint32_t* const first = block.first.data();
   const std::uint16_t* const lists = block.cells.data();
   const auto add_list = [&](std::int64_t row) {

@@ -1,9 +1,11 @@
-// Columns in which most rows hold the same: only what other rows hold is counted.
+// Sparse columns: where most rows have the same code, only the other codes are counted.
 //
-// Where nine rows of ten hold zero, a row's codes are mostly the usual ones. What a row holds
-// besides lies in a short list, and counting costs an addition for each entry of it instead of one
-// for each column. The usual code's sum is what the others leave of the node's total: sums are
-// integers, so the histogram is the same.
+// If nine of ten values are zero, a row is stored as a short list of its other cells, and counting
+// costs one addition per list entry instead of one per column. The sum of the usual code is the
+// node's total minus the others: sums are integers, so the histogram is the same.
+//
+// Benchmark row `sparse` (200,000 x 100, mostly zeros, default settings): 100 rounds in 2.3 s of
+// one thread instead of 3.5 s, 1.5x (docs/decisions/0011-histograms.md).
 #pragma once
 
 #include <cstdint>
@@ -17,28 +19,27 @@ namespace weald::split {
 
 class SparseColumns {
  public:
-  // Looks which groups of columns are worth lists.
+  // Selects the groups of columns that use lists.
   SparseColumns(const Codes& codes, int n_threads);
 
-  // Does it save more to count so many rows by lists than it costs to find the usual codes' sums?
+  // Whether lists save more for this many rows than completing the usual codes costs.
   bool pays_for(std::int64_t n_rows) const { return n_rows >= least_rows_; }
 
-  // Adds the words of the rows to packed cells, all groups of columns but no wide ones; `rows`
-  // null: rows begin .. begin + n - 1. The cells of the usual codes are right only after
-  // `complete`.
+  // Adds the words of the rows to packed cells of all groups, but not of wide columns; `rows` null:
+  // rows begin .. begin + n - 1. Cells of usual codes are valid only after `complete`.
   void add(const Codes& codes, const HistogramLayout& layout, const target::Channels& channels,
            const Row* rows, std::int64_t begin, std::int64_t n, std::int64_t* cells) const;
 
-  // Gives the usual codes of a group what the other codes leave of `total`.
+  // Sets the cells of a group's usual codes to `total` minus the other codes.
   void complete(int group, const HistogramLayout& layout, std::int64_t total,
                 std::int64_t* cells) const;
 
  private:
-  // Groups whose cells a 16-bit number tells apart, and the lists of all rows: the cells of a row
-  // are those from 4 * first[row] on.
+  // Groups whose cells are addressable by 16 bits, and the lists of all rows: the cells of a row
+  // start at 4 * first[row].
   struct Block {
     int first_group, last_group;
-    std::int64_t base;  // of the cells
+    std::int64_t base;  // first cell
     LargeVector<std::uint32_t> first;
     LargeVector<std::uint16_t> cells;
   };
@@ -49,9 +50,10 @@ class SparseColumns {
 
   std::int64_t least_rows_;
   int n_columns_;
-  std::vector<std::uint64_t> usual_;  // of each group: the usual codes of its columns, as a row's
+  std::vector<std::uint64_t>
+      usual_;  // of each group: the usual codes of its columns, packed like a row's codes
   std::vector<std::uint8_t> has_lists_;   // of each group
-  std::vector<std::int64_t> first_cell_;  // of each group, where a cell is one integer
+  std::vector<std::int64_t> first_cell_;  // of each group, for cells of one integer
   std::vector<Block> blocks_;
 };
 

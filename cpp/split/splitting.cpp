@@ -10,8 +10,8 @@ namespace {
 
 constexpr double none = -std::numeric_limits<double>::infinity();
 
-// To read a bin of one column and judge it with seven others costs a third of judging a bin of all
-// eight columns.
+// Scanning a bin of a single column, and scoring it with seven others, costs about a third of
+// scoring a bin of all eight columns.
 constexpr int by_column = 3;
 
 }  // namespace
@@ -23,10 +23,10 @@ kernels::PackedNode packed_node(const target::Channels& channels, const SplitLim
   const auto min_count = static_cast<double>(limits.min_samples_leaf);
   node.total = total;
   node.l2 = limits.penalty.l2 / step;
-  // Where h counts copies it decides by itself.
+  // If h counts copies, it decides by itself.
   node.min_weight =
       std::max(limits.min_child_weight / step, channels.has_weight() ? 0.0 : min_count);
-  // A copy has at most packed_most_weight steps of h, so this much h takes min_count copies.
+  // A copy has at most packed_most_weight steps of h, so this much h implies min_count copies.
   node.sure_weight = (min_count - 1.0) * static_cast<double>(channels.packed_most_weight()) + 1.0;
   node.min_count = min_count;
   const int unit = channels.packed_sum_exponent();
@@ -49,17 +49,18 @@ PackedSearch::PackedSearch(const Codes& codes, const data::Categories& categorie
       has_missing_(has_missing),
       node_(packed_node(channels, limits, total, bounds)) {}
 
-kernels::LaneBests PackedSearch::look(int part, const std::int64_t* cells,
-                                      const data::ColumnLook& columns) const {
-  return look(part, cells, columns, nullptr);
+kernels::LaneBests PackedSearch::search_part(int part, const std::int64_t* cells,
+                                             const data::CandidateColumns& columns) const {
+  return search_part(part, cells, columns, nullptr);
 }
 
-// `copies` null: none were counted; else only the columns that were are looked at.
-kernels::LaneBests PackedSearch::look(int part, const std::int64_t* cells,
-                                      const data::ColumnLook& columns, const Copies* copies) const {
+// `copies` null: not counted; otherwise only counted columns are searched.
+kernels::LaneBests PackedSearch::search_part(int part, const std::int64_t* cells,
+                                             const data::CandidateColumns& columns,
+                                             const Copies* copies) const {
   kernels::LaneBests bests = kernels::LaneBests::empty();
   const std::int64_t* const counts = copies ? copies->cells.data() : nullptr;
-  int n_bins[lanes] = {};  // of the columns that have an order
+  int n_bins[lanes] = {};  // of numerical columns
   for (int lane = 0; lane < lanes_of(part); ++lane) {
     const int column = column_of(part, lane);
     if (!columns.takes(column) || (copies && !copies->has[lane])) continue;
@@ -67,20 +68,20 @@ kernels::LaneBests PackedSearch::look(int part, const std::int64_t* cells,
       n_bins[lane] = codes_.n_bins[column];
       continue;
     }
-    // A wide column is another part; here it has only a place.
+    // A wide column is its own part and has no cells here.
     if (part < codes_.n_groups() && layout_.is_wide(column)) continue;
     const kernels::LevelScores scores = score_levels(part, lane, cells, counts);
     bests.score[lane] = scores.score;
     bests.undecided[lane] = scores.undecided;
   }
-  if (part < codes_.n_groups()) look_at_numbers(part, cells, counts, n_bins, bests);
+  if (part < codes_.n_groups()) search_numerical(part, cells, counts, n_bins, bests);
   return bests;
 }
 
-// All lanes at once, or one after another: the former looks at as many bins as the longest column
-// has, for all of them; the latter reads each bin by itself before it judges eight at once.
-void PackedSearch::look_at_numbers(int part, const std::int64_t* cells, const std::int64_t* counts,
-                                   const int* n_bins, kernels::LaneBests& bests) const {
+// All lanes at once, or lane by lane: the former scans as many bins as the longest column has, for
+// all of them; the latter reads the bins of one column and scores eight at a time.
+void PackedSearch::search_numerical(int part, const std::int64_t* cells, const std::int64_t* counts,
+                                    const int* n_bins, kernels::LaneBests& bests) const {
   kernels::PackedNode node = node_;
   if (node.direction) node.direction += part * lanes;
   const std::int64_t* const first = cells + layout_.part_begin(part);
@@ -97,12 +98,12 @@ void PackedSearch::look_at_numbers(int part, const std::int64_t* cells, const st
   }
 }
 
-// What look_at_levels finds, without the sets, and sooner.
+// The scores of search_categorical without the sets, faster.
 kernels::LevelScores PackedSearch::score_levels(int part, int lane, const std::int64_t* cells,
                                                 const std::int64_t* counts) const {
   const int column = column_of(part, lane), n_levels = layout_.levels_of(column);
   if (node_.needs_values() || n_levels > max_value_bins) {
-    const CategoryBest best = look_at_levels(part, lane, cells, counts, node_);
+    const CategoryBest best = search_categorical(part, lane, cells, counts, node_);
     return {best.score, best.undecided};
   }
   const CategoryLimits& limits = limits_.category;
@@ -115,9 +116,9 @@ kernels::LevelScores PackedSearch::score_levels(int part, int lane, const std::i
       node_);
 }
 
-CategoryBest PackedSearch::look_at_levels(int part, int lane, const std::int64_t* cells,
-                                          const std::int64_t* counts,
-                                          const kernels::PackedNode& node) const {
+CategoryBest PackedSearch::search_categorical(int part, int lane, const std::int64_t* cells,
+                                              const std::int64_t* counts,
+                                              const kernels::PackedNode& node) const {
   const int column = column_of(part, lane);
   const std::int64_t stride = layout_.stride_of(column);
   const int n_levels = layout_.levels_of(column);
@@ -126,19 +127,19 @@ CategoryBest PackedSearch::look_at_levels(int part, int lane, const std::int64_t
     total_count += counts[lane + code * stride];
   PackedLevels levels(channels_, node, total_count);
   return CategorySearch(levels, limits_.category)
-      .look(cells + layout_.column_begin(column), stride, n_levels,
-            counts ? counts + lane : nullptr, stride);
+      .search(cells + layout_.column_begin(column), stride, n_levels,
+              counts ? counts + lane : nullptr, stride);
 }
 
-// Counts the copies of a part's columns in which a cut that is not proven might win. Where these
-// are many, all are counted: that reads the rows once.
+// Count the copies of a part's columns in which an unproven split might win. If these are many, all
+// are counted, which reads the rows once.
 PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBests& bests,
                                                 double score, const Row* rows,
                                                 std::int64_t n_rows) const {
   Copies counts;
   counts.cells.resize(static_cast<std::size_t>(layout_.part_end(part) - layout_.part_begin(part)));
   const std::int64_t* const copies = channels_.target().copies;
-  // Rows lie `step` codes apart, the cells of a lane's bins `stride`.
+  // Rows are `step` codes apart, the cells of a lane's bins `stride`.
   const auto count = [&](int lane, std::int64_t stride, const auto* codes, std::int64_t step) {
     counts.has[lane] = true;
     std::int64_t* const to = counts.cells.data() + lane;
@@ -152,8 +153,8 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBes
     count(0, 1, categories_.wide[part - codes_.n_groups()].codes, 1);
     return counts;
   }
-  // Runs of one code: an addition to the counter that was just changed would wait for it, so there
-  // are four of each, taken in turn.
+  // Runs of equal codes would stall on the counter just updated, so there are four counters of each
+  // code, used in turn.
   const auto count_column = [&](int lane) {
     const auto [codes, stride] = codes_.column(column_of(part, lane));
     constexpr std::int64_t many = 512;
@@ -182,7 +183,7 @@ PackedSearch::Copies PackedSearch::count_copies(int part, const kernels::LaneBes
 
 PackedSearch::Decided PackedSearch::decide(const std::vector<kernels::LaneBests>& bests,
                                            const std::int64_t* cells,
-                                           const data::ColumnLook& columns, const Row* rows,
+                                           const data::CandidateColumns& columns, const Row* rows,
                                            std::int64_t n_rows) const {
   double score = none, open = none;
   for (int part = 0; part < static_cast<int>(bests.size()); ++part) {
@@ -192,19 +193,19 @@ PackedSearch::Decided PackedSearch::decide(const std::vector<kernels::LaneBests>
   }
   if (open == none || open < score) return joined(bests, cells, {});
   const Choice first = first_choice(bests, std::max(score, open));
-  if (is_told_by_sums(first, cells) && (first.is_sure || leaves_enough(first, rows, n_rows))) {
+  if (is_decided_by_sums(first, cells) && (first.is_sure || leaves_enough(first, rows, n_rows))) {
     Split best;
     best.column = first.column;
     place(first.lane, first.place, cells, nullptr, best);
-    return judged(first.score, best);
+    return decided(first.score, best);
   }
   if (Split sets; prove_sets(first, bests[first.part], cells, rows, n_rows, sets))
-    return judged(first.score, std::move(sets));
+    return decided(first.score, std::move(sets));
   std::vector<kernels::LaneBests> exact = bests;
   return joined(exact, cells, count_open(exact, score, cells, columns, rows, n_rows));
 }
 
-// The best of what is allowed; `counts` of each part, if any were made.
+// The best allowed split; `counts` of each part, if any.
 PackedSearch::Decided PackedSearch::joined(const std::vector<kernels::LaneBests>& bests,
                                            const std::int64_t* cells,
                                            const std::vector<Copies>& counts) const {
@@ -213,11 +214,11 @@ PackedSearch::Decided PackedSearch::joined(const std::vector<kernels::LaneBests>
   double score = none;
   for (int part = 0; part < static_cast<int>(bests.size()); ++part)
     take(part, bests[part], cells, counts.empty() ? not_counted : counts[part], score, best);
-  return best.found() ? judged(score, best) : Decided{};
+  return best.found() ? decided(score, best) : Decided{};
 }
 
-// What would be taken if all cuts that are not proven were allowed; `most` is what it scores. Of a
-// column of categories only scores are known, so that what is not proven stands before what is.
+// The best split if all unproven ones were allowed, up to score `most`. For categorical columns
+// only scores are known, so unproven candidates precede proven ones.
 PackedSearch::Choice PackedSearch::first_choice(const std::vector<kernels::LaneBests>& bests,
                                                 double most) const {
   Choice first;
@@ -238,8 +239,8 @@ PackedSearch::Choice PackedSearch::first_choice(const std::vector<kernels::LaneB
   return first;
 }
 
-// The sets of a choice that is not proven, if both sides hold enough copies. Levels without sums
-// must have no rows either, or counts would sort the levels out in another way.
+// The sets of an unproven choice, if both sides have enough copies. Levels without sums must have
+// no rows either, or counting would separate rare levels differently.
 bool PackedSearch::prove_sets(const Choice& cut, const kernels::LaneBests& bests,
                               const std::int64_t* cells, const Row* rows, std::int64_t n_rows,
                               Split& split) const {
@@ -249,10 +250,10 @@ bool PackedSearch::prove_sets(const Choice& cut, const kernels::LaneBests& bests
     return false;
   kernels::PackedNode all_allowed = node_;
   all_allowed.sure_weight = 0.0;
-  CategoryBest sets = look_at_levels(cut.part, cut.lane, cells, nullptr, all_allowed);
+  CategoryBest sets = search_categorical(cut.part, cut.lane, cells, nullptr, all_allowed);
   const std::int64_t* const column = cells + layout_.column_begin(cut.column);
   const std::int64_t stride = layout_.stride_of(cut.column);
-  // Of each code: 1 goes left, 256 has no sums.
+  // For each code: 1 goes left, 256 has no sums.
   std::uint16_t sides[max_value_bins + 1] = {};
   for (int code = 0; code <= n_levels; ++code) {
     const bool is_left = code == 0 ? sets.missing_left : data::in_set(sets.left.data(), code - 1);
@@ -276,9 +277,9 @@ bool PackedSearch::prove_sets(const Choice& cut, const kernels::LaneBests& bests
   return true;
 }
 
-// Do the sums alone say whether rows are missing, and whether values go right? A row whose g and h
-// round to zero is not seen in them: see `place`.
-bool PackedSearch::is_told_by_sums(const Choice& cut, const std::int64_t* cells) const {
+// Whether the sums alone determine if rows are missing, and if values go right. A row whose g and h
+// round to zero does not show in them: see `place`.
+bool PackedSearch::is_decided_by_sums(const Choice& cut, const std::int64_t* cells) const {
   if (categories_.holds(cut.column)) return false;
   const std::int64_t* const column = cells + layout_.column_begin(cut.column);
   if (column[0] == 0) return has_missing_[cut.column] == 0;
@@ -288,7 +289,7 @@ bool PackedSearch::is_told_by_sums(const Choice& cut, const std::int64_t* cells)
   return right != 0;
 }
 
-// Counts copies on both sides of a cut until there are enough.
+// Count copies on both sides of a split until there are enough.
 bool PackedSearch::leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const {
   const std::int64_t* const copies = channels_.target().copies;
   const auto [codes, stride] = codes_.column(cut.column);
@@ -307,11 +308,11 @@ bool PackedSearch::leaves_enough(const Choice& cut, const Row* rows, std::int64_
   return false;
 }
 
-// Counts the copies of the parts in which a cut that is not proven might win, and gives their
-// columns the best cuts that are allowed.
+// Count the copies of the parts in which an unproven split might win, and update their columns to
+// the best allowed splits.
 std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<kernels::LaneBests>& bests,
                                                            double score, const std::int64_t* cells,
-                                                           const data::ColumnLook& columns,
+                                                           const data::CandidateColumns& columns,
                                                            const Row* rows,
                                                            std::int64_t n_rows) const {
   std::vector<Copies> counts(bests.size());
@@ -320,7 +321,7 @@ std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<kernels::
     const double most = *std::max_element(open, open + lanes_of(part));
     if (most == none || most < score) continue;
     counts[part] = count_copies(part, bests[part], score, rows, n_rows);
-    const kernels::LaneBests counted = look(part, cells, columns, &counts[part]);
+    const kernels::LaneBests counted = search_part(part, cells, columns, &counts[part]);
     for (int lane = 0; lane < lanes_of(part); ++lane) {
       if (!counts[part].has[lane]) continue;
       bests[part].score[lane] = counted.score[lane];
@@ -331,7 +332,7 @@ std::vector<PackedSearch::Copies> PackedSearch::count_open(std::vector<kernels::
   return counts;
 }
 
-PackedSearch::Decided PackedSearch::judged(double score, Split best) const {
+PackedSearch::Decided PackedSearch::decided(double score, Split best) const {
   return {if_worth_it(std::move(best), score, node_, channels_, limits_), true};
 }
 
@@ -360,7 +361,7 @@ void PackedSearch::take(int part, const kernels::LaneBests& bests, const std::in
     best.column = column;
     const std::int64_t* const counts = copies.has[lane] ? copies.cells.data() : nullptr;
     if (categories_.holds(column)) {
-      CategoryBest sets = look_at_levels(part, lane, cells, counts, node_);
+      CategoryBest sets = search_categorical(part, lane, cells, counts, node_);
       best.left_set = std::move(sets.left);
       best.missing_left = sets.missing_left;
     } else {
@@ -369,8 +370,8 @@ void PackedSearch::take(int part, const kernels::LaneBests& bests, const std::in
   }
 }
 
-// Where copies were counted they, and not the sums, say whether a side holds rows: a row whose g
-// and h round to zero has none of the latter.
+// If copies were counted, they and not the sums determine whether a side has rows: a row whose g
+// and h round to zero does not show in the sums.
 void PackedSearch::place(int lane, std::int64_t place, const std::int64_t* cells,
                          const std::int64_t* counts, Split& best) const {
   best.bin = static_cast<int>(place / 2);
@@ -384,7 +385,7 @@ void PackedSearch::place(int lane, std::int64_t place, const std::int64_t* cells
   for (int bin = best.bin + 1; bin <= n_bins; ++bin)
     values_right |= column[bin * stride] | copies[bin * stride];
   if ((column[0] | copies[0]) == 0) {
-    // No row is missing here: one that is when predicting goes with the heavier child.
+    // No missing values in this node: at prediction time they go to the heavier child.
     best.missing_left = kernels::packed_h(left) >= kernels::packed_h(node_.total - left);
   } else if (values_right == 0) {
     best.bin = n_bins;

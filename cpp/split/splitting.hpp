@@ -1,4 +1,4 @@
-// Sums per bin to the best split of a node, by a criterion.
+// Best split of a node by a criterion, from sums per bin.
 #pragma once
 
 #include <algorithm>
@@ -22,51 +22,59 @@ namespace weald::split {
 
 struct CategoryBest;
 
-// Rows of codes 1 .. bin go left; missing ones (code 0) go where `missing_left` says. A split of
-// present from missing values has all bins on the left and missing ones on the right.
-// An engine that knows values instead of codes tells the largest one that goes left. Of a column of
-// categories the levels of `left_set` go left, and missing ones as before.
+// Codes 1 .. bin go left; missing values (code 0) go where `missing_left` says. A split of present
+// from missing values has all bins on the left and missing values on the right. Engines working on
+// values set `threshold`, the largest value that goes left. For a categorical column the levels of
+// `left_set` go left, and missing values as before.
 struct Split {
   double gain = -std::numeric_limits<double>::infinity();
   int column = -1;
   int bin = 0;
   bool missing_left = false;
   double threshold = 0.0;
-  data::LevelSet left_set = {};  // empty: the column has an order
-  bool parts_missing = false;    // all values go left, what is missing right
-  double middle = 0.0;           // between what the sides answer, where sums do not tell it
+  data::LevelSet left_set = {};  // empty: numerical column
+  bool parts_missing = false;    // all values go left, missing values right
+  double middle = 0.0;  // midpoint of the children's values, if it does not follow from sums
 
   bool found() const { return column >= 0; }
 };
 
 struct SplitLimits {
-  double min_gain = 0.0;              // a split must gain more than this
-  double min_child_weight = 0.0;      // W of each child
-  std::int64_t min_samples_leaf = 1;  // copies in each child
+  double min_gain = 0.0;              // gain must exceed this
+  double min_child_weight = 0.0;      // minimum W of each child
+  std::int64_t min_samples_leaf = 1;  // minimum copies in each child
   Penalty penalty;
   CategoryLimits category;
-  // Of each column, up to a whole group of them: 1 rises, -1 falls, 0 is free; empty: all are.
+  // Monotonic constraint of each column, padded to whole groups: 1 increasing, -1 decreasing, 0
+  // none; empty: none.
   std::vector<double> direction;
 
   bool is_directed() const { return !direction.empty(); }
   double direction_of(int column) const { return direction.empty() ? 0.0 : direction[column]; }
 
-  // A tree that grows until its leaves are pure splits also where nothing is gained.
+  // Trees grown until leaves are pure also split without a gain.
   bool takes_any_gain() const { return min_gain == -std::numeric_limits<double>::infinity(); }
+
+  // Whether a gain, in units of 2^unit, suffices: it must also exceed the rounding error of the
+  // children's scores.
+  bool is_worth(double gain, double children, int unit) const {
+    constexpr double rounding = 1e-13;
+    if (takes_any_gain()) return true;
+    return gain > rounding * std::abs(children) && scale_by_power(gain, unit) > min_gain;
+  }
 };
 
-// Judges the splits of one node. Ties go to the split that was tried first. A split whose gain is
-// lost in rounding (1e-13 of the children's scores) counts as none where gain is asked for.
-// `Size` is the number of integers in a cell, where the compiler may know it; else 0.
+// Evaluates the splits of one node. Ties go to the split tried first. `Size` is the number of
+// integers in a cell if known at compile time, otherwise 0.
 template <criteria::Criterion C, int Size = 0>
-class SplitJudge {
+class SplitEvaluator {
  public:
   template <class T>
   using Cell = std::conditional_t<Size == 0, std::vector<T>, std::array<T, Size>>;
 
   // `totals` are the integer sums of the node's rows.
-  SplitJudge(const target::Channels& channels, const SplitLimits& limits,
-             const std::int64_t* totals, const Bounds& bounds = {})
+  SplitEvaluator(const target::Channels& channels, const SplitLimits& limits,
+                 const std::int64_t* totals, const Bounds& bounds = {})
       : channels_(channels),
         limits_(limits),
         penalty_(channels.in_units(limits.penalty, bounds)),
@@ -88,15 +96,14 @@ class SplitJudge {
     return bits != 0;
   }
 
-  // Do the two make up the whole node?
+  // Whether the two cells sum to the whole node.
   bool is_rest(const std::int64_t* cell, const std::int64_t* other) const {
     for (int c = 0; c < cell_size(); ++c)
       if (cell[c] + other[c] != totals_[c]) return false;
     return true;
   }
 
-  // A quick test that says no only if the split surely gains less than the best one: divisions,
-  // and all else that is asked of a split, are for the few that pass.
+  // Cheap filter without divisions: false only if the split surely gains less than the best one.
   [[gnu::always_inline]] bool may_beat(const std::int64_t* left, const Split& best) {
     if constexpr (criteria::Quotient<C>) {
       for (int c = 0; c < cell_size(); ++c) right_[c] = totals_[c] - left[c];
@@ -107,14 +114,14 @@ class SplitJudge {
       const double right_below = C::denominator(r, penalty_);
       const double reached = left_above * right_below + right_above * left_below;
       const double wanted = (best.gain + parent_score_) * left_below * right_below;
-      // Far more than rounding can move either; and no underflow.
+      // The slack is far larger than any rounding error; excludes underflow.
       return !(reached < wanted * (1.0 - 1e-12) && wanted > 1e-280);
     }
     return true;
   }
 
   struct Judged {
-    bool is_admitted;  // both children are large enough, and rise or fall as their column must
+    bool is_admitted;  // both children are large enough and satisfy the monotonic constraint
     double gain = 0.0, children = 0.0;
   };
   Judged judge(const std::int64_t* left, double direction = 0.0) {
@@ -126,27 +133,26 @@ class SplitJudge {
     return {true, children - parent_score_, children};
   }
 
-  // Where values are parted from missing ones (`all_values`), no direction matters.
+  // A split of values from missing ones (`all_values`) is exempt from monotonic constraints.
   [[gnu::noinline]] void try_split(int column, int bin, bool missing_left, const std::int64_t* left,
                                    bool has_missing, Split& best, bool all_values = false) {
     const Judged judged = judge(left, all_values ? 0.0 : limits_.direction_of(column));
     if (!judged.is_admitted || !(judged.gain > best.gain)) return;
     if (!is_worth(judged.gain, judged.children)) return;
-    // A value missing only when predicting goes with the heavier child.
+    // Values missing only at prediction time go to the heavier child.
     const bool heavier_left = left[0] >= right_[0];
     best = {judged.gain, column, bin, has_missing ? missing_left : heavier_left, 0.0, {}};
   }
 
   bool is_worth(double gain, double children) const {
-    if (limits_.takes_any_gain()) return true;
-    return gain > 1e-13 * std::abs(children) && scale_by_power(gain, gain_unit_) > limits_.min_gain;
+    return limits_.is_worth(gain, children, gain_unit_);
   }
 
-  // Was there any split that the limits admit, whatever it gains?
+  // Whether any split satisfied the limits, whatever its gain.
   bool any_admitted() const { return any_admitted_; }
 
  private:
-  // A cell of two is W and one channel.
+  // A cell of two integers is W and one channel.
   int n_channels() const { return Size == 2 ? 1 : channels_.n_channels(); }
 
   Sums sums_of(const std::int64_t* cell) {
@@ -159,8 +165,9 @@ class SplitJudge {
     const Sums sums = sums_of(cell);
     return C::leaf_value(sums.sums[n_channels() - 1], sums.weight, penalty_);
   }
-  // Along a column of a direction both sides answer within the node's bounds, as newton's always
-  // do, and rise or fall as they must. Other splits are free: what their leaves answer is held.
+  // Along a constrained column both children's values must lie within the node's bounds (as
+  // newton's always do) and in the required order. Other splits are free: their leaf values are
+  // clipped.
   bool keeps_order(const std::int64_t* left, const std::int64_t* right, double direction) {
     const double l = value(left), r = value(right);
     const Bounds& bounds = penalty_.bounds;
@@ -182,13 +189,13 @@ class SplitJudge {
   int count_;
   bool any_admitted_ = false;
   double parent_score_;
-  int gain_unit_;  // the true gain is the computed one times 2^gain_unit_
+  int gain_unit_;  // true gain = computed gain * 2^gain_unit_
   Cell<double> sums_;
   Cell<std::int64_t> right_;
 };
 
-// The best split of a node from its histograms. Ties go to the lowest column, then the lowest bin,
-// then to missing on the right.
+// Best split of a node from its histograms. Ties go to the lowest column, then the lowest bin, then
+// to missing values on the right.
 template <criteria::Criterion C>
 class SplitSearch {
  public:
@@ -198,7 +205,7 @@ class SplitSearch {
         left_(static_cast<std::size_t>(channels.cell_size())),
         side_(left_.size()) {}
 
-  // `missing` points at the column's first cell, `bin_stride` leads from bin to bin.
+  // `missing` points to the column's first cell, `bin_stride` is the distance between bins.
   void try_column(int column, const std::int64_t* missing, std::int64_t bin_stride, int n_bins,
                   Split& best) {
     const int cell_size = judge_.cell_size();
@@ -207,7 +214,7 @@ class SplitSearch {
     const int last = has_missing ? n_bins : n_bins - 1;
     for (int bin = 1; bin <= last; ++bin) {
       const std::int64_t* const cell = missing + bin * bin_stride;
-      if (!judge_.any_of(cell)) continue;  // the same two children as the cut before
+      if (!judge_.any_of(cell)) continue;  // same children as the previous split
       for (int c = 0; c < cell_size; ++c) left_[c] += cell[c];
       const bool all_values = has_missing && judge_.is_rest(left_.data(), missing);
       judge_.try_split(column, all_values ? n_bins : bin, false, left_.data(), has_missing, best,
@@ -221,19 +228,19 @@ class SplitSearch {
   bool any_admitted() const { return judge_.any_admitted(); }
 
  private:
-  SplitJudge<C> judge_;
+  SplitEvaluator<C> judge_;
   std::vector<std::int64_t> left_, side_;
 };
 
-// A node as searches by the newton criterion on packed sums see it, and the best split they found,
-// with its gain, if that is worth it.
+// The node parameters for searches over packed sums by the newton criterion; and the best split
+// with its gain if that is sufficient.
 kernels::PackedNode packed_node(const target::Channels& channels, const SplitLimits& limits,
                                 std::int64_t total, const Bounds& bounds);
 Split if_worth_it(Split best, double score, const kernels::PackedNode& node,
                   const target::Channels& channels, const SplitLimits& limits);
 
-// The same search for the newton criterion on packed cells, eight columns at once. Columns of
-// categories are searched one by one (category_search.hpp); one of wide codes is a part by itself.
+// The same search for the newton criterion on packed cells, eight columns at once. Categorical
+// columns are searched one by one (category_search.hpp); a wide column is its own part.
 class PackedSearch {
  public:
   PackedSearch(const Codes& codes, const data::Categories& categories,
@@ -241,22 +248,22 @@ class PackedSearch {
                const SplitLimits& limits, const std::uint8_t* has_missing, std::int64_t total,
                const Bounds& bounds);
 
-  // The best cuts of those of a part's columns that are looked at, given the node's cells.
-  kernels::LaneBests look(int part, const std::int64_t* cells,
-                          const data::ColumnLook& columns) const;
+  // The best splits of those of a part's columns that are candidates.
+  kernels::LaneBests search_part(int part, const std::int64_t* cells,
+                                 const data::CandidateColumns& columns) const;
 
-  // Joins the groups' cuts. Where one that is not proven to leave enough rows on both sides might
-  // win, its rows are counted until both sides have enough; where they have not, all rows in the
-  // bins of such columns are counted to decide it.
+  // Combines the parts. If a split that is not proven to leave enough rows on both sides might win,
+  // its rows are counted until both sides have enough; if they have not, all rows in the bins of
+  // such columns are counted.
   struct Decided {
     Split split;
     bool any_admitted = false;
   };
   Decided decide(const std::vector<kernels::LaneBests>& bests, const std::int64_t* cells,
-                 const data::ColumnLook& columns, const Row* rows, std::int64_t n_rows) const;
+                 const data::CandidateColumns& columns, const Row* rows, std::int64_t n_rows) const;
 
  private:
-  // A cut of a column: the one to take, if it leaves enough rows on both sides.
+  // The best split of a column, to be used if both sides have enough rows.
   struct Choice {
     int part = -1, lane = 0, column = 0;
     double score = -std::numeric_limits<double>::infinity();
@@ -268,7 +275,7 @@ class PackedSearch {
       return column != other.column ? column < other.column : place < other.place;
     }
   };
-  // Copies in the cells of a part, of those of its columns that were counted.
+  // Copies in the cells of a part, for the columns that were counted.
   struct Copies {
     std::vector<std::int64_t> cells;
     bool has[lanes] = {};
@@ -279,25 +286,26 @@ class PackedSearch {
     const int n_groups = codes_.n_groups();
     return part < n_groups ? part * lanes + lane : categories_.wide[part - n_groups].column;
   }
-  kernels::LaneBests look(int part, const std::int64_t* cells, const data::ColumnLook& columns,
-                          const Copies* copies) const;
-  void look_at_numbers(int part, const std::int64_t* cells, const std::int64_t* counts,
-                       const int* n_bins, kernels::LaneBests& bests) const;
+  kernels::LaneBests search_part(int part, const std::int64_t* cells,
+                                 const data::CandidateColumns& columns, const Copies* copies) const;
+  void search_numerical(int part, const std::int64_t* cells, const std::int64_t* counts,
+                        const int* n_bins, kernels::LaneBests& bests) const;
   kernels::LevelScores score_levels(int part, int lane, const std::int64_t* cells,
                                     const std::int64_t* counts) const;
-  CategoryBest look_at_levels(int part, int lane, const std::int64_t* cells,
-                              const std::int64_t* counts, const kernels::PackedNode& node) const;
+  CategoryBest search_categorical(int part, int lane, const std::int64_t* cells,
+                                  const std::int64_t* counts,
+                                  const kernels::PackedNode& node) const;
   Choice first_choice(const std::vector<kernels::LaneBests>& bests, double most) const;
   bool prove_sets(const Choice& cut, const kernels::LaneBests& bests, const std::int64_t* cells,
                   const Row* rows, std::int64_t n_rows, Split& split) const;
-  bool is_told_by_sums(const Choice& cut, const std::int64_t* cells) const;
+  bool is_decided_by_sums(const Choice& cut, const std::int64_t* cells) const;
   bool leaves_enough(const Choice& cut, const Row* rows, std::int64_t n_rows) const;
   std::vector<Copies> count_open(std::vector<kernels::LaneBests>& bests, double score,
-                                 const std::int64_t* cells, const data::ColumnLook& columns,
+                                 const std::int64_t* cells, const data::CandidateColumns& columns,
                                  const Row* rows, std::int64_t n_rows) const;
   Decided joined(const std::vector<kernels::LaneBests>& bests, const std::int64_t* cells,
                  const std::vector<Copies>& counts) const;
-  Decided judged(double score, Split best) const;
+  Decided decided(double score, Split best) const;
   Copies count_copies(int part, const kernels::LaneBests& bests, double score, const Row* rows,
                       std::int64_t n_rows) const;
   void take(int part, const kernels::LaneBests& bests, const std::int64_t* cells,
@@ -310,7 +318,7 @@ class PackedSearch {
   const HistogramLayout& layout_;
   const target::Channels& channels_;
   const SplitLimits& limits_;
-  const std::uint8_t* has_missing_;  // of each column of the table; 1 also if that is not known
+  const std::uint8_t* has_missing_;  // of each column of the table; 1 also if unknown
   kernels::PackedNode node_;
 };
 

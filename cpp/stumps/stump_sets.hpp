@@ -1,4 +1,4 @@
-// One column of categories, parted in two sets of levels again and again as weights change.
+// A categorical column split into two sets of levels, repeatedly as row weights change.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +14,17 @@
 
 namespace weald::stumps {
 
-// The pairs that are tried, and the guards, are those of category_search.hpp: each level against
-// the rest where levels are few; and all that come first in the order of the share of a class, of
-// the heaviest few classes, smoothed. Levels of few rows, and those without any, keep company with
-// what is missing, on either side. Of two classes no pair of sets of the levels told apart is
-// better, by any of the criteria, but for smoothing.
+// Candidates and regularisation are those of category_search.hpp: each level against the rest, if
+// they are few; and all prefixes of the order by the smoothed share of a class, for the heaviest
+// few classes. Rare levels, and levels without rows, go with missing values to either side. For two
+// classes, and apart from smoothing, no pair of sets of the frequent levels is better by any of the
+// criteria.
 class StumpSets {
  public:
   struct Pair {
     data::LevelSet set;  // the levels that go left; empty: none was found
     bool missing_left = false;
-    std::vector<double> left;  // what each class weighs there
+    std::vector<double> left;  // class weights on the left
   };
 
   template <class T>
@@ -36,14 +36,15 @@ class StumpSets {
     }
   }
 
-  // Adds the rows of a round up by level and class.
-  void weigh(const std::int32_t* classes, const double* mass, int n_classes, double row_weight) {
+  // Sum the rows of a round by level and class.
+  void sum_classes(const std::int32_t* classes, const double* mass, int n_classes,
+                   double row_weight) {
     n_classes_ = n_classes;
     row_weight_ = row_weight;
     cells_.assign((static_cast<std::size_t>(n_levels_) + 1) * n_classes, 0.0);
     for (std::size_t row = 0; row < codes_.size(); ++row)
       cells_[std::int64_t{codes_[row]} * n_classes + classes[row]] += mass[row];
-    sort_out();
+    separate_rare();
   }
 
   // The best score of all pairs; minus infinity if there is none.
@@ -68,7 +69,7 @@ class StumpSets {
       pair.missing_left = has_others_ ? others_left
                                       : criteria::weight_of(left) >=
                                             criteria::weight_of(totals) - criteria::weight_of(left);
-      pair.set = split::set_of_first(levels, n, told_, n_levels_, pair.missing_left);
+      pair.set = split::set_of_first(levels, n, frequent_, n_levels_, pair.missing_left);
       return true;
     });
     return pair;
@@ -98,28 +99,28 @@ class StumpSets {
                                          -std::numeric_limits<double>::infinity());
   }
 
-  void sort_out() {
+  void separate_rare() {
     others_.assign(cells_.begin(), cells_.begin() + n_classes_);
-    told_.clear();
+    frequent_.clear();
     const double least = limits.least_weight(n_levels_, row_weight_);
     for (int level = 0; level < n_levels_; ++level) {
       const double weight = weight_of_level(level);
       if (weight > 0.0 && weight >= least)
-        told_.push_back(level);
+        frequent_.push_back(level);
       else
         add(others_, cell(level));
     }
     has_others_ = criteria::weight_of(others_) > 0.0;
   }
 
-  // Calls visit(left, levels, n, others_left) for pairs, the first n levels and perhaps the others
-  // on the left, until it says true.
+  // Call visit(left, levels, n, others_left) for each candidate pair (the first n levels,
+  // optionally with the others, on the left) until it returns true.
   template <class Visit>
   void each(const std::vector<double>& totals, Visit&& visit) const {
-    const bool are_few = static_cast<int>(told_.size()) <= limits.few;
-    for (std::size_t i = 0; are_few && i < told_.size(); ++i)
-      if (each_of({told_[i]}, visit)) return;
-    const double smooth = are_few ? 0.0 : limits.smooth_rows * row_weight_;
+    const std::size_t n = frequent_.size();
+    for (std::size_t i = 0; limits.are_few(n) && i < n; ++i)
+      if (each_of({frequent_[i]}, visit)) return;
+    const double smooth = limits.smoothing(n, row_weight_);
     for (const int k : split::heaviest_channels(n_classes_, n_classes_ == 2, limits.most_orders,
                                                 [&](int one) { return totals[one]; }))
       if (each_of(ordered(k, smooth, totals), visit)) return;
@@ -127,16 +128,16 @@ class StumpSets {
   template <class Visit>
   bool each_of(const std::vector<int>& levels, Visit&& visit) const {
     return split::each_first_levels(
-        levels, told_.size(), others_, has_others_, [&](int level) { return cell(level); },
+        levels, frequent_.size(), others_, has_others_, [&](int level) { return cell(level); },
         [&](const std::vector<double>& left, std::size_t n, bool others_left) {
           return visit(left, levels, n, others_left);
         });
   }
 
-  // By the share of a class, with some rows of its share in the table added.
+  // Levels by the share of class k, smoothed towards its share in the table.
   std::vector<int> ordered(int k, double smooth, const std::vector<double>& totals) const {
     const double mean = totals[k] / criteria::weight_of(totals);
-    std::vector<int> levels = told_;
+    std::vector<int> levels = frequent_;
     split::LevelSorter().sort(levels, [&](int level) {
       return split::smoothed_mean(cell(level)[k], weight_of_level(level), smooth, mean);
     });
@@ -144,14 +145,14 @@ class StumpSets {
   }
 
   int n_levels_;
-  std::vector<std::uint16_t> codes_;  // of each row: one more than its level, 0 is missing
-  // Of a round.
+  std::vector<std::uint16_t> codes_;  // of each row: level + 1, 0 is missing
+  // State of a round.
   int n_classes_ = 0;
   double row_weight_ = 1.0;
   std::vector<double> cells_;   // [code][class]
-  std::vector<double> others_;  // of the levels that are not told apart, and of what is missing
+  std::vector<double> others_;  // of rare levels and missing values
   bool has_others_ = false;
-  std::vector<int> told_;
+  std::vector<int> frequent_;
 };
 
 }  // namespace weald::stumps

@@ -12,25 +12,25 @@
 namespace weald::stumps {
 namespace {
 
-// A value and the row it stands in.
+// A value and its row.
 template <class K>
 struct Placed {
   K key;
   Row row;
 };
 
-constexpr std::int64_t block = 256;    // candidates that are scored together
-constexpr std::int64_t bin_rows = 32;  // rows a bin should have
+constexpr std::int64_t block = 256;    // candidates scored together
+constexpr std::int64_t bin_rows = 32;  // target rows per bin
 constexpr std::int64_t usual_bins = 512;
-constexpr std::int64_t few_values = 255;         // are told apart by bytes
-constexpr std::int64_t worth_binning = 1 << 12;  // rows; fewer are read value by value
+constexpr std::int64_t few_values = 255;         // distinguishable by bytes
+constexpr std::int64_t worth_binning = 1 << 12;  // rows; smaller tables are scanned value by value
 constexpr std::int64_t worth_a_thread = 1 << 15;
-constexpr int most_bounded = 4;  // classes: the bound looks at 2^classes corners
+constexpr int most_bounded = 4;  // classes: the bound evaluates 2^classes corners
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double tolerance = 0x1p-40;
 
-// scores[i] of n cuts: left[k * block + i] is what class k weighs on the left, besides extra[k].
-// N: the number of classes if known when compiled, else 0.
+// scores[i] of n candidates: left[k * block + i] + extra[k] is the weight of class k on the left.
+// N: the number of classes if known at compile time, otherwise 0.
 template <class Criterion, int N>
 void score_cuts(const double* left, std::int64_t n, const double* totals, const double* extra,
                 int n_classes, double* scores) {
@@ -40,13 +40,13 @@ void score_cuts(const double* left, std::int64_t n, const double* totals, const 
   }
 }
 
-// The most that any cut between two cuts may score, where no side is empty: the sums of the classes
+// Upper bound of the score of any candidate between two others, if no side is empty: the class sums
 // lie between `low` and `high`.
 template <class Criterion>
 double most_between(const double* low, const double* high, const double* totals,
                     const double* extra, int n_classes) {
   if (n_classes > most_bounded) return infinity;
-  // Nothing on one side is no cut, but the limit of cuts: it scores what no question does.
+  // An empty side is not a candidate but a limit of candidates: it scores like no split.
   const auto all = [&](int k) { return totals[k]; };
   const double empty = Criterion::score(all, n_classes, criteria::weight_of(all, n_classes));
   double most = -infinity;
@@ -59,12 +59,12 @@ double most_between(const double* low, const double* high, const double* totals,
 
 }  // namespace
 
-// Space that a thread keeps from bin to bin.
+// Scratch of a thread, reused from bin to bin.
 struct StumpSearch::Scratch {
   std::vector<double> left;         // [classes][block]
   std::vector<double> sums;         // [classes], running
   std::vector<double> nothing;      // [classes], zeros
-  std::int64_t places[block] = {};  // the last place of the values left of each cut
+  std::int64_t places[block] = {};  // position of the last value left of each candidate
   double on_right[block] = {};      // scores with missing values on the right
   double on_left[block] = {};       // and on the left
 
@@ -76,7 +76,7 @@ struct StumpSearch::Scratch {
 
 struct StumpSearch::Cut {
   int column = -1;
-  std::int64_t place = -1;  // the last in the order of the column that goes left, or
+  std::int64_t place = -1;  // position of the last value that goes left, or
   data::LevelSet set;       // the levels that do
   bool missing_left = false;
   std::vector<double> left;
@@ -104,8 +104,8 @@ StumpSearch::StumpSearch(const data::Table<T>& table, const std::int32_t* classe
   });
 }
 
-// Places after the last row of each bin: one bin a value if there are so few, else about the same
-// number of rows in each.
+// Bin boundaries as positions: one bin per value if there are few, otherwise about equal numbers of
+// rows.
 template <class T>
 std::vector<std::int64_t> StumpSearch::ends_of_bins(const std::vector<T>& items, int max_bins) {
   const auto n = static_cast<std::int64_t>(items.size());
@@ -165,12 +165,12 @@ void StumpSearch::prepare(const data::Table<T>& table, int column, int max_bins)
   out.n_bins < 256 ? write(out.bytes) : write(out.shorts);
 }
 
-// What the classes weigh below each bin and among the missing: one pass over the codes.
-void StumpSearch::weigh(Column& column) const {
+// Class weights below each bin and of missing values: one pass over the codes.
+void StumpSearch::sum_classes(Column& column) const {
   const int n_classes = n_classes_;
   auto& cells = column.below;
   cells.assign(static_cast<std::size_t>((column.n_bins + 2) * n_classes), 0.0);
-  // Shifted by one bin: the sums of a bin are written where those below the next one belong.
+  // Offset by one bin: the sums of a bin are stored where those below the next one belong.
   double* const of_bin = cells.data() + n_classes;
   const auto count = [&](const auto& codes) {
     for (std::int64_t row = 0; row < n_rows_; ++row)
@@ -192,22 +192,22 @@ void StumpSearch::weigh(Column& column) const {
     cells[i] += cells[i - n_classes];
 }
 
-// Scores the cuts between bins and bounds those inside; returns the best of the former.
+// Score the candidates between bins and bound those inside; returns the best of the former.
 template <class Criterion>
-double StumpSearch::look(Column& column) const {
+double StumpSearch::search_bins(Column& column) const {
   if (column.sets) {
-    column.sets->weigh(classes_.data(), mass_, n_classes_, row_weight_);
+    column.sets->sum_classes(classes_.data(), mass_, n_classes_, row_weight_);
     return column.sets->best<Criterion>(totals_);
   }
   const std::vector<double> nothing(static_cast<std::size_t>(n_classes_), 0.0);
   if (column.n_bins == 1 && column.n_present() == n_rows_) {
-    // All values in one bin: they are read one by one in any case.
+    // All values in one bin: they are scanned one by one anyway.
     column.below = column.missing = nothing;
     column.has_missing = false;
     column.reach.assign(1, column.is_one[0] ? -infinity : infinity);
     return -infinity;
   }
-  weigh(column);
+  sum_classes(column);
   column.reach.assign(static_cast<std::size_t>(column.n_bins), -infinity);
   double best = -infinity;
   for (std::int64_t bin = 0; bin < column.n_bins; ++bin) {
@@ -229,7 +229,7 @@ double StumpSearch::look(Column& column) const {
   return best;
 }
 
-// Calls take(n) for the cuts after the values of a bin, up to `block` at a time, scored in scratch.
+// Call take(n) for the candidates inside a bin, up to `block` at a time, scored in scratch.
 template <class Criterion, class Take>
 void StumpSearch::score_inside(const Column& column, std::int64_t bin, Scratch& scratch,
                                Take&& take) const {
@@ -243,7 +243,7 @@ void StumpSearch::score_inside(const Column& column, std::int64_t bin, Scratch& 
   for (std::int64_t i = column.begin[bin]; i < end;) {
     std::int64_t n = 0;
     if (n_classes_ == 2) {
-      // What is written before the last row of a value is written over: no branch.
+      // Branch-free: entries before the last row of a value are overwritten.
       double first = scratch.sums[0], second = scratch.sums[1];
       for (; i < end && n < block; ++i) {
         const double s = signed_[order[i]];
@@ -299,8 +299,8 @@ StumpSearch::Cut StumpSearch::first_inside(const Column& column, std::int64_t bi
   return cut;
 }
 
-// The best score of all, given that of the cuts between bins: looks into the bins that may hold a
-// better one, the most promising first.
+// The best score overall, given that of the candidates between bins: scans the bins that may
+// contain a better one, most promising first.
 template <class Criterion>
 double StumpSearch::refine(double best) {
   struct Open {
@@ -318,7 +318,7 @@ double StumpSearch::refine(double best) {
   std::vector<Scratch> scratch(static_cast<std::size_t>(n_threads_), Scratch(n_classes_));
   const auto n_open = static_cast<std::int64_t>(open.size());
   for (std::int64_t first = 0; first < n_open && open[first].reach > best;) {
-    // A few bins for each thread; the best so far decides about the next.
+    // A few bins per thread; the best score so far prunes the next.
     const std::int64_t n = std::min<std::int64_t>(n_open - first, 8 * n_threads_);
     std::vector<double> found(static_cast<std::size_t>(n));
     parallel_for(n, n_threads_, [&](std::int64_t i, int worker) {
@@ -387,13 +387,13 @@ Stump StumpSearch::find_by(std::uint8_t* goes_right) {
   stump.left = totals_;
   stump.right.assign(totals_.size(), 0.0);
   if (std::count_if(totals_.begin(), totals_.end(), [](double sum) { return sum > 0.0; }) < 2)
-    return stump;  // one class: nothing to ask
+    return stump;  // one class: nothing to split
 
   std::vector<double> seen(columns_.size());
   parallel_for(static_cast<std::int64_t>(columns_.size()), n_threads_,
-               [&](std::int64_t c, int) { seen[c] = look<Criterion>(columns_[c]); });
+               [&](std::int64_t c, int) { seen[c] = search_bins<Criterion>(columns_[c]); });
   const double best = refine<Criterion>(*std::max_element(seen.begin(), seen.end()));
-  if (best == -infinity) return stump;  // no column tells two rows apart
+  if (best == -infinity) return stump;  // all columns are constant
   Cut cut = first_at_least<Criterion>(best - tolerance * total_);
   const Column& column = columns_[cut.column];
   stump.column = cut.column;
@@ -411,10 +411,10 @@ Stump StumpSearch::find_by(std::uint8_t* goes_right) {
     return stump;
   }
   if (!column.has_missing) {
-    // A value missing only when predicting goes with the heavier side.
+    // Values missing only at prediction time go to the heavier side.
     cut.missing_left = criteria::weight_of(stump.left) >= criteria::weight_of(stump.right);
   } else if (!cut.missing_left && stump.right == column.missing) {
-    cut.place = column.n_present() - 1;  // all values that are there from those that are not
+    cut.place = column.n_present() - 1;  // present values against missing ones
   }
   stump.missing_left = cut.missing_left;
   stump.threshold =

@@ -19,7 +19,7 @@ void reweight(const Reweighting& by, const std::uint8_t* wrong, const std::int64
   constexpr double spacing_one = 0x1p52;
   for (std::int64_t i = 0; i < n; ++i) {
     each[i] = std::max(each[i] * (wrong[i] ? by.if_wrong : by.if_right), by.least);
-    mass[i] = (each[i] * by.steps + spacing_one) - spacing_one;  // rounds to nearest even
+    mass[i] = (each[i] * by.steps + spacing_one) - spacing_one;  // rounds half to even
   }
   for (std::int64_t i = 0; copies && i < n; ++i) mass[i] *= static_cast<double>(copies[i]);
 }

@@ -14,19 +14,20 @@ namespace {
 
 constexpr std::int64_t block = 16384;
 
-// Numbers below 2^-30 of the largest keep less than half of their bits in its steps.
+// Numbers below 2^-30 of the largest keep less than half of their bits at its scale.
 constexpr int small_bits = 30;
 
-// Rows are small, too, where their integers have fewer bits: those of many rows are shorter.
+// Rows are also small if their integers have fewer bits than this: with many rows, integers are
+// shorter.
 constexpr int few_bits = 12;
 
-// Of the integers of wide cells: no sum of so many can reach 2^62.
+// Bits per integer of a wide cell such that no sum over this many copies reaches 2^62.
 int wide_bits(std::int64_t copies) {
   return 62 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(copies)));
 }
 
-// Runs visit(partial, row) over blocks of rows in parallel; merge(partial) is called once per
-// block, under a lock: only for operations whose order cannot matter (integer sums, maxima).
+// Run visit(partial, row) over blocks of rows in parallel; merge(partial) is called once per block
+// under a lock, so it must be order-independent (integer sums, maxima).
 template <class Partial, class Visit, class Merge>
 void reduce_rows(const Row* rows, std::int64_t n, int n_threads, const Partial& start, Visit visit,
                  Merge merge) {
@@ -40,7 +41,7 @@ void reduce_rows(const Row* rows, std::int64_t n, int n_threads, const Partial& 
   });
 }
 
-// One number a row, and no row more than once?
+// Whether each row has one number and occurs at most once.
 bool can_be_pairs(const Target& target, std::int64_t n_rows) {
   if ((!target.sums && !target.of_loss) || target.n_channels != 1 ||
       (target.sums_per_weight && target.weight))
@@ -61,10 +62,10 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
       cells != Cells::wide && (target.sums || target.of_loss) && target.n_channels == 1;
   if (target.of_loss && !(may_pack && is_plain_)) keep_gradients(n_threads);
   if (may_pack) values_.resize(static_cast<std::size_t>(n_rows));
-  const Extremes all = may_pack && is_plain() ? packing_.look(pairs(), values_.data(), n_threads)
+  const Extremes all = may_pack && is_plain() ? packing_.scan(pairs(), values_.data(), n_threads)
                                               : extremes(rows, n_seen, n_threads);
   if (!std::isfinite(all.weight) || !std::isfinite(all.sum))
-    throw std::invalid_argument("what a tree learns from must be finite numbers");
+    throw std::invalid_argument("targets, gradients, hessians and weights must be finite");
   n_copies_ = std::max<std::int64_t>(1, all.copies);
   if (all.has_negative_weight)
     throw std::invalid_argument("weights and hessians must not be negative");
@@ -87,7 +88,7 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
   prepare_wide(all, rows, n_seen, needs_count, n_threads);
 }
 
-// Rows that are not read in blocks, but one by one and often, need what a loss says of them.
+// Rows that are read individually and repeatedly need stored gradients.
 void Channels::keep_gradients(int n_threads) {
   gradient_.resize(static_cast<std::size_t>(n_rows_));
   hessian_.resize(static_cast<std::size_t>(n_rows_));
@@ -122,8 +123,8 @@ Extremes Channels::extremes(const Row* rows, std::int64_t n, int n_threads) cons
   return all;
 }
 
-// Several targets are each summed in a unit of their own: a small one must not drown beside a large
-// one. Gradients share theirs.
+// Each target has its own unit, so that small ones are not lost beside large ones. Gradients share
+// one.
 std::vector<FixedPoint> Channels::exact_scales(const Row* rows, std::int64_t n) const {
   const auto n_channels = static_cast<std::size_t>(target_.n_channels);
   std::vector<FixedPoint> scales(n_channels, FixedPoint(sum_exponent_, exact_bits));
@@ -137,7 +138,7 @@ std::vector<FixedPoint> Channels::exact_scales(const Row* rows, std::int64_t n) 
   return scales;
 }
 
-// As Packing does it, for rows of several copies: their words are multiplied.
+// As Packing, for rows of several copies: their words are multiplied.
 std::optional<Rounding> Channels::pack_repeated(const Extremes& all, const Row* rows,
                                                 std::int64_t n, bool must, int n_threads) {
   const bool counts_copies = target_.weight == nullptr;
@@ -209,7 +210,7 @@ void Channels::prepare_wide(const Extremes& all, const Row* rows, std::int64_t n
     for (int k = 0; k < n_channels; ++k) {
       const double sum = sum_of_row(k, row);
       const std::int64_t fixed = sum_fixed(sum);
-      // No positive number is 0: some criteria admit no side of nothing.
+      // A positive number must not round to 0: some criteria require positive sums.
       value[1 + k] = copies * (fixed == 0 && sum > 0.0 ? 1 : fixed);
       part[1 + k] += value[1 + k];
     }

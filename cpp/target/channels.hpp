@@ -1,4 +1,4 @@
-// What a tree learns from each row, as the user's doubles and as the integers histograms add.
+// The training target of each row, as the user's doubles and as the integers summed in histograms.
 #pragma once
 
 #include <algorithm>
@@ -14,26 +14,27 @@
 
 namespace weald::target {
 
-// A row counts `copies` times (whole-number weights are repetitions); `weight` and `sums` are what
-// one copy adds to W and to S of the criteria.
+// A row counts `copies` times (integer weights are repetitions); `weight` and `sums` are the
+// contributions of one copy to W and S of the criteria.
 struct Target {
-  const double* weight = nullptr;         // null: 1 each, so that W counts copies
-  const double* sums = nullptr;           // [n_channels][n_rows]; null when `classes` is given
-  std::optional<LossAt> of_loss = {};     // or this, which has both weights and sums of one channel
+  const double* weight = nullptr;  // null: 1 each, so that W counts copies
+  const double* sums = nullptr;    // [n_channels][n_rows]; null when `classes` is given
+  std::optional<LossAt> of_loss =
+      {};  // alternatively: weights and sums of one channel, computed on demand
   bool sums_per_weight = false;           // a row adds weight * sums: its target, not its gradient
-  const std::int32_t* classes = nullptr;  // one-hot channels: [n_rows][n_labels] of each row
-  int n_labels = 1;                       // classes a row has: one of each of so many outputs
-  const std::int64_t* copies = nullptr;   // null: 1 each; 0: the row is not seen
+  const std::int32_t* classes = nullptr;  // one-hot channels: [n_rows][n_labels]
+  int n_labels = 1;                       // class labels per row, one per output
+  const std::int64_t* copies = nullptr;   // null: 1 each; 0: the row is not used
   int n_channels = 1;
-  std::uint64_t member = 0;  // names the draws of this tree, where an engine makes any
+  std::uint64_t member = 0;  // base estimator index: selects the random stream of this tree
 };
 
-// How a histogram cell holds its sums. `packed`: gradient and hessian in one 64-bit word. `wide`: a
-// 64-bit integer for W, for each S and, where asked for and not already told by W, for the copies.
-// `ordered`: words as packed cells have them, but no cells; see ordered_search.hpp.
+// Layout of a histogram cell. `packed`: gradient and hessian in one 64-bit word. `wide`: one 64-bit
+// integer for W, one for each S and, if needed and not implied by W, one for the copies. `ordered`:
+// words as in packed cells, but no histogram; see ordered_search.hpp.
 enum class Cells { automatic, packed, wide, ordered };
 
-// A penalty and a node's bounds where sums are in units of 2^unit.
+// Penalty and bounds for sums in units of 2^unit.
 inline Penalty in_units(Penalty penalty, const Bounds& bounds, int unit) {
   penalty.l1 = scale_by_power(penalty.l1, -unit);
   penalty.bounds = {scale_by_power(bounds.lower, -unit), scale_by_power(bounds.upper, -unit)};
@@ -42,22 +43,23 @@ inline Penalty in_units(Penalty penalty, const Bounds& bounds, int unit) {
 
 class Channels {
  public:
-  // Takes the rows of positive copies out of n_rows. Scales are powers of two set by the largest
-  // absolute values and by sums of integers: the order of rows cannot matter. Wide: no sum can
-  // reach 2^62, and a step is at most 2^(floor(log2(copies)) - 60) of the largest value. Packed
-  // (one channel only): chosen where it keeps a step within 2^-8 of the root mean square of S and
-  // of the mean of W; no sum of g can leave 32 bits, nor one of h.
+  // Use the rows of positive copies among n_rows. Scales are powers of two determined by maxima and
+  // integer sums, so row order does not matter. Wide: no sum can reach 2^62, and a step is at most
+  // 2^(floor(log2(copies)) - 60) of the largest value. Packed (one channel only): chosen if a step
+  // is at most 2^-8 of the root mean square of S and of the mean of W; sums of g and of h each fit
+  // 32 bits.
   void prepare(const Target& target, std::int64_t n_rows, const Row* rows, std::int64_t n_seen,
                bool needs_count, Cells cells, int n_threads);
-  // Another member learns from the same rows.
-  void serve(std::uint64_t member) { target_.member = member; }
+  // Reuse the prepared rows for another base estimator.
+  void set_member(std::uint64_t member) { target_.member = member; }
 
   bool is_packed() const { return is_packed_; }
-  // A row teaches one number as it stands and counts once or not at all: see packing.hpp.
+  // Each row has one unweighted number and occurs at most once: see packing.hpp.
   bool is_plain() const { return is_plain_; }
   int cell_size() const { return cell_size_; }  // in 64-bit integers
   int n_channels() const { return target_.n_channels; }
-  // The copies in a wide cell; W itself when every copy weighs 1. Negative: not tracked.
+  // Index of the copies in a wide cell; that of W if every copy has weight 1. Negative: not
+  // tracked.
   int count_index() const { return count_index_; }
   bool has_weight() const {
     return target_.of_loss ? target_.of_loss->has_hessian : target_.weight != nullptr;
@@ -73,21 +75,22 @@ class Channels {
     return static_cast<double>(cell[1 + channel]) * sum_step_;
   }
   int unit() const { return sum_exponent_; }
-  // A penalty and a node's bounds in the units of wide sums.
+  // Penalty and bounds in the units of wide sums.
   Penalty in_units(const Penalty& penalty, const Bounds& bounds) const {
     return target::in_units(penalty, bounds, sum_exponent_);
   }
 
-  // Packed cells: what one step of h weighs, the binary logarithm of one step of g, and the most
-  // steps of h that one copy has.
+  // Packed cells: the weight of one step of h, the binary logarithm of one step of g, and the
+  // maximum steps of h per copy.
   double packed_weight_step() const { return weight_step_; }
   int packed_sum_exponent() const { return packed_sum_exponent_; }
   std::int64_t packed_most_weight() const { return packed_most_weight_; }
 
-  // The channel that a direction is about: the only number, or the second of two classes.
+  // The channel of monotonic constraints: the only target, or the second of two classes.
   int directed() const { return n_channels() - 1; }
 
-  // W and S of a channel in their own units, from a cell of either kind; packed cells have one.
+  // W and S of a channel in their own units, from a cell of either layout; packed cells have one
+  // channel.
   double true_weight(const std::int64_t* cell) const {
     return is_packed_ ? static_cast<double>(kernels::packed_h(*cell)) * weight_step_
                       : weight_of(cell);
@@ -98,22 +101,22 @@ class Channels {
     return scale_by_power(sum_of(cell, channel), sum_exponent_);
   }
 
-  // W of one copy in the mean, in the units of weight_of.
+  // Mean weight of one copy, in the units of weight_of.
   double mean_weight() const {
     const std::int64_t total = is_packed_ ? totals_[0] & 0xffffffff : totals_[0];
     return static_cast<double>(total) * weight_step_ / static_cast<double>(n_copies_);
   }
 
-  // Copies among the rows.
+  // Number of copies among the rows.
   std::int64_t count(const Row* rows, std::int64_t n) const;
 
-  // W and S from the doubles themselves: what is stored in the model (exact_sum.hpp). totals[0] is
-  // W, totals[1 + k] is S of channel k. The second form adds consecutive rows, all of them seen, to
-  // the totals of their leaves: [leaf][1 + n_channels].
+  // Exact W and S from the doubles themselves, as stored in the model (exact_sum.hpp). totals[0] is
+  // W, totals[1 + k] is S of channel k. The second form adds consecutive rows, all in use, to the
+  // totals of their leaves: [leaf][1 + n_channels].
   void add_exact(const Row* rows, std::int64_t n, Int128* totals) const;
   void add_exact(std::int64_t begin, std::int64_t end, const std::int32_t* leaf_of_row,
                  Int128* totals) const;
-  // What a row of one number adds to it, where all weights are 1.
+  // Contribution of a row with a single target to its exact sum, if all weights are 1.
   Int128 exact_number(double number, std::int64_t copies) const {
     return static_cast<Int128>(exact_[0](number)) * copies;
   }
@@ -122,36 +125,36 @@ class Channels {
     return to_double(totals[1 + channel], target_.classes ? weight_shift_ : exact_[channel].shift);
   }
 
-  // S of the rows of a leaf, whose exact totals are at hand, for its answer. A step of these is set
-  // by the largest number of all rows; where those of a leaf are far smaller they are summed again,
-  // in steps of their own.
+  // S of the rows of a leaf for its value, given the exact totals. Their resolution is set by the
+  // largest number of all rows; if those of the leaf are far smaller, they are summed again at
+  // their own scale.
   double leaf_sum(const Row* rows, std::int64_t n, const Int128* totals, int channel) const {
     return has_small_numbers_ ? leaf_sum_of_small(rows, n, totals, channel)
                               : exact_sum(totals, channel);
   }
   bool has_small_numbers() const { return has_small_numbers_; }
 
-  // A row is small where its numbers are not all 0, but so small beside the largest of all rows
-  // that few bits of their integers are left. A node of such rows, and of rows of 0, is searched
-  // after its rows alone were prepared. A row whose sum is small because its weight is negligible
-  // is not small: it stays negligible.
+  // A row is small if its numbers are non-zero but so small relative to the largest of all rows
+  // that few bits of their integers remain. A node of only such rows and zeros is searched again
+  // after its rows were rescaled. A row whose sum is small because its weight is negligible is not
+  // small: it stays negligible.
   bool has_small_rows() const { return has_small_rows_; }
   bool any_is_small(const Row* rows, std::int64_t n) const;
   bool are_small(const Row* rows, std::int64_t n) const;
 
-  // The largest |S| of a row among some.
+  // Maximum |S| among the rows.
   double largest_sum(const Row* rows, std::int64_t n) const;
-  // S of each channel over the rows, in units of 2^unit, which all of them are below.
+  // S of each channel over the rows, in units of 2^unit, an upper bound of each value.
   void add_in_units(const Row* rows, std::int64_t n, int unit, double* sums) const;
 
-  // What a row wants of a channel, where targets are numbers; and how often it counts.
+  // Target of a row in a channel (regression), and the number of copies of a row.
   double number(int channel, Row row) const { return target_.sums[channel * n_rows_ + row]; }
   std::int64_t copies_of(Row row) const { return target_.copies ? target_.copies[row] : 1; }
 
-  // Are all rows the same to the criterion, so that no split can help?
+  // Whether all rows have the same target, so that no split can gain.
   bool is_pure(const Row* rows, std::int64_t n) const;
 
-  // The sums of wide integers of rows whose targets are numbers: a cell.
+  // Sum the wide integers of rows into a cell (regression targets).
   void add_values(const Row* rows, std::int64_t n, std::int64_t* cell) const {
     std::fill_n(cell, cell_size_, 0);
     for (std::int64_t i = 0; i < n; ++i)
@@ -160,7 +163,7 @@ class Channels {
   }
 
   // Wide, class targets: [rows] the weight. Wide, others: [rows][cell_size]. Packed: [rows] the
-  // word. All times the copies.
+  // word. All multiplied by the copies.
   const std::int64_t* values() const { return values_.data(); }
 
  private:
@@ -203,8 +206,8 @@ class Channels {
   std::int64_t n_rows_ = 0, n_copies_ = 1;
   bool is_packed_ = false, is_plain_ = false;
   bool has_small_numbers_ = false, has_small_rows_ = false;
-  double least_sum_ = 0.0;     // rows of less are small
-  double least_weight_ = 0.0;  // rows of less are negligible
+  double least_sum_ = 0.0;     // rows below this are small
+  double least_weight_ = 0.0;  // rows below this are negligible
   int cell_size_ = 2, count_index_ = -1;
   int weight_exponent_ = 0, sum_exponent_ = 0, packed_sum_exponent_ = 0;
   std::int64_t packed_most_weight_ = 1;
@@ -214,7 +217,7 @@ class Channels {
   std::vector<FixedPoint> exact_;  // [channel]
   Packing packing_;
   LargeVector<std::int64_t> values_;
-  LargeVector<double> gradient_, hessian_;  // of a loss, where they are read row by row
+  LargeVector<double> gradient_, hessian_;  // of a loss, if rows are read individually
   std::vector<std::int64_t> totals_;
 };
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t block = 8192;
 
-// Runs body(begin, end) over blocks of rows.
+// Run body(begin, end) over blocks of rows in parallel.
 template <class Body>
 void for_blocks(std::int64_t n_rows, std::int64_t size, int n_threads, Body&& body) {
   parallel_for(
@@ -31,7 +31,7 @@ void for_row_blocks(std::int64_t n_rows, int n_threads, Body&& body) {
   for_blocks(n_rows, block, n_threads, body);
 }
 
-// Rows of many scores are many exponentials: a few hundred of them are worth a thread.
+// Rows with many scores need many exponentials: a few hundred are worth a thread.
 std::int64_t block_of(int n_scores) {
   return n_scores == 1 ? block : std::max<std::int64_t>(256, block / 2 / n_scores / 64 * 64);
 }
@@ -76,7 +76,7 @@ double exact_mean(const T* values, const double* weight, const std::int64_t* cop
   return to_double(total, fixed.shift) / to_double(mass, fixed_weight.shift);
 }
 
-// Whether y of a block holds class numbers, if those are what the loss takes.
+// Whether y of a block contains valid class indices, if the loss requires these.
 template <losses::Loss L>
 bool has_classes(const losses::Scored& rows, losses::Range range) {
   if constexpr (L::targets != losses::Targets::classes) return true;
@@ -87,9 +87,9 @@ bool has_classes(const losses::Scored& rows, losses::Range range) {
   return sound;
 }
 
-// The constant of least loss for residuals of some rows; NaN if there are none.
+// The constant of minimal loss for some residuals; NaN if there are none.
 template <losses::Loss L>
-double best_constant(std::vector<WeighedValue>& values, double parameter) {
+double best_constant(std::vector<WeightedValue>& values, double parameter) {
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
   if constexpr (L::best_constant == losses::BestConstant::quantile)
     return quantile(values, L::level(parameter));
@@ -97,7 +97,7 @@ double best_constant(std::vector<WeighedValue>& values, double parameter) {
     return huber_constant(values, parameter);
 }
 
-// The rows of each leaf, leaf after leaf: those of leaf i are rows[first[i], first[i + 1]).
+// Rows grouped by leaf: those of leaf i are rows[first[i], first[i + 1]).
 struct RowsByLeaf {
   std::vector<std::int64_t> first;
   std::vector<std::int64_t> rows;
@@ -137,7 +137,7 @@ bool gradients(std::string_view loss, const losses::Scored& rows, double* gradie
       }
     }
   });
-  if (!sound) throw std::invalid_argument("y must hold class numbers");
+  if (!sound) throw std::invalid_argument("y must contain class indices");
   return has_hessian;
 }
 
@@ -153,7 +153,7 @@ double mean_loss(std::string_view loss, const losses::Scored& rows, int n_thread
 
 bool add_leaf_values(double* scores, const std::int32_t* leaf_of_row, std::int64_t n_rows,
                      const double* values, std::int64_t n_leaves, int n_threads) {
-  // A block is looked at and moved while its numbers are near.
+  // Check and update a block while it is in cache.
   std::atomic<bool> sound = true;
   for_row_blocks(n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
     bool in_range = true;
@@ -173,7 +173,7 @@ void base_scores(std::string_view loss, const losses::Scored& rows, double* base
   with_loss(loss, [&]<losses::Loss L>(L) {
     if constexpr (L::best_constant != losses::BestConstant::of_mean) {
       const auto mass = masses(rows.weight, rows.copies, rows.n_rows);
-      std::vector<WeighedValue> values;
+      std::vector<WeightedValue> values;
       for (std::int64_t row = 0; row < rows.n_rows; ++row)
         if (mass[row] > 0) values.push_back({rows.y[row], mass[row]});
       base[0] = best_constant<L>(values, rows.parameter);
@@ -194,7 +194,7 @@ double base_score(std::string_view loss, const std::uint8_t* labels, const doubl
   double base = 0.0;
   with_loss(loss, [&]<losses::Loss L>(L) {
     if constexpr (L::targets != losses::Targets::classes)
-      throw std::invalid_argument("labels are of a loss of classes");
+      throw std::invalid_argument("labels require a classification loss");
     else
       base = L::base_score(exact_mean(labels, weight, copies, n_rows), 1);
   });
@@ -217,16 +217,16 @@ void leaf_constants(std::string_view loss, const losses::Scored& rows, const Lea
   const RowsByLeaf by_leaf(leaves, mass);
   with_loss(loss, [&]<losses::Loss L>(L) {
     if constexpr (L::best_constant == losses::BestConstant::of_mean) {
-      throw std::invalid_argument("the leaves of this loss are not refined");
+      throw std::invalid_argument("leaf values of this loss are not refitted");
     } else {
       parallel_for(leaves.n_leaves, n_threads, [&](std::int64_t leaf, int) {
-        std::vector<WeighedValue> residuals;
+        std::vector<WeightedValue> residuals;
         residuals.reserve(static_cast<std::size_t>(by_leaf.first[leaf + 1] - by_leaf.first[leaf]));
         for (std::int64_t i = by_leaf.first[leaf]; i < by_leaf.first[leaf + 1]; ++i) {
           const std::int64_t row = by_leaf.rows[i];
           residuals.push_back({rows.y[row] - rows.scores[row], mass[row]});
         }
-        // A leaf that no row reached answers nothing.
+        // A leaf without rows has value 0.
         values[leaf] = residuals.empty() ? 0.0 : best_constant<L>(residuals, rows.parameter);
       });
     }
@@ -242,7 +242,7 @@ void leaf_sums(const double* gradient, const double* hessian, const std::int64_t
     if (hessian) top_hessian = std::max(top_hessian, hessian[row]);
   }
   if (!std::isfinite(top_gradient) || !std::isfinite(top_hessian))
-    throw std::invalid_argument("what a leaf learns from must be finite numbers");
+    throw std::invalid_argument("gradients and hessians of a leaf must be finite");
   const FixedPoint fixed_g(exponent_above(top_gradient), exact_bits);
   const FixedPoint fixed_h(exponent_above(top_hessian), exact_bits);
   struct LeafSums {

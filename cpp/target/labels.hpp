@@ -1,4 +1,4 @@
-// Rows that have a class of each of several outputs: the classes of all outputs lie side by side.
+// Multi-output classification: the class channels of all outputs are concatenated.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace weald::target {
 
-// Adds one row's integers to a cell of wide sums, whatever the number of its classes: their weight
-// is that of the row. Impurities of several outputs add up, so that W, which all of them share, and
-// the sums of all classes are enough for any criterion of classes.
+// Adds the integers of a row with any number of labels to a cell of wide sums. Impurities of
+// several outputs add up, so that W, shared by all of them, and the sums of all classes suffice for
+// any classification criterion.
 struct AddLabels {
   const std::int64_t* weights;
   const std::int32_t* classes;

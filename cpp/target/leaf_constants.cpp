@@ -9,11 +9,11 @@
 namespace weald::target {
 namespace {
 
-bool is_less(const WeighedValue& a, const WeighedValue& b) { return a.value < b.value; }
+bool is_less(const WeightedValue& a, const WeightedValue& b) { return a.value < b.value; }
 
-Int128 mass_of(const WeighedValue* begin, const WeighedValue* end) {
+Int128 mass_of(const WeightedValue* begin, const WeightedValue* end) {
   Int128 total = 0;
-  for (const WeighedValue* at = begin; at < end; ++at) total += at->mass;
+  for (const WeightedValue* at = begin; at < end; ++at) total += at->mass;
   return total;
 }
 
@@ -38,15 +38,15 @@ std::vector<std::int64_t> masses(const double* weight, const std::int64_t* copie
   return mass;
 }
 
-double quantile(std::vector<WeighedValue>& values, double level) {
-  WeighedValue* begin = values.data();
-  WeighedValue* end = begin + values.size();
+double quantile(std::vector<WeightedValue>& values, double level) {
+  WeightedValue* begin = values.data();
+  WeightedValue* end = begin + values.size();
   const double wanted = level * static_cast<double>(mass_of(begin, end));
   const auto reaches = [&](Int128 mass) { return static_cast<double>(mass) >= wanted; };
-  Int128 below = 0;  // the mass of what lies before `begin`
+  Int128 below = 0;  // mass of the values before `begin`
   double last = begin->value;
   while (begin < end) {
-    WeighedValue* const middle = begin + (end - begin) / 2;
+    WeightedValue* const middle = begin + (end - begin) / 2;
     std::nth_element(begin, middle, end, is_less);
     const Int128 before = below + mass_of(begin, middle);
     last = middle->value;
@@ -62,24 +62,24 @@ double quantile(std::vector<WeighedValue>& values, double level) {
   return last;
 }
 
-double huber_constant(std::vector<WeighedValue>& values, double width) {
+double huber_constant(std::vector<WeightedValue>& values, double width) {
   std::sort(values.begin(), values.end(), is_less);
   const std::size_t n = values.size();
   const double low = values.front().value, high = values.back().value;
   if (low == high) return low;
   const FixedPoint fixed(exponent_above(std::max(std::abs(low), std::abs(high))), exact_bits);
-  std::vector<Int128> mass(n + 1, 0), sum(n + 1, 0);  // of the first i values
+  std::vector<Int128> mass(n + 1, 0), sum(n + 1, 0);  // cumulative, over the first i values
   for (std::size_t i = 0; i < n; ++i) {
     mass[i + 1] = mass[i] + values[i].mass;
     sum[i + 1] = sum[i] + static_cast<Int128>(fixed(values[i].value)) * values[i].mass;
   }
-  // Where the derivative (it never falls) is zero: between two ends that close in, by the step that
-  // is right if the same values stay within the width, or by halving.
+  // Root of the non-decreasing derivative: bracketed, by the Newton step that is exact if the same
+  // values stay within the width, or by bisection.
   double begin = low, end = high, c = 0.5 * low + 0.5 * high;
   for (int step = 0; step < 200; ++step) {
     const auto first =
-        std::lower_bound(values.begin(), values.end(), WeighedValue{c - width, 0}, is_less);
-    const auto last = std::upper_bound(first, values.end(), WeighedValue{c + width, 0}, is_less);
+        std::lower_bound(values.begin(), values.end(), WeightedValue{c - width, 0}, is_less);
+    const auto last = std::upper_bound(first, values.end(), WeightedValue{c + width, 0}, is_less);
     const std::size_t a = static_cast<std::size_t>(first - values.begin());
     const std::size_t b = static_cast<std::size_t>(last - values.begin());
     const double within = static_cast<double>(mass[b] - mass[a]);

@@ -23,7 +23,7 @@ void write_rows(std::string_view loss, const losses::Scored& rows, double* gradi
 
 LossAt::LossAt(std::string_view of_loss, const losses::Scored& at, const std::uint8_t* of_labels)
     : loss(of_loss), rows(at), labels(of_labels), has_hessian(at.weight != nullptr) {
-  if (at.n_scores != 1) throw std::invalid_argument("a loss of one score is asked for");
+  if (at.n_scores != 1) throw std::invalid_argument("only losses of one score are supported");
   if (!losses::AllLosses::with_name(
           loss, [&]<losses::Loss L>(L) { has_hessian |= L::hessian == losses::Hessian::own; }))
     throw std::invalid_argument("unknown loss");

@@ -1,4 +1,4 @@
-// The derivatives of a loss at the scores so far, computed when they are asked for.
+// Derivatives of a loss at the current scores, computed on demand.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,26 @@
 
 namespace weald::target {
 
-// Of a loss with one score. A few rows at a time stay in the nearest cache: those of all rows, 16
-// bytes each, need not be kept.
+// For losses with one score. A block of rows stays in the first-level cache, which saves storing 16
+// bytes for each row.
 struct LossAt {
   static constexpr std::int64_t near_rows = 1024;
 
   std::string_view loss;
   losses::Scored rows;
-  const std::uint8_t* labels;  // the classes of rows, a byte each; null: these are in rows.y
+  const std::uint8_t* labels;  // class labels as bytes; null: targets are in rows.y
   bool has_hessian;            // false: 1 each
 
   LossAt(std::string_view of_loss, const losses::Scored& at,
          const std::uint8_t* of_labels = nullptr);
 
-  // Gradients and hessians of consecutive rows, or of any; both include the weight, not copies.
-  // At most near_rows of the latter.
+  // Gradients and hessians of consecutive rows, or of a list of at most near_rows rows; both
+  // include weights, not copies.
   void write(std::int64_t begin, std::int64_t n, double* gradient, double* hessian) const;
   void write(const Row* some, std::int64_t n, double* gradient, double* hessian) const;
 };
 
-// Room for what is computed.
+// Scratch for computed derivatives.
 struct NearPairs {
   double g[LossAt::near_rows], h[LossAt::near_rows];
 };

@@ -15,7 +15,7 @@ int bits_of(std::int64_t x) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x)));
 }
 
-// g and h of some consecutive rows; those of rows not seen are 0.
+// g and h of consecutive rows; 0 for rows not in use.
 struct Block {
   const double *g, *h;
   std::int64_t begin, size, copies;
@@ -41,8 +41,8 @@ Block block_of(const Pairs& rows, std::int64_t begin, std::int64_t size, NearPai
   return {near.g, near.h, begin, size, n};
 }
 
-// Runs visit(partial, block) over short blocks in parallel, and merge(partial) under a lock: only
-// for operations whose order cannot matter.
+// Run visit(partial, block) over short blocks in parallel, and merge(partial) under a lock; merging
+// must be order-independent.
 template <class Partial, class Visit, class Merge>
 void for_blocks(const Pairs& rows, int n_threads, Visit visit, Merge merge) {
   std::mutex lock;
@@ -84,7 +84,8 @@ std::int64_t pack_block(const Block& block, const Rounding& rounding, std::int64
 
 std::optional<Rounding> rounding_for(const Extremes& all, const Coarse& coarse, int sum_exponent,
                                      int weight_exponent, bool counts_copies, bool must) {
-  // A rounding moves each copy by at most half a step; with 2^30 copies that could fill the field.
+  // Rounding moves each copy by at most half a step; with 2^30 copies that could overflow the
+  // field.
   if (all.copies >= (std::int64_t{1} << 30)) return {};
   // The largest sum of either sign stays below 2^30, and rounding adds at most copies / 2 < 2^29.
   const std::int64_t larger = std::max(coarse.positive, coarse.negative) + all.copies;
@@ -105,11 +106,11 @@ std::optional<Rounding> rounding_for(const Extremes& all, const Coarse& coarse, 
   return Rounding{sum_exponent, weight_exponent, sum_bits, weight_bits};
 }
 
-Extremes Packing::look(const Pairs& rows, std::int64_t* words, int n_threads) {
+Extremes Packing::scan(const Pairs& rows, std::int64_t* words, int n_threads) {
   struct Part {
     Extremes extremes;
     Coarse coarse;
-    std::uint64_t total = 0;  // wraps where the scales of the last tree do not fit
+    std::uint64_t total = 0;  // wraps if the scales of the previous tree do not fit
     bool is_as_last = true;
   };
   const bool counts_copies = rows.counts_copies(), has_last = last_.sum_bits > 0;

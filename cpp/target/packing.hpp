@@ -1,4 +1,4 @@
-// One number g and one weight h of every row, as one 64-bit word: what packed histograms add.
+// Packs the gradient g and hessian h of a row into one 64-bit word for packed histograms.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 
 namespace weald::target {
 
-// The largest absolute values among the rows seen, and how many copies these are.
+// Maximum absolute values among the rows in use, and their number of copies.
 struct Extremes {
   static constexpr double infinite = std::numeric_limits<double>::infinity();
   double weight = 0.0, sum = 0.0;
-  double least = infinite;  // of the largest of each row that are not 0, where that is asked for
+  double least = infinite;  // smallest non-zero maximum of a row, if requested
   std::int64_t copies = 0;
   bool has_negative_weight = false;
 
@@ -28,25 +28,25 @@ struct Extremes {
     copies += part.copies;
     has_negative_weight |= part.has_negative_weight;
   }
-  // The larger of two sizes; a NaN counts as larger than all numbers, so that it is found.
+  // Maximum of two magnitudes; NaN compares largest, so that it is detected.
   static double larger(double size, double x) {
     const double other = std::abs(x);
     return other <= size ? size : other;
   }
 };
 
-// Rows that count once each, or not at all.
+// Rows that occur once or not at all.
 struct Pairs {
   const double* g;
   const double* h;             // null: 1 each
   const std::int64_t* copies;  // null: 1 each; otherwise 0 or 1
   std::int64_t n_rows;
-  const LossAt* of_loss;  // computes g and h, if not null; then these are
+  const LossAt* of_loss;  // computes g and h if not null; then these are null
 
   bool counts_copies() const { return of_loss ? !of_loss->has_hessian : h == nullptr; }
 };
 
-// How words are rounded: g and h lie below 2^exponent and become integers below 2^bits.
+// Fixed-point format of words: g and h are below 2^exponent and become integers below 2^bits.
 struct Rounding {
   int sum_exponent = 0, weight_exponent = 0, sum_bits = 0, weight_bits = 0;
 
@@ -55,13 +55,13 @@ struct Rounding {
   bool operator==(const Rounding&) const = default;
 };
 
-// Sums over copies of the values rounded to coarse_bits: they tell how many bits each may have.
+// Sums over copies of values rounded to coarse_bits; they determine how many bits each may have.
 struct Coarse {
   static constexpr int bits = 20;
   std::int64_t positive = 0, negative = 0, weight = 0;  // of g by sign, and of h
   Int128 squares = 0;
 
-  // CoarseSums of a block, or another Coarse.
+  // Add the CoarseSums of a block, or another Coarse.
   void add(const auto& part) {
     positive += part.positive;
     negative += part.negative;
@@ -70,20 +70,19 @@ struct Coarse {
   }
 };
 
-// As many bits as keep every sum of g and of h within its 32: nothing if that makes a step larger
-// than 2^-8 of the root mean square of g or of the mean of h, unless it `must` be. Without weights
-// (`counts_copies`) h is 1 and stays so.
+// The most bits for which every sum of g and of h fits its 32 bits; nothing if a step then exceeds
+// 2^-8 of the root mean square of g or of the mean of h, unless `must`. Without weights
+// (`counts_copies`) h is exactly 1.
 std::optional<Rounding> rounding_for(const Extremes& all, const Coarse& coarse, int sum_exponent,
                                      int weight_exponent, bool counts_copies, bool must);
 
-// Packs the rows of tree after tree. From one to the next the largest values hardly change, so the
-// first pass over the rows takes it for granted that they are rounded as before and already writes
-// the words; if they are not, nothing of that is used.
+// Packs the rows of successive trees. Magnitudes hardly change between trees, so the first pass
+// already writes words with the previous rounding; they are discarded if it no longer fits.
 class Packing {
  public:
-  Extremes look(const Pairs& rows, std::int64_t* words, int n_threads);
+  Extremes scan(const Pairs& rows, std::int64_t* words, int n_threads);
 
-  // Writes words[row] of the rows that `look` has just seen; nothing, and no words, as above.
+  // Writes words[row] of the rows passed to `scan`; nothing, and no words, as above.
   std::optional<Rounding> pack(const Pairs& rows, const Extremes& all, bool must,
                                std::int64_t* words, int n_threads);
 
@@ -92,8 +91,8 @@ class Packing {
  private:
   Coarse coarse(const Pairs& rows, const Rounding& rounding, int n_threads) const;
 
-  Rounding last_;            // of the tree before; no bits: there was none
-  bool is_as_last_ = false;  // the values of `look` fit
+  Rounding last_;            // of the previous tree; no bits: there is none
+  bool is_as_last_ = false;  // the values of `scan` fit it
   Coarse coarse_;
   std::int64_t total_ = 0;
 };

@@ -1,4 +1,4 @@
-// The model: any number of trees as flat arrays, and the proof that walking them is safe.
+// The model: any number of trees as flat arrays, and the check that traversing them is safe.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace weald::tree {
 
-// Trees lie one after another, each in pre-order, so the left child of a node is the next node.
-// `right` counts from the tree's first node; for a leaf (feature -1) it is the row of `value`,
-// counted from the tree's first leaf.
+// Trees are concatenated, each in pre-order, so the left child of a node is the next node. `right`
+// is relative to the tree's first node; for a leaf (feature -1) it is the row of `value`, relative
+// to the tree's first leaf.
 struct Forest {
   const std::int32_t* feature;
   const double* threshold;  // x <= threshold goes left
@@ -21,21 +21,21 @@ struct Forest {
   const std::int64_t* first_node;  // [trees + 1]
   const std::int64_t* first_leaf;  // [trees + 1]
   const std::int32_t* output;      // the score a tree adds to; -1: its n_values are all scores
-  const double* tree_weight;       // what a tree's values are multiplied by
+  const double* tree_weight;       // factor of a tree's values
   std::int64_t n_trees;
 
   const double* base_score;  // [n_outputs]
   int n_outputs;
 
-  // A node of a set (category_set >= 0) sends the levels of the set left, all other levels right,
-  // and what is no level of its column with the missing values. Null: no node has one.
+  // A node with a set (category_set >= 0) sends the levels of the set left, other levels right, and
+  // values that are no level of its column with the missing values. Null: no node has a set.
   const std::int32_t* category_set = nullptr;
   const std::int64_t* first_word = nullptr;  // [sets + 1]
-  const std::uint64_t* words = nullptr;      // a bit for each level
+  const std::uint64_t* words = nullptr;      // one bit per level
   std::int64_t n_sets = 0, n_words = 0;
 
   std::int32_t set_of(std::int64_t node) const { return category_set ? category_set[node] : -1; }
-  // Does x go left at a set? `otherwise` says so of what is no level.
+  // Whether x goes left at a set; `otherwise` applies to values that are no level.
   bool sends_left(std::int32_t set, double x, bool otherwise) const {
     const std::int64_t begin = first_word[set];
     const auto n_bits = static_cast<double>((first_word[set + 1] - begin) * 64);
@@ -46,8 +46,8 @@ struct Forest {
   }
 };
 
-// One tree: nodes in pre-order (the child after a leaf is the right child that waited longest
-// last), leaves numbered as they come, columns in range, thresholds that are numbers.
+// Checks one tree: pre-order (after a leaf comes the right child of the nearest pending ancestor),
+// leaves numbered in order, columns in range, thresholds not NaN.
 inline bool is_sound_tree(const Forest& forest, std::int64_t tree, std::int64_t n_columns,
                           std::vector<std::int64_t>& waiting) {
   const std::int64_t begin = forest.first_node[tree], n = forest.first_node[tree + 1] - begin;
@@ -71,7 +71,7 @@ inline bool is_sound_tree(const Forest& forest, std::int64_t tree, std::int64_t 
   return false;
 }
 
-// Every set has words of its own.
+// Every set has its own words.
 inline bool has_sound_sets(const Forest& forest) {
   if (!forest.category_set) return forest.n_sets == 0 && forest.n_words == 0;
   if (forest.first_word[0] != 0 || forest.first_word[forest.n_sets] != forest.n_words) return false;
@@ -80,8 +80,8 @@ inline bool has_sound_sets(const Forest& forest) {
   return true;
 }
 
-// Every index in range, every node reached once: then a walk ends in a leaf without further checks.
-// Linear in the number of nodes.
+// Every index in range and every node reached once, so that a traversal ends in a leaf without
+// further checks. Linear in the number of nodes.
 inline bool is_sound(const Forest& forest, std::int64_t n_columns) {
   if (n_columns < 1 || forest.first_node[0] != 0 || forest.first_leaf[0] != 0) return false;
   if (forest.first_node[forest.n_trees] != forest.n_nodes) return false;

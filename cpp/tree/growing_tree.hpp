@@ -1,4 +1,4 @@
-// A tree while it grows: its nodes, which rows they hold, and what these add up to.
+// A tree under construction: its nodes, their rows and sums.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace weald::tree {
 struct Node {
   std::int64_t begin, end;  // its rows in the partition
   int depth;
-  int turn;                                    // when it came to the tree, counted from the root
-  int left = -1, right = -1;                   // numbers of its children; -1: it is a leaf
-  int unit = 0;                                // the gain of its split is in units of 2^this
-  int ahead = -1;                              // of children made before they are asked for
-  split::Split split{};                        // the best one, if there is any
-  Bounds bounds{};                             // of the values of its leaves
+  int turn;                   // order of insertion into the tree, counted from the root
+  int left = -1, right = -1;  // indices of its children; -1: a leaf
+  int unit = 0;               // the gain of its split is in units of 2^unit
+  int ahead = -1;             // index of children created speculatively
+  split::Split split{};       // the best split, if any
+  Bounds bounds{};            // of its leaf values
   std::vector<std::int64_t> left_totals = {};  // the integer sums of the split's left side
 
   std::int64_t n_rows() const { return end - begin; }
@@ -28,13 +28,13 @@ struct Node {
 struct GrowingTree {
   target::Channels channels;
   Partition rows;
-  std::vector<Node> nodes;           // the root first, children after their parent; see `ahead`
+  std::vector<Node> nodes;           // root first, children after their parent; see `ahead`
   std::vector<std::int64_t> totals;  // [node][cell]
   std::int64_t n_leaves = 1;
-  // The root's histogram, where it was counted with those of other trees; null: it was not.
+  // The root histogram, if computed together with those of other trees; null: not.
   const std::int64_t* root_cells = nullptr;
 
-  // A root that holds all rows of the partition.
+  // Create a root that holds all rows of the partition.
   void start() {
     nodes.clear();
     totals.clear();
@@ -42,8 +42,8 @@ struct GrowingTree {
     add(0, rows.size(), 0, channels.totals());
   }
 
-  // Makes a node's children, with their sums. Their rows are told when these were sent, and they
-  // are none of the tree's nodes before `join`.
+  // Create a node's children with their sums. Their row ranges are set after partitioning, and they
+  // are not part of the tree before `join`.
   void make_children(int node) {
     const std::vector<std::int64_t> left = std::move(nodes[node].left_totals);
     const std::int64_t begin = nodes[node].begin, end = nodes[node].end;
@@ -54,14 +54,13 @@ struct GrowingTree {
     for (int c = 0; c < channels.cell_size(); ++c) rest[c] = totals_of(node)[c] - rest[c];
   }
 
-  // The rows of a node from `middle` on are those of its right child.
+  // Assign the rows of a node before `middle` to its left child and the rest to the right one.
   void part_rows(int node, std::int64_t middle) {
     const int left = nodes[node].ahead;
     nodes[left].end = nodes[left + 1].begin = middle;
   }
 
-  // The sums of a node, and that it has no split yet, after the integers of its rows were made
-  // anew.
+  // Recompute a node's sums and clear its split, after the integers of its rows were rescaled.
   void sum_again(int node) {
     std::int64_t* const sums = totals.data() + std::int64_t{node} * channels.cell_size();
     channels.add_values(rows_of(node), nodes[node].n_rows(), sums);
@@ -69,7 +68,7 @@ struct GrowingTree {
     nodes[node].left_totals.clear();
   }
 
-  // The children that were made become the node's.
+  // Attach the children created for the node.
   void join(int i) {
     Node& node = nodes[i];
     node.unit = channels.unit();

@@ -46,8 +46,8 @@ double take_steps(std::vector<Tree>& trees, std::string_view loss, double parame
   return largest;
 }
 
-bool add_answers(const std::vector<Tree>& trees, const std::int32_t* leaf_of_row,
-                 std::int64_t n_rows, double* scores, int n_threads) {
+bool add_values_of(const std::vector<Tree>& trees, const std::int32_t* leaf_of_row,
+                   std::int64_t n_rows, double* scores, int n_threads) {
   const auto n_trees = static_cast<std::int64_t>(trees.size());
   std::atomic<bool> sound = true;
   const auto add = [&](std::int64_t k, int) {
@@ -57,7 +57,7 @@ bool add_answers(const std::vector<Tree>& trees, const std::int32_t* leaf_of_row
                                  n_threads))
       sound = false;
   };
-  // Of many rows, the rows are shared out inside; of few, the trees, if they are worth it.
+  // With many rows, rows are distributed over threads; with few, trees, if there is enough work.
   constexpr std::int64_t many = 16'384;
   parallel_for(n_trees, n_rows < many && n_rows * n_trees >= many / 2 ? n_threads : 1, add);
   return sound;
@@ -67,7 +67,7 @@ JoinedTrees::JoinedTrees(const std::vector<const Tree*>& trees) {
   std::size_t n_nodes = 0;
   for (const Tree* const tree : trees) n_nodes += tree->feature.size();
   if (!trees.empty()) all.n_outputs = trees[0]->n_outputs;
-  all.make_room(n_nodes + trees.size());  // one leaf more than inner nodes in each
+  all.make_room(n_nodes + trees.size());  // each tree has one more leaf than inner nodes
   all.right.reserve(n_nodes);
   for (const Tree* const tree : trees) {
     append(all, *tree);

@@ -1,4 +1,4 @@
-// The trees of a round of boosting, and those of all rounds joined.
+// The trees of a boosting round, and the concatenation of all rounds.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@
 
 namespace weald::tree {
 
-// Makes the Newton steps of all leaves, each shortened where the loss could explode, and multiplied
-// by `rate`, what they answer. Returns the largest of these without sign; NaN if there is one.
+// Sets leaf values to the Newton steps, capped if the loss requires it, times `rate`. Returns the
+// largest absolute value; NaN if there is one.
 double take_steps(std::vector<Tree>& trees, std::string_view loss, double parameter, double rate);
 
-// Adds what tree k answers to scores [k][row] by the leaves [k][row]. False, and nothing certain,
-// if a leaf does not exist.
-bool add_answers(const std::vector<Tree>& trees, const std::int32_t* leaf_of_row,
-                 std::int64_t n_rows, double* scores, int n_threads);
+// Adds the values of tree k to scores [k][row] by the leaves [k][row]. False if a leaf index is out
+// of range, in which case scores are unspecified.
+bool add_values_of(const std::vector<Tree>& trees, const std::int32_t* leaf_of_row,
+                   std::int64_t n_rows, double* scores, int n_threads);
 
-// Trees one after another. Numbers of nodes and leaves still count from the begin of their tree,
-// those of sets and words from the first of all.
+// Concatenated trees. Node and leaf indices stay relative to their tree, those of sets and words
+// become global.
 struct JoinedTrees {
   Tree all;
   std::vector<std::int64_t> first_node{0}, first_leaf{0};
 
-  // Of trees that answer the same number of outputs.
+  // All trees must have the same number of outputs.
   explicit JoinedTrees(const std::vector<const Tree*>& trees);
 };
 

@@ -1,4 +1,4 @@
-// Answers that rise or fall along a column: what a split asks of all leaves below it.
+// Monotonic constraints: bounds that a split imposes on all leaves below it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace weald::tree {
 
-// What a node of such integer sums would answer, of the channel that a direction is about.
+// The value of a node with these integer sums, in the constrained channel.
 template <criteria::Criterion C>
 double directed_value(const target::Channels& channels, const std::int64_t* totals,
                       const Penalty& penalty) {
@@ -19,11 +19,11 @@ double directed_value(const target::Channels& channels, const std::int64_t* tota
                        penalty);
 }
 
-// The middle of what the children of a split answer.
+// Midpoint of the values of a split's children.
 inline double middle_of(std::string_view criterion, const target::Channels& channels,
                         const split::Split& split, const std::int64_t* left,
                         const std::int64_t* right, const Penalty& penalty) {
-  double middle = split.middle;  // of medians: the engine has told it
+  double middle = split.middle;  // of medians: set by the engine
   criteria::AllCriteria::with_name(criterion, [&]<criteria::Criterion C>(C) {
     middle = directed_value<C>(channels, left, penalty) / 2 +
              directed_value<C>(channels, right, penalty) / 2;
@@ -31,16 +31,16 @@ inline double middle_of(std::string_view criterion, const target::Channels& chan
   return middle;
 }
 
-// All leaves below two children that must rise (or fall) keep to their side of the middle of the
-// children's own answers. Both have the bounds of their parent before.
+// For a constrained column, all leaves below each child stay on its side of the midpoint of the
+// children's values. On entry both have the bounds of their parent.
 inline void part_bounds(double direction, double middle, Bounds& left, Bounds& right) {
   (direction > 0.0 ? left : right).upper = middle;
   (direction > 0.0 ? right : left).lower = middle;
 }
 
-// Moves what a leaf answers into its bounds. Of two classes the second is held, and the first is
-// the rest.
-inline void hold(double* value, int n_outputs, const Bounds& bounds) {
+// Clip a leaf value to its bounds. For two classes the second is clipped, and the first is the
+// complement.
+inline void clip_to_bounds(double* value, int n_outputs, const Bounds& bounds) {
   if (!bounds.any()) return;
   double& directed = value[n_outputs - 1];
   directed = bounds.held(directed);

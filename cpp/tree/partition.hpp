@@ -1,4 +1,4 @@
-// The rows of a tree's nodes: one array in which every node owns a range, split in place.
+// The rows of a tree's nodes: one array in which every node owns a range, partitioned in place.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace weald::tree {
 
 class Partition {
  public:
-  // All rows of positive copies (null: every row), in order. `room`: one number per row, free until
-  // the tree is grown; null: the rows need room of their own.
-  void start(std::int64_t n_rows, const std::int64_t* copies, Row* room = nullptr,
+  // All rows of positive copies (null: every row), in order. `buffer`: an external buffer of one
+  // entry per row, free until the tree is grown; null: allocate one.
+  void start(std::int64_t n_rows, const std::int64_t* copies, Row* buffer = nullptr,
              int n_threads = 1) {
     n_rows_ = n_rows;
     rows_.resize(static_cast<std::size_t>(n_rows));
@@ -36,29 +36,29 @@ class Partition {
       }
       rows_.resize(static_cast<std::size_t>(n));
     }
-    if (!room) own_room_.resize(rows_.size());
-    spare_ = room ? room : own_room_.data();
+    if (!buffer) own_buffer_.resize(rows_.size());
+    spare_ = buffer ? buffer : own_buffer_.data();
   }
 
-  // Some of n_rows rows, in the order given.
+  // A list of rows out of n_rows, in the order given.
   void start(std::int64_t n_rows, const Row* rows, std::int64_t n) {
     n_rows_ = n_rows;
     rows_.assign(rows, rows + n);
-    own_room_.resize(rows_.size());
-    spare_ = own_room_.data();
+    own_buffer_.resize(rows_.size());
+    spare_ = own_buffer_.data();
   }
 
   std::int64_t size() const { return static_cast<std::int64_t>(rows_.size()); }
   bool holds_all_rows() const { return size() == n_rows_; }
   const Row* at(std::int64_t position) const { return rows_.data() + position; }
 
-  // Into how many blocks `split` cuts so many rows: no more workers than that take part.
+  // Number of blocks into which `split` divides this many rows, an upper bound of the workers used.
   static std::int64_t n_blocks(std::int64_t n_rows) {
     return (n_rows + block_of(n_rows) - 1) / block_of(n_rows);
   }
 
-  // How a row is sent: left if codes[row * stride] - offset <= limit, without sign; or, where a
-  // column has sets, as `goes_left` says of its code, which may be one of the wide codes.
+  // Split condition: left if codes[row * stride] - offset <= limit, unsigned; or, for categorical
+  // columns, goes_left[code], where the code may be wide.
   struct Test {
     const Code* codes;
     std::int64_t stride;
@@ -67,14 +67,13 @@ class Partition {
     const std::uint16_t* wide_codes = nullptr;
   };
 
-  // Moves the rows of [begin, end) that go left to the front and returns where the right ones
-  // begin. Both keep their order. Meanwhile visit(left, n_left, right, n_right, worker) is called
-  // for every block of rows: what it reads of them is still near. Several nodes may be split at
-  // once, each by a thread of its own.
+  // Stable partition of [begin, end): rows that go left come first; returns where the right ones
+  // begin. visit(left, n_left, right, n_right, worker) is called for every block of rows while it
+  // is in cache. Several nodes may be partitioned concurrently, each by one thread.
   //
-  //   rows_   [ a b c d | e f g h ]        blocks of rows, sent in parallel
-  //   spare_  [ a c d b | f h g e ]        lefts from the front of a block, rights from its back
-  //   rows_   [ a c d f | h b e g ]        copied to where they belong, rights turned round again
+  // rows_   [ a b c d | e f g h ]        blocks of rows, partitioned in parallel
+  // spare_  [ a c d b | f h g e ]        lefts from the front of a block, rights from its back
+  // rows_   [ a c d f | h b e g ]        copied to their final position, rights reversed back
   template <class Visit>
   std::int64_t split(std::int64_t begin, std::int64_t end, const Test& test, int n_threads,
                      Visit&& visit) {
@@ -99,12 +98,12 @@ class Partition {
     return middle;
   }
 
-  // The same in the calling thread, by any test of a row.
+  // The same in the calling thread, by a predicate of the row.
   template <class GoesLeft>
   std::int64_t split_by(std::int64_t begin, std::int64_t end, GoesLeft&& goes_left) {
     return split_by_place(begin, end, [&](std::int64_t, Row row) { return goes_left(row); });
   }
-  // Or of its place in the range, which counts from 0.
+  // By a predicate of the position in the range, counted from 0.
   template <class GoesLeft>
   std::int64_t split_by_place(std::int64_t begin, std::int64_t end, GoesLeft&& goes_left) {
     std::int64_t n_left = 0, n_right = 0;
@@ -119,7 +118,7 @@ class Partition {
     std::copy_n(spare_ + begin, n_right, rows_.begin() + begin + n_left);
     return begin + n_left;
   }
-  // Or of values x that lie one after another, one for each row.
+  // By values x stored contiguously, one per row.
   template <class T>
   std::int64_t split_by_values(std::int64_t begin, std::int64_t end, const T* x,
                                kernels::RandomThresholdTest<T> test) {
@@ -130,8 +129,8 @@ class Partition {
   }
 
  private:
-  // Of few rows the threads get more even shares in short blocks; and still fewer are copied back
-  // before a second thread has come.
+  // With few rows, short blocks balance the threads better; with still fewer, copying back alone is
+  // faster than waking a second thread.
   static constexpr std::int64_t few_rows = 16'384, copied_alone = 8'192;
   static std::int64_t block_of(std::int64_t n_rows) { return n_rows < 8 * few_rows ? 2048 : 8192; }
 
@@ -143,17 +142,18 @@ class Partition {
     return send_by_sides(test.codes, test.stride, test.goes_left, rows, n, sent);
   }
 
-  // As kernels::active().partition does, with a side for every code.
+  // As kernels::active().partition, with a lookup table of sides per code.
   template <class AnyCode>
   static std::int64_t send_by_sides(const AnyCode* codes, std::int64_t stride,
                                     const std::uint8_t* goes_left, const Row* rows, std::int64_t n,
                                     Row* sent) {
     const auto step = static_cast<std::int64_t>(sizeof(AnyCode)) * stride;
-    const bool asks = n > 0 && (std::int64_t{rows[n - 1]} - rows[0]) * step > kernels::near_codes;
-    return (asks ? send_each<true, AnyCode> : send_each<false, AnyCode>)(codes, stride, goes_left,
-                                                                         rows, n, sent);
+    const bool prefetches =
+        n > 0 && (std::int64_t{rows[n - 1]} - rows[0]) * step > kernels::near_codes;
+    return (prefetches ? send_each<true, AnyCode>
+                       : send_each<false, AnyCode>)(codes, stride, goes_left, rows, n, sent);
   }
-  template <bool asks, class AnyCode>
+  template <bool prefetches, class AnyCode>
   static std::int64_t send_each(const AnyCode* codes, std::int64_t stride,
                                 const std::uint8_t* goes_left, const Row* rows, std::int64_t n,
                                 Row* sent) {
@@ -161,7 +161,7 @@ class Partition {
     Row* left = sent;
     Row* right = sent + n - 1;
     for (std::int64_t i = 0; i < n; ++i) {
-      if (asks && i + soon < n) __builtin_prefetch(codes + rows[i + soon] * stride);
+      if (prefetches && i + soon < n) __builtin_prefetch(codes + rows[i + soon] * stride);
       const Row row = rows[i];
       const bool is_left = goes_left[codes[row * stride]] != 0;
       *left = row;
@@ -173,7 +173,7 @@ class Partition {
   }
 
   std::int64_t n_rows_ = 0;  // of the table
-  LargeVector<Row> rows_, own_room_;
+  LargeVector<Row> rows_, own_buffer_;
   Row* spare_ = nullptr;
 };
 

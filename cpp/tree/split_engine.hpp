@@ -1,4 +1,4 @@
-// What the growth loop asks of an engine: the best splits of nodes, and rows sent by them.
+// Interface of a split engine: finds the best splits of nodes and partitions rows by them.
 #pragma once
 
 #include <cstdint>
@@ -12,44 +12,44 @@ namespace weald::tree {
 
 // Two new nodes, or the root alone, and whether a split of each is wanted.
 struct Siblings {
-  int parent;  // -1: there is only one, as the left one
+  int parent;  // -1: the root, stored as left
   int left, right;
   bool wants_left, wants_right;
-  data::ColumnLook left_columns = {}, right_columns = {};  // those looked at for a split
+  data::CandidateColumns left_columns = {}, right_columns = {};  // candidate columns of each
 };
 
 class SplitEngine {
  public:
   virtual ~SplitEngine() = default;
 
-  // Begins a tree: the growing_tree's channels are prepared and its root holds all rows.
+  // Begin a tree: the channels are prepared and the root holds all rows.
   virtual void start() = 0;
 
-  // Whether rows of several nodes may be sent, and their children's splits searched, side by side.
-  virtual bool works_side_by_side() const { return false; }
+  // Whether several nodes may be partitioned, and their children searched, concurrently.
+  virtual bool allows_concurrent_nodes() const { return false; }
 
-  // Says which nodes' rows are sent next, when their children have been made: one, or several side
-  // by side.
+  // Announces the nodes whose rows are partitioned next, after their children were created: one, or
+  // several concurrently.
   virtual void expect(const std::vector<int>& /*nodes*/) {}
 
-  // Sends the rows of a node left and right, as its split says, and returns where the right ones
-  // begin. `looks_on`: a split of its children may be wanted next.
+  // Partition the rows of a node by its split; returns where the right ones begin. `looks_on`:
+  // splits of its children may be requested next.
   virtual std::int64_t send_rows(int node, bool looks_on) = 0;
 
-  // Finds the best split of those who want one, with the sums of its left side, and forgets what
-  // it kept of their parent.
+  // Find the best splits of the siblings that want one, with the sums of the left side, and release
+  // the state kept for their parent.
   virtual void search(const Siblings& siblings) = 0;
 
-  // Finds the best splits of nodes anew, each of them a left one alone, after the integers of their
-  // rows and their sums were made anew.
+  // Repeat the search for single nodes (each passed as a left sibling) after the integers of their
+  // rows and their sums were rescaled.
   virtual void search_again(const std::vector<Siblings>& nodes) = 0;
 
-  // One test, of one of the columns, for all the nodes: gives those that take it their split, with
-  // the sums of its left side, and returns them.
+  // Find one split for all nodes: sets the split, with the sums of its left side, of those nodes
+  // that use it, and returns them.
   virtual std::vector<int> search_level(const std::vector<int>& nodes,
-                                        data::ColumnLook columns) = 0;
+                                        data::CandidateColumns columns) = 0;
 
-  // Writes the leaf of every row that no node holds, because it has no copies.
+  // Write the leaf of every row without copies, which no node holds.
   virtual void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const = 0;
 };
 

@@ -9,23 +9,24 @@
 namespace weald::tree {
 namespace {
 
-// Rows of one task where all rows are passed over.
+// Rows per task in passes over all rows.
 constexpr std::int64_t block = 8'192;
 
-// So many sums of leaves are soon added to those of other blocks.
+// Up to this many leaf sums, merging blocks is cheap.
 constexpr std::int64_t few_sums = 512;
 
-// Which node stands where, in pre-order.
+// Pre-order of the nodes.
 struct Order {
-  std::vector<int> nodes;                // by their place
-  RawGrowingVector<std::int32_t> right;  // of each place, as in Tree
-  std::vector<int> leaf;                 // of each node, its number among the leaves; -1: none
+  std::vector<int> nodes;                // by position
+  RawGrowingVector<std::int32_t> right;  // of each position, as in Tree
+  std::vector<int> leaf;                 // of each node, its leaf index; -1: not a leaf
 
   explicit Order(const GrowingTree& growing_tree) : leaf(growing_tree.nodes.size(), -1) {
     nodes.reserve(leaf.size());
     right.reserve(leaf.size());
     std::int32_t n_leaves = 0;
-    std::vector<std::pair<int, int>> stack{{0, -1}};  // a node; the place it is the right child of
+    std::vector<std::pair<int, int>> stack{
+        {0, -1}};  // a node, and the position whose right child it is
     while (!stack.empty()) {
       const auto [i, parent] = stack.back();
       stack.pop_back();
@@ -95,14 +96,14 @@ class Writer {
         tree.value.push_back(C::leaf_value(sum, weight, here));
       }
       if (is_leaf)
-        hold(tree.value.data() + tree.value.size() - n_channels, n_channels, node.bounds);
+        clip_to_bounds(tree.value.data() + tree.value.size() - n_channels, n_channels, node.bounds);
     }
     tree.right = std::move(order_.right);
     return tree;
   }
 
  private:
-  // Of a node whose rows may be small, with units that are set by these.
+  // For nodes whose rows may be small, with units chosen for these rows.
   template <criteria::Criterion C>
   double gain_in_own_units(int i, const Penalty& penalty, int& unit) const {
     const Node& node = growing_tree_.nodes[i];
@@ -130,7 +131,7 @@ class Writer {
     for (std::int64_t i = 0; i < n_nodes(); ++i) write(i, 0);
   }
 
-  // W and S of every node from the doubles of its rows, not from the histograms.
+  // W and S of every node from the doubles of its rows, not from histograms.
   void sum_exactly() {
     exact_.assign(growing_tree_.nodes.size() * n_totals_, 0);
     const bool few_leaves =
@@ -139,14 +140,14 @@ class Writer {
     for (std::size_t i = growing_tree_.nodes.size();
          i-- > 0;) {  // children come after their parent
       const Node& node = growing_tree_.nodes[i];
-      if (order_.leaf[i] >= 0 || node.left < 0) continue;  // a leaf, or one that was taken back
+      if (order_.leaf[i] >= 0 || node.left < 0) continue;  // a leaf, or pruned
       for (std::size_t t = 0; t < n_totals_; ++t)
         exact_[i * n_totals_ + t] =
             exact_[node.left * n_totals_ + t] + exact_[node.right * n_totals_ + t];
     }
   }
 
-  // Few leaves: the rows are read once, with a sum per leaf and block.
+  // Few leaves: one pass over the rows, with one sum per leaf and block.
   void sum_in_order_of_rows() {
     const std::int64_t n_rows = growing_tree_.rows.size();
     std::vector<Int128*> of_leaf(static_cast<std::size_t>(growing_tree_.n_leaves));

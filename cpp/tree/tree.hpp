@@ -12,24 +12,25 @@
 
 namespace weald::tree {
 
-// In pre-order: the left child of a node is the next node. A forest's trees are large: their memory
-// comes from the system and goes back to it.
+// Pre-order: the left child of a node is the next node. Forest trees are large, so their memory is
+// mapped directly and returned to the system.
 struct Tree {
   RawGrowingVector<std::int32_t> feature;  // -1: a leaf
-  RawGrowingVector<std::uint8_t> code;     // the highest code that goes left
-  // A node that asks for a set of levels has its number here, others -1.
+  RawGrowingVector<std::uint8_t> code;     // the largest code that goes left
+  // Index of the category set of the node, -1 for none.
   RawGrowingVector<std::int32_t> category_set;
   RawGrowingVector<std::int64_t> first_word{0};  // [sets + 1]
-  RawGrowingVector<std::uint64_t> words;         // levels that go left: a bit for each
-  RawGrowingVector<double> threshold;    // the largest value that goes left, if the engine knows it
+  RawGrowingVector<std::uint64_t> words;         // levels that go left: one bit per level
+  RawGrowingVector<double>
+      threshold;  // the largest value that goes left, if the engine works on values
   RawGrowingVector<std::int32_t> right;  // an inner node's right child; a leaf's row in `value`
   RawGrowingVector<std::uint8_t> missing_left;
   RawGrowingVector<double> weight;  // W of the node's rows
-  RawGrowingVector<double> gain;    // of a leaf what is left to gain, where that is asked for
+  RawGrowingVector<double> gain;    // of a leaf: the remaining impurity, if requested
   RawGrowingVector<double> value;   // [leaves][outputs]
   int n_outputs = 1;
 
-  // For so many nodes, about half of them leaves.
+  // Reserve memory for this many nodes, about half of them leaves.
   void make_room(std::size_t n_nodes) {
     for (auto* const numbers : {&threshold, &weight, &gain}) numbers->reserve(n_nodes);
     for (auto* const bytes : {&code, &missing_left}) bytes->reserve(n_nodes);
@@ -37,7 +38,7 @@ struct Tree {
     value.reserve((n_nodes + 1) / 2 * static_cast<std::size_t>(n_outputs));
   }
 
-  // What the next node asks: a set of levels, or none.
+  // Append the set of the next node; empty: none.
   void add_set(const data::LevelSet& set) {
     const auto n_sets = static_cast<std::int32_t>(first_word.size()) - 1;
     category_set.push_back(set.empty() ? -1 : n_sets);
@@ -45,7 +46,7 @@ struct Tree {
     words.insert(words.end(), set.begin(), set.end());
     first_word.push_back(static_cast<std::int64_t>(words.size()));
   }
-  // Adds another tree as the next node and all below it.
+  // Append another tree as the next node and its subtree.
   void graft(const Tree& branch) {
     const auto node = static_cast<std::int32_t>(feature.size());
     const auto leaf = static_cast<std::int32_t>(value.size()) / n_outputs;
@@ -72,12 +73,12 @@ struct Tree {
   const std::uint64_t* words_of(std::int32_t set) const { return words.data() + first_word[set]; }
 };
 
-// Writes a growing_tree that is done as arrays, and the leaf of every row it holds. Weights, gains
-// and values come from the doubles of the rows, not from the sums that were searched.
+// Convert a finished growing tree to arrays, and write the leaf of every row it holds. Weights,
+// gains and values come from the doubles of the rows, not from the searched sums.
 Tree write_tree(const GrowingTree& growing_tree, std::string_view criterion, const Penalty& penalty,
                 int n_threads, std::int32_t* leaf_of_row);
 
-// Writes the leaf of every row of no copies; goes_left(row, node) is asked on the way.
+// Write the leaf of every row without copies, descending by goes_left(row, node).
 template <class GoesLeft>
 void walk_unseen_rows(const Tree& tree, const std::int64_t* copies, std::int64_t n_rows,
                       int n_threads, std::int32_t* leaf_of_row, GoesLeft&& goes_left) {

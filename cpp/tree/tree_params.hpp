@@ -1,4 +1,4 @@
-// The parameters of one tree, whichever grower grows it.
+// Parameters of a single tree, common to all growers.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace weald::tree {
 
-// Which nodes are split first: those that gain most, or those nearest to the root; or all of a
-// level by one test.
+// Growth policy: leaf-wise (best_first), level-wise (depth_wise), or one split per depth
+// (symmetric).
 enum class Growth { best_first, depth_wise, symmetric };
 
 struct TreeParams {
@@ -20,16 +20,15 @@ struct TreeParams {
   std::int64_t min_samples_split = 2;
   split::SplitLimits split;
   data::ColumnParams columns;
-  double prune_gain = 0.0;  // afterwards splits that gain no more are taken back, leaves first
-  target::Cells cells =
-      target::Cells::automatic;   // packed where that is fine enough; tests force one
-  bool sends_unseen_rows = true;  // leaves of rows without copies are wanted
+  double prune_gain = 0.0;  // post-pruning: splits of at most this gain are removed bottom-up
+  target::Cells cells = target::Cells::automatic;  // packed if precise enough; tests force one
+  bool sends_unseen_rows = true;                   // leaves of rows without copies are needed
   int n_threads = 1;
 
-  // Of forests, whose nodes see a few columns each; their columns have no groups.
-  bool random_cuts = false;       // one cut a column, drawn between its least and largest value
-  double min_decrease = 0.0;      // of the impurity, as a share of the tree's weight
-  double min_weight_share = 0.0;  // of each child, of the tree's weight
+  // Forests only, which sample columns per node; no interaction constraints.
+  bool random_cuts = false;       // extra trees: one random threshold per column
+  double min_decrease = 0.0;      // minimum impurity decrease, as a share of the tree's weight
+  double min_weight_share = 0.0;  // minimum child weight, as a share of the tree's weight
 };
 
 }  // namespace weald::tree

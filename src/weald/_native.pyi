@@ -1,5 +1,5 @@
 # Generated from cpp/bindings/ by `make stub`; not to be edited.
-"""The core: arrays in, arrays out."""
+"""The compiled core."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, overload

@@ -70,7 +70,7 @@ def test_threads_share_the_rows_of_many_scores(shape: tuple[int, int]) -> None:
     assert (written[0] == written[2]).all()
     for row in (0, n // 2, n - 1):
         bad = np.where(np.arange(n) == row, float(n_scores + 1), y)
-        with pytest.raises(ValueError, match="class numbers"):
+        with pytest.raises(ValueError, match="class indices"):
             loss.gradients(bad, scores, weight, *pair)
 
 
@@ -86,5 +86,5 @@ def test_labels_that_are_no_classes_are_refused(n_rows: int, bad: float) -> None
     for row in (0, n_rows - 1):
         wrong = y.copy()
         wrong[row] = bad
-        with pytest.raises(ValueError, match="class numbers"):
+        with pytest.raises(ValueError, match="class indices"):
             loss.gradients(wrong, scores, None, *room)

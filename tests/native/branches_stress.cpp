@@ -37,7 +37,7 @@ struct Setting {
   const char* criterion;
   int n_classes = 0;  // 0: numbers
   bool draws_cuts = false, has_levels = false;
-  bool answers = false;  // the rows that members left out
+  bool out_of_bag = false;  // predict out-of-bag rows
   std::int64_t most_trees = 3;
 };
 
@@ -56,7 +56,7 @@ class Subject {
     const weald::data::Table<float> view{values_.data(), n_rows, n_columns, n_columns, 1};
     const auto table = std::make_shared<weald::data::RankedTable>(view, nullptr, n_rows, nullptr, 1,
                                                                   setting.draws_cuts);
-    if (setting.has_levels) table->hold_levels({0, 0, 0, n_levels});
+    if (setting.has_levels) table->set_levels({0, 0, 0, n_levels});
     table_ = table;
     if (!setting.draws_cuts)
       bootstrap_ = std::make_shared<weald::data::Bootstrap>(
@@ -82,7 +82,7 @@ class Subject {
   Grown grow(weald::grow::ForestTrainer& trainer, std::int64_t n_trees) const {
     Grown grown;
     weald::grow::OutOfBag out_of_bag;
-    if (setting_.answers) {
+    if (setting_.out_of_bag) {
       grown.sums.resize(static_cast<std::size_t>(n_rows * target_.n_channels));
       grown.squares.resize(static_cast<std::size_t>(n_rows));
       grown.counts.resize(static_cast<std::size_t>(n_rows));
@@ -221,7 +221,7 @@ int main() {
   const Setting settings[] = {
       {.name = "two classes", .criterion = "gini", .n_classes = 2},
       {.name = "classes and levels", .criterion = "entropy", .n_classes = 3, .has_levels = true},
-      {.name = "numbers", .criterion = "squared_error", .answers = true},
+      {.name = "numbers", .criterion = "squared_error", .out_of_bag = true},
       {.name = "drawn, classes", .criterion = "gini", .n_classes = 3, .draws_cuts = true},
       {.name = "drawn, numbers", .criterion = "squared_error", .draws_cuts = true},
       {.name = "medians", .criterion = "absolute_error", .most_trees = 1},

@@ -154,7 +154,7 @@ def test_bad_arrays_are_refused() -> None:
             trees.kept.add_to(*wrong, 1)
     for leaf in (-1, 99):
         leaves[1, 7] = leaf
-        with pytest.raises(ValueError, match="a leaf that does not exist"):
+        with pytest.raises(ValueError, match="invalid leaf index"):
             trees.kept.add_to(scores, leaves, 2)
     with pytest.raises(ValueError, match="unknown loss"):
         trees.take_steps("none", 0.0, 1.0)

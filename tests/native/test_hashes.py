@@ -157,5 +157,5 @@ def test_hashes_of_three_words_and_weights_of_other_rows_are_refused() -> None:
         _native.numbered_rows(np.zeros((4, 3), dtype=np.uint64))
     with pytest.raises(ValueError, match="weight must have one entry per row"):
         _native.numbered_rows(np.zeros((4, 2), dtype=np.uint64), np.ones(3))
-    with pytest.raises(ValueError, match="weights must be numbers"):
+    with pytest.raises(ValueError, match="weight must not be NaN"):
         _native.numbered_rows(np.zeros((1, 2), dtype=np.uint64), np.array([np.nan]))

@@ -74,8 +74,8 @@ def test_labels_are_numbers_of_zero_and_one(weighted: bool, min_samples_leaf: in
 @pytest.mark.parametrize(
     ("first", "message"),
     [
-        ((0, 3, 4), "classes of their output"),
-        ((0, 4, 5), "classes of their output"),
+        ((0, 3, 4), "labels must be in"),
+        ((0, 4, 5), "labels must be in"),
         ((0, 5), "first_class"),
         ((1, 3, 5), "first_class"),
         ((), "first_class"),
@@ -93,8 +93,8 @@ def test_targets_of_other_shapes_are_refused() -> None:
         ({"values": values, "labels": LABELS, "first": (0, 3, 5)}, "either values or labels"),
         ({"values": values[:, 1:].copy(), **of_numbers}, "shape"),
         ({"labels": LABELS[1:].copy(), "first": (0, 3, 5)}, "shape"),
-        ({"values": values, "criterion": "entropy"}, "entropy is of classes"),
-        ({"values": values, "hard_votes": True, **of_numbers}, "only classes"),
+        ({"values": values, "criterion": "entropy"}, "the entropy criterion requires classes"),
+        ({"values": values, "hard_votes": True, **of_numbers}, "require labels"),
         ({"values": np.full((2, N), np.nan), **of_numbers}, "finite"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -97,10 +97,10 @@ def test_what_is_asked_is_checked() -> None:
         grower.on_loss(log_loss, np.zeros(9), y, None, None)
     with pytest.raises(ValueError, match="weight must have one entry per row"):
         grower.on_loss(log_loss, y, y, np.ones(9), None)
-    with pytest.raises(ValueError, match="class numbers"):
+    with pytest.raises(ValueError, match="class indices"):
         grower.on_loss(log_loss, y + 2, y, None, None)
     labels = y.astype(np.uint8)
-    with pytest.raises(ValueError, match="class numbers"):
+    with pytest.raises(ValueError, match="class indices"):
         grower.on_loss(log_loss, labels + np.uint8(2), y, None, None)
     with pytest.raises(ValueError, match="one entry per row"):
         grower.on_loss(log_loss, labels[:9], y, None, None)
@@ -121,11 +121,11 @@ def test_base_scores_of_bytes(name: str) -> None:
         for copies in (None, rng.integers(0, 3, 999)):
             expected = loss.base_scores(y.astype(np.float64), weight, copies)
             np.testing.assert_array_equal(loss.base_scores(y, weight, copies), expected)
-    with pytest.raises(ValueError, match="class numbers"):
+    with pytest.raises(ValueError, match="class indices"):
         loss.base_scores(y + np.uint8(1), None, None)
     with pytest.raises(ValueError, match="one entry per row"):
         loss.base_scores(y, np.ones(9), None)
-    with pytest.raises(ValueError, match="loss of classes"):
+    with pytest.raises(ValueError, match="classification loss"):
         loss_of("squared_error").base_scores(y, None, None)
     with pytest.raises(ValueError, match="one score"):
         BuiltinLoss("log_loss", 3, 1).base_scores(y, None, None)

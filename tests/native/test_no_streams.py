@@ -39,8 +39,8 @@ def test_the_compiled_module_refers_to_no_stream() -> None:
 LOOP = """
 #include <atomic>
 
-#include "cores.hpp"
-#include "parallel.hpp"
+#include "base/cores.hpp"
+#include "base/parallel.hpp"
 
 extern "C" long sum_in_parallel(long n, int n_threads) {
   std::atomic<long> sum{0};
@@ -59,7 +59,7 @@ def test_a_loop_runs_beside_another_copy_of_the_library(tmp_path: Path) -> None:
     library = tmp_path / "loop.so"
     static = ["-static-libstdc++", "-static-libgcc"]
     command = [compiler, "-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *static, f"-I{CORE}"]
-    sources = [tmp_path / "loop.cpp", CORE / "parallel.cpp", CORE / "cores.cpp"]
+    sources = [tmp_path / "loop.cpp", CORE / "base/parallel.cpp", CORE / "base/cores.cpp"]
     built = subprocess.run([*command, *sources, "-o", library], capture_output=True, check=False)
     if built.returncode != 0 and b"static-lib" in built.stderr:
         pytest.skip("the compiler has no static library")

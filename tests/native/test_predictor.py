@@ -88,7 +88,7 @@ def test_large_trees_are_walked_and_masks_say_so() -> None:
     model = DecisionTreeClassifier().fit(table, rng.integers(0, 3, 2000))
     assert model.get_n_leaves() > 128
     assert np.array_equal(model.forest_.predict(table, n_threads=2), walked(model.forest_, table))
-    with pytest.raises(ValueError, match="too large for masks"):
+    with pytest.raises(ValueError, match="too large for engine"):
         model.forest_._predictor.predict(table, 1, "masks")
 
 

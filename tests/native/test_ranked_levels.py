@@ -16,10 +16,10 @@ def ranked(values: list[float], n_levels: list[int], **more: object) -> "_native
 @pytest.mark.parametrize(
     ("values", "n_levels", "match"),
     [
-        ([0.0, 3.0], [3], "places"),
-        ([0.0, -1.0], [3], "places"),
-        ([0.0, 1.5], [3], "places"),
-        ([0.0, np.inf], [3], "places"),
+        ([0.0, 3.0], [3], "contain levels in"),
+        ([0.0, -1.0], [3], "contain levels in"),
+        ([0.0, 1.5], [3], "contain levels in"),
+        ([0.0, np.inf], [3], "contain levels in"),
         ([0.0, 1.0], [3, 0], "one entry per column"),
         ([0.0, 1.0], [-1], "65535"),
         ([0.0, 1.0], [65536], "65535"),

@@ -135,5 +135,5 @@ def test_what_cannot_be_searched_in_order_is_refused() -> None:
         (binned_of(table), {"directions": (1, 0, 0)}, (gradient, None, None)),
         (binned_of(many), {}, (rng.normal(size=(1, len(many))), None, None)),
     ):
-        with pytest.raises(ValueError, match="cannot be searched in order"):
+        with pytest.raises(ValueError, match="is not possible for this table"):
             grown(binned, dataclasses.replace(limits, **more), [lesson], "ordered")

@@ -127,11 +127,7 @@ def test_sets(name: str, population: Population) -> None:
 
 @pytest.mark.parametrize("population", [CONTINUOUS, FEW_VALUES], ids=str)
 def test_tiny_tables(population: Population) -> None:
-    """50 rows, many times: on average what was asked for.
-
-    One hundredth less at most: the same few residuals say how wide intervals must be and whether
-    the spread of the trees makes them narrower.
-    """
+    """50 rows, many times: on average what was asked for."""
     shares = []
     new, true = population.numbers(2000, seed=2)
     for seed in range(60):
@@ -142,7 +138,7 @@ def test_tiny_tables(population: Population) -> None:
         lower, upper = forest.fit(X, y).predict_interval(new, 0.8).T
         shares.append(((lower <= true) & (true <= upper)).mean())
     off = 3 * np.std(shares) / np.sqrt(len(shares))
-    assert 0.79 - off <= np.mean(shares) <= 0.8 + MORE + off
+    assert 0.8 - off <= np.mean(shares) <= 0.8 + MORE + off
 
 
 def test_coverage_is_marginal_and_not_of_every_kind_of_row() -> None:

@@ -131,7 +131,7 @@ def test_classes_that_weigh_nothing_do_not_judge() -> None:
     )
     assert np.array_equal(model.validation_loss_, twin.validation_loss_)
     rare = ~common
-    with pytest.raises(ValueError, match="the weight 0 to every class of y_val"):
+    with pytest.raises(ValueError, match="weight 0 to every class of y_val"):
         model.fit(X[learnt], y[learnt], X_val=X[rare], y_val=y[rare])
 
 

@@ -22,8 +22,8 @@ PROBABILITIES: dict[str, tuple[Any, str]] = {
     "masked": (lambda p: np.ma.masked_array(p, p > 0.4), "returned a masked array"),
     "text": (lambda p: p.astype(str), "; expected numbers"),
     "dates": (lambda p: np.full(p.shape, np.datetime64("2024")), "; expected numbers"),
-    "one column": (lambda p: p[:, :1], r"1 columns? for 2 classes|must return the shape"),
-    "one dimension": (lambda p: p[:, 1], r"1 columns? for 2 classes|must return one answer"),
+    "one column": (lambda p: p[:, :1], r"1 columns? for 2 classes|must return shape"),
+    "one dimension": (lambda p: p[:, 1], r"1 columns? for 2 classes|must return one prediction"),
 }
 
 PREDICTIONS: dict[str, tuple[Any, str]] = {
@@ -90,7 +90,7 @@ def regressors(odd: Any) -> dict[str, Any]:
         "Estimator 'odd' of StackingRegressor": weald.StackingRegressor(pair, cv=2),
         "Estimator 'odd' of BlendingRegressor": weald.BlendingRegressor(pair, random_state=0),
         "Estimator 'estimators_": weald.BaggingRegressor(odd, n_estimators=2, random_state=0),
-        "Member 1": weald.AdaBoostRegressor(odd, n_estimators=2, random_state=0),
+        "Base estimator 1": weald.AdaBoostRegressor(odd, n_estimators=2, random_state=0),
         "predict of OddRegressor": weald.GradientBoostingRegressor(estimator=odd, n_estimators=2),
         "predict of Odd": weald.GradientBoostingRegressor(init=odd, n_estimators=2),
         "Estimator 'final_estimator'": weald.StackingRegressor(pair[:1], odd, cv=2),
@@ -109,7 +109,7 @@ def test_odd_probabilities_name_the_base_estimator(name: str, way: str) -> None:
 @pytest.mark.parametrize("way", PREDICTIONS)
 @pytest.mark.parametrize("name", regressors(None))
 def test_odd_predictions_name_the_base_estimator(name: str, way: str) -> None:
-    if way == "huge" and name == "Member 1":
+    if way == "huge" and name == "Base estimator 1":
         return  # a median takes them
     if way == "two columns" and name in (
         "Estimator 'odd' of StackingRegressor",
@@ -131,7 +131,7 @@ def test_odd_labels_name_the_base_estimator(labels: Any) -> None:
         "Estimator 'odd' of Voting": weald.VotingClassifier(pair, voting="hard"),
         "Estimator 'odd' of Stacking": weald.StackingClassifier(pair, cv=2, stack_method="predict"),
         "Estimator 'final_estimator'": weald.StackingClassifier(pair[:1], odd, cv=2),
-        "Member 1": weald.AdaBoostClassifier(odd, n_estimators=2, random_state=0),
+        "Base estimator 1": weald.AdaBoostClassifier(odd, n_estimators=2, random_state=0),
     }
     for name, model in models.items():
         with pytest.raises(ValueError, match="none of the") as raised:

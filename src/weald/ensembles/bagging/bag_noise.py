@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ContentNoise:
-    """Noise of one base estimator: approximately normal, reproducible, equal for equal rows."""
+    """Noise of one base estimator: approximately normal, keyed by content and copy number."""
 
     seed: int
     number: int
@@ -32,21 +32,21 @@ class ContentNoise:
                 f"{table.shape}. Encode other columns as numbers first."
             )
         table = table.astype(np.float64)
-        hashes = hash_any_rows(table, np.asarray(y, dtype=np.float64), n_threads=1)
+        keys = _keys(table, np.asarray(y, dtype=np.float64))
         if self.scale:
             for column in range(table.shape[1]):
-                table[:, column] += self._noise(hashes, column, table[:, column], self.scale)
+                table[:, column] += self._noise(keys, column, table[:, column], self.scale)
         if self.target:
-            y = y + self._noise(hashes, table.shape[1], y, self.target)
+            y = y + self._noise(keys, table.shape[1], y, self.target)
         return _in_frame_like(X, table), y
 
     def _noise(
-        self, hashes: NDArray[np.uint64], column: int, values: Floats, scale: float
+        self, keys: NDArray[np.uint64], column: int, values: Floats, scale: float
     ) -> Floats:
         """Sums of twelve uniform numbers of 16 bits, minus their mean of 6: of variance 1."""
-        sums = np.zeros(len(hashes), dtype=np.uint64)
+        sums = np.zeros(len(keys), dtype=np.uint64)
         for part in range(3):
-            keyed = hashes ^ np.uint64(3 * column + part + 1)
+            keyed = keys ^ np.uint64(3 * column + part + 1)
             words = _native.draw(keyed, self.seed, self.number, Purpose.NOISE)
             for shift in (0, 16, 32, 48):
                 sums += (words >> np.uint64(shift)) & np.uint64(0xFFFF)
@@ -56,6 +56,14 @@ class ContentNoise:
             return np.zeros(len(values))
         middle = float(exact_means(known, None))
         return normal * (scale * float(np.sqrt(exact_means((known - middle) ** 2, None))))
+
+
+def _keys(table: Floats, y: Floats) -> NDArray[np.uint64]:
+    """A key for each row: equal rows differ in their number."""
+    order, keys = _native.numbered_rows(hash_any_rows(table, y, n_threads=1), None)
+    of_row = np.empty_like(keys)
+    of_row[order] = keys
+    return of_row
 
 
 def _in_frame_like(X: Any, table: Floats) -> Any:

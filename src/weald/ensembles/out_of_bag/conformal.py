@@ -120,28 +120,33 @@ class Scale:
 
 
 def interval_scale(found: Residuals, coverage: float) -> tuple[Scale, float]:
-    """The scale that makes the intervals of out-of-bag rows narrowest, and its factor.
+    """The scale under which out-of-bag residuals are most likely, and its conformal factor.
 
     Where base estimators disagree, errors tend to be larger and intervals should be wider; the
-    out-of-bag residuals decide how strongly.
+    likelihood of the residuals (Laplace) decides how strongly. Choosing the scale of the narrowest
+    intervals instead would hold too little on tables of a hundred rows: the same residuals would
+    choose the scale and set the width.
     """
     what = f"coverage={coverage:g}"
-    plain = conformal_quantile(np.abs(found.signed), found.weight, coverage, what=what)
-    best, best_width = (Scale(math.inf), plain), plain
-    spread = found.with_spread()
-    if spread is None:
-        return best
-    middle = float(np.average(spread.spread, weights=spread.weight))
-    for offset in _OFFSETS[:-1]:
-        scale = Scale(offset * middle)
-        divisor = scale(spread.spread)
-        factor = conformal_quantile(
-            np.abs(spread.signed) / divisor, spread.weight, coverage, what=what
-        )
-        width = factor * float(np.average(divisor, weights=spread.weight))
-        if width < best_width:
-            best, best_width = (scale, factor), width
-    return best
+    known = found.with_spread()
+    best = Scale(math.inf) if known is None else _likeliest_scale(known)
+    used = found if known is None or math.isinf(best.offset) else known
+    residuals = np.abs(used.signed) / best(used.spread)
+    return best, conformal_quantile(residuals, used.weight, coverage, what=what)
+
+
+def _likeliest_scale(found: Residuals) -> Scale:
+    middle = float(np.average(found.spread, weights=found.weight))
+    scales = [Scale(offset * middle) for offset in _OFFSETS]
+
+    def negative_log_likelihood(scale: Scale) -> float:
+        divisor = scale(found.spread)
+        size = float(np.average(np.abs(found.signed) / divisor, weights=found.weight))
+        if size == 0:
+            return -math.inf
+        return math.log(size) + float(np.average(np.log(divisor), weights=found.weight))
+
+    return min(scales, key=negative_log_likelihood)
 
 
 def quantile_shifts(found: Residuals, levels: Floats) -> tuple[Scale, Floats]:

@@ -1,16 +1,16 @@
-// Rows that a member did not draw, sent down its tree: their answers are out of bag.
+// ForestEngine: leaves of out-of-bag rows.
 #include "forest/forest_engine.hpp"
 
 namespace weald::forest {
 
-// Ranks are compared, not values: up to the last one that lies below the threshold, which a node's
-// own rows need not have.
+// Ranks are compared instead of values: up to the last rank below the threshold, which need not
+// occur in the node.
 std::uint32_t ForestEngine::limit_of(const split::Split& split) const {
   if (params_.random_cuts || split.bin == all_values) return static_cast<std::uint32_t>(split.bin);
   return static_cast<std::uint32_t>(table_->last_up_to(split.column, split.bin, split.threshold));
 }
 
-// The tree's nodes are those of the growing_tree in pre-order.
+// The nodes of the tree are those of growing_tree_ in pre-order.
 void ForestEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const {
   std::vector<std::uint32_t> limits;
   std::vector<int> stack{0};
