@@ -115,8 +115,8 @@ class Grower {
       const auto make = [this, table] {
         return std::make_unique<grow::Grower>(table, params_.criterion, params_.params);
       };
-      round_grower_ = std::make_unique<grow::RoundGrower>(
-          make, table, n_rows, static_cast<int>(n_columns), params_.params.n_threads);
+      round_grower_ = std::make_unique<grow::RoundGrower>(make, n_rows, static_cast<int>(n_columns),
+                                                          params_.params.n_threads);
     });
   }
 
@@ -154,7 +154,7 @@ class Grower {
         return std::make_unique<grow::Grower>(view, where, params_.criterion, params_.params);
       };
       // One grower only: each would sort the table again and keep its own order.
-      round_grower_ = std::make_unique<grow::RoundGrower>(make, nullptr, view.n_rows,
+      round_grower_ = std::make_unique<grow::RoundGrower>(make, view.n_rows,
                                                           static_cast<int>(view.n_columns), 1);
     });
   }

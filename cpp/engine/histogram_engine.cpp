@@ -203,19 +203,12 @@ int HistogramEngine::fill_histogram(int node) {
   return slots[0];
 }
 
-int HistogramEngine::root_histogram(int root) {
-  if (!growing_tree_.root_cells) return fill_histogram(root);
-  const int slot = pool_.take();
-  std::copy_n(growing_tree_.root_cells, layout_->size(), cells_of(slot));
-  return slot;
-}
-
 // Assign the histograms of two siblings: one was built during partitioning, the other is the
 // parent's minus that, or built now if the parent's was not kept.
 HistogramEngine::Pair HistogramEngine::take_histograms(const tree::Siblings& siblings) {
   if (siblings.parent < 0) {
     slot_of_.assign(1, -1);
-    if (siblings.wants_left) slot_of_[siblings.left] = root_histogram(siblings.left);
+    if (siblings.wants_left) slot_of_[siblings.left] = fill_histogram(siblings.left);
     return {siblings.left, -1, siblings.wants_left, false, false, siblings.left_columns};
   }
   Pair pair{siblings.left, siblings.right,        siblings.wants_left,   siblings.wants_right,

@@ -73,7 +73,6 @@ class HistogramEngine : public tree::SplitEngine {
   const std::int64_t* columns_of_node(int node);
   std::int64_t* cells_of(int slot) { return pool_.cells_of(slot); }
   int fill_histogram(int node);
-  int root_histogram(int root);
   bool counts_by_lists(std::int64_t n_rows) const;
   void count(bool by_lists, const Row* rows, std::int64_t begin, std::int64_t n,
              std::int64_t* cells) const;

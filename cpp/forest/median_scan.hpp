@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -90,9 +89,7 @@ class MedianScan {
   };
   Judged judge(const std::int64_t*) const { return {true, error_ + kept_score_, kept_score_}; }
   bool is_worth(double gain, double children) const {
-    if (limits_->takes_any_gain()) return true;
-    return gain > 1e-13 * std::abs(children) &&
-           scale_by_power(gain, channels_->unit()) > limits_->min_gain;
+    return limits_->is_worth(gain, children, channels_->unit());
   }
   double kept_middle() const { return kept_middle_; }
 

@@ -11,8 +11,6 @@
 namespace weald::grow {
 namespace {
 
-// From this many rows on the threads of one tree have enough to do.
-constexpr std::int64_t many_rows = 32'768;
 // Up to this many rows times columns one thread is faster than several.
 constexpr std::int64_t small_node = 80'000;
 
@@ -78,50 +76,21 @@ Grower::Grower(std::shared_ptr<const data::RankedTable> table, std::string_view 
       std::make_unique<forest::ForestEngine>(std::move(table), params_, criterion_, growing_tree_);
 }
 
-tree::Tree Grower::grow(const target::Target& target, std::int32_t* leaf_of_row) {
-  start_rows(target, leaf_of_row);
-  prepare(target, growing_tree_.rows.at(0), growing_tree_.rows.size(), growing_tree_.channels);
-  growing_tree_.root_cells = nullptr;
-  return grow_prepared(leaf_of_row);
-}
-
-// leaf_of_row is written last; until then it serves as a buffer for partitioning, unless there are
-// out-of-bag rows, whose entries must not be written.
-void Grower::start_rows(const target::Target& target, std::int32_t* leaf_of_row) {
-  growing_tree_.rows.start(n_rows_, target.copies,
-                           target.copies ? nullptr : reinterpret_cast<Row*>(leaf_of_row),
-                           params_.n_threads);
-}
-
-void Grower::prepare(const target::Target* targets, std::vector<engine::RootState>& root_states) {
-  growing_tree_.rows.start(n_rows_, targets[0].copies, nullptr, params_.n_threads);
-  const auto n_trees = static_cast<std::int64_t>(root_states.size());
-  // Parallel over rows inside if there are many, else over trees.
-  parallel_for(n_trees, n_rows_ < many_rows ? params_.n_threads : 1, [&](std::int64_t k, int) {
-    prepare(targets[k], growing_tree_.rows.at(0), growing_tree_.rows.size(),
-            root_states[k].channels);
-  });
-}
-
-tree::Tree Grower::grow(engine::RootState& root_state, std::int32_t* leaf_of_row) {
-  std::swap(growing_tree_.channels, root_state.channels);
-  start_rows(growing_tree_.channels.target(), leaf_of_row);
-  growing_tree_.root_cells = root_state.root_cells.empty() ? nullptr : root_state.root_cells.data();
-  tree::Tree tree = grow_prepared(leaf_of_row);
-  std::swap(growing_tree_.channels, root_state.channels);
-  return tree;
-}
-
-void Grower::prepare(const target::Target& target, const Row* rows, std::int64_t n,
-                     target::Channels& channels) const {
+void Grower::prepare(const target::Target& target, const Row* rows, std::int64_t n) {
   const bool needs_count = params_.split.min_samples_leaf > 1;
   const bool may_pack =
       criterion_ == criteria::Newton::name && params_.growth != tree::Growth::symmetric;
-  channels.prepare(target, n_rows_, rows, n, needs_count,
-                   may_pack ? params_.cells : target::Cells::wide, params_.n_threads);
+  growing_tree_.channels.prepare(target, n_rows_, rows, n, needs_count,
+                                 may_pack ? params_.cells : target::Cells::wide, params_.n_threads);
 }
 
-tree::Tree Grower::grow_prepared(std::int32_t* leaf_of_row) {
+tree::Tree Grower::grow(const target::Target& target, std::int32_t* leaf_of_row) {
+  // leaf_of_row is written last; until then it serves as a buffer for partitioning, unless there
+  // are out-of-bag rows, whose entries must not be written.
+  growing_tree_.rows.start(n_rows_, target.copies,
+                           target.copies ? nullptr : reinterpret_cast<Row*>(leaf_of_row),
+                           params_.n_threads);
+  prepare(target, growing_tree_.rows.at(0), growing_tree_.rows.size());
   all_.reset();  // the last tree may have failed
   growing_tree_.start();
   engine_->start();
@@ -212,7 +181,7 @@ void Grower::rescale(const std::vector<int>& nodes) {
                 growing_tree_.rows_of(node) + growing_tree_.nodes[node].n_rows());
   const target::Target target = growing_tree_.channels.target();
   if (!all_) all_ = std::exchange(growing_tree_.channels, target::Channels());
-  prepare(target, rows.data(), static_cast<std::int64_t>(rows.size()), growing_tree_.channels);
+  prepare(target, rows.data(), static_cast<std::int64_t>(rows.size()));
   for (const int node : nodes) growing_tree_.sum_again(node);
 }
 

@@ -10,7 +10,6 @@
 #include "base/types.hpp"
 #include "data/column_choice.hpp"
 #include "engine/histogram_engine.hpp"
-#include "engine/shared_roots.hpp"
 #include "engine/sorted_engine.hpp"
 #include "forest/forest_engine.hpp"
 #include "split/splitting.hpp"
@@ -39,20 +38,10 @@ class Grower {
   // Grows a tree on the rows with positive copies; writes the leaf of every row of the table.
   tree::Tree grow(const target::Target& target, std::int32_t* leaf_of_row);
 
-  // The same in two steps: `prepare` the roots of several trees on the same copies, then grow each
-  // with this grower or another one on the same table.
-  void prepare(const target::Target* targets, std::vector<engine::RootState>& root_states);
-  tree::Tree grow(engine::RootState& root_state, std::int32_t* leaf_of_row);
-  // The rows of the last prepared or grown tree.
-  const tree::Partition& rows() const { return growing_tree_.rows; }
-
  private:
   Grower(std::int64_t n_rows, int n_columns, std::string_view criterion,
          const tree::TreeParams& params, const data::ColumnParams& columns);
-  void prepare(const target::Target& target, const Row* rows, std::int64_t n,
-               target::Channels& channels) const;
-  void start_rows(const target::Target& target, std::int32_t* leaf_of_row);
-  tree::Tree grow_prepared(std::int32_t* leaf_of_row);
+  void prepare(const target::Target& target, const Row* rows, std::int64_t n);
   void run_node_by_node();
   void run_level_by_level();
   void split_frontier();

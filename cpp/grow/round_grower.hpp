@@ -12,27 +12,21 @@ namespace weald::grow {
 
 class RoundGrower {
  public:
-  // `make` creates a grower for each thread that grows a tree. The trees of one call share the pass
-  // over the codes of `table` that builds their root histograms; null: each builds its own.
-  RoundGrower(std::function<std::unique_ptr<Grower>()> make,
-              std::shared_ptr<const split::HistogramTable> table, std::int64_t n_rows,
-              int n_columns, int n_threads);
+  // `make` creates a grower for each thread that grows a tree.
+  RoundGrower(std::function<std::unique_ptr<Grower>()> make, std::int64_t n_rows, int n_columns,
+              int n_threads);
 
-  // leaf_of_row[tree] has one entry per row of the table. All trees see the same copies.
+  // leaf_of_row[tree] has one entry per row of the table.
   std::vector<tree::Tree> grow(const std::vector<target::Target>& targets,
                                const std::vector<std::int32_t*>& leaf_of_row);
 
  private:
   bool grows_in_parallel(std::int64_t n_trees) const;
-  void prepare(const target::Target* targets, std::size_t n_trees);
 
   std::function<std::unique_ptr<Grower>()> make_;
-  std::shared_ptr<const split::HistogramTable> table_;
-  std::int64_t n_rows_;
   std::int64_t size_;  // rows * columns
   int n_threads_;
   std::vector<std::unique_ptr<Grower>> growers_;  // one per thread; the first is created at once
-  std::vector<engine::RootState> root_states_;    // reused between calls
 };
 
 }  // namespace weald::grow

@@ -267,41 +267,6 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
   }
 }
 
-// Adds `width` integers as vectors.
-template <int width>
-[[gnu::always_inline]] inline void add_words(std::int64_t* cells, const std::int64_t* words) {
-  typedef std::int64_t Four __attribute__((vector_size(32)));
-  const auto add = [&]<class Vector>(Vector sum, int at) {
-    Vector more;
-    std::memcpy(&sum, cells + at, sizeof sum);
-    std::memcpy(&more, words + at, sizeof more);
-    sum += more;
-    std::memcpy(cells + at, &sum, sizeof sum);
-  };
-  if constexpr (width < vector_lanes)
-    add(Four{}, 0);
-  else
-    for (int at = 0; at < width; at += vector_lanes) add(Integers{}, at);
-}
-
-// Two columns at a time: an addition to the cell just updated by the previous row waits for it, and
-// the other column fills the gap.
-template <int width>
-void add_shared_of(const Code* codes, std::int64_t stride, const Row* rows, std::int64_t n,
-                   const std::int64_t* words, std::int64_t* cells, std::int64_t* next_cells) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    const Code* const code = codes + (rows ? std::int64_t{rows[i]} : i) * stride;
-    add_words<width>(cells + code[0] * width, words + i * width);
-    if (next_cells) add_words<width>(next_cells + code[1] * width, words + i * width);
-  }
-}
-
-void add_shared(const Code* codes, std::int64_t stride, const Row* rows, std::int64_t n, int width,
-                const std::int64_t* words, std::int64_t* cells, std::int64_t* next_cells) {
-  const auto add = width == 4 ? add_shared_of<4> : add_shared_of<most_shared>;
-  add(codes, stride, rows, n, words, cells, next_cells);
-}
-
 #include "kernels/search.hpp"
 // These use the definitions above.
 #include "kernels/bits.hpp"
@@ -435,7 +400,6 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .coarse_sums = coarse_sums,
                        .pack_words = pack_words,
                        .add_packed = add_packed,
-                       .add_shared = add_shared,
                        .search_packed = search_packed,
                        .search_columns = search_columns,
                        .search_levels = search_levels,

@@ -164,9 +164,6 @@ constexpr std::int64_t near_codes = 1 << 16;
 // Maximum bits of a row's word in one code.
 constexpr int most_code_bits = 7;
 
-// Maximum trees whose root histograms are counted at once.
-constexpr int most_shared = 8;
-
 struct RandomThresholdKernels;  // random_thresholds.hpp
 
 struct Kernels {
@@ -203,13 +200,6 @@ struct Kernels {
   void (*add_packed)(const Codes& codes, int first, int last, const std::int64_t* words,
                      const Row* rows, std::int64_t begin, std::int64_t n,
                      std::int64_t* const* group_cells);
-
-  // Add the words of each row, one for each of 4 or 8 trees (`width`), to the cells [bin][tree] of
-  // a column and, unless null, of the next one: words[i] belongs to the row whose codes begin at
-  // codes[(rows ? rows[i] : i) * stride].
-  void (*add_shared)(const Code* codes, std::int64_t stride, const Row* rows, std::int64_t n,
-                     int width, const std::int64_t* words, std::int64_t* cells,
-                     std::int64_t* next_cells);
 
   // `counts` null: a child has enough copies if its h implies it, otherwise the split is undecided.
   // Otherwise cells of copies, in the layout of `cells`, decide; a column may have none.

@@ -31,8 +31,6 @@ struct GrowingTree {
   std::vector<Node> nodes;           // root first, children after their parent; see `ahead`
   std::vector<std::int64_t> totals;  // [node][cell]
   std::int64_t n_leaves = 1;
-  // The root histogram, if computed together with those of other trees; null: not.
-  const std::int64_t* root_cells = nullptr;
 
   // Create a root that holds all rows of the partition.
   void start() {

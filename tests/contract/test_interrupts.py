@@ -2,6 +2,7 @@
 
 import signal
 import time
+from collections.abc import Iterator
 from functools import cache
 from types import FrameType
 from typing import Any
@@ -14,6 +15,14 @@ import weald
 from contract.subjects import EVERY_ESTIMATOR, has, settings, takes_members
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers of POSIX")
+
+
+@pytest.fixture(autouse=True)
+def _numpy_errors() -> Iterator[None]:
+    """An exception that a signal handler raises within np.errstate.__exit__ leaves its setting."""
+    before = np.geterr()
+    yield
+    np.seterr(**before)
 
 
 @cache

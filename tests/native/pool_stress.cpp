@@ -202,84 +202,90 @@ void start_clock(int ms) {
   stop_at = Clock::now() + milliseconds(ms);
 }
 
-void test_interruption() {
-  for (int n_threads : {1, 2, 8}) {
-    const std::string on = " on " + std::to_string(n_threads);
-    start_clock(120);
-    {
-      const weald::InterruptScope scope(time_is_up);
-      check(throws<weald::Interrupted>([&] {
-              weald::parallel_for(kEndless, n_threads, [](std::int64_t, int) {
-                std::this_thread::sleep_for(milliseconds(1));
-              });
-            }),
-            "Interrupted" + on);
-      const double late = ms_since(stop_at);
-      check(late >= 0 && late < 200, "interrupted after " + std::to_string(late) + " ms" + on);
-      check(checks >= 1 && checks <= 8, std::to_string(checks) + " checks in 200 ms" + on);
-      check(weald::interrupted(), "the scope stays interrupted" + on);
-      check(throws<weald::Interrupted>([&] { sum_of_squares(10, n_threads); }),
-            "a later loop of the scope stops at once" + on);
-    }
-    check(!weald::interrupted(), "the interruption ends with its scope" + on);
-    check(sum_of_squares(1000, n_threads) == expected_sum(1000), "usable afterwards" + on);
-  }
-
-  // The caller has nothing left to do and polls while it waits; the worker's long task sees it.
-  start_clock(100);
+void interrupt_endless_loop(int n_threads) {
+  const std::string on = " on " + std::to_string(n_threads);
+  start_clock(120);
   {
     const weald::InterruptScope scope(time_is_up);
-    std::atomic<int> count{0};
-    std::atomic<bool> seen{false};
     check(throws<weald::Interrupted>([&] {
-            weald::parallel_for(2, 2, [&](std::int64_t, int worker) {
-              meet(count, 2);
-              if (worker == 0) return;
-              const auto start = Clock::now();
-              while (!weald::interrupted() && ms_since(start) < 5000) std::this_thread::yield();
-              seen = weald::interrupted();
+            weald::parallel_for(kEndless, n_threads, [](std::int64_t, int) {
+              std::this_thread::sleep_for(milliseconds(1));
             });
           }),
-          "Interrupted while waiting");
-    check(seen, "a worker's long task sees the interruption");
-    check(ms_since(stop_at) < 200, "interrupted in time while waiting");
+          "Interrupted" + on);
+    const double late = ms_since(stop_at);
+    check(late >= 0 && late < 200, "interrupted after " + std::to_string(late) + " ms" + on);
+    check(checks >= 1 && checks <= 8, std::to_string(checks) + " checks in 200 ms" + on);
+    check(weald::interrupted(), "the scope stays interrupted" + on);
+    check(throws<weald::Interrupted>([&] { sum_of_squares(10, n_threads); }),
+          "a later loop of the scope stops at once" + on);
   }
+  check(!weald::interrupted(), "the interruption ends with its scope" + on);
+  check(sum_of_squares(1000, n_threads) == expected_sum(1000), "usable afterwards" + on);
+}
 
-  // A serial loop, and a nested one inside a task.
+// The caller has nothing left to do and polls while it waits; the worker's long task sees it.
+void interrupt_waiting_caller() {
+  start_clock(100);
+  const weald::InterruptScope scope(time_is_up);
+  std::atomic<int> count{0};
+  std::atomic<bool> seen{false};
+  check(throws<weald::Interrupted>([&] {
+          weald::parallel_for(2, 2, [&](std::int64_t, int worker) {
+            meet(count, 2);
+            if (worker == 0) return;
+            const auto start = Clock::now();
+            while (!weald::interrupted() && ms_since(start) < 5000) std::this_thread::yield();
+            seen = weald::interrupted();
+          });
+        }),
+        "Interrupted while waiting");
+  check(seen, "a worker's long task sees the interruption");
+  check(ms_since(stop_at) < 200, "interrupted in time while waiting");
+}
+
+void interrupt_serial_loop() {
   start_clock(60);
-  {
-    const weald::InterruptScope scope(time_is_up);
-    while (!weald::interrupted() && ms_since(stop_at) < 5000) {
-    }
-    check(ms_since(stop_at) < 200, "a serial loop is interrupted");
+  const weald::InterruptScope scope(time_is_up);
+  while (!weald::interrupted() && ms_since(stop_at) < 5000) {
   }
+  check(ms_since(stop_at) < 200, "a serial loop is interrupted");
+}
+
+void interrupt_nested_loops() {
   start_clock(60);
-  {
-    const weald::InterruptScope scope(time_is_up);
-    check(throws<weald::Interrupted>([] {
-            weald::parallel_for(2, 2, [](std::int64_t, int) {
-              weald::parallel_for(1'000'000, 2, [](std::int64_t, int) {
-                std::this_thread::sleep_for(milliseconds(1));
-              });
+  const weald::InterruptScope scope(time_is_up);
+  check(throws<weald::Interrupted>([] {
+          weald::parallel_for(2, 2, [](std::int64_t, int) {
+            weald::parallel_for(1'000'000, 2, [](std::int64_t, int) {
+              std::this_thread::sleep_for(milliseconds(1));
             });
-          }),
-          "Interrupted in nested loops");
-    check(ms_since(stop_at) < 200, "nested loops are interrupted in time");
-  }
+          });
+        }),
+        "Interrupted in nested loops");
+  check(ms_since(stop_at) < 200, "nested loops are interrupted in time");
+}
 
-  // An inner scope hides the outer one and leaves it as it was.
+// An inner scope hides the outer one and leaves it as it was.
+void nest_interrupt_scopes() {
   start_clock(-1);
+  const weald::InterruptScope outer(time_is_up);
   {
-    const weald::InterruptScope outer(time_is_up);
-    {
-      const weald::InterruptScope inner(nullptr);
-      std::this_thread::sleep_for(milliseconds(60));
-      check(!weald::interrupted(), "a scope without a check");
-      check(sum_of_squares(100, 2) == expected_sum(100), "a loop in a scope without a check");
-    }
-    check(weald::interrupted(), "the outer scope is back");
+    const weald::InterruptScope inner(nullptr);
+    std::this_thread::sleep_for(milliseconds(60));
+    check(!weald::interrupted(), "a scope without a check");
+    check(sum_of_squares(100, 2) == expected_sum(100), "a loop in a scope without a check");
   }
-  check(!asked_elsewhere, "the check is asked on its own thread only");
+  check(weald::interrupted(), "the outer scope is back");
+}
+
+void test_interruption() {
+  for (int n_threads : {1, 2, 8}) interrupt_endless_loop(n_threads);
+  interrupt_waiting_caller();
+  interrupt_serial_loop();
+  interrupt_nested_loops();
+  nest_interrupt_scopes();
+  check(!asked_elsewhere, "the check is called on its own thread only");
 }
 
 void test_oversubscription() {

@@ -29,6 +29,21 @@ def test_same_trees(shape: tuple[int, int], n_trees: int, has_hessian: bool) -> 
             assert_equal(tree, alone.on_sums(gradients[k : k + 1], hessian, copies))
 
 
+def test_wide_and_packed_cells_in_one_round() -> None:
+    """A class with a heavy tail needs wide cells, the others are packed."""
+    rng = np.random.default_rng(5)
+    table = rng.normal(size=(3_000, 9)).astype(np.float32)
+    gradients = rng.normal(size=(5, 3_000)) + table[:, 0]
+    gradients[2] = np.exp(8 * gradients[2])
+    binned = bin_rows(Rows(table, np.zeros(3_000)), max_bins=64, n_threads=1)
+    alone = TreeGrower(binned, "newton", LIMITS, n_threads=1)
+    for n_threads in (1, 2):
+        grower = TreeGrower(binned, "newton", LIMITS, n_threads=n_threads)
+        for _ in range(2):  # the second call first tries the scales of the first
+            for k, tree in enumerate(grower.on_each(gradients, None, None)):
+                assert_equal(tree, alone.on_sums(gradients[k : k + 1], None, None))
+
+
 def test_sorted_tables_grow_one_tree_at_a_time() -> None:
     rng = np.random.default_rng(4)
     table = rng.normal(size=(300, 3))

@@ -290,13 +290,7 @@ class Subject {
         target.weight = has_hessian ? hessian.data() + k * n_ : nullptr;
         target.copies = rows.copies;
         weald::tree::Tree tree = grower.grow(target, leaf_of_row.data());
-        const weald::target::Leaves leaves{leaf_of_row.data(), n_,
-                                           static_cast<std::int64_t>(tree.value.size())};
-        if constexpr (L::best_constant != weald::losses::BestConstant::of_mean)
-          leaf_constants(L::name, rows, leaves, tree.value.data(), n_threads);
-        else
-          weald::target::cap_steps(L::name, parameter_of<L>, rate, tree.value.data(),
-                                   leaves.n_leaves);
+        finish_leaves<L>(rows, leaf_of_row, rate, n_threads, tree);
         add_tree(tree, leaf_of_row, hash);
         trees.add(tree, binned, k, rate);
         for (double& value : tree.value) value *= rate;
@@ -309,16 +303,34 @@ class Subject {
       if (has_hessian) hash.add(hessian);
       hash.add(weald::target::mean_loss(L::name, rows, n_threads));
     }
-    const std::vector<double> fitted = predict(trees, data_.table, n_threads, hash);
-    for (std::int64_t row = 0; row < n_; ++row)
-      for (int k = 0; k < n_scores; ++k)
-        require(fitted[row * n_scores + k] == scores[k * n_ + row],
-                "a training row is predicted otherwise than it was fitted");
+    require_fitted(predict(trees, data_.table, n_threads, hash), scores, n_scores);
     const std::vector<double> fresh = predict(trees, fresh_.table, n_threads, hash);
     hash.add(predicted<L>(fresh, n_scores, n_threads));
   }
 
-  // Trees that each learn the targets themselves: two outputs at once, or the classes.
+  // Replaces the leaf values by the loss's best constants, or caps them.
+  template <weald::losses::Loss L>
+  void finish_leaves(const weald::losses::Scored& rows,
+                     const std::vector<std::int32_t>& leaf_of_row, double rate, int n_threads,
+                     weald::tree::Tree& tree) const {
+    const weald::target::Leaves leaves{leaf_of_row.data(), n_,
+                                       static_cast<std::int64_t>(tree.value.size())};
+    if constexpr (L::best_constant != weald::losses::BestConstant::of_mean)
+      leaf_constants(L::name, rows, leaves, tree.value.data(), n_threads);
+    else
+      weald::target::cap_steps(L::name, parameter_of<L>, rate, tree.value.data(), leaves.n_leaves);
+  }
+
+  // Predictions [row][score] of the training rows must equal the scores [score][row] of the fit.
+  void require_fitted(const std::vector<double>& fitted, const std::vector<double>& scores,
+                      int n_scores) const {
+    for (std::int64_t row = 0; row < n_; ++row)
+      for (int k = 0; k < n_scores; ++k)
+        require(fitted[row * n_scores + k] == scores[k * n_ + row],
+                "a training row is predicted otherwise than it was fitted");
+  }
+
+  // Trees that are each fitted to the targets: two outputs at once, or the classes.
   void average(const Setting& setting, std::string_view criterion) const {
     part(title(setting, criterion), [&](int n_threads, Hash& hash) {
       const bool classifies = criterion != weald::criteria::Variance::name;
