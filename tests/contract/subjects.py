@@ -65,8 +65,18 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "counts": {"criterion": "poisson"},
     "rising": {"monotonic_cst": {0: 1}, "min_impurity_decrease": 0.0},
     "bags": {"n_bags": 3},
-    "bags that stop early": {"n_bags": 2, "early_stopping": True, "subsample": 0.7},
-    "bags of drawn columns": {"n_bags": 2, "max_features": 0.5, "class_weight": "balanced"},
+    "bags that stop early": {
+        "n_bags": 2,
+        "early_stopping": True,
+        "subsample": 0.7,
+        "learning_rate": 0.3,
+    },
+    "bags of drawn columns": {
+        "n_bags": 2,
+        "max_features": 0.5,
+        "class_weight": "balanced",
+        "learning_rate": 0.3,
+    },
     "all together": {
         "min_samples_leaf": 1,
         "subsample": 0.5,

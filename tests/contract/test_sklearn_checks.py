@@ -85,7 +85,7 @@ def name_of(check: Any) -> str:
 @cache
 def checks_of(estimator: type, variant: str) -> list[tuple[Any, Any]]:
     """All of scikit-learn's checks of the variant, each with the model to check."""
-    fewer = {} if variant == "defaults" else settings(estimator, n_estimators=10)
+    fewer = {} if variant == "defaults" else settings(estimator, n_estimators=10, quality="fast")
     # Some checks fit without a seed: the outcome must not depend on it.
     seeded = settings(estimator, random_state=0)
     model = made(estimator, **fewer, **seeded, **variants_of(estimator)[variant])

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
+from contract.subjects import settings
 from weald import (
     BoostedTreesClassifier,
     BoostedTreesRegressor,
@@ -73,9 +75,10 @@ def test_nodes_draw_by_themselves() -> None:
 @pytest.mark.parametrize("estimator", BOTH)
 def test_all_columns_is_the_same_as_no_draws(estimator) -> None:
     X, y = task()
-    plain = estimator(n_estimators=5).fit(X, y).fingerprint()
+    free = settings(estimator, quality="fast")
+    plain = estimator(n_estimators=5, **free).fit(X, y).fingerprint()
     for everything in (12, 1.0, 100):
-        model = estimator(n_estimators=5, max_features=everything, random_state=1)
+        model = estimator(n_estimators=5, max_features=everything, random_state=1, **free)
         assert model.fit(X, y).fingerprint() == plain
 
 
@@ -95,10 +98,12 @@ def test_same_model_for_any_threads_and_order_of_rows(estimator, more) -> None:
 def test_the_trees_of_classes_draw_apart(estimator) -> None:
     X, y = task()
     classes = np.argsort(np.argsort(y)) * 3 // len(y)
-    model = estimator(max_features=1, n_estimators=4, random_state=0, n_jobs=1).fit(X, classes)
+    free = settings(estimator, quality="fast")
+    model = estimator(max_features=1, n_estimators=4, random_state=0, n_jobs=1, **free)
+    model.fit(X, classes)
     roots = model.forest_.feature[model.forest_.first_node[:-1]]
     assert len(set(roots.tolist())) > 3
-    again = estimator(max_features=1, n_estimators=4, random_state=0, n_jobs=3).fit(X, classes)
+    again = clone(model).set_params(n_jobs=3).fit(X, classes)
     assert again.fingerprint() == model.fingerprint()
 
 

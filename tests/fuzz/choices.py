@@ -77,6 +77,7 @@ VALUES: dict[str, list[Any]] = {
     "replace": [False],
     "reweight": ["weighting", "resampling"],
     "sample_fraction": [0.4],
+    "quality": ["default", "best"],
     "scale": ["range", "deviation"],
     "scoring": [None],
     "splitter": ["random"],

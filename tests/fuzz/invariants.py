@@ -128,6 +128,11 @@ def whole_weights(case: Case) -> bool:
 def without_counts(case: Case) -> dict[str, Any] | None:
     """What to change so that nothing counts rows; None: rows are drawn or counted anyway."""
     params = case.model().get_params(deep=False)
+    if params.get("quality", "fast") != "fast":
+        return None  # rows are dealt out into folds and drawn
+    of_fast = {"early_stopping": False, "subsample": 1.0, "n_bags": None, "n_iter_no_change": 0}
+    if "quality" in params:
+        params |= {name: one for name, one in of_fast.items() if params[name] == "auto"}
     if case.table.has_text or "categorical_features" in case.parameters:
         return None  # levels of few rows are not told apart
     if "reweight" in params and params["estimator"] is not None:

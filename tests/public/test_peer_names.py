@@ -75,7 +75,7 @@ def test_the_constructor_and_set_params_give_the_advice(estimator) -> None:
 
 
 def test_settings_are_changed_all_or_none() -> None:
-    model = weald.BoostedTreesClassifier()
+    model = weald.BoostedTreesClassifier(n_estimators=100)
     with pytest.raises(ValueError, match="Use max_leaf_nodes"):
         model.set_params(n_estimators=7, num_leaves=3)
     assert model.n_estimators == 100
@@ -117,7 +117,7 @@ def test_names_of_boosted_trees(name, advice) -> None:
 
 
 def test_no_name_is_guessed() -> None:
-    with pytest.raises(TypeError, match="It has 'loss', 'n_estimators'"):
+    with pytest.raises(TypeError, match="It has 'loss', 'quality', 'n_estimators'"):
         weald.BoostedTreesClassifier(interval=3)
 
 

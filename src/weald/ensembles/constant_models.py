@@ -12,12 +12,13 @@ def advise_of_constant(model: Any, rows: Rows) -> None:
 
     There is no warning for a value that the user set.
     """
-    forest, least = model.forest_, model.min_samples_leaf
+    forest = model.forest_
+    least = getattr(model, "min_samples_leaf_", model.min_samples_leaf)
     n_rows = rows.n if rows.copies is None else int(rows.copies.sum())
     if not isinstance(least, int) or not 1 < n_rows < 2 * least:
         return
     parameter = inspect.signature(type(model)).parameters.get("min_samples_leaf")
-    is_default = parameter is not None and least == parameter.default
+    is_default = parameter is not None and model.min_samples_leaf == parameter.default
     if is_default and forest.n_trees and len(forest.feature) == forest.n_trees:
         advise(
             f"min_samples_leaf={least} of {type(model).__name__} allows no split of {n_rows} rows: "

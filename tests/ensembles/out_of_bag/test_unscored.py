@@ -164,11 +164,8 @@ def test_a_single_tree_on_very_few_rows() -> None:
 @pytest.mark.parametrize("kind", [BoostedTreesRegressor, BoostedTreesClassifier])
 def test_boosters_of_one_group_leave_no_row_out(kind: type) -> None:
     model = kind(n_estimators=2, n_bags=2, random_state=0)
-    model.fit(X, target(model), groups=np.zeros(N))
-    assert model.oob_.unscored_weight == 1.0
-    ask = model.predict_interval if kind is BoostedTreesRegressor else model.predict_set
-    with pytest.raises(ValueError, match="There are no out-of-bag predictions"):
-        ask(X)
+    with pytest.raises(ValueError, match="n_bags=2 needs at least two groups"):
+        model.fit(X, target(model), groups=np.zeros(N))
 
 
 # ---- the .632 estimates ----
@@ -176,13 +173,11 @@ def test_boosters_of_one_group_leave_no_row_out(kind: type) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [*KINDS[:2], *KINDS[4:], BoostedTreesRegressor(quality="fast", n_estimators=5, n_bags=20)],
+    [*KINDS[:2], *KINDS[4:]],
     ids=lambda model: type(model).__name__,
 )
 def test_632_estimates_require_plain_bootstrap(kind: Any) -> None:
-    model, y = clone(kind).set_params(random_state=0), target(kind)
-    if not isinstance(kind, BoostedTreesRegressor):
-        model.set_params(n_estimators=20)
+    model, y = clone(kind).set_params(random_state=0, n_estimators=20), target(kind)
     plain = model.fit(X, y).member_error_632(X, y)
     equal = model.fit(X, y, np.full(N, 3.0)).member_error_632(X, y)
     assert equal.error == plain.error

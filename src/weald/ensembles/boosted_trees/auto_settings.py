@@ -37,7 +37,12 @@ class BoosterSettings:
 
 
 def chosen_settings(
-    model: Any, rows: Rows, validation: ValidationRows | None, n_classes: int
+    model: Any,
+    rows: Rows,
+    validation: ValidationRows | None,
+    n_classes: int,
+    *,
+    has_loss: bool = True,
 ) -> BoosterSettings:
     """Replace "auto" by what `quality`, the task and the number of rows suggest.
 
@@ -47,15 +52,18 @@ def chosen_settings(
         Parameters other than "auto" are kept as they are.
     n_classes : int
         0 for a regression.
+    has_loss : bool
+        Whether validation rows can be scored; a user's loss may only have derivatives.
     """
     n_units = rows.n if rows.groups is None else rows.groups.n
-    stops = _stops_early(model, n_units, validation)
+    stops = _stops_early(model, n_units, validation, has_loss)
+    chooses_rounds = stops and is_auto(model.n_estimators)
     values = _FAST
     if model.quality != "fast":
-        values = _values(model.quality, rows.n, stops)
+        values = _values(model.quality, rows.n, chooses_rounds)
         if n_classes > 2 and rows.n <= FOLD_ROWS and _can_have_vector_leaves(model):
             values["multi_class"] = "vector_leaves"
-    if validation is not None or not stops or not is_auto(model.n_estimators):
+    if validation is not None or not chooses_rounds:
         values = {**values, "n_bags": None}
     values = {**values, "early_stopping": stops, "n_estimators": _MOST if stops else _FIXED}
     given: dict[str, Any] = {name: getattr(model, name, "auto") for name in values}
@@ -72,9 +80,13 @@ def may_stop_early(model: Any) -> bool:
     return is_auto(model.n_estimators) and model.quality != "fast"
 
 
-def _stops_early(model: Any, n_units: int, validation: ValidationRows | None) -> bool:
-    has_enough = validation is not None or n_units >= _FEW_ROWS
-    return may_stop_early(model) and (has_enough or not is_auto(model.early_stopping))
+def _stops_early(
+    model: Any, n_units: int, validation: ValidationRows | None, has_loss: bool
+) -> bool:
+    if not is_auto(model.early_stopping):
+        return bool(model.early_stopping)
+    can_validate = has_loss and (validation is not None or n_units >= _FEW_ROWS)
+    return may_stop_early(model) and can_validate
 
 
 _FAST: dict[str, Any] = {
@@ -98,15 +110,15 @@ def _can_have_vector_leaves(model: Any) -> bool:
     )
 
 
-def _values(quality: str, n_rows: int, stops: bool) -> dict[str, Any]:
+def _values(quality: str, n_rows: int, chooses_rounds: bool) -> dict[str, Any]:
     is_best, is_small = quality == "best", n_rows <= FOLD_ROWS
     rate = 0.05 if is_small else 0.1
     return {
         "n_bags": (10 if is_best else 5) if is_small else (5 if is_best else None),
-        # Without early stopping 100 rounds are made, which a smaller rate would leave unfinished.
-        "learning_rate": (rate / 2 if is_best else rate) if stops else 0.1,
+        # With a given number of rounds a smaller rate might not get far enough.
+        "learning_rate": (rate / 2 if is_best else rate) if chooses_rounds else 0.1,
         "max_leaf_nodes": 16 if is_small else 31,
-        "min_samples_leaf": 5 if is_small else 20,
+        "min_samples_leaf": min(5, max(1, n_rows // 10)) if is_small else 20,
         "max_features": 0.6 if is_small or is_best else None,
         "subsample": 0.8 if is_small or is_best else 1.0,
         "multi_class": "tree_per_class",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from weald.aggregation.spread import deviation
 from weald.data import as_one_array, dense_blocks, table_for_predict
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.boosted_trees.trained_state import TrainedState, trees_of_booster
@@ -88,11 +89,8 @@ class BaggedBoosters(Bagged):
 
     def _mean_and_std(self, X: Any) -> tuple[Floats, Floats]:
         """Predictions, and the standard deviation of those of the boosters about them."""
-        mean = self._predictions(X)
-        squares = np.concatenate(
-            [np.var(block, axis=0, ddof=1) for block in self._estimator_predictions(X)]
-        )
-        return mean, np.sqrt(squares)
+        spreads = [deviation(block, block.mean(axis=0)) for block in self._estimator_predictions(X)]
+        return self._predictions(X), np.concatenate(spreads)
 
     def _recorded(self, training: Training) -> Record | None:
         """Record the predictions of each booster for the rows that it left out."""

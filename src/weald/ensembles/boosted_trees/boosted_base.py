@@ -88,7 +88,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             Factor of the sample weights by class; it affects neither row counts nor sampling.
         """
         watchers = [] if self.time_limit is None else [TimeLimit(float(self.time_limit))]
-        settings = self._settings(rows, validation, n_classes)
+        settings = self._settings(rows, loss, validation, n_classes)
         has_folds = settings.n_bags is not None
         has_validation = settings.early_stopping or validation is not None or has_folds
         self._check_scoring(loss, has_validation=has_validation)
@@ -128,10 +128,12 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         advise_of_constant(self, rows)
 
     def _settings(
-        self, rows: Rows, validation: ValidationRows | None, n_classes: int
+        self, rows: Rows, loss: Loss, validation: ValidationRows | None, n_classes: int
     ) -> BoosterSettings:
         """The parameters, with "auto" replaced; a warm start keeps those of the first fit."""
-        settings = chosen_settings(self, rows, validation, n_classes)
+        by_loss = isinstance(self.scoring, str) and self.scoring == "loss"
+        has_loss = not by_loss or getattr(loss, "has_loss", True)
+        settings = chosen_settings(self, rows, validation, n_classes, has_loss=has_loss)
         before = self.auto_settings_ if self.warm_start and hasattr(self, "_state") else {}
         kept = {
             name: value
@@ -238,7 +240,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self.n_estimators_ = self.forest_.n_trees // a_round
         self.stopped_by_ = booster.stopped_by
         self._record = None
-        self.auto_settings_ = {**settings.as_dict(), "n_estimators": self.n_estimators_}
+        chosen = {**settings.as_dict(), "n_estimators": self.n_estimators_}
+        self.auto_settings_ = {name: one for name, one in chosen.items() if hasattr(self, name)}
         for name, value in self.auto_settings_.items():
             if name not in ("n_estimators", "early_stopping"):
                 setattr(self, f"{name}_", value)

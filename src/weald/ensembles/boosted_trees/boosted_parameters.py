@@ -66,8 +66,8 @@ class BoostedParameters(ScoredModel):
     max_depth : int or None, default=None
         Maximum depth of each tree; None: no limit.
     min_samples_leaf : int or "auto", default="auto"
-        Minimum number of rows in a leaf, regardless of their weights. "auto": 5 up to 30,000 rows,
-        20 above and if quality="fast".
+        Minimum number of rows in a leaf, regardless of their weights. "auto": 5 up to 30,000 rows
+        (a tenth of fewer than 50), 20 above and if quality="fast".
     min_child_weight : float, default=1e-3
         Minimum sum of hessians in a leaf.
     l2_regularization : float, default=0.0
@@ -159,8 +159,21 @@ class BoostedParameters(ScoredModel):
     n_estimators_ : int
         Number of rounds in the model.
     auto_settings_ : dict
-        The value of every parameter that may be "auto", as given or as chosen; each is also an
-        attribute, such as `learning_rate_`.
+        The value of every parameter that may be "auto", as given or as chosen.
+    n_bags_ : int or None
+        Number of boosters, as given or as chosen; likewise the following.
+    learning_rate_ : float
+        Learning rate.
+    max_leaf_nodes_ : int or None
+        Maximum number of leaves.
+    min_samples_leaf_ : int
+        Minimum number of rows in a leaf.
+    max_features_ : int, float, str or None
+        Column subsampling.
+    subsample_ : float
+        Row subsampling.
+    n_iter_no_change_ : int
+        Patience of early stopping.
     stopped_by_ : str
         What ended training: "n_estimators", "early_stopping", "time_limit" or "callback".
     train_loss_ : array, shape (rounds + 1,)

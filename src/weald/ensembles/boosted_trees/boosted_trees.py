@@ -301,6 +301,11 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         all classes have the same total weight. They apply to validation rows, too, including
         `X_val`. They affect neither row counts, as of `min_samples_leaf`, nor row sampling.
 
+    Attributes
+    ----------
+    multi_class_ : str
+        Trees per round of three or more classes, as given or as chosen.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
