@@ -25,7 +25,8 @@ def data(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def quick(kind=BoostedTreesRegressor, **parameters):
-    return kind(**{"n_estimators": 20, "min_samples_leaf": 5, "random_state": 0, **parameters})
+    settings = {"quality": "fast", "n_estimators": 20, "min_samples_leaf": 5, "random_state": 0}
+    return kind(**{**settings, **parameters})
 
 
 X, Y = data()
@@ -46,7 +47,7 @@ def cut_short(model, rounds: int, *given, **more) -> None:
     real = type(model)._grower
 
     def interrupted(self, *made_of):
-        grower, limits = real(self, *made_of)
+        grower = real(self, *made_of)
         on_each, left = grower.on_each, [rounds]
 
         def grow(*arguments, **named):
@@ -56,7 +57,7 @@ def cut_short(model, rounds: int, *given, **more) -> None:
             return on_each(*arguments, **named)
 
         grower.on_each = grow
-        return grower, limits
+        return grower
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(model), "_grower", interrupted)
