@@ -263,7 +263,7 @@ or object, default="squared_error"
         return pinball_saved(self._fitted_loss, target, predictions, weight)
 
     def staged_predict(self, X: object) -> Iterator[Floats]:
-        """Predict after each round, with the leaf values before refitting on all rows.
+        """Predict after each round; the last stage equals `predict`.
 
         Yields
         ------
