@@ -1,5 +1,6 @@
 """Training of boosters on folds: validation curves, early stopping, and fits in parts."""
 
+import copy
 import pickle
 from collections.abc import Iterator
 from typing import Any
@@ -238,6 +239,43 @@ def test_a_warm_start_keeps_the_number_of_boosters() -> None:
     alone = fitted(n_bags=None)
     with pytest.raises(ValueError, match=r"with 5 boosters.*Set n_bags=None"):
         alone.set_params(warm_start=True, n_bags=5).fit(X, Y)
+
+
+class Recorder:
+    """A callback as the training loop sees it; keeps the model after each round."""
+
+    reason = "callback"
+
+    def __init__(self, model: Any, attributes_after: Any) -> None:
+        self.model, self.attributes_after, self.models = model, attributes_after, []
+
+    def before(self, stage: Any) -> None:
+        pass
+
+    def after(self, stage: Any) -> bool:
+        model = copy.copy(self.model)
+        vars(model).update(self.attributes_after(stage.number + 1))
+        self.models.append(model)
+        return len(self.models) == 6
+
+
+def test_callbacks_see_the_model_after_each_round(monkeypatch) -> None:
+    recorders = []
+
+    def call_back(model, rounds, inputs, attributes_after, train):
+        recorders.append(Recorder(model, attributes_after))
+        train(recorders)
+
+    monkeypatch.setattr("weald.ensembles.boosted_trees.booster.call_back", call_back)
+    model = fitted()
+    assert (model.stopped_by_, model.n_estimators_) == ("callback", 6)
+    stages = booster_stages(model, NEW)
+    for number, seen in enumerate(recorders[0].models, start=1):
+        mean, std = seen.predict(NEW, return_std=True)
+        assert mean == pytest.approx(stages[:, number, :, 0].mean(axis=0))
+        assert std == pytest.approx(stages[:, number, :, 0].std(axis=0, ddof=1), abs=1e-12)
+        assert seen.n_estimators_ == number
+    assert fitted(n_estimators=6).fingerprint() == model.fingerprint()
 
 
 def test_a_pickled_model_continues() -> None:

@@ -238,10 +238,11 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self.n_estimators_ = self.forest_.n_trees // a_round
         self.stopped_by_ = booster.stopped_by
         self._record = None
-        self.auto_settings_ = {**settings.as_dict(), "n_estimators": self.n_estimators_}
+        chosen = {**settings.as_dict(), "n_estimators": self.n_estimators_}
+        # A regressor has no parameter `multi_class`.
+        self.auto_settings_ = {name: chosen[name] for name in chosen if hasattr(self, name)}
         for name, value in self.auto_settings_.items():
-            if name not in ("n_estimators", "early_stopping"):
-                setattr(self, f"{name}_", value)
+            setattr(self, f"{name}_", value)
         for name in CURVES:
             self.__dict__.pop(f"{name}_", None)
             if name in booster.curves:
