@@ -120,7 +120,7 @@ class ScoredClassifier(ClassifierMixin):
 
 def why_no_ledger(model: Any) -> str:
     """Error message of `oob_` of a single booster."""
-    drawn = getattr(model, "subsample_", model.subsample) < 1.0
+    drawn = getattr(model, "subsample_", getattr(model, "subsample", 1.0)) < 1.0
     seen = (
         "a row that one round left out is seen by the next, and by every later one through the "
         "scores"
@@ -130,7 +130,7 @@ def why_no_ledger(model: Any) -> str:
     offered = " (GradientBoosting records oob_scores_ and oob_improvement_ of each round)"
     kind = "Classifier" if hasattr(model, "classes_") else "Regressor"
     return (
-        f"Use BoostedTrees{kind}(n_bags=10): several boosters, of which each leaves out some rows, "
-        f"have out-of-bag predictions. One booster has no out-of-bag ledger: {seen}"
+        f"Use BoostedTrees{kind}(n_bags=10): several boosters, of which each leaves out a fold of "
+        f"the rows, have out-of-bag predictions. One booster has no out-of-bag ledger: {seen}"
         f"{offered if drawn else ''}."
     )

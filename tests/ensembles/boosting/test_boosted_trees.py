@@ -18,7 +18,8 @@ def classes(y: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def quick(kind, **parameters):
-    return kind(**{"n_estimators": 10, "min_samples_leaf": 5, "random_state": 0, **parameters})
+    settings = {"quality": "fast", "n_estimators": 10, "min_samples_leaf": 5, "random_state": 0}
+    return kind(**{**settings, **parameters})
 
 
 # ---- the model ----
@@ -175,7 +176,7 @@ def test_a_share_of_the_rows_is_held_out() -> None:
     model = quick(
         BoostedTreesRegressor, early_stopping=True, validation_fraction=0.5, n_iter_no_change=50
     ).fit(X, y)
-    assert model._states[0].forest.weight[0] == 200
+    assert model._state.forest.weight[0] == 200
     assert len(model.validation_loss_) == 11
     first = model.validation_loss_[0]
     # Before the first round: half the mean square around the mean of the other half.

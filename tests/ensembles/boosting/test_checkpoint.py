@@ -25,7 +25,8 @@ def data(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def quick(kind=BoostedTreesRegressor, **parameters):
-    return kind(**{"n_estimators": 20, "min_samples_leaf": 5, "random_state": 0, **parameters})
+    settings = {"quality": "fast", "n_estimators": 20, "min_samples_leaf": 5, "random_state": 0}
+    return kind(**{**settings, **parameters})
 
 
 X, Y = data()
@@ -46,7 +47,7 @@ def cut_short(model, rounds: int, *given, **more) -> None:
     real = type(model)._grower
 
     def interrupted(self, *made_of):
-        grower, limits = real(self, *made_of)
+        grower = real(self, *made_of)
         on_each, left = grower.on_each, [rounds]
 
         def grow(*arguments, **named):
@@ -56,7 +57,7 @@ def cut_short(model, rounds: int, *given, **more) -> None:
             return on_each(*arguments, **named)
 
         grower.on_each = grow
-        return grower, limits
+        return grower
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(model), "_grower", interrupted)
@@ -188,6 +189,7 @@ def test_killed_at_any_time_it_ends_at_the_same_model(file) -> None:
         ({"loss": "huber"}, "loss='squared_error'; this fit has loss='huber'"),
         ({"random_state": 1}, "random_state=0; this fit has random_state=1"),
         ({"n_estimators": 4}, "has 5 rounds, more than n_estimators=4"),
+        ({"quality": "best"}, r"max_features=None; this fit has max_features=0\.6"),
     ],
 )
 def test_other_parameters_are_refused(file, change, message: str) -> None:
@@ -198,6 +200,18 @@ def test_other_parameters_are_refused(file, change, message: str) -> None:
         model.set_params(**change).fit(X, Y)
     assert file.read_bytes() == before
     assert not hasattr(model, "forest_")
+
+
+def test_values_chosen_for_auto_are_compared(file) -> None:
+    """They depend on whether `n_estimators` is set, which may change."""
+    quick(quality="default", checkpoint=file).fit(X, Y)
+    model = quick(quality="default", checkpoint=file, n_estimators="auto")
+    with pytest.raises(ValueError, match="early_stopping=False; this fit has early_stopping=True"):
+        model.fit(X, Y)
+    # As chosen, though not as given: the fit is the same.
+    given = {"subsample": 0.8, "max_leaf_nodes": 16, "n_bags": None, "n_estimators": 25}
+    again = quick(quality="default", checkpoint=file, **given).fit(X, Y)
+    assert again.fingerprint() == quick(quality="default", n_estimators=25).fit(X, Y).fingerprint()
 
 
 @pytest.mark.parametrize(

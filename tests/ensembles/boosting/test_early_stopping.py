@@ -20,7 +20,8 @@ def classes(y: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def quick(kind, **parameters):
-    return kind(**{"n_estimators": 10, "min_samples_leaf": 5, "random_state": 0, **parameters})
+    settings = {"quality": "fast", "n_estimators": 10, "min_samples_leaf": 5, "random_state": 0}
+    return kind(**{**settings, **parameters})
 
 
 X, Y = data(400)
@@ -178,24 +179,18 @@ def test_the_best_round_of_rows_to_judge_by_is_kept() -> None:
     assert model.forest_.weight[0] == 300
 
 
-@pytest.mark.parametrize(("n", "stops"), [(10_000, False), (10_001, True)])
-def test_auto_stops_early_above_ten_thousand_rows(n: int, stops: bool) -> None:
-    table = np.arange(n, dtype=float)[:, np.newaxis] % 100
-    model = BoostedTreesRegressor(quality="fast", n_estimators=2, early_stopping="auto").fit(
-        table, table[:, 0]
-    )
-    assert hasattr(model, "validation_loss_") == stops
-    # Rows of weight are counted, not what they weigh.
-    weight = np.r_[np.full(n - 1, 1000.0), 0.0]
-    model.fit(table, table[:, 0], weight)
-    assert not hasattr(model, "validation_loss_")
-
-
-def test_auto_stops_early_if_rows_to_judge_by_are_given() -> None:
+@pytest.mark.parametrize("given", [False, True])
+def test_auto_stops_early_if_the_number_of_rounds_is_auto(given: bool) -> None:
     noise = np.random.default_rng(0).normal(size=300)
-    model = quick(BoostedTreesRegressor, early_stopping="auto", n_iter_no_change=2)
-    model.fit(X[TRAIN], noise, None, X[VAL], Y[VAL])
-    assert len(model.validation_loss_) < 11
+    rows = {"X_val": X[VAL], "y_val": Y[VAL]} if given else {}
+    more = {"quality": "default", "early_stopping": "auto"}
+    model = quick(BoostedTreesRegressor, n_estimators="auto", n_iter_no_change=2, **more)
+    model.fit(X[TRAIN], noise, **rows)
+    assert model.stopped_by_ == "early_stopping"
+    assert len(model.validation_loss_) == model.n_estimators_ + 3
+    fixed = quick(BoostedTreesRegressor, **more).fit(X[TRAIN], noise, **rows)
+    assert (fixed.stopped_by_, fixed.n_estimators_) == ("n_estimators", 10)
+    assert hasattr(fixed, "validation_loss_") == given
 
 
 # ---- other judges ----

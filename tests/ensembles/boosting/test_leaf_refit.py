@@ -20,8 +20,8 @@ def data(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stopped(kind, **parameters):
-    settings = {"n_estimators": 40, "min_samples_leaf": 5, "early_stopping": True}
-    return kind(**{**settings, "random_state": 0, **parameters})
+    settings = {"quality": "fast", "n_estimators": 40, "min_samples_leaf": 5}
+    return kind(**{**settings, "early_stopping": True, "random_state": 0, **parameters})
 
 
 LOSSES = ["squared_error", "absolute_error", "huber", "poisson", "gamma", "tweedie"]
@@ -30,7 +30,7 @@ LOSSES = ["squared_error", "absolute_error", "huber", "poisson", "gamma", "tweed
 def test_questions_stay_and_answers_change() -> None:
     X, y = data()
     model = stopped(BoostedTreesRegressor).fit(X, y)
-    before = model._states[0].forest.part(0, model.forest_.n_trees)
+    before = model._state.forest.part(0, model.forest_.n_trees)
     for name in ("feature", "threshold", "right", "missing_left", "gain"):
         assert np.array_equal(getattr(model.forest_, name), getattr(before, name))
     assert not np.array_equal(model.forest_.value, before.value)
@@ -146,7 +146,7 @@ def fitted(kind, y, **parameters):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BoostingRun, "_train", trained)
-        kind(n_estimators=1, min_samples_leaf=5, **parameters).fit(data()[0], y)
+        kind(quality="fast", n_estimators=1, min_samples_leaf=5, **parameters).fit(data()[0], y)
     return caught
 
 

@@ -24,10 +24,15 @@ def longest_move(model) -> float:
     return float(np.abs(forest.value[:, 0] * weight).max())
 
 
+def fast(estimator, **parameters):
+    more = {"quality": "fast"} if estimator is BoostedTreesClassifier else {}
+    return estimator(random_state=0, **more, **parameters)
+
+
 @BOTH
 def test_a_class_of_two_rows_spoils_no_other(estimator) -> None:
     X, y = rules()
-    model = estimator(random_state=0).fit(X, y)
+    model = fast(estimator).fit(X, y)
     assert model.score(X, y) >= 0.9995
     assert longest_move(model) < 20
     assert np.abs(model.decision_function(X)).max() < 60
@@ -42,7 +47,7 @@ def test_few_positives_among_very_many(estimator, rate: float) -> None:
     odds, y, expected = X[:, 0] + X[:, 1], np.zeros(20_000), np.zeros(20_000)
     y[np.argsort(odds)[-10:]] = 1
     expected[np.argsort(other[:, 0] + other[:, 1])[-10:]] = 1
-    model = estimator(learning_rate=rate, n_estimators=50, random_state=0).fit(X, y)
+    model = fast(estimator, learning_rate=rate, n_estimators=50).fit(X, y)
     p = model.predict_proba(other)[:, 1]
     rank = (np.argsort(np.argsort(p)) + 1.0)[expected == 1]
     assert rank.mean() > 0.95 * len(p)

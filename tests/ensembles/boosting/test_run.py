@@ -23,7 +23,8 @@ def data(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def quick(kind=BoostedTreesRegressor, **parameters):
-    return kind(**{"n_estimators": 10, "min_samples_leaf": 5, "random_state": 0, **parameters})
+    settings = {"quality": "fast", "n_estimators": 10, "min_samples_leaf": 5, "random_state": 0}
+    return kind(**{**settings, **parameters})
 
 
 X, Y = data()

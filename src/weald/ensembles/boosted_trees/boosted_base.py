@@ -241,10 +241,10 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self.stopped_by_ = booster.stopped_by
         self._record = None
         chosen = {**settings.as_dict(), "n_estimators": self.n_estimators_}
-        self.auto_settings_ = {name: one for name, one in chosen.items() if hasattr(self, name)}
+        # A regressor has no parameter `multi_class`.
+        self.auto_settings_ = {name: chosen[name] for name in chosen if hasattr(self, name)}
         for name, value in self.auto_settings_.items():
-            if name not in ("n_estimators", "early_stopping"):
-                setattr(self, f"{name}_", value)
+            setattr(self, f"{name}_", value)
         for name in CURVES:
             self.__dict__.pop(f"{name}_", None)
             if name in booster.curves:

@@ -55,11 +55,11 @@ class BoostedParameters(ScoredModel):
         and in the end its leaf values are estimated on all rows. The left-out rows decide when to
         stop, so that none is lost for training, and provide an out-of-bag ledger, standard
         deviations and prediction intervals. The training time is multiplied by `n_bags`. None: one
-        booster. "auto": 5 up to 30,000 rows (10 if quality="best"), if n_estimators is "auto" and
-        there is no `X_val`; otherwise None.
+        booster. "auto": 5 up to 30,000 rows (10 if quality="best", 5 above), if there is early
+        stopping, n_estimators is "auto" and there is no `X_val`; otherwise None.
     learning_rate : float or "auto", default="auto"
-        Shrinkage: factor of the leaf values of each tree. "auto": 0.05 up to 30,000 rows, 0.1
-        above and without early stopping; half of that if quality="best".
+        Shrinkage: factor of the leaf values of each tree. "auto": 0.1 without early stopping;
+        otherwise 0.05 up to 30,000 rows and 0.1 above, half of that if quality="best".
     max_leaf_nodes : int, None or "auto", default="auto"
         Maximum number of leaves of each tree; None: no limit. "auto": 16 up to 30,000 rows, 31
         above and if quality="fast".
@@ -86,7 +86,7 @@ class BoostedParameters(ScoredModel):
         Column subsampling: number of columns considered for splits. A count, a fraction, the square
         root, binary logarithm or third of all columns, or all (None). More are drawn while none
         of them allows a split, except with feature_sampling="tree". "auto": 0.6 up to 30,000 rows
-        (per level for symmetric trees), all above and if quality="fast".
+        (per level for symmetric trees) and if quality="best", all above and if quality="fast".
     feature_sampling : {"tree", "level", "node"}, default="node"
         Whether `max_features` columns are drawn once per tree, per level or per node. "node" is not
         available with growth="symmetric", where all nodes of a level are split on the same column.
@@ -101,7 +101,8 @@ class BoostedParameters(ScoredModel):
         groups of two columns; "no_interactions": groups of one. None: no constraint.
     subsample : float or "auto", default="auto"
         Row subsampling: fraction of the training rows used in each round, drawn without
-        replacement. "auto": 0.8 up to 30,000 rows, 1.0 above and if quality="fast".
+        replacement. "auto": 0.8 up to 30,000 rows and if quality="best", 1.0 above and if
+        quality="fast".
     growth : {"best_first", "depth_wise", "symmetric"}, default="best_first"
         Tree growth policy. "best_first": leaf-wise, the leaf of largest gain is split next.
         "depth_wise": level by level. "symmetric": oblivious trees, all nodes of a level share one

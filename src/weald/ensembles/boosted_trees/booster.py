@@ -300,13 +300,16 @@ class BoostingRun:
         """The fitted attributes of a model of so many rounds, for callbacks."""
         state = self.state(rounds)
         forest = averaged(state.forest, self._n_boosters)
+        forest = in_user_units(forest, self._training.rows, self._loss)
         return {
             "_state": state,
             "_n_boosters": self._n_boosters,
+            "_folds": self._folds,
+            "_unrefitted": forest,
             "_record": None,
             "_fitted_loss": self._run_loss,
             "n_estimators_": rounds,
-            "forest_": in_user_units(forest, self._training.rows, self._loss),
+            "forest_": forest,
         }
 
     def _figures(self, stage: Stage) -> str:

@@ -69,7 +69,7 @@ class Checkpoint:
         self._identity: dict[str, Any] = {
             "weald": __version__,
             "estimator": type(model).__name__,
-            "parameters": _parameters_of(model),
+            "parameters": _parameters_of(model, settings),
         }
         self._settings = settings
         self._saved = -1
@@ -187,10 +187,14 @@ class Checkpoint:
         self._next = end + max(INTERVAL, _COST_RATIO * (end - begin))
 
 
-def _parameters_of(model: Any) -> dict[str, str]:
-    """Parameters that affect the rounds, as text."""
-    parameters = model.get_params(deep=False).items()
-    return {name: _text_of(value) for name, value in parameters if name not in _IGNORED_PARAMETERS}
+def _parameters_of(model: Any, settings: BoosterSettings) -> dict[str, str]:
+    """Parameters that affect the rounds, as text; for those that are "auto", the chosen values.
+
+    These may depend on `n_estimators`, which is not among the parameters.
+    """
+    given, chosen = model.get_params(deep=False), settings.as_dict()
+    names = given.keys() - _IGNORED_PARAMETERS
+    return {name: _text_of(chosen.get(name, given[name])) for name in sorted(names)}
 
 
 def _text_of(value: Any) -> str:

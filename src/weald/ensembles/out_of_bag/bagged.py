@@ -225,7 +225,7 @@ class BaggedRegressor(Bagged):
         residuals = np.abs(record.target[rows] - record.predictions[rows, 0])
         parts = [
             jackknife_bounds(predictions[:, :, 0], left_out, residuals, coverage)
-            for predictions in self._estimator_predictions(X)
+            for predictions in self._out_of_bag_predictions(X)
         ]
         return np.concatenate(parts)
 
