@@ -40,9 +40,7 @@ class ContentNoise:
             y = y + self._noise(keys, table.shape[1], y, self.target)
         return _in_frame_like(X, table), y
 
-    def _noise(
-        self, keys: NDArray[np.uint64], column: int, values: Floats, scale: float
-    ) -> Floats:
+    def _noise(self, keys: NDArray[np.uint64], column: int, values: Floats, scale: float) -> Floats:
         """Sums of twelve uniform numbers of 16 bits, minus their mean of 6: of variance 1."""
         sums = np.zeros(len(keys), dtype=np.uint64)
         for part in range(3):
