@@ -47,8 +47,14 @@ LARGE_BEST = {
     "subsample": 0.8,
     "n_iter_no_change": 100,
 }
-# Without early stopping: one booster at 0.1.
-FIXED = {**SMALL, "n_bags": None, "learning_rate": 0.1, "early_stopping": False}
+# Without early stopping: one booster at 0.1, with leaves of 20 rows.
+FIXED = {
+    **SMALL,
+    "n_bags": None,
+    "learning_rate": 0.1,
+    "min_samples_leaf": 20,
+    "early_stopping": False,
+}
 
 
 @pytest.fixture
@@ -207,7 +213,7 @@ def test_without_early_stopping_there_is_one_booster(more) -> None:
 
 def test_early_stopping_of_a_given_number_of_rounds_is_by_a_validation_split() -> None:
     model = BoostedTreesRegressor(n_estimators=20, early_stopping=True).fit(X, Y)
-    assert chosen(model) == {**SMALL, "n_bags": None}
+    assert chosen(model) == {**SMALL, "n_bags": None, "learning_rate": 0.1}
     assert len(model.validation_loss_) == 21
     fast = BoostedTreesRegressor(quality="fast", early_stopping=True).fit(X, Y)
     assert chosen(fast) == {**FAST, "early_stopping": True}
@@ -218,7 +224,7 @@ def test_a_validation_set_needs_no_folds() -> None:
     model = quick().fit(X[:200], Y[:200], **NEW)
     assert chosen(model) == {**SMALL, "n_bags": None}
     few = quick().fit(X[:5], Y[:5], **NEW)
-    assert chosen(few) == {**SMALL, "n_bags": None}
+    assert chosen(few) == {**SMALL, "n_bags": None, "min_samples_leaf": 1}
     folds = quick(n_bags=3).fit(X[:200], Y[:200], **NEW)
     assert chosen(folds) == {**SMALL, "n_bags": 3}
 
@@ -227,17 +233,20 @@ def test_a_validation_set_needs_no_folds() -> None:
 def test_fewer_than_ten_rows_make_100_rounds(n: int) -> None:
     for kind, y in ((BoostedTreesRegressor, Y), (BoostedTreesClassifier, np.arange(240) % 2)):
         model = kind().fit(X[:n], y[:n])
-        assert chosen(model) == FIXED
+        assert chosen(model) == {**FIXED, "min_samples_leaf": 1}
         assert (model.n_estimators_, model.stopped_by_) == (100, "n_estimators")
     weight = np.arange(240) < n  # rows without weight do not count
-    assert chosen(BoostedTreesRegressor().fit(X, Y, weight)) == FIXED
+    few = BoostedTreesRegressor().fit(X, Y, weight)
+    assert chosen(few) == {**FIXED, "min_samples_leaf": 1}
 
 
 def test_ten_rows_stop_early() -> None:
     model = BoostedTreesRegressor().fit(X[:10], Y[:10])
-    assert chosen(model) == SMALL
+    assert chosen(model) == {**SMALL, "min_samples_leaf": 1}
     assert model.stopped_by_ == "early_stopping"
-    assert chosen(quick(early_stopping=True).fit(X[:5], Y[:5])) == SMALL
+    assert chosen(quick().fit(X[:40], Y[:40])) == {**SMALL, "min_samples_leaf": 4}
+    few = quick(early_stopping=True).fit(X[:5], Y[:5])
+    assert chosen(few) == {**SMALL, "n_bags": None, "min_samples_leaf": 1}
 
 
 def test_groups_are_counted_instead_of_rows() -> None:

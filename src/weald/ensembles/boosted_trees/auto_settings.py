@@ -60,10 +60,10 @@ def chosen_settings(
     chooses_rounds = stops and is_auto(model.n_estimators)
     values = _FAST
     if model.quality != "fast":
-        values = _values(model.quality, rows.n, chooses_rounds)
+        values = _values(model.quality, rows.n, stops, chooses_rounds)
         if n_classes > 2 and rows.n <= FOLD_ROWS and _can_have_vector_leaves(model):
             values["multi_class"] = "vector_leaves"
-    if validation is not None or not chooses_rounds:
+    if validation is not None or not chooses_rounds or n_units < _FEW_ROWS:
         values = {**values, "n_bags": None}
     values = {**values, "early_stopping": stops, "n_estimators": _MOST if stops else _FIXED}
     given: dict[str, Any] = {name: getattr(model, name, "auto") for name in values}
@@ -110,7 +110,7 @@ def _can_have_vector_leaves(model: Any) -> bool:
     )
 
 
-def _values(quality: str, n_rows: int, chooses_rounds: bool) -> dict[str, Any]:
+def _values(quality: str, n_rows: int, stops: bool, chooses_rounds: bool) -> dict[str, Any]:
     is_best, is_small = quality == "best", n_rows <= FOLD_ROWS
     rate = 0.05 if is_small else 0.1
     return {
@@ -118,7 +118,8 @@ def _values(quality: str, n_rows: int, chooses_rounds: bool) -> dict[str, Any]:
         # With a given number of rounds a smaller rate might not get far enough.
         "learning_rate": (rate / 2 if is_best else rate) if chooses_rounds else 0.1,
         "max_leaf_nodes": 16 if is_small else 31,
-        "min_samples_leaf": min(5, max(1, n_rows // 10)) if is_small else 20,
+        # Small leaves need early stopping: a class of a few rows would spoil the others.
+        "min_samples_leaf": min(5 if is_small and stops else 20, max(1, n_rows // 10)),
         "max_features": 0.6 if is_small or is_best else None,
         "subsample": 0.8 if is_small or is_best else 1.0,
         "multi_class": "tree_per_class",

@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from weald.aggregation.spread import deviation
 from weald.data import as_one_array, dense_blocks, table_for_predict
 from weald.ensembles.boosted_trees.folds import BoosterFolds
-from weald.ensembles.boosted_trees.trained_state import TrainedState, trees_of_booster
+from weald.ensembles.boosted_trees.trained_state import TrainedState, averaged, trees_of_booster
 from weald.ensembles.out_of_bag.bagged import Bagged
 from weald.ensembles.out_of_bag.in_bag import InBag
 from weald.ensembles.out_of_bag.tally import Record, recorded
 from weald.ensembles.rounds.loop import Training
+from weald.ensembles.rounds.tree_learners import moved
 from weald.ensembles.scored import why_no_ledger
 from weald.losses import Loss, QuantileLosses
 from weald.trees import Forest
@@ -30,11 +31,11 @@ class BaggedBoosters(Bagged):
     """Base class of models of one or several boosters.
 
     The trees of several boosters are interleaved in `forest_`, round by round; its scores are the
-    mean of theirs. `_unrefitted` holds the trees before leaf values were estimated on all rows.
+    mean of theirs.
     """
 
     forest_: Forest
-    _unrefitted: Forest
+    n_estimators_: int
     _n_boosters: int
     _folds: BoosterFolds | None
     _state: TrainedState
@@ -53,6 +54,13 @@ class BaggedBoosters(Bagged):
                 "of them, or for the mean."
             )
         return InBag(((0, self._folds),), self._n_boosters)
+
+    @property
+    def _unrefitted(self) -> Forest:
+        """The trees before leaf values were estimated on all rows."""
+        state, loss = self._state, self._fitted_loss
+        forest = averaged(state.first(self.n_estimators_, loss), self._n_boosters)
+        return moved(forest.scaled(0, state.weight_unit), state.target_exponent, loss)
 
     def _boosters_of(self, forest: Forest) -> list[Forest]:
         """The forest of each booster."""

@@ -235,7 +235,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         """Set the fitted attributes."""
         self._fitted_loss, self._state = loss, booster.state
         self._folds, self._n_boosters = folds, booster.state.n_boosters
-        self.forest_, self._unrefitted = booster.forest, booster.unrefitted
+        self.forest_ = booster.forest
         a_round = self._n_boosters * self.forest_.trees_a_round(loss.n_scores)
         self.n_estimators_ = self.forest_.n_trees // a_round
         self.stopped_by_ = booster.stopped_by
@@ -258,7 +258,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             empty, rows.target_exponent, rows.weight_unit, 0, {}, self._plan, classes
         )
         settings = chosen_settings(self, rows, None, 1)
-        self._keep(Booster(state, empty, empty), loss, settings)
+        self._keep(Booster(state, empty), loss, settings)
 
     def _staged_scores(self, X: object) -> Iterator[Floats]:
         check_is_fitted(self)

@@ -67,7 +67,7 @@ class BoostedParameters(ScoredModel):
         Maximum depth of each tree; None: no limit.
     min_samples_leaf : int or "auto", default="auto"
         Minimum number of rows in a leaf, regardless of their weights. "auto": 5 up to 30,000 rows
-        (a tenth of fewer than 50), 20 above and if quality="fast".
+        with early stopping, otherwise 20; at most a tenth of the rows, unless quality="fast".
     min_child_weight : float, default=1e-3
         Minimum sum of hessians in a leaf.
     l2_regularization : float, default=0.0
@@ -173,6 +173,8 @@ class BoostedParameters(ScoredModel):
         Column subsampling.
     subsample_ : float
         Row subsampling.
+    early_stopping_ : bool
+        Whether there was early stopping.
     n_iter_no_change_ : int
         Patience of early stopping.
     stopped_by_ : str

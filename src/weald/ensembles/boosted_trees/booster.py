@@ -14,7 +14,12 @@ from weald.ensembles.boosted_trees.early_stopping import EarlyStopping
 from weald.ensembles.boosted_trees.fold_boosters import FoldBoosters
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.boosted_trees.leaf_refit import refit_leaves
-from weald.ensembles.boosted_trees.trained_state import CURVES, TrainedState, trees_of_booster
+from weald.ensembles.boosted_trees.trained_state import (
+    CURVES,
+    TrainedState,
+    averaged,
+    trees_of_booster,
+)
 from weald.ensembles.boosted_trees.vector_trees import VectorTrees
 from weald.ensembles.rounds.callbacks import call_back
 from weald.ensembles.rounds.loop import Learner, Stage, Training, Watcher, Watchers, boost
@@ -37,9 +42,6 @@ class Booster:
         Every round that was trained, in the units of the fit.
     forest : Forest
         The rounds that are kept, in the user's units.
-    unrefitted : Forest
-        The same before leaf values were estimated on all rows: of several boosters, each has not
-        seen the rows of its fold.
     curves : dict of str to array
         Loss and score after each round; empty without validation rows.
     stopped_by : str
@@ -48,7 +50,6 @@ class Booster:
 
     state: TrainedState
     forest: Forest
-    unrefitted: Forest
     curves: Mapping[str, Floats] = field(default_factory=dict)
     stopped_by: str = "n_estimators"
 
@@ -125,7 +126,7 @@ class BoostingRun:
         training, folds = self._training, self._folds
         if folds is not None and training.validation is None:
             scored = np.zeros(training.rows.n, dtype=bool)
-            scored[: folds.n] = folds.is_scored()
+            scored[: folds.n] = True
             training = replace(training, held_out=scored)
         scorer = None
         if training.held_out is not None:
@@ -156,7 +157,6 @@ class BoostingRun:
         forest = state.forest
         if self._settings.early_stopping:
             forest = state.first(self._early_stopping.best_round, self._loss)
-        unseen = forest
         if training.validation is None and (self._settings.early_stopping or self._folds):
             forest = self._refitted(forest)
         rows, n_boosters = training.rows, self._n_boosters
@@ -164,7 +164,6 @@ class BoostingRun:
         return Booster(
             state,
             in_user_units(averaged(forest, n_boosters), rows, self._loss),
-            in_user_units(averaged(unseen, n_boosters), rows, self._loss),
             {name: self._early_stopping.in_user_units(name) for name in names},
             stopped_by,
         )
@@ -305,7 +304,6 @@ class BoostingRun:
             "_state": state,
             "_n_boosters": self._n_boosters,
             "_folds": self._folds,
-            "_unrefitted": forest,
             "_record": None,
             "_fitted_loss": self._run_loss,
             "n_estimators_": rounds,
@@ -324,10 +322,3 @@ class BoostingRun:
         if np.isnan(validation):
             return f", {curves.curves['validation_score'][-1]:.5g} scored"
         return f", loss {train:.5g}, validation {validation:.5g}"
-
-
-def averaged(forest: Forest, n_boosters: int) -> Forest:
-    """The forest whose scores are the mean of those of its boosters."""
-    if n_boosters == 1:
-        return forest
-    return replace(forest, tree_weight=np.full(forest.n_trees, 1.0 / n_boosters))

@@ -63,17 +63,12 @@ class FoldBoosters:
         self.write_validation_scores(stage.scores)
 
     def write_validation_scores(self, out: Floats) -> None:
-        """Write the mean over the boosters that leave a row out; over all, if none does."""
+        """Write the mean over the boosters that leave a row out; of validation rows, over all."""
         n = self._folds.n
         out[:] = 0.0
         for k, scores in enumerate(self._scores):
             left_out = self._folds.left_out(k)
             out[:, :n][:, left_out] += scores[:, :n][:, left_out]
             out[:, n:] += scores[:, n:]
-        everywhere = self._n_out == 0
-        if everywhere.any():
-            for scores in self._scores:
-                out[:, :n][:, everywhere] += scores[:, :n][:, everywhere]
-        count = np.where(everywhere, len(self._scores), self._n_out)
-        out[:, :n] /= count
+        out[:, :n] /= self._n_out
         out[:, n:] /= len(self._scores)

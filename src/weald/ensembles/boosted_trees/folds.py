@@ -18,7 +18,8 @@ _N_FOLDS = 5
 class BoosterFolds:
     """Which rows each booster leaves out.
 
-    Rows are dealt out into folds, again for every five boosters; booster k leaves out one fold.
+    Rows are dealt out into folds, again for every five boosters; booster k leaves out one fold, and
+    every row is left out by at least one booster.
 
     Attributes
     ----------
@@ -95,8 +96,3 @@ class BoosterFolds:
         if training.held_out is not None:  # validation rows come after those of the fit
             held |= training.held_out
         return replace(training, held_out=held, seed=estimator_seed(training.seed, booster))
-
-    def is_scored(self) -> Mask:
-        """Mask of the rows that at least one booster leaves out."""
-        left_out = [self.left_out(k) for k in range(self.n_boosters)]
-        return np.asarray(np.any(left_out, axis=0))

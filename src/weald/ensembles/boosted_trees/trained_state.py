@@ -26,6 +26,13 @@ def trees_of_booster(forest: Forest, booster: int, n_boosters: int, loss: Loss) 
     return np.arange(forest.n_trees).reshape(rounds, n_boosters, size)[:, booster].ravel()
 
 
+def averaged(forest: Forest, n_boosters: int) -> Forest:
+    """The forest whose scores are the mean of those of its boosters."""
+    if n_boosters == 1:
+        return forest
+    return replace(forest, tree_weight=np.full(forest.n_trees, 1.0 / n_boosters))
+
+
 @dataclass(frozen=True, eq=False)
 class TrainedState:
     """All trees and curves of a fit, before early stopping truncates them and refits the leaves.
