@@ -70,6 +70,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "early_stopping": True,
         "subsample": 0.7,
         "learning_rate": 0.3,
+        "min_samples_leaf": 5,
     },
     "bags of drawn columns": {
         "n_bags": 2,
