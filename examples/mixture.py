@@ -24,7 +24,7 @@ def main() -> None:
         ("svm", CalibratedClassifierCV(make_pipeline(StandardScaler(), SVC()), ensemble=False)),
         ("knn", KNeighborsClassifier(5)),
         ("linear", make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))),
-        ("trees", weald.BoostedTreesClassifier(n_estimators=40)),
+        ("trees", weald.BoostedTreesClassifier(quality="fast", n_estimators=40)),
     ]
     ensembles = {
         "hard vote": weald.VotingClassifier(members),

@@ -89,8 +89,11 @@ def members(is_class: bool) -> list[tuple[str, Any]]:
         )
 
     return [
-        ("boosted", boosted(n_estimators=100)),
-        ("small", boosted(n_estimators=150, learning_rate=0.05, max_leaf_nodes=8)),
+        ("boosted", boosted(quality="fast", n_estimators=100)),
+        (
+            "small",
+            boosted(quality="fast", n_estimators=150, learning_rate=0.05, max_leaf_nodes=8),
+        ),
         ("tree", tree(min_samples_leaf=20)),
         ("linear", prepared(linear)),
         ("near", prepared(near(15))),

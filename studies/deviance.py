@@ -63,7 +63,12 @@ def lightgbm(threads: int, **own: Any) -> Any:
 
 def weald(threads: int, **own: Any) -> Any:
     return BoostedTreesRegressor(
-        n_estimators=100, n_jobs=threads, min_child_weight=LEAF_HESSIAN[0], **TREES, **own
+        quality="fast",
+        n_estimators=100,
+        n_jobs=threads,
+        min_child_weight=LEAF_HESSIAN[0],
+        **TREES,
+        **own,
     )
 
 

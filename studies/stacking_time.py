@@ -29,9 +29,10 @@ def table(n: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def members(**more: Any) -> list[tuple[str, Any]]:
+    settings = {"quality": "fast", "n_estimators": 50}
     return [
-        ("boosted", weald.BoostedTreesClassifier(n_estimators=50, **more)),
-        ("small", weald.BoostedTreesClassifier(n_estimators=50, max_leaf_nodes=8, **more)),
+        ("boosted", weald.BoostedTreesClassifier(**settings, **more)),
+        ("small", weald.BoostedTreesClassifier(**settings, max_leaf_nodes=8, **more)),
         ("tree", weald.DecisionTreeClassifier(min_samples_leaf=20, **more)),
     ]
 

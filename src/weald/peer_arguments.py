@@ -5,7 +5,7 @@ from weald.peer_names import OF_ESTIMATOR, STOPPING, Group, Way, always
 _VALIDATION = (
     Way(
         ("X_val", "y_val"),
-        "Pass the validation set as fit(X, y, X_val=…, y_val=…); early_stopping=True uses it.",
+        "Pass the validation set as fit(X, y, X_val=…, y_val=…); early stopping uses it.",
     ),
     Way(
         ("n_iter_no_change", "validation_fraction"),

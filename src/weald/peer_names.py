@@ -82,7 +82,8 @@ _NO_GPU = (
 STOPPING = (
     Way(
         ("early_stopping", "n_iter_no_change"),
-        "Use early_stopping=True and n_iter_no_change, the number of rounds without improvement.",
+        "Use n_iter_no_change, the number of rounds without improvement, and early_stopping=True "
+        "if n_estimators is set.",
     ),
     use("n_iter_no_change", "the number of rounds without improvement before the fit stops"),
     always("It has no early stopping, because it is not fitted in rounds."),
@@ -443,11 +444,13 @@ PARAMETERS: tuple[Group, ...] = (
         "bootstrap oob_score | - | - | -",
         (
             Way(
-                ("n_bags",), "Use n_bags=10: boosters on bootstrap samples, with out-of-bag scores."
+                ("n_bags",),
+                "Use n_bags=5: each booster leaves out a fold of the rows, and oob_ has the "
+                "out-of-bag predictions.",
             ),
             Way(
                 ("subsample",),
-                "Use subsample; weald.BoostedTrees{kind} with n_bags has bootstrap samples.",
+                "Use subsample; weald.BoostedTrees{kind} has n_bags, with out-of-bag predictions.",
             ),
             always("It uses no bootstrap samples; forests and weald.Bagging{kind} do."),
         ),

@@ -145,7 +145,7 @@ def test_arguments_of_fit() -> None:
             weald.BoostedTreesClassifier().fit(X, y, **{name: [(X, y)]})
         assert str(raised.value) == (
             f"BoostedTreesClassifier.fit() got an unexpected keyword argument '{name}'. Pass "
-            "the validation set as fit(X, y, X_val=…, y_val=…); early_stopping=True uses it."
+            "the validation set as fit(X, y, X_val=…, y_val=…); early stopping uses it."
         )
     with pytest.raises(TypeError, match="Set categorical_features in the constructor"):
         weald.RandomForestClassifier().fit(X, y, cat_features=[0])

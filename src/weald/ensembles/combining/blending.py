@@ -146,7 +146,8 @@ class BlendingRegressor(Blending, StackedRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 3))
     >>> y = 3 * X[:, 0] + np.where(X[:, 1] > 0, 2.0, -2.0) + rng.normal(size=400)
-    >>> estimators = [("trees", BoostedTreesRegressor()), ("linear", LinearRegression())]
+    >>> trees = BoostedTreesRegressor(quality="fast")
+    >>> estimators = [("trees", trees), ("linear", LinearRegression())]
     >>> blend = BlendingRegressor(estimators, random_state=0).fit(X[:300], y[:300])
     >>> round(blend.score(X[300:], y[300:]), 2)
     0.89

@@ -122,7 +122,7 @@ class StackingClassifier(Stacking, StackedClassifier):
     >>> from weald import BoostedTreesClassifier, StackingClassifier
     >>> cancer = load_breast_cancer()
     >>> estimators = [
-    ...     ("trees", BoostedTreesClassifier(n_estimators=20)),
+    ...     ("trees", BoostedTreesClassifier(quality="fast", n_estimators=20)),
     ...     ("knn", KNeighborsClassifier(15)),
     ...     ("bayes", GaussianNB()),
     ... ]
@@ -187,7 +187,8 @@ class StackingRegressor(Stacking, StackedRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 3))
     >>> y = 3 * X[:, 0] + np.where(X[:, 1] > 0, 2.0, -2.0) + rng.normal(size=400)
-    >>> estimators = [("trees", BoostedTreesRegressor()), ("linear", LinearRegression())]
+    >>> trees = BoostedTreesRegressor(quality="fast")
+    >>> estimators = [("trees", trees), ("linear", LinearRegression())]
     >>> stack = StackingRegressor(estimators, "nonnegative").fit(X[:300], y[:300])
     >>> stack.final_estimator_.weights_.round(2).tolist()
     [0.72, 0.3]
