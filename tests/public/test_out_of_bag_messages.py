@@ -21,12 +21,12 @@ OF_CLASSES = ["predict_set", "member_error_632"]
         (
             weald.BoostedTreesRegressor(quality="fast", n_estimators=2),
             OF_NUMBERS,
-            r"^Use .*Regressor\(n_bags=10\)",
+            r"^Use .*Regressor\(n_bags=5\)",
         ),
         (
             weald.BoostedTreesClassifier(quality="fast", n_estimators=2),
             OF_CLASSES,
-            r"^Use .*Classifier\(n_bags=10",
+            r"^Use .*Classifier\(n_bags=5",
         ),
         (weald.RandomForestRegressor(3, bootstrap=False), OF_NUMBERS, "Fit with bootstrap=True"),
         (weald.BaggingClassifier(n_estimators=2, bootstrap=False), OF_CLASSES, "bootstrap=True"),

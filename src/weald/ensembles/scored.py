@@ -130,7 +130,7 @@ def why_no_ledger(model: Any) -> str:
     offered = " (GradientBoosting records oob_scores_ and oob_improvement_ of each round)"
     kind = "Classifier" if hasattr(model, "classes_") else "Regressor"
     return (
-        f"Use BoostedTrees{kind}(n_bags=10): several boosters, of which each leaves out a fold of "
+        f"Use BoostedTrees{kind}(n_bags=5): several boosters, of which each leaves out a fold of "
         f"the rows, have out-of-bag predictions. One booster has no out-of-bag ledger: {seen}"
         f"{offered if drawn else ''}."
     )

@@ -149,6 +149,21 @@ def test_intervals_cover_new_rows(n_bags: int) -> None:
     assert (np.diff(model.predict_quantiles(NEW, [0.1, 0.5, 0.9]), axis=1) >= 0).all()
 
 
+@pytest.mark.parametrize("n_bags", [5, 30])
+def test_intervals_cover_new_rows_whose_noise_differs(n_bags: int) -> None:
+    """The spread of few boosters before refitting says nothing about that of all after it."""
+
+    def made(n: int, seed: int) -> tuple[Any, Any]:
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(0, 6, (n, 1))
+        return x, np.sin(x[:, 0]) + (0.1 + 0.2 * x[:, 0]) * rng.normal(size=n)
+
+    model = BoostedTreesRegressor(quality="fast", n_bags=n_bags).fit(*made(2000, 0))
+    new, true = made(5000, 1)
+    lower, upper = model.predict_interval(new, 0.9).T
+    assert abs(((lower <= true) & (true <= upper)).mean() - 0.9) < 0.025
+
+
 def test_jackknife_is_of_boosters_that_left_the_row_out() -> None:
     model = BoostedTreesRegressor(n_bags=5, **SMALL).fit(X, Y)
     new = NEW[:50]
@@ -195,7 +210,7 @@ def test_632_estimates_need_bootstrap_samples(kind) -> None:
 
 def test_one_booster_has_no_ledger() -> None:
     alone = BoostedTreesRegressor(**SMALL).fit(X, Y)
-    with pytest.raises(ValueError, match=r"terms of a sum.*n_bags=10"):
+    with pytest.raises(ValueError, match=r"terms of a sum.*n_bags=5"):
         alone.predict(X, return_std=True)
     drawn = BoostedTreesRegressor(subsample=0.5, **SMALL).fit(X, Y)
     auto = BoostedTreesRegressor(n_estimators=5).fit(X, Y)  # draws rows, too
@@ -203,7 +218,7 @@ def test_one_booster_has_no_ledger() -> None:
     for model, reason in zip((alone, drawn, auto), reasons, strict=True):
         with pytest.raises(AttributeError, match=rf"leaves out a fold.*no .* ledger: .*{reason}"):
             _ = model.oob_
-        with pytest.raises(AttributeError, match="n_bags=10"):
+        with pytest.raises(AttributeError, match="n_bags=5"):
             model.predict_interval(X)
     other = GradientBoostingRegressor(subsample=0.5, n_estimators=3).fit(X, Y)
     assert len(other.oob_improvement_) == len(other.oob_scores_) == 3

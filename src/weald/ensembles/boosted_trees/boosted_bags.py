@@ -13,6 +13,7 @@ from weald.data import as_one_array, dense_blocks, table_for_predict
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.boosted_trees.trained_state import TrainedState, averaged, trees_of_booster
 from weald.ensembles.out_of_bag.bagged import Bagged
+from weald.ensembles.out_of_bag.conformal import Residuals
 from weald.ensembles.out_of_bag.in_bag import InBag
 from weald.ensembles.out_of_bag.tally import Record, recorded
 from weald.ensembles.rounds.loop import Training
@@ -85,7 +86,7 @@ class BaggedBoosters(Bagged):
         if self._folds is None:
             raise ValueError(
                 "The trees of one booster are terms of a sum: their spread is no measure of "
-                "uncertainty. Fit several boosters, for instance with n_bags=10."
+                "uncertainty. Fit several boosters, for instance with n_bags=5."
             )
         boosters = self._boosters_of(forest)
         for table in dense_blocks(table_for_predict(self, X)):
@@ -117,3 +118,14 @@ class BaggedBoosters(Bagged):
         classes = getattr(self, "classes_", None)
         blocks = [(slice(0, folds.n), predictions())]
         return recorded(blocks, target, classes, rows.total_weight, n_members=self._n_boosters)
+
+    def _residuals(self, record: Record) -> Residuals:
+        """Residuals without spread, for intervals of one width.
+
+        The spread of the few boosters that leave a row out is not that of all boosters after their
+        leaves were refitted, by which intervals of new rows would be scaled.
+        """
+        scored = record.scored
+        weight = None if record.weight is None else record.weight[scored]
+        signed = record.target[scored] - record.predictions[scored, 0]
+        return Residuals(signed, np.full(len(signed), np.nan), weight)

@@ -63,6 +63,10 @@ class Bagged:
         """In-bag counts of the base estimators; an AttributeError says why there are none."""
         raise NotImplementedError
 
+    def _residuals(self, record: Record) -> Residuals:
+        """Out-of-bag residuals that calibrate prediction intervals."""
+        return Residuals.of(record)
+
     @property
     def oob_(self) -> Ledger:
         """The out-of-bag ledger."""
@@ -204,7 +208,7 @@ class BaggedRegressor(Bagged):
             raise ValueError(
                 f"method must be one of 'conformal', 'jackknife+'. Got {method!r} instead."
             )
-        scale, factor = interval_scale(Residuals.of(record), coverage)
+        scale, factor = interval_scale(self._residuals(record), coverage)
         if np.isinf(scale.offset):
             centre = self._ensemble_predictions(X)[:, 0]
             half = np.full(len(centre), factor)
@@ -268,7 +272,7 @@ class BaggedRegressor(Bagged):
             raise ValueError(
                 f"method must be one of 'residuals', 'leaves'. Got {method!r} instead."
             )
-        scale, shifts = quantile_shifts(Residuals.of(self.oob_.record), levels)
+        scale, shifts = quantile_shifts(self._residuals(self.oob_.record), levels)
         if np.isinf(scale.offset):
             return np.asarray(self._ensemble_predictions(X) + shifts)
         combined, spread = self._mean_and_std(X)
