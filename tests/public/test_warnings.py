@@ -83,6 +83,12 @@ def test_parameters_without_effect() -> None:
     assert second.startswith("prune='after' of BoostedTreesRegressor has no effect: splits are")
     model.set_params(early_stopping=True, min_gain=0.1)
     assert warnings_of(lambda: model.fit(X, NUMBERS)) == []
+    (text,) = warnings_of(
+        lambda: weald.BoostedTreesRegressor(validation_fraction=0.3).fit(X, NUMBERS)
+    )
+    assert text.startswith("validation_fraction=0.3 has no effect: the folds")
+    alone = weald.BoostedTreesRegressor(validation_fraction=0.3, n_bags=None)
+    assert warnings_of(lambda: alone.fit(X, NUMBERS)) == []
     model = weald.GradientBoostingRegressor(validation_fraction=0.3)
     (text,) = warnings_of(lambda: model.fit(X, NUMBERS))
     assert "set n_iter_no_change" in text

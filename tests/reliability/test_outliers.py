@@ -168,7 +168,7 @@ def test_the_rest_of_the_tree_is_the_tree_without(name: str, outlier: float) -> 
     assert beside.gain[rest] / unit == pytest.approx(without.gain, rel=1e-9, abs=1e-9)
 
 
-# ---- the same model, whoever grows it ----
+# ---- the same model from every grower ----
 
 
 @pytest.mark.parametrize("name", ["tree", "leaf-wise tree", "forest", "extra trees", "bag"])

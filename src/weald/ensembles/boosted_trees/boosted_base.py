@@ -51,6 +51,13 @@ _UNUSED_SCORING = (
 )
 
 
+_DEFAULT_FRACTION = 0.1
+_UNUSED_FRACTION = (
+    "validation_fraction={} has no effect: the folds that the boosters leave out are the "
+    "validation rows. Set n_bags=None to hold out a fraction of the rows instead."
+)
+
+
 class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
     """Gradient boosting with second-order (Newton) trees on histograms."""
 
@@ -92,6 +99,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         has_folds = settings.n_bags is not None
         has_validation = settings.early_stopping or validation is not None or has_folds
         self._check_scoring(loss, has_validation=has_validation)
+        if has_folds and self.validation_fraction != _DEFAULT_FRACTION:
+            advise(_UNUSED_FRACTION.format(self.validation_fraction))
         checkpoint = None if self.checkpoint is None else Checkpoint(self, settings)
         earlier = self._earlier(rows, loss, settings, checkpoint, has_validation)
         ordered = ordered_rows(rows, n_threads=self._n_threads) if has_folds else None
