@@ -1,5 +1,6 @@
 """Ctrl-C during the fit of any estimator: it ends soon and leaves the model unchanged."""
 
+import gc
 import signal
 import time
 from collections.abc import Iterator
@@ -15,6 +16,18 @@ import weald
 from contract.subjects import EVERY_ESTIMATOR, has, settings, takes_members
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers of POSIX")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_drops_the_interrupt() -> Iterator[None]:
+    """Python drops an exception raised within a callback of the garbage collector.
+
+    Hypothesis installs such a callback; an interrupt that came while it ran was lost.
+    """
+    callbacks = gc.callbacks[:]
+    gc.callbacks.clear()
+    yield
+    gc.callbacks.extend(callbacks)
 
 
 @pytest.fixture(autouse=True)
