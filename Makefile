@@ -22,7 +22,7 @@ FLOOR_TESTS := tests/contract tests/data tests/public
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-floor coverage fuzz-api bench study micro check format stub sanitize portable clean \
+.PHONY: help demo test test-all test-floor coverage fuzz-api fuzz bench study micro check format stub sanitize portable clean \
 	lint types imports cpp-modules cpp-format stub-check size one-definition sanitize-package \
 	sanitize-pool portable-tools
 
@@ -83,6 +83,9 @@ coverage: .venv-coverage/ready ## the share of the package's Python lines that t
 
 fuzz-api: .venv-test/ready ## random pairs of parameters of every estimator; TIME=600 seconds, SEED=7, ARGS="--estimator Name"
 	PYTHONPATH=tests .venv-test/bin/python -m fuzz.run --seconds $(TIME) --seed $(SEED) $(ARGS)
+
+fuzz: .venv-test/ready ## damaged and hostile model files; TIME=600 seconds, SEED=7
+	PYTHONPATH=tests .venv-test/bin/python -m fuzz.model_files --seconds $(TIME) --seed $(SEED)
 
 micro: build/micro ## measure the kernels alone, on one core
 	./build/micro

@@ -1,5 +1,7 @@
 #include "bindings/grown_trees.hpp"
 
+#include "tree/pre_order.hpp"
+
 namespace weald::bindings {
 
 nb::dict arrays_of(tree::Tree tree) {
@@ -66,6 +68,20 @@ nb::dict join_trees(const std::vector<const GrownTrees*>& rounds) {
   return arrays;
 }
 
+auto right_of(Vector<std::uint8_t> is_inner, Vector<std::int64_t> first_node) {
+  const auto n_nodes = static_cast<std::int64_t>(is_inner.shape(0));
+  const std::int64_t* const first = first_node.data();
+  const std::size_t n = first_node.shape(0);
+  require(n > 0 && first[0] == 0 && first[n - 1] == n_nodes && std::is_sorted(first, first + n),
+          "first_node must increase from 0 to the number of nodes");
+  for (std::size_t t = 1; t < n; ++t)
+    require(first[t] - first[t - 1] <= std::numeric_limits<std::int32_t>::max(),
+            "a tree has too many nodes");
+  std::vector<std::int32_t> right(is_inner.shape(0));
+  tree::write_right(is_inner.data(), first, static_cast<std::int64_t>(n) - 1, right.data());
+  return give(std::move(right));
+}
+
 }  // namespace
 
 void bind_grown_trees(nb::module_& m) {
@@ -75,6 +91,7 @@ void bind_grown_trees(nb::module_& m) {
       .def("take_steps", &GrownTrees::take_steps, "loss"_a, "parameter"_a, "rate"_a)
       .def("add_to", &GrownTrees::add_to, "scores"_a.noconvert(), "leaf_of_row"_a, "n_threads"_a);
   m.def("join_trees", &join_trees, "rounds"_a);
+  m.def("right_of", &right_of, "is_inner"_a, "first_node"_a);
 }
 
 }  // namespace weald::bindings

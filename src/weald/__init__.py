@@ -40,6 +40,8 @@ if TYPE_CHECKING:
         VotingRegressor,
         distill,
     )
+    from weald.errors import ModelFormatError
+    from weald.persist.model_file import load
 
 __all__ = [
     "AdaBoostClassifier",
@@ -57,6 +59,7 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "MemberError",
+    "ModelFormatError",
     "OptionTreeClassifier",
     "OptionTreeRegressor",
     "RandomForestClassifier",
@@ -71,6 +74,7 @@ __all__ = [
     "aggregation",
     "datasets",
     "distill",
+    "load",
     "read",
     "show_config",
     "theory",
@@ -80,6 +84,8 @@ if not TYPE_CHECKING:
     _ELSEWHERE = {
         "aggregation": None,
         "datasets": None,
+        "ModelFormatError": "weald.errors",
+        "load": "weald.persist.model_file",
         "read": "weald.data.reading",
         "show_config": "weald.config",
         "theory": None,

@@ -1,4 +1,4 @@
-"""The warning class, and helpers to format error messages."""
+"""The warning and error classes, and helpers to format error messages."""
 
 from collections.abc import Iterable
 
@@ -7,6 +7,13 @@ class WealdWarning(UserWarning):
     """Warning about a fit or prediction that works, but probably not as intended.
 
     All warnings of weald have this class: ``warnings.simplefilter("ignore", WealdWarning)``.
+    """
+
+
+class ModelFormatError(ValueError):
+    """A file is not a model file of weald, is damaged, or was written by a newer version.
+
+    Raised by `weald.load`. A model that cannot be saved without pickle raises it in `save`.
     """
 
 

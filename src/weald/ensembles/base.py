@@ -20,7 +20,8 @@ from weald.ensembles.predictor import (
     predictor_of,
     table_predictor_of,
 )
-from weald.errors import wrong_parameter
+from weald.ensembles.saving import Saved, check_prediction
+from weald.errors import ModelFormatError, wrong_parameter
 from weald.parameters import Limit, NoneOr, OneOf, check_parameters
 from weald.persist import fingerprint
 from weald.threads import thread_count
@@ -30,7 +31,7 @@ from weald.trees.frame import LIBRARIES
 Floats = NDArray[np.float64]
 
 
-class CheckedEstimator(BaseEstimator):
+class CheckedEstimator(Saved, BaseEstimator):
     """scikit-learn estimator that validates its parameters and whose `fit` is atomic."""
 
     # Valid values of every constructor parameter; checked by `fit`.
@@ -313,6 +314,21 @@ class TreeModel(CheckedEstimator):
 
     def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
         return {**self.forest_.fingerprint_arrays(), **self._plan.fingerprint_arrays()}
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        if not hasattr(self, "forest_"):
+            return
+        plan, columns = self._plan, self.forest_.n_columns
+        if self.n_features_in_ != len(plan.columns):
+            raise ModelFormatError(
+                f"{type(self).__name__} has {len(plan.columns)} columns, not {self.n_features_in_}."
+            )
+        if self._input_forest is self.forest_ and columns != plan.n_columns:
+            raise ModelFormatError(
+                f"the trees split {columns} columns, but there are {plan.n_columns}."
+            )
+        check_prediction(self, self.n_features_in_, is_plain=plan.is_plain)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "forest_")

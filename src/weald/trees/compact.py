@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald import _native
+
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
@@ -72,25 +74,10 @@ def expanded(kept: dict[str, Any]) -> dict[str, Any]:
 def right_of(inner: NDArray[np.bool_], first_node: NDArray[np.int64]) -> NDArray[np.int32]:
     """Derive the array `right` of trees in pre-order whose leaves are numbered from left to right.
 
-    Count +1 for an inner node and -1 for a leaf. The right child of a node is the next node at
-    which the running count equals that before the node, because the left subtree sums to -1.
-
     >>> right_of(np.array([True, True, False, False, False]), np.array([0, 5])).tolist()
     [4, 3, 0, 1, 2]
     """
-    n = len(inner)
-    sizes = np.diff(first_node)
-    height = np.cumsum(np.where(inner, 1, -1), dtype=np.int32)
-    before = np.concatenate([np.zeros(1, dtype=np.int32), height])[:n]
-    order = np.argsort(before, kind="stable")
-    following = np.empty(n, dtype=np.int64)
-    following[order[:-1]] = order[1:]
-    following[order[-1:]] = 0
-    right = following - np.repeat(first_node[:-1], sizes)
-    leaves = np.cumsum(~inner) - 1
-    n_before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(~inner)])[first_node[:-1]]
-    right[~inner] = (leaves - np.repeat(n_before, sizes))[~inner]
-    return right.astype(np.int32)
+    return _native.right_of(inner.view(np.uint8), first_node)
 
 
 def _not_zero(array: Floats) -> tuple[Any, ...]:

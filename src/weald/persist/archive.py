@@ -1,0 +1,186 @@
+"""The container of a model file: a zip archive of JSON and `.npy` arrays, without compression.
+
+Written atomically. Nothing in it is trusted: every size is compared with the bytes that are there
+before memory is allocated, and the zip format's CRC-32 of each entry is checked.
+"""
+
+import io
+import json
+import math
+import os
+import re
+import secrets
+import stat
+import struct
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald.errors import ModelFormatError
+
+_HEADER = "model.json"
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # of zip files: the same model gives the same bytes
+_NAME = 50  # characters of the file name to keep in that of the temporary file, limited in length
+
+# Exactly what `numpy.lib.format` writes for the arrays of a model.
+_NPY_MAGIC = b"\x93NUMPY\x01\x00"
+_NPY_HEADER = re.compile(
+    r"\{'descr': '([<|](?:b1|[iu][1248]|f[248]|U\d{1,9}))', 'fortran_order': False, "
+    r"'shape': \(((?:\d{1,19}, ?)*(?:\d{1,19},?)?)\), \} *\n"
+)
+_LAST_CHARACTER = 0x10FFFF
+_MAX_DIMENSIONS = 8
+
+_END_OF_ZIP = b"PK\x05\x06"
+_SIZE_OF_END = 22
+
+
+def write_archive(
+    path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write an archive atomically: a temporary file beside it, synced and then renamed.
+
+    If the process is killed, either the old or the new file exists.
+    """
+    part = path.with_name(f"{path.name[:_NAME]}.{secrets.token_hex(8)}.part")
+    try:
+        with part.open("xb") as file:
+            _write(file, header, arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":
+        # Sync the directory too, so that the rename is durable.
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def archive_bytes(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """The archive as bytes."""
+    file = io.BytesIO()
+    _write(file, header, arrays)
+    return file.getvalue()
+
+
+def _write(file: Any, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode("ascii")
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(zipfile.ZipInfo(_HEADER, _EARLIEST), text)
+        for name, array in arrays.items():
+            entry = zipfile.ZipInfo(f"{name}.npy", _EARLIEST)
+            with archive.open(entry, "w", force_zip64=array.nbytes >= 2**31) as out:
+                little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+                np.lib.format.write_array(out, little, version=(1, 0), allow_pickle=False)
+
+
+def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read an archive: its header and its arrays.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is damaged or is not an archive of `write_archive`.
+    OSError
+        If there is no such file.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):  # a pipe would block
+        raise OSError(f"{str(path)!r} is not a regular file.")
+    try:
+        return parse_archive(path.read_bytes())
+    except ModelFormatError as error:
+        raise ModelFormatError(f"{str(path)!r} cannot be loaded: {error}") from error
+
+
+def parse_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read an archive from bytes."""
+    _check_ends(content)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = _checked_entries(archive, len(content))
+            header = _parsed_header(archive.read(entries.pop(_HEADER)))
+            arrays = {
+                name.removesuffix(".npy"): _parsed_array(archive.read(entry), name)
+                for name, entry in entries.items()
+            }
+    except ModelFormatError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        EOFError,
+        NotImplementedError,  # an encrypted or compressed entry
+        OverflowError,
+        RuntimeError,
+        UnicodeError,
+        ValueError,
+        struct.error,
+    ) as error:
+        raise ModelFormatError(f"the archive is damaged: {error}.") from error
+    return header, arrays
+
+
+def _check_ends(content: bytes) -> None:
+    if not content:
+        raise ModelFormatError("the file is empty.")
+    if not content.startswith(b"PK\x03\x04"):
+        raise ModelFormatError(
+            "it is not a model file of weald, which is written by model.save(path). Pickles are "
+            "read by pickle or joblib."
+        )
+    if len(content) < _SIZE_OF_END or content[-_SIZE_OF_END:][:4] != _END_OF_ZIP:
+        raise ModelFormatError("the file is truncated, or something was appended to it.")
+
+
+def _checked_entries(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
+    """The entries by name, none compressed: together no larger than the file."""
+    entries = {entry.filename: entry for entry in archive.infolist()}
+    if len(entries) != len(archive.infolist()) or _HEADER not in entries:
+        raise ModelFormatError(f"it has no {_HEADER}, or an entry occurs twice.")
+    stored = [entry.compress_type == zipfile.ZIP_STORED for entry in entries.values()]
+    sizes = [entry.file_size for entry in entries.values()]
+    same = all(entry.file_size == entry.compress_size for entry in entries.values())
+    if not all(stored) or not same or sum(sizes) > size:
+        raise ModelFormatError("an entry is compressed, or larger than the file.")
+    return entries
+
+
+def _parsed_header(text: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ModelFormatError(f"{_HEADER} is not valid JSON: {error}.") from error
+    if not isinstance(header, dict):
+        raise ModelFormatError(f"{_HEADER} is not a JSON object.")
+    return header
+
+
+def _parsed_array(content: bytes, name: str) -> NDArray[Any]:
+    """An array of a `.npy` entry: of numbers, booleans or text, in C order."""
+    size = int.from_bytes(content[8:10], "little")
+    found = _NPY_HEADER.fullmatch(content[10 : 10 + size].decode("latin-1"))
+    if not content.startswith(_NPY_MAGIC) or found is None:
+        raise ModelFormatError(f"{name} is not an array that a model can have.")
+    dtype = np.dtype(found[1])
+    shape = tuple(int(one) for one in re.findall(r"\d+", found[2]))
+    body = memoryview(content)[10 + size :]
+    # In Python's integers: no product overflows.
+    if len(shape) > _MAX_DIMENSIONS or math.prod(shape) * dtype.itemsize != len(body):
+        raise ModelFormatError(f"{name} has the shape {shape}, but {len(body)} bytes.")
+    if dtype.itemsize == 0:
+        return np.zeros(shape, dtype)
+    array = np.frombuffer(body, dtype).reshape(shape).astype(dtype.newbyteorder("="))
+    if dtype.kind == "U" and array.size and array.view(np.uint32).max() > _LAST_CHARACTER:
+        raise ModelFormatError(f"{name} has text that is not Unicode.")
+    if dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
+        raise ModelFormatError(f"{name} has booleans other than 0 and 1.")
+    return array

@@ -1,0 +1,305 @@
+"""Fitted models to JSON and arrays, and back: no pickle, no code.
+
+Only classes of `weald.persist.kinds` are read. The JSON of an object is
+``{"kind": name, "state": {...}}``; tuples, dicts, NumPy scalars and so on are objects with the key
+"is". What is decoded is checked against the annotations of its class.
+"""
+
+import math
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache
+from hashlib import blake2b
+from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import Bunch
+
+from weald.errors import ModelFormatError, shown
+from weald.persist.kinds import class_of, kind_of
+from weald.persist.not_saved import NotSaved
+
+# Attributes with targets of training rows, or with hashes and draws of rows: what out-of-bag
+# estimates, intervals and `refit_final` need.
+_ROW_RECORDS = ("_record", "_folds", "_final_input")
+_DRAWS = "_ledger"  # a list of (index of the first tree, draws)
+
+_NAMED_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+class Encoder:
+    """Converts values to JSON; arrays are collected by name, equal ones once.
+
+    Parameters
+    ----------
+    row_records : bool
+        Whether the model's records of its training rows are kept.
+    """
+
+    def __init__(self, *, row_records: bool) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self._row_records = row_records
+        self._name_of_content: dict[tuple[Any, ...], str] = {}
+        self._number_of_object: dict[int, int] = {}
+        self._alive: list[Any] = []  # ids of objects are unique only while these live
+
+    def encode(self, value: Any, where: str) -> Any:
+        """JSON of a value; `where` is its place in the model, for errors."""
+        if value is None or (isinstance(value, (bool, str)) and type(value) in (bool, str)):
+            return value
+        if type(value) is int:
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"is": "float", "value": repr(value)}
+        if type(value) is list:
+            return [self.encode(one, f"{where}[{i}]") for i, one in enumerate(value)]
+        if type(value) in (tuple, set, frozenset):
+            items = [self.encode(one, f"{where}[{i}]") for i, one in enumerate(value)]
+            return {"is": type(value).__name__, "items": items}
+        if isinstance(value, np.ndarray):
+            return self._array(value, where)
+        if isinstance(value, np.generic):
+            return {"is": "scalar", "value": self._array(np.asarray(value), where)}
+        if isinstance(value, dict) and type(value) in (dict, Bunch):
+            items = [
+                [self.encode(key, f"a key of {where}"), self.encode(one, f"{where}[{key!r}]")]
+                for key, one in value.items()
+            ]
+            return {"is": "bunch" if type(value) is Bunch else "dict", "items": items}
+        if isinstance(value, types.MappingProxyType):
+            return self.encode(dict(value), where)
+        if isinstance(value, slice) and value == slice(None):
+            return {"is": "all"}
+        if isinstance(value, np.random.RandomState):
+            return {"is": "random_state", "items": self.encode(list(value.get_state()), where)}
+        if isinstance(value, NotSaved):
+            return {"is": "not_saved"}
+        return self._object(value, where)
+
+    def _array(self, array: NDArray[Any], where: str) -> Any:
+        if array.dtype.kind == "O":
+            items = [self.encode(one, f"{where}[{i}]") for i, one in enumerate(array.ravel())]
+            return {"is": "objects", "shape": list(array.shape), "items": items}
+        if array.dtype.kind not in "biufU":
+            raise _cannot_save(array, where, f"an array of {array.dtype}")
+        body = np.ascontiguousarray(array)
+        content = (body.dtype.str, body.shape, blake2b(body.tobytes(), digest_size=16).digest())
+        name = self._name_of_content.setdefault(content, str(len(self.arrays)))
+        self.arrays.setdefault(name, array)
+        return {"is": "array", "name": name}
+
+    def _object(self, value: Any, where: str) -> Any:
+        kind = kind_of(type(value))
+        if kind is None:
+            raise _cannot_save(value, where, f"{type(value).__module__}.{type(value).__name__}")
+        if id(value) in self._number_of_object:
+            return {"is": "same", "number": self._number_of_object[id(value)]}
+        state = {
+            name: self.encode(one, f"{where}.{name}") for name, one in self._state(value).items()
+        }
+        self._number_of_object[id(value)] = len(self._number_of_object)
+        self._alive.append(value)
+        return {"kind": kind, "state": state}
+
+    def _state(self, value: Any) -> Mapping[str, Any]:
+        if isinstance(value, BaseEstimator):
+            state = {name: one for name, one in value.__getstate__().items() if name in vars(value)}
+            return state if self._row_records else _without_row_records(state)
+        if "__getstate__" in _own_names(type(value)):
+            own: Mapping[str, Any] = value.__getstate__()
+            return own
+        if not is_dataclass(value):
+            return dict(vars(value))
+        return {one.name: getattr(value, one.name) for one in fields(value) if one.init}
+
+
+def _own_names(cls: type[Any]) -> set[str]:
+    """Names defined by a class or its bases, without those of `object`."""
+    return {name for base in cls.__mro__[:-1] for name in vars(base)}
+
+
+def _without_row_records(state: dict[str, Any]) -> dict[str, Any]:
+    """The fitted attributes without records of the training rows."""
+    kept = dict(state)
+    for name in _ROW_RECORDS:
+        if kept.get(name) is not None:
+            kept[name] = NotSaved()
+    if _DRAWS in kept:
+        kept[_DRAWS] = [(first, draws and NotSaved()) for first, draws in kept[_DRAWS]]
+    return kept
+
+
+def _cannot_save(value: Any, where: str, what: str) -> ModelFormatError:
+    hint = "Pickle the model instead, or replace it."
+    if callable(value) and not isinstance(value, BaseEstimator):
+        hint = "A model file holds no code: use a name instead of a function, or pickle the model."
+    elif isinstance(value, BaseEstimator):
+        hint = (
+            "A model file holds weald's estimators and those of scikit-learn that predict by "
+            "NumPy alone (linear models, naive Bayes, MLP, scalers, pipelines of them). Pickle "
+            "the model instead."
+        )
+    return ModelFormatError(f"{where} is {what}, which cannot be saved. {hint}")
+
+
+class Decoder:
+    """Inverts `Encoder`; raises ModelFormatError for anything that it cannot have written."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._arrays = arrays
+        self._objects: list[Any] = []
+
+    def decode(self, value: Any) -> Any:
+        """The value of a JSON tree."""
+        if isinstance(value, list):
+            return [self.decode(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        if value.keys() == {"kind", "state"}:
+            return self._object(value["kind"], value["state"])
+        what = value.get("is")
+        read: Callable[[dict[str, Any]], Any] | None = None
+        if isinstance(what, str):
+            read = getattr(self, f"_read_{what}", None)
+        if read is None:
+            raise ModelFormatError(f"the file has a value of an unknown kind: {shown(what)}.")
+        return read(value)
+
+    def _read_float(self, value: dict[str, Any]) -> float:
+        return _NAMED_FLOATS[value["value"]]
+
+    def _read_tuple(self, value: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(self.decode(one) for one in value["items"])
+
+    def _read_set(self, value: dict[str, Any]) -> set[Any]:
+        return {self.decode(one) for one in value["items"]}
+
+    def _read_frozenset(self, value: dict[str, Any]) -> frozenset[Any]:
+        return frozenset(self._read_set(value))
+
+    def _read_dict(self, value: dict[str, Any]) -> dict[Any, Any]:
+        return {self.decode(key): self.decode(one) for key, one in value["items"]}
+
+    def _read_bunch(self, value: dict[str, Any]) -> Bunch:
+        return Bunch(**self._read_dict(value))
+
+    def _read_all(self, _value: dict[str, Any]) -> slice:
+        return slice(None)
+
+    def _read_not_saved(self, _value: dict[str, Any]) -> NotSaved:
+        return NotSaved()
+
+    def _read_array(self, value: dict[str, Any]) -> NDArray[Any]:
+        return self._arrays[value["name"]].copy()
+
+    def _read_scalar(self, value: dict[str, Any]) -> Any:
+        return self.decode(value["value"])[()]
+
+    def _read_objects(self, value: dict[str, Any]) -> NDArray[Any]:
+        items = [self.decode(one) for one in value["items"]]
+        shape = tuple(value["shape"])
+        if math.prod(shape) != len(items):
+            raise ModelFormatError("an array of objects has another size than its shape.")
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        return array.reshape(shape)
+
+    def _read_random_state(self, value: dict[str, Any]) -> np.random.RandomState:
+        state = np.random.RandomState()
+        state.set_state(tuple(self.decode(value["items"])))
+        return state
+
+    def _read_same(self, value: dict[str, Any]) -> Any:
+        number = value["number"]
+        if type(number) is not int or not 0 <= number < len(self._objects):
+            raise ModelFormatError("the file refers to an object that it does not have.")
+        return self._objects[number]
+
+    def _object(self, kind: Any, encoded: Any) -> Any:
+        cls = class_of(kind) if isinstance(kind, str) else None
+        if cls is None or not isinstance(encoded, dict):
+            raise ModelFormatError(f"the file has an object of an unknown class: {shown(kind)}.")
+        state = {name: self.decode(one) for name, one in encoded.items()}
+        made = _estimator(cls, state) if issubclass(cls, BaseEstimator) else _part(cls, state)
+        self._objects.append(made)
+        return made
+
+
+def _estimator(cls: type[Any], state: dict[str, Any]) -> Any:
+    """An estimator with these parameters and fitted attributes."""
+    names = set(cls._get_param_names())
+    missing = names - state.keys()
+    if missing:
+        raise ModelFormatError(f"{cls.__name__} lacks the parameter {min(missing)!r}.")
+    known = _own_names(cls)
+    for name in state.keys() - names:
+        is_name = name.isidentifier() and not name.startswith("__")
+        if not is_name or (name in known and callable(getattr(cls, name, None))):
+            raise ModelFormatError(f"{cls.__name__} has no attribute {shown(name)}.")
+    made = object.__new__(cls)
+    vars(made).update(state)
+    return made
+
+
+def _part(cls: type[Any], state: dict[str, Any]) -> Any:
+    """An object of a dataclass, whose fields have the annotated types."""
+    if is_dataclass(cls) and not state.keys() <= _annotations(cls).keys():
+        raise ModelFormatError(f"{cls.__name__} has no such fields: {sorted(state)}.")
+    if "__setstate__" in _own_names(cls):
+        made = object.__new__(cls)
+        made.__setstate__(state)
+    elif is_dataclass(cls):
+        made = cls(**state)
+    else:
+        made = object.__new__(cls)
+        vars(made).update(state)
+    if is_dataclass(cls):
+        for name, annotation in _annotations(cls).items():
+            if not fits(getattr(made, name), annotation):
+                raise ModelFormatError(f"{cls.__name__}.{name} is of a wrong type.")
+    return made
+
+
+@cache
+def _annotations(cls: type[Any]) -> dict[str, Any]:
+    hints = get_type_hints(cls)
+    return {one.name: hints[one.name] for one in fields(cls) if one.init}
+
+
+def fits(value: Any, annotation: Any) -> bool:
+    """Whether a value is of an annotated type.
+
+    >>> fits((1, 2), tuple[int, ...]), fits([1.5], list[int]), fits(None, int | None)
+    (True, False, True)
+    """
+    if annotation is Any:
+        return True
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return any(fits(value, one) for one in arguments)
+    if origin is ClassVar:
+        return True
+    if origin is np.ndarray:
+        (scalar,) = get_args(arguments[1]) or (Any,)
+        is_array = isinstance(value, np.ndarray)
+        return is_array and (scalar is Any or np.issubdtype(value.dtype, scalar))
+    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
+        return isinstance(value, tuple) and all(fits(one, arguments[0]) for one in value)
+    if origin is tuple:
+        same = isinstance(value, tuple) and len(value) == len(arguments)
+        return same and all(map(fits, value, arguments))
+    if origin is not None and issubclass(origin, Mapping):
+        return isinstance(value, Mapping) and all(fits(one, arguments[1]) for one in value.values())
+    if origin is not None and issubclass(origin, Sequence):
+        same = isinstance(value, (list, tuple))
+        return same and all(fits(one, arguments[0]) for one in value)
+    if annotation is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if annotation is int:
+        return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if annotation is None or annotation is type(None):
+        return value is None
+    return isinstance(value, annotation) if isinstance(annotation, type) else True

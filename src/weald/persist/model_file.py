@@ -1,0 +1,112 @@
+"""Model files: `save_model` and `load`."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from weald.errors import ModelFormatError, shown
+from weald.persist.archive import archive_bytes, parse_archive, read_archive, write_archive
+from weald.persist.codec import Decoder, Encoder
+from weald.version import __version__
+
+# Raised by one when a reader of the earlier format could misread a file.
+FORMAT = 1
+
+
+def save_model(model: Any, path: str | os.PathLike[str], *, oob: bool = False) -> None:
+    """Write a fitted model to a file, atomically; see `weald.load`."""
+    header, arrays = _encoded(model, oob=oob)
+    write_archive(_path(path), header, arrays)
+
+
+def model_bytes(model: Any, *, oob: bool = False) -> bytes:
+    """The content of a model's file."""
+    return archive_bytes(*_encoded(model, oob=oob))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load a model that was saved by its method `save`.
+
+    A model file is data: loading it runs no code from it. Anything but a whole and sound model file
+    raises an error; memory and time are bounded by the size of the file.
+
+    Parameters
+    ----------
+    path : str or path
+        A file written by `model.save`, by this or an earlier version of weald.
+
+    Returns
+    -------
+    estimator
+        With the same parameters, predictions and fingerprint.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is not a model file, is damaged, or was written by a newer version.
+    OSError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile, weald
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [10.0, 10.0, 20.0, 20.0]
+    >>> model = weald.RandomForestRegressor(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/forest.weald")
+    ...     same = weald.load(f"{folder}/forest.weald")
+    >>> same.fingerprint() == model.fingerprint()
+    True
+    """
+    file = _path(path)
+    header, arrays = read_archive(file)
+    try:
+        return _decoded(header, arrays)
+    except ModelFormatError as error:
+        raise ModelFormatError(f"{str(file)!r} cannot be loaded: {error}") from error
+
+
+def model_of_bytes(content: bytes) -> Any:
+    """Load a model from the content of its file."""
+    return _decoded(*parse_archive(content))
+
+
+def _path(path: str | os.PathLike[str]) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be a str or a path; got {type(path).__name__}.")
+    return Path(path)
+
+
+def _encoded(model: Any, *, oob: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    encoder = Encoder(row_records=oob)
+    encoded = encoder.encode(model, type(model).__name__)
+    return {"format": FORMAT, "weald": __version__, "model": encoded}, encoder.arrays
+
+
+def _decoded(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    number = header.get("format")
+    if type(number) is not int or number < 1:
+        raise ModelFormatError(f"it names no format; got {shown(number)}.")
+    if number > FORMAT:
+        raise ModelFormatError(
+            f"it has format {number}, written by weald {header.get('weald')}; weald "
+            f"{__version__} reads formats up to {FORMAT}. Upgrade weald."
+        )
+    try:
+        model = Decoder(arrays).decode(header.get("model"))
+        _check_sound(model)
+    except ModelFormatError:
+        raise
+    except (MemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:  # whatever inconsistent content leads to
+        raise ModelFormatError(f"its content is not a sound model: {error!r}.") from error
+    return model
+
+
+def _check_sound(model: Any) -> None:
+    """Raise if a model, or one within it, is not consistent."""
+    check = getattr(model, "_check_loaded", None)
+    if check is None:
+        raise ModelFormatError(f"it holds no model, but {shown(type(model).__name__)}.")
+    check()

@@ -1,0 +1,143 @@
+"""Damaged and hostile model files until the time is up: `make fuzz TIME=600 SEED=7`.
+
+First every single flipped bit of a small model of each class, then random changes of the JSON and
+the arrays with checksums that fit, so that they reach the code behind the container. A file must
+load, or raise ModelFormatError; whatever loads must predict or raise an exception.
+"""
+
+import argparse
+import copy
+import faulthandler
+import random
+import resource
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import weald
+from contract.subjects import EVERY_ESTIMATOR, quick, task
+from weald.persist.archive import archive_bytes, parse_archive
+from weald.persist.model_file import model_bytes, model_of_bytes
+
+LONGEST = 10.0  # seconds for one file
+MEMORY = 4 * 2**30  # bytes of the whole process; the files are of some kilobytes
+
+
+def small_models() -> Iterator[tuple[str, Any, bytes]]:
+    """A small model of each class."""
+    for estimator in EVERY_ESTIMATOR:
+        X, y = task(estimator, n=40, n_columns=2)
+        model = quick(estimator, n_estimators=2).fit(X, y)
+        yield estimator.__name__, model, model_bytes(model, oob=True)
+
+
+def outcome(content: bytes, row: np.ndarray) -> tuple[str, Any]:
+    """What becomes of a file."""
+    begin = time.monotonic()
+    try:
+        model = model_of_bytes(content)
+    except weald.ModelFormatError:
+        return "refused", None
+    finally:
+        assert time.monotonic() - begin < LONGEST, "loading takes too long"
+    try:
+        model.predict(row)
+    except Exception as error:
+        return f"predict raises {type(error).__name__}", model
+    return "loaded", model
+
+
+def flip_every_bit(name: str, model: Any, content: bytes, end: float) -> Counter[str]:
+    """Flip every bit of a file, one at a time: refused, or the same model."""
+    seen: Counter[str] = Counter()
+    fingerprint, row = model.fingerprint(), np.zeros((1, 2))
+    damaged = bytearray(content)
+    for place in range(8 * len(content)):
+        damaged[place // 8] ^= 1 << place % 8
+        what, loaded = outcome(bytes(damaged), row)
+        assert what == "refused" or loaded.fingerprint() == fingerprint, (name, place)
+        seen[what] += 1
+        damaged[place // 8] ^= 1 << place % 8
+        if time.monotonic() > end:
+            break
+    return seen
+
+
+def nodes_of(value: Any) -> list[tuple[Any, Any]]:
+    """All places of a JSON tree, as (container, key)."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    found = []
+    for key, one in items:
+        found.append((value, key))
+        if isinstance(one, (dict, list)):
+            found += nodes_of(one)
+    return found
+
+
+VALUES = [None, True, 0, -1, 1, 2**31, 2**63, 10**30, 0.5, "", "a", [], {}, {"is": "all"}]
+
+
+def changed(content: bytes, rng: random.Random) -> bytes:
+    """A file with a few values or arrays changed."""
+    header, arrays = parse_archive(content)
+    for _ in range(rng.choice((1, 1, 1, 2, 5))):
+        if rng.random() < 0.5:
+            places = nodes_of(header["model"])
+            where, key = rng.choice(places)
+            other, other_key = rng.choice(places)
+            where[key] = copy.deepcopy(rng.choice([*VALUES, other[other_key]]))
+        elif arrays:
+            name = rng.choice(list(arrays))
+            arrays[name] = changed_array(arrays[name], rng)
+    return archive_bytes(header, arrays)
+
+
+def changed_array(array: np.ndarray, rng: random.Random) -> np.ndarray:
+    flat = array.ravel().copy()
+    if not flat.size or flat.dtype.kind == "U":
+        return np.zeros(rng.choice([(0,), (1,), (3, 3)]))
+    match rng.randrange(5):
+        case 0:
+            flat[rng.randrange(flat.size)] = 0
+        case 1:
+            body = bytearray(flat.tobytes())
+            body[rng.randrange(len(body))] ^= 1 << rng.randrange(8)
+            flat = np.frombuffer(bytes(body), flat.dtype)
+        case 2:
+            return flat[: rng.randrange(flat.size)]
+        case 3:
+            return np.concatenate([flat, flat])
+        case _:
+            return flat.astype(rng.choice([np.int8, np.uint8, np.int32, np.int64, np.float64]))
+    return flat.reshape(array.shape)
+
+
+def run(seconds: float, seed: int) -> None:
+    """Flip bits for at most half of the time, then change files at random."""
+    faulthandler.enable()
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    begin = time.monotonic()
+    models = list(small_models())
+    for number, (name, model, content) in enumerate(models, 1):
+        end = begin + seconds / 2 * number / len(models)
+        print(name, f"{len(content)} bytes", dict(flip_every_bit(name, model, content, end)))
+    rng, seen, row = random.Random(seed), Counter[str](), np.zeros((1, 2))
+    while time.monotonic() < begin + seconds:
+        _, _, content = rng.choice(models)
+        seen[outcome(changed(content, rng), row)[0]] += 1
+    print("changed at random:", dict(seen))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=300.0)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    sys.exit(run(given.seconds, given.seed))
