@@ -1,6 +1,6 @@
-"""Persistence of named arrays; independent of estimators."""
+"""Model files, their container, and fingerprints."""
 
+from weald.persist.archive import read_archive, write_archive
 from weald.persist.fingerprint import fingerprint
-from weald.persist.snapshot import read_snapshot, write_snapshot
 
-__all__ = ["fingerprint", "read_snapshot", "write_snapshot"]
+__all__ = ["fingerprint", "read_archive", "write_archive"]

@@ -1,4 +1,4 @@
-"""The container of a model file: a zip archive of JSON and `.npy` arrays, without compression.
+"""The container of models and checkpoints: a zip archive of JSON and `.npy` arrays.
 
 Written atomically. Nothing in it is trusted: every size is compared with the bytes that are there
 before memory is allocated, and the zip format's CRC-32 of each entry is checked.
@@ -133,10 +133,7 @@ def _check_ends(content: bytes) -> None:
     if not content:
         raise ModelFormatError("the file is empty.")
     if not content.startswith(b"PK\x03\x04"):
-        raise ModelFormatError(
-            "it is not a model file of weald, which is written by model.save(path). Pickles are "
-            "read by pickle or joblib."
-        )
+        raise ModelFormatError("it is not a file of weald.")
     if len(content) < _SIZE_OF_END or content[-_SIZE_OF_END:][:4] != _END_OF_ZIP:
         raise ModelFormatError("the file is truncated, or something was appended to it.")
 

@@ -43,7 +43,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFormatError
-        If the file is not a model file, is damaged, or was written by a newer version.
+        If the file is not a model file, is damaged, or was written by a newer version. Pickles are
+        read by pickle or joblib, not by this function.
     OSError
         If there is no such file.
 

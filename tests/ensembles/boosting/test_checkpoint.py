@@ -15,7 +15,7 @@ import pytest
 from ensembles.boosting.long_fit import long_fit
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.ensembles.boosted_trees import checkpoint
-from weald.persist import read_snapshot, write_snapshot
+from weald.persist import read_archive, write_archive
 
 
 def data(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -39,7 +39,7 @@ def file(tmp_path):
 
 
 def rounds_in(file) -> int:
-    return len(read_snapshot(file)[1]["output"])
+    return len(read_archive(file)[1]["output"])
 
 
 def cut_short(model, rounds: int, *given, **more) -> None:
@@ -132,7 +132,7 @@ def test_repeated_rows_are_other_data_than_weighted_ones(file) -> None:
 def test_a_seed_that_is_not_written_is_kept(file) -> None:
     model = quick(checkpoint=file, subsample=0.5, early_stopping=True, random_state=None)
     cut_short(model, 6, X, Y)
-    seed = read_snapshot(file)[0]["seed"]
+    seed = read_archive(file)[0]["seed"]
     whole = quick(subsample=0.5, early_stopping=True, random_state=seed).fit(X, Y)
     assert model.fit(X, Y).fingerprint() == whole.fingerprint()
 
@@ -149,7 +149,7 @@ def test_a_time_limit_can_be_gone_on_from(file) -> None:
 def test_snapshots_are_some_time_apart(file, monkeypatch) -> None:
     written = []
     monkeypatch.setattr(
-        checkpoint, "write_snapshot", lambda *given: written.append(len(given[2]["output"]))
+        checkpoint, "write_archive", lambda *given: written.append(len(given[2]["output"]))
     )
     quick(checkpoint=file).fit(X, Y)
     assert written == [0, 20]
@@ -273,7 +273,7 @@ def test_damaged_files_are_refused(file) -> None:
     whole = file.read_bytes()
     for content in (b"", whole[:-1], whole[: len(whole) // 2], b"PK" + whole, b"text"):
         file.write_bytes(content)
-        with pytest.raises(ValueError, match="is damaged or not a snapshot"):
+        with pytest.raises(ValueError, match="cannot be loaded"):
             quick(checkpoint=file).fit(X, Y)
 
 
@@ -293,12 +293,12 @@ def test_damaged_files_are_refused(file) -> None:
 def test_arrays_that_are_no_forest_are_refused(file, name: str, change) -> None:
     """Even with the right checksum: nothing in a file is trusted."""
     cut_short(quick(checkpoint=file), 5, X, Y)
-    facts, arrays = read_snapshot(file)
+    facts, arrays = read_archive(file)
     if change is None:
         del arrays[name]
     else:
         arrays[name] = np.ascontiguousarray(change(arrays[name]))
-    write_snapshot(file, facts, arrays)
+    write_archive(file, facts, arrays)
     with pytest.raises(ValueError, match="is damaged"):
         quick(checkpoint=file).fit(X, Y)
 

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, mean_absolute_error
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.ensembles.staging import staged_scores
-from weald.persist import read_snapshot
+from weald.persist import read_archive
 
 SMALL: dict[str, Any] = {
     "quality": "fast",
@@ -321,7 +321,7 @@ def test_a_fit_interrupted_within_a_round_resumes_at_its_start(file) -> None:
         patch.setattr(BoostedTreesRegressor, "_grower", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fitted(checkpoint=file)
-    assert len(read_snapshot(file)[1]["output"]) == 15
+    assert len(read_archive(file)[1]["output"]) == 15
     assert fitted(checkpoint=file).fingerprint() == fitted().fingerprint()
 
 

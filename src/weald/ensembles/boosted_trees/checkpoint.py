@@ -18,7 +18,7 @@ from weald.ensembles.boosted_trees.auto_settings import BoosterSettings
 from weald.ensembles.boosted_trees.trained_state import CURVES, TrainedState
 from weald.ensembles.rounds.loop import Stage, Training
 from weald.losses import Loss
-from weald.persist import fingerprint, read_snapshot, write_snapshot
+from weald.persist import fingerprint, read_archive, write_archive
 from weald.resampling import ordered_rows
 from weald.trees import Forest, ForestBuilder
 from weald.version import __version__
@@ -82,7 +82,7 @@ class Checkpoint:
         """Restore the state from the file, if it exists; raise if damaged or of another fit."""
         if not self._path.exists():
             return None
-        facts, arrays = read_snapshot(self._path)
+        facts, arrays = read_archive(self._path)
         self._check_identity(facts)
         try:
             forest = _forest_from(arrays, int(facts["n_columns"]))
@@ -181,7 +181,7 @@ class Checkpoint:
             "n_boosters": state.n_boosters,
         }
         curves = {name: np.array(state.curves[name], dtype=np.float64) for name in CURVES}
-        write_snapshot(self._path, facts, {**_arrays_of(state.forest), **curves})
+        write_archive(self._path, facts, {**_arrays_of(state.forest), **curves})
         self._saved = self._n_rounds
         end = time.perf_counter()
         self._next = end + max(INTERVAL, _COST_RATIO * (end - begin))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weald.persist import read_snapshot, write_snapshot
+from weald.persist import read_archive, write_archive
 
 FACTS = {"name": "Köln", "count": 3, "nothing": None, "list": [1, 2]}
 ARRAYS = {
@@ -20,8 +20,8 @@ ARRAYS = {
 
 
 def test_what_is_written_is_read(tmp_path) -> None:
-    write_snapshot(tmp_path / "a.npz", FACTS, ARRAYS)
-    facts, arrays = read_snapshot(tmp_path / "a.npz")
+    write_archive(tmp_path / "a.npz", FACTS, ARRAYS)
+    facts, arrays = read_archive(tmp_path / "a.npz")
     assert facts == FACTS
     assert set(arrays) == set(ARRAYS)
     for name, array in ARRAYS.items():
@@ -32,30 +32,30 @@ def test_what_is_written_is_read(tmp_path) -> None:
 
 def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch) -> None:
     file = tmp_path / "a.npz"
-    write_snapshot(file, {"which": "old"}, ARRAYS)
+    write_archive(file, {"which": "old"}, ARRAYS)
 
     def full(*_):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("weald.persist.snapshot.os.fsync", full)
+    monkeypatch.setattr("weald.persist.archive.os.fsync", full)
     with pytest.raises(OSError, match="no space"):
-        write_snapshot(file, {"which": "new"}, ARRAYS)
-    assert read_snapshot(file)[0] == {"which": "old"}
+        write_archive(file, {"which": "new"}, ARRAYS)
+    assert read_archive(file)[0] == {"which": "old"}
     assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits the size of files")
 def test_a_full_disk_leaves_nothing_behind(tmp_path) -> None:
     """The limit on the size of files fails the write itself, as a full disk does."""
-    write_snapshot(tmp_path / "a.npz", {"which": "old"}, ARRAYS)
+    write_archive(tmp_path / "a.npz", {"which": "old"}, ARRAYS)
     process = run(
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))",
-        "write_snapshot(Path('a.npz'), {'which': 'new'}, {'much': np.zeros(10000)})",
+        "write_archive(Path('a.npz'), {'which': 'new'}, {'much': np.zeros(10000)})",
         folder=tmp_path,
     )
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 1 and "OSError" in errors, errors
-    assert read_snapshot(tmp_path / "a.npz")[0] == {"which": "old"}
+    assert read_archive(tmp_path / "a.npz")[0] == {"which": "old"}
     assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
 
 
@@ -63,29 +63,29 @@ def test_processes_that_write_one_file(tmp_path) -> None:
     writers = [
         run(
             "for i in range(100):",
-            f"    write_snapshot(Path('a.npz'), {{'by': {n}}}, {{'much': np.full(10000, {n})}})",
+            f"    write_archive(Path('a.npz'), {{'by': {n}}}, {{'much': np.full(10000, {n})}})",
             folder=tmp_path,
         )
         for n in range(3)
     ]
     errors = [writer.communicate(timeout=60)[1] for writer in writers]
     assert errors == [""] * 3
-    facts, arrays = read_snapshot(tmp_path / "a.npz")
+    facts, arrays = read_archive(tmp_path / "a.npz")
     assert (arrays["much"] == facts["by"]).all()
     assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
 
 
 def test_a_name_may_be_as_long_as_names_are(tmp_path) -> None:
     file = tmp_path / ("a" * 250 + ".npz")
-    write_snapshot(file, FACTS, ARRAYS)
-    assert read_snapshot(file)[0] == FACTS
+    write_archive(file, FACTS, ARRAYS)
+    assert read_archive(file)[0] == FACTS
 
 
 def run(*lines: str, folder: Path) -> subprocess.Popen[str]:
     imports = (
         "import numpy as np",
         "from pathlib import Path",
-        "from weald.persist import write_snapshot",
+        "from weald.persist import write_archive",
         "import resource" if os.name == "posix" else "",
     )
     return subprocess.Popen(
@@ -98,21 +98,21 @@ def run(*lines: str, folder: Path) -> subprocess.Popen[str]:
 
 def test_every_cut_and_every_changed_byte_is_found(tmp_path) -> None:
     file = tmp_path / "a.npz"
-    write_snapshot(file, FACTS, ARRAYS)
+    write_archive(file, FACTS, ARRAYS)
     whole = file.read_bytes()
     for n in range(0, len(whole), 7):
         file.write_bytes(whole[:n])
-        with pytest.raises(ValueError, match="is damaged or not a snapshot"):
-            read_snapshot(file)
+        with pytest.raises(ValueError, match="cannot be loaded"):
+            read_archive(file)
     for i in range(0, len(whole), 3):
         changed = bytearray(whole)
         changed[i] ^= 0x10
         file.write_bytes(bytes(changed))
         # Bytes that mean nothing may change; what is read is what was written, or an error.
         try:
-            facts, arrays = read_snapshot(file)
+            facts, arrays = read_archive(file)
         except ValueError as error:
-            assert "is damaged or not a snapshot" in str(error)
+            assert "cannot be loaded" in str(error)
             continue
         assert facts == FACTS
         for name, array in ARRAYS.items():
@@ -121,17 +121,17 @@ def test_every_cut_and_every_changed_byte_is_found(tmp_path) -> None:
 
 def test_pickles_are_neither_written_nor_read(tmp_path) -> None:
     file = tmp_path / "a.npz"
-    with pytest.raises(TypeError, match="object arrays"):
-        write_snapshot(file, {}, {"objects": np.array([object()])})
+    with pytest.raises(ValueError, match="Object arrays"):
+        write_archive(file, {}, {"objects": np.array([object()])})
 
     class Bomb:
         def __reduce__(self):
             return (file.with_name("exploded").mkdir, ())
 
     file.write_bytes(pickle.dumps(Bomb()))
-    with pytest.raises(ValueError, match="is damaged or not a snapshot"):
-        read_snapshot(file)
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        read_archive(file)
     np.savez(file, bomb=np.array([Bomb()], dtype=object))
-    with pytest.raises(ValueError, match="is damaged or not a snapshot"):
-        read_snapshot(file)
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        read_archive(file)
     assert not file.with_name("exploded").exists()
