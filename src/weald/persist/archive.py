@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from weald.errors import ModelFormatError
 
 _HEADER = "model.json"
+_NAMES = "arrays"  # key of the header: the names of all arrays, so that none can be lost
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # of zip files: the same model gives the same bytes
 _NAME = 50  # characters of the file name to keep in that of the temporary file, limited in length
 
@@ -73,7 +74,8 @@ def archive_bytes(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
 
 
 def _write(file: Any, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode("ascii")
+    whole = {**header, _NAMES: list(arrays)}
+    text = json.dumps(whole, allow_nan=False, separators=(",", ":")).encode("ascii")
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_HEADER, _EARLIEST), text)
         for name, array in arrays.items():
@@ -113,6 +115,8 @@ def parse_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any
                 name.removesuffix(".npy"): _parsed_array(archive.read(entry), name)
                 for name, entry in entries.items()
             }
+        if header.pop(_NAMES, None) != list(arrays):
+            raise ModelFormatError("an array is missing.")
     except ModelFormatError:
         raise
     except (
