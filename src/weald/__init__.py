@@ -39,6 +39,10 @@ if TYPE_CHECKING:
         VotingClassifier,
         VotingRegressor,
         distill,
+        from_catboost,
+        from_lightgbm,
+        from_sklearn,
+        from_xgboost,
     )
     from weald.errors import ModelFormatError
     from weald.persist.model_file import load
@@ -74,6 +78,10 @@ __all__ = [
     "aggregation",
     "datasets",
     "distill",
+    "from_catboost",
+    "from_lightgbm",
+    "from_sklearn",
+    "from_xgboost",
     "load",
     "read",
     "show_config",

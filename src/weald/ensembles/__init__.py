@@ -32,6 +32,11 @@ if TYPE_CHECKING:
         GradientBoostingClassifier,
         GradientBoostingRegressor,
     )
+    from weald.ensembles.imported.from_catboost import from_catboost
+    from weald.ensembles.imported.from_lightgbm import from_lightgbm
+    from weald.ensembles.imported.from_sklearn import from_sklearn
+    from weald.ensembles.imported.from_xgboost import from_xgboost
+    from weald.ensembles.imported.imported import ImportedClassifier, ImportedRegressor
     from weald.ensembles.members.member_errors import MemberError
 else:
     __getattr__, __dir__ = attach(
@@ -55,6 +60,11 @@ else:
                 "distilling.distilled": ["Distilled"],
                 "distilling.distilling": ["distill"],
                 "distilling.rule_list": ["RuleListClassifier", "RuleListRegressor"],
+                "imported.from_catboost": ["from_catboost"],
+                "imported.from_lightgbm": ["from_lightgbm"],
+                "imported.from_sklearn": ["from_sklearn"],
+                "imported.from_xgboost": ["from_xgboost"],
+                "imported.imported": ["ImportedClassifier", "ImportedRegressor"],
                 "forests.decision_tree": ["DecisionTreeClassifier", "DecisionTreeRegressor"],
                 "forests.extra_trees": ["ExtraTreesClassifier", "ExtraTreesRegressor"],
                 "forests.option_tree": ["OptionTreeClassifier", "OptionTreeRegressor"],
@@ -84,6 +94,8 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "GreedySelection",
+    "ImportedClassifier",
+    "ImportedRegressor",
     "MemberError",
     "OptionTreeClassifier",
     "OptionTreeRegressor",
@@ -98,4 +110,8 @@ __all__ = [
     "VotingClassifier",
     "VotingRegressor",
     "distill",
+    "from_catboost",
+    "from_lightgbm",
+    "from_sklearn",
+    "from_xgboost",
 ]

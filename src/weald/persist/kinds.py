@@ -17,6 +17,7 @@ _ESTIMATORS = (
     "DecisionTree",
     "ExtraTrees",
     "GradientBoosting",
+    "Imported",
     "OptionTree",
     "RandomForest",
     "RotationForest",

@@ -1,0 +1,74 @@
+"""Writes the small models of other libraries in this folder, and what they predict.
+
+Needs xgboost, lightgbm, catboost and pandas; the tests read the files only.
+"""
+
+import json
+from pathlib import Path
+
+import catboost
+import lightgbm
+import numpy as np
+import pandas as pd
+import xgboost
+
+FOLDER = Path(__file__).parent
+
+
+def tables() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Numbers with missing values, and a categorical column; a number and four classes."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        rng.normal(size=(300, 3)).astype(np.float32).astype(float), columns=list("abc")
+    )
+    y = X["a"] + X["b"] ** 2
+    X = X.mask(rng.random(X.shape) < 0.1)
+    X["d"] = pd.Categorical(rng.choice(["u", "v", "w", "x", "y"], 300))
+    y = (y + 2 * X["d"].isin(["u", "x"]) + rng.normal(size=300) / 4).to_numpy()
+    return X, y, np.digitize(y, [0, 1, 2])
+
+
+def main() -> None:
+    X, y, k = tables()
+    numbers = X[list("abc")]
+    small = {"n_estimators": 4, "random_state": 0, "n_jobs": 1}
+    found = {}
+
+    def keep(name: str, model: object, table: pd.DataFrame, save: object) -> None:
+        save(str(FOLDER / name))
+        wanted = (
+            model.predict_proba(table) if hasattr(model, "predict_proba") else model.predict(table)
+        )
+        found[name] = np.asarray(wanted, dtype=float)[:40].tolist()
+
+    model = xgboost.XGBRegressor(max_depth=3, enable_categorical=True, max_cat_to_onehot=1, **small)
+    keep("xgboost_regression.json", model.fit(X, y), X, model.save_model)
+    model = xgboost.XGBClassifier(max_depth=2, **small)
+    keep("xgboost_four_classes.json", model.fit(numbers, k), numbers, model.save_model)
+    model = xgboost.XGBClassifier(max_depth=2, **small)
+    keep("xgboost_two_classes.json", model.fit(numbers, k > 1), numbers, model.save_model)
+    model = xgboost.XGBRegressor(max_depth=2, objective="count:poisson", **small)
+    keep("xgboost_poisson.json", model.fit(numbers, k), numbers, model.save_model)
+    small |= {"num_leaves": 6, "verbose": -1, "min_child_samples": 5}
+    lgb = lightgbm.LGBMRegressor(**small).fit(X, y)
+    keep("lightgbm_regression.txt", lgb, X, lgb.booster_.save_model)
+    lgb = lightgbm.LGBMClassifier(**small).fit(X, k)
+    keep("lightgbm_four_classes.txt", lgb, X, lgb.booster_.save_model)
+    lgb = lightgbm.LGBMClassifier(**small).fit(numbers, k > 1)
+    keep("lightgbm_two_classes.txt", lgb, numbers, lgb.booster_.save_model)
+    quiet = {"iterations": 4, "depth": 3, "verbose": 0, "allow_writing_files": False}
+    cat = catboost.CatBoostRegressor(**quiet).fit(numbers, y)
+    keep("catboost_regression.json", cat, numbers, lambda path: cat.save_model(path, format="json"))
+    labels = np.array(["p", "q", "r", "s"])[k]
+    cat = catboost.CatBoostClassifier(**quiet).fit(numbers, labels)
+    keep(
+        "catboost_four_classes.json", cat, numbers, lambda path: cat.save_model(path, format="json")
+    )
+    shown = X[:40].astype(object).where(X[:40].notna(), None)
+    (FOLDER / "expected.json").write_text(
+        json.dumps({"rows": shown.to_numpy().tolist(), "predictions": found}), encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    main()
