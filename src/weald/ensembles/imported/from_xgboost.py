@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +216,7 @@ def _values(encoded: dict[str, Any]) -> tuple[Any, ...]:
     if offsets is None:
         return tuple(level_of(one) for one in values)
     text = bytes(one % 256 for one in values)  # XGBoost may store signed characters
-    bounds = zip(offsets[:-1], offsets[1:], strict=True)
+    bounds = pairwise(offsets)
     try:
         return tuple(text[begin:end].decode() for begin, end in bounds)
     except UnicodeDecodeError:
