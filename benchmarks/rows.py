@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -183,8 +184,15 @@ def start_predict_row(threads: int) -> Measure:
 
 def child(*arguments: str) -> Any:
     """What a fresh Python process prints as JSON; its errors become ours."""
+    # A source tree is compiled once, as an installed package is, not at every import.
+    own = {name: one for name, one in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, cwd=HERE, check=False
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=HERE,
+        env=own,
+        check=False,
     )
     if done.returncode != 0:
         last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]

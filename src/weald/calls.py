@@ -4,13 +4,15 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import FunctionType, MethodType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from weald.errors import listing, shown
-from weald.peer_arguments import ARGUMENTS
-from weald.peer_names import PARAMETERS, Group, find_way, is_peer_name
+
+# The tables of peers' names are imported by the first wrong call.
+if TYPE_CHECKING:
+    from weald.peer_names import Group
 
 # Minimum similarity (difflib) of names for a "Did you mean" suggestion.
 _TYPING_ERROR = 0.8
@@ -67,29 +69,35 @@ def wrong_setting(owner: Any, name: str) -> str:
 
 def parameter_advice(owner: type, name: str, known: Collection[str]) -> str:
     """Return a suggestion for an unknown constructor parameter, or an empty string."""
+    from weald.peer_names import PARAMETERS
+
     return _advice(owner, PARAMETERS, name, known)
 
 
 def argument_advice(owner: type, method: str, name: str) -> str:
     """Return a suggestion for an unknown argument of a method, or an empty string."""
+    from weald.peer_arguments import ARGUMENTS
+
     return _advice(owner, ARGUMENTS, name, _arguments(getattr(owner, method)), _settings(owner))
 
 
 def _advice(
     owner: type,
-    groups: Collection[Group],
+    groups: "Collection[Group]",
     name: str,
     known: Collection[str],
     more: Collection[str] = (),
 ) -> str:
     """Suggest one of the `known` names; `more` are other names that suggestions may refer to."""
+    from difflib import get_close_matches
+
+    from weald.peer_names import find_way, is_peer_name
+
     way = find_way(groups, name, {*known, *more, *_offers(owner)})
     if way is not None:
         return way.advice.format(kind=_kind(owner))
     if is_peer_name(groups, name):
         return ""
-    from difflib import get_close_matches
-
     near = get_close_matches(name, known, 1, _TYPING_ERROR)
     return f"Did you mean {near[0]!r}?" if near else ""
 

@@ -124,6 +124,34 @@ print(json.dumps([name for name in {HEAVY!r} if name in set(sys.modules) - befor
     assert json.loads(run.stdout) == []
 
 
+# What a class does not need before it is used: parts of scikit-learn and SciPy that take longer to
+# import than all of weald, other methods, and tables that only error messages need.
+NOT_NEEDED = (
+    *("scipy", "sklearn.metrics", "sklearn.model_selection", "sklearn.tree", "sklearn.ensemble"),
+    *("sklearn.linear_model", "sklearn.datasets", "sklearn.inspection"),
+    *("weald.peer_names", "weald.peer_arguments", "weald.theory", "weald.datasets", "weald.config"),
+    *("weald.ensembles.distilling", "weald.ensembles.adaboost"),
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["BoostedTreesRegressor", "RandomForestClassifier", "StackingClassifier"]
+)
+def test_a_class_imports_only_what_it_needs(name: str) -> None:
+    code = f"""
+import json, sys
+import numpy, sklearn.base, sklearn.utils.validation
+before = set(sys.modules)
+from weald import {name}
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    loaded = json.loads(run.stdout)
+    assert [one for one in loaded if one.startswith((*NOT_NEEDED, *HEAVY))] == []
+
+
 def test_a_fit_imports_no_scorers() -> None:
     """Importing them takes longer than a small fit; only `scoring` needs them."""
     code = """
