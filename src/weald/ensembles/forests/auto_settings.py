@@ -174,8 +174,9 @@ class ChosenSettings(ForestModel):
         first_trees = FirstTrees(trial.rows, grow(range(n_kept)), oob)
         if n_kept < _TREES:  # the other trees only serve the estimate and are discarded
             first_trees = first_trees._replace(oob=deepcopy(oob))
-            for first in range(n_kept, _TREES, self._n_threads):
-                grow(range(first, min(first + self._n_threads, _TREES)))
+            step = max(n_kept, self._n_threads)  # no more at a time than the forest itself holds
+            for first in range(n_kept, _TREES, step):
+                grow(range(first, min(first + step, _TREES)))
         return Tried(settings, first_trees, self._extrapolated_error(oob, trial))
 
     def _extrapolated_error(self, oob: OutOfBag, trial: Trial) -> float:
