@@ -201,7 +201,7 @@ def test_settings_of_large_tables_are_chosen_by_whole_groups(
     monkeypatch.setattr(auto_settings, "_fewer", noted)
     draws = {"bootstrap": bootstrap, "max_samples": None if bootstrap else 0.75}
     model = RandomForestRegressor(5, random_state=0, **draws)
-    expected = model.fit(X, Y, groups=GROUPS).auto_settings_
+    expected = model.fit(X, Y, groups=GROUPS).auto_trials_
     few = tried[0]
     sizes = np.bincount(GROUPS)
     some = {row.tobytes() for row in few.rows.table}
@@ -211,7 +211,7 @@ def test_settings_of_large_tables_are_chosen_by_whole_groups(
     for number in range(5):
         assert are_whole(few.samples.drawn(number), few.ordered.groups.of_row)
     assert np.isfinite([one["oob_error"] for one in expected]).all()
-    again = model.fit(X[ORDER], Y[ORDER], groups=GROUPS[ORDER]).auto_settings_
+    again = model.fit(X[ORDER], Y[ORDER], groups=GROUPS[ORDER]).auto_trials_
     assert again == expected
 
 

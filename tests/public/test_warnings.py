@@ -103,7 +103,7 @@ def test_parameters_without_effect() -> None:
             X, CODES
         )
     )
-    assert "set max_features" in text
+    assert "Set max_features" in text
 
 
 @pytest.mark.parametrize(

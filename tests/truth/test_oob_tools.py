@@ -108,12 +108,12 @@ def test_pruned_forests_say_how_good_they_are(population: Population, kind: str)
 
 @pytest.mark.parametrize("population", [CONTINUOUS, FEW_VALUES, *OF_TEXT], ids=str)
 def test_error_foreseen_by_each_setting(population: Population) -> None:
-    """`auto_settings_` holds what a forest of 100 trees of these settings will err."""
+    """`auto_trials_` holds what a forest of 100 trees of these settings will err."""
     X, y = population.labels(population.n, seed=1)
     new, true = population.labels(N_TEST, seed=2)
     forest = RandomForestClassifier(30, random_state=0).fit(X, y)
-    assert len(forest.auto_settings_) >= 2
-    for tried in forest.auto_settings_:
+    assert len(forest.auto_trials_) >= 2
+    for tried in forest.auto_trials_:
         settings = {name: tried[name] for name in ("min_samples_leaf", "max_features")}
         large = RandomForestClassifier(100, random_state=1, **settings).fit(X, y)
         losses = losses_of(large, new, true, "brier")

@@ -64,11 +64,13 @@ def is_large(monkeypatch) -> None:
 
 
 def chosen(model: Any) -> dict[str, Any]:
-    """The chosen values but the number of rounds; each is an attribute, too."""
-    assert model.auto_settings_["n_estimators"] == model.n_estimators_
-    for name, value in model.auto_settings_.items():
-        assert getattr(model, f"{name}_") == value
-    return {name: model.auto_settings_[name] for name in FAST}
+    """The chosen values but the number of rounds; those in effect are in `auto_settings_`, too."""
+    settings = model.auto_settings_
+    assert settings["n_estimators"] == max(1, model.n_estimators_)
+    assert ("n_iter_no_change" in settings) == model.early_stopping_
+    for name in set(settings) - {"n_estimators", "feature_sampling"}:
+        assert getattr(model, f"{name}_") == settings[name]
+    return {name: getattr(model, f"{name}_") for name in FAST}
 
 
 def quick(kind: Any = BoostedTreesRegressor, **more: Any) -> Any:
@@ -181,6 +183,9 @@ def test_a_regressor_has_no_multi_class() -> None:
     model = quick().fit(X, Y)
     assert not hasattr(model, "multi_class_")
     assert set(model.auto_settings_) == {*SMALL, "n_estimators"}
+    assert set(quick(quality="fast").fit(X, Y).auto_settings_) == {*SMALL, "n_estimators"} - {
+        "n_iter_no_change"
+    }
 
 
 def test_symmetric_trees_draw_columns_by_level() -> None:
@@ -194,8 +199,44 @@ def test_symmetric_trees_draw_columns_by_level() -> None:
 
 def test_one_class() -> None:
     model = BoostedTreesClassifier().fit(X, np.ones(240))
-    assert model.n_estimators_ == model.auto_settings_["n_estimators"] == 0
-    assert model.learning_rate_ == 0.05
+    assert (model.n_estimators_, model.learning_rate_) == (0, 0.05)
+    again = BoostedTreesClassifier(**model.auto_settings_).fit(X, np.ones(240))
+    assert again.fingerprint() == model.fingerprint()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"n_iter_no_change": 5},
+        {"quality": "fast"},
+        {"quality": "fast", "early_stopping": True},
+        {"early_stopping": False},
+        {"n_estimators": 7},
+        {"n_estimators": 7, "n_bags": 3},
+        {"n_estimators": 30, "early_stopping": True},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("more", [{}, {"growth": "symmetric"}], ids=str)
+@pytest.mark.parametrize(
+    ("kind", "y"), [(BoostedTreesRegressor, Y), (BoostedTreesClassifier, THREE)]
+)
+@pytest.mark.filterwarnings("error::weald.errors.WealdWarning")
+def test_the_chosen_values_give_the_same_model_without_a_warning(kind, y, given, more) -> None:
+    model = kind(**given, **more).fit(X, y)
+    again = kind(**model.auto_settings_, **more).fit(X, y)
+    assert again.auto_settings_ == model.auto_settings_
+    assert again.fingerprint() == model.fingerprint()
+
+
+def test_the_chosen_values_of_a_model_without_rounds() -> None:
+    """No round is better than none on pure noise; n_estimators must be positive all the same."""
+    noise = np.random.default_rng(7).normal(size=240)
+    model = BoostedTreesRegressor(n_iter_no_change=5).fit(X, noise)
+    assert (model.n_estimators_, model.auto_settings_["n_estimators"]) == (0, 1)
+    again = BoostedTreesRegressor(**model.auto_settings_).fit(X, noise)
+    assert again.fingerprint() == model.fingerprint()
 
 
 # ---- rounds and early stopping ----
@@ -312,6 +353,40 @@ def test_other_values_are_refused(given, message: str) -> None:
 def test_patience_without_early_stopping_is_warned_of() -> None:
     with pytest.warns(WealdWarning, match=r"n_iter_no_change=3 .* no effect: set early_stopping"):
         BoostedTreesRegressor(n_estimators=5, n_iter_no_change=3).fit(X, Y)
+
+
+@pytest.mark.parametrize("given", [{"quality": "fast"}, {"max_features": None}], ids=str)
+def test_sampling_of_no_columns_is_warned_of(given) -> None:
+    with pytest.warns(WealdWarning, match=r"feature_sampling='tree' has no effect: .* all columns"):
+        quick(feature_sampling="tree", **given).fit(X, Y)
+
+
+@pytest.mark.usefixtures("is_large")
+def test_sampling_of_no_columns_of_many_rows_is_warned_of() -> None:
+    with pytest.warns(WealdWarning, match="feature_sampling='level' has no effect"):
+        quick(feature_sampling="level").fit(X, Y)
+
+
+@pytest.mark.parametrize("given", [{}, {"quality": "fast", "max_features": 0.5}], ids=str)
+@pytest.mark.filterwarnings("error::weald.errors.WealdWarning")
+def test_sampling_of_columns_is_not_warned_of(given) -> None:
+    quick(feature_sampling="tree", **given).fit(X, Y)
+    quick(quality="fast").fit(X, Y)  # "node" is the default
+
+
+@pytest.mark.parametrize(
+    ("given", "n_arrays"),
+    [({"quality": "fast"}, 3), ({}, 5 + 3), ({"quality": "best"}, 10 + 3), ({"n_bags": 2}, 2 + 3)],
+    ids=str,
+)
+def test_every_booster_is_counted_by_the_memory_check(monkeypatch, given, n_arrays: int) -> None:
+    """Each booster has scores of its own; gradients, hessians and validation scores are shared."""
+    most = n_arrays * 8 * 240 * 3  # three classes
+    monkeypatch.setattr("weald.data.memory._most_bytes", lambda: most)
+    quick(BoostedTreesClassifier, **given).fit(X, THREE)
+    monkeypatch.setattr("weald.data.memory._most_bytes", lambda: most - 1)
+    with pytest.raises(MemoryError, match=r"3 scores \(classes or quantiles\) on each of 240 rows"):
+        quick(BoostedTreesClassifier, **given).fit(X, THREE)
 
 
 # ---- again and again ----

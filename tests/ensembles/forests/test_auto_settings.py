@@ -37,7 +37,7 @@ def made(kind: type, n_estimators: Any = 12, **settings: Any) -> Any:
 
 
 def errors(model: Any) -> list[float]:
-    return [tried["oob_error"] for tried in model.auto_settings_]
+    return [tried["oob_error"] for tried in model.auto_trials_]
 
 
 def chosen(model: Any) -> tuple[Any, Any]:
@@ -94,14 +94,14 @@ def test_errors_and_choice_are_those_of_naive_code(
     model = made(kind, **settings).fit(X, y, given)
     wanted = np.eye(3)[y] if kind is RandomForestClassifier else y[:, np.newaxis]
     expected = []
-    for tried in model.auto_settings_:
+    for tried in model.auto_trials_:
         own = {name: tried[name] for name in ("min_samples_leaf", "max_features")}
         one = made(kind, 25, **settings, **own).fit(X, y, given)
-        assert one.auto_settings_ == []
+        assert one.auto_trials_ == []
         mass = np.ones(90) if given is None else weight
         expected.append(naive_error(one, X, wanted, 100, mass))
     assert errors(model) == pytest.approx(expected)
-    best = model.auto_settings_[int(np.argmin(expected))]
+    best = model.auto_trials_[int(np.argmin(expected))]
     assert chosen(model) == (best["min_samples_leaf"], best["max_features"])
 
 
@@ -187,13 +187,26 @@ def test_one_given_leaves_the_other_to_be_chosen(kind: type) -> None:
     X, y = task(kind)
     leaf = made(kind, min_samples_leaf=3).fit(X, y)
     assert leaf.min_samples_leaf_ == 3
-    assert [tried["min_samples_leaf"] for tried in leaf.auto_settings_] == [3, 3]
+    assert [tried["min_samples_leaf"] for tried in leaf.auto_trials_] == [3, 3]
     columns = made(kind, max_features=None).fit(X, y)
     assert columns.max_features_ is None
-    leaves = [tried["min_samples_leaf"] for tried in columns.auto_settings_]
+    leaves = [tried["min_samples_leaf"] for tried in columns.auto_trials_]
     assert leaves == ([1, 5] if columns.min_samples_leaf_ == 1 else [1, 5, 20])
     both = made(kind, min_samples_leaf=0.05, max_features=2).fit(X, y)
-    assert (chosen(both), both.auto_settings_) == ((0.05, 2), [])
+    assert (chosen(both), both.auto_trials_) == ((0.05, 2), [])
+
+
+@every_kind
+@pytest.mark.parametrize("n_estimators", [8, "auto"])
+def test_the_chosen_values_give_the_same_forest(kind: type, n_estimators: Any) -> None:
+    X, y = task(kind)
+    model = made(kind, n_estimators).fit(X, y)
+    assert set(model.auto_settings_) == {"n_estimators", "min_samples_leaf", "max_features"}
+    assert model.auto_settings_["n_estimators"] == model.forest_.n_trees
+    again = kind(**model.auto_settings_, random_state=0).fit(X, y)
+    assert again.auto_settings_ == model.auto_settings_
+    assert again.fingerprint() == model.fingerprint()
+    assert not hasattr(made(kind), "auto_settings_")
 
 
 @every_kind
@@ -206,7 +219,7 @@ def test_noise_selects_larger_leaves(kind: type) -> None:
 def test_the_largest_leaf_is_tried_with_the_winners_columns_where_5_wins(kind: type) -> None:
     wins = set()
     for noise in NOISE:
-        tried = made(kind, 50).fit(*task(kind, 1500, noise=noise)).auto_settings_
+        tried = made(kind, 50).fit(*task(kind, 1500, noise=noise)).auto_trials_
         best = min(tried[:4], key=lambda one: one["oob_error"])
         wins.add(best["min_samples_leaf"])
         more = [(20, best["max_features"])] if best["min_samples_leaf"] == 5 else []
@@ -216,10 +229,10 @@ def test_the_largest_leaf_is_tried_with_the_winners_columns_where_5_wins(kind: t
 
 def test_settings_that_mean_the_same_are_tried_once() -> None:
     X, y = numbers(60, 4)
-    assert len(made(RandomForestRegressor).fit(X, y).auto_settings_) >= 4
+    assert len(made(RandomForestRegressor).fit(X, y).auto_trials_) >= 4
     model = made(RandomForestClassifier).fit(X, y > 5)  # two of four columns, either way
-    assert {tried["max_features"] for tried in model.auto_settings_} == {"sqrt"}
-    leaves = [tried["min_samples_leaf"] for tried in model.auto_settings_]
+    assert {tried["max_features"] for tried in model.auto_trials_} == {"sqrt"}
+    leaves = [tried["min_samples_leaf"] for tried in model.auto_trials_]
     assert leaves == [1, 5, 20][: len(leaves)]
 
 
@@ -228,7 +241,7 @@ def test_without_rows_left_out_the_first_is_taken(kind: type) -> None:
     X, y = task(kind)
     first = (1, "sqrt" if kind is RandomForestClassifier else "third")
     all_rows = made(kind, bootstrap=False).fit(X, y)
-    assert (chosen(all_rows), all_rows.auto_settings_) == (first, [])
+    assert (chosen(all_rows), all_rows.auto_trials_) == (first, [])
     many_draws = made(kind, max_samples=40_000).fit(X[:2], y[:2])
     assert chosen(many_draws) == first
     assert np.isnan(errors(many_draws)).all()
@@ -257,17 +270,17 @@ def test_targets_of_extreme_size_are_chosen_for_as_others(noise: float, leaf: in
 def test_a_warm_start_keeps_the_first_choice(kind: type) -> None:
     X, y = task(kind, noise=6.0)
     model = made(kind, 30, warm_start=True).fit(X, y)
-    before = chosen(model), model.auto_settings_
+    before = chosen(model), model.auto_trials_
     first = model.forest_.n_trees
     model.set_params(n_estimators=45).fit(X, y)
-    assert (chosen(model), model.auto_settings_) == before
+    assert (chosen(model), model.auto_trials_) == before
     given = dict(zip(("min_samples_leaf", "max_features"), before[0], strict=True))
     assert model.fingerprint() == made(kind, 45, **given).fit(X, y).fingerprint()
     model.set_params(n_estimators=46, min_samples_leaf=20).fit(X, y)
     assert model.min_samples_leaf_ == 20
     assert first == 30
     model.set_params(warm_start=False, n_estimators=30, min_samples_leaf="auto").fit(X, y)
-    assert (chosen(model), model.auto_settings_) == before
+    assert (chosen(model), model.auto_trials_) == before
 
 
 @every_kind
@@ -331,7 +344,7 @@ def test_order_scale_of_weights_and_threads_change_nothing(
     order = rng.permutation(160)
     for n_jobs, scale in ((1, 1), (3, 4)):
         other = made(kind, 30, n_jobs=n_jobs, **way).fit(X[order], y[order], weight[order] * scale)
-        assert other.auto_settings_ == model.auto_settings_
+        assert other.auto_trials_ == model.auto_trials_
         assert other.fingerprint() == model.fingerprint()
 
 
@@ -383,7 +396,7 @@ def test_other_words_are_refused(kind: type) -> None:
 def test_a_fit_that_fails_keeps_the_choice_of_the_one_before() -> None:
     X, y = task(RandomForestRegressor)
     model = made(RandomForestRegressor).fit(X, y)
-    before = chosen(model), model.auto_settings_
+    before = chosen(model), model.auto_trials_
     with pytest.raises(ValueError, match="auto"):
         model.set_params(n_estimators="auto", bootstrap=False).fit(X, y)
-    assert (chosen(model), model.auto_settings_) == before
+    assert (chosen(model), model.auto_trials_) == before

@@ -35,6 +35,27 @@ class BoosterSettings:
         """The values by the names of the parameters."""
         return asdict(self)
 
+    def feature_sampling(self, model: Any) -> str:
+        """How columns are sampled; for symmetric trees by level, if `max_features` was chosen."""
+        is_chosen = is_auto(model.max_features) and self.max_features is not None
+        if model.growth == "symmetric" and is_chosen and model.feature_sampling == "node":
+            return "level"
+        return str(model.feature_sampling)
+
+    def that_matter(self, model: Any, n_rounds: int) -> dict[str, Any]:
+        """The values that give a model of so many rounds again, on the same rows.
+
+        Without those that have no effect, which a fit warns about.
+        """
+        # The best number of rounds may be 0; n_estimators is the largest one.
+        values = {**self.as_dict(), "n_estimators": max(1, n_rounds)}
+        if not self.early_stopping:
+            del values["n_iter_no_change"]
+        if model.growth == "symmetric" and self.max_features is not None:  # may have been chosen
+            values["feature_sampling"] = self.feature_sampling(model)
+        # A regressor has no parameter `multi_class`.
+        return {name: value for name, value in values.items() if hasattr(model, name)}
+
 
 def chosen_settings(
     model: Any,

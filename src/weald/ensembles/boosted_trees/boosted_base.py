@@ -25,7 +25,7 @@ from weald.ensembles.boosted_trees.auto_settings import (
     is_auto,
 )
 from weald.ensembles.boosted_trees.boosted_bags import BaggedBoosters
-from weald.ensembles.boosted_trees.boosted_parameters import BoostedParameters
+from weald.ensembles.boosted_trees.boosted_parameters import BoostedParameters, check_memory
 from weald.ensembles.boosted_trees.booster import Booster, BoostingRun
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
 from weald.ensembles.boosted_trees.folds import BoosterFolds
@@ -55,6 +55,10 @@ _DEFAULT_FRACTION = 0.1
 _UNUSED_FRACTION = (
     "validation_fraction={} has no effect: the folds that the boosters leave out are the "
     "validation rows. Set n_bags=None to hold out a fraction of the rows instead."
+)
+_UNUSED_SAMPLING = (
+    "feature_sampling={!r} has no effect: every split considers all columns (max_features_ is "
+    "None). Set max_features, for instance to 0.5."
 )
 
 
@@ -99,8 +103,9 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         has_folds = settings.n_bags is not None
         has_validation = settings.early_stopping or validation is not None or has_folds
         self._check_scoring(loss, has_validation=has_validation)
-        if has_folds and self.validation_fraction != _DEFAULT_FRACTION:
-            advise(_UNUSED_FRACTION.format(self.validation_fraction))
+        self._check_unused(settings)
+        n_val = 0 if validation is None else validation.n
+        check_memory(rows.n + n_val, loss.n_scores, settings.n_bags)
         checkpoint = None if self.checkpoint is None else Checkpoint(self, settings)
         earlier = self._earlier(rows, loss, settings, checkpoint, has_validation)
         ordered = ordered_rows(rows, n_threads=self._n_threads) if has_folds else None
@@ -226,6 +231,13 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
                 f"{loss.name} has no method loss(y, score). Add it, or choose another scoring."
             )
 
+    def _check_unused(self, settings: BoosterSettings) -> None:
+        """Warn about parameters that have no effect with the chosen settings."""
+        if settings.n_bags is not None and self.validation_fraction != _DEFAULT_FRACTION:
+            advise(_UNUSED_FRACTION.format(self.validation_fraction))
+        if settings.max_features is None and self.feature_sampling != "node":
+            advise(_UNUSED_SAMPLING.format(self.feature_sampling))
+
     def _scorer(
         self, loss: Loss, training: Training, forest: Callable[[], Forest]
     ) -> HeldOutScorer | None:
@@ -249,11 +261,10 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self.n_estimators_ = self.forest_.n_trees // a_round
         self.stopped_by_ = booster.stopped_by
         self._record = None
-        chosen = {**settings.as_dict(), "n_estimators": self.n_estimators_}
-        # A regressor has no parameter `multi_class`.
-        self.auto_settings_ = {name: chosen[name] for name in chosen if hasattr(self, name)}
-        for name, value in self.auto_settings_.items():
-            setattr(self, f"{name}_", value)
+        self.auto_settings_ = settings.that_matter(self, self.n_estimators_)
+        for name, value in settings.as_dict().items():
+            if name != "n_estimators" and hasattr(self, name):
+                setattr(self, f"{name}_", value)
         for name in CURVES:
             self.__dict__.pop(f"{name}_", None)
             if name in booster.curves:
@@ -311,18 +322,11 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             l2=training.in_weight_units(self.l2_regularization),
             l1=training.in_weight_units(scaled(self.l1_regularization, -sums)),
             max_features=None if max_features == n_columns else max_features,
-            feature_sampling=self._feature_sampling,
+            feature_sampling=settings.feature_sampling(self),
             seed=training.seed,
             groups=groups_of(self.interaction_cst, self._plan, names),
             directions=directions,
         )
-
-    @property
-    def _feature_sampling(self) -> str:
-        """How columns are sampled; for symmetric trees by level, if that is left to be chosen."""
-        if self.growth == "symmetric" and is_auto(self.max_features):
-            return "level" if self.feature_sampling == "node" else self.feature_sampling
-        return self.feature_sampling
 
     def _check_symmetric_growth(self) -> None:
         """Raise for parameters that apply to single nodes, which symmetric trees do not have."""

@@ -160,7 +160,8 @@ class BoostedParameters(ScoredModel):
     n_estimators_ : int
         Number of rounds in the model.
     auto_settings_ : dict
-        The value of every parameter that may be "auto", as given or as chosen.
+        The value of every parameter that may be "auto", as given or as chosen, if it has an effect:
+        a fit with ``**auto_settings_`` gives the same model.
     n_bags_ : int or None
         Number of boosters, as given or as chosen; likewise the following.
     learning_rate_ : float
@@ -176,7 +177,7 @@ class BoostedParameters(ScoredModel):
     early_stopping_ : bool
         Whether there was early stopping.
     n_iter_no_change_ : int
-        Patience of early stopping.
+        Patience of early stopping, if there is any.
     stopped_by_ : str
         What ended training: "n_estimators", "early_stopping", "time_limit" or "callback".
     train_loss_ : array, shape (rounds + 1,)
@@ -194,10 +195,6 @@ class BoostedParameters(ScoredModel):
             (lambda model: not may_stop_early(model), "set early_stopping=True"),
         ),
         "prune": (lambda model: model.min_gain == 0, "splits are pruned by min_gain, which is 0"),
-        "feature_sampling": (
-            lambda model: model.max_features is None,
-            "max_features=None considers all columns; set max_features",
-        ),
     }
     _limits: ClassVar[Mapping[str, Limit]] = {
         "quality": OneOf(("fast", "default", "best")),
@@ -341,11 +338,16 @@ def check_vector_leaves(model: Any) -> None:
         )
 
 
-def check_memory(n_rows: int, n_classes: int) -> None:
-    """Raise if scores, gradients and hessians of all rows and classes exceed the memory."""
+def check_memory(n_rows: int, n_scores: int, n_boosters: int | None) -> None:
+    """Raise if scores, gradients and hessians of all rows exceed the memory.
+
+    Each of several boosters has scores of its own; one more array holds the validation scores.
+    """
+    n_arrays = 3 if n_boosters is None else n_boosters + 3
+    boosters = "Boosted trees" if n_boosters is None else f"{n_boosters} boosters (n_bags)"
     refuse_beyond_memory(
-        3 * 8 * n_rows * n_classes,
-        f"Boosted trees of {n_classes:,} classes on {n_rows:,} rows",
-        "Use fewer rows or classes, or RandomForestClassifier with max_leaf_nodes, which stores "
-        "class probabilities only in its leaves.",
+        n_arrays * 8 * n_rows * n_scores,
+        f"{boosters} with {n_scores:,} scores (classes or quantiles) on each of {n_rows:,} rows",
+        "Use fewer rows, classes or boosters (n_bags=None), or RandomForestClassifier with "
+        "max_leaf_nodes, which stores class probabilities only in its leaves.",
     )

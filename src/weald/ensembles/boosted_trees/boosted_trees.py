@@ -19,11 +19,7 @@ from weald.data import (
 )
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.boosted_base import BoostedTrees
-from weald.ensembles.boosted_trees.boosted_parameters import (
-    check_memory,
-    check_vector_leaves,
-    regression_loss,
-)
+from weald.ensembles.boosted_trees.boosted_parameters import check_vector_leaves, regression_loss
 from weald.ensembles.class_weights import validation_by_class, weights_of_classes, without_classes
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.regressing import Regressor
@@ -440,7 +436,6 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             takes_bytes = isinstance(self.loss, str)  # user-defined losses receive floats
             rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)
             rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
-            check_memory(rows.n, len(self.classes_))
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             check_vector_leaves(self)
             weight = weights_of_classes(self.class_weight, rows, self.classes_)

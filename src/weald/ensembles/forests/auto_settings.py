@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
 from weald.data import Rows, mass_of
@@ -94,25 +95,38 @@ class ChosenSettings(ForestModel):
         Minimum number of rows in a leaf, as given or as chosen.
     max_features_ : int, float, str or None
         Number of columns considered at each split, as given or as chosen.
-    auto_settings_ : list of dict
+    auto_settings_ : dict
+        The value of every parameter that may be "auto", as given or as chosen: `n_estimators`,
+        `min_samples_leaf` and `max_features`.
+    auto_trials_ : list of dict
         The combinations tried: `min_samples_leaf`, `max_features` and the extrapolated `oob_error`
         (NaN if no row is out-of-bag for two trees). Empty if nothing was to be chosen.
     """
 
     min_samples_leaf_: Any
     max_features_: Any
-    auto_settings_: list[dict[str, Any]]
+    auto_trials_: list[dict[str, Any]]
     _column_choices: ClassVar[tuple[Any, ...]]
+
+    @property
+    def auto_settings_(self) -> dict[str, Any]:
+        """The value of every parameter that may be "auto"."""
+        check_is_fitted(self)
+        return {
+            "n_estimators": self.forest_.n_trees,
+            "min_samples_leaf": self.min_samples_leaf_,
+            "max_features": self.max_features_,
+        }
 
     def _choose_settings(
         self, training: TrainingRows, seed: int, n_before: int
     ) -> tuple[TreeSettings, FirstTrees | None]:
         if n_before:
-            chosen = Chosen(self._settings_of_first_fit(), None, self.auto_settings_)
+            chosen = Chosen(self._settings_of_first_fit(), None, self.auto_trials_)
         else:
             chosen = self._best_settings(training, seed)
         self.min_samples_leaf_, self.max_features_ = chosen.settings
-        self.auto_settings_ = chosen.log
+        self.auto_trials_ = chosen.log
         return chosen.settings, chosen.first_trees
 
     def _settings_of_first_fit(self) -> TreeSettings:

@@ -38,7 +38,7 @@ class RandomForestClassifier(ChosenSettings, ForestClassifier):
     0.96
     >>> forest.min_samples_leaf_, forest.max_features_
     (1, 0.5)
-    >>> [round(tried["oob_error"], 3) for tried in forest.auto_settings_]
+    >>> [round(tried["oob_error"], 3) for tried in forest.auto_trials_]
     [0.074, 0.062, 0.091, 0.073]
     """
 
