@@ -71,6 +71,30 @@ def expanded(kept: dict[str, Any]) -> dict[str, Any]:
     return arrays
 
 
+def difference(arrays: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+    """The arrays and numbers that are not equal bit for bit to `others` of the same names.
+
+    >>> difference({"value": np.array([0.5, 1.0]), "n": 3}, {"value": np.array([0.5, 2.0]), "n": 3})
+    {'value': array([0.5, 1. ], dtype=float32)}
+    """
+    return {
+        name: _shortest(one) if isinstance(one, np.ndarray) else one
+        for name, one in arrays.items()
+        if not _equal(one, others[name])
+    }
+
+
+def with_difference(others: dict[str, Any], different: dict[str, Any]) -> dict[str, Any]:
+    """Invert `difference`: `others` with what is different, in the types of `others`."""
+    return {
+        **others,
+        **{
+            name: one.astype(others[name].dtype) if isinstance(one, np.ndarray) else one
+            for name, one in different.items()
+        },
+    }
+
+
 def right_of(inner: NDArray[np.bool_], first_node: NDArray[np.int64]) -> NDArray[np.int32]:
     """Derive the array `right` of trees in pre-order whose leaves are numbered from left to right.
 
@@ -117,6 +141,12 @@ def _shortest(array: Array, whole: Any = _WHOLE) -> Array:
             if _same(short.astype(array.dtype), array):
                 return short
     return array
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one is other or (one.dtype == other.dtype and _same(one, other))
+    return type(one) is type(other) and bool(one == other)
 
 
 def _same(one: Array, other: Array) -> bool:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from weald import _native
 from weald.cached import cached_property
-from weald.trees.compact import compact, expanded
+from weald.trees.compact import compact, difference, expanded, with_difference
 from weald.trees.frozen import freeze_all
 from weald.trees.growing import GrownTree, GrownTrees
 
@@ -94,9 +94,7 @@ class Forest:
 
     def __post_init__(self) -> None:
         if self.category_set is None:
-            # A broadcast scalar: a real array would be a tenth of the model's size.
-            nodes = np.broadcast_to(np.int32(-1), len(self.feature))
-            object.__setattr__(self, "category_set", nodes)
+            object.__setattr__(self, "category_set", no_sets(len(self.feature))["category_set"])
         freeze_all(self)
 
     @property
@@ -290,8 +288,19 @@ class Forest:
         is_left: NDArray[np.bool_] = (bits & np.uint64(1)).astype(bool)
         return is_left
 
+    def beyond(self, other: "Forest") -> dict[str, Any]:
+        """What differs from another forest, for `other.with_difference`."""
+        return difference(self._fields(), other._fields())
+
+    def with_difference(self, different: dict[str, Any]) -> "Forest":
+        """The forest whose `beyond(self)` is given; equal arrays are shared."""
+        return Forest(**with_difference(self._fields(), different))
+
+    def _fields(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     def __getstate__(self) -> dict[str, Any]:
-        return compact({f.name: getattr(self, f.name) for f in fields(self)})
+        return compact(self._fields())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(expanded(state))
@@ -325,6 +334,8 @@ def picked_sets(
     [[-1, 0], [0, 2], [2, 3]]
     """
     has_set = category_set >= 0
+    if not has_set.any():
+        return no_sets(len(category_set))
     used = category_set[has_set]
     renumbered = np.full(len(category_set), -1, dtype=np.int32)
     renumbered[has_set] = np.arange(len(used), dtype=np.int32)
@@ -333,6 +344,16 @@ def picked_sets(
         "category_set": renumbered,
         "first_word": _ends([len(part) for part in parts]),
         "words": _joined(parts, np.uint64),
+    }
+
+
+def no_sets(n_nodes: int) -> dict[str, Any]:
+    """The arrays of category sets of nodes that have none."""
+    return {
+        # A broadcast scalar: a real array would be a tenth of the model's size.
+        "category_set": np.broadcast_to(np.int32(-1), n_nodes),
+        "first_word": np.zeros(1, dtype=np.int64),
+        "words": np.zeros(0, dtype=np.uint64),
     }
 
 
@@ -364,8 +385,11 @@ class ForestBuilder:
 
     def build(self) -> Forest:
         """Concatenate the trees."""
+        arrays = self._joined()
+        if len(arrays["first_word"]) == 1:
+            arrays |= no_sets(len(arrays["feature"]))
         return Forest(
-            **self._joined(),
+            **arrays,
             output=np.array(self._outputs, dtype=np.int32),
             tree_weight=np.ones(len(self)),
             base_score=self._base_score,

@@ -280,6 +280,18 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         settings = chosen_settings(self, rows, None, 1)
         self._keep(Booster(state, empty), loss, settings)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Of the trees, `forest_` and the training state share all but what the refit changed."""
+        state = dict(super().__getstate__())
+        if "forest_" in state:
+            state["forest_"] = self.forest_.beyond(self._unrefitted)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "forest_" in state:
+            self.forest_ = self._unrefitted.with_difference(state["forest_"])
+
     def _staged_scores(self, X: object) -> Iterator[Floats]:
         check_is_fitted(self)
         table = np.concatenate(list(dense_blocks(table_for_predict(self, X))))
