@@ -32,8 +32,8 @@ from weald import (
     RotationForestRegressor,
 )
 
-# A row is answered by the members that did not see it, two in five: the mean of so few is a little
-# worse than that of all, so the out-of-bag error is a little too high.
+# A row is predicted by the base estimators that did not see it, two in five (of five boosters one):
+# the mean of so few is a little worse than that of all, so the error is a little too high.
 BIAS = ALLOWED_BIAS
 
 OOB: dict[str, Any] = {"oob_score": True, "random_state": 0}
@@ -51,6 +51,8 @@ CLASSIFIERS = {
         BoostedTreesClassifier(quality="fast", n_estimators=8), 30, **OOB
     ),
     "boosters": BoostedTreesClassifier(quality="fast", **BAGS),
+    # Five boosters; the rows that they leave out choose the number of rounds, too.
+    "boosters, default": BoostedTreesClassifier(random_state=0),
 }
 REGRESSORS = {
     "forest": RandomForestRegressor(60, min_samples_leaf=2, max_features=0.5, **OOB),
@@ -63,6 +65,7 @@ REGRESSORS = {
         BoostedTreesRegressor(quality="fast", n_estimators=8), 30, **OOB
     ),
     "boosters": BoostedTreesRegressor(quality="fast", **BAGS),
+    "boosters, default": BoostedTreesRegressor(random_state=0),
 }
 FOREIGN_CLASSIFIERS = {
     "trees": BaggingClassifier(DecisionTreeClassifier(max_depth=6), 30, **OOB),
@@ -72,6 +75,7 @@ FOREIGN_REGRESSORS = {
     "trees": BaggingRegressor(DecisionTreeRegressor(max_depth=6), 30, **OOB),
     "line": BaggingRegressor(LinearRegression(), 30, **OOB),
 }
+TREES = ["forest", "extra trees", "bagged trees"]
 every_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 every_regressor = pytest.mark.parametrize("name", REGRESSORS)
 every_population = pytest.mark.parametrize("population", EVERY_POPULATION, ids=str)
@@ -143,7 +147,7 @@ def test_misses_of_a_rare_class(population: Population) -> None:
     assert_agrees(found, missed, len(y), bias=BIAS)
 
 
-@pytest.mark.parametrize("name", ["forest", "extra trees", "bagged trees", "boosters"])
+@pytest.mark.parametrize("name", [*TREES, "boosters", "boosters, default"])
 @of_numbers
 def test_standard_error(name: str, population: Population) -> None:
     X, y = population.labels(population.n, seed=1)
@@ -154,7 +158,7 @@ def test_standard_error(name: str, population: Population) -> None:
         assert model.oob_.standard_error(loss) == pytest.approx(expected, rel=0.15)
 
 
-@pytest.mark.parametrize("name", ["forest", "extra trees", "bagged trees"])
+@pytest.mark.parametrize("name", TREES)
 @of_numbers
 def test_both_ends_of_the_curve(name: str, population: Population) -> None:
     """It begins with the error of the first member, on the two rows in five that it left out."""
@@ -174,7 +178,7 @@ def tiny(population: Population, kind: str, seed: int) -> tuple[Any, np.ndarray]
     return getattr(population, kind)(40, seed)
 
 
-@pytest.mark.parametrize("name", ["forest", "extra trees", "bagged trees"])
+@pytest.mark.parametrize("name", [*TREES, "boosters, default"])
 @of_numbers
 def test_tiny_tables(name: str, population: Population) -> None:
     """40 rows say little by themselves; the mean over 40 tables must be right.
