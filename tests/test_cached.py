@@ -28,7 +28,7 @@ def test_it_is_computed_once() -> None:
 
 
 class Waiting(Number):
-    """A column whose parts are told when somebody says so."""
+    """A column whose parts are available once an event is set."""
 
     asked, go_on = threading.Event(), threading.Event()
 

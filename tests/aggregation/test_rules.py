@@ -1,4 +1,4 @@
-"""Every rule against a definition written out row by row, and what must not change an answer."""
+"""Every rule against a row-by-row definition, and its invariances."""
 
 import math
 import re
@@ -71,7 +71,7 @@ def test_majority_counts_and_breaks_ties_downwards(cast) -> None:
 
 @quickly
 @given(votes(), st.data())
-def test_weighted_majority_is_a_majority_of_repeated_members(cast, data) -> None:
+def test_weighted_majority_equals_repeated_estimators(cast, data) -> None:
     said, n_classes = cast
     weights = weights_for(data.draw, len(said))
     repeated = np.repeat(said, weights.astype(int), axis=0)
@@ -110,7 +110,7 @@ def test_rules_of_numbers_by_definition(rule: str, said) -> None:
 
 @quickly
 @given(numbers, st.data())
-def test_weighted_mean_is_a_mean_of_repeated_members(said, data) -> None:
+def test_weighted_mean_equals_repeated_estimators(said, data) -> None:
     weights = weights_for(data.draw, len(said))
     expected = mean(np.repeat(said, weights.astype(int), axis=0))
     assert weighted_mean(said, weights) == pytest.approx(expected, rel=1e-9, abs=1e-6)
@@ -119,7 +119,7 @@ def test_weighted_mean_is_a_mean_of_repeated_members(said, data) -> None:
 @quickly
 @given(numbers, st.floats(-100, 100))
 @pytest.mark.parametrize("rule", NAIVE)
-def test_a_shift_of_all_answers_is_that_of_the_combined_one(rule: str, said, shift) -> None:
+def test_shifted_predictions_shift_the_combination(rule: str, said, shift) -> None:
     combine = getattr(aggregation, rule)
     assert combine(said + shift) == pytest.approx(combine(said) + shift, rel=1e-9, abs=1e-6)
 
@@ -147,7 +147,7 @@ RULES = [mean, product, geometric_mean, minimum, maximum, median]
 @quickly
 @given(probabilities())
 @pytest.mark.parametrize("rule", RULES)
-def test_the_order_of_members_does_not_matter(rule, said) -> None:
+def test_the_order_of_estimators_does_not_matter(rule, said) -> None:
     assert rule(said[::-1]) == pytest.approx(rule(said), rel=1e-12, abs=1e-15)
 
 
@@ -163,9 +163,9 @@ def test_the_other_rows_do_not_matter(rule, said) -> None:
 @quickly
 @given(probabilities())
 @pytest.mark.parametrize("rule", RULES)
-def test_members_that_agree_are_answered_with_what_they_said(rule, said) -> None:
+def test_equal_predictions_combine_to_themselves(rule, said) -> None:
     if rule is product:
-        return  # it grows surer with every member
+        return  # the product moves away from 1/2 with every estimator
     same = np.repeat(np.maximum(said[:1], 1e-9), 4, axis=0)
     assert shares(rule(same)) == pytest.approx(shares(same[0]), abs=1e-9)
 
@@ -189,10 +189,10 @@ def test_geometric_mean_by_definition(said, data) -> None:
         assert geometric_mean(said, given_) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-def test_a_product_of_many_members_does_not_vanish() -> None:
+def test_a_product_of_many_estimators_does_not_vanish() -> None:
     said = np.tile([[[1e-9, 1 - 1e-9]]], (500, 1, 1))
     assert np.isfinite(product(said)).all() and product(said)[0, 1] == 1
-    # One member that is sure is not enough to overrule all others.
+    # One estimator with probability 0 or 1 does not overrule all others.
     said[0] = [[1.0, 0.0]]
     assert product(said)[0, 1] == pytest.approx(1)
 
@@ -217,7 +217,7 @@ def test_ranks_by_definition(scores, reference, data) -> None:
         assert ranks_among(scores, reference, given_) == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_rising_map_of_one_member_changes_no_rank_mean() -> None:
+def test_a_monotonic_transform_of_one_estimator_changes_no_rank_mean() -> None:
     rng = np.random.default_rng(0)
     scores, reference = rng.normal(size=(3, 20)), rng.normal(size=(3, 50))
     before = rank_mean(scores, reference, [1, 2, 3])

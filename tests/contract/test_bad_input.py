@@ -212,7 +212,7 @@ def test_one_column_and_two_rows(estimator) -> None:
 @pytest.mark.parametrize("early", EARLY)
 @pytest.mark.parametrize("constant", [0.0, 0.1, -1e300, 1e-300, 3.0])
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_constant_target_is_answered_exactly(estimator, early, constant, is_weighted) -> None:
+def test_constant_target_is_predicted_exactly(estimator, early, constant, is_weighted) -> None:
     X = table()
     weight = np.random.default_rng(0).random(len(X)) if is_weighted else None
     model = quick(estimator, **early).fit(X, np.full(len(X), constant), weight)
@@ -233,7 +233,7 @@ def test_one_class(estimator, early) -> None:
 
 @every_estimator
 @pytest.mark.parametrize("value", [3.0, NAN, INF])
-def test_flat_columns_teach_nothing(estimator, value: float) -> None:
+def test_constant_columns_have_no_effect(estimator, value: float) -> None:
     X = np.full((60, 3), value)
     y = target(estimator, table(60))
     if estimator in NEEDS_AN_EDGE:
@@ -266,7 +266,7 @@ def test_extreme_values_in_the_table(estimator, early) -> None:
 @every_regressor
 @pytest.mark.parametrize("early", EARLY)
 @pytest.mark.parametrize("scale", [1e-300, 1e-5, 1e5, 1e300])
-def test_extreme_targets_are_learnt(estimator, early, scale: float) -> None:
+def test_extreme_targets_are_fitted(estimator, early, scale: float) -> None:
     """The unit of the target must not matter."""
     X, y = task(estimator)
     y = y / np.abs(y).max()
@@ -281,7 +281,7 @@ def test_extreme_targets_are_learnt(estimator, early, scale: float) -> None:
 @every_regressor
 @pytest.mark.parametrize("early", EARLY)
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_targets_up_to_the_largest_are_learnt(estimator, early, is_weighted: bool) -> None:
+def test_targets_up_to_the_largest_double_are_fitted(estimator, early, is_weighted: bool) -> None:
     X = table()
     y = np.where(X[:, 0] > np.median(X[:, 0]), LARGEST_TARGET, -LARGEST_TARGET)
     y[:10] = LARGEST_TARGET
@@ -442,7 +442,7 @@ def test_one_weight_for_all(estimator) -> None:
 @every_estimator
 @pytest.mark.parametrize("early", EARLY)
 @pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-300, 1e300, 1.7e308])
-def test_extreme_weights_are_learnt(estimator, early, scale: float) -> None:
+def test_extreme_weights_are_fitted(estimator, early, scale: float) -> None:
     """Constant weights of any scale give the model of no weights."""
     X, y = task(estimator)
     model = quick(estimator, min_child_weight=0.0, **early)

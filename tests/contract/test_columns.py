@@ -49,7 +49,7 @@ def test_the_same_model_for_any_order_of_rows_and_threads(estimator, n_jobs: int
 
 
 @every_estimator
-def test_levels_of_rows_without_weight_are_not_learnt(estimator) -> None:
+def test_categories_of_zero_weight_rows_are_unknown(estimator) -> None:
     pandas = pytest.importorskip("pandas")
     city = np.array(["a", "b", "c"] * 20)
     y = target(estimator, table(60))
@@ -80,7 +80,7 @@ def test_levels_are_compared_by_value_and_not_by_code(estimator) -> None:
 @every_estimator
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow", "objects"])
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
-def test_a_level_never_seen_is_missing(estimator, library: str) -> None:
+def test_an_unknown_category_is_missing(estimator, library: str) -> None:
     pandas = pytest.importorskip("pandas")
     model = small(estimator).fit(container("pandas"), labels())
     rows = container("pandas").iloc[:20].copy()

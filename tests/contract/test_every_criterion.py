@@ -57,7 +57,7 @@ def test_there_are_criteria() -> None:
 
 @every_criterion
 @pytest.mark.parametrize("seed", range(6))
-def test_gains_are_positive_where_they_are_asked_for(criterion: str, seed: int) -> None:
+def test_gains_of_inner_nodes_are_positive(criterion: str, seed: int) -> None:
     tree = grow(criterion, small_table(seed), target_of(criterion, 80, seed))
     inner = tree.feature >= 0
     assert inner.any()

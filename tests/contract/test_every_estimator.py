@@ -113,7 +113,7 @@ def test_zero_weight_is_a_row_removed(estimator, variant: str) -> None:
 
 
 @every_variant
-def test_same_seed_same_model_and_clone_forgets(estimator, variant: str) -> None:
+def test_same_seed_same_model_and_clone_is_unfitted(estimator, variant: str) -> None:
     X, y = task(estimator, variant=variant)
     model = quick(estimator, **variants_of(estimator)[variant]).fit(X, y)
     assert clone(model).fit(X, y).fingerprint() == model.fingerprint()
@@ -282,7 +282,7 @@ def by_joblib(model: Any) -> Any:
     ids=["pickle", "deepcopy", "copy", "joblib"],
 )
 @pytest.mark.parametrize("has_predicted", [False, True])
-def test_a_copy_answers_the_same(estimator, duplicate: Any, has_predicted: bool) -> None:
+def test_a_copy_predicts_the_same(estimator, duplicate: Any, has_predicted: bool) -> None:
     X, y = task(estimator, missing=0.1)
     model = quick(estimator).fit(X, y)
     if has_predicted:
@@ -320,7 +320,7 @@ def test_an_unfitted_model_can_be_copied(estimator) -> None:
 
 
 @every_estimator
-def test_rows_are_answered_one_by_one_as_together(estimator) -> None:
+def test_rows_are_predicted_one_by_one_as_in_a_batch(estimator) -> None:
     X, y = task(estimator, missing=0.1)
     model = quick(estimator).fit(X, y)
     together = answers(model, X)

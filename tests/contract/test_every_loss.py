@@ -115,7 +115,7 @@ def test_mean_is_a_weighted_mean(name: str, n_scores: int) -> None:
 
 
 @every_case
-def test_mean_and_base_know_no_order_and_no_threads(name: str, n_scores: int) -> None:
+def test_mean_and_base_score_do_not_depend_on_order_or_threads(name: str, n_scores: int) -> None:
     rng = np.random.default_rng(6)
     n = 20_000
     y = targets_of(name, n_scores, n)
@@ -289,7 +289,7 @@ IN_UNITS = ("huber",)
 
 @every_case
 @pytest.mark.parametrize("unit", [0.25, 8.0])
-def test_degrees_say_how_a_loss_grows_with_the_unit(name: str, n_scores: int, unit: float) -> None:
+def test_degrees_are_those_by_which_a_loss_scales(name: str, n_scores: int, unit: float) -> None:
     n, parameter = 40, PARAMETERS.get(name, 0.0)
     loss = loss_of(name, n_scores)
     y, scores = targets_of(name, n_scores, n), np.random.default_rng(2).normal(size=(n_scores, n))

@@ -139,7 +139,7 @@ def test_wrong_offers_of_targets_and_weights(estimator) -> None:
 
 
 @every_kind
-def test_each_thing_is_asked_once(estimator) -> None:
+def test_each_protocol_is_called_once(estimator) -> None:
     X, y = task(estimator)
     weight = np.ones(len(X))
     things = [Offers(X, X[:3]), Offers(y, y[:3]), Offers(weight, 0 * weight)]

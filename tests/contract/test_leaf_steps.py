@@ -48,7 +48,7 @@ def test_leaves_have_the_best_constant_of_their_residuals(name: str, weights: st
 
 
 @every_refined
-def test_constants_of_leaves_know_no_order_no_threads_and_no_repetition(name: str) -> None:
+def test_leaf_constants_do_not_depend_on_order_threads_or_repetition(name: str) -> None:
     rng = np.random.default_rng(11)
     n, n_leaves = 30_000, 5
     y, scores = rng.normal(size=n), rng.normal(size=(1, n))
@@ -105,7 +105,7 @@ def test_steps_are_newton_s_or_shorter_and_never_explode(name: str, n_scores: in
 
 
 @pytest.mark.parametrize("name", ["poisson", "gamma", "tweedie"])
-def test_a_capped_step_goes_to_the_best_constant_or_not_so_far(name: str) -> None:
+def test_a_capped_step_is_the_smaller_of_best_constant_and_newton_step(name: str) -> None:
     """Far from the best constant, an uncapped Newton step would explode."""
     for size in (1e-8, 0.01, 0.5, 1.0, 3.0, 1e4, 1e12):
         loss, y = loss_of(name, 1), np.array([1.0, 2.0, 3.0]) * size

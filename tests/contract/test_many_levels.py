@@ -36,7 +36,7 @@ def test_identifiers_are_ignored(estimator) -> None:
 
 @every_estimator
 @pytest.mark.parametrize("n_levels", [200, 3000])
-def test_levels_that_tell_something_are_learnt(estimator, n_levels: int) -> None:
+def test_informative_categories_are_used(estimator, n_levels: int) -> None:
     """More categories than fit in a byte, each with its own effect."""
     rng = np.random.default_rng(n_levels)
     level = rng.integers(0, n_levels, 60 * n_levels)
@@ -55,7 +55,7 @@ def test_levels_that_tell_something_are_learnt(estimator, n_levels: int) -> None
 
 
 @every_estimator
-def test_levels_that_tell_nothing_do_little_harm(estimator) -> None:
+def test_uninformative_categories_do_little_harm(estimator) -> None:
     rng = np.random.default_rng(1)
     n = 4000
     x = rng.normal(size=n)

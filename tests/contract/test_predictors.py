@@ -21,7 +21,7 @@ OFFERED = [
 
 
 @pytest.mark.parametrize(("estimator", "variant"), OFFERED, ids=variant_id)
-def test_it_answers_as_the_model(estimator, variant: str) -> None:
+def test_it_predicts_as_the_model(estimator, variant: str) -> None:
     X, y = task(estimator, missing=0.1, variant=variant)
     model = quick(estimator, **variants_of(estimator)[variant]).fit(X, y)
     predictor, fresh = model.predictor(), table(90, seed=1, missing=0.1)

@@ -98,7 +98,7 @@ def test_a_failed_first_fit_leaves_nothing(estimator) -> None:
 
 
 @every_estimator
-def test_a_refit_learns_other_columns(estimator) -> None:
+def test_a_refit_on_other_columns(estimator) -> None:
     _, y = task(estimator)
     model = quick(estimator).fit(X, y).fit(OTHER, y)
     assert model.n_features_in_ == 6
@@ -106,7 +106,7 @@ def test_a_refit_learns_other_columns(estimator) -> None:
 
 
 @pytest.mark.parametrize("estimator", [e for e in EVERY_CLASSIFIER if has(e, "early_stopping")])
-def test_a_refit_on_one_class_forgets_the_validation_loss(estimator) -> None:
+def test_a_refit_on_one_class_removes_the_validation_loss(estimator) -> None:
     _, y = task(estimator)
     model = quick(estimator, early_stopping=True).fit(X, y)
     assert len(model.validation_loss_) > 1
@@ -116,7 +116,7 @@ def test_a_refit_on_one_class_forgets_the_validation_loss(estimator) -> None:
 
 
 @pytest.mark.parametrize("estimator", [e for e in EVERY_ESTIMATOR if has(e, "early_stopping")])
-def test_a_refit_without_early_stopping_forgets_the_validation_loss(estimator) -> None:
+def test_a_refit_without_early_stopping_removes_the_validation_loss(estimator) -> None:
     _, y = task(estimator)
     model = quick(estimator, early_stopping=True).fit(X, y)
     model.set_params(early_stopping=False).fit(X, y)

@@ -30,7 +30,7 @@ def refused(model: Any, frame: Any, who: str) -> None:
 
 
 @pytest.mark.parametrize("estimator", ADABOOST)
-def test_members_of_adaboost_that_know_no_categories(estimator) -> None:
+def test_base_estimators_of_adaboost_without_category_support(estimator) -> None:
     frame, y = container("pandas"), labels()
     start = LogisticRegression() if estimator in EVERY_CLASSIFIER else LinearRegression()
     model = quick(estimator).set_params(estimator=start)
@@ -43,7 +43,7 @@ def test_members_of_adaboost_that_know_no_categories(estimator) -> None:
 
 
 @pytest.mark.parametrize("estimator", DESCENT)
-def test_members_of_other_makers_need_numbers(estimator) -> None:
+def test_foreign_base_estimators_need_numbers(estimator) -> None:
     frame, y = container("pandas"), labels()
     numbers = frame[["when"]].assign(when=frame["when"].fillna(frame["when"].min()))
     model = quick(estimator, min_samples_leaf=1).set_params(estimator=LinearRegression())
@@ -82,7 +82,7 @@ def test_pruned_and_single_trees_keep_their_sets(estimator) -> None:
 
 @pytest.mark.parametrize("estimator", [e for e in EVERY_ESTIMATOR if takes_members(e)])
 @pytest.mark.parametrize("kind", ["pandas", "polars", "objects"])
-def test_members_get_the_table_as_it_is(estimator, kind: str) -> None:
+def test_base_estimators_get_the_table_unchanged(estimator, kind: str) -> None:
     X, y = container(kind), labels()
     model = quick(estimator).fit(X, y)
     assert model.predict(X).shape == y.shape

@@ -89,7 +89,7 @@ def test_tags_are_true(estimator) -> None:
 
 
 @every_estimator
-def test_names_as_scikit_learn_wants_them(estimator) -> None:
+def test_feature_names_follow_scikit_learn(estimator) -> None:
     """scikit-learn's check of names, except that there another order is an error."""
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)

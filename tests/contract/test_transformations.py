@@ -52,7 +52,7 @@ def test_scale_of_a_column(estimator, power: int) -> None:
 
 
 @every_estimator
-def test_rising_map_of_a_column_changes_no_answer_for_the_rows_learnt(estimator) -> None:
+def test_a_monotonic_transform_of_a_column_changes_no_training_prediction(estimator) -> None:
     X, y = task(estimator, n=400, missing=0.1)
     mapped = X.copy()
     mapped[:, 0] = mapped[:, 0] ** 3
@@ -103,7 +103,7 @@ def test_order_of_columns(estimator) -> None:
 @every_estimator
 @pytest.mark.parametrize("kind", ["constant", "missing", "duplicate"])
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_a_column_that_says_nothing_new(estimator, kind: str, side: str) -> None:
+def test_a_redundant_column(estimator, kind: str, side: str) -> None:
     def widen(X: np.ndarray) -> np.ndarray:
         extra = {
             "constant": np.full(len(X), 2.5),
@@ -160,7 +160,7 @@ def test_order_of_two_classes(estimator) -> None:
 
 
 @pytest.mark.parametrize("estimator", EVERY_TREE_MODEL)
-def test_missing_values_are_learnt(estimator) -> None:
+def test_missing_values_are_split_on(estimator) -> None:
     """A target that depends only on whether a value is missing is fitted."""
     rng = np.random.default_rng(7)
     X = table(200)

@@ -45,7 +45,7 @@ def test_weights_are_mass_by_their_ratios() -> None:
         assert np.array_equal(binned(table, weight=weight * factor, max_bins=7).cuts, cuts)
 
 
-def test_a_row_of_any_weight_is_seen() -> None:
+def test_rows_of_any_weight_are_binned() -> None:
     table = [[1.0], [2.0], [3.0]]
     assert cuts_of(binned(table, weight=np.array([1.0, 1e-300, 1.0]))) == [1.5, 2.5]
 

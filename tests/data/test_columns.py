@@ -55,7 +55,7 @@ def test_other_values_are_levels_by_their_text() -> None:
     assert level_of(-0.0) == 0 and level_of(2**70) == float(2**70)
 
 
-def test_categories_of_numbers_are_numbers_where_asked_for() -> None:
+def test_numeric_categories_are_numbers_if_requested() -> None:
     pandas = pytest.importorskip("pandas")
     import narwhals.stable.v1 as nw
 

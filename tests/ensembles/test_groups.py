@@ -251,7 +251,7 @@ def groups_in(training: Training) -> np.ndarray:
     return training.rows.groups.of_row
 
 
-def test_a_round_sees_whole_groups() -> None:
+def test_a_round_samples_whole_groups() -> None:
     training = prepared(fraction=0.5)
     rounds = [training.drawn(0.5, number) for number in range(20)]
     for drawn in rounds:
@@ -294,7 +294,7 @@ def test_folds_of_groups_do_not_depend_on_weights() -> None:
 
 
 @every_booster
-def test_boosters_do_not_mind_the_order_of_rows(booster: Any) -> None:
+def test_boosters_do_not_depend_on_row_order(booster: Any) -> None:
     y, weight = target(booster), RNG.integers(1, 4, N)
     for labels in (GROUPS, NAMES):
         expected = seeded(booster).fit(X, y, weight, groups=labels).fingerprint()

@@ -119,7 +119,7 @@ def test_looks_on_past_columns_that_cannot_be_cut(estimator) -> None:
         assert (np.diff(model.forest_.first_node) == 1).any()
 
 
-def test_warm_start_draws_as_if_it_had_gone_on() -> None:
+def test_warm_start_draws_as_a_single_fit() -> None:
     X, y = task()
     whole = GradientBoostingRegressor(n_estimators=8, max_features=0.3, random_state=2).fit(X, y)
     part = GradientBoostingRegressor(

@@ -55,7 +55,7 @@ def container(case: Case) -> bool:
 
 
 def pickled(case: Case) -> bool:
-    """A model that was pickled answers the same, to the bit."""
+    """A model that was pickled predicts the same, bit for bit."""
     again = pickle.loads(pickle.dumps(case.first))
     assert again.fingerprint() == case.first.fingerprint()
     assert np.array_equal(answers(again, case.table.new), answers(case.first, case.table.new))
@@ -63,7 +63,7 @@ def pickled(case: Case) -> bool:
 
 
 def row_by_row(case: Case) -> bool:
-    """A row is answered the same alone and among others."""
+    """A row is predicted the same alone and among others."""
     together = answers(case.first, case.table.new)
     for row in range(0, len(together), 7):
         alone = answers(case.first, some_rows(case.table.new, [row]))
@@ -134,7 +134,7 @@ def without_counts(case: Case) -> dict[str, Any] | None:
     if "quality" in params:
         params |= {name: one for name, one in of_fast.items() if params[name] == "auto"}
     if case.table.has_text or "categorical_features" in case.parameters:
-        return None  # levels of few rows are not told apart
+        return None  # categories of few rows are merged
     if "reweight" in params and params["estimator"] is not None:
         return None  # the base estimator gets weights of any size, which are rounded
     draws = (

@@ -91,7 +91,7 @@ class DependsOnThreads(weald.DecisionTreeClassifier):
 
 
 class DependsOnTheBatch(weald.DecisionTreeClassifier):
-    """Answers depend on how many rows are asked about, and do not sum to 1."""
+    """Predictions depend on the number of rows, and do not sum to 1."""
 
     def predict_proba(self, X: Any) -> Any:
         return super().predict_proba(X) / (1 + 1e-9 * len(X))

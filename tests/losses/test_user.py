@@ -1,4 +1,4 @@
-"""Losses that users write: what they are shown, and what happens to wrong answers."""
+"""User-defined losses: their arguments, and errors for invalid return values."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_the_start_is_where_gradients_add_up_to_zero() -> None:
 
 
 class Answers:
-    """Answers with what it is given."""
+    """Returns the given gradients and hessians."""
 
     def __init__(self, gradient=None, hessian=None, loss=None, link=None) -> None:
         self.parts = gradient, hessian
@@ -130,7 +130,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_answers_are_errors_that_name_the_loss(case: str) -> None:
+def test_invalid_return_values_raise_errors_that_name_the_loss(case: str) -> None:
     X, y = data()
     loss, fragment = WRONG[case]
     model = BoostedTreesRegressor(
@@ -170,7 +170,7 @@ def test_a_loss_cannot_change_what_it_is_shown() -> None:
         BoostedTreesRegressor(quality="fast", loss=Meddling()).fit(X, y)
 
 
-def test_hessians_of_zero_teach_nothing() -> None:
+def test_hessians_of_zero_give_a_constant_model() -> None:
     X, y = data()
     flat = Answers(hessian=np.zeros_like)
     model = BoostedTreesRegressor(quality="fast", loss=flat, n_estimators=3).fit(X, y)
@@ -180,8 +180,8 @@ def test_hessians_of_zero_teach_nothing() -> None:
 @pytest.mark.parametrize("power", [-300, -200, 200, 299])
 @pytest.mark.parametrize("early", [False, True])
 def test_targets_of_extreme_size(power: int, early: bool) -> None:
-    """A user's loss is shown the target as it is: what leaves the range of floats is an error, what
-    vanishes in it teaches nothing, and all else is learnt."""
+    """A user's loss receives the target unscaled: what leaves the range of floats is an error, what
+    underflows has no effect, and everything else is fitted."""
     X, y = data()
     y = y * 10.0**power
     model = BoostedTreesRegressor(
@@ -200,7 +200,7 @@ def test_targets_of_extreme_size(power: int, early: bool) -> None:
         assert np.corrcoef(said / 1e200, y / 1e200)[0, 1] > 0.9
 
 
-def test_one_class_asks_for_nothing() -> None:
+def test_one_class_needs_no_trees() -> None:
     X, _ = data()
     for loss in (Logistic(), Softmax()):
         model = BoostedTreesClassifier(quality="fast", loss=loss).fit(X, np.full(len(X), "only"))

@@ -28,7 +28,7 @@ def best_split(codes, n_bins, rows, g, h, min_samples_leaf: int):
 
 
 def grow(codes, n_bins, g, h, *, max_leaf_nodes: int, min_samples_leaf: int) -> np.ndarray:
-    """The answer of a best-first tree for every row."""
+    """Prediction of a best-first tree for every row."""
     leaves = [np.arange(len(g))]
     found = [best_split(codes, n_bins, leaves[0], g, h, min_samples_leaf)]
     while len(leaves) < max_leaf_nodes:

@@ -101,7 +101,7 @@ def lesson_from_classes(classes, n_classes: int, weight, copies) -> Lesson:
 
 @dataclass(frozen=True)
 class Penalty:
-    """What is asked of the value of a leaf; the bounds are those of its node."""
+    """Constraints on the value of a leaf; the bounds are those of its node."""
 
     l2: int | Fraction = 0
     l1: int | Fraction = 0
@@ -314,7 +314,7 @@ class SplitTwin:
 
 
 def best_splits(candidates: list[Split]) -> list[Split]:
-    """The best split first, then those whose gain no double can tell from it.
+    """The best split first, then those whose gain is equal to it in double precision.
 
     Of splits with the same two children (bit for bit the same gain) only the first stays: lowest
     column, lowest bin, missing on the right.
@@ -346,7 +346,7 @@ class Node:
     value: list[float] = field(default_factory=list)
     bounds: tuple[float, float] = (-math.inf, math.inf)
     path: str = ""  # L and R from the root
-    used: frozenset[int] = frozenset()  # columns asked on the way
+    used: frozenset[int] = frozenset()  # columns split on along the path
 
     def in_order(self) -> list["Node"]:
         """This node and all below it, parents first, left before right."""
@@ -355,7 +355,7 @@ class Node:
 
 
 class Guide:
-    """Another grower's tree, asked only where doubles cannot tell two choices apart."""
+    """Another grower's tree, consulted only for ties in double precision."""
 
     def __init__(self, feature, code, missing_left, right) -> None:
         self.feature, self.code = feature, code

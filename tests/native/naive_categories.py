@@ -11,9 +11,9 @@ FEW, RARE_ROWS, MANY, SMOOTH_ROWS, L2_ROWS, MOST_ORDERS = 4, 10.0, 64.0, 10.0, 1
 
 @dataclass(frozen=True)
 class SetSplit(Split):
-    told: frozenset[int] = frozenset()  # codes of levels that are told apart
+    told: frozenset[int] = frozenset()  # codes of categories that are distinguished
     left_set: frozenset[int] = frozenset()  # those of them that go left
-    plain_gain: float = 0.0  # without what is added to l2 to judge sets
+    plain_gain: float = 0.0  # without the l2 penalty added for category sets
 
     def sends_left(self, code: int) -> bool | None:
         return code in self.left_set if code in self.told else self.missing_left

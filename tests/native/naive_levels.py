@@ -52,7 +52,7 @@ class LevelTwin(TreeTwin):
         return following
 
     def best_test(self, level: list[Node], used: frozenset[int], depth: int) -> Test | None:
-        """The first of the tests with most gain; where doubles cannot tell, what the guide took."""
+        """The first split of most gain; for ties in double precision, that of the guide."""
         first, further = self.columns.of("L" * depth, used)
         self.any_admitted = False
         tests = [test for column in sorted(first) for test in self.tests(column, level)]

@@ -98,7 +98,7 @@ def test_numbers_of_threads_are_checked(n_threads: int) -> None:
         _native.hash_rows(table, np.zeros(4), n_threads)
 
 
-def test_losses_need_the_scores_they_know() -> None:
+def test_wrong_numbers_of_scores_are_rejected() -> None:
     y, none = np.zeros(5), np.zeros((0, 5))
     with pytest.raises(ValueError, match="n_scores must be at least 1"):
         BuiltinLoss("squared_error", 0, 1).gradients(y, none, None, none.copy(), none.copy())
@@ -222,7 +222,7 @@ except MemoryError as error:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the memory of a process")
-def test_memory_that_runs_out_is_an_error_that_says_what_to_do() -> None:
+def test_memory_exhaustion_raises_an_error_with_advice() -> None:
     done = subprocess.run(
         [sys.executable, "-c", BEYOND_MEMORY], capture_output=True, text=True, check=True
     )

@@ -197,7 +197,7 @@ def walked(forest, row: np.ndarray) -> float:
 
 @pytest.mark.parametrize("n_levels", [3, 64, 65, 200, 255, 256, 300, 5000])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_both_engines_equal_a_walk(n_levels: int, dtype: type) -> None:
+def test_both_engines_equal_naive_traversal(n_levels: int, dtype: type) -> None:
     rng = np.random.default_rng(n_levels)
     n = 3000
     places = rng.integers(0, n_levels, n).astype(np.float32)
@@ -234,7 +234,7 @@ def test_both_engines_equal_a_walk(n_levels: int, dtype: type) -> None:
     assert summed == pytest.approx(expected, rel=1e-12)
 
 
-def test_rows_that_are_not_seen_fall_where_their_level_says() -> None:
+def test_unsampled_rows_follow_their_category() -> None:
     rng = np.random.default_rng(4)
     for n_levels in (6, 400):
         places = rng.integers(0, n_levels, 4000).astype(np.float32)

@@ -43,7 +43,7 @@ def grow(labels: np.ndarray, first: list[int], weight: Any, **changed: Any) -> d
 def test_listed_terms_choose_what_logarithms_do(
     n_classes: list[int], random_cuts: bool, limits: dict[str, int]
 ) -> None:
-    """Weights of 1 are added up and judged as weights, no weights are counted: the same trees."""
+    """Weights of 1 are summed as weights, no weights are counted: the same trees."""
     first = [0, *np.cumsum(n_classes).tolist()]
     signal = np.nan_to_num(TABLE[:, 0]) + 3 * np.nan_to_num(TABLE[:, 1]) + RNG.normal(size=N)
     labels = np.column_stack(

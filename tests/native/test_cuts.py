@@ -84,7 +84,7 @@ def test_bins_hold_about_equal_mass() -> None:
     assert sizes.min() >= 90 and sizes.max() <= 110
 
 
-def test_all_distinct_values_are_told_apart_up_to_max_bins() -> None:
+def test_distinct_values_get_a_bin_each_up_to_max_bins() -> None:
     values = np.repeat(np.arange(255.0), 3)[:, np.newaxis]
     codes = codes_of(values, cuts_of(values))
     assert codes[:, 0].tolist() == (values[:, 0] + 1).tolist()
@@ -177,7 +177,7 @@ def test_damaged_cuts_are_refused(first: list[int]) -> None:
 
 
 def large_columns(rng: np.random.Generator, n: int, dtype: type) -> dict[str, np.ndarray]:
-    """Columns whose upper bits tell values apart, hardly do, or not; heavy values or none."""
+    """Columns whose upper bits distinguish values, hardly do, or not; frequent values or none."""
     normal = rng.normal(size=n)
     columns = {
         "normal": normal,

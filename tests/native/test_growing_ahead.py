@@ -44,7 +44,7 @@ def test_same_trees(cells: str, has_sets: bool, kind: str) -> None:
 
 
 def test_equal_gains_keep_their_order() -> None:
-    """Four quarters of the rows are alike: which are split first is told by when they came."""
+    """Four quarters of the rows are alike: ties are split in the order of creation."""
     quarter = np.repeat(np.arange(4), 1_000)
     within = np.tile(np.arange(1_000), 4) % 10
     table = np.column_stack([quarter, within, within, np.zeros(4_000)])

@@ -85,7 +85,7 @@ def test_a_deep_chain_needs_no_stack() -> None:
         values, None, None
     )
     assert len(tree.value) == n
-    # Each split takes off the largest value, as long as doubles tell the others from zero.
+    # Each split separates the largest value, as long as the others are not zero as doubles.
     depth = np.zeros(len(tree.feature), dtype=int)
     for node in np.flatnonzero(tree.feature >= 0):
         depth[node + 1] = depth[tree.right[node]] = depth[node] + 1
@@ -103,7 +103,7 @@ def test_a_grower_is_used_again_and_again() -> None:
         assert_equal(used.on_sums(target, None, None), fresh.on_sums(target, None, None))
 
 
-def test_rows_that_are_not_seen_still_fall_into_a_leaf() -> None:
+def test_unsampled_rows_still_fall_into_a_leaf() -> None:
     rng = np.random.default_rng(4)
     table = rng.normal(size=(300, 3))
     table[rng.random(table.shape) < 0.2] = np.nan

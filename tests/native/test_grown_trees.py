@@ -23,7 +23,7 @@ def a_table() -> np.ndarray:
 
 
 def rounds(n_rounds: int = 3, n_trees: int = 3) -> list[GrownTrees]:
-    """Rounds of trees, some of which ask for sets of levels."""
+    """Rounds of trees, some with splits on category sets."""
     table, rng = a_table(), np.random.default_rng(6)
     columns = ColumnTable(tuple(table.T.copy()), np.array([0, 0, 0, 7]))
     binned = bin_rows(Rows(columns, np.zeros(N)), max_bins=255, n_threads=1)
@@ -115,7 +115,7 @@ def test_same_model(
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_answers_are_added_to_the_scores_of_their_tree(n_threads: int) -> None:
+def test_leaf_values_are_added_to_the_scores_of_their_tree(n_threads: int) -> None:
     """Many trees of few rows are shared out by trees."""
     rng = np.random.default_rng(7)
     table, n_trees = rng.normal(size=(1_500, 2)), 9
@@ -133,7 +133,7 @@ def test_answers_are_added_to_the_scores_of_their_tree(n_threads: int) -> None:
         np.testing.assert_array_equal(scores[k], before[k] + tree.value[tree.leaf_of_row, 0])
 
 
-def test_an_answer_that_is_no_number_is_the_largest() -> None:
+def test_steps_that_are_no_numbers_count_as_infinite() -> None:
     (trees,) = rounds(1)
     with np.errstate(over="ignore"):
         assert trees.take_steps("squared_error", 0.0, 1e308) == np.inf

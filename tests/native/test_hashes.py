@@ -40,7 +40,7 @@ def test_equal_values_have_equal_hashes() -> None:
     assert np.array_equal(hashes[0], hashes[1])
 
 
-def test_hash_knows_no_type_layout_place_or_thread() -> None:
+def test_hash_does_not_depend_on_type_layout_position_or_thread() -> None:
     table = integers()
     hashes = hashes_of(table)
     assert np.array_equal(hashes_of(np.asfortranarray(table)), hashes)

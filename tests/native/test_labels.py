@@ -66,7 +66,9 @@ def test_labels_are_numbers_of_zero_and_one(weighted: bool, min_samples_leaf: in
     assert len(counted["feature"]) > 9
     for name in ("feature", "threshold", "right"):
         assert np.array_equal(counted[name], summed[name]), name
-    summed["gain"][summed["feature"] < 0] = 0.0  # of classes their shares tell what is left to gain
+    summed["gain"][summed["feature"] < 0] = (
+        0.0  # for classes, the shares give the remaining impurity
+    )
     for name in ("value", "gain", "weight"):
         assert counted[name] == pytest.approx(summed[name], abs=1e-12), name
 

@@ -103,7 +103,7 @@ def test_one_level_of_few_levels_is_the_best_split() -> None:
         assert trees[0].value.tolist() == trees[1].value.tolist()
 
 
-def test_every_level_asks_one_question() -> None:
+def test_all_nodes_of_a_level_share_one_split() -> None:
     rng = np.random.default_rng(1)
     X = rng.integers(0, 12, (2000, 3)).astype(float)
     y = (X[:, 0] % 3 == 1).astype(int) + (X[:, 1] % 2 == 1) * 2 + rng.integers(0, 2, 2000)

@@ -86,7 +86,7 @@ def test_sorted_tables() -> None:
     check(table, SortedTable(table, None, None), loss_of("log_loss"), y, None, None, LIMITS[0])
 
 
-def test_what_is_asked_is_checked() -> None:
+def test_arguments_are_checked() -> None:
     y = np.zeros(10)
     binned = bin_rows(Rows(np.zeros((10, 2)), y), max_bins=32, n_threads=1)
     grower = TreeGrower(binned, "newton", LIMITS[0], n_threads=1)

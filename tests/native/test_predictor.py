@@ -61,7 +61,7 @@ def models(table: np.ndarray, rng: np.random.Generator) -> list:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("columns", [1, 5, 20])
-def test_engines_equal_the_walk_by_hand(dtype: type, columns: int) -> None:
+def test_engines_equal_naive_traversal(dtype: type, columns: int) -> None:
     rng = np.random.default_rng(columns)
     for model in models(hard_table(rng, 300, columns, dtype), rng):
         table = hard_table(rng, 150, columns, dtype)
@@ -73,7 +73,7 @@ def test_engines_equal_the_walk_by_hand(dtype: type, columns: int) -> None:
                 assert np.array_equal(scores[rows], expected), engine
 
 
-def test_one_row_answers_as_in_a_batch() -> None:
+def test_one_row_is_predicted_as_in_a_batch() -> None:
     rng = np.random.default_rng(0)
     for model in models(hard_table(rng, 300, 6, np.float64), rng):
         table = hard_table(rng, 200, 6, np.float64)
@@ -82,7 +82,7 @@ def test_one_row_answers_as_in_a_batch() -> None:
         assert np.array_equal(np.concatenate(alone), batch)
 
 
-def test_large_trees_are_walked_and_masks_say_so() -> None:
+def test_large_trees_are_traversed_and_rejected_by_the_mask_engine() -> None:
     rng = np.random.default_rng(1)
     table = rng.standard_normal((2000, 3))
     model = DecisionTreeClassifier().fit(table, rng.integers(0, 3, 2000))
@@ -103,7 +103,7 @@ def test_a_forest_without_trees() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [1, 15, 16, 300])
-def test_a_batch_walks_large_trees(dtype: type, n: int) -> None:
+def test_batches_traverse_large_trees(dtype: type, n: int) -> None:
     """Pure leaves and others, one number or several; rows with gaps and rows without."""
     rng = np.random.default_rng(n)
     X = hard_table(rng, 900, 6, dtype)

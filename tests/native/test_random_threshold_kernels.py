@@ -85,7 +85,7 @@ def test_rows_lie_where_cuts_send_them(
     has_missing: bool,
     has_copies: bool,
 ) -> None:
-    """One node after another: weights of nodes, answers of leaves, and cuts inside the range."""
+    """One node after another: node weights, leaf values, and thresholds inside the range."""
     trees, X, y, copies = grown(n, criterion, dtype, has_missing, has_copies, shape)
     value = trees["value"].reshape(-1, 1 if criterion == "squared_error" else 2)[:, -1]
 

@@ -86,7 +86,7 @@ def test_same_trees_by_all_instructions(instructions: str) -> None:
     )
 
 
-def test_nearly_equal_scores_are_told_apart() -> None:
+def test_nearly_equal_scores_are_distinguished() -> None:
     """In single precision all these cuts score the same: the gains are millionths of the scores."""
     rng = np.random.default_rng(3)
     for n in (40, 300, MOST_ROWS):

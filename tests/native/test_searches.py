@@ -51,7 +51,7 @@ def shrunk(g: float, l1: float) -> float:
 
 
 def judged(node: dict, left: int, count: int, n_copies: int | None, more_l2: float = 0.0):
-    """What a cut scores, whether it is allowed, and whether only a count can tell."""
+    """Score of a split, whether it is allowed, and whether only a count decides."""
     (g, h), (gl, hl) = halves(node["total"]), halves(left)
     limits = node["limits"]
     gr, hr = float(g - gl), float(h - hl)

@@ -127,7 +127,7 @@ def with_third_values(table: np.ndarray) -> np.ndarray:
     ],
     ids=str,
 )
-def test_bits_say_what_values_say(
+def test_bits_and_values_give_the_same_splits(
     criterion: str, random_cuts: bool, dtype: type, settings: dict[str, Any]
 ) -> None:
     """A row that no tree sees has a third value in all columns of two: none has bits then."""

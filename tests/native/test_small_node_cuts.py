@@ -22,7 +22,7 @@ COPIES = {"one": (1, 2), "few": (1, 5), "many": (1, 1 << 14)}
 
 
 def table_of(n_rows: int, rng: np.random.Generator, has_missing: bool) -> np.ndarray:
-    """Columns without ties, with some and with many; one that tells the target's sign."""
+    """Columns without ties, with some and with many; one that determines the target's sign."""
     X = np.column_stack([rng.permutation(n_rows) // ties for ties in (1, 1, 9, 40)]).astype(float)
     if has_missing:
         X[rng.random(X.shape) < [0.0, 0.1, 0.1, 0.3]] = np.nan

@@ -17,7 +17,7 @@ from weald.trees import GrownTree, TreeGrower, TreeLimits
 def assert_equal(a: GrownTree, b: GrownTree) -> None:
     for field in dataclasses.fields(GrownTree):
         if field.name == "saw_missing":
-            continue  # for reading; of values nobody asks
+            continue  # for display only; not used with values
         assert np.array_equal(getattr(a, field.name), getattr(b, field.name)), field.name
 
 
@@ -176,7 +176,7 @@ def test_copies_are_repetitions_and_no_copies_are_absence() -> None:
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
 
 
-def test_rows_that_are_not_seen_fall_into_the_leaf_of_their_value() -> None:
+def test_unsampled_rows_fall_into_the_leaf_of_their_value() -> None:
     """Also those whose value lies between the two that a threshold is the middle of."""
     rng = np.random.default_rng(6)
     table = rng.integers(0, 40, (300, 2)).astype(np.float64)
@@ -189,7 +189,7 @@ def test_rows_that_are_not_seen_fall_into_the_leaf_of_their_value() -> None:
         assert (tree.leaf_of_row[came[node]] == tree.right[node]).all()
 
 
-def test_a_column_of_one_value_is_never_asked() -> None:
+def test_a_constant_column_is_never_split_on() -> None:
     table = np.column_stack([np.full(50, 2.0), np.full(50, np.nan), np.arange(50.0)])
     grower = TreeGrower(SortedTable(table, None, None), "squared_error", TreeLimits(), n_threads=1)
     tree = grower.on_values(np.arange(50.0)[np.newaxis], None, None)
@@ -203,7 +203,7 @@ def test_a_column_of_one_value_is_never_asked() -> None:
 # ---- more than 255 bins ----
 
 
-def test_many_bins_cut_where_the_rule_says() -> None:
+def test_many_bins_have_thresholds_by_the_rule() -> None:
     rng = np.random.default_rng(7)
     table = rng.normal(size=(5000, 3))
     table[:2000, 1] = 0.5  # a heavy value is alone in its bin

@@ -77,7 +77,7 @@ def test_same_tree_as_whole_columns(kind: str, copies: np.ndarray | None) -> Non
     assert_equal(grown(table, "wide", 1, copies), expected)
 
 
-def test_more_cells_than_two_bytes_tell_apart() -> None:
+def test_more_cells_than_two_bytes() -> None:
     table = table_of("many blocks")
     assert_equal(grown(table, "packed", 2), grown(table, "wide", 2))
 
@@ -91,7 +91,7 @@ def test_few_bins(bins: int) -> None:
 @pytest.mark.parametrize("has_levels", [False, True])
 def test_order_of_rows_and_columns(has_levels: bool) -> None:
     """Full columns between the others leave no group of eight that is worth lists; a column of more
-    levels than a byte tells apart is counted by itself."""
+    categories than a byte can hold is counted by itself."""
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(13)
     full, zeros = rng.normal(size=(N, 16)).astype(np.float32), amounts(rng, 16, 0.9)

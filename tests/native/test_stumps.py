@@ -106,7 +106,7 @@ def test_bins_leave_nothing_out(criterion: str, n_classes: int, missing: float) 
     assert all(np.array_equal(a, b) for a, b in zip(whole[:6], shuffled[:6], strict=True))
 
 
-def test_more_values_than_16_bits_can_tell_apart() -> None:
+def test_more_distinct_values_than_16_bits() -> None:
     """Two classes, a column of 70,000 values, by running sums in NumPy."""
     rng = np.random.default_rng(2)
     n = 70_000
@@ -196,7 +196,7 @@ def test_masses_are_whole_numbers(wrong: float) -> None:
 
 
 def documented_pairs(levels, n_levels: int, classes, mass, n_classes: int, row_weight: float):
-    """Every pair of sets that the search tries, in its order: codes on the left, told ones."""
+    """Every pair of sets that the search tries, in its order: codes on the left, known codes."""
     cells = np.zeros((n_levels + 1, n_classes))
     np.add.at(cells, (np.where(np.isnan(levels), 0, levels + 1).astype(int), classes), mass)
     least = min(1.0, n_levels / 64) * 10 * row_weight

@@ -95,7 +95,7 @@ def assert_equal(a: GrownTree, b: GrownTree) -> None:
 FIVE = TreeLimits(growth="symmetric", max_depth=5, min_gain=0.0)
 
 
-def test_every_level_asks_one_question() -> None:
+def test_all_nodes_of_a_level_share_one_split() -> None:
     table, values = task()
     tree = grow(table, values, dataclasses.replace(FIVE, min_samples_leaf=20))
     depth = depths(tree)
@@ -104,7 +104,7 @@ def test_every_level_asks_one_question() -> None:
     for node in np.flatnonzero(tree.feature >= 0):
         question = (tree.feature[node], tree.threshold[node], tree.missing_left[node])
         asked[depth[node]].add(question)
-    # Nodes left out of a level are asked the next level's question at a lower depth.
+    # Nodes left out of a level get the next level's split at a lower depth.
     assert len(set.union(*asked)) == 5
     assert len(asked[0]) == 1
 

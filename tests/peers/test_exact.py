@@ -47,7 +47,7 @@ def assert_same_nodes(ours, theirs) -> None:
 @pytest.mark.parametrize(("criterion", "n_classes"), CRITERIA)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_scikit_learn_s_trees(criterion, n_classes, seed, is_weighted: bool) -> None:
+def test_scikit_learns_trees(criterion, n_classes, seed, is_weighted: bool) -> None:
     X, y = task(n_classes, seed)
     weight = np.random.default_rng(seed).exponential(size=len(y)) + 0.1 if is_weighted else None
     # Small leaves are parted alike by several columns, and theirs come in random order.
@@ -60,7 +60,7 @@ def test_scikit_learn_s_trees(criterion, n_classes, seed, is_weighted: bool) -> 
 
 
 @pytest.mark.parametrize(("criterion", "n_classes"), CRITERIA)
-def test_scikit_learn_s_best_first_trees_answer_alike(criterion, n_classes) -> None:
+def test_scikit_learns_best_first_trees_predict_the_same(criterion, n_classes) -> None:
     X, y = task(n_classes, 9)
     limits = {"max_leaf_nodes": 12, "min_samples_leaf": 100}
     ours, theirs = (tree.fit(X, y) for tree in both(criterion, **limits))

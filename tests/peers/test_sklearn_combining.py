@@ -1,4 +1,4 @@
-"""The same members, folds and parameters: the same answers as scikit-learn's classes."""
+"""Same base estimators, folds and parameters: the predictions of scikit-learn's classes."""
 
 import inspect
 
@@ -123,8 +123,8 @@ def test_parameters_of_predict_reach_the_final_model() -> None:
     assert ours == pytest.approx(np.array(their), rel=1e-6)
 
 
-def test_out_of_fold_answers_are_the_same() -> None:
-    """What scikit-learn's stacking fits its final model on, asked from it through a final model
+def test_out_of_fold_predictions_are_the_same() -> None:
+    """What scikit-learn's stacking fits its final model on, obtained through a final model
     that keeps its table."""
     X, y = classes(3)
     stack = weald.StackingClassifier(CLASSIFIERS).fit(X, y)

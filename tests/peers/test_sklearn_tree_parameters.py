@@ -41,7 +41,7 @@ def test_every_fitted_attribute_is_there(name: str) -> None:
     settings = {} if name.startswith("Decision") else {"oob_score": True, "bootstrap": True}
     model = theirs(name)(random_state=0, **settings).fit(X, y)
     other = getattr(weald, name)(random_state=0, **settings).fit(X, y)
-    # The template of members is theirs alone: a forest of ours is one model.
+    # Only scikit-learn's forests have a template of base estimators: ours are one model.
     wanted = {a for a in vars(model) if a.endswith("_")} - {"estimator_"}
     assert {attribute for attribute in wanted if not hasattr(other, attribute)} == set()
 
@@ -124,7 +124,7 @@ def test_a_weighted_tree_of_classes_counts_rows() -> None:
     assert tree.impurity == pytest.approx(other.impurity, abs=1e-12)
 
 
-def test_trees_of_forests_know_their_impurity() -> None:
+def test_trees_of_forests_have_impurities() -> None:
     X, y = task()
     settings = {"min_samples_leaf": 5, "max_features": None, "bootstrap": False}
     ours = weald.RandomForestRegressor(1, **settings).fit(X, y).estimators_[0].tree_

@@ -30,7 +30,7 @@ def both(criterion: str, **limits):
 
 @pytest.mark.parametrize(("criterion", "n_classes"), CRITERIA)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_fully_grown_trees_answer_their_rows_alike(criterion, n_classes, seed) -> None:
+def test_fully_grown_trees_predict_training_rows_alike(criterion, n_classes, seed) -> None:
     X, y = task(n_classes, seed)
     ours, theirs = (tree.fit(X, y) for tree in both(criterion))
     assert ours.predict(X) == pytest.approx(theirs.predict(X), rel=1e-12)
@@ -59,7 +59,7 @@ def test_first_split(criterion, n_classes, seed) -> None:
     ids=["depth", "leaves", "rows"],
 )
 def test_trees_of_few_large_leaves(criterion, n_classes, seed, limits) -> None:
-    """Large nodes have no ties: the same children, answers, weights and importances.
+    """Large nodes have no ties: the same children, predictions, weights and importances.
 
     Thresholds below the root differ inside a gap: theirs is the middle between the values of the
     node, ours a cut of the whole column.

@@ -48,7 +48,7 @@ def test_errors_and_accuracy_are_printed_and_agree(printed: str) -> None:
     assert float(accuracy[0]) > 96
 
 
-def test_the_tree_asks_pixels_by_name(printed: str) -> None:
+def test_the_tree_names_pixels(printed: str) -> None:
     _, _, rest = printed.partition("The first tree")
     tree = [line for line in rest.splitlines() if BRANCH.search(line)]
     assert len(tree) > 4

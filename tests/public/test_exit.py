@@ -66,7 +66,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_an_interrupted_ensemble_of_members_in_threads_exits_cleanly() -> None:
+def test_an_interrupted_ensemble_fitted_in_threads_exits_cleanly() -> None:
     """The threads of joblib are daemons that still fit when the interpreter exits."""
     run = run_script(INTERRUPTED_STACKING)
     assert (run.returncode, run.stdout, run.stderr) == (0, "interrupted\n", "")

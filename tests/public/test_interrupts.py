@@ -43,7 +43,7 @@ def longest_silence(model, X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
         ExtraTreesRegressor(2, criterion="absolute_error", max_depth=4, max_features=1.0, n_jobs=2),
     ],
 )
-def test_medians_of_large_nodes_hear_of_signals(model) -> None:
+def test_medians_of_large_nodes_are_interruptible(model) -> None:
     """Formerly signals were checked only every 256 nodes, that is after the whole fit."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200_000, 40)).astype(np.float32), rng.normal(size=200_000)

@@ -44,7 +44,7 @@ def frame(**columns) -> pd.DataFrame:
         weald.VotingClassifier([("a", weald.DecisionTreeClassifier())]),
     ],
 )
-def test_one_class_is_told_once(model) -> None:
+def test_one_class_is_warned_of_once(model) -> None:
     (text,) = warnings_of(lambda: model.fit(X, np.full(60, "only")))
     assert text.startswith("y holds one class only, 'only'")
     assert warnings_of(lambda: model.fit(X, CODES)) == []
@@ -66,7 +66,7 @@ def test_a_default_that_allows_no_split() -> None:
     assert warnings_of(lambda: asked_for.fit(X[:38], NUMBERS[:38])) == []
 
 
-def test_base_estimators_that_cannot_split_are_not_told_of() -> None:
+def test_no_warning_for_base_estimators_that_cannot_split() -> None:
     bag = weald.BaggingRegressor(
         weald.BoostedTreesRegressor(quality="fast", n_estimators=2), n_estimators=3
     )
@@ -147,11 +147,11 @@ def test_dates_as_text(values) -> None:
         pd.to_datetime(pd.Series(DATES)),
     ],
 )
-def test_categories_are_not_told_of(column) -> None:
+def test_no_warning_for_categories(column) -> None:
     assert warnings_of(lambda: weald.DecisionTreeClassifier().fit(frame(city=column), CODES)) == []
 
 
-def test_columns_that_are_named_as_categories_are_not_told_of() -> None:
+def test_no_warning_for_columns_given_as_categorical_features() -> None:
     model = weald.DecisionTreeClassifier(categorical_features=["when"])
     assert warnings_of(lambda: model.fit(frame(when=DATES), CODES)) == []
 
@@ -167,13 +167,13 @@ def test_columns_that_are_named_as_categories_are_not_told_of() -> None:
         weald.AdaBoostClassifier(n_estimators=2),
     ],
 )
-def test_parts_of_an_ensemble_tell_once(model) -> None:
+def test_base_estimators_warn_once(model) -> None:
     table = frame(when=[f"{date} {i % 24}:00" for i, date in enumerate(DATES)])
     (text,) = warnings_of(lambda: model.fit(table, (NUMBERS > 30).astype(int)))
     assert "looks like dates" in text
 
 
-def test_many_fits_of_an_estimate_tell_once() -> None:
+def test_many_fits_of_an_estimate_warn_once() -> None:
     tree = weald.DecisionTreeClassifier()
     texts = warnings_of(lambda: error_632plus(tree, frame(when=DATES), CODES, n_repeats=5))
     assert (

@@ -1,4 +1,4 @@
-"""One estimator of each family, each kind of answer a few times: for tests of what all share."""
+"""One estimator of each family, with classifiers and regressors: for tests of common behaviour."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ every_family_of_numbers = pytest.mark.parametrize(
 
 
 def foreign_ensembles() -> list[BaseEstimator]:
-    """Ensembles whose members are scikit-learn's: these would take what ours refuse."""
+    """Ensembles of scikit-learn's estimators, which would accept what ours reject."""
     line, pair = LinearRegression(), [("line", LinearRegression()), ("other", LinearRegression())]
     curves = [("curve", LogisticRegression()), ("other", LogisticRegression())]
     return [

@@ -59,7 +59,7 @@ def test_what_is_no_table_is_a_type_error(estimator, case: str) -> None:
 
 @every_foreign
 @pytest.mark.parametrize("case", REFUSED)
-def test_other_members_are_not_shown_what_is_no_table(model, case: str) -> None:
+def test_invalid_tables_are_rejected_before_foreign_base_estimators(model, case: str) -> None:
     wrong, fragment = REFUSED[case]
     with pytest.raises(TypeError, match=fragment):
         clone(model).fit(wrong(table(40)), np.arange(40) % 2)
@@ -130,7 +130,7 @@ def test_frames_of_every_kind(estimator, kind: str) -> None:
     X, y = container(kind), labels()
     model = quick(estimator).fit(X, y)
     expected = quick(estimator).fit(container("polars"), y)
-    # Folds of members are drawn by the text of the cells, which containers write differently.
+    # Folds are drawn by the text of the cells, which containers write differently.
     if estimator not in (weald.StackingClassifier, weald.BlendingRegressor):
         assert np.array_equal(answers(model, X), answers(expected, container("pandas")))
     assert model.feature_names_in_.tolist() == ["size", "city", "flag", "when"]
@@ -151,7 +151,7 @@ def test_columns_are_matched_by_name(estimator, kind: str) -> None:
 
 
 @every_foreign
-def test_other_members_get_columns_in_the_order_of_the_fit(model) -> None:
+def test_foreign_base_estimators_get_columns_in_the_order_of_fit(model) -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     X, y = table(40), np.arange(40) % 2
     for frames in (pandas, polars):
@@ -246,7 +246,7 @@ def test_an_offered_array_is_the_array(estimator, form) -> None:
 
 
 @every_other
-def test_offers_are_asked_once_and_checked(estimator) -> None:
+def test_protocols_are_called_once_and_checked(estimator) -> None:
     X, y = task(estimator)
     model = quick(estimator).fit(X, y)
     things = [Offers(X, X[:3]), Offers(y, y[:3]), Offers(np.ones(120), np.zeros(120))]
@@ -317,7 +317,7 @@ SPLITTERS = [one for one in FAMILIES if one is not weald.VotingRegressor]
 @pytest.mark.parametrize("estimator", SPLITTERS)
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
 def test_levels_are_values(estimator) -> None:
-    """Case, spaces and forms of letters tell levels apart; a level never seen is missing."""
+    """Case, spaces and Unicode forms distinguish categories; an unknown category is missing."""
     pandas = pytest.importorskip("pandas")
     levels = np.array(["é", "e\u0301", "E", "e", "e "])
     place = np.resize(np.arange(5), 200)

@@ -55,7 +55,7 @@ def facts(model: Any, scale: float) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", BAGS)
 @pytest.mark.parametrize("scale", SCALES)
-def test_what_a_bag_says_scales_with_the_target(name: str, scale: float) -> None:
+def test_estimates_of_a_bag_scale_with_the_target(name: str, scale: float) -> None:
     expected, found = facts(BAGS[name], 1.0), facts(BAGS[name], scale)
     assert found.keys() == expected.keys()
     for what, value in expected.items():
@@ -156,7 +156,7 @@ TREES: list[Any] = [
 @pytest.mark.parametrize("model", TREES, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("largest", [1e12, 1e20, -1e20, 1e120, 1e300])
 def test_small_numbers_beside_a_large_one(model: Any, largest: float) -> None:
-    """Each row has a leaf of its own, which answers what the row holds."""
+    """Each row has a leaf of its own, which predicts the target of the row."""
     for n in (4, 40):
         table, y = np.arange(n)[:, np.newaxis] + 0.0, np.arange(n) * 1.2 + 1.1
         y[n - 1] = largest

@@ -18,7 +18,7 @@ def labels(estimator: type, n_classes: int = 2) -> np.ndarray:
 
 
 @every_family_of_classes
-def test_truth_values_are_answered_with_truth_values(estimator) -> None:
+def test_boolean_labels_give_boolean_predictions(estimator) -> None:
     y = labels(estimator) == 1
     model = quick(estimator).fit(X0, y)
     assert model.classes_.tolist() == [False, True]
@@ -85,7 +85,9 @@ def test_what_are_no_labels(estimator, y, error: type, fragment: str) -> None:
     ],
     ids=["text", "dates", "sparse", "complex", "gaps"],
 )
-def test_what_are_no_numbers_to_learn(estimator, y, error: type, fragment: str) -> None:
+def test_non_numeric_regression_targets_are_rejected(
+    estimator, y, error: type, fragment: str
+) -> None:
     with pytest.raises(error, match=fragment):
         quick(estimator).fit(X0, y)
 

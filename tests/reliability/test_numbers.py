@@ -18,14 +18,14 @@ NAN, INF = np.nan, np.inf
 
 
 @every_foreign
-def test_members_that_know_no_missing_values_say_so(model) -> None:
+def test_base_estimators_without_missing_value_support_raise(model) -> None:
     X = table(40, missing=0.1)
     with pytest.raises(ValueError, match="Input X contains NaN"):
         clone(model).fit(X, np.arange(40) % 2)
 
 
 @every_family
-def test_rows_and_columns_of_nothing_are_answered(estimator) -> None:
+def test_rows_and_columns_of_missing_values_are_predicted(estimator) -> None:
     X, y = task(estimator)
     X[:, 3] = NAN
     model = quick(estimator).fit(X, y)
@@ -65,7 +65,7 @@ def test_infinities_and_huge_values_are_ordered(estimator) -> None:
     X = told_apart(estimator, np.repeat(values, 20))
     y = np.repeat([0, 0, 0, 1, 1, 1], 20)
     model = quick(estimator, n_estimators=20).fit(X, y)
-    if "RotationForest" in estimator.__name__:  # sums of infinities tell nothing
+    if "RotationForest" in estimator.__name__:  # sums of infinities are undefined
         assert np.isfinite(answers(model, X)).all()
     else:
         assert (np.round(model.predict(X)) == y).mean() > 0.9
@@ -75,7 +75,7 @@ def test_infinities_and_huge_values_are_ordered(estimator) -> None:
     "estimator",
     [one for one in FAMILIES if "Rotation" not in one.__name__],  # sums of columns
 )
-def test_doubles_that_float32_cannot_tell_apart(estimator) -> None:
+def test_doubles_that_are_equal_in_float32(estimator) -> None:
     X = told_apart(estimator, np.resize([16777216.0, 16777217.0], 120))
     y = np.resize([0, 1], 120)
     model = quick(estimator, n_estimators=20).fit(X, y)
@@ -132,7 +132,7 @@ def test_weights_beyond_doubles_are_refused(estimator) -> None:
 
 @pytest.mark.parametrize("name", ["BoostedTrees", "DecisionTree", "GradientBoosting", "AdaBoost"])
 @pytest.mark.parametrize("exact", [False, True])
-def test_of_equal_columns_the_first_is_asked(name: str, exact: bool) -> None:
+def test_of_equal_columns_the_first_is_split_on(name: str, exact: bool) -> None:
     for kind in ("Classifier", "Regressor"):
         estimator = getattr(weald, name + kind)
         X, y = task(estimator)
@@ -215,7 +215,7 @@ def test_no_mask_is_ignored(estimator) -> None:
 
 
 @every_foreign
-def test_no_mask_is_ignored_by_other_members(model) -> None:
+def test_foreign_base_estimators_do_not_ignore_masks(model) -> None:
     X, y = table(40), np.arange(40) % 2
     fitted = clone(model).fit(X, y)
     with pytest.raises(TypeError, match="filled"):

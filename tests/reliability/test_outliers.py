@@ -147,7 +147,9 @@ def test_the_rest_of_the_tree_is_the_tree_without(name: str, outlier: float) -> 
     table = rng.normal(size=(300, 1))
     y = np.abs(table[:, 0]) + table[:, 0] + 0.1 * rng.normal(size=300)
     y *= np.sign(outlier)
-    if model.monotonic_cst is not None:  # as the outlier, which is at the right end, asks for
+    if (
+        model.monotonic_cst is not None
+    ):  # in the direction of the outlier, which is at the right end
         model.set_params(monotonic_cst=[int(np.sign(outlier))])
     without = model.fit(table, y).forest_
     # The outliers are as many as a leaf must hold, and need one more leaf and level.

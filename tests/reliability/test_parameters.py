@@ -78,7 +78,7 @@ def test_every_kind_of_seed(estimator) -> None:
 
 
 @every_family
-def test_parameters_set_after_the_fit_change_no_answer(estimator) -> None:
+def test_parameters_set_after_fit_change_no_prediction(estimator) -> None:
     X, y = task(estimator)
     model = quick(estimator).fit(X, y)
     expected = answers(model, X)
@@ -95,7 +95,7 @@ FEWER = [one for one in FAMILIES if has(one, "warm_start")]
 
 
 @pytest.mark.parametrize("estimator", FEWER)
-def test_a_warm_start_cannot_forget(estimator) -> None:
+def test_a_warm_start_cannot_remove_trees(estimator) -> None:
     X, y = task(estimator)
     named = {"max_features": 0.5} if "Forest" in estimator.__name__ else {}
     model = quick(estimator, warm_start=True, n_estimators=6, **named).fit(X, y)
@@ -127,7 +127,7 @@ CONFLICTS = [
 
 
 @pytest.mark.parametrize(("model", "fragment"), CONFLICTS, ids=lambda value: str(value)[:60])
-def test_what_does_not_go_together_is_said(model, fragment: str) -> None:
+def test_conflicting_parameters_are_rejected(model, fragment: str) -> None:
     with pytest.raises(ValueError, match=fragment):
         clone(model).fit(table(40), np.arange(40.0))
 

@@ -102,7 +102,7 @@ def test_weights_are_routed(estimator) -> None:
 
 @every_combiner
 @every_library
-def test_what_members_say_as_a_frame(estimator, library: str) -> None:
+def test_transform_returns_a_frame(estimator, library: str) -> None:
     frames = pytest.importorskip(library)
     X, y = container(library), labels()
     model = small(estimator).fit(X, y)
@@ -159,7 +159,7 @@ OF_MEDIANS = [
     "model", [*tagged("Classifier"), *tagged("Regressor"), *OF_MEDIANS], ids=lambda m: str(m)[:70]
 )
 def test_the_tag_of_categories_is_true(model) -> None:
-    """Whether a fit on text succeeds is what the tag says, whoever the members are."""
+    """Whether a fit on text succeeds is what the tag says, for any base estimators."""
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"city": ["a", "b", "c"] * 20, "size": np.arange(60.0)})
     y = np.arange(60) % 3 // 2

@@ -1,4 +1,4 @@
-"""Tables of odd shapes and of sizes beyond 32 bits: the right answer or a clear error, soon."""
+"""Tables of odd shapes and of sizes beyond 32 bits: correct predictions or a clear error, soon."""
 
 import re
 import sys
@@ -49,8 +49,8 @@ def test_several_targets_get_advice(estimator) -> None:
 
 
 @every_family
-def test_no_rows_to_answer_are_refused(estimator) -> None:
-    """As scikit-learn does; predictor() of a model answers none with none."""
+def test_predict_rejects_tables_without_rows(estimator) -> None:
+    """As scikit-learn does; predictor() of a model returns no predictions for no rows."""
     X, y = task(estimator)
     model = quick(estimator).fit(X, y)
     for nothing in (X[:0], scipy.sparse.csr_array((0, 4))):
@@ -90,7 +90,7 @@ def beyond_2_to_the_31() -> np.ndarray:
 def test_a_table_of_more_than_2_to_the_31_values() -> None:
     X = beyond_2_to_the_31()
     y = X[:, -1].astype(np.float64)
-    # Its cells are told apart to the last one,
+    # Its cells are distinguished to the last one,
     small = np.zeros((40, N_COLUMNS), dtype=np.float32)
     small[20:, -1] = 1.0
     tree = weald.DecisionTreeRegressor(n_jobs=2).fit(small, small[:, -1].astype(np.float64))
@@ -177,7 +177,7 @@ def test_a_million_sparse_columns(name: str) -> None:
     assert model.predict(X.tocsr()).tolist() == [1] * 10 + [0] * 10
 
 
-def test_many_rows_are_answered_as_few() -> None:
+def test_many_rows_are_predicted_as_few() -> None:
     X, y = task(weald.BoostedTreesClassifier)
     model = quick(weald.BoostedTreesClassifier, n_estimators=2).fit(X, y)
     expected = answers(model, X[:1])
@@ -185,18 +185,18 @@ def test_many_rows_are_answered_as_few() -> None:
     assert said.shape == (2_000_000, 3) and (said == expected).all()
 
 
-# ---- numbers of members, leaves and bins ----
+# ---- numbers of estimators, leaves and bins ----
 
 
 @pytest.mark.parametrize("estimator", [e for e in EVERY_ESTIMATOR if has(e, "n_estimators")])
 @pytest.mark.parametrize("many", [2**31, 2**63, 10**30])
-def test_more_members_than_can_be_counted_are_refused(estimator, many: int) -> None:
+def test_too_many_estimators_are_rejected(estimator, many: int) -> None:
     X, y = task(estimator, n=12)
     with pytest.raises(ValueError, match=f"'n_estimators' parameter .* range .* Got {many}"):
         quick(estimator, n_estimators=many).fit(X, y)
 
 
-def test_a_hundred_thousand_members() -> None:
+def test_a_hundred_thousand_estimators() -> None:
     X = table(10)
     model = weald.ExtraTreesRegressor(n_estimators=100_000, max_depth=1, n_jobs=1, random_state=0)
     assert model.fit(X, np.arange(10.0)).forest_.n_trees == 100_000

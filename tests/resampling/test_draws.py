@@ -38,7 +38,7 @@ def test_all_rows() -> None:
     assert subsample(hashes_of(), ALL, 1.0, seed=0, member=0).all()
 
 
-def test_seeds_and_members_draw_differently_and_repeat() -> None:
+def test_seeds_and_estimators_draw_differently_and_repeat() -> None:
     hashes = hashes_of()
     draws = {
         (seed, member): subsample(hashes, ALL, 0.5, seed=seed, member=member)
@@ -134,7 +134,7 @@ def test_one_row_has_all_the_mass() -> None:
     assert draw_by_mass(np.array([0.0, 2.0**52, 0.0]), 9, seed=0, member=0).tolist() == [0, 9, 0]
 
 
-def test_seeds_members_and_attempts_draw_differently() -> None:
+def test_seeds_estimators_and_attempts_draw_differently() -> None:
     def draw(seed: int, member: int, attempt: int) -> tuple[int, ...]:
         return tuple(draw_by_mass(np.ones(50), 50, seed=seed, member=member, attempt=attempt))
 
@@ -148,7 +148,7 @@ def test_more_draws_begin_with_the_fewer() -> None:
     assert (many >= few).all()
 
 
-def test_seeds_of_members_are_seeds() -> None:
+def test_seeds_of_estimators_are_valid() -> None:
     seeds = {estimator_seed(seed, member) for seed in range(5) for member in range(100)}
     assert len(seeds) == 500
     assert all(0 <= seed < 2**32 for seed in seeds)
@@ -172,7 +172,7 @@ def test_one_group_is_held_out_and_one_kept() -> None:
         assert len(set(hold_out_groups(groups, fraction, seed=0))) == 2
 
 
-def test_groups_are_told_by_their_labels_in_any_order() -> None:
+def test_groups_are_identified_by_their_labels() -> None:
     labels = np.array(["x", "y", "z", "x"])
     groups, other = groups_of_rows(labels, 4), groups_of_rows(labels[::-1], 4)
     assert np.array_equal(groups.keys, other.keys)

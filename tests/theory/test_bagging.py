@@ -56,7 +56,7 @@ def test_left_out_share_counts_all_draws(n: int, m: int) -> None:
     assert left_out_share(n, m) == pytest.approx(np.mean(missed), rel=1e-14)
 
 
-def test_left_out_share_goes_to_one_in_e() -> None:
+def test_left_out_share_converges_to_one_in_e() -> None:
     shares = [left_out_share(n) for n in (1, 2, 10, 1000, 10**6)]
     assert shares == sorted(shares)
     assert left_out_share(10**12) == pytest.approx(1 / math.e, rel=1e-11)

@@ -44,7 +44,7 @@ def test_no_vote_of_adaboost_errs_more() -> None:
 def test_ends() -> None:
     assert training_error_bound([0.5, 0.5]) == 1.0
     assert training_error_bound([0.3, 0.0]) == 0.0
-    # A flipped member is as good as its mirror image.
+    # An inverted classifier is as good as its mirror image.
     assert training_error_bound([0.8]) == pytest.approx(training_error_bound([0.2]))
 
 

@@ -171,7 +171,7 @@ def test_seed_and_number_of_processes() -> None:
     assert first.error != error_632(model, X, y, n_repeats=6, random_state=state).error
 
 
-def test_it_says_whose_error_it_is(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_result_is_described_as_of_a_single_model(capfd: pytest.CaptureFixture[str]) -> None:
     X, y = load_iris(return_X_y=True)
     found = error_632plus(DecisionTreeClassifier(), X, y, n_repeats=4, random_state=0, verbose=1)
     assert "single model trained on 150 rows, not of an ensemble" in str(found)

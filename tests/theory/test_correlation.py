@@ -47,7 +47,7 @@ def test_estimate_against_loops(outputs: tuple[int, ...], rng: np.random.Generat
     assert np.isnan(found.row_v).sum() == found.n_unscored
 
 
-def test_formula_is_the_error_of_the_mean_of_members_that_saw_nothing(
+def test_formula_is_the_error_of_the_mean_on_unseen_rows(
     rng: np.random.Generator,
 ) -> None:
     """An identity of sums, not of expectations."""
@@ -66,7 +66,7 @@ def test_known_correlation_is_found(rng: np.random.Generator) -> None:
     assert found.v_error < 0.02 and found.c_error < 0.02
 
 
-def test_only_answers_for_rows_not_seen_are_read(rng: np.random.Generator) -> None:
+def test_only_predictions_of_unseen_rows_are_used(rng: np.random.Generator) -> None:
     predictions, y = rng.normal(size=(6, 20)), rng.normal(size=20)
     in_bag = rng.integers(2, size=(6, 20))
     spoilt = np.where(in_bag > 0, np.nan, predictions)
@@ -132,7 +132,7 @@ def test_votes_where_there_are_no_probabilities() -> None:
     assert found.v == pytest.approx(2 * share.mean())
 
 
-def test_it_foretells_the_error_of_more_members() -> None:
+def test_it_extrapolates_to_more_estimators() -> None:
     X, y = make_friedman1(n_samples=3000, noise=1.0, random_state=0)
     forest = RandomForestRegressor(n_estimators=30, random_state=0).fit(X[:600], y[:600])
     found = error_correlation(forest, X[:600], y[:600])
@@ -140,7 +140,7 @@ def test_it_foretells_the_error_of_more_members() -> None:
     error = ((large.predict(X[600:]) - y[600:]) ** 2).mean()
     assert found.error(300) == pytest.approx(error, rel=0.1)
     assert found.error(1) > 1.5 * error
-    # The noise of y, of variance 1, is common to all members.
+    # The noise of y, of variance 1, is common to all base estimators.
     assert found.c > 1.0
 
 
@@ -178,7 +178,7 @@ def test_arrays_that_do_not_fit() -> None:
         error_correlation_from_members(np.zeros((3, 5)), np.ones((3, 5)), np.zeros(5))
 
 
-def test_ensembles_that_cannot_tell() -> None:
+def test_unsuitable_ensembles_are_rejected() -> None:
     X, y = load_diabetes(return_X_y=True)
     with pytest.raises(NotFittedError):
         error_correlation(BaggingRegressor(), X, y)
@@ -201,8 +201,8 @@ def test_it_prints(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_members_are_asked_in_the_form_they_were_trained_on(library: str) -> None:
-    """A warning for every member that is given names it does not know, or lacks, is an error."""
+def test_base_estimators_predict_on_the_container_of_their_fit(library: str) -> None:
+    """A warning about missing or unknown feature names is an error."""
     module = pytest.importorskip(library)
     X, y = load_iris(return_X_y=True)
     columns = {name: X[:, i] for i, name in enumerate("abcd")}

@@ -192,7 +192,7 @@ def test_parts_by_the_letter(n_classes: int, rng: np.random.Generator) -> None:
 
 
 class Parrot(ClassifierMixin, BaseEstimator):
-    """Says one of the given rows of answers, chosen by its training set."""
+    """Predicts one of the given rows of predictions, chosen by its training set."""
 
     def __init__(self, answers: np.ndarray) -> None:
         self.answers = answers
@@ -233,7 +233,7 @@ def test_noise_of_labels() -> None:
     assert parts == pytest.approx(found.error, rel=1e-12)
 
 
-def test_best_answer_of_repeated_rows() -> None:
+def test_noise_is_estimated_from_repeated_rows() -> None:
     X = np.repeat([[0.0], [1.0]], 5, axis=0)
     y = np.array(["a", "a", "a", "b", "b", "b", "b", "b", "b", "a"])
     found = bias_variance(DecisionTreeClassifier(), X, y, X, y, n_repeats=40, random_state=0)
@@ -256,7 +256,7 @@ def test_classes_by_any_name() -> None:
 
 
 class Recorder(BaseEstimator):
-    """Answers with the number of rows it saw and the number of different ones."""
+    """Predicts the number of its training rows and the number of distinct ones."""
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> "Recorder":
         self.answer_ = len(X) + len(np.unique(X)) / 1000

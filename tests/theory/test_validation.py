@@ -117,7 +117,7 @@ def test_losses() -> None:
     assert cross_validate(LinearRegression(), X, y, **settings).loss == "squared_error"
 
 
-def test_a_class_that_a_fold_never_saw_costs_the_most() -> None:
+def test_a_class_missing_in_a_fold_has_the_maximum_loss() -> None:
     X, y = IRIS
     found = cross_validate(DummyClassifier(), X, y, k=3, loss="log_loss")
     np.testing.assert_allclose(found.row_losses, -np.log(np.finfo(float).eps))
@@ -204,6 +204,6 @@ class PredictsNaN(LinearRegression):
         return answers
 
 
-def test_an_answer_of_nan_is_refused() -> None:
+def test_predictions_of_nan_are_rejected() -> None:
     with pytest.raises(ValueError, match="predictions of PredictsNaN must be finite"):
         cross_validate(PredictsNaN(), *DIABETES)

@@ -1,4 +1,4 @@
-"""Votes of independent members, against all outcomes counted one by one."""
+"""Votes of independent voters, against enumeration of all outcomes."""
 
 import itertools
 
@@ -24,14 +24,14 @@ def test_five_voters_at_seventy_per_cent() -> None:
 
 @pytest.mark.parametrize("n", range(1, 9))
 @pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 0.7, 1.0])
-def test_equal_members_as_counted(n: int, p: float) -> None:
+def test_equal_voters_as_enumerated(n: int, p: float) -> None:
     expected = by_counting([p] * n)
     assert majority_vote_accuracy(n, p) == pytest.approx(expected, abs=1e-14)
     assert majority_vote_accuracy(n, [p] * n) == pytest.approx(expected, abs=1e-14)
 
 
 @pytest.mark.parametrize("n", range(1, 9))
-def test_unequal_members_as_counted(n: int, rng: np.random.Generator) -> None:
+def test_unequal_voters_as_enumerated(n: int, rng: np.random.Generator) -> None:
     accuracies = rng.uniform(size=n).tolist()
     expected = by_counting(accuracies)
     assert majority_vote_accuracy(n, accuracies) == pytest.approx(expected, rel=1e-13)
@@ -39,7 +39,7 @@ def test_unequal_members_as_counted(n: int, rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("n", [999, 1000, 1001, 5001])
 @pytest.mark.parametrize("p", [0.01, 0.499, 0.5, 0.51, 0.9])
-def test_thousands_of_members(n: int, p: float) -> None:
+def test_thousands_of_voters(n: int, p: float) -> None:
     half = (n + 1) // 2
     expected = betainc(half, half, p)
     assert majority_vote_accuracy(n, p) == pytest.approx(expected, rel=1e-11, abs=1e-300)

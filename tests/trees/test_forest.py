@@ -65,7 +65,7 @@ CASES = [([0, 0, 0], 1), ([0, 1, 2, 0, 1, 2], 3), ([-1, -1], 3), ([-1], 1), ([],
 
 @pytest.mark.parametrize(("outputs", "n_scores"), CASES)
 @pytest.mark.parametrize("n_threads", [1, 4])
-def test_predict_is_a_walk(outputs: list[int], n_scores: int, n_threads: int) -> None:
+def test_predict_equals_a_tree_traversal(outputs: list[int], n_scores: int, n_threads: int) -> None:
     forest, rows = forest_of(outputs, n_scores), fresh_rows()
     expected = np.array([scores_by_hand(forest, row) for row in rows])
     assert np.array_equal(forest.predict(rows, n_threads=n_threads), expected)
@@ -75,7 +75,7 @@ def test_predict_is_a_walk(outputs: list[int], n_scores: int, n_threads: int) ->
         assert leaves[:, tree].tolist() == [leaf_by_hand(forest, tree, row) for row in rows]
 
 
-def test_weights_of_trees_multiply_their_answers() -> None:
+def test_tree_weights_multiply_leaf_values() -> None:
     forest = replace(forest_of([0, 0], 1), tree_weight=np.array([0.5, -2.0]))
     rows = fresh_rows()
     expected = np.array([scores_by_hand(forest, row) for row in rows])
@@ -115,7 +115,7 @@ def test_gain_of_columns() -> None:
     assert forest_of([], 1).gain_of_columns().tolist() == [0.0] * N_COLUMNS
 
 
-def test_only_what_changes_an_answer_is_learnt() -> None:
+def test_fingerprint_covers_what_affects_predictions() -> None:
     assert set(forest_of([0], 1).fingerprint_arrays()) == {f.name for f in fields(Forest)} - {
         "weight",
         "gain",
@@ -173,9 +173,9 @@ def damaged(name: str, index: int, value: float) -> Forest:
         ("output", 0, -1),
     ],
 )
-def test_damaged_arrays_are_refused_before_a_walk(name: str, index: int, value: float) -> None:
+def test_corrupt_arrays_are_rejected_before_traversal(name: str, index: int, value: float) -> None:
     if (name, value) == ("output", -1):
-        # One value per leaf answers one score either way.
+        # One value per leaf contributes to one score either way.
         damaged(name, index, value).predict(fresh_rows(), n_threads=1)
         return
     with pytest.raises(ValueError, match="damaged"):

@@ -28,7 +28,7 @@ def target(frame) -> np.ndarray:
 
 
 def walked(nodes, row) -> np.ndarray:
-    """The answer of one tree, whose nodes are rows of the frame, to a row of the table."""
+    """Prediction of one tree, whose nodes are rows of the frame, for a row of the table."""
     at = nodes.iloc[0]
     while at["left"] >= 0:
         value = row[at["feature"]]
@@ -68,7 +68,7 @@ def scores_by_frame(model, frame) -> np.ndarray:
     ],
     ids=lambda model: f"{type(model).__name__}-{len(model.get_params())}",
 )
-def test_a_walk_along_the_rows_predicts(model) -> None:
+def test_traversal_of_the_frame_predicts(model) -> None:
     frame = table()
     y = target(frame)
     if hasattr(model, "predict_proba"):

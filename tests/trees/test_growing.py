@@ -102,7 +102,7 @@ def test_weights_of_nodes_add_up() -> None:
         assert tree.weight[node] == pytest.approx(children, rel=1e-14)
 
 
-def test_answers_are_added_to_scores() -> None:
+def test_leaf_values_are_added_to_scores() -> None:
     tree = grow(TreeLimits(max_leaf_nodes=5))
     scores = np.arange(float(N))
     tree.add_to(scores, n_threads=1)

@@ -11,7 +11,7 @@ from weald import (
 )
 
 
-def test_questions_and_answers() -> None:
+def test_splits_and_leaves() -> None:
     X = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]])
     text = DecisionTreeRegressor().fit(X, [0, 0, 8, 9, 9, 9]).text()
     assert text.splitlines() == [

@@ -53,8 +53,8 @@ def test_any_learner(name: str, population: Population, estimate: Any) -> None:
     assert_agrees(found.error, losses, N, bias=BIAS)
 
 
-# Members that do not fit their rows perfectly: the apparent error of whole trees is 0, and both
-# estimates are too low for them (docs/guide/bagging.md, Measured).
+# Base estimators that do not fit their rows perfectly: the apparent error of full trees is 0, and
+# both estimates are too low for them (docs/guide/bagging.md, Measured).
 MODEST: dict[str, Any] = {"min_samples_leaf": 20, "random_state": 0}
 OF_LABELS = {
     "forest": (
@@ -79,7 +79,7 @@ OF_NUMBERS_ = {
 @pytest.mark.parametrize("plus", [False, True])
 @pytest.mark.parametrize("name", OF_LABELS)
 @of_numbers
-def test_the_member_of_a_bag_of_labels(name: str, population: Population, plus: bool) -> None:
+def test_one_base_estimator_of_a_classifier(name: str, population: Population, plus: bool) -> None:
     bag, member = OF_LABELS[name]
     X, y = population.labels(N, seed=1)
     losses = losses_of(clone(member).fit(X, y), *population.labels(N_TEST, seed=2), "zero_one")
@@ -91,7 +91,7 @@ def test_the_member_of_a_bag_of_labels(name: str, population: Population, plus: 
 @pytest.mark.parametrize("plus", [False, True])
 @pytest.mark.parametrize("name", OF_NUMBERS_)
 @of_numbers
-def test_the_member_of_a_bag_of_numbers(name: str, population: Population, plus: bool) -> None:
+def test_one_base_estimator_of_a_regressor(name: str, population: Population, plus: bool) -> None:
     bag, member = OF_NUMBERS_[name]
     X, y = population.numbers(N, seed=1)
     new = population.numbers(N_TEST, seed=2)

@@ -30,8 +30,8 @@ from weald import (
 )
 
 OOB: dict[str, Any] = {"oob_score": True, "random_state": 0}
-# Residuals out of bag are those of two members in five, a little larger than those of all: what is
-# held is a little more than asked for. It must not be less.
+# Out-of-bag residuals are those of two base estimators in five, a little larger than of all: the
+# coverage is a little above the nominal one. It must not be below.
 MORE = 0.03
 
 REGRESSORS = {
@@ -52,7 +52,7 @@ every_population = pytest.mark.parametrize("population", EVERY_POPULATION, ids=s
 def assert_holds(
     held: np.ndarray, coverage: float, n: int, *, more: float, less: float = 0.0
 ) -> None:
-    """The share held lies between what was asked for and little more, within three errors."""
+    """Coverage is nominal or a little above, within three standard errors."""
     off = 3 * np.sqrt(coverage * (1 - coverage) * (1 / n + 1 / len(held)))
     share = float(held.mean())
     assert coverage - less - off <= share <= coverage + more + off, (
@@ -127,7 +127,7 @@ def test_sets(name: str, population: Population) -> None:
 
 @pytest.mark.parametrize("population", [CONTINUOUS, FEW_VALUES], ids=str)
 def test_tiny_tables(population: Population) -> None:
-    """50 rows, many times: on average what was asked for."""
+    """50 rows, many times: nominal coverage on average."""
     shares = []
     new, true = population.numbers(2000, seed=2)
     for seed in range(60):

@@ -1,4 +1,4 @@
-"""What early stopping is judged by is the loss on new rows, and it stops where that is least."""
+"""The validation loss is the loss on new rows, and early stopping ends where that is least."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ every_population = pytest.mark.parametrize("population", EVERY_POPULATION, ids=s
 
 
 def stages_of(model: Any) -> list[int]:
-    """Rounds to judge: some of those that the model kept, fixed before looking at any loss."""
+    """Rounds to compare: some of those that the model kept, fixed before looking at any loss."""
     return sorted({1, max(1, model.n_estimators_ // 2), model.n_estimators_})
 
 

@@ -30,7 +30,7 @@ BIAS = ALLOWED_BIAS
 
 
 def bias_of(population: Population) -> float:
-    """Of 500 levels each row counts: those of fewer than ten rows are not told apart."""
+    """Of 500 categories each row counts: those of fewer than ten rows are merged."""
     return 2 * BIAS if population is LEVELS else BIAS
 
 
@@ -61,12 +61,12 @@ def test_content_folds_of_numbers(population: Population) -> None:
     assert_agrees(np.square(said - y).mean(), losses, len(y), bias=bias_of(population))
 
 
-def test_content_folds_say_what_shuffled_folds_say() -> None:
+def test_content_folds_agree_with_shuffled_folds() -> None:
     X, y = FEW_VALUES.labels(FEW_VALUES.n, seed=1)
     shuffled = StratifiedKFold(5, shuffle=True, random_state=0)
     ours = cross_val_score(LABELS, X, y, cv=ContentKFold(5, stratify=True)).mean()
     theirs = cross_val_score(LABELS, X, y, cv=shuffled).mean()
-    # The same rows are judged both times: they differ by which models judge which.
+    # The same rows are scored both times, by other models.
     assert abs(ours - theirs) < 3 * np.sqrt(theirs * (1 - theirs) / len(y)) / 2
 
 
@@ -143,7 +143,7 @@ def test_out_of_fold_numbers(name: str, population: Population) -> None:
 
 
 @of_numbers
-def test_blending_holds_out_the_share_it_is_told(population: Population) -> None:
+def test_blending_holds_out_the_given_fraction(population: Population) -> None:
     X, y = population.labels(population.n, seed=1)
     model = clone(STACKS_OF_LABELS["blending"]).fit(X, y)
     held = ~np.isnan(model.out_of_fold_[:, 0])
@@ -153,7 +153,7 @@ def test_blending_holds_out_the_share_it_is_told(population: Population) -> None
 
 @of_numbers
 def test_weights_of_votes(population: Population) -> None:
-    """weights='oof' of a hard vote: ln((1 - e) / e), e the out-of-fold error of a member."""
+    """weights='oof' of a hard vote: ln((1 - e) / e), e the out-of-fold error."""
     X, y = population.labels(population.n, seed=1)
     new, true = population.labels(N_TEST, seed=2)
     members = [*two_of("labels"), ("bayes", GaussianNB())]

@@ -202,7 +202,7 @@ def test_content_folds_keep_groups_together() -> None:
 
 
 @pytest.mark.parametrize("kind", [StackingClassifier, BlendingClassifier])
-def test_out_of_fold_answers_about_new_groups(kind: type) -> None:
+def test_out_of_fold_predictions_for_new_groups(kind: type) -> None:
     members = [
         ("trees", BoostedTreesClassifier(quality="fast", n_estimators=30, min_samples_leaf=3))
     ]
@@ -216,7 +216,7 @@ def test_out_of_fold_answers_about_new_groups(kind: type) -> None:
     shares = np.stack([1 - second, second], axis=1)[known]
     found = losses_of_shares(shares, TRAIN.labels[known], "brier").mean()
     n = len(np.unique(TRAIN.groups[known]))
-    # Fewer groups to learn from than the members have in the end.
+    # Trained on fewer groups than the base estimators in the end.
     assert_agrees(found, losses_of_groups(model.estimators_[0], "brier"), n, bias=BIAS)
 
 

@@ -86,8 +86,8 @@ def test_importance_of_a_column_is_what_new_rows_lose(name: str, population: Pop
 
 @pytest.mark.parametrize("population", OF_NUMBERS, ids=str)
 @pytest.mark.parametrize("kind", ["labels", "numbers"])
-def test_pruned_forests_say_how_good_they_are(population: Population, kind: str) -> None:
-    """Half of the out-of-bag rows steer the cuts, the other half judges both forests."""
+def test_errors_of_pruned_forests(population: Population, kind: str) -> None:
+    """Half of the out-of-bag rows choose the pruning, the other half scores both forests."""
     draw = getattr(population, kind)
     X, y = draw(population.n, seed=1)
     new, true = draw(N_TEST, seed=2)
@@ -99,7 +99,7 @@ def test_pruned_forests_say_how_good_they_are(population: Population, kind: str)
     assert found.n_leaves_after < found.n_leaves_before
     before, after = losses_of(forest, new, true, loss), losses_of(found.model, new, true, loss)
     assert_agrees(found.error_before, before, len(y) / 2, bias=BIAS)
-    # A row that judges one tree may have steered none, but its likes have: a little too low.
+    # Rows similar to those that score a tree have chosen its pruning: a little too low.
     assert_agrees(found.error_after, after, len(y) / 2, bias=2 * BIAS)
 
 
@@ -107,7 +107,7 @@ def test_pruned_forests_say_how_good_they_are(population: Population, kind: str)
 
 
 @pytest.mark.parametrize("population", [CONTINUOUS, FEW_VALUES, *OF_TEXT], ids=str)
-def test_error_foreseen_by_each_setting(population: Population) -> None:
+def test_extrapolated_error_of_each_trial(population: Population) -> None:
     """`auto_trials_` holds what a forest of 100 trees of these settings will err."""
     X, y = population.labels(population.n, seed=1)
     new, true = population.labels(N_TEST, seed=2)

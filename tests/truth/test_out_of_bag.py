@@ -113,7 +113,7 @@ def test_labels(name: str, population: Population) -> None:
 
 @pytest.mark.parametrize("name", FOREIGN_CLASSIFIERS)
 @of_numbers
-def test_labels_by_members_of_other_makers(name: str, population: Population) -> None:
+def test_labels_by_foreign_base_estimators(name: str, population: Population) -> None:
     assert_labels_agree(FOREIGN_CLASSIFIERS[name], population, ("zero_one", "brier"))
 
 
@@ -131,7 +131,7 @@ def test_numbers(name: str, population: Population) -> None:
 
 @pytest.mark.parametrize("name", FOREIGN_REGRESSORS)
 @of_numbers
-def test_numbers_by_members_of_other_makers(name: str, population: Population) -> None:
+def test_numbers_by_foreign_base_estimators(name: str, population: Population) -> None:
     assert_numbers_agree(FOREIGN_REGRESSORS[name], population)
 
 
@@ -161,7 +161,7 @@ def test_standard_error(name: str, population: Population) -> None:
 @pytest.mark.parametrize("name", TREES)
 @of_numbers
 def test_both_ends_of_the_curve(name: str, population: Population) -> None:
-    """It begins with the error of the first member, on the two rows in five that it left out."""
+    """It begins with the error of the first base estimator on its out-of-bag rows."""
     X, y = population.labels(population.n, seed=1)
     new, true = population.labels(N_TEST, seed=2)
     found, losses = [], []
@@ -198,7 +198,7 @@ def test_tiny_tables(name: str, population: Population) -> None:
     assert abs(np.mean(gaps)) < 3 * standard_error + BIAS * np.mean(errors)
 
 
-def test_few_rows_without_an_answer_are_no_reason_to_warn() -> None:
+def test_few_unscored_rows_give_no_warning() -> None:
     """Of 3,000 rows a handful is in all 15 bags: below one in a hundred, and reported."""
     X, y = CONTINUOUS.labels(3000, seed=1)
     forest = RandomForestClassifier(15, min_samples_leaf=5, max_features=1.0, **OOB).fit(X, y)
@@ -208,8 +208,8 @@ def test_few_rows_without_an_answer_are_no_reason_to_warn() -> None:
 
 
 @pytest.mark.parametrize("weights", ["oob", None])
-def test_members_that_count_by_their_own_error(weights: Any) -> None:
-    """weights='oob': ln((1 - e) / e) of two classes, e the error of a member on rows left out."""
+def test_base_estimators_weighted_by_their_error(weights: Any) -> None:
+    """weights='oob': ln((1 - e) / e) of two classes, e the out-of-bag error of a base estimator."""
     X, y = FEW_VALUES.labels(FEW_VALUES.n, seed=1)
     new, true = FEW_VALUES.labels(N_TEST, seed=2)
     bag = BaggingClassifier(GaussianNB(), 30, weights=weights, **OOB).fit(X, y)

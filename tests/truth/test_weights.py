@@ -146,9 +146,9 @@ def test_class_weights_beside_counts(class_weight: Any) -> None:
 
 @pytest.mark.parametrize("name", ["forest", "extra trees", "bagged trees"])
 def test_counts_that_leave_nothing_out_are_reported(name: str) -> None:
-    """2,000 draws from 200 rows: the heavy ones are in every bag, and no estimate speaks of them.
+    """2,000 draws from 200 rows: the heavy ones are in every sample, and no estimate covers them.
 
-    To judge a model of counts, repeat the rows; then the copies are drawn one by one.
+    To evaluate a model of counts, repeat the rows; then the copies are drawn one by one.
     """
     X, y, count = compressed(2000, 1)
     model = clone(WITH_REPLACEMENT[name]).set_params(max_samples=int(count.sum()), oob_score=True)
@@ -166,7 +166,7 @@ def test_counts_that_leave_nothing_out_are_reported(name: str) -> None:
 
 
 def shifted(n: int, seed: int, *, to: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows of the training population, or (`to`) of the one asked about, and their weights.
+    """Rows of the training population, or (`to`) of the target population, and their weights.
 
     The first column is uniform there, with density 2x here: the weight of a row is 2x.
     """
@@ -180,7 +180,7 @@ def shifted(n: int, seed: int, *, to: bool) -> tuple[np.ndarray, np.ndarray, np.
 
 
 @every_classifier
-def test_importance_weights_speak_of_the_population_asked_about(name: str) -> None:
+def test_importance_weights_estimate_the_error_on_the_target_population(name: str) -> None:
     X, y, weight = shifted(3000, 1, to=False)
     new, true, _ = shifted(N_TEST, 2, to=True)
     model = clone(CLASSIFIERS[name]).fit(X, y, sample_weight=weight)
@@ -210,7 +210,7 @@ def test_intervals_of_importance_weights() -> None:
 
 @pytest.mark.parametrize("name", ["forest", "extra trees", "bagged trees", "naive Bayes"])
 def test_standard_error_of_weighted_rows(name: str) -> None:
-    """The n of a standard error is (Σw)² / Σw²: many light rows beside a heavy one tell little."""
+    """The n of a standard error is (Σw)² / Σw²: light rows beside a heavy one count little."""
     X, y, weight = shifted(1500, 1, to=False)
     model = clone(CLASSIFIERS[name]).fit(X, y, sample_weight=weight)
     known = ~np.isnan(model.oob_.predictions[:, 0])
@@ -234,7 +234,7 @@ def estimates_of(model: Any, X: np.ndarray, y: np.ndarray, weight: Any) -> list[
 
 
 @every_classifier
-def test_the_scale_of_weights_says_nothing(name: str) -> None:
+def test_the_scale_of_weights_has_no_effect(name: str) -> None:
     X, y, weight = shifted(800, 1, to=False)
     expected = estimates_of(CLASSIFIERS[name], X, y, weight)
     for factor in (2.0**-20, 8.0, 2.0**20):

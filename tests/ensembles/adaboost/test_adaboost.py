@@ -361,7 +361,7 @@ def test_rows_without_weight_keep_their_place() -> None:
         assert np.array_equal(model.round_weights_[-1], model.row_weights_)
 
 
-def test_a_refit_without_store_weights_forgets_them() -> None:
+def test_a_refit_without_store_weights_removes_them() -> None:
     model = AdaBoostClassifier(n_estimators=2, store_weights=True).fit(X10, Y10)
     model.set_params(store_weights=False, estimator=GaussianNB()).fit(X10, Y10)
     assert not hasattr(model, "round_weights_") and not hasattr(model, "forest_")

@@ -1,4 +1,4 @@
-"""A fit of a second that saves every round to the file it is told; prints its fingerprint."""
+"""A fit of a second that saves every round to the given file; prints its fingerprint."""
 
 import sys
 

@@ -91,7 +91,7 @@ def test_training_loss_falls_every_round(kind) -> None:
 
 @pytest.mark.parametrize("kind", [BoostedTreesRegressor, BoostedTreesClassifier])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_learns(kind, n_classes: int) -> None:
+def test_score_on_new_rows(kind, n_classes: int) -> None:
     X, y = data(600)
     if kind is BoostedTreesClassifier:
         y = classes(y, n_classes)
@@ -134,7 +134,7 @@ def test_growth_by_depth_is_another_model() -> None:
 # ---- draws ----
 
 
-def test_a_round_sees_its_share_of_the_rows() -> None:
+def test_a_round_samples_its_share_of_the_rows() -> None:
     X, y = data(2000)
     forest = quick(BoostedTreesRegressor, subsample=0.3).fit(X, y).forest_
     roots = forest.weight[forest.first_node[:-1]]
@@ -191,7 +191,7 @@ def test_without_early_stopping_all_rounds_are_made() -> None:
     assert not hasattr(model, "validation_loss_")
 
 
-def test_refitting_forgets_the_loss_of_an_earlier_fit() -> None:
+def test_a_refit_does_not_keep_the_loss_of_an_earlier_fit() -> None:
     X, y = data(60)
     model = quick(BoostedTreesRegressor, early_stopping=True).fit(X, y)
     assert hasattr(model, "validation_loss_")

@@ -96,7 +96,7 @@ def test_a_fit_cut_short_ends_where_the_whole_does(file, more, scale: float) -> 
     assert again.fit(X, Y * scale).fingerprint() == whole.fingerprint()
 
 
-def test_classes_weights_categories_and_rows_to_judge_by(file) -> None:
+def test_classes_weights_categories_and_a_validation_set(file) -> None:
     weight = np.random.default_rng(0).random(200)
     table = pd.DataFrame(X, columns=list("abcde"))
     table["b"] = pd.Categorical(np.where(X[:, 1] > 0, "up", "down"))
@@ -137,7 +137,7 @@ def test_a_seed_that_is_not_written_is_kept(file) -> None:
     assert model.fit(X, Y).fingerprint() == whole.fingerprint()
 
 
-def test_a_time_limit_can_be_gone_on_from(file) -> None:
+def test_a_fit_ended_by_its_time_limit_resumes(file) -> None:
     model = quick(checkpoint=file, time_limit=1e-9)
     for rounds in (1, 2, 3):
         assert model.fit(X, Y).n_estimators_ == rounds
@@ -234,7 +234,7 @@ def test_other_data_are_refused(file, given) -> None:
         model.fit(*given)
 
 
-def test_other_rows_to_judge_by_are_refused(file) -> None:
+def test_another_validation_set_is_rejected(file) -> None:
     rows = (X[:200], Y[:200], None, X[200:], Y[200:])
     model = quick(checkpoint=file)
     cut_short(model, 5, *rows)

@@ -90,7 +90,7 @@ def test_order_and_scale_of_weights_do_not_matter(own: dict, weight) -> None:
         assert shuffled.fingerprint() == scaled.fingerprint() == expected
 
 
-def test_a_class_that_weighs_nothing_is_not_learnt_but_known() -> None:
+def test_a_class_of_zero_weight_is_in_classes_but_not_fitted() -> None:
     X, y = data()
     model = quick(class_weight={"rarest": 0.0}).fit(X, y)
     assert model.classes_.tolist() == ["often", "rare", "rarest"]
@@ -100,7 +100,7 @@ def test_a_class_that_weighs_nothing_is_not_learnt_but_known() -> None:
 
 
 @pytest.mark.parametrize("scoring", ["loss", "accuracy", None])
-def test_rows_to_judge_by_weigh_by_their_class_too(scoring) -> None:
+def test_validation_rows_are_weighted_by_class(scoring) -> None:
     """The naive twin: weights of the rows of `X_val`, as scikit-learn gives them by their class."""
     X, y = data(900)
     learnt, judging = slice(0, 600), slice(600, 900)
@@ -119,7 +119,7 @@ def test_rows_to_judge_by_weigh_by_their_class_too(scoring) -> None:
     assert ours.validation_loss_[ours.n_estimators_] == pytest.approx(loss, rel=1e-9)
 
 
-def test_classes_that_weigh_nothing_do_not_judge() -> None:
+def test_classes_of_zero_weight_do_not_enter_validation() -> None:
     X, y = data(600)
     common = y != "rarest"
     learnt, judging = slice(0, 400), slice(400, 600)

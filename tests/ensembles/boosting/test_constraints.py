@@ -18,7 +18,7 @@ def task(seed: int, n: int = 300, n_columns: int = 4, missing: float = 0.0):
 
 
 def falls_most(model, X: np.ndarray, column: int, direction: int, seed: int = 0) -> float:
-    """How far the answers ever go against the direction, for other columns as they are."""
+    """Largest violation of a monotonic constraint, with the other columns fixed."""
     rng = np.random.default_rng(seed)
     base = X[rng.integers(len(X), size=60)].repeat(80, axis=0)
     grid = np.sort(np.concatenate([rng.normal(size=76) * 1.5, [-np.inf, -9.0, 9.0, np.inf]]))
@@ -56,7 +56,7 @@ def assert_monotone(model, X, y, free: bool = True) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_answers_of_numbers_keep_their_directions(way: str, missing: float) -> None:
+def test_predictions_are_monotonic(way: str, missing: float) -> None:
     X, y = task(len(way), missing=missing)
     parameters = {"n_estimators": 30, "learning_rate": 0.3, **WAYS[way]}
     assert_monotone(BoostedTreesRegressor(quality="fast", **parameters), X, y)
@@ -120,7 +120,7 @@ def test_a_constraint_that_the_data_keep_changes_nothing() -> None:
     assert np.ptp(opposite.predict(X)) == 0.0
 
 
-def test_turned_round_columns_with_turned_round_directions_answer_alike() -> None:
+def test_negated_columns_and_constraints_give_the_same_predictions() -> None:
     X, y = task(9)
     one = BoostedTreesRegressor(quality="fast", n_estimators=10, monotonic_cst=[1, 0, -1, 0]).fit(
         X, y

@@ -1,4 +1,4 @@
-"""Rows to judge by: given or held out, never learnt from, and what is made of their verdict."""
+"""Validation rows, given or held out: not used for training, curves and early stopping."""
 
 import numpy as np
 import pandas as pd
@@ -51,7 +51,7 @@ def frame(values: np.ndarray) -> pd.DataFrame:
     ],
 )
 @pytest.mark.parametrize("weights", [None, "whole", "other"])
-def test_rows_to_judge_by_teach_nothing(more, weights) -> None:
+def test_validation_rows_do_not_affect_the_trees(more, weights) -> None:
     """Whatever they hold, the model is that of a fit without them."""
     rng = np.random.default_rng(1)
     weight = {"whole": rng.integers(0, 4, 300), "other": rng.random(300) + 0.1}.get(weights)
@@ -64,7 +64,7 @@ def test_rows_to_judge_by_teach_nothing(more, weights) -> None:
 
 
 @pytest.mark.parametrize("kind", ["frame", "sparse", "float32"])
-def test_any_table_can_judge(kind: str) -> None:
+def test_validation_set_in_any_container(kind: str) -> None:
     made = {"frame": frame, "sparse": sparse.csr_array, "float32": np.float32}[kind]
     alone = quick(BoostedTreesRegressor).fit(made(X[TRAIN]), Y[TRAIN])
     model = quick(BoostedTreesRegressor).fit(made(X[TRAIN]), Y[TRAIN], None, made(X[VAL]), Y[VAL])
@@ -73,7 +73,7 @@ def test_any_table_can_judge(kind: str) -> None:
     assert model.validation_loss_[-1] == pytest.approx(loss, rel=1e-12)
 
 
-def test_levels_come_from_the_rows_learnt_from() -> None:
+def test_categories_come_from_training_rows() -> None:
     table = frame(X)
     table.loc[300:, "level"] = "never seen"
     model = quick(BoostedTreesRegressor).fit(table[:300], Y[TRAIN], None, table[300:], Y[VAL])
@@ -101,7 +101,7 @@ def test_curves_are_the_losses_of_the_stages(n_classes: int) -> None:
     assert np.array_equal(model.validation_score_, -model.validation_loss_)
 
 
-def test_weights_of_rows_to_judge_by() -> None:
+def test_weights_of_validation_rows() -> None:
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 4, 100)
 
@@ -168,7 +168,7 @@ def test_without_early_stopping_only_the_curve_is_drawn() -> None:
 # ---- when to stop ----
 
 
-def test_the_best_round_of_rows_to_judge_by_is_kept() -> None:
+def test_the_best_round_on_the_validation_set_is_kept() -> None:
     model = quick(BoostedTreesRegressor, n_estimators=300, early_stopping=True, tol=0.0)
     model.fit(X[TRAIN], Y[TRAIN], None, X[VAL], Y[VAL])
     assert model.n_estimators_ == np.argmin(model.validation_loss_)
@@ -193,11 +193,11 @@ def test_auto_stops_early_if_the_number_of_rounds_is_auto(given: bool) -> None:
     assert hasattr(fixed, "validation_loss_") == given
 
 
-# ---- other judges ----
+# ---- other scorers ----
 
 
 @pytest.mark.parametrize("given", [True, False])
-def test_a_scorer_sees_the_model_of_each_round(given: bool) -> None:
+def test_a_scorer_receives_the_model_of_each_round(given: bool) -> None:
     seen = []
 
     def scorer(model, table, y):
@@ -307,7 +307,7 @@ def test_rows_that_do_not_fit_are_refused(rows, message: str) -> None:
     assert not hasattr(model, "forest_")
 
 
-def test_labels_that_were_not_learnt_are_refused() -> None:
+def test_unknown_labels_in_the_validation_set_are_rejected() -> None:
     y = np.where(Y > 0, "yes", "no")
     odd = np.where(Y[VAL] > 1, "perhaps", "no")
     with pytest.raises(ValueError, match=r"labels that are not in y: 'perhaps'.*'no', 'yes'"):
@@ -323,7 +323,7 @@ def test_targets_outside_of_a_loss_are_refused() -> None:
         quick(BoostedTreesRegressor).fit(X[:9], Y[:9] * 1e-299, None, X[VAL], Y[VAL] * 1e290)
 
 
-def test_a_loss_of_a_user_that_cannot_tell_its_loss() -> None:
+def test_a_user_loss_without_loss_values() -> None:
     class Halves:
         def gradient_hessian(self, y, score):
             return score - y, np.ones_like(y)
@@ -335,7 +335,7 @@ def test_a_loss_of_a_user_that_cannot_tell_its_loss() -> None:
     assert np.isfinite(model.validation_score_).all()
 
 
-def test_one_class_needs_no_judge() -> None:
+def test_one_class_needs_no_validation() -> None:
     model = quick(BoostedTreesClassifier, early_stopping=True)
     model.fit(X[TRAIN], np.ones(300), None, X[VAL], np.ones(100))
     assert model.predict(X[VAL]).tolist() == [1.0] * 100

@@ -376,7 +376,7 @@ def test_stopping_early() -> None:
     assert model.forest_.weight[0] == 270
 
 
-def test_verbose_logs_as_asked(caplog) -> None:
+def test_verbose_logs_rounds(caplog) -> None:
     X, y = data(60)
     GradientBoostingRegressor(n_estimators=25).fit(X, y)
     assert caplog.messages == []

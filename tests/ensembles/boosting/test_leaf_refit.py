@@ -27,7 +27,7 @@ def stopped(kind, **parameters):
 LOSSES = ["squared_error", "absolute_error", "huber", "poisson", "gamma", "tweedie"]
 
 
-def test_questions_stay_and_answers_change() -> None:
+def test_splits_stay_and_leaf_values_change() -> None:
     X, y = data()
     model = stopped(BoostedTreesRegressor).fit(X, y)
     before = model._state.forest.part(0, model.forest_.n_trees)

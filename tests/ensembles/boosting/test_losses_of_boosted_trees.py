@@ -1,4 +1,4 @@
-"""Boosted trees under every loss: what they estimate, at the edges, and beside other makers."""
+"""Boosted trees with every loss: estimates, edge cases, and comparison with other libraries."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def counts(n: int = 800, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 # ---- what is estimated ----
 
 
-def test_one_leaf_answers_the_best_constant() -> None:
+def test_one_leaf_predicts_the_best_constant() -> None:
     X, y = np.zeros((101, 1)), np.random.default_rng(0).normal(size=101)
     for level in (0.1, 0.5, 0.9):
         model = BoostedTreesRegressor(
@@ -75,7 +75,7 @@ def test_quantiles_cover_their_share() -> None:
 
 
 @pytest.mark.parametrize("share", [0.045, 0.06])
-def test_counts_that_start_at_their_quantile_are_told_apart(share: float) -> None:
+def test_counts_that_start_at_their_quantile_are_separated(share: float) -> None:
     """Rows that a tree has moved and rows that it has not pull alike: trees see only the counts."""
     rng = np.random.default_rng(1)
     X = rng.integers(0, 8, (4000, 3)).astype(float)
@@ -197,7 +197,7 @@ def test_counts_that_are_all_zero(loss: str, early: bool) -> None:
 @pytest.mark.parametrize("loss", AMOUNTS)
 @pytest.mark.parametrize("scale", [1e-300, 1e-9, 1e9, 1e300])
 @pytest.mark.parametrize("more", [{}, {"early_stopping": True, "subsample": 0.7}])
-def test_amounts_of_any_size_are_learnt(loss: str, scale: float, more: dict) -> None:
+def test_amounts_of_any_scale_are_fitted(loss: str, scale: float, more: dict) -> None:
     X, y = counts()
     y = (y + 1) / 40
     more = {"n_estimators": 30, "random_state": 0, "min_child_weight": 0.0, **more}
@@ -210,7 +210,7 @@ def test_amounts_of_any_size_are_learnt(loss: str, scale: float, more: dict) -> 
 
 @pytest.mark.parametrize("loss", NUMBERS)
 @pytest.mark.parametrize("power", [-990, 300, 990])
-def test_numbers_of_any_size_are_learnt_alike(loss: str, power: int) -> None:
+def test_predictions_scale_with_the_target(loss: str, power: int) -> None:
     X, y = counts(200)
     y = y - 3.0
     plain = model_of(loss, n_estimators=5).fit(X, y)
@@ -220,7 +220,7 @@ def test_numbers_of_any_size_are_learnt_alike(loss: str, power: int) -> None:
 
 @pytest.mark.parametrize("loss", [*NUMBERS, *AMOUNTS])
 @pytest.mark.parametrize("constant", [1e-300, 0.1, 7.0, 1e300])
-def test_a_constant_target_is_answered(loss: str, constant: float) -> None:
+def test_a_constant_target_is_predicted(loss: str, constant: float) -> None:
     X, _ = counts(100)
     predicted = model_of(loss).fit(X, np.full(100, constant)).predict(X)
     assert len(set(predicted)) == 1
@@ -277,7 +277,7 @@ def test_parameters_of_losses_belong_to_their_loss() -> None:
     assert plain.fingerprint() == same.fingerprint()
 
 
-def test_another_loss_after_the_fit_changes_no_answer() -> None:
+def test_setting_another_loss_after_fit_changes_no_prediction() -> None:
     X, y = counts(60)
     model = model_of("poisson", n_estimators=3).fit(X, y)
     before = model.predict(X)

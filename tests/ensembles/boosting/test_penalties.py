@@ -1,4 +1,4 @@
-"""l1, the least gain of a split, and when it is asked for: by their formulas and their laws."""
+"""L1 penalty, minimum gain of a split and pruning, against their formulas."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_gains_add_up_to_the_drop_of_the_objective(exact: bool, l1: float) -> No
     assert (forest.gain[inner] > gamma).all() and inner.sum() > 3
 
 
-def test_leaves_below_l1_answer_nothing() -> None:
+def test_leaves_below_l1_have_value_zero() -> None:
     X, y = task()
     model = one_tree(l1_regularization=1e9).fit(X, y)
     assert np.array_equal(model.predict(X), np.full(len(X), model.forest_.base_score[0]))
@@ -95,7 +95,7 @@ def test_the_unit_of_the_target_is_that_of_the_limits(power: int, prune: str) ->
     X, y = task(2)
     plain = one_tree(min_gain=32.0, l1_regularization=4.0, prune=prune, n_estimators=3).fit(X, y)
     if abs(power) > 100:
-        # The limit itself must stay a float: here it asks for nothing, or for too much.
+        # The limit itself must stay a float: here it is always met, or never.
         model = one_tree(min_gain=1e-3 if power > 0 else 1.0, prune=prune).fit(
             X, np.ldexp(y, power)
         )

@@ -55,7 +55,7 @@ def test_order_never_raises_the_pinball_loss() -> None:
     X, y = data(120)
     model = quick(n_estimators=60, learning_rate=0.5).fit(X, y)
     asked, target = data(4000, seed=1)
-    assert crossings(model, asked) > 0  # or this test would say nothing
+    assert crossings(model, asked) > 0  # otherwise the test would be vacuous
     scores = model.forest_.predict(asked, n_threads=1)
     ordered = model.predict(asked)
     assert are_in_order(ordered)
@@ -87,7 +87,7 @@ def test_they_never_cross(seed: int, n: int, levels, rate: float, exponent: int)
     assert np.array_equal(model.predictor().predict(asked), predictions)
 
 
-def test_they_cover_what_they_say() -> None:
+def test_quantiles_have_nominal_coverage() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((4000, 1))
     y = X[:, 0] * (1 + rng.exponential(size=4000))
@@ -114,7 +114,7 @@ def test_the_score_is_the_share_of_the_loss_saved() -> None:
         model.score(X, y[:-1])
 
 
-def test_copies_pickles_and_predictors_answer_the_same() -> None:
+def test_copies_pickles_and_predictors_predict_the_same() -> None:
     X, y = data()
     model = quick().fit(X, y)
     for other in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
@@ -135,7 +135,7 @@ def test_a_list_of_one_level_is_a_column() -> None:
     assert model.predict(X).shape == (300, 1)
     assert np.array_equal(model.predict(X)[:, 0], quick(quantile=0.5).fit(X, y).predict(X))
     assert model.predictor().predict(X).shape == (300, 1)
-    # What was fitted answers, not what the parameter says now.
+    # Predictions follow the fitted loss, not the current parameter.
     assert model.set_params(quantile=0.5).predict(X).shape == (300, 1)
 
 
@@ -161,7 +161,7 @@ def test_threads_order_and_scale_of_weights_do_not_matter() -> None:
         assert scaled.fingerprint() == shuffled.fingerprint() == expected
 
 
-def test_early_stopping_judges_the_predictions() -> None:
+def test_early_stopping_keeps_the_best_round_of_all_quantiles() -> None:
     X, y = data(600)
     model = quick(
         early_stopping=True, n_estimators=80, learning_rate=0.5, n_iter_no_change=5, random_state=0
@@ -224,7 +224,7 @@ def tables() -> list[str]:
 
 @pytest.mark.parametrize("name", tables())
 def test_on_every_regression_table(name: str) -> None:
-    """Learnt from a thousand rows, asked for five thousand."""
+    """Fitted on a thousand rows, predicted for five thousand."""
     parquet = pytest.importorskip("pyarrow.parquet")
     pytest.importorskip("pandas")
     file = parquet.ParquetFile(original(f"{name}.parquet"))

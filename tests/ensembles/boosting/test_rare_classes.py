@@ -10,7 +10,7 @@ BOTH = pytest.mark.parametrize("estimator", [BoostedTreesClassifier, GradientBoo
 
 
 def rules(n: int = 4000) -> tuple[np.ndarray, np.ndarray]:
-    """Three large classes told by two columns, and a fourth of two rows among noise."""
+    """Three large classes that two columns separate, and a fourth of two rows among noise."""
     rng = np.random.default_rng(5)
     X = rng.integers(0, 5, (n, 6)).astype(np.float64)
     y = (X[:, 0] > 1).astype(int) + (X[:, 1] > 2)
@@ -41,7 +41,7 @@ def test_a_class_of_two_rows_spoils_no_other(estimator) -> None:
 @BOTH
 @pytest.mark.parametrize("rate", [0.1, 1.0])
 def test_few_positives_among_very_many(estimator, rate: float) -> None:
-    """Ten of twenty thousand, which noise makes hard to tell."""
+    """Ten of twenty thousand rows, hard to separate from noise."""
     rng = np.random.default_rng(2)
     X, other = rng.normal(size=(2, 20_000, 4))
     odds, y, expected = X[:, 0] + X[:, 1], np.zeros(20_000), np.zeros(20_000)

@@ -108,7 +108,7 @@ def test_a_shorter_text_covers_a_longer_one(capfd, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("stream", [None, "closed"])
-def test_a_fit_survives_a_stream_that_is_gone(monkeypatch, tmp_path, stream) -> None:
+def test_a_fit_survives_a_closed_stream(monkeypatch, tmp_path, stream) -> None:
     if stream == "closed":
         stream = (tmp_path / "gone").open("w")
         stream.close()
@@ -151,7 +151,7 @@ def test_a_limit_that_is_not_reached_changes_nothing() -> None:
     assert model.fingerprint() == quick().fit(X, Y).fingerprint()
 
 
-def test_early_stopping_says_so() -> None:
+def test_stopped_by_early_stopping() -> None:
     noise = np.random.default_rng(0).normal(size=300)
     settings = {"early_stopping": True, "n_iter_no_change": 2, "n_estimators": 99}
     model = quick(**settings, warm_start=True).fit(X, noise)
@@ -163,7 +163,7 @@ def test_early_stopping_says_so() -> None:
 
 
 class Recorder:
-    """Notes what it is told, and ends the fit after some rounds."""
+    """Records its calls, and ends the fit after some rounds."""
 
     def __init__(self, rounds: int = 10**9) -> None:
         self.rounds = rounds
@@ -191,7 +191,7 @@ class Recorder:
 
 @pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks yet")
 @pytest.mark.parametrize("rounds", [3, 10**9])
-def test_callbacks_are_told_of_every_round(rounds: int) -> None:
+def test_callbacks_are_called_in_every_round(rounds: int) -> None:
     recorder = Recorder(rounds)
     model = quick()
     assert model.set_callbacks(recorder) is model

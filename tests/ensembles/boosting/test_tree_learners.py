@@ -54,7 +54,7 @@ CLASSIFIERS = {
 
 
 class OwnLogLoss:
-    """Log loss as a user may write it, who was told that y holds floats."""
+    """Log loss as a user may write it, for a y of floats."""
 
     def gradient_hessian(self, y: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         assert y.dtype == np.float64
@@ -120,7 +120,7 @@ def test_bytes_of_any_labels(labels, monkeypatch) -> None:
     assert (model.predict(X) == y).mean() > 0.6
 
 
-def test_bytes_beside_rows_to_judge_by_and_a_fit_that_goes_on(tmp_path, monkeypatch) -> None:
+def test_byte_targets_with_a_validation_set_and_a_resumed_fit(tmp_path, monkeypatch) -> None:
     X, y = rows("log_loss")
 
     def fits() -> list[str]:

@@ -72,7 +72,7 @@ def test_the_first_stump_is_that_of_brute_force(l2: float, exact: bool) -> None:
         {"max_bins": 1000},
     ],
 )
-def test_one_tree_a_round_that_learns(own) -> None:
+def test_one_tree_per_round_for_all_classes(own) -> None:
     X, y = data(600)
     model = quick(n_estimators=30, **own).fit(X, y)
     forest = model.forest_

@@ -66,7 +66,7 @@ def test_parts_of_classes_weights_and_categories() -> None:
         assert parts.fingerprint() == whole.fingerprint()
 
 
-def test_parts_judged_by_given_rows() -> None:
+def test_warm_start_with_a_validation_set() -> None:
     rows = {"X_val": X[200:], "y_val": Y[200:]}
     whole = quick(BoostedTreesRegressor, early_stopping=True).fit(X[:200], Y[:200], **rows)
     parts = in_parts(quick(BoostedTreesRegressor, early_stopping=True), X[:200], Y[:200], **rows)
@@ -81,7 +81,7 @@ def test_an_unwritten_seed_is_kept() -> None:
     assert parts.fingerprint() == whole.fingerprint()
 
 
-def test_a_fit_that_has_stopped_goes_on_only_with_more_patience() -> None:
+def test_a_stopped_fit_continues_only_with_more_patience() -> None:
     noise = np.random.default_rng(0).normal(size=300)
     settings = {"early_stopping": True, "n_estimators": 50, "warm_start": True, "tol": 0.0}
     model = quick(BoostedTreesRegressor, n_iter_no_change=3, **settings).fit(X, noise)
@@ -121,7 +121,7 @@ def test_without_warm_start_a_fit_begins_anew() -> None:
         ),
     ],
 )
-def test_what_cannot_be_gone_on_with(change, message: str) -> None:
+def test_changes_that_a_warm_start_rejects(change, message: str) -> None:
     model = quick(BoostedTreesClassifier, warm_start=True).fit(X, THREE)
     before = model.fingerprint()
     with pytest.raises(ValueError, match=message):
@@ -131,7 +131,7 @@ def test_what_cannot_be_gone_on_with(change, message: str) -> None:
     assert model.classes_.tolist() == [0, 1, 2]
 
 
-def test_one_class_can_be_gone_on_with() -> None:
+def test_warm_start_of_one_class() -> None:
     model = quick(BoostedTreesClassifier, warm_start=True).fit(X, np.ones(300))
     assert model.fit(X, np.ones(300)).predict(X[:1]).tolist() == [1.0]
     with pytest.raises(ValueError, match="other classes"):

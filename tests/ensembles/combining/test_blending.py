@@ -1,4 +1,4 @@
-"""Blending: the part held out, members refitted or not, final models."""
+"""Blending: held-out rows, base estimators refitted or not, final estimators."""
 
 import numpy as np
 import pytest

@@ -71,7 +71,7 @@ def test_noise_is_not_fitted(layers, final) -> None:
     assert abs(roc_auc_score(truth, stack.predict_proba(fresh)[:, 1]) - 0.5) < 0.04
     for column in stack.out_of_fold_.T:
         assert abs(roc_auc_score(y, column) - 0.5) < 0.08
-    # In-sample the same members are perfect.
+    # In-sample the same base estimators are perfect.
     assert stack.named_estimators_["memory"].score(X, y) == 1
 
 
@@ -188,7 +188,7 @@ def test_folds_larger_than_a_class() -> None:
         StackingClassifier(CLASSIFIERS, cv=40).fit(X, np.arange(60) % 2)
 
 
-def test_a_class_that_a_fold_has_not_seen() -> None:
+def test_a_class_missing_in_a_fold() -> None:
     X, y = classes(90, n_classes=3)
     order = np.argsort(y)
     stack = StackingClassifier(OURS, "nonnegative", cv=KFold(3)).fit(X[order], y[order])

@@ -168,7 +168,7 @@ def test_teacher_is_not_modified() -> None:
 # ---- any teacher, any table ----
 
 
-def test_teachers_of_scikit_learn() -> None:
+def test_models_of_scikit_learn_are_distilled() -> None:
     X, y, X_val, y_val = diabetes()
     for teacher in (
         TheirForest(20, random_state=0),

@@ -198,7 +198,7 @@ def test_one_given_leaves_the_other_to_be_chosen(kind: type) -> None:
 
 @every_kind
 @pytest.mark.parametrize("n_estimators", [8, "auto"])
-def test_the_chosen_values_give_the_same_forest(kind: type, n_estimators: Any) -> None:
+def test_auto_settings_give_the_same_forest(kind: type, n_estimators: Any) -> None:
     X, y = task(kind)
     model = made(kind, n_estimators).fit(X, y)
     assert set(model.auto_settings_) == {"n_estimators", "min_samples_leaf", "max_features"}

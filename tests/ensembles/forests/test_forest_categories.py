@@ -201,7 +201,7 @@ def test_all_containers_of_a_table_make_one_model(forest: Any) -> None:
 
 
 @pytest.mark.parametrize("forest", FORESTS)
-def test_an_unseen_level_goes_where_missing_values_go(forest: Any) -> None:
+def test_an_unknown_category_is_treated_as_missing(forest: Any) -> None:
     X, y = frame()
     model = forest(n_estimators=8, random_state=0).fit(X, target_of(forest, y))
     unseen = X.assign(kind=["cypress"] * len(X))
@@ -210,7 +210,7 @@ def test_an_unseen_level_goes_where_missing_values_go(forest: Any) -> None:
 
 
 @pytest.mark.parametrize("forest", [RandomForestRegressor, ExtraTreesRegressor])
-def test_a_level_of_rows_without_weight_is_as_if_never_seen(forest: Any) -> None:
+def test_a_category_of_zero_weight_rows_is_unknown(forest: Any) -> None:
     X, y = frame()
     weight = np.where(X["kind"] == "elm", 0.0, 1.0)
     some = weight > 0

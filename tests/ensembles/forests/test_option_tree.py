@@ -60,7 +60,7 @@ def test_probabilities_are_at_most_one(seed: int) -> None:
 
 
 @pytest.mark.parametrize("voting", ["soft", "hard"])
-def test_merging_equals_a_walk_through_all_options(voting: str) -> None:
+def test_merging_equals_traversal_of_all_options(voting: str) -> None:
     X, y = numbers(200)
     model = OptionTreeClassifier(voting=voting, option_depth=3, option_ratio=0.3).fit(X, y)
     assert model.get_n_option_nodes() > 3
@@ -260,7 +260,7 @@ def test_pruning_of_options_lowers_the_cost() -> None:
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > sizes[2] and sizes[-1] == 1
 
 
-def test_pruning_knows_the_scale_of_the_target() -> None:
+def test_pruning_scales_with_the_target() -> None:
     X, y = numbers(200)
     plain = OptionTreeRegressor(ccp_alpha=0.01).fit(X, y)
     large = OptionTreeRegressor(ccp_alpha=0.01 * 2.0**500).fit(X, y * 2.0**250)

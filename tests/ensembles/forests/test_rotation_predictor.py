@@ -68,7 +68,7 @@ def naive_leaves(model: Any, X: np.ndarray) -> np.ndarray:
     "parameters",
     [{}, {"subset_size": 1}, {"subset_size": 2, "scale": "range"}, {"n_subsets": 2}],
 )
-def test_leaves_and_sums_are_those_of_naive_walks(kind: Any, parameters: dict) -> None:
+def test_leaves_and_sums_equal_naive_traversal(kind: Any, parameters: dict) -> None:
     X, y = mixed_table(400, 9)
     model = kind(6, random_state=0, categorical_features=[8], **parameters).fit(X[:300], y[:300])
     leaves = naive_leaves(model, X)

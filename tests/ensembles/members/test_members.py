@@ -120,7 +120,7 @@ def test_all_that_failed_are_named() -> None:
     assert set(raised.value.failed) == {"a", "c"}
 
 
-def test_a_failure_in_a_fold_says_which() -> None:
+def test_a_failure_in_a_fold_names_the_fold() -> None:
     members = [("late", Failing(ValueError, needs=50)), ("good", TREE)]
     with pytest.raises(
         MemberError, match="'late' .* in fold 1 of 3: ValueError: no luck"

@@ -99,7 +99,7 @@ def test_importance_of_noise_is_zero(model) -> None:
     assert abs(found.importances_mean[3]) < 0.1 * found.importances_mean[0]
     assert found.importances.shape == (4, 5) and found.loss == "squared_error"
     assert (found.standard_error > 0).all()
-    # Impurity importance cannot tell noise from sense.
+    # Impurity importance is positive for noise, too.
     if model is FOREST:
         assert FOREST.feature_importances_[3] > 0.03
 

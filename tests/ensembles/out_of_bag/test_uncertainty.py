@@ -234,7 +234,7 @@ def test_intervals_have_the_stated_weighted_coverage() -> None:
     model = RandomForestRegressor(80, oob_score=True, random_state=0).fit(X, Y, weight)
     lower, upper = model.predict_interval(NEW, 0.9).T
     held = (lower <= TRUE) & (upper >= TRUE)
-    # Three standard deviations of a share, with the rows that weighted ones tell as much as.
+    # Three standard deviations of a share, for the effective number of weighted rows.
     sizes = [w.sum() ** 2 / (w**2).sum() for w in (weight, often)]
     off = 3 * math.sqrt(0.9 * 0.1 * sum(1 / n for n in sizes))
     assert 0.9 - off < np.average(held, weights=often) < 0.9 + off + 0.01
