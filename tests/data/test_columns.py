@@ -1,4 +1,4 @@
-"""What a model knows of a column: levels by value and by support, kinds, dates."""
+"""Column plans: categories by value and by frequency, kinds, dates."""
 
 import numpy as np
 import pytest

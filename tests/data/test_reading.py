@@ -20,7 +20,7 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 
 @pytest.fixture(params=LIBRARIES)
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Make one frame library the only one that `read` sees."""
+    """Make one frame library the only one that `read` finds."""
     pytest.importorskip(request.param)
     monkeypatch.setattr(reading, "FRAME_LIBRARIES", (request.param,))
     return str(request.param)

@@ -76,7 +76,7 @@ def test_arrays_fare_as_in_scikit_learns_checks(X: np.ndarray, y: np.ndarray) ->
         try:
             table, target = check(model)
         except ValueError as error:
-            return " ".join(str(error).split()[:4]).rstrip(":.")  # ours say more than theirs
+            return " ".join(str(error).split()[:4]).rstrip(":.")  # our messages are longer
         layout = table.dtype, target.dtype, target.flags.c_contiguous
         assert model.n_features_in_ == X.shape[1]
         return layout, table.tolist(), target.tolist(), sorted({*vars(model)} - {"_columns"})

@@ -1,4 +1,4 @@
-"""One row instead of a table, complex numbers, targets that are missing: what the errors say."""
+"""Error messages for one row instead of a table, complex numbers, missing targets."""
 
 import numpy as np
 import pandas as pd

@@ -79,7 +79,7 @@ class Case:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the parameters do not go together, which an error says."""
+        """Whether the parameters are in conflict, which raises an error."""
         return self.first is None
 
     @cached_property

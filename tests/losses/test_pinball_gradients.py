@@ -42,7 +42,7 @@ def test_counts_lean_to_the_side_in_reach(level: float) -> None:
         if level == 0.5:
             median = started(BuiltinLoss("absolute_error", 1, 1), y)
             assert median.base_slope == 2 * loss.base_slope
-    assert {0.0, 1.0} <= found  # or this test would say little
+    assert {0.0, 1.0} <= found  # otherwise the test would be weak
 
 
 def test_the_largest_counts_can_only_be_left_downwards() -> None:

@@ -27,5 +27,5 @@ def digest_of(all_trees: Iterable[Mapping[str, np.ndarray]]) -> str:
 
 
 def assert_same_digest(instructions: str, module: str, digest: str) -> None:
-    """Check that `native.module` says the same digest() with this instruction set."""
+    """Check that `native.module` has the same digest() with this instruction set."""
     run_with(instructions, f"from native.{module} import digest\nassert digest() == {digest!r}")

@@ -1,4 +1,4 @@
-"""Random limits of a tree, and random lessons: the core's tree beside what it learnt from."""
+"""Random tree limits and training data: the core's tree and its data."""
 
 import math
 from dataclasses import replace
@@ -67,7 +67,7 @@ def with_more(limits: TreeLimits, kind: str, rng, n_columns: int, ordered=None) 
 def learn(
     criterion: str, grower: TreeGrower, rng, n: int, cells: str, limits: TreeLimits | None = None
 ) -> tuple[GrownTree, naive.Lesson]:
-    """One tree of the core, and what it learnt from: whole numbers and eighths, or any."""
+    """One tree of the core, and its training data: whole numbers and eighths, or any."""
     has_directions = limits is not None and limits.directions is not None
     is_whole = cells != "wide"
     weight, copies = random_weights(rng, n)

@@ -46,7 +46,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a tree learns from each row: its cell (all copies of it), and its target."""
+    """Training data of each row: its cell (all copies of it), and its target."""
 
     cells: list[Cell]
     target: list[object]
@@ -189,7 +189,7 @@ def leaf_values(criterion: str, cell: Cell, penalty: Penalty) -> list[float]:
 class Split:
     column: int
     code: int  # the last one that goes left
-    missing_left: bool | None  # None: no row is missing and both sides weigh the same to doubles
+    missing_left: bool | None  # None: no row is missing and both sides have equal weight as doubles
     gain: float
     children_score: float
     unsure: float  # how far rounding may move the gain

@@ -104,7 +104,7 @@ def mean_of(cell: Cell, channel: int, smooth: float, centre: float) -> float:
 
 
 class SetGuide(naive.Guide):
-    """A guide that knows sets: `sets[node]` are the codes that go left, or None."""
+    """A guide with category sets: `sets[node]` are the codes that go left, or None."""
 
     def __init__(self, feature, code, missing_left, right, sets) -> None:
         super().__init__(feature, code, missing_left, right)

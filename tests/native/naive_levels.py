@@ -8,11 +8,11 @@ from native.naive import Cell, Node, TreeTwin
 
 @dataclass(frozen=True)
 class Test:
-    """One question to all nodes of a level, and what it does in those that take it."""
+    """One split for all nodes of a level, and its effect in those that use it."""
 
     column: int
     code: int
-    missing_left: bool | None  # None: no row is missing and both sides weigh the same to doubles
+    missing_left: bool | None  # None: no row is missing and both sides have equal weight as doubles
     gain: float
     unsure: float
     sides: dict[int, tuple[Cell, Cell]]  # of the nodes that take it, by their number

@@ -64,7 +64,7 @@ def twin_codes(table: ColumnTable, max_bins: int):
         else:
             cut = naive.cuts_of_column(column, [1] * len(column), max_bins)
         codes.append(naive.codes_of_column(column, cut))
-        # Of a column of wide codes the core knows the levels up to the last that occurs.
+        # For a column of wide codes the core has the categories up to the last that occurs.
         n_bins.append(len(cut) + 1 if n_levels <= 255 else max(1, *codes[-1]))
         cuts.append(cut)
     return codes, n_bins, cuts

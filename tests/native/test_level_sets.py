@@ -1,4 +1,4 @@
-"""Symmetric growth on columns of categories: against the naive twin, and by its laws."""
+"""Symmetric growth on categorical columns: against the naive twin, and invariants."""
 
 import dataclasses
 

@@ -4,7 +4,7 @@ import pytest
 
 from native import test_categories, test_sorted_engine, test_symmetric, test_tree_twin
 
-# What only the newton criterion knows.
+# Limits of the newton criterion only.
 OF_NEWTON = ("l1", "all")
 KINDS = [
     (kind, criterion)

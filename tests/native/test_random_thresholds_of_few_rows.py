@@ -35,7 +35,7 @@ def grow(table: np.ndarray, target: dict[str, Any], copies: np.ndarray, **change
     [("squared_error", 0), ("absolute_error", 0), ("gini", 2), ("gini", 4), ("entropy", 2)],
 )
 def test_few_rows_are_cut_as_many_are(criterion: str, n_classes: int, dtype: type) -> None:
-    """A missing value of a row that no tree sees keeps nodes from the short way, and no more."""
+    """A missing value in an unsampled row disables the fast path, and changes nothing else."""
 
     def target(values: np.ndarray) -> dict[str, Any]:
         if n_classes == 0:

@@ -41,7 +41,7 @@ def grow(
     copies: np.ndarray | None = None,
     **changed: Any,
 ) -> dict[str, np.ndarray]:
-    """Two trees, and what they say of rows out of bag where no copies are given."""
+    """Two trees, and their out-of-bag predictions where no copies are given."""
     n, n_classes = len(table), int(classes.max()) + 1
     sums, counts = np.zeros((n, n_classes)), np.zeros(n, dtype=np.int32)
     draws = copies is None
@@ -130,7 +130,7 @@ def with_third_values(table: np.ndarray) -> np.ndarray:
 def test_bits_and_values_give_the_same_splits(
     criterion: str, random_cuts: bool, dtype: type, settings: dict[str, Any]
 ) -> None:
-    """A row that no tree sees has a third value in all columns of two: none has bits then."""
+    """An unsampled row has a third value in all binary columns: none is stored as bits then."""
     n = 3000
     table = make_table(n, 14, missing=0.02).astype(dtype)
     classes = make_classes(table, 6)

@@ -25,7 +25,7 @@ BIG = 10**6  # a limit on leaves that none reaches: nodes are grown one by one, 
 def grow(
     table: np.ndarray, criterion: str, random_cuts: bool, copies: Any = None, **changed: Any
 ) -> dict[str, np.ndarray]:
-    """Three trees, and what they say of rows out of bag where no copies are given."""
+    """Three trees, and their out-of-bag predictions where no copies are given."""
     of_numbers = {"values": TARGET, "classes": None, "n_classes": 0}
     of_classes = {"values": None, "classes": (TARGET > 1).astype(np.int32), "n_classes": 2}
     is_of_numbers = criterion == "squared_error"

@@ -13,7 +13,7 @@ from weald import _native
 # All numbers of keys in up to ten vectors of eight, and some around the ends of many of sixteen.
 SIZES = [*range(2, 84), 95, 96, 97, 127, 129, 192, 200, 255, 257, 300, 511, 512, 513, 700, 1023]
 TARGETS = ("numbers", "two classes", "three classes")
-SPREAD = 7  # a tree sees one row in so many: ranks that lie close would not be sorted
+SPREAD = 7  # a tree samples one row in so many: neighbouring ranks would not be sorted
 
 
 def seen_rows(n: int) -> np.ndarray:

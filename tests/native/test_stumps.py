@@ -138,7 +138,7 @@ def test_ties_go_to_the_lowest_column_then_the_lowest_cut() -> None:
 
 def test_differences_of_rounding_are_ties() -> None:
     """A cut better by less than 2^-40 of all mass does not win over an earlier one."""
-    # Each column is wrong about one row; that of the first weighs a little more.
+    # Each column misclassifies one row; that of the first has a little more weight.
     table = np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     classes = np.array([0, 0, 1, 1], dtype=np.int32)
     for extra, column in ((2.0**8, 0), (2.0**14, 1)):

@@ -1,4 +1,4 @@
-"""Symmetric growth: one test for all nodes of a level, against the naive twin and by its laws."""
+"""Symmetric growth: one split for all nodes of a level, against the naive twin; invariants."""
 
 import dataclasses
 
@@ -62,7 +62,7 @@ def test_equals_the_naive_twin(criterion: str, n_columns: int) -> None:
     assert max(sizes) > 5
 
 
-# ---- laws ----
+# ---- invariants ----
 
 
 def task(n: int = 3000, missing: float = 0.1) -> tuple[np.ndarray, np.ndarray]:

@@ -289,7 +289,7 @@ def test_an_offered_frame_is_the_frame(estimator, form) -> None:
 
 @every_other
 def test_an_array_that_another_thread_changes(estimator) -> None:
-    """The model is one of nobody knows which values, but it is one."""
+    """The values are undefined, but the fit succeeds."""
     X, y = task(estimator, n=5000)
     states = [X.copy(), np.full_like(X, np.nan), X[::-1].copy(), np.full_like(X, np.inf)]
     is_done = threading.Event()

@@ -32,7 +32,7 @@ BAGS: dict[str, Any] = {
 
 
 def facts(model: Any, scale: float) -> dict[str, Any]:
-    """What a bag says of itself and of rows, in units of the target."""
+    """Estimates and predictions of a bag, in units of the target."""
     model.fit(X, Y * scale)
     means, spreads = model.predict(X, return_std=True)
     found = {

@@ -113,7 +113,7 @@ def test_weights_of_classes_that_are_not_there(estimator) -> None:
     balanced = quick(estimator, class_weight="balanced").fit(X0, y)
     assert np.isfinite(answers(balanced, X0)).all()
     if estimator in (weald.BoostedTreesClassifier, weald.DecisionTreeClassifier):
-        # A class that is not named weighs one.
+        # A class that is not named has weight 1.
         some = quick(estimator, class_weight={0: 1.0}).fit(X0, y)
         assert some.fingerprint() == quick(estimator).fit(X0, y).fingerprint()
 

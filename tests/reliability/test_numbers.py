@@ -127,7 +127,7 @@ def test_weights_beyond_doubles_are_refused(estimator) -> None:
         quick(estimator).fit(X, y, sample_weight=[*range(19), 10**400])
 
 
-# ---- columns that say the same ----
+# ---- equal columns ----
 
 
 @pytest.mark.parametrize("name", ["BoostedTrees", "DecisionTree", "GradientBoosting", "AdaBoost"])

@@ -1,4 +1,4 @@
-"""A few huge targets among ordinary ones: trees still learn from the ordinary rows."""
+"""A few huge targets among ordinary ones: trees still fit the ordinary rows."""
 
 from typing import Any
 

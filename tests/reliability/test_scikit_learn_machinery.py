@@ -1,6 +1,6 @@
-"""Frames with categories in scikit-learn's machinery, for bags and combinations: their members too.
+"""Frames with categories in scikit-learn's tools, for bags, combinations and base estimators.
 
-tests/contract/test_sklearn_face.py asks the same of the models that split categories themselves.
+tests/contract/test_sklearn_face.py tests the same for the models that split categories themselves.
 """
 
 from typing import Any

@@ -12,7 +12,7 @@ from contract.subjects import EVERY_ESTIMATOR, answers, has, quick, table, task
 from reliability.families import every_family
 from weald import _native
 
-# What is wrong, and exactly how it is said.
+# What is wrong, and the exact message.
 BAD_SHAPES = {
     "no rows": (np.zeros((0, 3)), [], "Found array with 0 sample(s)"),
     "no columns": (np.zeros((10, 0)), np.arange(10) % 2, "Found array with 0 feature(s)"),
@@ -96,7 +96,7 @@ def test_a_table_of_more_than_2_to_the_31_values() -> None:
     tree = weald.DecisionTreeRegressor(n_jobs=2).fit(small, small[:, -1].astype(np.float64))
     assert tree.forest_.feature[0] == N_COLUMNS - 1
     assert np.array_equal(tree.predict(X), y)
-    # and learnt from.
+    # and used for splits.
     model = weald.ExtraTreesRegressor(n_estimators=1, max_features=1, random_state=0, n_jobs=2)
     assert np.array_equal(model.fit(X, y).predict(X[-600:]), y[-600:])
 
@@ -131,7 +131,7 @@ def test_bins_beyond_memory_are_refused_before_they_are_made(monkeypatch) -> Non
             quick(estimator).fit(X, np.zeros(2**16))
 
 
-# Pointers of 64 bits: what they say must be there.
+# Pointers of 64 bits: what they refer to must exist.
 FAR = {
     "one beyond 2^31": lambda pointers: pointers.__setitem__(1, 2**31 + 5),
     "the last beyond 2^33": lambda pointers: pointers.__setitem__(-1, 2**33),

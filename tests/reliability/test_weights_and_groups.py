@@ -18,7 +18,7 @@ def changed(place: int, value: object) -> list[object]:
     return weights
 
 
-# What is given, the type of the error, and what it says.
+# What is given, the type of the error, and its message.
 BAD_WEIGHTS = {
     "too few": (ONES[1:], ValueError, r"sample_weight.shape == \(119,\), expected \(120,\)"),
     "a column": (ONES[:, np.newaxis], ValueError, "Sample weights must be 1D"),

@@ -85,7 +85,7 @@ def test_all_pairs_of_many_rows_come_in_pieces(rng: np.random.Generator) -> None
 
 
 def test_a_learner_by_heart_of_labels_that_mean_nothing(rng: np.random.Generator) -> None:
-    """One neighbour, labels drawn by a coin: the error is 0.5, and only .632+ says so.
+    """One neighbour, random labels: the error is 0.5, and only .632+ estimates that.
 
     One table of 300 rows gives it with a standard deviation of 0.025, so eight are averaged.
     """

@@ -87,7 +87,7 @@ def test_few_training_sets_give_the_same_on_average() -> None:
     )  # fmt: skip
     spread = np.std([one.bias_squared for one in found]) / np.sqrt(150)
     mean = np.mean([one.bias_squared for one in found])
-    # A line can be learnt without bias; a third of the variance would be far away.
+    # A line is fitted without bias; a third of the variance would be far away.
     assert mean == pytest.approx(0.0, abs=4 * spread)
     assert many.variance / 3 > 8 * spread
     assert np.mean([one.variance for one in found]) == pytest.approx(many.variance, rel=0.15)

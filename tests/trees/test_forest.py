@@ -1,4 +1,4 @@
-"""Forests: joined trees, predictions by a plain walk, what counts as learnt, damaged arrays."""
+"""Forests: joined trees, predictions against plain traversal, fingerprints, corrupt arrays."""
 
 import copy
 import pickle

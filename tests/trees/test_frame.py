@@ -90,7 +90,7 @@ def test_numbers_depths_and_sums() -> None:
     assert (inner["left"] == inner["node"] + 1).all()
     assert nodes["feature"].isna().sum() == len(nodes) - len(inner)
     assert set(inner["missing"]) <= {"left", "right"}
-    # A node weighs what its children weigh.
+    # The weight of a node is the sum of those of its children.
     for _, tree in nodes.groupby("tree"):
         tree = tree.set_index("node")
         for _, one in tree[tree["left"] >= 0].iterrows():

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 # What an estimate that is too high or too low by construction may be off besides, as a share of
-# the true error. Every use says what makes it so.
+# the true error. Every use gives the reason.
 ALLOWED_BIAS = 0.05
 
 

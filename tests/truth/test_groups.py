@@ -249,7 +249,7 @@ def test_copies_of_one_measurement_with_groups(name: str, k: int) -> None:
 
 @pytest.mark.parametrize("k", [2, 5])
 def test_copies_without_groups_leak_as_everywhere(k: int) -> None:
-    """The same settings in scikit-learn: of most rows a copy is in the bag."""
+    """The same settings in scikit-learn: most rows have a copy in the bag."""
     X, y, _ = repeated(k)
     settings: dict[str, Any] = {"criterion": "gini", "max_features": 2, "min_samples_leaf": 1}
     ours = RandomForestClassifier(100, **OOB, **settings).fit(X, y)

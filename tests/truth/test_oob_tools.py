@@ -44,7 +44,7 @@ BAGS = {
 
 
 def with_noise(X: np.ndarray, seed: int) -> np.ndarray:
-    """Two more columns that say nothing, of few values: equal rows stay equal now and then."""
+    """Two more columns of noise, of few values: some equal rows stay equal."""
     rng = np.random.default_rng(seed)
     return np.column_stack([X, rng.integers(0, 2, len(X)), rng.integers(0, 3, len(X))])
 

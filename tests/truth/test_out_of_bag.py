@@ -181,7 +181,7 @@ def tiny(population: Population, kind: str, seed: int) -> tuple[Any, np.ndarray]
 @pytest.mark.parametrize("name", [*TREES, "boosters, default"])
 @of_numbers
 def test_tiny_tables(name: str, population: Population) -> None:
-    """40 rows say little by themselves; the mean over 40 tables must be right.
+    """An estimate from 40 rows is noisy; the mean over 40 tables must be right.
 
     Trees that answer a row of so small a table have not seen it, of 40 rows one in forty more than
     those that answer a new row: too high by construction.

@@ -98,7 +98,7 @@ def answers(model: Any, X: np.ndarray) -> np.ndarray:
 
 
 def structure(model: Any) -> list[np.ndarray]:
-    """The questions of all trees, where a model has trees of one forest."""
+    """The splits of all trees, if the model has one forest."""
     forest = getattr(model, "forest_", None)
     return [] if forest is None else [forest.feature, forest.threshold]
 

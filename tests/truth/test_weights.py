@@ -49,7 +49,7 @@ every_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 
 
 def counted(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Different rows, each with a count from 1 to 6 that says nothing about it."""
+    """Different rows, each with a random count from 1 to 6."""
     X, y = CONTINUOUS.labels(n, seed)
     return X, y, np.random.default_rng(seed).integers(1, 7, size=n)
 
@@ -131,7 +131,7 @@ def test_counts_are_repeated_rows_when_the_number_of_draws_is_given(
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 2.5}], ids=str)
 def test_class_weights_beside_counts(class_weight: Any) -> None:
-    """Columns of more values than bins: cuts lie where the counts say, whatever classes weigh."""
+    """Columns of more values than bins: thresholds follow the counts, not the class weights."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
     y = (X[:, 0] + rng.normal(size=400) > 1).astype(np.int64)
@@ -162,7 +162,7 @@ def test_counts_that_leave_nothing_out_are_reported(name: str) -> None:
     assert_agrees(model.oob_.error(), losses, count.sum(), bias=BIAS)
 
 
-# ---- importance weights: the sample is of one population, the question about another ----
+# ---- importance weights: the sample is of one population, the estimate of another ----
 
 
 def shifted(n: int, seed: int, *, to: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Boosted trees: the sum that a model is, its stopping, its parameters, and what it can learn."""
+"""Boosted trees: additive scores, stopping, parameters, accuracy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""class_weight of boosted trees: the rows of a class weigh so much more, and count as before."""
+"""class_weight of boosted trees: a factor of the weights of rows, not of their counts."""
 
 import numpy as np
 import pytest

@@ -135,7 +135,7 @@ def test_negated_columns_and_constraints_give_the_same_predictions() -> None:
 
 
 def paths_of(forest) -> list[set[int]]:
-    """The columns that meet on the way to each leaf."""
+    """The columns on the path to each leaf."""
     found = []
     for tree in range(forest.n_trees):
         first = int(forest.first_node[tree])
@@ -256,7 +256,7 @@ def test_same_model_for_any_threads_and_order_of_rows(way: str) -> None:
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson"])
 def test_leaves_of_all_rows_keep_the_directions(loss: str) -> None:
-    """After early stopping on held-out rows the leaves are learnt anew, with the penalties too."""
+    """After early stopping on held-out rows the leaves are refitted, with the penalties."""
     X, y = task(11, missing=0.1)
     y = np.exp(np.nan_to_num(X[:, 0] - X[:, 1]) + y / 4)
     model = BoostedTreesRegressor(

@@ -35,7 +35,7 @@ def frame(values: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"x": values[:, 0], "level": levels, "day": days, "z": values[:, 4]})
 
 
-# ---- never learnt from ----
+# ---- not used for training ----
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_the_best_round_on_the_validation_set_is_kept() -> None:
     model.fit(X[TRAIN], Y[TRAIN], None, X[VAL], Y[VAL])
     assert model.n_estimators_ == np.argmin(model.validation_loss_)
     assert len(model.validation_loss_) == model.n_estimators_ + 11
-    # Nothing was held out of the rows learnt from, so no leaf is estimated anew.
+    # No training row was held out, so no leaf is refitted.
     *_, last = model.staged_predict(X)
     assert np.array_equal(last, model.predict(X))
     assert model.forest_.weight[0] == 300

@@ -64,7 +64,7 @@ def test_the_ledger_is_of_leaves_before_they_are_refitted() -> None:
             boosters[k].predict(X[out], n_threads=1)[:, 0]
         )
         after = refitted[k].predict(X[out], n_threads=1)[:, 0]
-        # Refitted leaves saw the rows: they are closer to them.
+        # Refitted leaves were estimated on these rows: their errors are smaller.
         assert ((after - Y[out]) ** 2).mean() < ((model.oob_.predictions - Y)[out] ** 2).mean()
 
 
@@ -151,7 +151,7 @@ def test_intervals_cover_new_rows(n_bags: int) -> None:
 
 @pytest.mark.parametrize("n_bags", [5, 30])
 def test_intervals_cover_new_rows_whose_noise_differs(n_bags: int) -> None:
-    """The spread of few boosters before refitting says nothing about that of all after it."""
+    """The spread of few boosters before the refit is no estimate of that of all after it."""
 
     def made(n: int, seed: int) -> tuple[Any, Any]:
         rng = np.random.default_rng(seed)

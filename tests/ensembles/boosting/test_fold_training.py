@@ -242,7 +242,7 @@ def test_a_warm_start_keeps_the_number_of_boosters() -> None:
 
 
 class Recorder:
-    """A callback as the training loop sees it; keeps the model after each round."""
+    """A callback of the training loop that keeps the model after each round."""
 
     reason = "callback"
 

@@ -76,7 +76,7 @@ def test_quantiles_cover_their_share() -> None:
 
 @pytest.mark.parametrize("share", [0.045, 0.06])
 def test_counts_that_start_at_their_quantile_are_separated(share: float) -> None:
-    """Rows that a tree has moved and rows that it has not pull alike: trees see only the counts."""
+    """Gradients do not depend on whether the score has moved: trees follow the counts only."""
     rng = np.random.default_rng(1)
     X = rng.integers(0, 8, (4000, 3)).astype(float)
     y = (rng.random(4000) < share * (0.5 + (X[:, 0] > 3))).astype(float)
@@ -136,7 +136,7 @@ def test_huber_of_a_wide_width_is_the_squared_error() -> None:
     )
     plain = BoostedTreesRegressor(quality="fast", n_estimators=5).fit(X, y)
     assert wide.predict(X) == pytest.approx(plain.predict(X), rel=1e-9)
-    # Most rows met exactly: a width of zero would learn nothing.
+    # Most residuals are 0: a width of zero would give no splits.
     mostly = np.where(np.arange(300) % 20 == 0, 5.0 + X[:, 0], 0.0)
     assert len(set(model_of("huber").fit(X, mostly).predict(X))) > 1
 

@@ -1,4 +1,4 @@
-"""Boosted trees of one score and many rows learn from derivatives that are never written down."""
+"""Boosted trees of one score and many rows: derivatives are computed on the fly."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A fit in parts, and what a model says after each of its rounds."""
+"""Warm starts, and staged predictions."""
 
 import numpy as np
 import pandas as pd

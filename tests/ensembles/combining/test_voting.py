@@ -88,7 +88,7 @@ def test_std_of_regressors() -> None:
     said = model.transform(X)
     assert np.array_equal(got, model.predict(X))
     assert std == pytest.approx(said.std(axis=1, ddof=1), abs=1e-12)
-    # About what the ensemble says, whatever its rule.
+    # About the prediction of the ensemble, whatever its rule.
     low, about_low = VotingRegressor(members, rule="minimum").fit(X, y).predict(X, return_std=True)
     expected = np.sqrt(((said - low[:, np.newaxis]) ** 2).sum(axis=1) / 2)
     assert about_low == pytest.approx(expected, abs=1e-12)
@@ -147,7 +147,7 @@ def test_base_estimator_that_memorises_gets_no_weight(voting: str) -> None:
     members = [("memory", Memory()), ("tree", DecisionTreeClassifier(max_depth=3))]
     model = VotingClassifier(members, voting=voting, weights="oof").fit(X, y)
     assert model.named_estimators_["memory"].score(X, model.le_.transform(y)) == 1
-    # What it says of rows it has not seen is even: of use only to temper a tree that is too sure.
+    # Its predictions for unseen rows are uniform: useful only to shrink those of a tree.
     assert model.weights_[0] < (0.05 if voting == "hard" else 0.5) * model.weights_[1]
     fresh, truth = classes(n_classes=2, seed=1)
     alone = model.named_estimators_["tree"].predict(fresh)

@@ -122,7 +122,7 @@ def test_more_leaves_more_fidelity() -> None:
 
 
 def test_student_beats_a_tree_fitted_on_the_data() -> None:
-    """Few rows and a good teacher: the new rows show the tree what the teacher knows."""
+    """Few rows and a good model: predictions for synthetic rows improve the distilled tree."""
     rng = np.random.default_rng(2)
     X, X_test = rng.normal(size=(80, 2)), rng.normal(size=(2000, 2))
     teacher = LinearRegression().fit(X, X.sum(axis=1))

@@ -228,7 +228,7 @@ def test_order_and_scale_of_weights_do_not_matter() -> None:
 
 
 def test_intervals_have_the_stated_weighted_coverage() -> None:
-    """Loud rows weigh three times as much: new ones come so much more often."""
+    """Noisy rows have three times the weight: new ones are that much more frequent."""
     loud, many = np.abs(X[:, 2]) > 0.7, np.abs(NEW[:, 2]) > 0.7
     weight, often = np.where(loud, 3.0, 1.0), np.where(many, 3.0, 1.0)
     model = RandomForestRegressor(80, oob_score=True, random_state=0).fit(X, Y, weight)
@@ -270,7 +270,7 @@ def test_weighted_conformal_quantile_against_naive_code() -> None:
 
 @pytest.mark.parametrize("draws", [{"max_samples": 120}, {"bootstrap": False, "max_samples": 60}])
 def test_weighted_quantile_regression_forest_against_naive_code(draws: dict) -> None:
-    """Rows drawn by weight weigh the same; those drawn without replacement keep their weights."""
+    """Rows drawn by weight have equal weights; those drawn without replacement keep theirs."""
     table, target = X[:100], Y[:100]
     own = np.random.default_rng(0).integers(1, 20, 100).astype(float)
     model = RandomForestRegressor(
