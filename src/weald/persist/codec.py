@@ -240,7 +240,10 @@ def _estimator(cls: type[Any], state: dict[str, Any]) -> Any:
         if not is_name or (name in known and callable(getattr(cls, name, None))):
             raise ModelFormatError(f"{cls.__name__} has no attribute {shown(name)}.")
     made = object.__new__(cls)
-    vars(made).update(state)
+    if cls.__module__.startswith("weald."):
+        made.__setstate__(state)  # may derive attributes from others
+    else:  # scikit-learn's own would compare versions
+        vars(made).update(state)
     return made
 
 

@@ -86,13 +86,15 @@ def difference(arrays: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]
 
 def with_difference(others: dict[str, Any], different: dict[str, Any]) -> dict[str, Any]:
     """Invert `difference`: `others` with what is different, in the types of `others`."""
-    return {
-        **others,
-        **{
-            name: one.astype(others[name].dtype) if isinstance(one, np.ndarray) else one
-            for name, one in different.items()
-        },
-    }
+    arrays = dict(others)
+    for name, one in different.items():
+        other = others[name]
+        if isinstance(other, np.ndarray):
+            if not isinstance(one, np.ndarray) or one.shape != other.shape:
+                raise ValueError(f"{name} is not an array of shape {other.shape}")
+            one = one.astype(other.dtype)
+        arrays[name] = one
+    return arrays
 
 
 def right_of(inner: NDArray[np.bool_], first_node: NDArray[np.int64]) -> NDArray[np.int32]:

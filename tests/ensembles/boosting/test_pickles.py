@@ -1,6 +1,7 @@
 """Pickles and copies of boosted trees: the trees of the model and of the state are stored once."""
 
 import copy
+import json
 import pickle
 from dataclasses import fields
 from typing import Any
@@ -10,6 +11,10 @@ import pandas as pd
 import pytest
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
+from weald.errors import ModelFormatError
+from weald.persist.archive import parse_archive
+from weald.persist.codec import Encoder
+from weald.persist.model_file import _decoded, model_bytes, model_of_bytes
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
@@ -92,6 +97,37 @@ def test_trees_are_stored_once() -> None:
         for name in ("feature", "threshold", "right", "missing_left", "gain"):
             whole, part = getattr(one._state.forest, name), getattr(one.forest_, name)
             assert np.shares_memory(whole, part), name
+
+
+def test_model_files_store_trees_once() -> None:
+    model = BoostedTreesRegressor().fit(X, Y)
+    loaded = model_of_bytes(model_bytes(model, oob=True))
+    assert np.shares_memory(loaded.forest_.threshold, loaded._state.forest.threshold)
+    assert loaded.fingerprint() == model.fingerprint()
+    assert loaded.oob_.error() == model.oob_.error()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"value": np.zeros((3, 1))},
+        {"weight": 5},
+        {"right": np.zeros(0, dtype=np.int32)},
+        {"no_such_array": np.zeros(3)},
+        {"n_columns": "four"},
+        None,
+    ],
+    ids=str,
+)
+def test_a_corrupt_model_file(wrong: Any) -> None:
+    model = BoostedTreesRegressor(quality="fast").fit(X, Y)
+    header, arrays = parse_archive(model_bytes(model))
+    encoder = Encoder(row_records=False)
+    text = json.dumps(encoder.encode(wrong, "")).replace('"name": "', '"name": "wrong ')
+    header["model"]["state"]["forest_"] = json.loads(text)
+    arrays |= {f"wrong {name}": array for name, array in encoder.arrays.items()}
+    with pytest.raises(ModelFormatError, match="not a sound model|trees split four columns"):
+        _decoded(header, arrays)
 
 
 def test_an_unfitted_model() -> None:
