@@ -14,7 +14,6 @@
 #include "tree/forest.hpp"
 
 namespace weald::bindings {
-namespace {}  // namespace
 
 std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads) {
   std::vector<weald::Code> most(static_cast<std::size_t>(codes.n_groups()) * weald::lanes, 0);
@@ -165,11 +164,10 @@ class Grower {
                 bool sums_per_weight, std::optional<Vector<std::int32_t>> classes, int n_classes,
                 std::optional<Vector<std::int64_t>> copies, OutVector<std::int32_t> leaf_of_row,
                 std::uint64_t member, std::optional<Matrix<std::int32_t>> labels,
-                const std::vector<int>& first_class) {
-    target::Target target;
+                const std::vector<int>& first_class, std::optional<std::int64_t> n_used) {
+    target::Target target = rows_in_use(copies, n_used);
     target.member = member;
     target.weight = data_or_null(weight, n_rows_, "weight must have one entry per row");
-    target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     target.sums_per_weight = sums_per_weight;
     require(sums.has_value() + classes.has_value() + labels.has_value() == 1,
             "pass exactly one of sums, classes and labels");
@@ -192,7 +190,6 @@ class Grower {
     check_criterion(params_.criterion, sums);
     require(params_.params.split.direction.empty() || target.n_channels == (classes ? 2 : 1),
             "directions require one score or two classes");
-    check_copies(target.copies);
     require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
             "leaf_of_row must have one entry per row");
     return arrays_of(std::move(grown({target}, {leaf_of_row.data()})[0]));
@@ -202,7 +199,8 @@ class Grower {
   // random stream of the first one.
   GrownTrees grow_each(std::optional<Matrix<double>> weight, Matrix<double> sums,
                        std::optional<Vector<std::int64_t>> copies,
-                       OutMatrix<std::int32_t> leaf_of_row, std::uint64_t member) {
+                       OutMatrix<std::int32_t> leaf_of_row, std::uint64_t member,
+                       std::optional<std::int64_t> n_used) {
     const std::size_t n_trees = sums.shape(0);
     const auto fits = [&](const auto& matrix) {
       return matrix.shape(0) == n_trees && static_cast<std::int64_t>(matrix.shape(1)) == n_rows_;
@@ -210,10 +208,7 @@ class Grower {
     require(fits(sums) && (!weight || fits(*weight)) && fits(leaf_of_row),
             "sums, weight and leaf_of_row must have the shape (trees, rows)");
     check_criterion(params_.criterion, std::optional(sums));
-    target::Target target;
-    target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
-    check_copies(target.copies);
-    std::vector<target::Target> targets(n_trees, target);
+    std::vector<target::Target> targets(n_trees, rows_in_use(copies, n_used));
     std::vector<std::int32_t*> leaves(n_trees);
     for (std::size_t k = 0; k < n_trees; ++k) {
       const std::int64_t first = static_cast<std::int64_t>(k) * n_rows_;
@@ -231,28 +226,33 @@ class Grower {
                         Vector<double> scores, std::optional<Vector<double>> weight,
                         std::optional<Vector<std::int64_t>> copies,
                         OutVector<std::int32_t> leaf_of_row, std::uint64_t member, double base,
-                        double base_slope) {
+                        double base_slope, std::optional<std::int64_t> n_used) {
     require(static_cast<std::int64_t>(scores.shape(0)) == n_rows_ &&
                 static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
             "scores and leaf_of_row must have one entry per row");
     require(params_.criterion == criteria::Newton::name,
             "grow_on_loss requires the newton criterion");
-    target::Target target;
+    target::Target target = rows_in_use(copies, n_used);
     target.of_loss.emplace(checked_loss(loss, parameter, y, scores, weight, base, base_slope));
-    target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     target.member = member;
-    check_copies(target.copies);
     return arrays_of(std::move(grown({target}, {leaf_of_row.data()})[0]));
   }
 
  private:
-  void check_copies(const std::int64_t* copies) const {
+  // The target of the first n_used rows, so far without numbers; the others only get a leaf.
+  target::Target rows_in_use(const std::optional<Vector<std::int64_t>>& copies,
+                             std::optional<std::int64_t> n_used) const {
+    target::Target target;
+    target.n_used = n_used.value_or(n_rows_);
+    require(target.n_used >= 1 && target.n_used <= n_rows_, "n_used must be in [1, rows]");
+    target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     std::int64_t n_copies = 0;
-    for (std::int64_t row = 0; copies && row < n_rows_; ++row) {
-      require(copies[row] >= 0 && copies[row] <= most_copies, "copies out of range");
-      n_copies += copies[row];
+    for (std::int64_t row = 0; copies && row < target.n_used; ++row) {
+      require(target.copies[row] >= 0 && target.copies[row] <= most_copies, "copies out of range");
+      n_copies += target.copies[row];
     }
     require(n_copies <= most_copies, "the sum of copies is too large");
+    return target;
   }
 
   static void check_bins(const weald::Codes& codes, const Vector<double>& cuts,
@@ -467,15 +467,17 @@ void bind_trees(nb::module_& m) {
       .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),
            "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
            "leaf_of_row"_a.noconvert(), "member"_a = 0, "labels"_a.none() = nb::none(),
-           "first_class"_a = std::vector<int>())
+           "first_class"_a = std::vector<int>(), "n_used"_a.none() = nb::none())
       .def("grow_each", &Grower::grow_each, nb::kw_only(), "weight"_a.none(), "sums"_a,
-           "copies"_a.none(), "leaf_of_row"_a.noconvert(), "member"_a = 0)
+           "copies"_a.none(), "leaf_of_row"_a.noconvert(), "member"_a = 0,
+           "n_used"_a.none() = nb::none())
       .def("grow_on_loss", &Grower::grow_on_loss<std::uint8_t>, nb::kw_only(), "loss"_a,
            "parameter"_a, "y"_a.noconvert(), "scores"_a, "weight"_a.none(), "copies"_a.none(),
-           "leaf_of_row"_a.noconvert(), "member"_a = 0, "base"_a = 0.0, "base_slope"_a = 0.0)
+           "leaf_of_row"_a.noconvert(), "member"_a = 0, "base"_a = 0.0, "base_slope"_a = 0.0,
+           "n_used"_a.none() = nb::none())
       .def("grow_on_loss", &Grower::grow_on_loss<double>, nb::kw_only(), "loss"_a, "parameter"_a,
            "y"_a, "scores"_a, "weight"_a.none(), "copies"_a.none(), "leaf_of_row"_a.noconvert(),
-           "member"_a = 0, "base"_a = 0.0, "base_slope"_a = 0.0);
+           "member"_a = 0, "base"_a = 0.0, "base_slope"_a = 0.0, "n_used"_a.none() = nb::none());
 
   nb::class_<Predictor>(m, "Predictor")
       .def(

@@ -220,11 +220,13 @@ class TreeGrower:
         hessian: Floats | None,
         copies: NDArray[np.int64] | None,
         *,
+        n_used: int | None = None,
         member: int = 0,
     ) -> GrownTree:
         """Grow on gradients of shape (scores, rows) and hessians of shape (rows,) (None: 1 each).
 
-        `member` is the number of the tree, which keys its random draws.
+        `member` is the number of the tree, which keys its random draws. If `n_used` is given, only
+        the first so many rows are used; the others only get a leaf.
         """
         return self._grown(
             weight=hessian,
@@ -233,6 +235,7 @@ class TreeGrower:
             classes=None,
             n_classes=0,
             copies=copies,
+            n_used=n_used,
             member=member,
         )
 
@@ -242,11 +245,13 @@ class TreeGrower:
         hessians: Floats | None,
         copies: NDArray[np.int64] | None,
         *,
+        n_used: int | None = None,
         member: int = 0,
     ) -> GrownTrees:
         """Grow one tree per row of gradients (and hessians), in parallel where that is faster.
 
-        `member` is the number of the first tree, which keys the random draws.
+        `member` is the number of the first tree, which keys the random draws; `n_used` as in
+        `on_sums`.
         """
         if self._leaves_of_rows is None or self._leaves_of_rows.shape != gradients.shape:
             self._leaves_of_rows = np.empty(gradients.shape, dtype=np.int32)
@@ -255,6 +260,7 @@ class TreeGrower:
             sums=gradients,
             copies=copies,
             leaf_of_row=self._leaves_of_rows,
+            n_used=n_used,
             member=member,
         )
         return GrownTrees(trees, self._leaves_of_rows, self._saw_missing)
@@ -267,6 +273,7 @@ class TreeGrower:
         weight: Floats | None,
         copies: NDArray[np.int64] | None,
         *,
+        n_used: int | None = None,
         member: int = 0,
     ) -> GrownTree:
         """Grow on the derivatives of a loss, which the core computes without storing them all.
@@ -282,6 +289,7 @@ class TreeGrower:
             weight=weight,
             copies=copies,
             leaf_of_row=self._leaf_of_row,
+            n_used=n_used,
             member=member,
         )
         return self._finished(arrays, self._leaf_of_row)

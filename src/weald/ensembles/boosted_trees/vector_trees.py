@@ -43,7 +43,8 @@ class VectorTrees:
         tree = self._grower.on_sums(
             stage.gradient,
             _sum_over_scores(stage.hessian),
-            stage.copies,
+            stage.used_copies,
+            n_used=stage.training.n_used,
             member=self._first_member + stage.number,
         )
         values = self._newton_steps(stage, tree) * self._learning_rate

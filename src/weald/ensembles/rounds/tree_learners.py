@@ -106,13 +106,19 @@ class NewtonTrees:
         rows = stage.training.rows
         is_large = rows.n > _MANY_ROWS or rows.y.dtype == np.uint8
         if not is_large or stage.n_scores > 1 or not isinstance(stage.loss, BuiltinLoss):
-            return self._grower.on_each(*stage.derivatives, stage.copies, member=member)
+            return self._grower.on_each(
+                *stage.derivatives,
+                stage.used_copies,
+                n_used=stage.training.n_used,
+                member=member,
+            )
         tree = self._grower.on_loss(
             stage.loss.of_score(0).for_core(),
             stage.training.y,
             stage.scores[0],
             stage.weight,
-            stage.copies,
+            stage.used_copies,
+            n_used=stage.training.n_used,
             member=member,
         )
         return [tree]
@@ -206,7 +212,8 @@ class DescentTrees:
                 self._grower.on_sums(
                     stage.gradient[k : k + 1],
                     stage.training.rows.weight,
-                    stage.copies,
+                    stage.used_copies,
+                    n_used=stage.training.n_used,
                     member=stage.first_member + k,
                 )
             )
