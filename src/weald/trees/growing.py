@@ -168,6 +168,10 @@ class GrownTrees:
         for arrays, leaves in zip(self.kept.arrays(), self._leaves_of_rows, strict=True):
             yield GrownTree(leaf_of_row=leaves, saw_missing=self.saw_missing, **arrays)
 
+    def leaves(self) -> Iterator[tuple[NDArray[np.int32], int]]:
+        """Yield the leaf of each row, and the number of leaves, of each tree."""
+        return zip(self._leaves_of_rows, self.kept.n_leaves(), strict=True)
+
     def take_steps(self, loss: str, parameter: float, rate: float) -> float:
         """Set leaf values to Newton steps times `rate`, clipped if the loss requires it.
 

@@ -79,6 +79,11 @@ class NewtonTrees:
         Index of the first tree; keys its column sampling.
     directions : Directions or None
         Monotonic constraints, for leaf values that are not Newton steps.
+
+    Attributes
+    ----------
+    grown : GrownTrees or list of GrownTree
+        The trees of the last round.
     """
 
     weighs_gradients = True
@@ -99,8 +104,9 @@ class NewtonTrees:
         self._n_threads = n_threads
         self._first_member = first_member
         self._directions = directions
+        self.grown: GrownTrees | list[GrownTree] = []
 
-    def _grow(self, stage: Stage) -> Iterable[GrownTree]:
+    def _grow(self, stage: Stage) -> GrownTrees | list[GrownTree]:
         member = self._first_member + stage.first_member
         # A uint8 target marks a large table too, even if few of its rows have a weight.
         rows = stage.training.rows
@@ -125,7 +131,8 @@ class NewtonTrees:
 
     def learn(self, stage: Stage) -> None:
         """Grow the trees of a round and add their leaf values to the scores."""
-        trees, loss, rate = self._grow(stage), stage.loss, self._learning_rate
+        self.grown = trees = self._grow(stage)
+        loss, rate = stage.loss, self._learning_rate
         if (
             not isinstance(trees, GrownTrees)
             or not isinstance(loss, BuiltinLoss)
