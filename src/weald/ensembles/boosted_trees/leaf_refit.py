@@ -23,7 +23,9 @@ RoundTrees = GrownTrees | Sequence[GrownTree]
 class TreeLearner(Protocol):
     """A learner that keeps the trees of its last round."""
 
-    grown: RoundTrees
+    @property
+    def grown(self) -> RoundTrees:
+        """The trees of the last round."""
 
     def learn(self, stage: Stage) -> None:
         """Fit trees to the gradients and add their predictions to the scores."""
