@@ -27,6 +27,13 @@ std::vector<nb::dict> GrownTrees::arrays() const {
   return all;
 }
 
+std::vector<std::int64_t> GrownTrees::n_leaves() const {
+  std::vector<std::int64_t> all;
+  for (const tree::Tree& tree : trees_)
+    all.push_back(static_cast<std::int64_t>(tree.value.size()) / tree.n_outputs);
+  return all;
+}
+
 double GrownTrees::take_steps(const std::string& loss, double parameter, double rate) {
   require(rate > 0.0, "rate must be positive");
   check_parameter(loss, parameter);
@@ -88,6 +95,7 @@ void bind_grown_trees(nb::module_& m) {
   nb::class_<GrownTrees>(m, "GrownTrees")
       .def("__len__", &GrownTrees::size)
       .def("arrays", &GrownTrees::arrays)
+      .def("n_leaves", &GrownTrees::n_leaves)
       .def("take_steps", &GrownTrees::take_steps, "loss"_a, "parameter"_a, "rate"_a)
       .def("add_to", &GrownTrees::add_to, "scores"_a.noconvert(), "leaf_of_row"_a, "n_threads"_a);
   m.def("join_trees", &join_trees, "rounds"_a);

@@ -20,6 +20,7 @@ class GrownTrees {
   std::size_t size() const { return trees_.size(); }
   const std::vector<tree::Tree>& trees() const { return trees_; }
   std::vector<nb::dict> arrays() const;
+  std::vector<std::int64_t> n_leaves() const;
   double take_steps(const std::string& loss, double parameter, double rate);
   void add_to(OutMatrix<double> scores, Matrix<std::int32_t> leaf_of_row, int n_threads) const;
 

@@ -3,10 +3,12 @@
 
 #include <nanobind/stl/tuple.h>
 
+#include <atomic>
 #include <optional>
 #include <tuple>
 #include <type_traits>
 
+#include "base/parallel.hpp"
 #include "bindings/border.hpp"
 #include "target/gradients.hpp"
 #include "target/leaf_constants.hpp"
@@ -82,14 +84,23 @@ losses::Scored scored(const std::string& loss, double parameter, const Vector<do
 }
 
 target::Leaves checked_leaves(const Vector<std::int32_t>& leaf_of_row, std::int64_t n_rows,
-                              std::int64_t n_leaves) {
+                              std::int64_t n_leaves, int n_threads) {
   require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows,
           "leaf_of_row must have one entry per row");
   require(n_leaves >= 1 && n_leaves <= std::numeric_limits<std::int32_t>::max(),
           "n_leaves must be in [1, 2^31)");
-  bool sound = true;
-  for (std::int64_t row = 0; row < n_rows; ++row)
-    sound &= leaf_of_row.data()[row] >= 0 && leaf_of_row.data()[row] < n_leaves;
+  constexpr std::int64_t block = 65'536;
+  std::atomic<bool> sound = true;
+  run(leaf_of_row.size(), [&] {
+    parallel_for((n_rows + block - 1) / block, checked_threads(n_threads),
+                 [&](std::int64_t task, int) {
+                   bool in_range = true;
+                   const std::int64_t end = std::min(n_rows, (task + 1) * block);
+                   for (std::int64_t row = task * block; row < end; ++row)
+                     in_range &= leaf_of_row.data()[row] >= 0 && leaf_of_row.data()[row] < n_leaves;
+                   if (!in_range) sound = false;
+                 });
+  });
   require(sound, "leaf_of_row contains an invalid leaf index");
   return {leaf_of_row.data(), n_rows, n_leaves};
 }
@@ -186,7 +197,7 @@ auto leaf_constants(const std::string& loss, double parameter, Vector<double> y,
                     std::optional<Vector<std::int64_t>> copies, Vector<std::int32_t> leaf_of_row,
                     std::int64_t n_leaves, int n_threads) {
   const auto rows = scored(loss, parameter, y, scores, weight, copies);
-  const auto leaves = checked_leaves(leaf_of_row, rows.n_rows, n_leaves);
+  const auto leaves = checked_leaves(leaf_of_row, rows.n_rows, n_leaves, n_threads);
   std::vector<double> values(static_cast<std::size_t>(n_leaves));
   run([&] {
     target::leaf_constants(loss, rows, leaves, values.data(), checked_threads(n_threads));
@@ -202,7 +213,7 @@ auto leaf_steps(const std::string& loss, double parameter, double rate, Vector<d
   require(rate > 0.0, "rate must be positive");
   require(l2 >= 0.0, "l2 must not be negative");
   require(hessian.shape(0) == gradient.shape(0), "hessian must have the shape of gradient");
-  const auto leaves = checked_leaves(leaf_of_row, n_rows, n_leaves);
+  const auto leaves = checked_leaves(leaf_of_row, n_rows, n_leaves, n_threads);
   const std::int64_t* const times = checked_copies(copies, n_rows);
   std::vector<double> values(static_cast<std::size_t>(n_leaves));
   run([&] {
@@ -218,7 +229,7 @@ auto leaf_sums(Vector<double> gradient, std::optional<Vector<double>> hessian,
   const auto n_rows = static_cast<std::int64_t>(gradient.shape(0));
   const double* const second =
       data_or_null(hessian, n_rows, "hessian must have the shape of gradient");
-  const auto leaves = checked_leaves(leaf_of_row, n_rows, n_leaves);
+  const auto leaves = checked_leaves(leaf_of_row, n_rows, n_leaves, n_threads);
   const std::int64_t* const times = checked_copies(copies, n_rows);
   std::vector<double> gradients(static_cast<std::size_t>(n_leaves));
   std::vector<double> hessians(static_cast<std::size_t>(n_leaves));

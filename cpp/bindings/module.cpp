@@ -59,4 +59,5 @@ NB_MODULE(_native, m) {
   weald::bindings::bind_searches(m);
   weald::bindings::bind_stumps(m);
   weald::bindings::bind_trees(m);
+  weald::bindings::bind_predictor(m);
 }

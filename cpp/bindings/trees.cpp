@@ -1,20 +1,15 @@
-// Growing of trees and prediction with them.
+// Growing of trees.
 #include <cstring>
 #include <variant>
 
 #include "bindings/border.hpp"
 #include "bindings/criterion_checks.hpp"
-#include "bindings/forest_arrays.hpp"
 #include "bindings/grown_trees.hpp"
 #include "bindings/tree_params.hpp"
 #include "criteria/criteria.hpp"
 #include "grow/round_grower.hpp"
-#include "predict/predictor.hpp"
-#include "target/gradients.hpp"
-#include "tree/forest.hpp"
 
 namespace weald::bindings {
-namespace {}  // namespace
 
 std::vector<std::uint8_t> check_codes(const weald::Codes& codes, int n_threads) {
   std::vector<weald::Code> most(static_cast<std::size_t>(codes.n_groups()) * weald::lanes, 0);
@@ -165,11 +160,10 @@ class Grower {
                 bool sums_per_weight, std::optional<Vector<std::int32_t>> classes, int n_classes,
                 std::optional<Vector<std::int64_t>> copies, OutVector<std::int32_t> leaf_of_row,
                 std::uint64_t member, std::optional<Matrix<std::int32_t>> labels,
-                const std::vector<int>& first_class) {
-    target::Target target;
+                const std::vector<int>& first_class, std::optional<std::int64_t> n_used) {
+    target::Target target = rows_in_use(copies, n_used);
     target.member = member;
     target.weight = data_or_null(weight, n_rows_, "weight must have one entry per row");
-    target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     target.sums_per_weight = sums_per_weight;
     require(sums.has_value() + classes.has_value() + labels.has_value() == 1,
             "pass exactly one of sums, classes and labels");
@@ -192,7 +186,6 @@ class Grower {
     check_criterion(params_.criterion, sums);
     require(params_.params.split.direction.empty() || target.n_channels == (classes ? 2 : 1),
             "directions require one score or two classes");
-    check_copies(target.copies);
     require(static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
             "leaf_of_row must have one entry per row");
     return arrays_of(std::move(grown({target}, {leaf_of_row.data()})[0]));
@@ -202,7 +195,8 @@ class Grower {
   // random stream of the first one.
   GrownTrees grow_each(std::optional<Matrix<double>> weight, Matrix<double> sums,
                        std::optional<Vector<std::int64_t>> copies,
-                       OutMatrix<std::int32_t> leaf_of_row, std::uint64_t member) {
+                       OutMatrix<std::int32_t> leaf_of_row, std::uint64_t member,
+                       std::optional<std::int64_t> n_used) {
     const std::size_t n_trees = sums.shape(0);
     const auto fits = [&](const auto& matrix) {
       return matrix.shape(0) == n_trees && static_cast<std::int64_t>(matrix.shape(1)) == n_rows_;
@@ -210,10 +204,7 @@ class Grower {
     require(fits(sums) && (!weight || fits(*weight)) && fits(leaf_of_row),
             "sums, weight and leaf_of_row must have the shape (trees, rows)");
     check_criterion(params_.criterion, std::optional(sums));
-    target::Target target;
-    target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
-    check_copies(target.copies);
-    std::vector<target::Target> targets(n_trees, target);
+    std::vector<target::Target> targets(n_trees, rows_in_use(copies, n_used));
     std::vector<std::int32_t*> leaves(n_trees);
     for (std::size_t k = 0; k < n_trees; ++k) {
       const std::int64_t first = static_cast<std::int64_t>(k) * n_rows_;
@@ -231,28 +222,33 @@ class Grower {
                         Vector<double> scores, std::optional<Vector<double>> weight,
                         std::optional<Vector<std::int64_t>> copies,
                         OutVector<std::int32_t> leaf_of_row, std::uint64_t member, double base,
-                        double base_slope) {
+                        double base_slope, std::optional<std::int64_t> n_used) {
     require(static_cast<std::int64_t>(scores.shape(0)) == n_rows_ &&
                 static_cast<std::int64_t>(leaf_of_row.shape(0)) == n_rows_,
             "scores and leaf_of_row must have one entry per row");
     require(params_.criterion == criteria::Newton::name,
             "grow_on_loss requires the newton criterion");
-    target::Target target;
+    target::Target target = rows_in_use(copies, n_used);
     target.of_loss.emplace(checked_loss(loss, parameter, y, scores, weight, base, base_slope));
-    target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     target.member = member;
-    check_copies(target.copies);
     return arrays_of(std::move(grown({target}, {leaf_of_row.data()})[0]));
   }
 
  private:
-  void check_copies(const std::int64_t* copies) const {
+  // The target of the first n_used rows, so far without numbers; the others only get a leaf.
+  target::Target rows_in_use(const std::optional<Vector<std::int64_t>>& copies,
+                             std::optional<std::int64_t> n_used) const {
+    target::Target target;
+    target.n_used = n_used.value_or(n_rows_);
+    require(target.n_used >= 1 && target.n_used <= n_rows_, "n_used must be in [1, rows]");
+    target.copies = data_or_null(copies, n_rows_, "copies must have one entry per row");
     std::int64_t n_copies = 0;
-    for (std::int64_t row = 0; copies && row < n_rows_; ++row) {
-      require(copies[row] >= 0 && copies[row] <= most_copies, "copies out of range");
-      n_copies += copies[row];
+    for (std::int64_t row = 0; copies && row < target.n_used; ++row) {
+      require(target.copies[row] >= 0 && target.copies[row] <= most_copies, "copies out of range");
+      n_copies += target.copies[row];
     }
     require(n_copies <= most_copies, "the sum of copies is too large");
+    return target;
   }
 
   static void check_bins(const weald::Codes& codes, const Vector<double>& cuts,
@@ -304,108 +300,6 @@ class Grower {
 };
 
 // ---- prediction ----
-
-class Predictor {
- public:
-  Predictor(Vector<std::int32_t> feature, Vector<double> threshold, Vector<std::int32_t> right,
-            Vector<std::uint8_t> missing_left, Matrix<double> value,
-            Vector<std::int64_t> first_node, Vector<std::int64_t> first_leaf,
-            Vector<std::int32_t> output, Vector<double> tree_weight, Vector<double> base_score,
-            Vector<std::int32_t> category_set, Vector<std::int64_t> first_word,
-            Vector<std::uint64_t> words, std::int64_t n_columns)
-      : held_(std::move(feature), std::move(threshold), std::move(right), std::move(missing_left),
-              std::move(value), std::move(first_node), std::move(first_leaf), std::move(output),
-              std::move(tree_weight), std::move(base_score), std::move(category_set),
-              std::move(first_word), std::move(words), n_columns),
-        forest_(held_.forest()),
-        n_columns_(n_columns),
-        predictor_(std::make_unique<predict::Predictor>(forest_, n_columns)) {}
-
-  template <class T>
-  auto predict(AnyTable<T> table, int n_threads, const std::string& engine) const {
-    using Engine = predict::Predictor::Engine;
-    require(engine == "automatic" || engine == "walk" || engine == "masks" || engine == "batch",
-            "unknown engine");
-    require(engine != "masks" || predictor_->has_masks(),
-            "these trees are too large for engine='masks'");
-    require(engine != "batch" || predictor_->has_batch(),
-            "these trees do not support engine='batch'");
-    const Engine chosen = engine == "automatic" ? Engine::automatic
-                          : engine == "walk"    ? Engine::walk
-                          : engine == "masks"   ? Engine::masks
-                                                : Engine::batch;
-    const auto view = checked(table);
-    const auto n_outputs = static_cast<std::size_t>(forest_.n_outputs);
-    std::vector<double> scores(static_cast<std::size_t>(view.n_rows) * n_outputs);
-    if (is_short(view.n_rows))
-      predictor_->predict(view, scores.data(), 1, chosen);
-    else
-      run([&] { predictor_->predict(view, scores.data(), checked_threads(n_threads), chosen); });
-    return give(std::move(scores), {static_cast<std::size_t>(view.n_rows), n_outputs});
-  }
-
-  // For services: predict one row (1-D) or a batch (2-D) without copying; scores, or predictions of
-  // `loss` if it is not empty. The result for one row has no row axis.
-  auto answer(const nb::ndarray<nb::ro, nb::device::cpu>& rows, const std::string& loss,
-              int n_threads) const {
-    if (rows.dtype() == nb::dtype<float>()) return answer_as<float>(rows, loss, n_threads);
-    if (rows.dtype() == nb::dtype<double>()) return answer_as<double>(rows, loss, n_threads);
-    throw nb::type_error("expected float32 or float64");
-  }
-
-  template <class T>
-  auto apply(AnyTable<T> table, int n_threads) const {
-    const auto view = checked(table);
-    const auto n_trees = static_cast<std::size_t>(forest_.n_trees);
-    std::vector<std::int32_t> leaves(static_cast<std::size_t>(view.n_rows) * n_trees);
-    run([&] { predictor_->apply(view, leaves.data(), checked_threads(n_threads)); });
-    return give(std::move(leaves), {static_cast<std::size_t>(view.n_rows), n_trees});
-  }
-
- private:
-  template <class T>
-  nb::ndarray<nb::numpy, double> answer_as(const nb::ndarray<nb::ro, nb::device::cpu>& rows,
-                                           const std::string& loss, int n_threads) const {
-    const bool one = rows.ndim() == 1;
-    require(one || rows.ndim() == 2, "expected one row (1-D) or a batch of rows (2-D)");
-    require(rows.shape(one ? 0 : 1) == static_cast<std::size_t>(n_columns_),
-            "rows must have as many columns as the model");
-    const std::size_t n = one ? 1 : rows.shape(0);
-    require(n < std::numeric_limits<weald::Row>::max(), "too many rows");
-    const data::Table<T> table{static_cast<const T*>(rows.data()), static_cast<std::int64_t>(n),
-                               n_columns_, one ? 0 : rows.stride(0), rows.stride(one ? 0 : 1)};
-    const int n_scores = forest_.n_outputs;
-    const int n_predictions = loss.empty() ? n_scores : predictions_per_row(loss, n_scores);
-    std::vector<double> scores(n * static_cast<std::size_t>(n_scores)), predictions;
-    if (!loss.empty()) predictions.resize(n * static_cast<std::size_t>(n_predictions));
-    const auto work = [&](int threads) {
-      predictor_->predict(table, scores.data(), threads);
-      if (!loss.empty())
-        target::predictions(loss, scores.data(), table.n_rows, n_scores, n_predictions,
-                            predictions.data(), threads);
-    };
-    const int threads = checked_threads(n_threads);
-    is_short(table.n_rows) ? work(1) : run([&] { work(threads); });
-    auto& result = loss.empty() ? scores : predictions;
-    const auto width = static_cast<std::size_t>(n_predictions);
-    return one ? give(std::move(result), {width}) : give(std::move(result), {n, width});
-  }
-
-  // Too little work to release the GIL, or to be interrupted.
-  bool is_short(std::int64_t n_rows) const { return n_rows * forest_.n_trees < 4096; }
-
-  template <class T>
-  data::Table<T> checked(const AnyTable<T>& table) const {
-    const auto view = table_of(table);
-    require(view.n_columns == n_columns_, "the table must have as many columns as the model");
-    return view;
-  }
-
-  ForestArrays held_;
-  const tree::Forest& forest_;
-  std::int64_t n_columns_;
-  std::unique_ptr<predict::Predictor> predictor_;
-};
 
 std::vector<std::string> criterion_names() {
   std::vector<std::string> names;
@@ -467,32 +361,17 @@ void bind_trees(nb::module_& m) {
       .def("grow", &Grower::grow, nb::kw_only(), "weight"_a.none(), "sums"_a.none(),
            "sums_per_weight"_a, "classes"_a.none(), "n_classes"_a, "copies"_a.none(),
            "leaf_of_row"_a.noconvert(), "member"_a = 0, "labels"_a.none() = nb::none(),
-           "first_class"_a = std::vector<int>())
+           "first_class"_a = std::vector<int>(), "n_used"_a.none() = nb::none())
       .def("grow_each", &Grower::grow_each, nb::kw_only(), "weight"_a.none(), "sums"_a,
-           "copies"_a.none(), "leaf_of_row"_a.noconvert(), "member"_a = 0)
+           "copies"_a.none(), "leaf_of_row"_a.noconvert(), "member"_a = 0,
+           "n_used"_a.none() = nb::none())
       .def("grow_on_loss", &Grower::grow_on_loss<std::uint8_t>, nb::kw_only(), "loss"_a,
            "parameter"_a, "y"_a.noconvert(), "scores"_a, "weight"_a.none(), "copies"_a.none(),
-           "leaf_of_row"_a.noconvert(), "member"_a = 0, "base"_a = 0.0, "base_slope"_a = 0.0)
+           "leaf_of_row"_a.noconvert(), "member"_a = 0, "base"_a = 0.0, "base_slope"_a = 0.0,
+           "n_used"_a.none() = nb::none())
       .def("grow_on_loss", &Grower::grow_on_loss<double>, nb::kw_only(), "loss"_a, "parameter"_a,
            "y"_a, "scores"_a, "weight"_a.none(), "copies"_a.none(), "leaf_of_row"_a.noconvert(),
-           "member"_a = 0, "base"_a = 0.0, "base_slope"_a = 0.0);
-
-  nb::class_<Predictor>(m, "Predictor")
-      .def(
-          nb::init<Vector<std::int32_t>, Vector<double>, Vector<std::int32_t>, Vector<std::uint8_t>,
-                   Matrix<double>, Vector<std::int64_t>, Vector<std::int64_t>, Vector<std::int32_t>,
-                   Vector<double>, Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>,
-                   Vector<std::uint64_t>, std::int64_t>(),
-          nb::kw_only(), "feature"_a, "threshold"_a, "right"_a, "missing_left"_a, "value"_a,
-          "first_node"_a, "first_leaf"_a, "output"_a, "tree_weight"_a, "base_score"_a,
-          "category_set"_a, "first_word"_a, "words"_a, "n_columns"_a)
-      .def("predict", &Predictor::predict<float>, "table"_a.noconvert(), "n_threads"_a,
-           "engine"_a = "automatic")
-      .def("predict", &Predictor::predict<double>, "table"_a.noconvert(), "n_threads"_a,
-           "engine"_a = "automatic")
-      .def("answer", &Predictor::answer, "rows"_a.noconvert(), "loss"_a, "n_threads"_a)
-      .def("apply", &Predictor::apply<float>, "table"_a.noconvert(), "n_threads"_a)
-      .def("apply", &Predictor::apply<double>, "table"_a.noconvert(), "n_threads"_a);
+           "member"_a = 0, "base"_a = 0.0, "base_slope"_a = 0.0, "n_used"_a.none() = nb::none());
 }
 
 }  // namespace weald::bindings

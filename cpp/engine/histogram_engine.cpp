@@ -110,31 +110,36 @@ bool HistogramEngine::is_left_lighter(int parent) const {
 
 tree::Partition::Test HistogramEngine::test_of(const split::Split& split,
                                                std::vector<std::uint8_t>& sides) const {
-  const Code offset = split.missing_left ? 0 : 1;
-  const auto [codes, stride] = codes_.column(split.column);
-  tree::Partition::Test test{codes, stride, offset, static_cast<Code>(split.bin - offset)};
-  if (split.left_set.empty()) return test;
-  const int n_levels = column_layout_->levels_of(split.column);
-  sides.assign(static_cast<std::size_t>(n_levels) + 1, split.missing_left);
-  for (int level = 0; level < n_levels; ++level)
-    sides[level + 1] = data::in_set(split.left_set.data(), level);
+  const std::uint64_t* const left_set = split.left_set.empty() ? nullptr : split.left_set.data();
+  return test_of(split.column, split.bin, split.missing_left, left_set, sides);
+}
+
+tree::Partition::Test HistogramEngine::test_of(int column, int bin, bool missing_left,
+                                               const std::uint64_t* left_set,
+                                               std::vector<std::uint8_t>& sides) const {
+  const Code offset = missing_left ? 0 : 1;
+  const auto [codes, stride] = codes_.column(column);
+  tree::Partition::Test test{codes, stride, offset, static_cast<Code>(bin - offset)};
+  if (!left_set) return test;
+  const int n_levels = column_layout_->levels_of(column);
+  sides.assign(static_cast<std::size_t>(n_levels) + 1, missing_left);
+  for (int level = 0; level < n_levels; ++level) sides[level + 1] = data::in_set(left_set, level);
   test.goes_left = sides.data();
-  const int wide = categories_.wide_place(split.column);
+  const int wide = categories_.wide_place(column);
   if (wide >= 0) test.wide_codes = categories_.wide[wide].codes;
   return test;
 }
 
 void HistogramEngine::send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const {
-  walk_unseen_rows(
-      tree, channels_.target().copies, codes_.n_rows, n_threads_, leaf_of_row,
-      [&](Row row, std::int32_t node) {
-        const int column = tree.feature[node];
-        const int wide = categories_.wide_place(column);
-        const int code = wide < 0 ? codes_.at(row, column) : categories_.wide[wide].codes[row];
-        if (code == 0) return tree.missing_left[node] != 0;
-        const std::int32_t set = tree.category_set[node];
-        return set < 0 ? code <= tree.code[node] : data::in_set(tree.words_of(set), code - 1);
-      });
+  std::vector<tree::Partition::Test> tests(tree.feature.size());
+  std::vector<std::vector<std::uint8_t>> sides(tests.size());
+  for (std::size_t i = 0; i < tests.size(); ++i) {
+    if (tree.feature[i] < 0) continue;
+    const std::int32_t set = tree.category_set[i];
+    tests[i] = test_of(tree.feature[i], tree.code[i], tree.missing_left[i] != 0,
+                       set < 0 ? nullptr : tree.words_of(set), sides[i]);
+  }
+  part_unseen_rows(tree, tests, channels_.target(), codes_.n_rows, n_threads_, leaf_of_row);
 }
 
 // ---- histograms ----
@@ -190,13 +195,13 @@ int HistogramEngine::fill_histogram(int node) {
       std::clamp<std::int64_t>(n / part_rows, 1, std::min<std::int64_t>(n_threads, fitting));
   std::vector<int> slots(static_cast<std::size_t>(n_parts));
   for (int& slot : slots) slot = pool_.take();
-  const bool all_rows = n == codes_.n_rows;  // then the rows are in order
+  const bool in_order = growing_tree_.rows.holds_first_rows() && n == growing_tree_.rows.size();
   const Row* const rows = growing_tree_.rows_of(node);
   const bool by_lists = counts_by_lists(n);
   parallel_for(n_parts, n_threads, [&](std::int64_t part, int) {
     const std::int64_t begin = n * part / n_parts, end = n * (part + 1) / n_parts;
     std::fill_n(cells_of(slots[part]), layout.size(), 0);
-    count(by_lists, all_rows ? nullptr : rows + begin, begin, end - begin, cells_of(slots[part]));
+    count(by_lists, in_order ? nullptr : rows + begin, begin, end - begin, cells_of(slots[part]));
   });
   merge(slots);
   if (by_lists) complete(node, slots[0]);

@@ -69,6 +69,9 @@ class HistogramEngine : public tree::SplitEngine {
 
   bool is_left_lighter(int parent) const;
   tree::Partition::Test test_of(const split::Split& split, std::vector<std::uint8_t>& sides) const;
+  tree::Partition::Test test_of(int column, int bin, bool missing_left,
+                                const std::uint64_t* left_set,
+                                std::vector<std::uint8_t>& sides) const;
   std::int64_t* cells_of_node(int node) { return cells_of(slot_of_[node]); }
   const std::int64_t* columns_of_node(int node);
   std::int64_t* cells_of(int slot) { return pool_.cells_of(slot); }

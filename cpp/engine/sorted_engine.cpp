@@ -112,13 +112,13 @@ void SortedEngine<T>::start() {
 template <class T>
 void SortedEngine<T>::start_from_some_rows() {
   const std::int64_t n = table_.n_rows;
-  const std::int64_t* const copies = channels_.target().copies;
+  const target::Target& target = channels_.target();
   work_.resize(order_.size());
   const auto n_columns = static_cast<std::int64_t>(columns_.size());
   parallel_for(n_columns, n_threads_, [&](std::int64_t task, int) {
     const split::Place* const all = order_.data() + columns_[task] * n;
     Thinned seen(work_.data() + columns_[task] * n);
-    for (std::int64_t i = 0; i < n; ++i) seen.add(all[i], copies[split::row_of(all[i])] > 0);
+    for (std::int64_t i = 0; i < n; ++i) seen.add(all[i], target.uses(split::row_of(all[i])));
   });
 }
 
@@ -192,7 +192,7 @@ void SortedEngine<T>::divide(const tree::Siblings& siblings, int column,
 
 template <class T>
 void SortedEngine<T>::send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const {
-  walk_unseen_rows(tree, channels_.target().copies, table_.n_rows, n_threads_, leaf_of_row,
+  walk_unseen_rows(tree, channels_.target(), table_.n_rows, n_threads_, leaf_of_row,
                    [&](Row row, std::int32_t node) {
                      const T x = table_.at(row, tree.feature[node]);
                      if (x != x) return tree.missing_left[node] != 0;

@@ -40,7 +40,7 @@ bool ForestEngine::goes_left(const tree::Tree& tree, std::int32_t node, Row row,
 void ForestEngine::send_unseen_by_levels(const tree::Tree& tree,
                                          const std::vector<std::uint32_t>& limits,
                                          std::int32_t* leaf_of_row) const {
-  walk_unseen_rows(tree, growing_tree_->channels.target().copies, table_->n_rows(), 1, leaf_of_row,
+  walk_unseen_rows(tree, growing_tree_->channels.target(), table_->n_rows(), 1, leaf_of_row,
                    [&](Row row, std::int32_t node) { return goes_left(tree, node, row, limits); });
 }
 

@@ -29,16 +29,16 @@ void ForestEngine::send_unseen_rows(const tree::Tree& tree,
                                     const std::vector<std::uint32_t>& limits,
                                     std::int32_t* leaf_of_row) const {
   if (tree.first_word.size() > 1) return send_unseen_by_levels(tree, limits, leaf_of_row);
-  const std::int64_t* const copies = growing_tree_->channels.target().copies;
+  const target::Target& target = growing_tree_->channels.target();
   if (params_.random_cuts)
     return table_->with_values([&](const auto* values) {
       walk_unseen_rows(
-          tree, copies, table_->n_rows(), 1, leaf_of_row, [&](Row row, std::int32_t node) {
+          tree, target, table_->n_rows(), 1, leaf_of_row, [&](Row row, std::int32_t node) {
             const auto x = static_cast<double>(values[row * table_->stride() + tree.feature[node]]);
             return x == x ? x <= tree.threshold[node] : tree.missing_left[node] != 0;
           });
     });
-  walk_unseen_rows(tree, copies, table_->n_rows(), 1, leaf_of_row, [&](Row row, std::int32_t node) {
+  walk_unseen_rows(tree, target, table_->n_rows(), 1, leaf_of_row, [&](Row row, std::int32_t node) {
     const std::uint32_t offset = tree.missing_left[node] ? 0 : 1;
     const std::uint32_t rank = table_->rank(row, tree.feature[node]);
     return rank - offset <= limits[node] - offset;

@@ -28,7 +28,7 @@ ForestGrower::ForestGrower(std::shared_ptr<const data::RankedTable> table,
 tree::Tree ForestGrower::grow(const target::Target& target, std::int32_t* leaf_of_row,
                               tree::Tree old) {
   tree_ = std::move(old);
-  own_.rows.start(n_rows_, target.copies);
+  own_.rows.start(n_rows_, n_rows_, target.copies);
   if (knows_all_rows_)
     own_.channels.set_member(target.member);
   else

@@ -87,7 +87,7 @@ void Grower::prepare(const target::Target& target, const Row* rows, std::int64_t
 tree::Tree Grower::grow(const target::Target& target, std::int32_t* leaf_of_row) {
   // leaf_of_row is written last; until then it serves as a buffer for partitioning, unless there
   // are out-of-bag rows, whose entries must not be written.
-  growing_tree_.rows.start(n_rows_, target.copies,
+  growing_tree_.rows.start(n_rows_, std::min(n_rows_, target.n_used), target.copies,
                            target.copies ? nullptr : reinterpret_cast<Row*>(leaf_of_row),
                            params_.n_threads);
   prepare(target, growing_tree_.rows.at(0), growing_tree_.rows.size());

@@ -17,7 +17,7 @@ constexpr std::int64_t most_bytes = std::int64_t{256} << 20;
 }  // namespace
 
 void OptionSearch::start(const target::Target& target) {
-  growing_tree_.rows.start(codes_.n_rows, target.copies);
+  growing_tree_.rows.start(codes_.n_rows, codes_.n_rows, target.copies);
   growing_tree_.channels.prepare(target, codes_.n_rows, growing_tree_.rows.at(0),
                                  growing_tree_.rows.size(), limits_.min_samples_leaf > 1,
                                  target::Cells::wide, n_threads_);

@@ -12,11 +12,12 @@ struct LogLoss : Softmax<LogLoss> {
     return rows.y[row] == static_cast<double>(k) ? 1.0 : 0.0;
   }
   WEALD_HOST_DEVICE static void losses(const Scored& rows, Range range, double* loss) {
-    for (std::int64_t row = range.begin; row < range.end; ++row) {
-      if (rows.n_scores == 1) {
+    if (rows.n_scores == 1) {
+      for (std::int64_t row = range.begin; row < range.end; ++row)
         loss[row] = softmax::two_class_loss(rows.y[row], rows.scores[row]);
-        continue;
-      }
+      return;
+    }
+    for (std::int64_t row = range.begin; row < range.end; ++row) {
       const softmax::LogSum sum = softmax::log_sum(rows, row);
       const auto own = static_cast<std::int64_t>(rows.y[row]);
       loss[row] = sum.rest + (sum.top - rows.scores[own * rows.n_rows + row]);

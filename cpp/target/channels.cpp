@@ -57,7 +57,7 @@ void Channels::prepare(const Target& target, std::int64_t n_rows, const Row* row
                        std::int64_t n_seen, bool needs_count, Cells cells, int n_threads) {
   target_ = target;
   n_rows_ = n_rows;
-  is_plain_ = can_be_pairs(target, n_rows);
+  is_plain_ = can_be_pairs(target, std::min(n_rows, target.n_used));
   const bool may_pack =
       cells != Cells::wide && (target.sums || target.of_loss) && target.n_channels == 1;
   if (target.of_loss && !(may_pack && is_plain_)) keep_gradients(n_threads);

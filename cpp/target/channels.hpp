@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -25,8 +26,12 @@ struct Target {
   const std::int32_t* classes = nullptr;  // one-hot channels: [n_rows][n_labels]
   int n_labels = 1;                       // class labels per row, one per output
   const std::int64_t* copies = nullptr;   // null: 1 each; 0: the row is not used
+  // Rows from this one on are not used: the validation rows of a fit lie behind the others.
+  std::int64_t n_used = std::numeric_limits<std::int64_t>::max();
   int n_channels = 1;
   std::uint64_t member = 0;  // base estimator index: selects the random stream of this tree
+
+  bool uses(Row row) const { return row < n_used && (!copies || copies[row] > 0); }
 };
 
 // Layout of a histogram cell. `packed`: gradient and hessian in one 64-bit word. `wide`: one 64-bit
@@ -194,7 +199,7 @@ class Channels {
     return target_.sums_per_weight && target_.weight ? sum * target_.weight[row] : sum;
   }
   Pairs pairs() const {
-    return {target_.sums, target_.weight, target_.copies, n_rows_,
+    return {target_.sums, target_.weight, target_.copies, std::min(n_rows_, target_.n_used),
             target_.of_loss ? &*target_.of_loss : nullptr};
   }
   void add_exact_pair(double g, double h, Int128* totals) const {

@@ -13,6 +13,7 @@
 #include "kernels/kernels.hpp"
 #include "losses/losses.hpp"
 #include "target/leaf_constants.hpp"
+#include "target/packing.hpp"
 
 namespace weald::target {
 namespace {
@@ -74,6 +75,23 @@ double exact_mean(const T* values, const double* weight, const std::int64_t* cop
     mass += static_cast<Int128>(fixed_weight(weight ? weight[row] : 1.0)) * times;
   }
   return to_double(total, fixed.shift) / to_double(mass, fixed_weight.shift);
+}
+
+// The largest |value| of the rows of positive copies; NaN counts as larger than any number.
+double largest_of(const double* values, const std::int64_t* copies, std::int64_t n_rows,
+                  int n_threads) {
+  double top = 0.0;
+  std::mutex lock;
+  for_row_blocks(n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+    double part = 0.0;
+    bool has_negative;
+    if (!copies) part = kernels::active().largest(values + begin, end - begin, &has_negative);
+    for (std::int64_t row = begin; copies && row < end; ++row)
+      if (copies[row] > 0) part = Extremes::larger(part, values[row]);
+    const std::scoped_lock hold(lock);
+    top = Extremes::larger(top, part);
+  });
+  return top;
 }
 
 // Whether y of a block contains valid class indices, if the loss requires these.
@@ -142,12 +160,12 @@ bool gradients(std::string_view loss, const losses::Scored& rows, double* gradie
 }
 
 double mean_loss(std::string_view loss, const losses::Scored& rows, int n_threads) {
+  with_loss(loss, [](auto) {});  // or throw
   std::vector<double> losses(static_cast<std::size_t>(rows.n_rows));
-  with_loss(loss, [&]<losses::Loss L>(L) {
-    for_row_blocks(rows.n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
-      L::losses(rows, {begin, end}, losses.data());
-    });
-  });
+  for_blocks(rows.n_rows, block_of(rows.n_scores), n_threads,
+             [&](std::int64_t begin, std::int64_t end) {
+               kernels::active().losses(loss, rows, {begin, end}, losses.data());
+             });
   return exact_mean(losses.data(), rows.weight, rows.copies, rows.n_rows);
 }
 
@@ -235,12 +253,8 @@ void leaf_constants(std::string_view loss, const losses::Scored& rows, const Lea
 
 void leaf_sums(const double* gradient, const double* hessian, const std::int64_t* copies,
                const Leaves& leaves, double* gradients, double* hessians, int n_threads) {
-  double top_gradient = 0.0, top_hessian = hessian ? 0.0 : 1.0;
-  for (std::int64_t row = 0; row < leaves.n_rows; ++row) {
-    if (copies && copies[row] <= 0) continue;
-    top_gradient = std::max(top_gradient, std::abs(gradient[row]));
-    if (hessian) top_hessian = std::max(top_hessian, hessian[row]);
-  }
+  const double top_gradient = largest_of(gradient, copies, leaves.n_rows, n_threads);
+  const double top_hessian = hessian ? largest_of(hessian, copies, leaves.n_rows, n_threads) : 1.0;
   if (!std::isfinite(top_gradient) || !std::isfinite(top_hessian))
     throw std::invalid_argument("gradients and hessians of a leaf must be finite");
   const FixedPoint fixed_g(exponent_above(top_gradient), exact_bits);

@@ -16,26 +16,28 @@ namespace weald::tree {
 
 class Partition {
  public:
-  // All rows of positive copies (null: every row), in order. `buffer`: an external buffer of one
-  // entry per row, free until the tree is grown; null: allocate one.
-  void start(std::int64_t n_rows, const std::int64_t* copies, Row* buffer = nullptr,
-             int n_threads = 1) {
+  // Of the first n_used of n_rows rows, those of positive copies (null: all of them), in order.
+  // `buffer`: an external buffer of one entry per row, free until the tree is grown; null: allocate
+  // one.
+  void start(std::int64_t n_rows, std::int64_t n_used, const std::int64_t* copies,
+             Row* buffer = nullptr, int n_threads = 1) {
     n_rows_ = n_rows;
-    rows_.resize(static_cast<std::size_t>(n_rows));
+    rows_.resize(static_cast<std::size_t>(n_used));
     if (!copies) {
       const std::int64_t block = 4 * few_rows;
-      parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t b, int) {
-        const std::int64_t from = b * block, to = std::min(n_rows, from + block);
+      parallel_for((n_used + block - 1) / block, n_threads, [&](std::int64_t b, int) {
+        const std::int64_t from = b * block, to = std::min(n_used, from + block);
         std::iota(rows_.begin() + from, rows_.begin() + to, static_cast<Row>(from));
       });
     } else {
       std::int64_t n = 0;
-      for (std::int64_t row = 0; row < n_rows; ++row) {
+      for (std::int64_t row = 0; row < n_used; ++row) {
         rows_[n] = static_cast<Row>(row);
         n += copies[row] > 0;
       }
       rows_.resize(static_cast<std::size_t>(n));
     }
+    holds_first_rows_ = size() == n_used;
     if (!buffer) own_buffer_.resize(rows_.size());
     spare_ = buffer ? buffer : own_buffer_.data();
   }
@@ -43,6 +45,7 @@ class Partition {
   // A list of rows out of n_rows, in the order given.
   void start(std::int64_t n_rows, const Row* rows, std::int64_t n) {
     n_rows_ = n_rows;
+    holds_first_rows_ = false;
     rows_.assign(rows, rows + n);
     own_buffer_.resize(rows_.size());
     spare_ = own_buffer_.data();
@@ -50,6 +53,8 @@ class Partition {
 
   std::int64_t size() const { return static_cast<std::int64_t>(rows_.size()); }
   bool holds_all_rows() const { return size() == n_rows_; }
+  // Whether the rows, before any split, are 0 .. size() - 1.
+  bool holds_first_rows() const { return holds_first_rows_; }
   const Row* at(std::int64_t position) const { return rows_.data() + position; }
 
   // Number of blocks into which `split` divides this many rows, an upper bound of the workers used.
@@ -173,6 +178,7 @@ class Partition {
   }
 
   std::int64_t n_rows_ = 0;  // of the table
+  bool holds_first_rows_ = false;
   LargeVector<Row> rows_, own_buffer_;
   Row* spare_ = nullptr;
 };

@@ -49,7 +49,7 @@ class SplitEngine {
   virtual std::vector<int> search_level(const std::vector<int>& nodes,
                                         data::CandidateColumns columns) = 0;
 
-  // Write the leaf of every row without copies, which no node holds.
+  // Write the leaf of every row that the target does not use, which no node holds.
   virtual void send_unseen_rows(const Tree& tree, std::int32_t* leaf_of_row) const = 0;
 };
 

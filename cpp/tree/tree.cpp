@@ -136,7 +136,8 @@ class Writer {
     exact_.assign(growing_tree_.nodes.size() * n_totals_, 0);
     const bool few_leaves =
         growing_tree_.n_leaves * static_cast<std::int64_t>(n_totals_) < few_sums;
-    few_leaves&& growing_tree_.rows.holds_all_rows() ? sum_in_order_of_rows() : sum_leaf_by_leaf();
+    few_leaves&& growing_tree_.rows.holds_first_rows() ? sum_in_order_of_rows()
+                                                       : sum_leaf_by_leaf();
     for (std::size_t i = growing_tree_.nodes.size();
          i-- > 0;) {  // children come after their parent
       const Node& node = growing_tree_.nodes[i];
@@ -193,6 +194,40 @@ Tree write_tree(const GrowingTree& growing_tree, std::string_view criterion, con
   criteria::AllCriteria::with_name(
       criterion, [&]<criteria::Criterion C>(C) { tree = writer.write<C>(penalty); });
   return tree;
+}
+
+void part_unseen_rows(const Tree& tree, const std::vector<Partition::Test>& tests,
+                      const target::Target& target, std::int64_t n_rows, int n_threads,
+                      std::int32_t* leaf_of_row) {
+  struct Range {
+    std::int32_t node;
+    std::int64_t begin, end;
+  };
+  const std::int64_t first = target.copies ? 0 : std::min(n_rows, target.n_used);
+  const std::int64_t n_tasks = (n_rows - first + 2 * block - 1) / (2 * block);
+  parallel_for(n_tasks, n_threads, [&](std::int64_t task, int) {
+    const std::int64_t from = first + task * 2 * block, to = std::min(n_rows, from + 2 * block);
+    std::vector<Row> unseen;
+    for (std::int64_t row = from; row < to; ++row)
+      if (!target.uses(static_cast<Row>(row))) unseen.push_back(static_cast<Row>(row));
+    Partition rows;
+    rows.start(n_rows, unseen.data(), static_cast<std::int64_t>(unseen.size()));
+    std::vector<Range> stack{{0, 0, rows.size()}};
+    while (!stack.empty()) {
+      const auto [node, begin, end] = stack.back();
+      stack.pop_back();
+      if (begin == end) continue;
+      if (tree.feature[node] < 0) {
+        for (std::int64_t i = begin; i < end; ++i) leaf_of_row[*rows.at(i)] = tree.right[node];
+        continue;
+      }
+      const std::int64_t middle =
+          rows.split(begin, end, tests[node], 1,
+                     [](const Row*, std::int64_t, const Row*, std::int64_t, int) {});
+      stack.push_back({tree.right[node], middle, end});
+      stack.push_back({node + 1, begin, middle});
+    }
+  });
 }
 
 }  // namespace weald::tree

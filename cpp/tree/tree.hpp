@@ -78,15 +78,22 @@ struct Tree {
 Tree write_tree(const GrowingTree& growing_tree, std::string_view criterion, const Penalty& penalty,
                 int n_threads, std::int32_t* leaf_of_row);
 
-// Write the leaf of every row without copies, descending by goes_left(row, node).
+// Write the leaf of every row that the target does not use: rows are partitioned node by node, as
+// those of a growing tree, a block at a time so that their codes stay in cache. tests[node] is the
+// split of an inner node.
+void part_unseen_rows(const Tree& tree, const std::vector<Partition::Test>& tests,
+                      const target::Target& target, std::int64_t n_rows, int n_threads,
+                      std::int32_t* leaf_of_row);
+
+// The same for engines without such tests: every row descends by goes_left(row, node).
 template <class GoesLeft>
-void walk_unseen_rows(const Tree& tree, const std::int64_t* copies, std::int64_t n_rows,
+void walk_unseen_rows(const Tree& tree, const target::Target& target, std::int64_t n_rows,
                       int n_threads, std::int32_t* leaf_of_row, GoesLeft&& goes_left) {
   constexpr std::int64_t block = 32'768;
   parallel_for((n_rows + block - 1) / block, n_threads, [&](std::int64_t task, int) {
     const std::int64_t end = std::min((task + 1) * block, n_rows);
     for (std::int64_t row = task * block; row < end; ++row) {
-      if (copies[row] > 0) continue;
+      if (target.uses(static_cast<Row>(row))) continue;
       std::int32_t at = 0;
       while (tree.feature[at] >= 0)
         at = goes_left(static_cast<Row>(row), at) ? at + 1 : tree.right[at];

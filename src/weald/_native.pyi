@@ -233,6 +233,7 @@ def grow_rotation_forest(
 class GrownTrees:
     def __len__(self) -> int: ...
     def arrays(self) -> list[dict[str, NDArray[Any]]]: ...
+    def n_leaves(self) -> list[int]: ...
     def take_steps(self, loss: str, parameter: float, rate: float) -> float: ...
     def add_to(
         self, scores: NDArray[numpy.float64], leaf_of_row: NDArray[numpy.int32], n_threads: int
@@ -590,6 +591,7 @@ class Grower:
         member: int = 0,
         labels: NDArray[numpy.int32] | None = None,
         first_class: Sequence[int] = [],
+        n_used: int | None = None,
     ) -> dict[str, NDArray[Any]]: ...
     def grow_each(
         self,
@@ -599,6 +601,7 @@ class Grower:
         copies: NDArray[numpy.int64] | None,
         leaf_of_row: NDArray[numpy.int32],
         member: int = 0,
+        n_used: int | None = None,
     ) -> GrownTrees: ...
     @overload
     def grow_on_loss(
@@ -614,6 +617,7 @@ class Grower:
         member: int = 0,
         base: float = 0.0,
         base_slope: float = 0.0,
+        n_used: int | None = None,
     ) -> dict[str, NDArray[Any]]: ...
     @overload
     def grow_on_loss(
@@ -629,6 +633,7 @@ class Grower:
         member: int = 0,
         base: float = 0.0,
         base_slope: float = 0.0,
+        n_used: int | None = None,
     ) -> dict[str, NDArray[Any]]: ...
 
 class Predictor:

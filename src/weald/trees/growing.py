@@ -168,6 +168,10 @@ class GrownTrees:
         for arrays, leaves in zip(self.kept.arrays(), self._leaves_of_rows, strict=True):
             yield GrownTree(leaf_of_row=leaves, saw_missing=self.saw_missing, **arrays)
 
+    def leaves(self) -> Iterator[tuple[NDArray[np.int32], int]]:
+        """Yield the leaf of each row, and the number of leaves, of each tree."""
+        return zip(self._leaves_of_rows, self.kept.n_leaves(), strict=True)
+
     def take_steps(self, loss: str, parameter: float, rate: float) -> float:
         """Set leaf values to Newton steps times `rate`, clipped if the loss requires it.
 
@@ -220,11 +224,13 @@ class TreeGrower:
         hessian: Floats | None,
         copies: NDArray[np.int64] | None,
         *,
+        n_used: int | None = None,
         member: int = 0,
     ) -> GrownTree:
         """Grow on gradients of shape (scores, rows) and hessians of shape (rows,) (None: 1 each).
 
-        `member` is the number of the tree, which keys its random draws.
+        `member` is the number of the tree, which keys its random draws. If `n_used` is given, only
+        the first so many rows are used; the others only get a leaf.
         """
         return self._grown(
             weight=hessian,
@@ -233,6 +239,7 @@ class TreeGrower:
             classes=None,
             n_classes=0,
             copies=copies,
+            n_used=n_used,
             member=member,
         )
 
@@ -242,11 +249,13 @@ class TreeGrower:
         hessians: Floats | None,
         copies: NDArray[np.int64] | None,
         *,
+        n_used: int | None = None,
         member: int = 0,
     ) -> GrownTrees:
         """Grow one tree per row of gradients (and hessians), in parallel where that is faster.
 
-        `member` is the number of the first tree, which keys the random draws.
+        `member` is the number of the first tree, which keys the random draws; `n_used` as in
+        `on_sums`.
         """
         if self._leaves_of_rows is None or self._leaves_of_rows.shape != gradients.shape:
             self._leaves_of_rows = np.empty(gradients.shape, dtype=np.int32)
@@ -255,6 +264,7 @@ class TreeGrower:
             sums=gradients,
             copies=copies,
             leaf_of_row=self._leaves_of_rows,
+            n_used=n_used,
             member=member,
         )
         return GrownTrees(trees, self._leaves_of_rows, self._saw_missing)
@@ -267,6 +277,7 @@ class TreeGrower:
         weight: Floats | None,
         copies: NDArray[np.int64] | None,
         *,
+        n_used: int | None = None,
         member: int = 0,
     ) -> GrownTree:
         """Grow on the derivatives of a loss, which the core computes without storing them all.
@@ -282,6 +293,7 @@ class TreeGrower:
             weight=weight,
             copies=copies,
             leaf_of_row=self._leaf_of_row,
+            n_used=n_used,
             member=member,
         )
         return self._finished(arrays, self._leaf_of_row)

@@ -8,7 +8,8 @@ import pytest
 
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.ensembles.boosted_trees.booster import BoostingRun
-from weald.ensembles.boosted_trees.leaf_refit import refit_leaves
+from weald.ensembles.boosted_trees.leaf_refit import LeafRefit
+from weald.ensembles.boosted_trees.trained_state import trees_of_booster
 from weald.ensembles.staging import staged_scores
 from weald.trees import TreeLimits
 
@@ -22,6 +23,25 @@ def data(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def stopped(kind, **parameters):
     settings = {"quality": "fast", "n_estimators": 40, "min_samples_leaf": 5}
     return kind(**{**settings, "early_stopping": True, "random_state": 0, **parameters})
+
+
+def refit_leaves(forest, training, loss, **settings):
+    """The plain twin of the refit during training: trees are applied to the rows afterwards."""
+    refit = LeafRefit(training, loss, **settings)
+    refit.add_forest(forest)
+    return refit.refitted(forest)
+
+
+def refit_after(run: BoostingRun, forest, training):
+    return refit_leaves(
+        forest,
+        training,
+        run._loss,
+        learning_rate=float(run._settings.learning_rate),
+        limits=run._limits,
+        fraction=run._settings.subsample,
+        n_threads=1,
+    )
 
 
 LOSSES = ["squared_error", "absolute_error", "huber", "poisson", "gamma", "tweedie"]
@@ -57,7 +77,7 @@ def check_leaves(model, *given) -> None:
     def trained(self):
         stopped_by = train(self)
         forest = self.state().forest
-        again = self._refitted(forest)
+        again = refit_after(self, forest, self._training)
         assert np.array_equal(again.value, forest.value)
         assert np.array_equal(again.base_score, forest.base_score)
         assert again.weight == pytest.approx(forest.weight, rel=1e-12)
@@ -95,6 +115,77 @@ def test_the_same_rows_give_the_same_leaves_of_classes() -> None:
     X, y = data(300)
     y = np.digitize(y, [-0.5, 0.5])
     check_leaves(BoostedTreesClassifier(quality="fast", n_estimators=5), X, y)
+
+
+def check_twin(model, *given, **metadata) -> None:
+    """Fit, and compare with the twin each booster's leaves that were refitted on the way."""
+    checked = []
+    refitted = BoostingRun._refitted
+
+    def compared(self, forest):
+        found = refitted(self, forest)
+        for k, training in enumerate(self._booster_trainings()):
+            trees = trees_of_booster(forest, k, self._n_boosters, self._loss)
+            twin, own = refit_after(self, forest.picked(trees), training), found.picked(trees)
+            for name in ("value", "weight", "base_score"):
+                assert np.array_equal(getattr(own, name), getattr(twin, name)), name
+            assert not np.array_equal(own.value, forest.picked(trees).value)
+        checked.append(found)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BoostingRun, "_refitted", compared)
+        model.fit(*given, **metadata)
+    assert checked
+    assert checked[0].n_trees > 1
+
+
+@pytest.mark.parametrize("n_bags", [None, 3])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_trees_are_refitted_as_if_applied_to_the_rows(loss: str, n_bags) -> None:
+    X, y = data()
+    X[::7, 0] = np.nan
+    y = y if loss in LOSSES[:3] else y - y.min() + 0.1
+    weight = np.random.default_rng(1).random(400) + 0.1
+    for more in ({}, {"subsample": 0.7}, {"l2_regularization": 0.5, "l1_regularization": 0.1}):
+        model = stopped(BoostedTreesRegressor, loss=loss, n_bags=n_bags, **more)
+        check_twin(model, X, y, weight)
+
+
+@pytest.mark.parametrize("n_bags", [None, 3])
+@pytest.mark.parametrize("multi_class", ["tree_per_class", "vector_leaves"])
+def test_classes_are_refitted_as_if_applied_to_the_rows(multi_class: str, n_bags) -> None:
+    X, y = data()
+    table = pd.DataFrame(X, columns=list("abcde"))
+    table["a"] = np.where(X[:, 0] > 0, "up", "down")
+    table["b"] = np.array(list("pqrstuvwxyz"))[np.digitize(X[:, 1], np.linspace(-2, 2, 9))]
+    classes = np.digitize(y, [-0.5, 0.5])
+    model = stopped(BoostedTreesClassifier, multi_class=multi_class, n_bags=n_bags)
+    check_twin(model, table, classes)
+    check_twin(stopped(BoostedTreesClassifier, n_bags=n_bags), table, classes > 0)
+
+
+@pytest.mark.parametrize("more", [{"monotonic_cst": [-1, 0, 0, 0, 0]}, {"exact": True}])
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+def test_other_trees_are_refitted_as_if_applied_to_the_rows(loss: str, more) -> None:
+    check_twin(stopped(BoostedTreesRegressor, loss=loss, **more), *data())
+
+
+def test_many_rows_are_refitted_as_if_applied(monkeypatch) -> None:
+    X, y = data(2_000)
+    monkeypatch.setattr("weald.ensembles.rounds.tree_learners._MANY_ROWS", 100)
+    check_twin(stopped(BoostedTreesClassifier, n_jobs=2), X, y > 0)
+
+
+def test_a_continued_fit_refits_its_earlier_rounds() -> None:
+    X, y = data()
+    for n_bags in (None, 3):
+        patient = {"n_iter_no_change": 100, "n_bags": n_bags}
+        whole = stopped(BoostedTreesRegressor, **patient).fit(X, y).fingerprint()
+        model = stopped(BoostedTreesRegressor, n_estimators=25, warm_start=True, **patient)
+        model.fit(X, y)
+        check_twin(model.set_params(n_estimators=40), X, y)
+        assert model.fingerprint() == whole
 
 
 @pytest.mark.parametrize("more", [{}, {"subsample": 0.7}])

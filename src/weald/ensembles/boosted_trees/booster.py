@@ -13,7 +13,7 @@ from weald.ensembles.boosted_trees.checkpoint import Checkpoint
 from weald.ensembles.boosted_trees.early_stopping import EarlyStopping
 from weald.ensembles.boosted_trees.fold_boosters import FoldBoosters
 from weald.ensembles.boosted_trees.folds import BoosterFolds
-from weald.ensembles.boosted_trees.leaf_refit import refit_leaves
+from weald.ensembles.boosted_trees.leaf_refit import LeafRefit, RefittedTrees
 from weald.ensembles.boosted_trees.trained_state import (
     CURVES,
     TrainedState,
@@ -119,6 +119,7 @@ class BoostingRun:
             for k, scores in enumerate(self._booster_scores):
                 scores[:] = earlier.scores(k, rows, loss, model._n_threads)
             self._early_stopping.continue_from(earlier.curves)
+        self._refits = self._made_refits(earlier)
         self._learner = self._made_learner()
 
     def _curves(self, start: Floats) -> EarlyStopping:
@@ -157,7 +158,7 @@ class BoostingRun:
         forest = state.forest
         if self._settings.early_stopping:
             forest = state.first(self._early_stopping.best_round, self._loss)
-        if training.validation is None and (self._settings.early_stopping or self._folds):
+        if self._refits:
             forest = self._refitted(forest)
         rows, n_boosters = training.rows, self._n_boosters
         names = CURVES if self._early_stopping.has_validation else ()
@@ -219,7 +220,34 @@ class BoostingRun:
             self._settings.subsample,
         )
 
+    def _made_refits(self, earlier: TrainedState | None) -> list[LeafRefit]:
+        """The refits of the boosters' leaves on all rows, if rows are held out of the fit."""
+        settings, forest = self._settings, None if earlier is None else earlier.forest
+        if self._training.validation is not None or not (settings.early_stopping or self._folds):
+            return []
+        refits = []
+        for k, training in enumerate(self._booster_trainings()):
+            refit = LeafRefit(
+                training,
+                self._loss,
+                learning_rate=float(settings.learning_rate),
+                limits=self._limits,
+                fraction=settings.subsample,
+                n_threads=self._model._n_threads,
+                # Of many rows, the leaves of all waiting rounds would take much memory.
+                waits=settings.n_iter_no_change if self._folds and settings.early_stopping else 0,
+            )
+            if forest is not None:
+                trees = trees_of_booster(forest, k, self._n_boosters, self._loss)
+                refit.add_forest(forest.picked(trees))
+            refits.append(refit)
+        return refits
+
     def _learner_of(self, booster: int) -> Learner:
+        learner = self._trees_of(booster)
+        return RefittedTrees(learner, self._refits[booster]) if self._refits else learner
+
+    def _trees_of(self, booster: int) -> NewtonTrees | VectorTrees:
         first_tree = booster * _MAX_TREES
         rate, n_threads = float(self._settings.learning_rate), self._model._n_threads
         if self._settings.multi_class == "vector_leaves" and self._loss.n_scores > 1:
@@ -249,17 +277,9 @@ class BoostingRun:
     def _refitted(self, forest: Forest) -> Forest:
         """The same trees with leaf values estimated on all rows, left-out ones included."""
         value, weight = forest.value.copy(), forest.weight.copy()
-        for k, training in enumerate(self._booster_trainings()):
+        for k, refit in enumerate(self._refits):
             trees = trees_of_booster(forest, k, self._n_boosters, self._loss)
-            refitted = refit_leaves(
-                forest.picked(trees),
-                training,
-                self._loss,
-                learning_rate=float(self._settings.learning_rate),
-                limits=self._limits,
-                fraction=self._settings.subsample,
-                n_threads=self._model._n_threads,
-            )
+            refitted = refit.refitted(forest.picked(trees))
             value[forest.leaves_of(trees)] = refitted.value
             weight[forest.nodes_of(trees)] = refitted.weight
         return replace(forest, value=value, weight=weight, base_score=refitted.base_score)

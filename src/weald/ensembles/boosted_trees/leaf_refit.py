@@ -1,94 +1,171 @@
-"""Refit of leaf values on all rows after early stopping, with the tree structures kept."""
+"""Refit of leaf values on all rows, those held out included, with the tree structures kept."""
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weald import _native
 from weald.ensembles.base import Floats
-from weald.ensembles.monotonic import Directions
 from weald.ensembles.rounds.constraints import monotone_values
-from weald.ensembles.rounds.loop import Stage, Training, Watchers, boost, check_divergence
+from weald.ensembles.rounds.loop import DerivativeBuffers, Stage, Training, check_divergence
 from weald.ensembles.rounds.tree_learners import refined_values
 from weald.ensembles.staging import KNOWN_LEAVES, dense_pieces
 from weald.losses import Loss
-from weald.trees import Forest, TreeLimits
+from weald.trees import Forest, GrownTree, GrownTrees, TreeLimits
+
+RoundTrees = GrownTrees | Sequence[GrownTree]
 
 
-def refit_leaves(
-    forest: Forest,
-    training: Training,
-    loss: Loss,
-    *,
-    learning_rate: float,
-    limits: TreeLimits,
-    fraction: float,
-    n_threads: int,
-) -> Forest:
-    """Re-estimate base scores and leaf values on all rows of `training`, round by round.
+class TreeLearner(Protocol):
+    """A learner that keeps the trees of its last round."""
 
-    The splits are kept. Of `limits`, the penalties and the monotonic constraints apply.
+    @property
+    def grown(self) -> RoundTrees:
+        """The trees of the last round."""
+
+    def learn(self, stage: Stage) -> None:
+        """Fit trees to the gradients and add their predictions to the scores."""
+
+
+class RefittedTrees:
+    """Learner whose trees also get leaf values that are estimated on all rows.
+
+    The leaf of every row is known when a tree has just been grown: no row descends it again.
     """
-    training = training.with_all_rows()
-    rows = training.rows
-    base = loss.base_scores(training.y, rows.weight, training.train_copies)
-    refitter = _LeafRefitter(forest, learning_rate, limits, n_threads)
-    boost(
-        training,
-        loss,
-        np.repeat(base[:, np.newaxis], rows.n, axis=1),
-        refitter,
-        rounds=range(forest.n_trees // forest.trees_a_round(loss.n_scores)),
-        fraction=fraction,
-        watcher=Watchers(()),
-    )
-    return replace(forest, value=refitter.value, weight=refitter.weight, base_score=base)
-
-
-class _LeafRefitter:
-    """Learner that re-estimates the leaf values of given trees."""
 
     weighs_gradients = True
 
-    def __init__(
-        self, forest: Forest, learning_rate: float, limits: TreeLimits, n_threads: int
-    ) -> None:
-        self._forest = forest
-        self._learning_rate = learning_rate
-        self._limits = limits
-        self._n_threads = n_threads
-        # Leaf indices of a few consecutive trees, from tree `_first` on.
-        self._first, self._leaves = 0, np.zeros((0, 0), dtype=np.int32)
-        self.value = forest.value.copy()
-        self.weight = forest.weight.copy()
+    def __init__(self, learner: TreeLearner, refit: "LeafRefit") -> None:
+        self._learner, self._refit = learner, refit
 
     def learn(self, stage: Stage) -> None:
-        """Refit the trees of a round and add their new leaf values to the scores."""
-        per_round = self._forest.trees_a_round(stage.n_scores)
-        for t in range(stage.number * per_round, (stage.number + 1) * per_round):
-            output = self._forest.output[t]
-            self._refit_tree(stage, t, range(stage.n_scores) if output < 0 else [output])
+        """Train the trees of a round, then pass them on to the refit."""
+        self._learner.learn(stage)
+        self._refit.add_round(self._learner.grown, stage.buffers)
 
-    def _refit_tree(self, stage: Stage, t: int, scores: Sequence[int]) -> None:
-        """Set new leaf values of a tree, one for each of the scores it predicts."""
-        leaf_of_row = self._leaf_of_row(t, stage)
-        own = slice(self._forest.first_leaf[t], self._forest.first_leaf[t + 1])
-        n_leaves = int(own.stop - own.start)
-        estimates = [self._estimate(stage, k, leaf_of_row, n_leaves) for k in scores]
-        self._set_node_weights(t, sum((one.hessians for one in estimates), np.zeros(n_leaves)))
-        for column, (k, estimate) in enumerate(zip(scores, estimates, strict=True)):
+
+class LeafRefit:
+    """Leaf values of a booster's trees, estimated on all rows, round by round.
+
+    Base scores are estimated on all rows, too; the splits are kept.
+
+    Parameters
+    ----------
+    training : Training
+        The rows of the booster; those that are held out are used as well.
+    loss : Loss
+        Loss function to minimise.
+    learning_rate : float
+        Shrinkage of the leaf values.
+    limits : TreeLimits
+        Of these, the penalties and the monotonic constraints apply.
+    fraction : float
+        Row subsampling rate of each round.
+    n_threads : int
+        Number of threads.
+    waits : int
+        Number of last rounds that are refitted only if they are kept. Early stopping drops as many
+        as it is patient; for each of them, a waiting round holds the leaf of every row.
+    """
+
+    def __init__(
+        self,
+        training: Training,
+        loss: Loss,
+        *,
+        learning_rate: float,
+        limits: TreeLimits,
+        fraction: float,
+        n_threads: int,
+        waits: int = 0,
+    ) -> None:
+        self._training, self._loss = training.with_all_rows(), loss
+        self._learning_rate, self._limits, self._fraction = learning_rate, limits, fraction
+        self._n_threads, self._waits = n_threads, waits
+        rows = training.rows
+        self._base = loss.base_scores(training.y, rows.weight, self._training.train_copies)
+        self._scores = np.repeat(self._base[:, np.newaxis], rows.n, axis=1)
+        self._buffers = DerivativeBuffers(self._scores)
+        self._waiting: deque[list[_Leaves]] = deque()
+        self._n_rounds = 0
+        self._estimates: list[_LeafEstimate] = []  # of every tree
+
+    def add_round(self, trees: RoundTrees, buffers: DerivativeBuffers) -> None:
+        """Refit the trees of a round that was just grown, or an earlier one if rounds wait.
+
+        `buffers` are those of the round, whose derivatives are not needed any more.
+        """
+        self._buffers = buffers
+        leaves = _leaves_of(trees, with_splits=self._limits.directions is not None)
+        if self._waits > 0:
+            leaves = [one.compact() for one in leaves]
+        self._waiting.append(leaves)
+        if len(self._waiting) > self._waits:
+            self._refit_round(self._waiting.popleft())
+
+    def add_forest(self, forest: Forest) -> None:
+        """Refit all rounds of an earlier fit; its trees are applied to the rows."""
+        table, n_rows = self._training.rows.table, self._training.rows.n
+        a_round = forest.trees_a_round(len(self._scores))
+        step = a_round * max(1, KNOWN_LEAVES // (n_rows * a_round))
+        for first in range(0, forest.n_trees, step):
+            trees = forest.part(first, min(first + step, forest.n_trees))
+            pieces = [trees.apply(one, n_threads=self._n_threads) for one in dense_pieces(table)]
+            leaf_of_row = np.ascontiguousarray(np.concatenate(pieces).T)
+            for t in range(0, trees.n_trees, a_round):
+                members = range(t, t + a_round)
+                self._refit_round([_Leaves.of_tree(trees, s, leaf_of_row[s]) for s in members])
+
+    def refitted(self, forest: Forest) -> Forest:
+        """Return the forest, which holds the first rounds, with the new leaf values."""
+        while self._waiting and len(self._estimates) < forest.n_trees:
+            self._refit_round(self._waiting.popleft())
+        own = self._estimates[: forest.n_trees]
+        weight = forest.weight.copy()
+        for t, estimate in enumerate(own):
+            nodes = slice(forest.first_node[t], forest.first_node[t + 1])
+            weight[nodes] = _node_weights(
+                forest.feature[nodes], forest.right[nodes], estimate.hessians
+            )
+        value = np.concatenate([one.values for one in own]) if own else forest.value
+        return replace(forest, value=value, weight=weight, base_score=self._base)
+
+    def _refit_round(self, trees: Sequence["_Leaves"]) -> None:
+        """Estimate the leaf values of the next round and add them to the scores."""
+        training, rows = self._training, self._training.rows
+        loss = self._loss.at(training.y, self._scores, rows.weight, training.train_copies)
+        sample = training.drawn(self._fraction, self._n_rounds)
+        stage = Stage(
+            self._n_rounds, loss, training, sample, self._scores, rows.weight, self._buffers
+        )
+        has_tree_per_score = len(trees) == stage.n_scores
+        for k, tree in enumerate(trees):
+            scores = [k] if has_tree_per_score else range(stage.n_scores)
+            self._estimates.append(self._refit_tree(stage, tree, scores))
+        self._n_rounds += 1
+
+    def _refit_tree(self, stage: Stage, tree: "_Leaves", scores: Sequence[int]) -> "_LeafEstimate":
+        """Estimate the leaf values of a tree, one for each of the scores it predicts."""
+        leaf_of_row = tree.of_row.astype(np.int32, copy=False)
+        estimates = [self._estimate(stage, k, leaf_of_row, tree.n_leaves) for k in scores]
+        hessians = sum((one.hessians for one in estimates), np.zeros(tree.n_leaves))
+        columns = []
+        for k, estimate in zip(scores, estimates, strict=True):
             values = estimate.values
-            if self._limits.directions is not None:
-                values = self._monotone(t, values, self._limits.directions)
+            if self._limits.directions is not None and tree.splits is not None:
+                weight = _node_weights(tree.splits.feature, tree.splits.right, hessians)
+                values = monotone_values(*tree.splits, weight, values, self._limits.directions)
             if not stage.loss.refines_leaves:
                 values = stage.loss.capped(values, self._learning_rate)
             values = values * self._learning_rate
             check_divergence(values, stage.number, self._learning_rate)
             _native.add_leaf_values(stage.scores[k], leaf_of_row, values, self._n_threads)
-            self.value[own, column] = values
+            columns.append(values)
+        return _LeafEstimate(np.stack(columns, axis=1), hessians)
 
     def _estimate(
         self, stage: Stage, k: int, leaf_of_row: NDArray[np.int32], n_leaves: int
@@ -106,42 +183,58 @@ class _LeafRefitter:
         np.divide(-sums, curvature, out=steps, where=curvature > 0.0)
         return _LeafEstimate(steps, hessians)
 
-    def _monotone(self, t: int, values: Floats, directions: Directions) -> Floats:
-        nodes = slice(self._forest.first_node[t], self._forest.first_node[t + 1])
-        return monotone_values(
-            self._forest.feature[nodes],
-            self._forest.threshold[nodes],
-            self._forest.right[nodes],
-            self.weight[nodes],
-            values,
-            directions,
-        )
-
-    def _set_node_weights(self, t: int, hessians: Floats) -> None:
-        """Set the weight of each node to the sum of the hessians of its leaves."""
-        begin, end = self._forest.first_node[t], self._forest.first_node[t + 1]
-        feature, right = self._forest.feature[begin:end], self._forest.right[begin:end]
-        weight = self.weight[begin:end]
-        weight[feature < 0] = hessians[right[feature < 0]]
-        for i in np.flatnonzero(feature >= 0)[::-1]:  # children come after their parent
-            weight[i] = weight[i + 1] + weight[right[i]]
-
-    def _leaf_of_row(self, t: int, stage: Stage) -> NDArray[np.int32]:
-        """Leaf index of each row in a tree; those of the next few trees are computed with it."""
-        rows = stage.training.rows
-        if not self._first <= t < self._first + len(self._leaves):
-            end = min(self._forest.n_trees, t + max(1, KNOWN_LEAVES // rows.n))
-            trees = self._forest.part(t, end)
-            pieces = [
-                trees.apply(piece, n_threads=self._n_threads) for piece in dense_pieces(rows.table)
-            ]
-            self._first, self._leaves = t, np.ascontiguousarray(np.concatenate(pieces).T)
-        leaf_of_row: NDArray[np.int32] = self._leaves[t - self._first]
-        return leaf_of_row
-
 
 class _LeafEstimate(NamedTuple):
-    """Unconstrained values of the leaves of a tree, and the sums of their hessians."""
+    """Values of the leaves of a tree, and the sums of their hessians."""
 
     values: Floats
     hessians: Floats
+
+
+class _Splits(NamedTuple):
+    """The arrays of a tree from which monotonic constraints are derived."""
+
+    feature: NDArray[np.int32]
+    threshold: Floats
+    right: NDArray[np.int32]
+
+
+class _Leaves(NamedTuple):
+    """The leaf of each row in a tree; its splits, if there are monotonic constraints."""
+
+    of_row: NDArray[Any]
+    n_leaves: int
+    splits: _Splits | None
+
+    @classmethod
+    def of_tree(cls, forest: Forest, t: int, leaf_of_row: NDArray[np.int32]) -> "_Leaves":
+        """Describe a tree of a forest."""
+        nodes = slice(forest.first_node[t], forest.first_node[t + 1])
+        splits = _Splits(forest.feature[nodes], forest.threshold[nodes], forest.right[nodes])
+        return cls(leaf_of_row, int(forest.first_leaf[t + 1] - forest.first_leaf[t]), splits)
+
+    def compact(self) -> "_Leaves":
+        """Copy the leaves, in as few bytes as they need."""
+        return self._replace(of_row=self.of_row.astype(np.min_scalar_type(self.n_leaves - 1)))
+
+
+def _leaves_of(trees: RoundTrees, *, with_splits: bool) -> list[_Leaves]:
+    if isinstance(trees, GrownTrees) and not with_splits:
+        return [_Leaves(of_row, n_leaves, None) for of_row, n_leaves in trees.leaves()]
+    return [
+        _Leaves(
+            tree.leaf_of_row,
+            len(tree.value),
+            _Splits(tree.feature, tree.threshold, tree.right) if with_splits else None,
+        )
+        for tree in trees
+    ]
+
+
+def _node_weights(feature: NDArray[np.int32], right: NDArray[np.int32], leaves: Floats) -> Floats:
+    """Sum of the hessians of the leaves below each node of a tree."""
+    weight = np.empty(len(feature))
+    weight[feature < 0] = leaves[right[feature < 0]]
+    for i in np.flatnonzero(feature >= 0)[::-1]:  # children come after their parent
+        weight[i] = weight[i + 1] + weight[right[i]]
+    return weight

@@ -36,6 +36,7 @@ class VectorTrees:
         self._l2 = l2
         self._n_threads = n_threads
         self._first_member = first_member  # keys the column sampling of the first tree
+        self.grown: list[GrownTree] = []  # the tree of the last round
 
     def learn(self, stage: Stage) -> None:
         """Grow the tree of a round and add its leaf values to the scores."""
@@ -43,9 +44,11 @@ class VectorTrees:
         tree = self._grower.on_sums(
             stage.gradient,
             _sum_over_scores(stage.hessian),
-            stage.copies,
+            stage.used_copies,
+            n_used=stage.training.n_used,
             member=self._first_member + stage.number,
         )
+        self.grown = [tree]
         values = self._newton_steps(stage, tree) * self._learning_rate
         check_divergence(values, stage.number, self._learning_rate)
         for k, leaf_values in enumerate(values):

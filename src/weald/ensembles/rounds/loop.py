@@ -34,7 +34,7 @@ class Training:
     Attributes
     ----------
     rows : Rows
-        All rows, those held out for validation included.
+        All rows; those held out for validation are the last, except with folds.
     keys : uint64 [rows, 2] or None
         Content hashes that key row sampling; None: no rows are sampled.
     held_out : bool [rows] or None
@@ -69,6 +69,20 @@ class Training:
         if self.held_out is None:
             return self.rows.copies
         return np.where(self.held_out, np.int64(0), _copies_of(self.rows))
+
+    @cached_property
+    def n_used(self) -> int:
+        """Number of leading rows among which all training rows are."""
+        if self.held_out is None:
+            return self.rows.n
+        return int(np.flatnonzero(~self.held_out)[-1]) + 1
+
+    @cached_property
+    def used_copies(self) -> Copies:
+        """`train_copies`; None if the first `n_used` rows occur once each."""
+        if self.rows.copies is None and self.held_out is not None:
+            return self.train_copies if self.held_out[: self.n_used].any() else None
+        return self.train_copies
 
     @cached_property
     def validation_copies(self) -> NDArray[np.int64]:
@@ -128,7 +142,8 @@ def prepare(
     """Set up the training rows: order them by content and split off a validation set.
 
     Rows are ordered only if any are sampled or held out, so that a permutation of the rows yields
-    the same model.
+    the same model. Rows that are held out are put behind the others: trees then grow on a
+    contiguous part of the table.
 
     Parameters
     ----------
@@ -168,9 +183,9 @@ def prepare(
         warn_of_counts(rows, n_threads)
     if ordered is None:
         ordered = ordered_rows(_hashable(rows), n_threads=n_threads)
-    rows, groups = rows.take(ordered.index), ordered.groups
+    index, groups = ordered.index, ordered.groups
     if held_fraction is None:
-        return Training(rows, ordered.keys, None, seed)
+        return Training(rows.take(index), ordered.keys, None, seed)
     n, what = (rows.n, "rows") if groups is None else (groups.n, "groups")
     if n < 2:
         name, off = asked_by.split("=")
@@ -181,9 +196,10 @@ def prepare(
     if groups is not None:
         held = hold_out_groups(groups, held_fraction, seed=seed)
     else:
-        classes = rows.target.astype(np.int64) if strata else None
+        classes = rows.target[index].astype(np.int64) if strata else None
         held = hold_out(ordered.keys, classes, held_fraction, seed=seed)
-    return Training(rows, ordered.keys, held, seed)
+    last = np.argsort(held, kind="stable")
+    return Training(rows.take(index[last]), ordered.keys[last], held[last], seed)
 
 
 def refuse_groups(rows: Rows) -> None:
@@ -293,6 +309,12 @@ class Stage:
             has_hessian = self.loss.gradients(y, self.scores, self.weight, gradient, hessian)
             self._derivatives = gradient, hessian if has_hessian else None
         return self._derivatives
+
+    @property
+    def used_copies(self) -> Copies:
+        """`copies`; None if the first `training.n_used` rows occur once each in this round."""
+        is_sampled = self.copies is not self.training.train_copies
+        return self.copies if is_sampled else self.training.used_copies
 
     @property
     def gradient(self) -> Floats:

@@ -79,6 +79,11 @@ class NewtonTrees:
         Index of the first tree; keys its column sampling.
     directions : Directions or None
         Monotonic constraints, for leaf values that are not Newton steps.
+
+    Attributes
+    ----------
+    grown : GrownTrees or list of GrownTree
+        The trees of the last round.
     """
 
     weighs_gradients = True
@@ -99,27 +104,35 @@ class NewtonTrees:
         self._n_threads = n_threads
         self._first_member = first_member
         self._directions = directions
+        self.grown: GrownTrees | list[GrownTree] = []
 
-    def _grow(self, stage: Stage) -> Iterable[GrownTree]:
+    def _grow(self, stage: Stage) -> GrownTrees | list[GrownTree]:
         member = self._first_member + stage.first_member
         # A uint8 target marks a large table too, even if few of its rows have a weight.
         rows = stage.training.rows
         is_large = rows.n > _MANY_ROWS or rows.y.dtype == np.uint8
         if not is_large or stage.n_scores > 1 or not isinstance(stage.loss, BuiltinLoss):
-            return self._grower.on_each(*stage.derivatives, stage.copies, member=member)
+            return self._grower.on_each(
+                *stage.derivatives,
+                stage.used_copies,
+                n_used=stage.training.n_used,
+                member=member,
+            )
         tree = self._grower.on_loss(
             stage.loss.of_score(0).for_core(),
             stage.training.y,
             stage.scores[0],
             stage.weight,
-            stage.copies,
+            stage.used_copies,
+            n_used=stage.training.n_used,
             member=member,
         )
         return [tree]
 
     def learn(self, stage: Stage) -> None:
         """Grow the trees of a round and add their leaf values to the scores."""
-        trees, loss, rate = self._grow(stage), stage.loss, self._learning_rate
+        self.grown = trees = self._grow(stage)
+        loss, rate = stage.loss, self._learning_rate
         if (
             not isinstance(trees, GrownTrees)
             or not isinstance(loss, BuiltinLoss)
@@ -206,7 +219,8 @@ class DescentTrees:
                 self._grower.on_sums(
                     stage.gradient[k : k + 1],
                     stage.training.rows.weight,
-                    stage.copies,
+                    stage.used_copies,
+                    n_used=stage.training.n_used,
                     member=stage.first_member + k,
                 )
             )
