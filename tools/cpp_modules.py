@@ -20,7 +20,7 @@ LAYERS = [
     {"tree"},
     {"engine", "forest"},
     {"grow"},
-    {"stumps", "predict"},
+    {"stumps", "predict", "explain"},
     {"rotation"},
     {"bindings"},
 ]

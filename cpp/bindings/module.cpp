@@ -51,6 +51,7 @@ NB_MODULE(_native, m) {
     return names;
   });
   weald::bindings::bind_data(m);
+  weald::bindings::bind_explain(m);
   weald::bindings::bind_forests(m);
   weald::bindings::bind_grown_trees(m);
   weald::bindings::bind_losses(m);

@@ -10,12 +10,14 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "base/mixing.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/random_thresholds.hpp"
 #include "kernels/smoothed_mean.hpp"
+#include "kernels/tree_shap.hpp"
 #include "losses/losses.hpp"
 
 namespace weald::kernels::WEALD_KERNELS {
@@ -282,6 +284,7 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
 #include "kernels/random_thresholds_body.hpp"
 #include "kernels/rank_keys.hpp"
 #include "kernels/sort.hpp"
+#include "kernels/tree_shap_body.hpp"
 
 void subtract(std::int64_t* into, const std::int64_t* from, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) into[i] -= from[i];
@@ -417,6 +420,7 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .sort_keys = sort_keys,
                        .rank_keys = rank_keys,
                        .bit_codes = bit_codes,
+                       .shap_tree = shap_tree,
                        .drawn = random_threshold_kernels};
 
 }  // namespace weald::kernels::WEALD_KERNELS

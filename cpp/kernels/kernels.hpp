@@ -165,6 +165,8 @@ constexpr std::int64_t near_codes = 1 << 16;
 constexpr int most_code_bits = 7;
 
 struct RandomThresholdKernels;  // random_thresholds.hpp
+struct ShapTree;                // tree_shap.hpp
+struct ShapRows;
 
 struct Kernels {
   const char* name;
@@ -255,6 +257,9 @@ struct Kernels {
   // most_code_bits.
   void (*bit_codes)(const std::uint64_t* words, const Row* rows, std::int64_t n, const int* shifts,
                     int m, std::uint8_t* codes);
+
+  // Add what each column contributes to the rows' scores in one tree; see tree_shap.hpp.
+  void (*shap_tree)(const ShapTree& tree, const ShapRows& rows);
 
   const RandomThresholdKernels* drawn;  // for random thresholds; null: scalar code is as fast
 };

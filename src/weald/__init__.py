@@ -9,7 +9,7 @@ from weald.lazy import attach
 from weald.version import __version__
 
 if TYPE_CHECKING:
-    from weald import aggregation, datasets, theory
+    from weald import aggregation, datasets, explain, theory
     from weald.config import show_config
     from weald.data import read
     from weald.ensembles import (
@@ -78,6 +78,7 @@ __all__ = [
     "aggregation",
     "datasets",
     "distill",
+    "explain",
     "from_catboost",
     "from_lightgbm",
     "from_sklearn",
@@ -93,6 +94,7 @@ if not TYPE_CHECKING:
         "aggregation": None,
         "datasets": None,
         "ModelFormatError": "weald.errors",
+        "explain": None,
         "load": "weald.persist.model_file",
         "read": "weald.data.reading",
         "show_config": "weald.config",

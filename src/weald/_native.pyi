@@ -81,6 +81,87 @@ def draw(
     hashes: NDArray[numpy.uint64], seed: int, member: int, purpose: int
 ) -> NDArray[numpy.uint64]: ...
 
+class TreeShap:
+    def __init__(
+        self,
+        *,
+        feature: NDArray[numpy.int32],
+        threshold: NDArray[numpy.float64],
+        right: NDArray[numpy.int32],
+        missing_left: NDArray[numpy.uint8],
+        value: NDArray[numpy.float64],
+        first_node: NDArray[numpy.int64],
+        first_leaf: NDArray[numpy.int64],
+        output: NDArray[numpy.int32],
+        tree_weight: NDArray[numpy.float64],
+        base_score: NDArray[numpy.float64],
+        category_set: NDArray[numpy.int32],
+        first_word: NDArray[numpy.int64],
+        words: NDArray[numpy.uint64],
+        n_columns: int,
+        weight: NDArray[numpy.float64],
+        player: NDArray[numpy.int32],
+        n_players: int,
+    ) -> None: ...
+    def most_players(self) -> int: ...
+    def expected(self) -> NDArray[numpy.float64]: ...
+    @overload
+    def values(
+        self, table: NDArray[numpy.float32], outputs: Sequence[int], n_threads: int
+    ) -> NDArray[numpy.float64]: ...
+    @overload
+    def values(
+        self, table: NDArray[numpy.float64], outputs: Sequence[int], n_threads: int
+    ) -> NDArray[numpy.float64]: ...
+    @overload
+    def interactions(
+        self, table: NDArray[numpy.float32], outputs: Sequence[int], n_threads: int
+    ) -> NDArray[numpy.float64]: ...
+    @overload
+    def interactions(
+        self, table: NDArray[numpy.float64], outputs: Sequence[int], n_threads: int
+    ) -> NDArray[numpy.float64]: ...
+
+class BackgroundShap:
+    def __init__(
+        self,
+        *,
+        feature: NDArray[numpy.int32],
+        threshold: NDArray[numpy.float64],
+        right: NDArray[numpy.int32],
+        missing_left: NDArray[numpy.uint8],
+        value: NDArray[numpy.float64],
+        first_node: NDArray[numpy.int64],
+        first_leaf: NDArray[numpy.int64],
+        output: NDArray[numpy.int32],
+        tree_weight: NDArray[numpy.float64],
+        base_score: NDArray[numpy.float64],
+        category_set: NDArray[numpy.int32],
+        first_word: NDArray[numpy.int64],
+        words: NDArray[numpy.uint64],
+        n_columns: int,
+        player: NDArray[numpy.int32],
+        n_players: int,
+    ) -> None: ...
+    @overload
+    def values(
+        self,
+        table: NDArray[numpy.float32],
+        background: NDArray[numpy.float64],
+        outputs: Sequence[int],
+        n_threads: int,
+        engine: str = "automatic",
+    ) -> NDArray[numpy.float64]: ...
+    @overload
+    def values(
+        self,
+        table: NDArray[numpy.float64],
+        background: NDArray[numpy.float64],
+        outputs: Sequence[int],
+        n_threads: int,
+        engine: str = "automatic",
+    ) -> NDArray[numpy.float64]: ...
+
 class RankedTable:
     @overload
     def __init__(

@@ -283,7 +283,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             return
         self._estimators = None
         self._stumps = found.estimators
-        ballots = _ballots(form)
+        ballots = ballots_of(form)
         values = [
             ballots[list(stump.leaf_classes)][: len(stump.sides)] for stump in found.estimators
         ]
@@ -306,7 +306,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 
     def _staged_votes(self, X: object) -> Iterator[tuple[Floats, float]]:
         """Yield the sum of the votes and the total vote weight after each base estimator."""
-        ballots, counts = _ballots(self._form), np.abs(self.estimator_weights_)
+        ballots, counts = ballots_of(self._form), np.abs(self.estimator_weights_)
         if hasattr(self, "forest_"):
             leaves = self.apply(X)
             leaves = leaves + self.forest_.first_leaf[:-1]
@@ -422,7 +422,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         return tags
 
 
-def _ballots(form: Form) -> Floats:
+def ballots_of(form: Form) -> Floats:
     """Contribution of a vote for each class to the scores: ±1 to one score, or one per class."""
     n_classes = form.n_classes
     if n_classes <= 2:
