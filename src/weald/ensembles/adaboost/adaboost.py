@@ -308,7 +308,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         """Yield the sum of the votes and the total vote weight after each base estimator."""
         ballots, counts = _ballots(self._form), np.abs(self.estimator_weights_)
         if hasattr(self, "forest_"):
-            leaves = self.apply(X)
+            leaves = self._leaves(X)
             leaves = leaves + self.forest_.first_leaf[:-1]
             votes = np.zeros((len(leaves), ballots.shape[1]))
             for i, weight in enumerate(self.estimator_weights_):

@@ -171,7 +171,7 @@ class AdaBoost(TreeModel):
         Returns
         -------
         array of int32, shape (rows, estimators)
-            Leaves are numbered within their tree, from left to right.
+            The leaf as a node of its tree, numbered as in `trees_to_frame` and in scikit-learn.
         """
         self._require_own_trees("apply")
         return super().apply(X)

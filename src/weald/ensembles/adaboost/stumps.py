@@ -234,7 +234,11 @@ class Stump(ClassifierMixin, TreeModel):
 
     def predict(self, X: object) -> NDArray[Any]:
         """Class of largest weight in the leaf of each row; ties go to the first."""
-        return np.asarray(self.classes_[self._leaf_classes[self.apply(X)[:, 0]]])
+        return np.asarray(self.classes_[self._leaf_classes[self._leaves(X)[:, 0]]])
+
+    def apply(self, X: object) -> NDArray[np.int32]:
+        """Find the leaf of each row, as a node of the stump."""
+        return super().apply(X)[:, 0]
 
     def _leaf_text(self, value: Floats) -> str:
         best = int(np.argmax(value))

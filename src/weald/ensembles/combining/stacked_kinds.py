@@ -31,11 +31,13 @@ def _final_has(method: str) -> Any:
         if final is None:
             final = self._default_final()
         if isinstance(final, str) or is_combiner(final):
-            has = method == "predict_proba"
-        else:
-            has = hasattr(final, method)
-        if not has:
-            raise AttributeError(f"The final estimator {final!r} has no {method}.")
+            if method != "predict_proba":
+                raise AttributeError(f"The final estimator {final!r} has no {method}.")
+            return True
+        try:
+            getattr(final, method)
+        except AttributeError as error:
+            raise AttributeError(f"The final estimator: {error}") from error
         return True
 
     return available_where(check)

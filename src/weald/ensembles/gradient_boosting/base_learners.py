@@ -44,8 +44,9 @@ def _of_last_step(pipeline: Any) -> str:
     if steps and steps[-1][1] is not None and has_fit_parameter(steps[-1][1], "sample_weight"):
         return f"{steps[-1][0]}__sample_weight"
     raise ValueError(
-        f"{type(pipeline).__name__} takes no sample_weight, and rows cannot be repeated instead: "
-        "the weights are not multiples of one number. Use an estimator with sample_weight."
+        f"The estimator {type(pipeline).__name__} does not support sample weights, and rows cannot "
+        "be repeated instead: the weights are not multiples of one number. Use an estimator whose "
+        "fit takes sample_weight."
     )
 
 

@@ -356,7 +356,7 @@ class GradientBoosting(GradientParameters):
         Returns
         -------
         array of int32, shape (rows, rounds), for a classifier (rows, rounds, trees per round)
-            Leaves are numbered within their tree, from left to right.
+            The leaf as a node of its tree, numbered as in `trees_to_frame` and in scikit-learn.
         """
         return self._by_round(super().apply(X))
 

@@ -22,7 +22,8 @@ def method_of(name: str, estimator: Any, wanted: str) -> str:
         if hasattr(estimator, method):
             return method
     raise ValueError(
-        f"Estimator {name!r} ({type(estimator).__name__}) has no method {' or '.join(candidates)}."
+        f"Underlying estimator {name!r} ({type(estimator).__name__}) does not implement the method "
+        f"{' or '.join(candidates)}."
     )
 
 

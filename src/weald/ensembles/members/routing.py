@@ -50,10 +50,10 @@ def routed_params(
     if sample_weight is None:
         return Routed({name: {} for name, _ in estimators}, {}, splitter)
     weighted = {
-        name: {weight_keyword(estimator, f"Estimator {name!r}"): sample_weight}
+        name: {weight_keyword(estimator, f"estimator {name!r}"): sample_weight}
         for name, estimator in estimators
     }
-    keyword = None if final is None else weight_keyword(final, "The final estimator")
+    keyword = None if final is None else weight_keyword(final, "the final estimator")
     return Routed(weighted, {} if keyword is None else {keyword: sample_weight}, splitter)
 
 
@@ -97,9 +97,10 @@ def weight_keyword(estimator: Any, who: str) -> str:
     takes_any = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in taken.values())
     if "sample_weight" not in taken and not takes_any:
         raise TypeError(
-            f"{who} ({type(estimator).__name__}) does not support sample_weight. Drop it, fit "
-            "without weights, or enable scikit-learn's metadata routing and request weights only "
-            "for estimators that support them."
+            f"Underlying estimator {type(estimator).__name__} does not support sample weights: "
+            f"fit of {who} has no argument sample_weight. Drop it, fit without weights, or enable "
+            "scikit-learn's metadata routing and request weights only for estimators that support "
+            "them."
         )
     return "sample_weight"
 
