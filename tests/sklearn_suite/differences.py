@@ -56,7 +56,9 @@ def read_differences() -> list[Difference]:
 def table(differences: Iterable[Difference]) -> str:
     """The table of the guide."""
     lines = ["| of | scikit-learn | weald |", "|---|---|---|"]
-    lines += [f"| {one.of} | {one.there} | {one.here} |" for one in differences if one.of != "internals"]
+    lines += [
+        f"| {one.of} | {one.there} | {one.here} |" for one in differences if one.of != "internals"
+    ]
     return "\n".join(lines) + "\n"
 
 

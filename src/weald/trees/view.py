@@ -209,7 +209,8 @@ class TreeView:
         inner = ~self._is_leaf
         gains = np.ldexp(self._tree.gain[inner], self._gain_exponent) / self._tree.weight[0]
         sums = np.bincount(self._tree.feature[inner], gains, self.n_features)
-        return sums / sums.sum() if normalize and sums.sum() > 0 else sums
+        total = sums.sum() if normalize and sums.sum() > 0 else 1.0
+        return np.asarray(sums / total, dtype=np.float64)
 
     @property
     def _gain_exponent(self) -> int:

@@ -114,7 +114,8 @@ class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     estimators_ : list of estimators
         The fitted base estimators.
     estimators_samples_ : list of arrays
-        Indices of the rows drawn for each base estimator, with repetitions; computed on access.
+        Indices of the rows drawn for each base estimator, with repetitions, in the order in which
+        it was fitted on them; computed on access.
     estimators_features_ : list of arrays
         Indices of the columns drawn for each base estimator.
     weights_ : array

@@ -57,6 +57,7 @@ from weald.trees import (
     with_medians,
 )
 
+
 class DecisionTree(OutputsModel):
     """A single tree, grown until its leaves are pure unless a limit stops it.
 

@@ -2,7 +2,7 @@
 
 import time
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,6 +133,7 @@ class ForestModel(BaggedForest, ForestTrees):
     _seed: int
     _gain_unit: int  # gains, for a weight of 1, are divided by 2 to this power
     _grown_on: ColumnPlan  # columns of the trees that a warm start keeps
+    _ledger: list[tuple[int, RowSamples | None]]  # (index of the first tree, its row samples)
 
     def _store(self, **parameters: Any) -> None:
         for name, value in parameters.items():

@@ -82,9 +82,9 @@ def check_target(criterion: str, target: Floats) -> None:
         return
     if (target < 0).any():
         raise ValueError(
-            "Some value(s) of y are negative which is not allowed for Poisson regression. The first "
-            f"of them is {target[target < 0][0]:g}, and criterion='poisson' requires non-negative "
-            "y. Choose another criterion."
+            "Some value(s) of y are negative which is not allowed for Poisson regression. The "
+            f"first of them is {target[target < 0][0]:g}, and criterion='poisson' requires "
+            "non-negative y. Choose another criterion."
         )
     if not (target > 0).any():
         raise ValueError(

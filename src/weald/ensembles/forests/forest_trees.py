@@ -50,7 +50,7 @@ class ForestTrees(OutputsModel):
         found["splitter"] = "random" if self._random_cuts else "best"
         found["min_samples_leaf"] = chosen.min_samples_leaf
         # Single trees cannot draw their columns once.
-        is_by_node = self.feature_sampling == "node"  # type: ignore[attr-defined]
+        is_by_node = self.feature_sampling == "node"
         found["max_features"] = chosen.max_features if is_by_node else None
         self._settings = [*(self._settings if first else ()), (first, found)]
 

@@ -31,11 +31,14 @@ def fit_foreign(estimator: Any, rows: Rows, target: Any, copies: Copies) -> Any:
         weight = None if weight is None else weight[index]
         if takes_weights and (copies[index] > 1).any():
             weight = copies[index] * (1.0 if weight is None else weight)
+    # What fit returns is not used: some estimators forget to return themselves.
     if weight is None:
-        return estimator.fit(table, target)
-    if takes_weights:
-        return estimator.fit(table, target, sample_weight=weight)
-    return estimator.fit(table, target, **{_of_last_step(estimator): weight})
+        estimator.fit(table, target)
+    elif takes_weights:
+        estimator.fit(table, target, sample_weight=weight)
+    else:
+        estimator.fit(table, target, **{_of_last_step(estimator): weight})
+    return estimator
 
 
 def _of_last_step(pipeline: Any) -> str:

@@ -90,9 +90,13 @@ def _check_named(owner: Any, name: object, estimator: object) -> None:
 
 
 def take(values: Any, index: Indices) -> Any:
-    """Select rows of an array, a sparse matrix, a frame or a list."""
+    """Select rows of an array, a sparse matrix, a frame or a list.
+
+    A CSC matrix stays one; other sparse formats become CSR.
+    """
     if hasattr(values, "tocsr"):
-        return values.tocsr()[index]
+        rows = values.tocsr()[index]
+        return rows.tocsc() if values.format == "csc" else rows
     if hasattr(values, "iloc"):
         return values.iloc[index]
     if hasattr(values, "__array__") and not hasattr(values, "columns"):
