@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
@@ -18,6 +19,7 @@ from weald.ensembles.bagging.bagging_base import BAGGING_LIMITS, Bagging
 from weald.ensembles.exact_means import exact_means
 from weald.ensembles.forests import bagged_trees
 from weald.ensembles.forests.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from weald.ensembles.forests.outputs import without_axis
 from weald.ensembles.members.members import Outcome, n_rows_of
 from weald.ensembles.members.response_methods import ResponseMethod
 from weald.ensembles.members.samples import as_table, class_sample, number_sample
@@ -219,7 +221,7 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
 
     Attributes
     ----------
-    oob_prediction_ : array, shape (rows,)
+    oob_prediction_ : array, shape (rows,) or (rows, outputs)
         Out-of-bag predictions, with `oob_score`; NaN for rows that every base estimator drew and
         for rows of weight zero.
 
@@ -285,8 +287,8 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
         ----------
         X : table
             Training rows, in any form that the base estimators accept.
-        y : array of finite numbers, shape (rows,)
-            Target values.
+        y : array of finite numbers, shape (rows,) or (rows, outputs)
+            Target values; several outputs if the base estimator supports them.
         sample_weight : array, shape (rows,), or None
             Row weights. With `bootstrap`, rows are drawn with probability proportional to their
             weight; otherwise the weights are passed to the base estimators.
@@ -302,14 +304,28 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
                 self._fit_forest(X, y, sample_weight, groups)
                 self._n_rows_seen = n_rows_of(X)
             else:
-                sample = number_sample(self, X, y, sample_weight, groups)
+                sample = number_sample(self, X, y, sample_weight, groups, several=True)
                 self._n_rows_seen = len(sample.place)
-                self._fit_estimators(sample, ResponseMethod("predict", width=1), None, fit_params)
+                width = 1 if sample.y.ndim == 1 else sample.y.shape[1]
+                self._refuse_estimates(width)
+                response = ResponseMethod("predict", width=width)
+                self._fit_estimators(sample, response, None, fit_params)
             if self._record is not None:
                 self._warn_of_unscored()
                 self.oob_prediction_ = self.oob_.predictions
                 self.oob_score_ = self._r_squared()
+            elif self.oob_score:  # a forest of several outputs, which has warned already
+                self.oob_prediction_ = self._forest_model.oob_prediction_
+                self.oob_score_ = self._forest_model.oob_score_
         return self
+
+    def _refuse_estimates(self, n_outputs: int) -> None:
+        if n_outputs > 1 and self._estimates_out_of_bag():
+            raise ValueError(
+                "oob_score, weights='oob' and n_estimators='auto' support one output if the base "
+                f"estimators are not the default trees; y has {n_outputs} columns. Use "
+                "cross-validation, or fit one model per column."
+            )
 
     def _oob_weights(
         self, tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, classes: Any
@@ -355,5 +371,12 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
         """
         if return_std:
             mean, std = self._mean_and_std(X)
-            return mean[:, 0], std[:, 0]
-        return self._ensemble_predictions(X)[:, 0]
+            return without_axis(mean), without_axis(std)
+        return without_axis(self._ensemble_predictions(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._base_estimator()).target_tags
+        is_supported = self._is_forest(None) or not self._estimates_out_of_bag()
+        tags.target_tags.multi_output = inner.multi_output and is_supported
+        return tags

@@ -69,6 +69,17 @@ class ResponseMethod:
             predictions = probabilities_returned(predictions, self.method)
         return predictions
 
+    @property
+    def n_labels(self) -> tuple[int, ...]:
+        """Number of classes of each column of predicted labels; empty for other predictions."""
+        is_label = self.method == "predict" and self.classes is not None
+        return (len(self.classes),) if is_label else ()  # type: ignore[arg-type]
+
+    def table(self, predictions: Floats) -> Floats:
+        """The columns for the next layer: of two class probabilities only that of the second."""
+        is_double = self.method == "predict_proba" and predictions.shape[1] == 2
+        return predictions[:, 1:] if is_double else predictions
+
     def _check_width(self, width: int) -> None:
         of_classes = self.method == "predict_proba" and self.classes is not None
         expected = len(self.classes) if of_classes else self.width  # type: ignore[arg-type]
