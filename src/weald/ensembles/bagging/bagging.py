@@ -1,6 +1,7 @@
 """Bagging: base estimators fitted on bootstrap samples, whose predictions are averaged."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from weald.ensembles.forests.decision_tree import DecisionTreeClassifier, Decisi
 from weald.ensembles.forests.outputs import without_axis
 from weald.ensembles.members.members import Outcome, n_rows_of
 from weald.ensembles.members.response_methods import ResponseMethod
+from weald.ensembles.members.routing import routed_prediction
 from weald.ensembles.members.samples import as_table, class_sample, number_sample
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.regressing import Regressor
@@ -177,7 +179,7 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
             return np.eye(len(self.classes_))[predicted[:, 0].astype(np.intp)]
         return predicted
 
-    def predict_proba(self, X: Any, *, return_std: bool = False) -> Any:
+    def predict_proba(self, X: Any, *, return_std: bool = False, **params: Any) -> Any:
         """Predict class probabilities: the mean over the base estimators, or their vote shares.
 
         Parameters
@@ -187,24 +189,56 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
         return_std : bool, default=False
             Also return the standard deviation of the base estimators' class probabilities, of
             shape (rows, classes).
+        **params
+            Passed to the base estimators, if metadata routing is enabled.
         """
-        return self._mean_and_std(X) if return_std else self._ensemble_predictions(X)
+        response = self._response_to("predict_proba", params)
+        predicted = self._mean_and_std if return_std else self._ensemble_predictions
+        return predicted(X, response)
 
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithms of the class probabilities; -inf for a probability of 0."""
+    def predict_log_proba(self, X: Any, **params: Any) -> Floats:
+        """Logarithms of the class probabilities; -inf for a probability of 0.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the columns of the fit.
+        **params
+            Passed to the base estimators, if metadata routing is enabled.
+        """
+        response = self._response_to("predict_log_proba", params)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._ensemble_predictions(X)))
+            return np.asarray(np.log(self._ensemble_predictions(X, response)))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row; ties go to the first."""
-        probabilities = self._ensemble_predictions(X)
+    def predict(self, X: Any, **params: Any) -> NDArray[Any]:
+        """The most probable class of each row; ties go to the first.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the columns of the fit.
+        **params
+            Passed to the base estimators, if metadata routing is enabled.
+        """
+        probabilities = self._ensemble_predictions(X, self._response_to("predict", params))
         return np.asarray(self.classes_[np.argmax(probabilities, axis=1)])
 
     @available_where(_has_decision_function)
-    def decision_function(self, X: Any) -> Floats:
-        """Mean of the base estimators' decision functions, if they have one."""
+    def decision_function(self, X: Any, **params: Any) -> Floats:
+        """Mean of the base estimators' decision functions, if they have one.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the columns of the fit.
+        **params
+            Passed to the base estimators, if metadata routing is enabled.
+        """
         check_is_fitted(self)
         response = ResponseMethod("decision_function", np.arange(len(self.classes_)))
+        if params:
+            routed = routed_prediction(self, "decision_function", params, "decision_function")
+            response = replace(response, params=routed)
         weights, predictions = self.weights_, self._predictions(X, response)
         total: Any = sum(w * predicted for w, predicted in zip(weights, predictions, strict=True))
         mean = total / float(weights.sum())
@@ -359,7 +393,7 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
         variance = float(exact_means((scaled - float(exact_means(scaled, weight))) ** 2, weight))
         return 1.0 - float(exact_means(residuals**2, weight)) / variance if variance > 0 else 0.0
 
-    def predict(self, X: Any, *, return_std: bool = False) -> Any:
+    def predict(self, X: Any, *, return_std: bool = False, **params: Any) -> Any:
         """Predict the target: the weighted mean over the base estimators.
 
         Parameters
@@ -368,11 +402,14 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
             Rows with the columns of the fit.
         return_std : bool, default=False
             Also return the standard deviation of the base estimators' predictions.
+        **params
+            Passed to the base estimators, if metadata routing is enabled.
         """
+        response = self._response_to("predict", params)
         if return_std:
-            mean, std = self._mean_and_std(X)
+            mean, std = self._mean_and_std(X, response)
             return without_axis(mean), without_axis(std)
-        return without_axis(self._ensemble_predictions(X))
+        return without_axis(self._ensemble_predictions(X, response))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

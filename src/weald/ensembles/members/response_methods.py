@@ -1,6 +1,7 @@
 """Prediction methods of base estimators, with validated and reordered results."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,14 +44,18 @@ class ResponseMethod:
         Class labels as used by the base estimators; None for regression.
     width : int or None
         Required number of columns; None: any.
+    params : mapping
+        Further arguments of the method.
     """
 
     method: str
     classes: NDArray[Any] | None = None
     width: int | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, estimator: Any, X: Any) -> Floats:
-        return self.checked(getattr(estimator, self.method)(X), estimator, n_rows_of(X))
+        predicted = getattr(estimator, self.method)(X, **self.params)
+        return self.checked(predicted, estimator, n_rows_of(X))
 
     def checked(self, predicted: Any, estimator: Any, n_rows: int) -> Floats:
         """Validate predictions and return them as floats of shape (rows, columns)."""
