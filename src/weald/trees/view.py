@@ -43,8 +43,9 @@ class TreeView:
 
     Nodes are numbered in pre-order, as in scikit-learn. `value` holds class probabilities or means
     (for absolute error, means of the leaf medians); `weighted_n_node_samples` is the weight of the
-    in-bag rows, and so is `n_node_samples` for trees of a forest. `gain`, the gain of each split,
-    is an addition to scikit-learn's attributes. A tree that splits a categorical column into two
+    in-bag rows, and so is `n_node_samples` for trees of an ensemble: it is not available where
+    these weights are no whole numbers. `gain`, the gain of each split, is an addition to
+    scikit-learn's attributes. A tree that splits a categorical column into two
     sets has no `threshold`. The methods take the columns that the tree splits on, as numbers, in an
     array or a sparse table.
 
@@ -119,7 +120,14 @@ class TreeView:
     @property
     def n_node_samples(self) -> Ints:
         if self.facts is None:
-            return frozen(np.rint(self._tree.weight).astype(np.int64))
+            weight = self._tree.weight
+            counts = np.rint(weight).astype(np.int64)
+            if np.abs(weight - counts).max() > 2**-20:
+                raise AttributeError(
+                    "tree_.n_node_samples is not available: the rows of this tree had weights, and "
+                    "their numbers are not stored. Use tree_.weighted_n_node_samples."
+                )
+            return frozen(counts)
         return frozen(self._from_leaves(self.facts.samples, np.zeros(self.node_count, np.int64)))
 
     @property
@@ -242,7 +250,7 @@ def _by_output(values: Floats, widths: tuple[int, ...]) -> Floats:
 
 
 def class_impurity(criterion: str, sums: Floats) -> Floats:
-    """Gini impurity or entropy of each node, given the class weights.
+    """Gini impurity, entropy or misclassification error of each node, given the class weights.
 
     >>> class_impurity("gini", np.array([[3.0, 3.0], [2.0, 0.0]])).tolist()
     [0.5, 0.0]
@@ -250,6 +258,8 @@ def class_impurity(criterion: str, sums: Floats) -> Floats:
     shares = sums / sums.sum(axis=1, keepdims=True)
     if criterion == "gini":
         return np.asarray(1.0 - (shares**2).sum(axis=1))
+    if criterion == "error":
+        return np.asarray(1.0 - shares.max(axis=1))
     logs = np.log2(np.where(shares > 0, shares, 1.0))
     return np.asarray(0.0 - (shares * logs).sum(axis=1))
 
