@@ -153,7 +153,7 @@ def explain_calls(owner: type) -> None:
 def available_where(check: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], Any]:
     """Make a method available only if `check(model)` holds, like scikit-learn's available_if.
 
-    An AttributeError raised by `check` is passed on to the user.
+    An AttributeError raised by `check` says why the method is not available.
     """
     return lambda function: _Offered(_explaining(function), check)
 
@@ -169,8 +169,13 @@ class _Offered:
     def __get__(self, model: Any, owner: type | None = None) -> Any:
         if model is None:
             return self._function
-        if not self._check(model):
-            raise AttributeError(f"This {type(model).__name__!r} has no attribute {self._name!r}")
+        missing = f"This {type(model).__name__!r} has no attribute {self._name!r}"
+        try:
+            is_available = self._check(model)
+        except AttributeError as error:
+            raise AttributeError(f"{str(error).rstrip('.')}. {missing}") from error
+        if not is_available:
+            raise AttributeError(missing)
         return MethodType(self._function, model)
 
 

@@ -78,9 +78,10 @@ def test_leaves_of_rows() -> None:
     ).fit(X, y)
     leaves, forest = model.apply(X), model.forest_
     assert leaves.shape == (150, 3) and leaves.dtype == np.int32
+    frame = model.trees_to_frame("pandas").set_index(["tree", "node"])
     scores = np.repeat(forest.base_score[0], 150)
     for tree in range(3):
-        scores += forest.value[forest.first_leaf[tree] + leaves[:, tree], 0]
+        scores += frame.loc[[(tree, node) for node in leaves[:, tree]], "value"].to_numpy()
     assert np.array_equal(model.predict(X), scores)
 
 

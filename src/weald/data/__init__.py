@@ -20,6 +20,7 @@ from weald.data.rows import (
 from weald.data.selection import column_position
 from weald.data.sources import (
     ColumnTable,
+    SparseTable,
     as_one_array,
     levels_of,
     numbers_only,
@@ -59,6 +60,7 @@ __all__ = [
     "RowReader",
     "Rows",
     "SortedTable",
+    "SparseTable",
     "ValidationRows",
     "Values",
     "advise_of_one_class",

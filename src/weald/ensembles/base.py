@@ -25,7 +25,14 @@ from weald.errors import ModelFormatError, wrong_parameter
 from weald.parameters import Limit, NoneOr, OneOf, check_parameters
 from weald.persist import fingerprint
 from weald.threads import thread_count
-from weald.trees import Forest, RotatedForest, made_frame, node_columns, tree_text
+from weald.trees import (
+    Forest,
+    RotatedForest,
+    made_frame,
+    node_columns,
+    nodes_of_leaves,
+    tree_text,
+)
 from weald.trees.frame import LIBRARIES
 
 Floats = NDArray[np.float64]
@@ -170,8 +177,13 @@ class TreeModel(CheckedEstimator):
         Returns
         -------
         array of int32, shape (rows, trees)
-            Leaves are numbered within their tree, from left to right.
+            The leaf as a node of its tree, numbered as in `trees_to_frame` and in scikit-learn.
         """
+        leaves = self._leaves(X)
+        return nodes_of_leaves(self.forest_, leaves)
+
+    def _leaves(self, X: object) -> NDArray[np.int32]:
+        """Number of the leaf, among those of its tree, of each row in each tree."""
         check_is_fitted(self)
         table = table_for_predict(self, X)
         n_threads = self._n_threads

@@ -48,10 +48,11 @@ def weights_of_classes(
 
 def _weights_of_outputs(wanted: Any, rows: Rows, classes: list[NDArray[Any]]) -> Floats:
     if isinstance(wanted, Mapping) or (isinstance(wanted, list) and len(wanted) != len(classes)):
-        got = "a dict" if isinstance(wanted, Mapping) else f"a list of {len(wanted)}"
+        is_dict = isinstance(wanted, Mapping)
         raise ValueError(
-            "For multi-output, class_weight should be a list of dicts, one for each of the "
-            f"{len(classes)} outputs, or the string 'balanced'; got {got}."
+            "For multi-output, class_weight should be a list of dicts, or the string 'balanced', "
+            "and number of elements in class_weight should match number of outputs. Got "
+            f"{'a dict' if is_dict else f'a list of {len(wanted)}'} for {len(classes)} outputs."
         )
     wanted_of = wanted if isinstance(wanted, list) else [wanted] * len(classes)
     weights, first = [], 0

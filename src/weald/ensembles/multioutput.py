@@ -29,7 +29,19 @@ def labels_of_outputs(parts: Sequence[Floats], classes: Sequence[NDArray[Any]]) 
     >>> labels_of_outputs(parts, classes).tolist()
     [['no', 3]]
     """
-    labels = [own[np.argmax(part, axis=-1)] for own, part in zip(classes, parts, strict=True)]
+    return labels_by_number([np.argmax(part, axis=-1) for part in parts], classes)
+
+
+def labels_by_number(
+    numbers: Sequence[NDArray[np.intp]], classes: Sequence[NDArray[Any]]
+) -> NDArray[Any]:
+    """Labels of the class numbers of each output; outputs are the last axis.
+
+    >>> classes = [np.array(["no", "yes"]), np.array([1, 2, 3])]
+    >>> labels_by_number([np.array([1, 0]), np.array([2, 0])], classes).tolist()
+    [['yes', 3], ['no', 1]]
+    """
+    labels = [own[of_rows] for own, of_rows in zip(classes, numbers, strict=True)]
     # np.stack would convert numbers to strings if another output has string labels.
     if len({own.dtype.kind in "US" for own in classes}) > 1:
         labels = [np.asarray(own, dtype=object) for own in labels]

@@ -57,9 +57,9 @@ def class_loss(loss: object, n_classes: int, n_threads: int) -> Loss:
     builtin = BuiltinLoss(loss, n_scores, n_threads)
     if n_scores > 1 and not builtin.has_many_scores:
         raise ValueError(
-            "Only binary classification is supported. The type of the target is multiclass: "
-            f"loss={loss!r} supports two classes, and y has {n_classes}. "
-            "Use loss='log_loss'."
+            f"loss={loss!r} is only suitable for a binary classification problem, and y has "
+            f"{n_classes} classes. Only binary classification is supported. The type of the target "
+            "is multiclass. Use loss='log_loss'."
         )
     return builtin
 

@@ -15,10 +15,14 @@ _DENSE_VALUES = 2**22
 
 
 def hash_any_rows(X: Any, target: NDArray[np.float64], *, n_threads: int) -> Hashes:
-    """Return a 128-bit hash of each row and its target.
+    """Return a 128-bit hash of each row and its target, of shape (rows,) or (rows, outputs).
 
     Numeric tables are hashed by value, whatever their container; others by the text of their cells.
     """
+    if target.ndim == 2:
+        hashes = hash_any_rows(X, np.ascontiguousarray(target[:, 0]), n_threads=n_threads)
+        _native.hash_more(np.ascontiguousarray(target[:, 1:]), hashes, n_threads)
+        return hashes
     if hasattr(X, "tocsr"):
         return _hash_sparse(X.tocsc(), target, n_threads)
     numbers = _as_numbers(X)

@@ -27,7 +27,14 @@ from weald.trees.rotations import (
     grow_rotated_trees,
 )
 from weald.trees.text import tree_text
-from weald.trees.view import LeafFacts, TreeView, class_impurity, decision_paths, depths
+from weald.trees.view import (
+    LeafFacts,
+    TreeView,
+    class_impurity,
+    decision_paths,
+    depths,
+    nodes_of_leaves,
+)
 
 __all__ = [
     "Branch",
@@ -64,6 +71,7 @@ __all__ = [
     "made_frame",
     "mean_shares",
     "node_columns",
+    "nodes_of_leaves",
     "option_tree_text",
     "options_at",
     "picked_sets",

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.cached import cached_property
+from weald.data import dense_blocks
+from weald.threads import thread_count
 from weald.trees.cutting import gains_below
 from weald.trees.forest import Forest
 from weald.trees.frozen import frozen
@@ -41,8 +43,11 @@ class TreeView:
 
     Nodes are numbered in pre-order, as in scikit-learn. `value` holds class probabilities or means
     (for absolute error, means of the leaf medians); `weighted_n_node_samples` is the weight of the
-    in-bag rows, and so is `n_node_samples` for trees of a forest. `gain`, the gain of each split,
-    is an addition to scikit-learn's attributes.
+    in-bag rows, and so is `n_node_samples` for trees of an ensemble: it is not available where
+    these weights are no whole numbers. `gain`, the gain of each split, is an addition to
+    scikit-learn's attributes. A tree that splits a categorical column into two
+    sets has no `threshold`. The methods take the columns that the tree splits on, as numbers, in an
+    array or a sparse table.
 
     Examples
     --------
@@ -101,6 +106,7 @@ class TreeView:
 
     @property
     def threshold(self) -> Floats:
+        self._refuse_sets("threshold")
         return frozen(np.where(self._is_leaf, -2.0, self._tree.threshold))
 
     @property
@@ -114,16 +120,23 @@ class TreeView:
     @property
     def n_node_samples(self) -> Ints:
         if self.facts is None:
-            return frozen(np.rint(self._tree.weight).astype(np.int64))
+            weight = self._tree.weight
+            counts = np.rint(weight).astype(np.int64)
+            if np.abs(weight - counts).max() > 2**-20:
+                raise AttributeError(
+                    "tree_.n_node_samples is not available: the rows of this tree had weights, and "
+                    "their numbers are not stored. Use tree_.weighted_n_node_samples."
+                )
+            return frozen(counts)
         return frozen(self._from_leaves(self.facts.samples, np.zeros(self.node_count, np.int64)))
 
     @property
     def n_classes(self) -> Ints:
-        return frozen(np.array([self._tree.value.shape[1]], dtype=np.int64))
+        return frozen(np.array(self.widths or (self._tree.value.shape[1],), dtype=np.int64))
 
     @property
     def max_n_classes(self) -> int:
-        return int(self._tree.value.shape[1])
+        return int(self.n_classes.max())
 
     @property
     def impurity(self) -> Floats:
@@ -172,6 +185,60 @@ class TreeView:
             values = _by_output(values[:, 0], self.widths or ())
         return frozen(values)
 
+    # ---- methods ----
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Return the node of the leaf that each row reaches.
+
+        >>> from weald import DecisionTreeRegressor
+        >>> tree = DecisionTreeRegressor().fit([[1.0], [2.0]], [10.0, 20.0]).tree_
+        >>> tree.apply(np.array([[3.0], [0.0]])).tolist()
+        [2, 1]
+        """
+        return nodes_of_leaves(self._tree, self._leaves(X))[:, 0]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the value of the leaf of each row; without the axis of outputs if there is one."""
+        values = self.value[self.apply(X)]
+        return values[:, 0] if self.n_outputs == 1 else values
+
+    def decision_path(self, X: Any) -> Any:
+        """Return the nodes each row passes through: a sparse matrix of shape (rows, nodes)."""
+        return decision_paths(self._tree, self._leaves(X))[0]
+
+    def compute_feature_importances(self, normalize: bool = True) -> Floats:
+        """Sum the impurity decreases of each column, weighted by the share of rows of the node.
+
+        Parameters
+        ----------
+        normalize : bool, default=True
+            Whether to divide by their total.
+        """
+        inner = ~self._is_leaf
+        gains = np.ldexp(self._tree.gain[inner], self._gain_exponent) / self._tree.weight[0]
+        sums = np.bincount(self._tree.feature[inner], gains, self.n_features)
+        total = sums.sum() if normalize and sums.sum() > 0 else 1.0
+        return np.asarray(sums / total, dtype=np.float64)
+
+    @property
+    def _gain_exponent(self) -> int:
+        return self.unit if self.facts is None else self.facts.exponent
+
+    def _leaves(self, X: Any) -> NDArray[np.int32]:
+        table = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+        n_threads = thread_count(None)
+        parts = [self._tree.apply(part, n_threads=n_threads) for part in dense_blocks(table)]
+        return np.concatenate(parts)
+
+    def _refuse_sets(self, what: str) -> None:
+        with_set = np.flatnonzero(self._tree.category_set >= 0)
+        if with_set.size:
+            raise ValueError(
+                f"tree_.{what} is not available: node {with_set[0]} splits the categorical column "
+                f"{self._tree.feature[with_set[0]]} into two sets of categories. Use text(), "
+                "trees_to_frame() or forest_."
+            )
+
 
 def _by_output(values: Floats, widths: tuple[int, ...]) -> Floats:
     """Reshape values to (nodes, outputs, maximum width), padded with 0."""
@@ -183,7 +250,7 @@ def _by_output(values: Floats, widths: tuple[int, ...]) -> Floats:
 
 
 def class_impurity(criterion: str, sums: Floats) -> Floats:
-    """Gini impurity or entropy of each node, given the class weights.
+    """Gini impurity, entropy or misclassification error of each node, given the class weights.
 
     >>> class_impurity("gini", np.array([[3.0, 3.0], [2.0, 0.0]])).tolist()
     [0.5, 0.0]
@@ -191,6 +258,8 @@ def class_impurity(criterion: str, sums: Floats) -> Floats:
     shares = sums / sums.sum(axis=1, keepdims=True)
     if criterion == "gini":
         return np.asarray(1.0 - (shares**2).sum(axis=1))
+    if criterion == "error":
+        return np.asarray(1.0 - shares.max(axis=1))
     logs = np.log2(np.where(shares > 0, shares, 1.0))
     return np.asarray(0.0 - (shares * logs).sum(axis=1))
 
@@ -204,6 +273,16 @@ def depths(forest: Forest) -> Ints:
     for node, right in zip(inner.tolist(), (begin + forest.right)[inner].tolist(), strict=True):
         depth[node + 1] = depth[right] = depth[node] + 1
     return depth
+
+
+def nodes_of_leaves(forest: Forest, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Convert leaf numbers of shape (rows, trees), as `Forest.apply` returns them, to nodes.
+
+    Nodes are numbered within their tree, in pre-order.
+    """
+    begin = np.repeat(forest.first_node[:-1], np.diff(forest.first_leaf))
+    nodes = (np.flatnonzero(forest.feature < 0) - begin).astype(np.int32)
+    return np.asarray(nodes[leaves + forest.first_leaf[:-1]])
 
 
 def decision_paths(forest: Forest, leaves: NDArray[np.int32]) -> tuple[Any, Ints]:

@@ -329,7 +329,7 @@ def test_base_estimators_predict_apply_and_print() -> None:
     assert len(model) == 3 and model[1] is model.estimators_[1]
     assert model[0].text().splitlines()[0] == "width <= 2.5?"
     assert model.text(2).splitlines()[0].startswith("height <= 6.5")
-    assert np.array_equal(model[2].apply(frame)[:, 0], model.apply(frame)[:, 2])
+    assert np.array_equal(model[2].apply(frame), model.apply(frame)[:, 2])
     assert model[0].predict_proba(frame)[0].tolist() == [0.0, 1.0]
 
 

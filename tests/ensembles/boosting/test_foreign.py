@@ -64,7 +64,7 @@ def test_integer_weights_are_repetitions_for_any_base_estimator(name: str) -> No
 def test_weights_that_a_base_estimator_does_not_support() -> None:
     X, y = data(60)
     model = GradientBoostingRegressor(estimator=KNeighborsRegressor(), n_estimators=2)
-    with pytest.raises(ValueError, match="KNeighborsRegressor takes no sample_weight"):
+    with pytest.raises(ValueError, match="KNeighborsRegressor does not support sample weights"):
         model.fit(X, y, np.linspace(0.1, 1, 60))
     model.set_params(subsample=0.5, random_state=0).fit(X, y, np.resize([1, 2], 60))
     pipeline = GradientBoostingRegressor(estimator=ESTIMATORS["pipeline"], n_estimators=2)

@@ -76,7 +76,7 @@ def test_own_trees_fit_the_residuals_too() -> None:
     left = y.copy()
     for tree in model.estimators_[:, 0]:
         # Every leaf predicts the mean residual of its rows.
-        leaves = tree.apply(X)[:, 0]
+        leaves = tree.apply(X)
         for leaf in np.unique(leaves):
             rows = leaves == leaf
             assert tree.predict(X[rows])[0] == pytest.approx(left[rows].mean(), abs=1e-12)

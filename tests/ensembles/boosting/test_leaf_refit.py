@@ -61,7 +61,7 @@ def test_splits_stay_and_leaf_values_change() -> None:
 def test_first_leaves_by_hand() -> None:
     X, y = data()
     model = stopped(BoostedTreesRegressor, n_estimators=1, l2_regularization=2.0).fit(X, y)
-    leaf = model.apply(X)[:, 0]
+    leaf = model._leaves(X)[:, 0]
     for number, value in enumerate(model.forest_.value[:, 0]):
         own = y[leaf == number] - y.mean()
         assert value == pytest.approx(0.1 * own.sum() / (len(own) + 2.0), rel=1e-12)

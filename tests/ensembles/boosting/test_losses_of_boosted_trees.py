@@ -49,7 +49,7 @@ def test_leaves_are_refined_with_the_residuals_of_their_rows(loss: str) -> None:
     model = model_of(loss, n_estimators=1, learning_rate=1.0, max_leaf_nodes=4, min_samples_leaf=20)
     model.fit(X, y, weight)
     X, y = np.repeat(X, weight, axis=0), np.repeat(y, weight)
-    base, leaves = model.forest_.base_score[0], model.apply(X)[:, 0]
+    base, leaves = model.forest_.base_score[0], model._leaves(X)[:, 0]
     level = {"absolute_error": 0.5, "quantile": 0.8}.get(loss)
     for leaf in np.unique(leaves):
         rows = leaves == leaf

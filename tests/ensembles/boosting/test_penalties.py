@@ -32,7 +32,7 @@ def test_gains_add_up_to_the_drop_of_the_objective(exact: bool, l1: float) -> No
     model = one_tree(l2_regularization=l2, l1_regularization=l1, min_gain=gamma, exact=exact)
     forest = model.fit(X, y).forest_
     residual = y - y.mean()
-    leaves = model.apply(X)[:, 0]
+    leaves = model._leaves(X)[:, 0]
     sums = np.bincount(leaves, weights=-residual)
     sizes = np.maximum(np.abs(sums) - l1, 0.0)
     counts = np.bincount(leaves)

@@ -63,7 +63,7 @@ def test_rules_and_weights_that_do_not_go_together() -> None:
         VotingClassifier(MEMBERS, rule="product").fit(X, y)
     with pytest.raises(ValueError, match="rule='median' does not support weights"):
         VotingClassifier(MEMBERS, voting="soft", rule="median", weights=[1, 2, 3]).fit(X, y)
-    with pytest.raises(ValueError, match="number of estimators, 3. Got 2 weights"):
+    with pytest.raises(ValueError, match="must be equal; got 2 weights, 3 estimators"):
         VotingClassifier(MEMBERS, weights=[1, 2]).fit(X, y)
     with pytest.raises(ValueError, match="not all zero"):
         VotingClassifier(MEMBERS, weights=[0, 0, 1]).set_params(bayes="drop").fit(X, y)

@@ -34,7 +34,7 @@ def test_depth_and_leaves() -> None:
 def test_limits_on_rows() -> None:
     X, y = data()
     tree = DecisionTreeRegressor(min_samples_leaf=11).fit(X, y)
-    assert np.bincount(tree.apply(X)[:, 0]).min() >= 11
+    assert np.unique(tree.apply(X), return_counts=True)[1].min() >= 11
     tree = DecisionTreeRegressor(min_samples_split=40).fit(X, y)
     forest = tree.forest_
     assert forest.weight[forest.feature >= 0].min() >= 40
@@ -96,7 +96,8 @@ def test_best_first_gains_no_less_than_depth_wise() -> None:
 def test_leaves_are_counted_from_left_to_right() -> None:
     X = np.arange(10.0)[:, np.newaxis]
     tree = DecisionTreeRegressor().fit(X, np.arange(10.0))
-    assert tree.apply(X)[:, 0].tolist() == list(range(10))
+    assert tree.forest_.apply(X, n_threads=1)[:, 0].tolist() == list(range(10))
+    assert tree.apply(X).tolist() == np.flatnonzero(tree.tree_.children_left < 0).tolist()
 
 
 # ---- scikit-learn's other parameters ----

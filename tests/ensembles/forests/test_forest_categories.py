@@ -274,7 +274,7 @@ def test_both_growers_support_sets(limit: dict[str, int]) -> None:
     with pytest.warns(UserWarning, match="OOB scores"):
         model = RandomForestRegressor(**settings).fit(X, y)
     assert (model.forest_.category_set >= 0).any()
-    leaves = model.apply(X)
+    leaves = model._leaves(X)
     predictions = model.forest_.value[leaves + model.forest_.first_leaf[:-1], 0]
     np.testing.assert_allclose(predictions.mean(axis=1), model.predict(X))
 

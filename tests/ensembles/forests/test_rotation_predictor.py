@@ -72,7 +72,7 @@ def test_leaves_and_sums_equal_naive_traversal(kind: Any, parameters: dict) -> N
     X, y = mixed_table(400, 9)
     model = kind(6, random_state=0, categorical_features=[8], **parameters).fit(X[:300], y[:300])
     leaves = naive_leaves(model, X)
-    assert np.array_equal(model.apply(X), leaves)
+    assert np.array_equal(model._leaves(X), leaves)
     sums = np.zeros((len(X), model.forest_.value.shape[1]))
     for tree in range(6):
         sums += model.forest_.tree(tree).value[leaves[:, tree]]
@@ -116,7 +116,7 @@ def test_leaves_of_several_classes_are_added_whole() -> None:
     X, y = mixed_table(300, 9)
     model = RotationForestClassifier(5, max_depth=2, random_state=0).fit(X, y)
     assert (np.count_nonzero(model.forest_.value, axis=1) > 1).any()
-    leaves = model.apply(X)
+    leaves = model._leaves(X)
     sums = sum(model.forest_.tree(t).value[leaves[:, t]] for t in range(5))
     assert np.array_equal(model._rotated.predict(X, n_threads=1), sums)
     alone = RotatedForest(model.forest_.tree(0), model.rotations_.only(0))

@@ -445,8 +445,8 @@ def test_methods_for_one_output_refuse_several() -> None:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ({0: 1.0}, "list of dicts, one for each of the 2 outputs"),
-        ([{0: 1.0}], "got a list of 1"),
+        ({0: 1.0}, "list of dicts, or the string .balanced.*Got a dict for 2 outputs"),
+        ([{0: 1.0}], "Got a list of 1 for 2 outputs"),
         ([{0: 1.0}, 3], "class_weight"),
         ([{"a": 1.0}, None], "no class of y"),
     ],

@@ -41,8 +41,8 @@ TREE = DecisionTreeClassifier(max_depth=2)
 BAD_ESTIMATORS = {
     "no list": (3, "non-empty list of (name, estimator) pairs"),
     "empty": ([], "non-empty list of (name, estimator) pairs"),
-    "no pairs": ([TREE], "a list of (name, estimator) pairs"),
-    "triples": ([("a", TREE, 1)], "a list of (name, estimator) pairs"),
+    "no pairs": ([TREE], "a non-empty list of (string, estimator) tuples"),
+    "triples": ([("a", TREE, 1)], "a non-empty list of (string, estimator) tuples"),
     "twice": ([("a", TREE), ("b", TREE), ("a", TREE)], "'a' is used more than once"),
     "underscores": ([("a__b", TREE)], "must not contain '__'"),
     "a parameter": ([("n_jobs", TREE)], "'n_jobs' of an estimator is also a parameter"),
@@ -217,7 +217,7 @@ def test_weights_go_through_pipelines() -> None:
 def test_estimators_without_sample_weight_are_named(kind) -> None:
     X, y = data()
     members = [("tree", TREE), ("near", KNeighborsClassifier())]
-    with pytest.raises(TypeError, match="Estimator 'near' .* does not support sample_weight"):
+    with pytest.raises(TypeError, match="KNeighborsClassifier does not .* 'near'"):
         kind(members).fit(X, y, np.ones(len(y)))
 
 

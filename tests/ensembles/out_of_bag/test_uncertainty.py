@@ -142,7 +142,7 @@ def test_quantile_regression_forest_against_naive_code(kind) -> None:
     for x, row in zip(NEW[:10], found, strict=True):
         weight = np.zeros(150)
         for number, tree in enumerate(model.estimators_):
-            here = tree.apply(X[:150])[:, 0] == tree.apply([x])[0, 0]
+            here = tree.apply(X[:150]) == tree.apply([x])[0]
             own = model.oob_.in_bag[number] * here
             weight += own / own.sum() / 40
         ends = np.cumsum(weight[order])
@@ -282,7 +282,7 @@ def test_weighted_quantile_regression_forest_against_naive_code(draws: dict) -> 
     for x, row in zip(NEW[:10], found, strict=True):
         weight = np.zeros(100)
         for number, tree in enumerate(model.estimators_):
-            here = tree.apply(table)[:, 0] == tree.apply([x])[0, 0]
+            here = tree.apply(table) == tree.apply([x])[0]
             mass = model.oob_.in_bag[number] * here
             mass = mass if model.bootstrap else mass * own
             weight += mass / mass.sum() / 60

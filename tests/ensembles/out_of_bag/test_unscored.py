@@ -63,8 +63,9 @@ def test_too_few_base_estimators(kind: Any) -> None:
     assert np.array_equal(model.oob_.unscored, np.flatnonzero(unscored))
     assert model.oob_.unscored_weight == unscored.mean() > 0.1
     share = f"{unscored.sum()} of 100 rows, {unscored.mean():.1%} of the weight"
-    assert said.startswith(f"Some inputs do not have OOB scores: {share}, were drawn by every")
-    assert "too few base estimators" in said and "increase n_estimators" in said
+    assert said.startswith("Some inputs do not have OOB scores.")
+    assert f"{share}, were drawn by every base estimator" in said
+    assert "too few estimators" in said and "increase n_estimators" in said
     model, said = fitted(kind, 60)
     assert not said and model.oob_.unscored_weight == 0.0
 

@@ -53,7 +53,7 @@ class _ForeignLearner:
 
     def __init__(self, estimator: Any, training: Training, classes: NDArray[Any], seed: int):
         self._classes = classes
-        self._table = training.rows.table
+        self._table = training.table
         self._target = training.rows.target.astype(np.intp)
         self._learner = ForeignLearner(estimator, training, classes[self._target], seed)
 
@@ -183,6 +183,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             form = Form(str(self.form), len(self.classes_), float(self.learning_rate))
             training = training_of(
                 rows,
+                X,
                 sample_weight,
                 reweight=self.reweight,
                 random_state=self.random_state,
@@ -308,7 +309,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         """Yield the sum of the votes and the total vote weight after each base estimator."""
         ballots, counts = ballots_of(self._form), np.abs(self.estimator_weights_)
         if hasattr(self, "forest_"):
-            leaves = self.apply(X)
+            leaves = self._leaves(X)
             leaves = leaves + self.forest_.first_leaf[:-1]
             votes = np.zeros((len(leaves), ballots.shape[1]))
             for i, weight in enumerate(self.estimator_weights_):
@@ -316,7 +317,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
                 yield votes, float(counts[: i + 1].sum())
             return
         table = self._checked_table(X)
-        votes = np.zeros((len(table), ballots.shape[1]))
+        votes = np.zeros((table.shape[0], ballots.shape[1]))
         for i, (estimator, weight) in enumerate(
             zip(self.estimators_, self.estimator_weights_, strict=True)
         ):

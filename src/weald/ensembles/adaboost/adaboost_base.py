@@ -10,7 +10,14 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from weald.data import Rows, as_one_array, dense_blocks, levels_of, table_for_predict
+from weald.data import (
+    Rows,
+    SparseTable,
+    as_one_array,
+    dense_blocks,
+    levels_of,
+    table_for_predict,
+)
 from weald.ensembles.adaboost.adaboost_training import HardestRows, Training, hardest_rows
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import CheckedEstimator, Floats, TreeModel
@@ -92,7 +99,12 @@ class AdaBoost(TreeModel):
     _estimators: list[Any] | None  # None: the trees of forest_, not yet wrapped as estimators
 
     def _rows_for_estimators(self, rows: Rows) -> Rows:
-        """Rows with the table for the base estimators: one array unless it has categories."""
+        """Rows with the table for the base estimators: one array unless it has categories.
+
+        A sparse table stays sparse if the user's `estimator` supports it.
+        """
+        if isinstance(rows.table, SparseTable) and self._estimator_takes_sparse():
+            return rows
         if not levels_of(rows.table):
             return rows.of_numbers(type(self).__name__)
         if self.estimator is None:
@@ -106,6 +118,12 @@ class AdaBoost(TreeModel):
         own = self.estimator.get_params() if hasattr(self.estimator, "get_params") else {}
         choice = own.get("categorical_features")
         return isinstance(choice, str) and choice == "from_dtype"
+
+    def _estimator_takes_sparse(self) -> bool:
+        """Whether sparse tables are passed on; weald's own estimators are faster on dense ones."""
+        if self.estimator is None or isinstance(self.estimator, CheckedEstimator):
+            return False
+        return bool(get_tags(self.estimator).input_tags.sparse)
 
     def _base_estimator(self) -> Any:
         """Clone `estimator` and set its categorical columns, if there are any."""
@@ -171,7 +189,7 @@ class AdaBoost(TreeModel):
         Returns
         -------
         array of int32, shape (rows, estimators)
-            Leaves are numbered within their tree, from left to right.
+            The leaf as a node of its tree, numbered as in `trees_to_frame` and in scikit-learn.
         """
         self._require_own_trees("apply")
         return super().apply(X)
@@ -189,10 +207,13 @@ class AdaBoost(TreeModel):
 
     # ---- methods for any base estimator ----
 
-    def _checked_table(self, X: object) -> NDArray[Any]:
-        """Convert X to the float array that the user's base estimators take."""
+    def _checked_table(self, X: object) -> Any:
+        """Convert X to the array, or CSR table, of floats that the user's base estimators take."""
         check_is_fitted(self)
-        return np.concatenate(list(dense_blocks(table_for_predict(self, X))))
+        table = table_for_predict(self, X)
+        if hasattr(table, "tocsr") and self._estimator_takes_sparse():
+            return table
+        return np.concatenate(list(dense_blocks(table)))
 
     def hardest_rows(self, n: int = 10) -> HardestRows:
         """Training rows with the largest weights after the last round.

@@ -58,7 +58,7 @@ class _ForeignLearner:
     """Fits one clone of the user's estimator per round."""
 
     def __init__(self, estimator: Any, training: Training, seed: int) -> None:
-        self._table = training.rows.table
+        self._table = training.table
         self._learner = ForeignLearner(estimator, training, training.rows.target, seed)
 
     def learn(self, weights: RowWeights, round_: int) -> tuple[Any, Floats]:
@@ -149,6 +149,7 @@ class AdaBoostRegressor(Regressor, AdaBoost):
                 rows = rows.with_moderate_target()
             training = training_of(
                 rows,
+                X,
                 sample_weight,
                 reweight=self.reweight,
                 random_state=self.random_state,

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from weald.data import Rows
+from weald.cached import cached_property
+from weald.data import Rows, SparseTable
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import Floats
 from weald.ensembles.row_counts import weighted_as_repeated
@@ -31,6 +32,15 @@ class Training:
     seed: int
     place: NDArray[np.intp]  # position of each row among those passed to fit
     n_given: int
+    sparse_format: str = "csr"  # of a sparse table that is passed on to the user's estimator
+
+    @cached_property
+    def table(self) -> Any:
+        """The table that the user's estimator is fitted on."""
+        table = self.rows.table
+        if isinstance(table, SparseTable):
+            return table.columns if self.sparse_format == "csc" else table.columns.tocsr()
+        return table
 
     def drawn(self, weights: RowWeights, round_: int, attempt: int = 0) -> NDArray[np.int64]:
         """Number of times each row is drawn in a round; `attempt` is part of the seed."""
@@ -57,18 +67,25 @@ class Training:
 
 
 def training_of(
-    rows: Rows, sample_weight: object, *, reweight: str, random_state: object, n_threads: int
+    rows: Rows,
+    X: object,
+    sample_weight: object,
+    *,
+    reweight: str,
+    random_state: object,
+    n_threads: int,
 ) -> Training:
-    """Prepare rows for boosting by weighting or by resampling."""
+    """Prepare rows for boosting by weighting or by resampling; `X` is the table passed to fit."""
+    form = "csc" if getattr(X, "format", "") == "csc" else "csr"
     place, n_given = np.arange(rows.n), rows.n
     given = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
     if given.ndim == 1:
         place, n_given = np.flatnonzero(given > 0), len(given)
     if reweight == "weighting":
-        return Training(weighted_as_repeated(rows), None, 0, place, n_given)
+        return Training(weighted_as_repeated(rows), None, 0, place, n_given, form)
     # As many draws as rows; rows are ordered by content, so that their order does not matter.
     index = ordered_rows(rows, n_threads=n_threads).index
-    return Training(rows.take(index), rows.n, seed_of(random_state), place[index], n_given)
+    return Training(rows.take(index), rows.n, seed_of(random_state), place[index], n_given, form)
 
 
 @dataclass
@@ -112,10 +129,13 @@ class ForeignLearner:
         training = self._training
         estimator = clone(self._estimator)
         _set_seeds(estimator, estimator_seed(self._seed, round_))
+        # What fit returns is not used: some estimators forget to return themselves.
         if training.n_draws is None:
-            return estimator.fit(training.rows.table, self._labels, sample_weight=weights.of_rows())
-        drawn = np.repeat(np.arange(training.rows.n), training.drawn(weights, round_, attempt))
-        return estimator.fit(training.rows.table[drawn], self._labels[drawn])
+            estimator.fit(training.table, self._labels, sample_weight=weights.of_rows())
+        else:
+            drawn = np.repeat(np.arange(training.rows.n), training.drawn(weights, round_, attempt))
+            estimator.fit(training.table[drawn], self._labels[drawn])
+        return estimator
 
 
 def _set_seeds(estimator: Any, seed: int) -> None:

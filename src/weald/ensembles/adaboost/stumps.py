@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
 from weald.data import Rows, as_one_array, class_rows, levels_of, steady
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import Floats, TreeModel, keep_columns
 from weald.parameters import Columns, Jobs, Limit, OneOf
-from weald.trees import Forest
+from weald.trees import Forest, TreeView, decision_paths
 
 CRITERIA = ("error", "gini", "entropy")
 
@@ -167,6 +168,10 @@ class Stump(ClassifierMixin, TreeModel):
     ----------
     classes_ : array
         Class labels, sorted.
+    n_classes_ : int
+        Number of classes.
+    n_outputs_ : int
+        Number of columns of the target: 1.
 
     Examples
     --------
@@ -222,7 +227,7 @@ class Stump(ClassifierMixin, TreeModel):
         return stump
 
     def _keep(self, found: FoundStump, classes: NDArray[Any]) -> None:
-        self.classes_ = classes
+        self.classes_, self.n_classes_, self.n_outputs_ = classes, len(classes), 1
         shares = np.stack([side / side.sum() for side in found.sides])
         # Stored rather than derived from the shares, because ties up to rounding go to the first.
         self._leaf_classes = np.array(found.leaf_classes[: len(shares)])
@@ -234,7 +239,33 @@ class Stump(ClassifierMixin, TreeModel):
 
     def predict(self, X: object) -> NDArray[Any]:
         """Class of largest weight in the leaf of each row; ties go to the first."""
-        return np.asarray(self.classes_[self._leaf_classes[self.apply(X)[:, 0]]])
+        return np.asarray(self.classes_[self._leaf_classes[self._leaves(X)[:, 0]]])
+
+    def apply(self, X: object) -> NDArray[np.int32]:
+        """Find the leaf of each row, as a node of the stump."""
+        return super().apply(X)[:, 0]
+
+    @property
+    def tree_(self) -> TreeView:
+        """The stump with the array attributes of scikit-learn's `tree_`; read-only.
+
+        Weights of nodes are shares of the total weight of all rows.
+        """
+        check_is_fitted(self)
+        return TreeView(self.forest_, criterion=self.criterion, widths=(self.n_classes_,))
+
+    def decision_path(self, X: object) -> Any:
+        """Return the nodes each row passes through: a sparse matrix of shape (rows, nodes)."""
+        return decision_paths(self.forest_, self._leaves(X))[0]
+
+    def get_depth(self) -> int:
+        """Depth of the stump: 1, or 0 if it has no split."""
+        return self.get_n_leaves() - 1
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves: 2, or 1 if it has no split."""
+        check_is_fitted(self)
+        return len(self.forest_.value)
 
     def _leaf_text(self, value: Floats) -> str:
         best = int(np.argmax(value))

@@ -59,7 +59,8 @@ def take_columns(X: Any, columns: Indices | None) -> Any:
     if columns is None:
         return X
     if hasattr(X, "tocsc"):
-        return X.tocsc()[:, columns]
+        taken = X.tocsc()[:, columns]
+        return taken if X.format == "csc" else taken.tocsr()
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if hasattr(X, "iloc"):
         cut = X.iloc[:, columns]

@@ -37,7 +37,9 @@ class ContentNoise:
             for column in range(table.shape[1]):
                 table[:, column] += self._noise(keys, column, table[:, column], self.scale)
         if self.target:
-            y = y + self._noise(keys, table.shape[1], y, self.target)
+            outputs = enumerate(y.reshape(len(y), -1).T, start=table.shape[1])
+            noise = [self._noise(keys, column, own, self.target) for column, own in outputs]
+            y = y + np.stack(noise, axis=1).reshape(y.shape)
         return _in_frame_like(X, table), y
 
     def _noise(self, keys: NDArray[np.uint64], column: int, values: Floats, scale: float) -> Floats:

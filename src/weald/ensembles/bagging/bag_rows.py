@@ -94,6 +94,8 @@ class BagRows:
 
 
 def samples_of(draws: RowSamples, number: int) -> NDArray[np.intp]:
-    """Sorted indices of the rows drawn for a base estimator, with repetitions."""
-    counts = draws.counts(number)
-    return np.repeat(np.arange(len(counts)), counts)
+    """Indices of the rows drawn for a base estimator, with repetitions, in the order of its fit."""
+    has_weight = draws.place >= 0
+    given = np.empty(draws.n, dtype=np.intp)
+    given[draws.place[has_weight]] = np.flatnonzero(has_weight)
+    return np.repeat(given, draws.drawn(number))

@@ -1,11 +1,13 @@
 """Bagging: base estimators fitted on bootstrap samples, whose predictions are averaged."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _native
@@ -18,8 +20,10 @@ from weald.ensembles.bagging.bagging_base import BAGGING_LIMITS, Bagging
 from weald.ensembles.exact_means import exact_means
 from weald.ensembles.forests import bagged_trees
 from weald.ensembles.forests.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from weald.ensembles.forests.outputs import without_axis
 from weald.ensembles.members.members import Outcome, n_rows_of
 from weald.ensembles.members.response_methods import ResponseMethod
+from weald.ensembles.members.routing import routed_prediction
 from weald.ensembles.members.samples import as_table, class_sample, number_sample
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
 from weald.ensembles.regressing import Regressor
@@ -175,7 +179,7 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
             return np.eye(len(self.classes_))[predicted[:, 0].astype(np.intp)]
         return predicted
 
-    def predict_proba(self, X: Any, *, return_std: bool = False) -> Any:
+    def predict_proba(self, X: Any, *, return_std: bool = False, **params: Any) -> Any:
         """Predict class probabilities: the mean over the base estimators, or their vote shares.
 
         Parameters
@@ -185,24 +189,56 @@ class BaggingClassifier(BaggedClassifier, ClassifierMixin, Bagging):
         return_std : bool, default=False
             Also return the standard deviation of the base estimators' class probabilities, of
             shape (rows, classes).
+        **params
+            Passed to the base estimators, if metadata routing is enabled.
         """
-        return self._mean_and_std(X) if return_std else self._ensemble_predictions(X)
+        response = self._response_to("predict_proba", params)
+        predicted = self._mean_and_std if return_std else self._ensemble_predictions
+        return predicted(X, response)
 
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithms of the class probabilities; -inf for a probability of 0."""
+    def predict_log_proba(self, X: Any, **params: Any) -> Floats:
+        """Logarithms of the class probabilities; -inf for a probability of 0.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the columns of the fit.
+        **params
+            Passed to the base estimators, if metadata routing is enabled.
+        """
+        response = self._response_to("predict_log_proba", params)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._ensemble_predictions(X)))
+            return np.asarray(np.log(self._ensemble_predictions(X, response)))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row; ties go to the first."""
-        probabilities = self._ensemble_predictions(X)
+    def predict(self, X: Any, **params: Any) -> NDArray[Any]:
+        """The most probable class of each row; ties go to the first.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the columns of the fit.
+        **params
+            Passed to the base estimators, if metadata routing is enabled.
+        """
+        probabilities = self._ensemble_predictions(X, self._response_to("predict", params))
         return np.asarray(self.classes_[np.argmax(probabilities, axis=1)])
 
     @available_where(_has_decision_function)
-    def decision_function(self, X: Any) -> Floats:
-        """Mean of the base estimators' decision functions, if they have one."""
+    def decision_function(self, X: Any, **params: Any) -> Floats:
+        """Mean of the base estimators' decision functions, if they have one.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the columns of the fit.
+        **params
+            Passed to the base estimators, if metadata routing is enabled.
+        """
         check_is_fitted(self)
         response = ResponseMethod("decision_function", np.arange(len(self.classes_)))
+        if params:
+            routed = routed_prediction(self, "decision_function", params, "decision_function")
+            response = replace(response, params=routed)
         weights, predictions = self.weights_, self._predictions(X, response)
         total: Any = sum(w * predicted for w, predicted in zip(weights, predictions, strict=True))
         mean = total / float(weights.sum())
@@ -219,7 +255,7 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
 
     Attributes
     ----------
-    oob_prediction_ : array, shape (rows,)
+    oob_prediction_ : array, shape (rows,) or (rows, outputs)
         Out-of-bag predictions, with `oob_score`; NaN for rows that every base estimator drew and
         for rows of weight zero.
 
@@ -285,8 +321,8 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
         ----------
         X : table
             Training rows, in any form that the base estimators accept.
-        y : array of finite numbers, shape (rows,)
-            Target values.
+        y : array of finite numbers, shape (rows,) or (rows, outputs)
+            Target values; several outputs if the base estimator supports them.
         sample_weight : array, shape (rows,), or None
             Row weights. With `bootstrap`, rows are drawn with probability proportional to their
             weight; otherwise the weights are passed to the base estimators.
@@ -302,14 +338,28 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
                 self._fit_forest(X, y, sample_weight, groups)
                 self._n_rows_seen = n_rows_of(X)
             else:
-                sample = number_sample(self, X, y, sample_weight, groups)
+                sample = number_sample(self, X, y, sample_weight, groups, several=True)
                 self._n_rows_seen = len(sample.place)
-                self._fit_estimators(sample, ResponseMethod("predict", width=1), None, fit_params)
+                width = 1 if sample.y.ndim == 1 else sample.y.shape[1]
+                self._refuse_estimates(width)
+                response = ResponseMethod("predict", width=width)
+                self._fit_estimators(sample, response, None, fit_params)
             if self._record is not None:
                 self._warn_of_unscored()
                 self.oob_prediction_ = self.oob_.predictions
                 self.oob_score_ = self._r_squared()
+            elif self.oob_score:  # a forest of several outputs, which has warned already
+                self.oob_prediction_ = self._forest_model.oob_prediction_
+                self.oob_score_ = self._forest_model.oob_score_
         return self
+
+    def _refuse_estimates(self, n_outputs: int) -> None:
+        if n_outputs > 1 and self._estimates_out_of_bag():
+            raise ValueError(
+                "oob_score, weights='oob' and n_estimators='auto' support one output if the base "
+                f"estimators are not the default trees; y has {n_outputs} columns. Use "
+                "cross-validation, or fit one model per column."
+            )
 
     def _oob_weights(
         self, tasks: list[BagTask], outcomes: list[Outcome], rows: BagRows, classes: Any
@@ -343,7 +393,7 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
         variance = float(exact_means((scaled - float(exact_means(scaled, weight))) ** 2, weight))
         return 1.0 - float(exact_means(residuals**2, weight)) / variance if variance > 0 else 0.0
 
-    def predict(self, X: Any, *, return_std: bool = False) -> Any:
+    def predict(self, X: Any, *, return_std: bool = False, **params: Any) -> Any:
         """Predict the target: the weighted mean over the base estimators.
 
         Parameters
@@ -352,8 +402,18 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
             Rows with the columns of the fit.
         return_std : bool, default=False
             Also return the standard deviation of the base estimators' predictions.
+        **params
+            Passed to the base estimators, if metadata routing is enabled.
         """
+        response = self._response_to("predict", params)
         if return_std:
-            mean, std = self._mean_and_std(X)
-            return mean[:, 0], std[:, 0]
-        return self._ensemble_predictions(X)[:, 0]
+            mean, std = self._mean_and_std(X, response)
+            return without_axis(mean), without_axis(std)
+        return without_axis(self._ensemble_predictions(X, response))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._base_estimator()).target_tags
+        is_supported = self._is_forest(None) or not self._estimates_out_of_bag()
+        tags.target_tags.multi_output = inner.multi_output and is_supported
+        return tags

@@ -7,24 +7,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from weald.advice import warn
 from weald.data import extreme_exponent
-from weald.ensembles.bagging.bag_fitting import BagTask, estimator_name, fit_bag, predict_bag
-from weald.ensembles.bagging.bag_plan import EstimatorPlan
+from weald.ensembles.bagging.bag_fitting import BagTask, fit_bag, predict_bag
+from weald.ensembles.bagging.bag_inspection import BagInspection
 from weald.ensembles.bagging.bag_record import fitted_until_enough, oob_record
-from weald.ensembles.bagging.bag_rows import BagRows, samples_of
+from weald.ensembles.bagging.bag_rows import BagRows
 from weald.ensembles.base import CheckedEstimator, keep_columns
-from weald.ensembles.members.members import Outcome, model_fingerprints
+from weald.ensembles.members.members import Outcome
 from weald.ensembles.members.response_methods import ResponseMethod
-from weald.ensembles.members.routing import refuse_unrouted, router, routing_is_enabled
+from weald.ensembles.members.routing import (
+    refuse_unrouted,
+    routed_prediction,
+    router,
+    routing_is_enabled,
+)
 from weald.ensembles.members.samples import Sample, as_table, table_to_predict
-from weald.ensembles.out_of_bag.bagged import Bagged
-from weald.ensembles.out_of_bag.in_bag import InBag
-from weald.ensembles.out_of_bag.oob_pruning import PrunedForest
 from weald.ensembles.out_of_bag.tally import Tally
 from weald.ensembles.out_of_bag.unscored import warn_of_unscored
 from weald.parameters import (
@@ -42,8 +44,7 @@ from weald.parameters import (
     Ways,
     Whole,
 )
-from weald.persist import fingerprint
-from weald.resampling import RowSamples, seed_of
+from weald.resampling import seed_of
 from weald.threads import thread_count
 
 Floats = NDArray[np.float64]
@@ -65,7 +66,7 @@ BAGGING_LIMITS: Mapping[str, Limit] = {
 }
 
 
-class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
+class Bagging(BagInspection, MetaEstimatorMixin, CheckedEstimator):
     """Base class of bagging: base estimators fitted on random samples of rows and columns.
 
     Parameters
@@ -114,7 +115,8 @@ class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     estimators_ : list of estimators
         The fitted base estimators.
     estimators_samples_ : list of arrays
-        Indices of the rows drawn for each base estimator, with repetitions; computed on access.
+        Indices of the rows drawn for each base estimator, with repetitions, in the order in which
+        it was fitted on them; computed on access.
     estimators_features_ : list of arrays
         Indices of the columns drawn for each base estimator.
     weights_ : array
@@ -131,13 +133,7 @@ class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
     n_estimators: Any
     n_jobs: int | None
     diversifiers: Any
-    weights_: Floats
-    _forest_model: Any  # replaces `_estimators` if the default trees are bagged
-    _estimators: list[Any]
-    _columns_seen: list[NDArray[np.intp] | None]
-    _draws: list[tuple[int, RowSamples | None]]  # (index of the first estimator, its samples)
     _seed: int
-    _n_rows_seen: int
     _engine: ClassVar[type]
 
     # ---- fitting ----
@@ -339,19 +335,30 @@ class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
                 [self._as_probabilities(predicted) for predicted in self._predictions(X)]
             )
 
-    def _ensemble_predictions(self, X: Any) -> Floats:
+    def _response_to(self, caller: str, params: Mapping[str, Any]) -> ResponseMethod | None:
+        """The response method with metadata routed to it; None: there is none, the usual one."""
+        if not params:
+            return None
+        check_is_fitted(self)
+        response: ResponseMethod = getattr(self, "_response_method", ResponseMethod("predict"))
+        routed = routed_prediction(self, caller, params, response.method)
+        return replace(response, params=routed)
+
+    def _ensemble_predictions(self, X: Any, response: ResponseMethod | None = None) -> Floats:
         check_is_fitted(self)
         if hasattr(self, "_forest_model"):
             return np.asarray(self._forest_model._ensemble_predictions(X))
         total: Floats | None = None
         weights = self.weights_
-        for weight, predicted in zip(weights, self._predictions(X), strict=True):
+        for weight, predicted in zip(weights, self._predictions(X, response), strict=True):
             part = weight * self._as_probabilities(predicted)
             total = part if total is None else total + part
         assert total is not None
         return total / float(weights.sum())
 
-    def _mean_and_std(self, X: Any) -> tuple[Floats, Floats]:
+    def _mean_and_std(
+        self, X: Any, response: ResponseMethod | None = None
+    ) -> tuple[Floats, Floats]:
         check_is_fitted(self)
         if hasattr(self, "_forest_model"):
             return self._forest_model._mean_and_std(X)  # type: ignore[no-any-return]
@@ -361,7 +368,7 @@ class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
                 f"standard deviation. Got n_estimators={self.n_estimators}."
             )
         tally: Tally | None = None
-        for weight, predicted in zip(self.weights_, self._predictions(X), strict=True):
+        for weight, predicted in zip(self.weights_, self._predictions(X, response), strict=True):
             values = self._as_probabilities(predicted)
             if tally is None:
                 tally, exponent = Tally(*values.shape), extreme_exponent(values)
@@ -373,118 +380,14 @@ class Bagging(EstimatorPlan, Bagged, MetaEstimatorMixin, CheckedEstimator):
         """Votes as one-hot class probabilities; other predictions unchanged."""
         return predicted
 
-    # ---- inspection ----
-
-    def prune_oob(self, X: Any, y: Any) -> PrunedForest:
-        """Prune each of the default trees where that lowers its error on out-of-bag rows.
-
-        As `RandomForestRegressor.prune_oob`. Other base estimators cannot be pruned.
-
-        Parameters
-        ----------
-        X, y : table and array
-            The rows of the fit, in the same order.
-
-        Returns
-        -------
-        PrunedForest
-            The pruned `model`, and errors and sizes before and after pruning.
-        """
-        check_is_fitted(self)
-        if not hasattr(self, "_forest_model"):
-            raise ValueError(
-                "prune_oob requires the default trees on all columns: estimator=None, "
-                "max_features=1.0, and no weights or diversifiers. The base estimator is "
-                f"{type(self.estimator_).__name__}."
-            )
-        found: PrunedForest = self._forest_model.prune_oob(X, y)
-        pruned = copy.copy(self)
-        pruned._forest_model, pruned._record = found.model, None
-        for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
-            pruned.__dict__.pop(name, None)
-        return replace(found, model=pruned)
-
-    @property
-    def estimators_(self) -> list[Any]:
-        """The fitted base estimators."""
-        self._check_fitted_for("estimators_")
-        views: list[Any] = (
-            self._forest_model.estimators_ if hasattr(self, "_forest_model") else self._estimators
-        )
-        return views
-
-    @property
-    def estimators_features_(self) -> list[NDArray[np.intp]]:
-        """Indices of the columns drawn for each base estimator."""
-        self._check_fitted_for("estimators_features_")
-        every = np.arange(getattr(self, "n_features_in_", 0))
-        if hasattr(self, "_forest_model"):
-            return [every] * self._forest_model.forest_.n_trees
-        return [every if columns is None else columns for columns in self._columns_seen]
-
-    @property
-    def estimators_samples_(self) -> list[NDArray[np.intp]]:
-        """Indices of the rows drawn for each base estimator, with repetitions."""
-        self._check_fitted_for("estimators_samples_")
-        n_estimators = len(self.estimators_features_)
-        parts = self._forest_model._ledger if hasattr(self, "_forest_model") else self._draws
-        rules = [[draws for first, draws in parts if first <= k][-1] for k in range(n_estimators)]
-        return [
-            np.arange(self._n_rows_seen) if draws is None else samples_of(draws, k)
-            for k, draws in enumerate(rules)
-        ]
-
-    def _check_fitted_for(self, name: str) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted.")
-
-    def _in_bag(self) -> InBag:
-        check_is_fitted(self)
-        if hasattr(self, "_forest_model"):
-            return self._forest_model._in_bag()  # type: ignore[no-any-return]
-        parts = [(first, draws) for first, draws in self._draws if draws is not None]
-        if len(parts) < len(self._draws):
-            self._refuse_all_row_diversifiers("There is no out-of-bag ledger", AttributeError)
-            raise AttributeError(
-                "There is no out-of-bag ledger: every base estimator is fitted on all rows. Fit "
-                "with bootstrap=True, or with max_samples below the number of rows."
-            )
-        return InBag(tuple(parts), len(self._estimators))
-
-    def fingerprint(self) -> str:
-        """SHA-256 of the fitted model, if all base estimators are weald's own.
-
-        Equal for any `n_jobs`, row order and machine. Other libraries do not guarantee this, so
-        their estimators raise a TypeError.
-        """
-        check_is_fitted(self)
-        return fingerprint(self._fingerprint_arrays())
-
-    def _fingerprint_arrays(self) -> dict[str, NDArray[Any]]:
-        if hasattr(self, "_forest_model"):
-            return {"trees": np.array([self._forest_model.fingerprint()])}
-        names = [estimator_name(k) for k in range(len(self._estimators))]
-        arrays = model_fingerprints("member", dict(zip(names, self._estimators, strict=True)))
-        for number, columns in enumerate(self._columns_seen):
-            if columns is not None:
-                arrays[f"columns {number}"] = columns.astype(np.int64)
-        return {**arrays, "weights": self.weights_}
-
     def get_metadata_routing(self) -> Any:
         """Metadata routing of this object; see scikit-learn's user guide on metadata routing."""
-        return router(self, [("estimator", self._base_estimator())])
-
-    def __len__(self) -> int:
-        return len(self.estimators_)
-
-    def __getitem__(self, number: int) -> Any:
-        return self.estimators_[number]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.estimators_)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_forest_model") or hasattr(self, "_estimators")
+        base = self._base_estimator()
+        has_proba = is_classifier(self) and hasattr(base, "predict_proba")
+        by = "predict_proba" if has_proba else "predict"
+        callers = {"predict": by, "predict_proba": by, "predict_log_proba": by}
+        callers["decision_function"] = "decision_function"
+        return router(self, [("estimator", base)], callers=callers)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

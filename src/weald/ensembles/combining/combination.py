@@ -19,6 +19,7 @@ from weald.ensembles.members.members import (
     model_fingerprints,
 )
 from weald.ensembles.members.response_methods import ResponseMethod, method_of
+from weald.ensembles.members.response_outputs import response_of
 from weald.ensembles.members.routing import router
 from weald.ensembles.members.samples import table_to_predict
 from weald.persist import fingerprint
@@ -211,11 +212,14 @@ def replaced(estimators: Sequence[Named], name: str, estimator: Any) -> list[Nam
 
 
 def response_methods(
-    estimators: Sequence[Named], wanted: str, classes: NDArray[Any] | None
+    estimators: Sequence[Named], wanted: str, classes: Any | None
 ) -> list[ResponseMethod]:
-    """The response method of each base estimator; `classes` is None for regression."""
+    """The response method of each base estimator.
+
+    `classes` is None for regression, and a list with the classes of each output for several.
+    """
     return [
         # Other estimators than classifiers, such as regressors, do not predict classes.
-        ResponseMethod(method_of(name, model, wanted), classes if is_classifier(model) else None)
+        response_of(method_of(name, model, wanted), classes if is_classifier(model) else None)
         for name, model in estimators
     ]

@@ -27,6 +27,11 @@ def is_combiner(final: object) -> bool:
     return hasattr(final, "combine")
 
 
+def is_named_combiner(final: object) -> bool:
+    """Whether the parameter `final_estimator` is a combiner, or names one."""
+    return isinstance(final, str) or is_combiner(final)
+
+
 def new_final(owner: Any, final: Any, default: Any) -> Any:
     """An unfitted final estimator: a clone of the given one, or that of a name or None."""
     classify = is_classifier(owner)
@@ -75,14 +80,8 @@ def stack_predictions(predictions: Sequence[Floats], responses: Sequence[Respons
 def prediction_table(
     predictions: Sequence[Floats], responses: Sequence[ResponseMethod], X: Any
 ) -> Any:
-    """Predictions as the columns of a table for the next layer, followed by X unless it is None.
-
-    Of the probabilities of two classes, only those of the second are used.
-    """
-    columns = [
-        part[:, 1:] if response.method == "predict_proba" and part.shape[1] == 2 else part
-        for part, response in zip(predictions, responses, strict=True)
-    ]
+    """Predictions as the columns of a table for the next layer, followed by X unless it is None."""
+    columns = [response.table(part) for part, response in zip(predictions, responses, strict=True)]
     if X is None:
         return np.hstack(columns)
     if hasattr(X, "tocsr"):
@@ -103,7 +102,8 @@ def fit_final(
 ) -> Any:
     """Fit a final estimator on predictions for rows that the base estimators were not fitted on."""
     if not is_combiner(final):
-        return final.fit(prediction_table(predictions, responses, X), y, **params)
+        final.fit(prediction_table(predictions, responses, X), y, **params)
+        return final
     if X is not None:
         raise ValueError(
             f"{type(final).__name__} combines predictions only and does not use the columns of X. "

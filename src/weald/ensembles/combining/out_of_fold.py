@@ -114,11 +114,13 @@ def _merge_folds(
     predicted: list[Floats], splits: Splits, n: int, response: ResponseMethod
 ) -> Floats:
     """Merge the predictions of the test folds into one array of all rows."""
-    if response.method == "predict" and response.classes is not None:
-        n_classes = len(response.classes)
-        votes = _sums([np.eye(n_classes)[part[:, 0].astype(int)] for part in predicted], splits, n)
-        labels = np.where(votes.any(axis=1), np.argmax(votes, axis=1), np.nan)
-        return np.asarray(labels[:, np.newaxis])
+    if response.n_labels:
+        labels = []
+        for k, n_classes in enumerate(response.n_labels):
+            each = [np.eye(n_classes)[part[:, k].astype(int)] for part in predicted]
+            votes = _sums(each, splits, n)
+            labels.append(np.where(votes.any(axis=1), np.argmax(votes, axis=1), np.nan))
+        return np.stack(labels, axis=1)
     times = _sums([np.ones((len(part), 1)) for part in predicted], splits, n)
     total = _sums(predicted, splits, n)
     return np.divide(total, times, out=np.full_like(total, np.nan), where=times > 0)

@@ -23,7 +23,8 @@ from weald.ensembles.combining.out_of_fold import FoldModels, OutOfFold, Splits,
 from weald.ensembles.members.member_errors import member_error
 from weald.ensembles.members.members import Indices, Named, model_fingerprints, params_for, take
 from weald.ensembles.members.response_methods import ResponseMethod
-from weald.ensembles.members.routing import Routed, routed_params, router
+from weald.ensembles.members.response_outputs import numbers_of, response_of
+from weald.ensembles.members.routing import Routed, routed_params, router, routing_is_enabled
 from weald.ensembles.members.samples import Sample
 
 
@@ -116,9 +117,9 @@ class Stacked(Combination):
 
     # ---- fitting ----
 
-    def _fit(self, sample: Sample, others: Mapping[str, Any], classes: NDArray[Any] | None) -> None:
+    def _fit(self, sample: Sample, others: Mapping[str, Any], classes: Any | None) -> None:
         by_layer = self._estimators_by_layer()
-        final = new_final(self, self.final_estimator, self._default_final())
+        final = self._new_final(self.final_estimator)
         routed = routed_params(
             self,
             [estimator for layer in by_layer for estimator in layer],
@@ -173,6 +174,10 @@ class Stacked(Combination):
         found = out_of_fold(self, estimators, responses, sample, splits, params, refit=self.refit)
         return self._models_of(found), found.predictions, found.covered
 
+    def _new_final(self, final: Any) -> Any:
+        """An unfitted final estimator, as the parameter says."""
+        return new_final(self, final, self._default_final())
+
     def _fit_final(self, final: Any) -> None:
         kept, responses = self._final_input, self._layers[-1].responses
         try:
@@ -201,7 +206,7 @@ class Stacked(Combination):
         try:
             with self._fitting():
                 self._check_final_input()
-                self._fit_final(new_final(self, final_estimator, self._default_final()))
+                self._fit_final(self._new_final(final_estimator))
         except BaseException:
             self.final_estimator = given
             raise
@@ -316,19 +321,23 @@ class Stacked(Combination):
             )
         return given
 
+    def _refuse_several(self, what: str) -> None:
+        """Raise if there are several outputs, which `what` does not support."""
+
     def disagreement(self, X: Any) -> Floats:
         """Standard deviation of the predictions of the last layer, for each row.
 
         Of shape (rows,) for regression and (rows, classes) for classification. Deviations are from
         the prediction of the ensemble.
         """
+        self._refuse_several("disagreement")
         predictions, _ = self._last_layer_predictions(X)
         of_all = stack_predictions(predictions, self._layers[-1].responses)
         if is_classifier(self):
             return aggregation.disagreement(of_all, self.predict_proba(X))
         return aggregation.disagreement(of_all[:, :, 0], self.predict(X))
 
-    def _predict_final(self, X: Any, method: str, **params: Any) -> NDArray[Any]:
+    def _predict_final(self, X: Any, method: str, **params: Any) -> Any:
         predictions, table = self._last_layer_predictions(X)
         final = self.final_estimator_
         if is_combiner(final):
@@ -337,23 +346,33 @@ class Stacked(Combination):
                     f"{type(final).__name__} does not support {', '.join(params)} in predict. For "
                     "the standard deviation of the base estimators, see the method disagreement."
                 )
-            return final.combine(stack_predictions(predictions, self._layers[-1].responses))  # type: ignore[no-any-return]
-        predicted = getattr(final, method)(table, **params)
+            return final.combine(stack_predictions(predictions, self._layers[-1].responses))
+        predicted = getattr(final, method)(table, **self._routed_to_final(method, params))
         if params:  # such as return_std, which may change the form of the result
             return np.asarray(predicted)
         return self._checked_final(predicted, method, len(predictions[0]))
 
-    def _checked_final(self, predicted: Any, method: str, n_rows: int) -> NDArray[Any]:
+    def _routed_to_final(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Arguments of predict for the final estimator: all, or those that it requests."""
+        if not params or not routing_is_enabled():
+            return params
+        from sklearn.utils.metadata_routing import process_routing
+
+        routed: Mapping[str, Any] = process_routing(self, method, **params)
+        return routed["final_estimator"][method]  # type: ignore[no-any-return]
+
+    def _checked_final(self, predicted: Any, method: str, n_rows: int) -> Any:
         """Validate predictions of the final estimator; labels are returned as class indices."""
         names_classes = is_classifier(self) and method in ("predict", "predict_proba")
-        classes = np.arange(len(self.classes_)) if names_classes else None
+        response = response_of(method, numbers_of(self.classes_) if names_classes else None)
         try:
-            response = ResponseMethod(method, classes)
             checked = response.checked(predicted, self.final_estimator_, n_rows)
         except ValueError as error:
             raise member_error(self, {"final_estimator": ("to predict", error)}, {}) from error
-        is_label = classes is not None and method == "predict"
-        return checked[:, 0].astype(np.intp) if is_label else np.asarray(predicted)
+        if response.n_labels:
+            return checked.astype(np.intp)
+        is_list = isinstance(predicted, list)  # of an array for each output
+        return predicted if is_list else np.asarray(predicted)
 
     # ---- inspection ----
 

@@ -140,6 +140,7 @@ class StackingClassifier(Stacking, StackedClassifier):
     0.96
     """
 
+    _takes_several: ClassVar[bool] = True
     _limits: ClassVar[Mapping[str, Limit]] = {
         **_LIMITS,
         "stack_method": OneOf(("auto", "predict_proba", "decision_function", "predict")),

@@ -133,8 +133,8 @@ class Voting(Combination):
         weights = np.asarray(self.weights, dtype=np.float64)
         if len(weights) != len(self.estimators):
             raise ValueError(
-                f"The number of weights must equal the number of estimators, "
-                f"{len(self.estimators)}. Got {len(weights)} weights."
+                f"Number of `estimators` and weights must be equal; got {len(weights)} weights, "
+                f"{len(self.estimators)} estimators."
             )
         by_name = dict(zip((name for name, _ in self.estimators), weights, strict=True))
         kept = np.array([by_name[name] for name, _ in estimators])

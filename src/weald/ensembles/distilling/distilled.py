@@ -266,7 +266,7 @@ class Distilled:
         """Indices of the leaves, or of the rule, of each row."""
         if isinstance(self.model, RuleList):
             return self.model.rule_of(self._measurement.X)[:, np.newaxis]
-        return np.asarray(self.model.apply(self._measurement.X), dtype=np.intp)
+        return np.asarray(self.model._leaves(self._measurement.X), dtype=np.intp)
 
     def _condition(self, place: int) -> str:
         model = self.model

@@ -115,7 +115,7 @@ class RuleList(TreeModel):
         n_rules = len(self.leaf_)
         if n_rules == 0:
             return np.zeros(len(super()._scores(X)), dtype=np.intp)
-        matches = self.apply(X) == self.leaf_
+        matches = self._leaves(X) == self.leaf_
         return np.where(matches.any(axis=1), matches.argmax(axis=1), n_rules)
 
     def _scores(self, X: object) -> Floats:

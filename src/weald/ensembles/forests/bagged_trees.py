@@ -58,6 +58,7 @@ class BaggingClassifier(ForestClassifier):
 class BaggingRegressor(ForestRegressor):
     """Forest of fully grown regression trees, fitted by the public BaggingRegressor."""
 
+    _takes_several: ClassVar[bool] = True
     _random_cuts: ClassVar[bool] = False
 
     def __init__(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,25 +33,13 @@ from weald.ensembles.forests.forest_rows import (
 )
 from weald.ensembles.forests.outputs import ClassOutputs, NumberOutputs, OutputsModel
 from weald.ensembles.forests.tree_facts import leaf_facts, pruning_path
+from weald.ensembles.forests.tree_limits import TREE_LIMITS
 from weald.ensembles.forests.tree_tags import TreeTags
 from weald.ensembles.max_features import n_drawn
 from weald.ensembles.monotonic import directions_of_model
 from weald.ensembles.regressing import Regressor
 from weald.ensembles.row_counts import weighted_as_repeated
-from weald.parameters import (
-    AnyOf,
-    ClassWeight,
-    ColumnDirections,
-    Columns,
-    Jobs,
-    Limit,
-    NoneOr,
-    OneOf,
-    Real,
-    Seed,
-    Share,
-    Whole,
-)
+from weald.parameters import ClassWeight, Limit, OneOf
 from weald.resampling import rows_as_they_lie, seed_of
 from weald.trees import (
     Forest,
@@ -67,27 +56,6 @@ from weald.trees import (
     pruned_forest,
     with_medians,
 )
-
-_LIMITS: Mapping[str, Limit] = {
-    "max_depth": NoneOr(Whole(1)),
-    "max_leaf_nodes": NoneOr(Whole(2)),
-    "splitter": OneOf(("best", "random")),
-    "min_samples_split": AnyOf((Whole(2), Share(0.0, 1.0, open_below=True))),
-    "min_samples_leaf": AnyOf((Whole(1), Share(0.0, 1.0, open_below=True, open_above=True))),
-    "min_weight_fraction_leaf": Real(0.0, 0.5),
-    "min_impurity_decrease": Real(0.0),
-    "max_features": NoneOr(
-        AnyOf((Whole(1), Share(0.0, 1.0, open_below=True), OneOf(("sqrt", "log2", "third"))))
-    ),
-    "random_state": Seed(),
-    "ccp_alpha": Real(0.0),
-    "monotonic_cst": NoneOr(ColumnDirections()),
-    "growth": OneOf(("best_first", "depth_wise", "symmetric")),
-    "max_bins": NoneOr(Whole(2, 65535)),
-    "exact": OneOf((True, False)),
-    "categorical_features": Columns(),
-    "n_jobs": Jobs(),
-}
 
 
 class DecisionTree(OutputsModel):
@@ -316,9 +284,13 @@ class DecisionTree(OutputsModel):
             unit=getattr(self, "_gain_unit", 0),
         )
 
+    def apply(self, X: object) -> NDArray[np.int32]:
+        """Find the leaf of each row: a node of the tree, as numbered in `tree_`."""
+        return super().apply(X)[:, 0]
+
     def decision_path(self, X: object) -> Any:
         """Return the nodes each row passes through: a sparse matrix of shape (rows, nodes)."""
-        return decision_paths(self.forest_, self.apply(X))[0]
+        return decision_paths(self.forest_, self._leaves(X))[0]
 
     def get_depth(self) -> int:
         """Depth of the tree: the number of splits above its deepest leaf."""
@@ -356,7 +328,7 @@ class DecisionTreeClassifier(TreeTags, ClassOutputs, ClassifierMixin, DecisionTr
     _limits: ClassVar[Mapping[str, Limit]] = {
         "criterion": OneOf(("gini", "entropy", "log_loss")),
         "class_weight": ClassWeight(("balanced",), several=True),
-        **_LIMITS,
+        **TREE_LIMITS,
     }
 
     def __init__(
@@ -462,7 +434,7 @@ class DecisionTreeRegressor(TreeTags, NumberOutputs, Regressor, DecisionTree):
 
     _limits: ClassVar[Mapping[str, Limit]] = {
         "criterion": OneOf(OF_NUMBERS),
-        **_LIMITS,
+        **TREE_LIMITS,
     }
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:

@@ -2,11 +2,10 @@
 
 import time
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from weald.advice import warn
 from weald.data import ColumnPlan, Rows, refuse_levels
@@ -32,7 +31,7 @@ from weald.ensembles.forests.forest_rows import (
     weight_unit,
     with_leaf_medians,
 )
-from weald.ensembles.forests.outputs import OutputsModel
+from weald.ensembles.forests.forest_trees import ForestTrees
 from weald.ensembles.max_features import n_drawn
 from weald.ensembles.monotonic import directions_of_model
 from weald.ensembles.out_of_bag.in_bag import Draws, InBag
@@ -47,9 +46,7 @@ from weald.trees import (
     ForestLimits,
     ForestRows,
     OutOfBag,
-    decision_paths,
     grow_trees,
-    mean_shares,
     pruned_forest,
     unit_parts,
 )
@@ -70,7 +67,7 @@ class FirstTrees(NamedTuple):
     oob: OutOfBag
 
 
-class ForestModel(BaggedForest, OutputsModel):
+class ForestModel(BaggedForest, ForestTrees):
     """Base class of forests: trees grown independently, whose predictions are averaged.
 
     Parameters
@@ -137,8 +134,6 @@ class ForestModel(BaggedForest, OutputsModel):
     _gain_unit: int  # gains, for a weight of 1, are divided by 2 to this power
     _grown_on: ColumnPlan  # columns of the trees that a warm start keeps
     _ledger: list[tuple[int, RowSamples | None]]  # (index of the first tree, its row samples)
-    _has_weight: NDArray[np.bool_]  # rows of positive weight, if trees are grown on all rows
-    _random_cuts: ClassVar[bool]
 
     def _store(self, **parameters: Any) -> None:
         for name, value in parameters.items():
@@ -161,6 +156,8 @@ class ForestModel(BaggedForest, OutputsModel):
         n_before = self._n_trees_kept()
         seed = self._seed if n_before else seed_of(self.random_state)
         training = self._training_rows(rows, has_weight, n_classes, class_weight, seed)
+        if n_before == self.n_estimators:
+            return self._score_kept(training)
         samples = training.samples
         settings, first_trees = self._choose_settings(training, seed, n_before)
         training = training.without_keys()  # ranking needs the most memory of all steps
@@ -175,6 +172,7 @@ class ForestModel(BaggedForest, OutputsModel):
             forest = self._prune(forest, n_before, training)
             oob = self._out_of_bag_of_pruned(oob, forest, n_before, training)
         self._keep(forest, training, seed, draws)
+        self._keep_settings(n_before, settings)
         advise_of_constant(self, rows)
         if samples is None:
             self._has_weight = has_weight
@@ -229,6 +227,17 @@ class ForestModel(BaggedForest, OutputsModel):
         kept = self.forest_.scaled(-training.rows.target_exponent, 1.0)
         add_left_out(oob, kept, training, in_bag)
         return oob, in_bag
+
+    def _score_kept(self, training: TrainingRows) -> OutOfBag:
+        """Out-of-bag predictions of the trees of the previous fit, which a warm start keeps all."""
+        n_trees = self.forest_.n_trees
+        in_bag = ledger_of_all([*self._ledger, (n_trees, training.samples)], n_trees)
+        oob = OutOfBag(sums_of_left_out(training.rows.n, self.forest_.value.shape[1]))
+        kept = self.forest_.scaled(-training.rows.target_exponent, 1.0)
+        add_left_out(oob, kept, training, in_bag)
+        if training.rows.n_outputs == 1:
+            self._record = self._recorded(training, in_bag)
+        return oob
 
     def _grow_trees(
         self,
@@ -356,11 +365,14 @@ class ForestModel(BaggedForest, OutputsModel):
             )
 
     def _adds_nothing(self) -> bool:
-        """Whether a warm start already has all its trees; warns if so."""
+        """Whether a warm start has all its trees, and out-of-bag score if wanted, already.
+
+        Warns if there are no new trees.
+        """
         if not self._n_trees_kept() or self._n_trees_kept() < self.n_estimators:
             return False
         warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
-        return True
+        return not self.oob_score or hasattr(self, "oob_score_")
 
     @property
     def _draws_rows(self) -> bool:
@@ -419,81 +431,3 @@ class ForestModel(BaggedForest, OutputsModel):
 
     def _array_predictor(self) -> Predictor:
         return mean_predictor_of(self, self._input_forest, n_jobs=self.n_jobs)
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Impurity-based feature importances, normalised per tree and averaged over the trees.
-
-        The importances of the parts of a date are added to that of its column.
-        """
-        check_is_fitted(self)
-        return mean_shares(self._plan.sums_by_input(self.forest_.gain_of_trees()))
-
-    @property
-    def estimators_(self) -> list[Any]:
-        """The trees as fitted decision trees; created on first access, never saved."""
-        check_is_fitted(self)
-        if "_views" not in self.__dict__:
-            self._views = [self._view(number) for number in range(self.forest_.n_trees)]
-        return self._views
-
-    def _view(self, number: int) -> Any:
-        raise NotImplementedError
-
-    @property
-    def estimators_samples_(self) -> list[NDArray[np.intp]]:
-        """Sorted indices of the rows drawn for each tree, repeated as often as they were drawn.
-
-        Without row sampling: all rows of positive weight.
-        """
-        check_is_fitted(self)
-        return [self._samples_of(tree) for tree in range(self.forest_.n_trees)]
-
-    def _samples_of(self, tree: int) -> NDArray[np.intp]:
-        samples = [samples for first, samples in self._ledger if first <= tree][-1]
-        if samples is None:
-            return np.flatnonzero(self._has_weight)
-        counts = samples.counts(tree)
-        return np.repeat(np.arange(len(counts)), counts)
-
-    def decision_path(self, X: object) -> tuple[Any, NDArray[np.int64]]:
-        """Return the nodes of each tree that the rows pass through.
-
-        Parameters
-        ----------
-        X : array or frame, shape (rows, columns)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        indicator : sparse matrix, shape (rows, nodes of all trees)
-            1 where a row passes through a node.
-        n_nodes_ptr : array, shape (trees + 1,)
-            Tree i has the columns ``n_nodes_ptr[i]`` to ``n_nodes_ptr[i + 1]``.
-        """
-        return decision_paths(self.forest_, self.apply(X))
-
-    def in_bag_counts(self, member: int) -> NDArray[np.int64]:
-        """How often each row of the fit was drawn for a tree.
-
-        Parameters
-        ----------
-        member : int
-            Index of the tree, from 0.
-        """
-        check_is_fitted(self)
-        if not 0 <= member < self.forest_.n_trees:
-            raise ValueError(
-                f"member={member} is not the index of a tree: expected 0 to "
-                f"{self.forest_.n_trees - 1}."
-            )
-        samples = [samples for first, samples in self._ledger if first <= member][-1]
-        if samples is None:
-            raise ValueError(
-                "There are no in-bag counts: with bootstrap=False and max_samples=None every tree "
-                "is fitted on all rows. Fit with bootstrap=True or max_samples."
-            )
-        return samples.counts(member)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in super().__getstate__().items() if key != "_views"}

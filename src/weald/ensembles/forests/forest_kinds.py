@@ -179,8 +179,11 @@ class ForestClassifier(TreeTags, BaggedClassifier, ClassOutputs, ClassifierMixin
         mean, std = self._mean_and_std(X)
         return self._parts(mean), self._parts(std)
 
+    def _unfitted_tree(self, settings: dict[str, Any]) -> DecisionTreeClassifier:
+        return DecisionTreeClassifier(**settings)
+
     def _view(self, number: int) -> DecisionTreeClassifier:
-        view = DecisionTreeClassifier(criterion=self.criterion, n_jobs=self.n_jobs)
+        view = self._unfitted_tree(self._settings_of(number))
         view.forest_, view.n_outputs_ = self.forest_.tree(number), self.n_outputs_
         view._keep_classes(self.classes_)
         keep_columns(self, view)
@@ -290,8 +293,11 @@ class ForestRegressor(TreeTags, BaggedRegressor, NumberOutputs, Regressor, Fores
             return without_axis(mean), without_axis(std)
         return without_axis(self._scores(X))
 
+    def _unfitted_tree(self, settings: dict[str, Any]) -> DecisionTreeRegressor:
+        return DecisionTreeRegressor(**settings)
+
     def _view(self, number: int) -> DecisionTreeRegressor:
-        view = DecisionTreeRegressor(criterion=self.criterion, n_jobs=self.n_jobs)
+        view = self._unfitted_tree(self._settings_of(number))
         view.forest_, view.n_outputs_ = self.forest_.tree(number), self.n_outputs_
         view._gain_unit = self._gain_unit
         keep_columns(self, view)

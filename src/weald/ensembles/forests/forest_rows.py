@@ -76,19 +76,20 @@ def check_target(criterion: str, target: Floats) -> None:
     >>> check_target("poisson", np.array([1.0, -2.0]))
     Traceback (most recent call last):
         ...
-    ValueError: criterion='poisson' requires non-negative y: some values of y are negative, ...
+    ValueError: Some value(s) of y are negative which is not allowed for Poisson regression. ...
     """
     if criterion != "poisson":
         return
     if (target < 0).any():
         raise ValueError(
-            "criterion='poisson' requires non-negative y: some values of y are negative, the first "
-            f"of them {target[target < 0][0]:g}. Choose another criterion."
+            "Some value(s) of y are negative which is not allowed for Poisson regression. The "
+            f"first of them is {target[target < 0][0]:g}, and criterion='poisson' requires "
+            "non-negative y. Choose another criterion."
         )
     if not (target > 0).any():
         raise ValueError(
-            "criterion='poisson' requires non-negative y with a positive sum: the sum of y is not "
-            "positive. Choose another criterion."
+            "Sum of y is not strictly positive which is necessary for Poisson regression. Choose "
+            "another criterion than criterion='poisson'."
         )
 
 

@@ -179,7 +179,7 @@ class OptionTree(TreeModel):
             Leaves are numbered from left to right; rows that reach fewer are padded with -1.
             `forest_.leaf_shares` holds the weight of each leaf in the prediction.
         """
-        return super().apply(X)
+        return self._leaves(X)
 
     def text(self, tree: int = 0) -> str:
         """Render the tree as text: options grouped by node, splits with their node numbers.

@@ -42,8 +42,6 @@ class OutputsModel(TreeModel):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = self._takes_several
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = self._takes_several
         return tags
 
 
@@ -60,6 +58,12 @@ class ClassOutputs(OutputsModel):
 
     classes_: Any
     n_classes_: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if tags.classifier_tags is not None:  # set by scikit-learn's mixin, which comes after
+            tags.classifier_tags.multi_label = self._takes_several
+        return tags
 
     def _class_rows(self, X: object, y: Any, sample_weight: object) -> tuple[Rows, Any]:
         if self._takes_several and has_several(y):

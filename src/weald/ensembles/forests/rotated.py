@@ -305,8 +305,14 @@ class RotationModel(ForestModel):
         shares = mean_shares(self.rotations_.shares_of_inputs(self.forest_.gain_of_trees()))
         return self._plan.sums_by_input(shares)
 
+    def _settings_of(self, tree: int) -> dict[str, Any]:
+        return {**self.get_params(deep=False), "n_estimators": 1}
+
+    def _unfitted_tree(self, settings: dict[str, Any]) -> Any:
+        return type(self)(**settings)
+
     def _view(self, number: int) -> Any:
-        view = type(self)(**{**self.get_params(deep=False), "n_estimators": 1})
+        view = self._unfitted_tree(self._settings_of(number))
         view.forest_, view.rotations_ = self.forest_.tree(number), self.rotations_.only(number)
         view._rotated, view.n_outputs_ = RotatedForest(view.forest_, view.rotations_), 1
         if hasattr(self, "classes_"):

@@ -31,11 +31,14 @@ def fit_foreign(estimator: Any, rows: Rows, target: Any, copies: Copies) -> Any:
         weight = None if weight is None else weight[index]
         if takes_weights and (copies[index] > 1).any():
             weight = copies[index] * (1.0 if weight is None else weight)
+    # What fit returns is not used: some estimators forget to return themselves.
     if weight is None:
-        return estimator.fit(table, target)
-    if takes_weights:
-        return estimator.fit(table, target, sample_weight=weight)
-    return estimator.fit(table, target, **{_of_last_step(estimator): weight})
+        estimator.fit(table, target)
+    elif takes_weights:
+        estimator.fit(table, target, sample_weight=weight)
+    else:
+        estimator.fit(table, target, **{_of_last_step(estimator): weight})
+    return estimator
 
 
 def _of_last_step(pipeline: Any) -> str:
@@ -44,8 +47,9 @@ def _of_last_step(pipeline: Any) -> str:
     if steps and steps[-1][1] is not None and has_fit_parameter(steps[-1][1], "sample_weight"):
         return f"{steps[-1][0]}__sample_weight"
     raise ValueError(
-        f"{type(pipeline).__name__} takes no sample_weight, and rows cannot be repeated instead: "
-        "the weights are not multiples of one number. Use an estimator with sample_weight."
+        f"The estimator {type(pipeline).__name__} does not support sample weights, and rows cannot "
+        "be repeated instead: the weights are not multiples of one number. Use an estimator whose "
+        "fit takes sample_weight."
     )
 
 

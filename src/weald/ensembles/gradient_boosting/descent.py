@@ -41,6 +41,23 @@ from weald.losses import Loss
 from weald.resampling import seed_of
 from weald.trees import Forest, ForestBuilder
 
+# Parameters that the trees in `estimators_` have, too.
+_OF_TREES = (
+    "criterion",
+    "max_depth",
+    "max_leaf_nodes",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "min_impurity_decrease",
+    "max_features",
+    "ccp_alpha",
+    "max_bins",
+    "exact",
+    "categorical_features",
+    "n_jobs",
+)
+
 
 def _has_trees(model: Any) -> bool:
     if getattr(model, "_estimators", None) is not None:
@@ -65,9 +82,10 @@ class GradientBoosting(GradientParameters):
     train_score_ : array
         Mean training loss after each round, on the rows of that round.
     oob_improvement_ : array
-        With `subsample` below 1: decrease of the out-of-bag loss in each round.
+        With `subsample` below 1: decrease of the out-of-bag loss in each round; NaN for rounds of
+        a previous fit (`warm_start`) that used all rows.
     oob_scores_ : array
-        With `subsample` below 1: out-of-bag loss after each round.
+        With `subsample` below 1: out-of-bag loss after each round; NaN likewise.
     oob_score_ : float
         The last value of `oob_scores_`.
     max_features_ : int
@@ -81,6 +99,7 @@ class GradientBoosting(GradientParameters):
     _descended: TrainedDescent
     _fitted_plan: ColumnPlan
     _estimators: list[Any] | None
+    _settings: list[tuple[int, dict[str, Any]]]  # (first round, parameters of its trees)
 
     def _descend(
         self,
@@ -109,6 +128,7 @@ class GradientBoosting(GradientParameters):
             draws_columns=self.max_features is not None,
         )
         rows, done = training.rows, self._rounds_to_keep(loss)
+        self._keep_settings(done)
         before = self._descended.in_units_of(rows, loss) if done else None
         if before is not None:
             start = replace(self._start, base=before.forest.base_score)
@@ -263,8 +283,9 @@ class GradientBoosting(GradientParameters):
         for k, move in self._moves(table, before.forest, before.step_sizes):
             scores[k] += move
         progress.train = self.train_score_.tolist()
-        progress.oob = getattr(self, "oob_scores_", np.zeros(0)).tolist()
-        progress.oob_improvement = getattr(self, "oob_improvement_", np.zeros(0)).tolist()
+        unknown = np.full(self.n_estimators_, np.nan)  # rounds with all rows
+        progress.oob = getattr(self, "oob_scores_", unknown).tolist()
+        progress.oob_improvement = getattr(self, "oob_improvement_", unknown).tolist()
         progress.validation = list(before.validation)
 
     # ---- prediction ----
@@ -322,8 +343,15 @@ class GradientBoosting(GradientParameters):
         estimators[:] = fitted
         return estimators.reshape(self.n_estimators_, self.n_trees_per_iteration_)
 
+    def _keep_settings(self, done: int) -> None:
+        """Note the parameters of the trees of the rounds from `done` on."""
+        found = {name: getattr(self, name) for name in _OF_TREES}
+        self._settings = [*(self._settings if done else ()), (done, found)]
+
     def _tree_model(self, t: int) -> DecisionTreeRegressor:
-        tree = DecisionTreeRegressor(max_depth=self.max_depth, max_leaf_nodes=self.max_leaf_nodes)
+        round_ = t // self.n_trees_per_iteration_
+        settings = [own for first, own in self._settings if first <= round_][-1]
+        tree = DecisionTreeRegressor(**settings)
         keep_columns(self, tree)
         tree.forest_ = single_tree(self.forest_, t)
         return tree
@@ -356,7 +384,7 @@ class GradientBoosting(GradientParameters):
         Returns
         -------
         array of int32, shape (rows, rounds), for a classifier (rows, rounds, trees per round)
-            Leaves are numbered within their tree, from left to right.
+            The leaf as a node of its tree, numbered as in `trees_to_frame` and in scikit-learn.
         """
         return self._by_round(super().apply(X))
 

@@ -20,6 +20,11 @@ Named = tuple[str, Any]
 
 DROPPED = "drop"
 
+_FORM = (
+    "Invalid 'estimators' attribute, 'estimators' should be a non-empty list of (string, "
+    "estimator) tuples, such as [('tree', DecisionTreeClassifier())]."
+)
+
 
 def checked_estimators(owner: Any, estimators: object, *, taken: Sequence[str] = ()) -> list[Named]:
     """Validate (name, estimator) pairs and remove dropped ones.
@@ -30,12 +35,11 @@ def checked_estimators(owner: Any, estimators: object, *, taken: Sequence[str] =
         Names already used by other base estimators of `owner`.
     """
     kind = type(owner).__name__
-    form = "a list of (name, estimator) pairs, such as [('tree', DecisionTreeClassifier())]"
     if not isinstance(estimators, (list, tuple)) or not estimators:
-        raise ValueError(f"The estimators of {kind} must be {form}. Got {estimators!r}.")
+        raise ValueError(f"{_FORM} {kind} got {estimators!r}.")
     for pair in estimators:
         if not (isinstance(pair, (list, tuple)) and len(pair) == 2):
-            raise ValueError(f"The estimators of {kind} must be {form}. Got the item {pair!r}.")
+            raise ValueError(f"{_FORM} {kind} got the item {pair!r}.")
         _check_named(owner, *pair)
     names = [name for name, _ in estimators]
     twice = sorted({name for name in names if names.count(name) > 1} | ({*names} & {*taken}))
@@ -47,7 +51,7 @@ def checked_estimators(owner: Any, estimators: object, *, taken: Sequence[str] =
     kept = [(name, estimator) for name, estimator in estimators if not is_dropped(estimator)]
     if not kept:
         raise ValueError(
-            f"All estimators of {kind} are dropped. At least one is required to be an estimator."
+            f"All estimators are dropped. At least one is required to be an estimator of {kind}."
         )
     return kept
 
@@ -60,7 +64,7 @@ def is_dropped(estimator: object) -> bool:
 def _check_named(owner: Any, name: object, estimator: object) -> None:
     kind = type(owner).__name__
     if not isinstance(name, str) or not name:
-        raise ValueError(f"The name of an estimator of {kind} must be a string. Got {name!r}.")
+        raise ValueError(f"{_FORM} A name must be a string. {kind} got {name!r}.")
     if "__" in name:
         raise ValueError(
             f"The name {name!r} of an estimator of {kind} must not contain '__', which separates "
@@ -86,9 +90,13 @@ def _check_named(owner: Any, name: object, estimator: object) -> None:
 
 
 def take(values: Any, index: Indices) -> Any:
-    """Select rows of an array, a sparse matrix, a frame or a list."""
+    """Select rows of an array, a sparse matrix, a frame or a list.
+
+    A CSC matrix stays one; other sparse formats become CSR.
+    """
     if hasattr(values, "tocsr"):
-        return values.tocsr()[index]
+        rows = values.tocsr()[index]
+        return rows.tocsc() if values.format == "csc" else rows
     if hasattr(values, "iloc"):
         return values.iloc[index]
     if hasattr(values, "__array__") and not hasattr(values, "columns"):

@@ -1,6 +1,7 @@
 """Prediction methods of base estimators, with validated and reordered results."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ def method_of(name: str, estimator: Any, wanted: str) -> str:
         if hasattr(estimator, method):
             return method
     raise ValueError(
-        f"Estimator {name!r} ({type(estimator).__name__}) has no method {' or '.join(candidates)}."
+        f"Underlying estimator {name!r} ({type(estimator).__name__}) does not implement the method "
+        f"{' or '.join(candidates)}."
     )
 
 
@@ -42,14 +44,18 @@ class ResponseMethod:
         Class labels as used by the base estimators; None for regression.
     width : int or None
         Required number of columns; None: any.
+    params : mapping
+        Further arguments of the method.
     """
 
     method: str
     classes: NDArray[Any] | None = None
     width: int | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, estimator: Any, X: Any) -> Floats:
-        return self.checked(getattr(estimator, self.method)(X), estimator, n_rows_of(X))
+        predicted = getattr(estimator, self.method)(X, **self.params)
+        return self.checked(predicted, estimator, n_rows_of(X))
 
     def checked(self, predicted: Any, estimator: Any, n_rows: int) -> Floats:
         """Validate predictions and return them as floats of shape (rows, columns)."""
@@ -67,6 +73,17 @@ class ResponseMethod:
         if self.method == "predict_proba":
             predictions = probabilities_returned(predictions, self.method)
         return predictions
+
+    @property
+    def n_labels(self) -> tuple[int, ...]:
+        """Number of classes of each column of predicted labels; empty for other predictions."""
+        is_label = self.method == "predict" and self.classes is not None
+        return (len(self.classes),) if is_label else ()  # type: ignore[arg-type]
+
+    def table(self, predictions: Floats) -> Floats:
+        """The columns for the next layer: of two class probabilities only that of the second."""
+        is_double = self.method == "predict_proba" and predictions.shape[1] == 2
+        return predictions[:, 1:] if is_double else predictions
 
     def _check_width(self, width: int) -> None:
         of_classes = self.method == "predict_proba" and self.classes is not None

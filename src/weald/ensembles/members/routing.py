@@ -50,21 +50,33 @@ def routed_params(
     if sample_weight is None:
         return Routed({name: {} for name, _ in estimators}, {}, splitter)
     weighted = {
-        name: {weight_keyword(estimator, f"Estimator {name!r}"): sample_weight}
+        name: {weight_keyword(estimator, f"estimator {name!r}"): sample_weight}
         for name, estimator in estimators
     }
-    keyword = None if final is None else weight_keyword(final, "The final estimator")
+    keyword = None if final is None else weight_keyword(final, "the final estimator")
     return Routed(weighted, {} if keyword is None else {keyword: sample_weight}, splitter)
 
 
-def refuse_unrouted(owner: object, others: Iterable[str]) -> NoReturn:
-    """Raise a TypeError for arguments of fit that require metadata routing."""
-    advice = (argument_advice(type(owner), "fit", name) for name in others)
+def refuse_unrouted(owner: object, others: Iterable[str], method: str = "fit") -> NoReturn:
+    """Raise a TypeError for arguments of fit, or another method, that require metadata routing."""
+    advice = (argument_advice(type(owner), method, name) for name in others)
     raise TypeError(
-        f"{type(owner).__name__}.fit() got {', '.join(map(repr, others))}, which requires metadata "
-        "routing: "
+        f"{type(owner).__name__}.{method}() got {', '.join(map(repr, others))}, which requires "
+        "metadata routing: "
         f"sklearn.set_config(enable_metadata_routing=True). {' '.join(advice)}".strip()
     )
+
+
+def routed_prediction(
+    owner: Any, caller: str, params: Mapping[str, Any], callee: str
+) -> Mapping[str, Any]:
+    """Arguments of `caller`, a method of `owner`, for `callee` of its base estimators."""
+    if not routing_is_enabled():
+        refuse_unrouted(owner, params, caller)
+    from sklearn.utils.metadata_routing import process_routing
+
+    routed: Mapping[str, Any] = process_routing(owner, caller, **params)["estimator"][callee]
+    return routed
 
 
 def _by_request(owner: Any, estimators: Sequence[Named], **given: Any) -> Routed:
@@ -97,21 +109,32 @@ def weight_keyword(estimator: Any, who: str) -> str:
     takes_any = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in taken.values())
     if "sample_weight" not in taken and not takes_any:
         raise TypeError(
-            f"{who} ({type(estimator).__name__}) does not support sample_weight. Drop it, fit "
-            "without weights, or enable scikit-learn's metadata routing and request weights only "
-            "for estimators that support them."
+            f"Underlying estimator {type(estimator).__name__} does not support sample weights: "
+            f"fit of {who} has no argument sample_weight. Drop it, fit without weights, or enable "
+            "scikit-learn's metadata routing and request weights only for estimators that support "
+            "them."
         )
     return "sample_weight"
 
 
 def router(
-    owner: Any, estimators: Sequence[Named], *, final: Any = None, splitter: Any = None
+    owner: Any,
+    estimators: Sequence[Named],
+    *,
+    final: Any = None,
+    splitter: Any = None,
+    callers: Mapping[str, str] | None = None,
 ) -> Any:
-    """Metadata router of an ensemble, its base estimators, final estimator and splitter."""
+    """Metadata router of an ensemble, its base estimators, final estimator and splitter.
+
+    `callers` maps prediction methods of the ensemble to those of its base estimators.
+    """
     from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
     routing = MetadataRouter(owner=owner).add_self_request(owner)
     fit = MethodMapping().add(caller="fit", callee="fit")
+    for caller, callee in (callers or {}).items():
+        fit.add(caller=caller, callee=callee)
     for name, estimator in estimators:
         if not is_dropped(estimator):
             routing.add(method_mapping=fit, **{name: estimator})

@@ -17,6 +17,7 @@ from weald.data import (
     checked_labels,
     checked_weights,
     finite_target,
+    has_several,
     in_fitted_order,
     naming_missing,
     numbered_classes,
@@ -82,11 +83,29 @@ def class_sample(
     return _weighted(X, numbers, sample_weight, groups), classes
 
 
-def number_sample(owner: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Sample:
-    """Training rows of a regressor."""
+def label_sample(
+    owner: Any, X: Any, y: Any, sample_weight: Any, groups: Any
+) -> tuple[Sample, list[NDArray[Any]]]:
+    """Training rows of a classifier of several outputs, and the sorted classes of each."""
+    X = as_table(X)
+    labels = _checked(owner, X, y, several=True)
+    found = [numbered_classes(checked_labels(labels[:, k])) for k in range(labels.shape[1])]
+    numbers = np.column_stack([numbers for _, numbers in found])
+    return _weighted(X, numbers, sample_weight, groups), [classes for classes, _ in found]
+
+
+def number_sample(
+    owner: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, several: bool = False
+) -> Sample:
+    """Training rows of a regressor; `several`: y may have more than one column."""
     X, y = as_table(X), readable_target(y)
     refuse_text(y)
-    return _weighted(X, finite_target(_checked(owner, X, y)), sample_weight, groups)
+    target = _checked(owner, X, y, several=several and has_several(y))
+    if target.ndim == 2:
+        target = np.column_stack([finite_target(column) for column in target.T])
+    return _weighted(
+        X, target if target.ndim == 2 else finite_target(target), sample_weight, groups
+    )
 
 
 def as_table(X: Any) -> Any:
@@ -108,14 +127,15 @@ def table_to_predict(owner: Any, X: Any) -> Any:
     return X
 
 
-def _checked(owner: Any, X: Any, y: Any) -> NDArray[Any]:
+def _checked(owner: Any, X: Any, y: Any, *, several: bool = False) -> NDArray[Any]:
     """Validate the target and the shape of X; set the column attributes of `owner`."""
     y = readable_target(y)
-    refuse_several(owner, y)
+    if not several:
+        refuse_several(owner, y)
     validate_data(owner, X, y, skip_check_array=True)
     if y is not None and not hasattr(y, "__array__"):
         y = np.asarray(y)
-    target = column_or_1d(y, warn=True)
+    target = np.asarray(y) if several else column_or_1d(y, warn=True)
     check_consistent_length(X, target)
     shape = getattr(X, "shape", (n_rows_of(X),))
     for axis, what in enumerate(("sample(s)", "feature(s)")[: len(shape)]):
@@ -126,7 +146,8 @@ def _checked(owner: Any, X: Any, y: Any) -> NDArray[Any]:
             )
     target = np.asarray(target)
     if target.dtype == object:
-        refuse_missing_labels(target)
+        for column in target.reshape(len(target), -1).T:
+            refuse_missing_labels(column)
     with naming_missing(target):
         assert_all_finite(target, input_name="y")
     return target

@@ -54,7 +54,7 @@ def pruned_out_of_bag(model: Any, X: Any, y: Any) -> PrunedForest:
     held_out = np.flatnonzero(~selects & (place >= 0))
     targets = numbers[:, np.newaxis] if classes is None else np.eye(len(classes))[target]
     forest, in_bag = model.forest_, model._in_bag()
-    leaves = model.apply(X)
+    leaves = model._leaves(X)
     builder = ForestBuilder(forest.base_score, forest.n_columns)
     for number in range(forest.n_trees):
         rows = np.flatnonzero(selects & (place >= 0) & (in_bag[number] == 0))

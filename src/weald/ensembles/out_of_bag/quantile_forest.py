@@ -32,7 +32,7 @@ def leaf_quantiles(model: Any, X: Any, X_fit: Any, levels: Floats) -> Floats:
     # With rows sorted by target, cumulative weights are the distribution function.
     target = np.where(place >= 0, record.target[place], np.inf)
     order = np.argsort(target, kind="stable")
-    leaves = (model.apply(X_fit)[order] + first).T
+    leaves = (model._leaves(X_fit)[order] + first).T
     counts = np.stack([in_bag[k][order] for k in range(forest.n_trees)]).astype(np.float64)
     if record.weight is not None and not in_bag.last.draws_by_weight:
         counts *= record.weight[place][order]
@@ -41,7 +41,7 @@ def leaf_quantiles(model: Any, X: Any, X_fit: Any, levels: Floats) -> Floats:
     rows = np.broadcast_to(np.arange(n_fit), leaves.shape)[drawn]
     share = counts[drawn] / sizes[leaves[drawn]] / forest.n_trees
     of_leaf = csr_array((share, (leaves[drawn], rows)), shape=(len(forest.value), n_fit))
-    reached = model.apply(X) + first
+    reached = model._leaves(X) + first
     parts = []
     for begin in range(0, len(reached), _AT_ONCE):
         some = reached[begin : begin + _AT_ONCE]

@@ -30,8 +30,9 @@ def warn_of_unscored(
     if share <= _WORTH_A_WARNING:
         return
     warn(
-        f"Some inputs do not have OOB scores: {int((counts == 0).sum())} of {len(counts)} rows, "
-        f"{share:.1%} of the weight, were drawn by every base estimator. {_reason(samples)}"
+        f"Some inputs do not have OOB scores. {_reason(samples)} "
+        f"{int((counts == 0).sum())} of {len(counts)} rows, {share:.1%} of the weight, were drawn "
+        "by every base estimator."
     )
 
 
@@ -58,6 +59,6 @@ def _reason(samples: RowSamples) -> str:
             "rows out. Draw fewer."
         )
     return (
-        "This probably means too few base estimators were used to compute any reliable OOB "
-        "estimates: increase n_estimators."
+        "This probably means too few estimators were used to compute any reliable oob estimates: "
+        "increase n_estimators."
     )
