@@ -87,8 +87,12 @@ ARGUMENTS: tuple[Group, ...] = (
     Group(
         "- | init_score eval_init_score | base_margin base_margin_eval_set | baseline",
         (
-            Way(("init",), "There are no per-row offsets; init is the initial estimator."),
-            always("weald has no per-row offsets."),
+            Way(
+                ("fit(offset)",),
+                "Use offset, the raw scores of the rows, and pass it to predict too; offset_val is "
+                "that of X_val, if there is one.",
+            ),
+            always("It has no raw scores; weald.BoostedTrees{kind} takes offset."),
         ),
     ),
     Group(
@@ -111,9 +115,9 @@ ARGUMENTS: tuple[Group, ...] = (
         "best_ntree_limit | ntree_start ntree_end",
         (
             Way(
-                ("staged_predict",),
-                "Predictions use all rounds, after early stopping those up to the best one; "
-                "staged_predict(X) yields the predictions after each round.",
+                ("predict(n_rounds)",),
+                "predict(X, n_rounds=…) uses the first rounds only; without it predictions use all "
+                "rounds, after early stopping those up to the best one.",
             ),
             always("Predictions always use all base estimators."),
         ),

@@ -5,6 +5,7 @@ from weald.data.containers import sound_sparse
 from weald.data.memory import refuse_beyond_memory
 from weald.data.missing_targets import naming_missing
 from weald.data.names import in_fitted_order
+from weald.data.offsets import checked_offset, validation_with_offset, with_offset
 from weald.data.outputs import first_classes, label_rows, vector_rows
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
@@ -65,6 +66,7 @@ __all__ = [
     "as_one_array",
     "bin_rows",
     "checked_labels",
+    "checked_offset",
     "checked_weights",
     "class_rows",
     "column_position",
@@ -101,5 +103,7 @@ __all__ = [
     "table_for_predict",
     "validation_classes",
     "validation_numbers",
+    "validation_with_offset",
     "vector_rows",
+    "with_offset",
 ]

@@ -20,7 +20,8 @@ from weald.errors import listing
 class ValidationRows:
     """Validation set of a fit: `X_val`, `y_val` and `sample_weight_val`, with all rows as given.
 
-    `counted` is the mask of rows with positive weight (None: all).
+    `counted` is the mask of rows with positive weight (None: all). `offset` are raw scores of shape
+    (rows, scores).
     """
 
     X: Any  # as passed by the user
@@ -29,6 +30,7 @@ class ValidationRows:
     target: Floats
     counted: NDArray[np.bool_] | None
     weight: Floats | None
+    offset: Floats | None = None
 
     @property
     def n(self) -> int:

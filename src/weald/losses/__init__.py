@@ -1,5 +1,6 @@
 """Loss functions: those built into the core, and user-defined ones (`user`)."""
 
+from weald.losses.base_scores import base_scores_given
 from weald.losses.builtin import BuiltinLoss
 from weald.losses.choosing import (
     Loss,
@@ -20,6 +21,7 @@ __all__ = [
     "LossChoice",
     "QuantileLosses",
     "UserLoss",
+    "base_scores_given",
     "best_step",
     "class_loss",
     "leaning",

@@ -41,6 +41,7 @@ from weald.ensembles.rounds.scoring import HeldOutScorer
 from weald.ensembles.rounds.time_limit import TimeLimit
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.staging import staged_scores
+from weald.ensembles.warm import OffsetMark
 from weald.losses import Loss, scaled, units_of
 from weald.resampling import OrderedRows, ordered_rows
 from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits, check_search
@@ -102,7 +103,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         if has_folds and self.validation_fraction != _DEFAULT_FRACTION:
             advise(_UNUSED_FRACTION.format(self.validation_fraction))
         checkpoint = None if self.checkpoint is None else Checkpoint(self, settings)
-        earlier = self._earlier(rows, loss, settings, checkpoint, has_validation)
+        offsets = OffsetMark.of(rows, self._n_threads)
+        earlier = self._earlier(rows, loss, settings, checkpoint, has_validation, offsets)
         ordered = ordered_rows(rows, n_threads=self._n_threads) if has_folds else None
         if ordered is None:
             rows = weighted_as_repeated(rows, min_samples_leaf=settings.min_samples_leaf)
@@ -131,6 +133,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             inputs=inputs,
             checkpoint=checkpoint,
             earlier=earlier,
+            offsets=offsets,
         )
         self._keep(run.booster(), loss, settings, folds)
         self._record = self._recorded(unweighted)
@@ -184,6 +187,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         settings: BoosterSettings,
         checkpoint: Checkpoint | None,
         has_validation: bool,
+        offsets: OffsetMark | None,
     ) -> TrainedState | None:
         """State of an earlier fit to continue, from a checkpoint or a warm start."""
         if checkpoint is not None:
@@ -198,6 +202,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             n_estimators=settings.n_estimators,
             n_boosters=settings.n_bags or 1,
             has_validation=has_validation,
+            offsets=offsets,
         )
         has_vectors = settings.multi_class == "vector_leaves" and loss.n_scores > 1
         if state.forest.n_trees and (state.forest.output[0] < 0) != has_vectors:
@@ -268,6 +273,17 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         )
         settings = chosen_settings(self, rows, None, 1)
         self._keep(Booster(state, empty), loss, settings)
+
+    def _keep_rounds(self, n_rounds: int) -> None:
+        a_round = self.forest_.n_trees // self.n_estimators_
+        self.forest_ = self.forest_.part(0, n_rounds * a_round)
+        self._state = self._state.truncated(n_rounds, self._fitted_loss)
+        self._record = None  # out-of-bag predictions of more rounds
+        self.n_estimators_, self.stopped_by_ = n_rounds, "truncate"
+        self.auto_settings_ = {**self.auto_settings_, "n_estimators": n_rounds}
+        for name in CURVES:
+            if hasattr(self, f"{name}_"):
+                setattr(self, f"{name}_", getattr(self, f"{name}_")[: n_rounds + 1])
 
     def _staged_scores(self, X: object) -> Iterator[Floats]:
         check_is_fitted(self)

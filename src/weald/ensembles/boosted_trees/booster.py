@@ -24,7 +24,9 @@ from weald.ensembles.boosted_trees.vector_trees import VectorTrees
 from weald.ensembles.rounds.callbacks import call_back
 from weald.ensembles.rounds.loop import Learner, Stage, Training, Watcher, Watchers, boost
 from weald.ensembles.rounds.progress_bar import Bar
+from weald.ensembles.rounds.starting_scores import fitted_base, starting_scores
 from weald.ensembles.rounds.tree_learners import NewtonTrees, in_user_units
+from weald.ensembles.warm import OffsetMark
 from weald.losses import Loss, leaning
 from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits
 
@@ -79,6 +81,8 @@ class BoostingRun:
         Saves the state of the run every now and then.
     earlier : TrainedState or None
         The state of an earlier run to continue.
+    offsets : OffsetMark or None
+        Which offsets the rows have; None: no offsets.
     """
 
     def __init__(
@@ -95,20 +99,21 @@ class BoostingRun:
         inputs: Mapping[str, Any],
         checkpoint: Checkpoint | None = None,
         earlier: TrainedState | None = None,
+        offsets: OffsetMark | None = None,
     ) -> None:
         self._model, self._settings, self._loss = model, settings, loss
         self._grower, self._limits = grower, limits
         self._training, self._folds = training, folds
         self._watchers, self._inputs, self._checkpoint = watchers, inputs, checkpoint
+        self._offsets = offsets
         rows, copies = training.rows, training.train_copies
-        if earlier is None:
-            base = loss.base_scores(training.y, rows.weight, copies)
-        else:
-            base = earlier.forest.base_score
-        # With subgradients at kinks as the initial scores require.
-        self._run_loss = leaning(loss, training.y, base, rows.weight, copies)
+        base = fitted_base(loss, training) if earlier is None else earlier.forest.base_score
+        self._run_loss = loss
+        if rows.offset is None:
+            # With subgradients at kinks as the initial scores, which are equal, require.
+            self._run_loss = leaning(loss, training.y, base, rows.weight, copies)
         self._forest = ForestBuilder(base, model._plan.n_columns)
-        start = np.repeat(base[:, np.newaxis], rows.n, axis=1)
+        start = starting_scores(loss, rows, base)
         self._scores = start.copy()
         self._booster_scores = [self._scores]
         if folds is not None:
@@ -293,6 +298,7 @@ class BoostingRun:
             self._model._plan,
             getattr(self._model, "classes_", None),
             self._n_boosters,
+            self._offsets,
         )
 
     def _attributes_after(self, rounds: int) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from weald.ensembles.base import Floats
 from weald.ensembles.monotonic import Directions
 from weald.ensembles.rounds.constraints import monotone_values
 from weald.ensembles.rounds.loop import Stage, Training, Watchers, boost, check_divergence
+from weald.ensembles.rounds.starting_scores import fitted_base, starting_scores
 from weald.ensembles.rounds.tree_learners import refined_values
 from weald.ensembles.staging import KNOWN_LEAVES, dense_pieces
 from weald.losses import Loss
@@ -34,12 +35,12 @@ def refit_leaves(
     """
     training = training.with_all_rows()
     rows = training.rows
-    base = loss.base_scores(training.y, rows.weight, training.train_copies)
+    base = fitted_base(loss, training)
     refitter = _LeafRefitter(forest, learning_rate, limits, n_threads)
     boost(
         training,
         loss,
-        np.repeat(base[:, np.newaxis], rows.n, axis=1),
+        starting_scores(loss, rows, base),
         refitter,
         rounds=range(forest.n_trees // forest.trees_a_round(loss.n_scores)),
         fraction=fraction,

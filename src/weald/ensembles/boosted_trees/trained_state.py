@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from weald.data import ColumnPlan, Rows
 from weald.ensembles.base import Floats
+from weald.ensembles.rounds.starting_scores import starting_scores
 from weald.ensembles.rounds.tree_learners import moved, trees_of
-from weald.ensembles.staging import dense_pieces
-from weald.ensembles.warm import check_warm_start
+from weald.ensembles.staging import dense_pieces, moves
+from weald.ensembles.warm import OffsetMark, check_offsets, check_warm_start
 from weald.losses import Loss
 from weald.trees import Forest, ForestBuilder
 
@@ -57,6 +58,8 @@ class TrainedState:
         Class labels; None for regression.
     n_boosters : int
         Number of boosters trained together; a round holds the trees of one after another.
+    offsets : OffsetMark or None
+        Which offsets the rows had; None: no offsets.
     """
 
     forest: Forest
@@ -67,6 +70,7 @@ class TrainedState:
     plan: ColumnPlan
     classes: NDArray[Any] | None
     n_boosters: int = 1
+    offsets: OffsetMark | None = None
 
     def in_units_of(self, rows: Rows, loss: Loss) -> "TrainedState":
         """Convert to the scaling of targets and weights of other rows."""
@@ -82,8 +86,13 @@ class TrainedState:
     def scores(self, booster: int, rows: Rows, loss: Loss, n_threads: int) -> Floats:
         """Raw predictions of a booster, of shape (scores, rows), bit for bit those of the loop."""
         forest = self.forest.picked(trees_of_booster(self.forest, booster, self.n_boosters, loss))
-        pieces = [forest.predict(piece, n_threads=n_threads) for piece in dense_pieces(rows.table)]
-        return np.ascontiguousarray(np.concatenate(pieces).T)
+        if rows.offset is None:
+            pieces = [forest.predict(one, n_threads=n_threads) for one in dense_pieces(rows.table)]
+            return np.ascontiguousarray(np.concatenate(pieces).T)
+        scores = starting_scores(loss, rows, forest.base_score)
+        for output, move in zip(forest.output, moves(forest, rows.table, n_threads), strict=True):
+            scores[slice(None) if output < 0 else output] += move.T
+        return scores
 
     def add_to(self, builder: ForestBuilder) -> None:
         """Add the trees to a builder."""
@@ -98,6 +107,11 @@ class TrainedState:
         """Trees of the first `rounds` rounds."""
         return self.forest.part(0, rounds * self._trees_a_round(loss))
 
+    def truncated(self, rounds: int, loss: Loss) -> "TrainedState":
+        """The state after the first `rounds` rounds."""
+        curves = {name: values[: rounds + 1] for name, values in self.curves.items()}
+        return replace(self, forest=self.first(rounds, loss), curves=curves)
+
     def _trees_a_round(self, loss: Loss) -> int:
         return self.n_boosters * self.forest.trees_a_round(loss.n_scores)
 
@@ -110,8 +124,9 @@ class TrainedState:
         n_estimators: int,
         n_boosters: int,
         has_validation: bool,
+        offsets: OffsetMark | None,
     ) -> None:
-        """Raise if the model has other columns, other classes or fewer rounds than this state."""
+        """Raise for a fit with other columns, classes or offsets, or with fewer rounds."""
         classes = getattr(model, "classes_", None)
         same = classes is None or (
             self.classes is not None and np.array_equal(classes, self.classes)
@@ -122,6 +137,7 @@ class TrainedState:
             is_alike=same and len(self.forest.base_score) == loss.n_scores,
             plans=(self.plan, plan),
         )
+        check_offsets(self.offsets, offsets)
         if n_boosters != self.n_boosters:
             raise ValueError(
                 f"warm_start=True with {n_boosters} boosters (n_bags), but the previous fit had "

@@ -76,9 +76,10 @@ class CallbackRunner:
         return bool(self._context.call_on_fit_task_end(**self.arguments(stage.number + 1)))
 
 
-def callback_inputs(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+def callback_inputs(X: Any, y: Any, sample_weight: Any, offset: Any) -> dict[str, Any]:
     """Arguments of `fit` in the form in which scikit-learn's callbacks receive them."""
-    metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
+    given = {"sample_weight": sample_weight, "offset": offset}
+    metadata = {name: value for name, value in given.items() if value is not None}
     return {"X": X, "y": y, "metadata": metadata}
 
 
