@@ -63,6 +63,12 @@ def column(X: pd.DataFrame, y: Any, years: Any, threads: int) -> Expected:
     return lambda X, years: model.predict(X.assign(years=years))
 
 
+def both(X: pd.DataFrame, y: Any, years: Any, threads: int) -> Expected:
+    model = BoostedTreesRegressor(loss="poisson", n_jobs=threads)
+    model.fit(X.assign(years=years), y, offset=np.log(years))
+    return lambda X, years: model.predict(X.assign(years=years), offset=np.log(years))
+
+
 def lightgbm(X: pd.DataFrame, y: Any, years: Any, threads: int) -> Expected:
     import lightgbm
 
@@ -88,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=2)
     threads = parser.parse_args().threads
-    ways = (constant, linear, lightgbm, column, weight, offset)
+    ways = (constant, linear, lightgbm, column, weight, both, offset)
     for name, exposure in TABLES.items():
         table = pd.read_parquet(Path(os.environ["WEALD_DATA"]) / f"{name}.parquet")
         y = table.pop("target").to_numpy(dtype=float)

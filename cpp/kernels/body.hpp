@@ -88,6 +88,11 @@ void gradients(std::string_view loss, const losses::Scored& rows, losses::Range 
                                [&](auto one) { one.gradients(rows, range, gradient, hessian); });
 }
 
+void row_losses(std::string_view loss, const losses::Scored& rows, losses::Range range,
+                double* loss_of_row) {
+  losses::AllLosses::with_name(loss, [&](auto one) { one.losses(rows, range, loss_of_row); });
+}
+
 // Round half to even, exact for |x| < 2^51: the low bits of a double whose spacing is 1.
 [[gnu::always_inline]] inline double rounded(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
 [[gnu::always_inline]] inline std::int64_t rounded_integer(double x) {
@@ -396,6 +401,7 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .encode_float = encode<float>,
                        .encode_double = encode<double>,
                        .gradients = gradients,
+                       .row_losses = row_losses,
                        .largest = largest,
                        .coarse_sums = coarse_sums,
                        .pack_words = pack_words,

@@ -183,6 +183,10 @@ struct Kernels {
   void (*gradients)(std::string_view loss, const losses::Scored& rows, losses::Range range,
                     double* gradient, double* hessian);
 
+  // The loss of the rows of `range`, unweighted: loss[row].
+  void (*row_losses)(std::string_view loss, const losses::Scored& rows, losses::Range range,
+                     double* loss_of_row);
+
   // The largest |x|, and whether any x is negative.
   double (*largest)(const double* x, std::int64_t n, bool* has_negative);
 

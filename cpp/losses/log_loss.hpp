@@ -12,14 +12,18 @@ struct LogLoss : Softmax<LogLoss> {
     return rows.y[row] == static_cast<double>(k) ? 1.0 : 0.0;
   }
   WEALD_HOST_DEVICE static void losses(const Scored& rows, Range range, double* loss) {
-    for (std::int64_t row = range.begin; row < range.end; ++row) {
-      if (rows.n_scores == 1) {
+    if (rows.n_scores == 1) {
+      for (std::int64_t row = range.begin; row < range.end; ++row)
         loss[row] = softmax::two_class_loss(rows.y[row], rows.scores[row]);
-        continue;
+      return;
+    }
+    softmax::LogSums sums;
+    for (std::int64_t begin = range.begin; begin < range.end; begin += softmax::block) {
+      const int size = softmax::log_sums(rows, {begin, range.end}, sums);
+      for (int i = 0; i < size; ++i) {
+        const auto own = static_cast<std::int64_t>(rows.y[begin + i]);
+        loss[begin + i] = sums.rest[i] + (sums.top[i] - rows.scores[own * rows.n_rows + begin + i]);
       }
-      const softmax::LogSum sum = softmax::log_sum(rows, row);
-      const auto own = static_cast<std::int64_t>(rows.y[row]);
-      loss[row] = sum.rest + (sum.top - rows.scores[own * rows.n_rows + row]);
     }
   }
 };

@@ -143,10 +143,9 @@ bool gradients(std::string_view loss, const losses::Scored& rows, double* gradie
 
 double mean_loss(std::string_view loss, const losses::Scored& rows, int n_threads) {
   std::vector<double> losses(static_cast<std::size_t>(rows.n_rows));
-  with_loss(loss, [&]<losses::Loss L>(L) {
-    for_row_blocks(rows.n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
-      L::losses(rows, {begin, end}, losses.data());
-    });
+  with_loss(loss, []<losses::Loss L>(L) {});  // raises for an unknown name
+  for_row_blocks(rows.n_rows, n_threads, [&](std::int64_t begin, std::int64_t end) {
+    kernels::active().row_losses(loss, rows, {begin, end}, losses.data());
   });
   return exact_mean(losses.data(), rows.weight, rows.copies, rows.n_rows);
 }

@@ -5,7 +5,8 @@ from weald.peer_names import OF_ESTIMATOR, STOPPING, Group, Way, always
 _VALIDATION = (
     Way(
         ("X_val", "y_val"),
-        "Pass the validation set as fit(X, y, X_val=…, y_val=…); early stopping uses it.",
+        "Pass the validation set as fit(X, y, X_val=…, y_val=…), several as dicts by name; early "
+        "stopping uses the first.",
     ),
     Way(
         ("n_iter_no_change", "validation_fraction"),
@@ -46,6 +47,11 @@ ARGUMENTS: tuple[Group, ...] = (
     Group(
         "scoring | eval_metric feval | eval_metric | eval_metric",
         (
+            Way(
+                ("metrics",),
+                "Set scoring in the constructor, by which early stopping decides, or metrics, a "
+                "list of what else to record.",
+            ),
             Way(("scoring",), "Set scoring in the constructor."),
             always("It uses no metric during fit: evaluate it afterwards with sklearn.metrics."),
         ),

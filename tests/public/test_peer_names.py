@@ -148,7 +148,8 @@ def test_arguments_of_fit() -> None:
             weald.BoostedTreesClassifier().fit(X, y, **{name: [(X, y)]})
         assert str(raised.value) == (
             f"BoostedTreesClassifier.fit() got an unexpected keyword argument '{name}'. Pass "
-            "the validation set as fit(X, y, X_val=…, y_val=…); early stopping uses it."
+            "the validation set as fit(X, y, X_val=…, y_val=…), several as dicts by name; "
+            "early stopping uses the first."
         )
     with pytest.raises(TypeError, match="Set categorical_features in the constructor"):
         weald.RandomForestClassifier().fit(X, y, cat_features=[0])

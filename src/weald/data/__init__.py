@@ -49,10 +49,17 @@ from weald.data.targets import (
     refuse_several,
     refuse_text,
 )
-from weald.data.validation import ValidationRows, validation_classes, validation_numbers
+from weald.data.validation import (
+    ONE_SET,
+    ValidationRows,
+    ValidationSet,
+    validation_classes,
+    validation_numbers,
+)
 from weald.data.values import Kind, Values
 
 __all__ = [
+    "ONE_SET",
     "BinnedTable",
     "ColumnPlan",
     "ColumnTable",
@@ -61,6 +68,7 @@ __all__ = [
     "Rows",
     "SortedTable",
     "ValidationRows",
+    "ValidationSet",
     "Values",
     "advise_of_one_class",
     "as_one_array",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from weald.data.rows import Floats, Rows, as_numbers
 from weald.data.targets import LARGEST_TARGET
-from weald.data.validation import ValidationRows
+from weald.data.validation import ValidationRows, by_set, is_several
 
 # Exponentials of larger offsets would leave no precision for those of other rows.
 _LARGEST_EXPONENT = 200.0
@@ -25,7 +25,12 @@ def with_offset(
 
 
 def validation_with_offset(
-    validation: ValidationRows | None, rows: Rows, offset: object, *, of_exponents: bool
+    validation: ValidationRows | None,
+    rows: Rows,
+    X_val: object,
+    offset: object,
+    *,
+    of_exponents: bool,
 ) -> ValidationRows | None:
     """Set the offsets of a validation set: given if the training rows have some, and only then."""
     if validation is None:
@@ -43,11 +48,20 @@ def validation_with_offset(
         )
     if offset is None or rows.offset is None:
         return validation
-    n_scores = rows.offset.shape[1]
-    checked = checked_offset(
-        offset, validation.n, n_scores, of_exponents=of_exponents, name="offset_val", table="X_val"
-    )
-    return replace(validation, offset=checked)
+    n_scores, offsets = rows.offset.shape[1], by_set(offset, "offset_val", X_val)
+    checked = []
+    for one in validation.sets:
+        place = f"[{one.name!r}]" if is_several(X_val) else ""
+        own = checked_offset(
+            offsets[one.name],
+            one.n,
+            n_scores,
+            of_exponents=of_exponents,
+            name=f"offset_val{place}",
+            table=f"X_val{place}",
+        )
+        checked.append(own)
+    return replace(validation, offset=np.concatenate(checked))
 
 
 def checked_offset(

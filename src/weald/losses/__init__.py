@@ -11,7 +11,7 @@ from weald.losses.choosing import (
 )
 from weald.losses.pinball_start import leaning
 from weald.losses.quantiles import QuantileLosses, pinball_saved, quantile_losses
-from weald.losses.roots import best_step
+from weald.losses.roots import NotFiniteError, best_step
 from weald.losses.units import scaled, times_power, unit_of_losses, units_of
 from weald.losses.user import UserLoss
 
@@ -19,6 +19,7 @@ __all__ = [
     "BuiltinLoss",
     "Loss",
     "LossChoice",
+    "NotFiniteError",
     "QuantileLosses",
     "UserLoss",
     "base_scores_given",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,8 @@ def fitted(name: str, n_estimators: int) -> Any:
 
 def same(a: Any, b: Any) -> bool:
     """Whether two fitted attributes are equal."""
+    if isinstance(a, Mapping):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, np.ndarray) and a.dtype != object:
         return np.array_equal(a, b, equal_nan=True)
     return bool(a == b)

@@ -1,6 +1,6 @@
 """Common base class of the boosted-trees classifier and regressor: training and prediction."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -28,26 +28,28 @@ from weald.ensembles.boosted_trees.boosted_bags import BaggedBoosters
 from weald.ensembles.boosted_trees.boosted_parameters import BoostedParameters
 from weald.ensembles.boosted_trees.booster import Booster, BoostingRun
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
+from weald.ensembles.boosted_trees.early_stopping import TRAIN_LOSS
 from weald.ensembles.boosted_trees.folds import BoosterFolds
-from weald.ensembles.boosted_trees.trained_state import CURVES, TrainedState
+from weald.ensembles.boosted_trees.trained_state import TrainedState
 from weald.ensembles.class_weights import weighted_by_class
 from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.max_features import n_drawn
 from weald.ensembles.monotonic import directions_of
 from weald.ensembles.rounds.callbacks import TakesCallbacks
 from weald.ensembles.rounds.constraints import groups_of
+from weald.ensembles.rounds.history import History
 from weald.ensembles.rounds.loop import Training, prepare
-from weald.ensembles.rounds.scoring import HeldOutScorer
+from weald.ensembles.rounds.scoring import LOSS, is_loss, watched_metric
 from weald.ensembles.rounds.time_limit import TimeLimit
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.staging import staged_scores
 from weald.ensembles.warm import OffsetMark
 from weald.losses import Loss, scaled, units_of
 from weald.resampling import OrderedRows, ordered_rows
-from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits, check_search
+from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
 
 _UNUSED_SCORING = (
-    "scoring has no effect: there is no validation set to score. Set "
+    "{} has no effect: there is no validation set to score. Set "
     "early_stopping=True, or pass X_val and y_val to fit."
 )
 
@@ -104,7 +106,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             advise(_UNUSED_FRACTION.format(self.validation_fraction))
         checkpoint = None if self.checkpoint is None else Checkpoint(self, settings)
         offsets = OffsetMark.of(rows, self._n_threads)
-        earlier = self._earlier(rows, loss, settings, checkpoint, has_validation, offsets)
+        earlier = self._earlier(rows, loss, settings, checkpoint, offsets)
         ordered = ordered_rows(rows, n_threads=self._n_threads) if has_folds else None
         if ordered is None:
             rows = weighted_as_repeated(rows, min_samples_leaf=settings.min_samples_leaf)
@@ -143,8 +145,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self, rows: Rows, loss: Loss, validation: ValidationRows | None, n_classes: int
     ) -> BoosterSettings:
         """The parameters, with "auto" replaced; a warm start keeps those of the first fit."""
-        by_loss = isinstance(self.scoring, str) and self.scoring == "loss"
-        has_loss = not by_loss or getattr(loss, "has_loss", True)
+        has_loss = not is_loss(self.scoring) or getattr(loss, "has_loss", True)
         settings = chosen_settings(self, rows, validation, n_classes, has_loss=has_loss)
         before = self.auto_settings_ if self.warm_start and hasattr(self, "_state") else {}
         kept = {
@@ -186,7 +187,6 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         loss: Loss,
         settings: BoosterSettings,
         checkpoint: Checkpoint | None,
-        has_validation: bool,
         offsets: OffsetMark | None,
     ) -> TrainedState | None:
         """State of an earlier fit to continue, from a checkpoint or a warm start."""
@@ -201,7 +201,6 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             self._plan,
             n_estimators=settings.n_estimators,
             n_boosters=settings.n_bags or 1,
-            has_validation=has_validation,
             offsets=offsets,
         )
         has_vectors = settings.multi_class == "vector_leaves" and loss.n_scores > 1
@@ -222,22 +221,14 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
 
     def _check_scoring(self, loss: Loss, *, has_validation: bool) -> None:
         """Raise if the loss cannot score validation rows; warn if there are none to score."""
-        by_loss = isinstance(self.scoring, str) and self.scoring == "loss"
-        if not has_validation and not by_loss:
-            advise(_UNUSED_SCORING)
+        by_loss = is_loss(self.scoring)
+        if not has_validation and (not by_loss or self.metrics is not None):
+            advise(_UNUSED_SCORING.format("metrics" if by_loss else "scoring"))
         if has_validation and by_loss and not getattr(loss, "has_loss", True):
             raise ValueError(
                 "early_stopping and X_val with scoring='loss' need a loss value per row; the loss "
                 f"{loss.name} has no method loss(y, score). Add it, or choose another scoring."
             )
-
-    def _scorer(
-        self, loss: Loss, training: Training, forest: Callable[[], Forest]
-    ) -> HeldOutScorer | None:
-        """Scorer of the validation rows; None: they are scored by the loss."""
-        if isinstance(self.scoring, str) and self.scoring == "loss":
-            return None
-        return HeldOutScorer(self, training, loss, forest)
 
     def _keep(
         self,
@@ -259,10 +250,21 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self.auto_settings_ = {name: chosen[name] for name in chosen if hasattr(self, name)}
         for name, value in self.auto_settings_.items():
             setattr(self, f"{name}_", value)
-        for name in CURVES:
-            self.__dict__.pop(f"{name}_", None)
-            if name in booster.curves:
-                setattr(self, f"{name}_", booster.curves[name])
+        self._keep_history(booster.history)
+
+    def _keep_history(self, history: History) -> None:
+        """Set the curves of the rounds."""
+        for name in ("validation_loss_", "validation_score_"):
+            self.__dict__.pop(name, None)
+        self.history_ = history
+        self.train_loss_ = history[TRAIN_LOSS]
+        if history.watched is None:
+            return
+        first = history.watched.removesuffix(f" {watched_metric(self)}")
+        self.validation_loss_ = history[f"{first} {LOSS}"]
+        self.validation_score_ = history[history.watched]
+        if is_loss(self.scoring):
+            self.validation_score_ = -self.validation_score_
 
     def _keep_constant(self, rows: Rows, loss: Loss) -> None:
         """Set the fitted attributes of a model without trees, for a single class."""
@@ -272,7 +274,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             empty, rows.target_exponent, rows.weight_unit, 0, {}, self._plan, classes
         )
         settings = chosen_settings(self, rows, None, 1)
-        self._keep(Booster(state, empty), loss, settings)
+        history = History({TRAIN_LOSS: np.zeros(1)})  # the class is certain
+        self._keep(Booster(state, empty, history), loss, settings)
 
     def _keep_rounds(self, n_rounds: int) -> None:
         a_round = self.forest_.n_trees // self.n_estimators_
@@ -281,9 +284,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self._record = None  # out-of-bag predictions of more rounds
         self.n_estimators_, self.stopped_by_ = n_rounds, "truncate"
         self.auto_settings_ = {**self.auto_settings_, "n_estimators": n_rounds}
-        for name in CURVES:
-            if hasattr(self, f"{name}_"):
-                setattr(self, f"{name}_", getattr(self, f"{name}_")[: n_rounds + 1])
+        self._keep_history(self.history_.truncated(n_rounds))
 
     def _staged_scores(self, X: object) -> Iterator[Floats]:
         check_is_fitted(self)

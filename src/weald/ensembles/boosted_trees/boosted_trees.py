@@ -124,6 +124,7 @@ or object, default="squared_error"
         n_iter_no_change: int | str = "auto",
         tol: float = 1e-7,
         scoring: Any = "loss",
+        metrics: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
         time_limit: float | None = None,
@@ -159,6 +160,7 @@ or object, default="squared_error"
             n_iter_no_change=n_iter_no_change,
             tol=tol,
             scoring=scoring,
+            metrics=metrics,
             warm_start=warm_start,
             verbose=verbose,
             time_limit=time_limit,
@@ -193,10 +195,12 @@ or object, default="squared_error"
             Target values, finite numbers.
         sample_weight : array, shape (rows,), or None, default=None
             Sample weights. They do not affect `min_samples_leaf`, which counts rows.
-        X_val, y_val : table and array, or None, default=None
+        X_val, y_val : table and array, dicts of them, or None, default=None
             Validation set for early stopping and the curves; not used for training or binning.
-        sample_weight_val : array or None, default=None
-            Sample weights of the validation set.
+            Several sets are given by name, as ``X_val={"a": …, "b": …}, y_val={"a": …, "b": …}``:
+            all are in `history_`, and the first decides when to stop.
+        sample_weight_val : array, dict or None, default=None
+            Sample weights of the validation set, or of some of several.
         groups : array, shape (rows,), or None, default=None
             Group labels, such as patients or customers: whole groups are sampled or held out
             together. Requires `subsample`, `n_bags` or early stopping without `X_val`.
@@ -205,8 +209,9 @@ or object, default="squared_error"
             the exposure for losses with a log link, or the prediction of another model to start
             from; shape (rows, quantiles) for a list of quantiles. `predict` does not know it: pass
             offsets there too.
-        offset_val : array or None, default=None
-            Offsets of the validation set; required if `offset` and `X_val` are given.
+        offset_val : array, dict or None, default=None
+            Offsets of the validation set, or of each of several; required if `offset` and `X_val`
+            are given.
 
         Returns
         -------
@@ -226,7 +231,7 @@ or object, default="squared_error"
             if validation is not None:
                 refuse_targets(loss, validation.target)
             validation = validation_with_offset(
-                validation, rows, offset_val, of_exponents=in_exponent
+                validation, rows, X_val, offset_val, of_exponents=in_exponent
             )
             inputs = callback_inputs(X, y, sample_weight, offset)
             self._boost(rows, loss, validation, inputs, kept=kept)
@@ -317,6 +322,7 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
         n_iter_no_change: int | str = "auto",
         tol: float = 1e-7,
         scoring: Any = "loss",
+        metrics: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
         time_limit: float | None = None,
@@ -352,6 +358,7 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
             n_iter_no_change=n_iter_no_change,
             tol=tol,
             scoring=scoring,
+            metrics=metrics,
             warm_start=warm_start,
             verbose=verbose,
             time_limit=time_limit,
@@ -385,10 +392,12 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
             Class labels, numbers or strings.
         sample_weight : array, shape (rows,), or None, default=None
             Sample weights. They do not affect `min_samples_leaf`, which counts rows.
-        X_val, y_val : table and array, or None, default=None
+        X_val, y_val : table and array, dicts of them, or None, default=None
             Validation set for early stopping and the curves; not used for training or binning.
-        sample_weight_val : array or None, default=None
-            Sample weights of the validation set.
+            Several sets are given by name, as ``X_val={"a": …, "b": …}, y_val={"a": …, "b": …}``:
+            all are in `history_`, and the first decides when to stop.
+        sample_weight_val : array, dict or None, default=None
+            Sample weights of the validation set, or of some of several.
         groups : array, shape (rows,), or None, default=None
             Group labels, such as patients or customers: whole groups are sampled or held out
             together. Requires `subsample`, `n_bags` or early stopping without `X_val`.
@@ -396,8 +405,9 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
             Raw score (log-odds) of each row to which the model adds its own, such as the
             `decision_function` of another model to start from; shape (rows, classes) for three or
             more classes. `predict` does not know it: pass offsets there too.
-        offset_val : array or None, default=None
-            Offsets of the validation set; required if `offset` and `X_val` are given.
+        offset_val : array, dict or None, default=None
+            Offsets of the validation set, or of each of several; required if `offset` and `X_val`
+            are given.
 
         Returns
         -------
@@ -418,7 +428,9 @@ class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
                 kept[kept] = weight[rows.target.astype(np.intp)] > 0
                 rows = without_classes(rows, weight)
             validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
-            validation = validation_with_offset(validation, rows, offset_val, of_exponents=True)
+            validation = validation_with_offset(
+                validation, rows, X_val, offset_val, of_exponents=True
+            )
             if len(self.classes_) == 1:
                 self._keep_constant(rows, loss)
             else:

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,25 +11,31 @@ import numpy as np
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.auto_settings import BoosterSettings
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
-from weald.ensembles.boosted_trees.early_stopping import EarlyStopping
+from weald.ensembles.boosted_trees.early_stopping import EarlyStopping, LiveHistory
 from weald.ensembles.boosted_trees.fold_boosters import FoldBoosters
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.boosted_trees.leaf_refit import refit_leaves
-from weald.ensembles.boosted_trees.trained_state import (
-    CURVES,
-    TrainedState,
-    averaged,
-    trees_of_booster,
-)
+from weald.ensembles.boosted_trees.trained_state import TrainedState, averaged, trees_of_booster
 from weald.ensembles.boosted_trees.vector_trees import VectorTrees
 from weald.ensembles.rounds.callbacks import call_back
+from weald.ensembles.rounds.history import History
 from weald.ensembles.rounds.loop import Learner, Stage, Training, Watcher, Watchers, boost
 from weald.ensembles.rounds.progress_bar import Bar
+from weald.ensembles.rounds.scoring import (
+    HeldOutScorer,
+    HeldOutSet,
+    held_out_sets,
+    metrics_of,
+    watched_metric,
+)
 from weald.ensembles.rounds.starting_scores import fitted_base, starting_scores
 from weald.ensembles.rounds.tree_learners import NewtonTrees, in_user_units
 from weald.ensembles.warm import OffsetMark
 from weald.losses import Loss, leaning
 from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits
+
+# Number of curves of which the progress bar shows the latest value.
+_SHOWN = 4
 
 # Column sampling is keyed by booster and tree: no booster has so many trees.
 _MAX_TREES = 2**32
@@ -44,15 +51,15 @@ class Booster:
         Every round that was trained, in the units of the fit.
     forest : Forest
         The rounds that are kept, in the user's units.
-    curves : dict of str to array
-        Loss and score after each round; empty without validation rows.
+    history : History
+        Losses and scores after each round.
     stopped_by : str
         What ended the run.
     """
 
     state: TrainedState
     forest: Forest
-    curves: Mapping[str, Floats] = field(default_factory=dict)
+    history: History
     stopped_by: str = "n_estimators"
 
 
@@ -123,6 +130,9 @@ class BoostingRun:
             earlier.add_to(self._forest)
             for k, scores in enumerate(self._booster_scores):
                 scores[:] = earlier.scores(k, rows, loss, model._n_threads)
+            earlier.check_curves(
+                self._early_stopping.curves, "checkpoint" if checkpoint else "warm_start=True"
+            )
             self._early_stopping.continue_from(earlier.curves)
         self._learner = self._made_learner()
 
@@ -133,19 +143,30 @@ class BoostingRun:
             scored = np.zeros(training.rows.n, dtype=bool)
             scored[: folds.n] = True
             training = replace(training, held_out=scored)
-        scorer = None
-        if training.held_out is not None:
-            scorer = self._model._scorer(self._loss, training, self._weighted_forest)
+        model = self._model
+        metrics = {
+            name: partial(self._scorer, name, scoring)
+            for name, scoring in metrics_of(model).items()
+        }
         return EarlyStopping(
             training,
             self._loss,
             start,
             patience=self._settings.n_iter_no_change if self._settings.early_stopping else None,
-            tol=float(self._model.tol),
-            score=scorer,
+            tol=float(model.tol),
+            sets=held_out_sets(training),
+            metrics=metrics,
+            watched=watched_metric(model),
             fitted=self._training,
             fitted_scores=None if folds is None else self._fitted_scores,
         )
+
+    def _scorer(self, name: str, scoring: Any, held_out: HeldOutSet) -> HeldOutScorer:
+        """The scorer of a validation set by one of the metrics."""
+        is_watched = name == watched_metric(self._model)
+        called = f"scoring={scoring!r}" if is_watched else f"metrics[{name!r}]"
+        forest = self._weighted_forest
+        return HeldOutScorer(self._model, scoring, held_out, self._loss, forest, called=called)
 
     def _fitted_scores(self) -> Floats:
         """Raw predictions of each row by a booster that is trained on it."""
@@ -165,11 +186,10 @@ class BoostingRun:
         if training.validation is None and (self._settings.early_stopping or self._folds):
             forest = self._refitted(forest)
         rows, n_boosters = training.rows, self._n_boosters
-        names = CURVES if self._early_stopping.has_validation else ()
         return Booster(
             state,
             in_user_units(averaged(forest, n_boosters), rows, self._loss),
-            {name: self._early_stopping.in_user_units(name) for name in names},
+            self._early_stopping.history(),
             stopped_by,
         )
 
@@ -183,7 +203,10 @@ class BoostingRun:
         def run(callbacks: Sequence[Watcher]) -> None:
             nonlocal stopped_by
             with ExitStack() as stack:
-                watcher = Watchers([*self._observers(rounds, stack), *callbacks])
+                observers = self._observers(rounds, stack)
+                if callbacks:
+                    observers.append(LiveHistory(self._model, self._early_stopping))
+                watcher = Watchers([*observers, *callbacks])
                 boost(
                     self._training,
                     self._run_loss,
@@ -314,17 +337,10 @@ class BoostingRun:
             "_fitted_loss": self._run_loss,
             "n_estimators_": rounds,
             "forest_": forest,
+            "history_": self._early_stopping.history(rounds),
         }
 
     def _figures(self, stage: Stage) -> str:
-        """Losses after a round, for the progress bar."""
-        curves = self._early_stopping
-        if not curves.has_validation:
-            loss = curves.train_loss(stage.scores)
-            return "" if np.isnan(loss) else f", loss {loss:.5g}"
-        train, validation = (
-            curves.in_user_units(name)[-1] for name in ("train_loss", "validation_loss")
-        )
-        if np.isnan(validation):
-            return f", {curves.curves['validation_score'][-1]:.5g} scored"
-        return f", loss {train:.5g}, validation {validation:.5g}"
+        """The latest losses and scores, for the progress bar."""
+        latest = list(self._early_stopping.latest().items())
+        return "".join(f", {name} {value:.5g}" for name, value in latest[:_SHOWN])

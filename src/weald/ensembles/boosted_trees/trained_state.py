@@ -1,6 +1,6 @@
 """Training state of boosted trees, from which warm starts and checkpoints continue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,11 +13,9 @@ from weald.ensembles.rounds.starting_scores import starting_scores
 from weald.ensembles.rounds.tree_learners import moved, trees_of
 from weald.ensembles.staging import dense_pieces, moves
 from weald.ensembles.warm import OffsetMark, check_offsets, check_warm_start
+from weald.errors import listing
 from weald.losses import Loss
 from weald.trees import Forest, ForestBuilder
-
-# Curves recorded after each round if there is a validation set.
-CURVES = ("train_loss", "validation_loss", "validation_score")
 
 
 def trees_of_booster(forest: Forest, booster: int, n_boosters: int, loss: Loss) -> NDArray[np.intp]:
@@ -51,7 +49,7 @@ class TrainedState:
     seed : int
         Seed of row and column sampling.
     curves : dict of str to sequence of float
-        Training loss, validation loss and validation score after each round.
+        Losses and scores by the names of `History`, before the first and after each round.
     plan : ColumnPlan
         How columns were read.
     classes : array or None
@@ -123,7 +121,6 @@ class TrainedState:
         *,
         n_estimators: int,
         n_boosters: int,
-        has_validation: bool,
         offsets: OffsetMark | None,
     ) -> None:
         """Raise for a fit with other columns, classes or offsets, or with fewer rounds."""
@@ -144,9 +141,13 @@ class TrainedState:
                 f"{self.n_boosters}. Set n_bags={self.n_boosters if self.n_boosters > 1 else None} "
                 "to continue it, or warm_start=False to fit all boosters anew."
             )
-        if has_validation and len(self.curves["validation_score"]) != self.rounds(loss) + 1:
+
+    def check_curves(self, names: Iterable[str], what: str) -> None:
+        """Raise if a curve that is to be continued was not recorded; `what` continues it."""
+        lacking = [name for name in names if name not in self.curves]
+        if lacking:
             raise ValueError(
-                "warm_start=True with a validation set, but the previous fit had none: it recorded "
-                "no validation curve to continue. Refit from the start with warm_start=False, or "
-                "pass X_val or early_stopping to the first fit too."
+                f"{what} continues a fit that did not record {listing(lacking)}, but "
+                f"{listing(self.curves)}. Pass validation sets of the same names and the same "
+                "metrics, or none of them, or fit from the start."
             )

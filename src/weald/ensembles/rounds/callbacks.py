@@ -30,8 +30,8 @@ class TakesCallbacks:
         ----------
         *callbacks : callback objects
             Objects that implement `sklearn.callback.FitCallback`. One whose ``on_fit_task_end``
-            returns True ends the fit after that round. Without arguments, the callbacks set
-            earlier are removed.
+            returns True ends the fit after that round. ``estimator.history_`` holds the losses and
+            scores of the rounds so far. Without arguments, the callbacks set earlier are removed.
 
         Returns
         -------
