@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from weald.ensembles.base import Floats
+from weald.ensembles.text_table import aligned
 from weald.trees.frame import made_frame
 
 # A longer table is printed without its middle: so many rounds of each end are shown.
@@ -35,9 +36,10 @@ class History(Mapping[str, Floats]):
     >>> model = BoostedTreesRegressor(n_estimators=2, learning_rate=0.5, metrics=["r2"])
     >>> history = model.fit(x[::2], x[::2, 0], X_val=x[1::2], y_val=x[1::2, 0]).history_
     >>> history
-     round  train loss  validation loss  validation r2
-         0   0.0426136        0.0426347  -0.000497327
-         1   0.0136...
+    round  train loss  validation loss  validation r2
+        0   0.0425872        0.0426503    -0.00148221
+        1   0.0111472        0.0108226       0.745872
+        2  0.00320683       0.00292459       0.931327
     >>> list(history), len(history["train loss"])
     (['train loss', 'validation loss', 'validation r2'], 3)
     >>> history.watched
@@ -78,11 +80,11 @@ class History(Mapping[str, Floats]):
 
     def to_pandas(self) -> Any:
         """Return a pandas data frame with a column for each curve; the index is the round."""
-        return made_frame(self._columns(), "pandas").set_index("round")
+        return made_frame(self._columns(), "pandas", "to_pandas", "curves").set_index("round")
 
     def to_polars(self) -> Any:
         """Return a polars data frame with a column `round` and one for each curve."""
-        return made_frame(self._columns(), "polars")
+        return made_frame(self._columns(), "polars", "to_polars", "curves")
 
     def _columns(self) -> dict[str, Any]:
         return {"round": np.arange(self.n_rounds + 1), **self.curves}
@@ -98,9 +100,4 @@ class History(Mapping[str, Floats]):
                     lines.append(["…"] * len(lines[0]))
                 continue
             lines.append([str(number), *(f"{one[number]:.6g}" for one in self.curves.values())])
-        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-        text = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-            for line in lines
-        ]
-        return "\n".join(text)
+        return aligned(lines)
