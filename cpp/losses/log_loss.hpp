@@ -17,10 +17,13 @@ struct LogLoss : Softmax<LogLoss> {
         loss[row] = softmax::two_class_loss(rows.y[row], rows.scores[row]);
       return;
     }
-    for (std::int64_t row = range.begin; row < range.end; ++row) {
-      const softmax::LogSum sum = softmax::log_sum(rows, row);
-      const auto own = static_cast<std::int64_t>(rows.y[row]);
-      loss[row] = sum.rest + (sum.top - rows.scores[own * rows.n_rows + row]);
+    softmax::LogSums sums;
+    for (std::int64_t begin = range.begin; begin < range.end; begin += softmax::block) {
+      const int size = softmax::log_sums(rows, {begin, range.end}, sums);
+      for (int i = 0; i < size; ++i) {
+        const auto own = static_cast<std::int64_t>(rows.y[begin + i]);
+        loss[begin + i] = sums.rest[i] + (sums.top[i] - rows.scores[own * rows.n_rows + begin + i]);
+      }
     }
   }
 };

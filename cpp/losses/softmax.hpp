@@ -39,14 +39,34 @@ WEALD_HOST_DEVICE inline LogSum log_sum(const Scored& rows, std::int64_t row) {
 }
 
 // Class by class over blocks of rows, so that the inner loops run along rows and vectorise.
+constexpr int block = 64;
+
+// The same of the first rows of a range, as `log_sum`; returns their number.
+struct LogSums {
+  double top[block], rest[block];
+};
+WEALD_HOST_DEVICE inline int log_sums(const Scored& rows, Range range, LogSums& sums) {
+  const std::int64_t n = rows.n_rows, left = range.end - range.begin;
+  const int size = static_cast<int>(left < block ? left : block);
+  const double* const score = rows.scores + range.begin;
+  double total[block];
+  for (int i = 0; i < size; ++i) sums.top[i] = score[i];
+  for (int k = 1; k < rows.n_scores; ++k)
+    for (int i = 0; i < size; ++i) sums.top[i] = greater(score[k * n + i], sums.top[i]);
+  for (int i = 0; i < size; ++i) total[i] = 0.0;
+  for (int k = 0; k < rows.n_scores; ++k)
+    for (int i = 0; i < size; ++i) total[i] += elementary::exp(score[k * n + i] - sums.top[i]);
+  for (int i = 0; i < size; ++i) sums.rest[i] = elementary::log(total[i]);
+  return size;
+}
+
 template <class L>
 WEALD_HOST_DEVICE inline void gradients(const Scored& rows, Range range, double* gradient,
                                         double* hessian) {
-  constexpr int step = 64;
   const std::int64_t n = rows.n_rows;
-  double top[step], total[step];
-  for (std::int64_t begin = range.begin; begin < range.end; begin += step) {
-    const int size = static_cast<int>(range.end - begin < step ? range.end - begin : step);
+  double top[block], total[block];
+  for (std::int64_t begin = range.begin; begin < range.end; begin += block) {
+    const int size = static_cast<int>(range.end - begin < block ? range.end - begin : block);
     for (int i = 0; i < size; ++i) top[i] = rows.scores[begin + i];
     for (int k = 1; k < rows.n_scores; ++k)
       for (int i = 0; i < size; ++i) top[i] = greater(rows.scores[k * n + begin + i], top[i]);

@@ -5,7 +5,8 @@ from weald.peer_names import OF_ESTIMATOR, STOPPING, Group, Way, always
 _VALIDATION = (
     Way(
         ("X_val", "y_val"),
-        "Pass the validation set as fit(X, y, X_val=…, y_val=…); early stopping uses it.",
+        "Pass the validation set as fit(X, y, X_val=…, y_val=…), several as dicts by name; early "
+        "stopping uses the first.",
     ),
     Way(
         ("n_iter_no_change", "validation_fraction"),
@@ -46,6 +47,11 @@ ARGUMENTS: tuple[Group, ...] = (
     Group(
         "scoring | eval_metric feval | eval_metric | eval_metric",
         (
+            Way(
+                ("metrics",),
+                "Set scoring in the constructor, by which early stopping decides, or metrics, a "
+                "list of what else to record.",
+            ),
             Way(("scoring",), "Set scoring in the constructor."),
             always("It uses no metric during fit: evaluate it afterwards with sklearn.metrics."),
         ),
@@ -87,8 +93,12 @@ ARGUMENTS: tuple[Group, ...] = (
     Group(
         "- | init_score eval_init_score | base_margin base_margin_eval_set | baseline",
         (
-            Way(("init",), "There are no per-row offsets; init is the initial estimator."),
-            always("weald has no per-row offsets."),
+            Way(
+                ("fit(offset)",),
+                "Use offset, the raw scores of the rows, and pass it to predict too; offset_val is "
+                "that of X_val, if there is one.",
+            ),
+            always("It has no raw scores; weald.BoostedTrees{kind} takes offset."),
         ),
     ),
     Group(
@@ -111,9 +121,9 @@ ARGUMENTS: tuple[Group, ...] = (
         "best_ntree_limit | ntree_start ntree_end",
         (
             Way(
-                ("staged_predict",),
-                "Predictions use all rounds, after early stopping those up to the best one; "
-                "staged_predict(X) yields the predictions after each round.",
+                ("predict(n_rounds)",),
+                "predict(X, n_rounds=…) uses the first rounds only; without it predictions use all "
+                "rounds, after early stopping those up to the best one.",
             ),
             always("Predictions always use all base estimators."),
         ),

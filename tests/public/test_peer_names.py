@@ -31,7 +31,8 @@ def check_what_is_named(advice: str, estimator, known: set[str]) -> None:
         r"weald\.(\w+)\(?[^.;]*? (?:has|have|takes) (\w+)(?: and (\w+))?", advice
     )
     for owner, *names in elsewhere:
-        other = set(parameters_of(getattr(weald, owner))) | {"X_val", "y_val", "any", "bootstrap"}
+        other = set(parameters_of(getattr(weald, owner))) | {"X_val", "y_val", "offset"}
+        other |= {"any", "bootstrap"}
         assert {name for name in names if name and name != "loss"} <= other, advice
     if "weald." in advice:
         return
@@ -56,7 +57,9 @@ def test_every_name_that_is_advised_exists(estimator) -> None:
         for name in set(spellings(ARGUMENTS)) - taken:
             advice = argument_advice(estimator, method, name)
             assert advice, (estimator, method, name)
-            check_what_is_named(advice, estimator, {*known, *methods, *taken, "return_std"})
+            check_what_is_named(
+                advice, estimator, {*known, *methods, *taken, "return_std", "n_rounds"}
+            )
 
 
 @every_estimator
@@ -145,7 +148,8 @@ def test_arguments_of_fit() -> None:
             weald.BoostedTreesClassifier().fit(X, y, **{name: [(X, y)]})
         assert str(raised.value) == (
             f"BoostedTreesClassifier.fit() got an unexpected keyword argument '{name}'. Pass "
-            "the validation set as fit(X, y, X_val=…, y_val=…); early stopping uses it."
+            "the validation set as fit(X, y, X_val=…, y_val=…), several as dicts by name; "
+            "early stopping uses the first."
         )
     with pytest.raises(TypeError, match="Set categorical_features in the constructor"):
         weald.RandomForestClassifier().fit(X, y, cat_features=[0])
@@ -161,7 +165,7 @@ def test_arguments_of_fit() -> None:
 def test_arguments_of_predict() -> None:
     model = weald.BoostedTreesClassifier(n_estimators=2, min_samples_leaf=1).fit(X, y)
     for name in ("num_iteration", "ntree_limit", "iteration_range"):
-        with pytest.raises(TypeError, match=r"BoostedTreesClassifier.predict\(\).*staged_predict"):
+        with pytest.raises(TypeError, match=r"BoostedTreesClassifier.predict\(\).*n_rounds="):
             model.predict(X, **{name: 1})
     with pytest.raises(TypeError, match=r"Use decision_function\(X\) for raw scores"):
         model.predict(X, raw_score=True)

@@ -5,6 +5,7 @@ from weald.data.containers import sound_sparse
 from weald.data.memory import refuse_beyond_memory
 from weald.data.missing_targets import naming_missing
 from weald.data.names import in_fitted_order
+from weald.data.offsets import checked_offset, validation_with_offset, with_offset
 from weald.data.outputs import first_classes, label_rows, vector_rows
 from weald.data.plan import ColumnPlan
 from weald.data.reading import read
@@ -49,10 +50,17 @@ from weald.data.targets import (
     refuse_several,
     refuse_text,
 )
-from weald.data.validation import ValidationRows, validation_classes, validation_numbers
+from weald.data.validation import (
+    ONE_SET,
+    ValidationRows,
+    ValidationSet,
+    validation_classes,
+    validation_numbers,
+)
 from weald.data.values import Kind, Values
 
 __all__ = [
+    "ONE_SET",
     "BinnedTable",
     "ColumnPlan",
     "ColumnTable",
@@ -62,11 +70,13 @@ __all__ = [
     "SortedTable",
     "SparseTable",
     "ValidationRows",
+    "ValidationSet",
     "Values",
     "advise_of_one_class",
     "as_one_array",
     "bin_rows",
     "checked_labels",
+    "checked_offset",
     "checked_weights",
     "class_rows",
     "column_position",
@@ -103,5 +113,7 @@ __all__ = [
     "table_for_predict",
     "validation_classes",
     "validation_numbers",
+    "validation_with_offset",
     "vector_rows",
+    "with_offset",
 ]

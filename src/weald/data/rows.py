@@ -33,6 +33,9 @@ class Rows:
     equal weights are omitted, and sums of extreme weights do not overflow. Extreme targets are
     divided by 2**target_exponent for the same reason.
 
+    `offset` are raw scores of shape (rows, scores), in the user's units, to which a model adds its
+    own. They are part of the content of a row.
+
     `copies` are integer weights, which multiply the integers of exact sums, as if the row were
     repeated. The core then also counts the row that often, so that this form
     (`with_whole_weights`) is only for fits that do not count rows.
@@ -48,6 +51,7 @@ class Rows:
     weight_unit: float = 1.0
     target_exponent: int = 0
     groups: Groups | None = None  # rows that are sampled together; None: rows are independent
+    offset: Floats | None = None
 
     @property
     def n(self) -> int:
@@ -79,6 +83,7 @@ class Rows:
             copies=None if self.copies is None else self.copies[index],
             weight=None if self.weight is None else self.weight[index],
             groups=None if self.groups is None else self.groups.take(index),
+            offset=None if self.offset is None else self.offset[index],
         )
 
     def weighted(self, sample_weight: object) -> "Rows":
@@ -128,6 +133,10 @@ class Rows:
 
     def hashes(self, n_threads: int) -> NDArray[np.uint64]:
         """Return a 128-bit hash of each row's content, independent of the container."""
+        if self.offset is not None:
+            hashes = replace(self, offset=None).hashes(n_threads)
+            _native.hash_more(np.ascontiguousarray(self.offset), hashes, n_threads)
+            return hashes
         if self.n_outputs > 1:
             first, others = np.split(self.target, [1], axis=1)
             hashes = replace(self, y=np.ascontiguousarray(first[:, 0])).hashes(n_threads)
@@ -145,9 +154,10 @@ class Rows:
         """Set the target to zero, so that hashes depend on the columns only."""
         return replace(self, y=np.zeros(self.n))
 
-    def with_moderate_target(self) -> "Rows":
-        """Divide an extreme target by a power of two."""
-        exponent = extreme_exponent(self.target)
+    def with_moderate_target(self, beside: Floats | None = None) -> "Rows":
+        """Divide an extreme target by a power of two, also if numbers `beside` it are extreme."""
+        values = self.target if beside is None else np.append(self.target, beside)
+        exponent = extreme_exponent(values)
         if exponent == 0:
             return self
         target = np.ldexp(self.target, -exponent)
@@ -220,27 +230,42 @@ def moderate_weights(weight: Floats) -> tuple[Floats, float]:
 
 def weights_as_numbers(sample_weight: Any) -> Floats:
     """Convert weights to a float array of any shape, or raise TypeError or ValueError."""
-    if np.ma.isMaskedArray(sample_weight):
+    return as_numbers(sample_weight, "sample_weight", "weight")
+
+
+def as_numbers(values: Any, name: str, what: str) -> Floats:
+    """Convert an argument of `fit` that holds numbers to a float array of any shape.
+
+    Parameters
+    ----------
+    name, what
+        Name of the argument, and what one of its numbers is called.
+
+    Examples
+    --------
+    >>> as_numbers(["a"], "offset", "offset")
+    Traceback (most recent call last):
+    ValueError: offset must hold a number for each row: could not convert string to float: ...
+    """
+    if np.ma.isMaskedArray(values):
         raise TypeError(
-            "sample_weight is a masked array, which is not supported: the mask would be ignored. "
-            "Pass sample_weight.filled(0), so that masked rows have no weight."
+            f"{name} is a masked array, which is not supported: the mask would be ignored. "
+            f"Pass {name}.filled(0), so that masked rows have no {what}."
         )
-    if not isinstance(sample_weight, np.ndarray):
-        sample_weight = read_array(sample_weight, "sample_weight")
-    array = np.asarray(sample_weight)
+    if not isinstance(values, np.ndarray):
+        values = read_array(values, name)
+    array = np.asarray(values)
     if array.dtype.kind == "c":
-        raise ValueError(
-            "Complex data not supported in sample_weight: weights must be real numbers."
-        )
+        raise ValueError(f"Complex data not supported in {name}: {what}s must be real numbers.")
     if array.dtype.kind in "mM":
         raise TypeError(
-            f"sample_weight holds dates or durations ({array.dtype}); weights must be numbers."
+            f"{name} holds dates or durations ({array.dtype}); {what}s must be numbers."
         )
     try:
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"sample_weight must hold a number for each row: {error}.") from error
+        raise kind(f"{name} must hold a number for each row: {error}.") from error
 
 
 def checked_weights(sample_weight: object, n: int) -> Floats:

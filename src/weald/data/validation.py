@@ -1,6 +1,6 @@
 """Validation sets, checked against the columns of a fit."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,24 +15,22 @@ from weald.data.tables import dense_blocks, table_for_predict
 from weald.data.targets import finite_target, readable_target, refuse_missing_labels
 from weald.errors import listing
 
+# Name of a validation set that is not one of several, and of the training rows in curves.
+ONE_SET, _TRAINING = "validation", "train"
+
 
 @dataclass(frozen=True, eq=False)
-class ValidationRows:
-    """Validation set of a fit: `X_val`, `y_val` and `sample_weight_val`, with all rows as given.
+class ValidationSet:
+    """One validation set, with all rows as given."""
 
-    `counted` is the mask of rows with positive weight (None: all).
-    """
-
+    name: str
     X: Any  # as passed by the user
     labels: NDArray[Any]  # likewise
     table: Any  # validated; `below` appends it to the training table
-    target: Floats
-    counted: NDArray[np.bool_] | None
-    weight: Floats | None
 
     @property
     def n(self) -> int:
-        return len(self.target)
+        return len(self.labels)
 
     def below(self, table: AnyTable) -> AnyTable:
         """Append these rows to the training table."""
@@ -50,38 +48,159 @@ class ValidationRows:
         return np.concatenate([table, rows])
 
 
+@dataclass(frozen=True, eq=False)
+class ValidationRows:
+    """The rows of all validation sets of a fit, set after set.
+
+    `counted` is the mask of rows with positive weight (None: all). Only ratios of weights within a
+    set matter. `offset` are raw scores of shape (rows, scores).
+    """
+
+    sets: tuple[ValidationSet, ...]
+    target: Floats
+    counted: NDArray[np.bool_] | None
+    weight: Floats | None
+    offset: Floats | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.target)
+
+    def below(self, table: AnyTable) -> AnyTable:
+        """Append these rows to the training table."""
+        for one in self.sets:
+            table = one.below(table)
+        return table
+
+    def parts(self) -> Iterator[tuple[ValidationSet, slice]]:
+        """Each set, and where its rows are."""
+        first = 0
+        for one in self.sets:
+            yield one, slice(first, first + one.n)
+            first += one.n
+
+
 def validation_numbers(
     estimator: object, X_val: Any, y_val: Any, sample_weight_val: object
 ) -> ValidationRows | None:
-    """Return a validation set for regression; None if none is given."""
-    if _is_absent(X_val, y_val, sample_weight_val):
-        return None
-    table, values = _checked(estimator, X_val, y_val)
-    with _naming("y_val"):
-        target = finite_target(values)
-    return _weighted(X_val, values, table, target, sample_weight_val)
+    """Return the validation sets of a regression; None if none is given."""
+
+    def target_of(values: NDArray[Any], place: str) -> Floats:
+        with _naming(f"y_val{place}"):
+            return finite_target(values)
+
+    return _validation_rows(estimator, X_val, y_val, sample_weight_val, target_of)
 
 
 def validation_classes(
     estimator: object, X_val: Any, y_val: Any, sample_weight_val: object, classes: NDArray[Any]
 ) -> ValidationRows | None:
-    """Return a validation set with codes of the `classes`; None if none is given."""
+    """Return the validation sets with codes of the `classes`; None if none is given."""
+    code_of = {label: i for i, label in enumerate(classes.tolist())}
+
+    def target_of(labels: NDArray[Any], place: str) -> Floats:
+        with _naming(f"y_val{place}"):
+            refuse_missing_labels(labels)
+        found = labels.tolist()
+        unseen = dict.fromkeys(label for label in found if label not in code_of)
+        if unseen:
+            raise ValueError(
+                f"y_val{place} contains labels that are not in y: {listing(unseen)}. The classes "
+                f"of y are {listing(classes.tolist())}. Drop those rows of X_val, or train on rows "
+                "of these classes too."
+            )
+        return np.array([code_of[label] for label in found], dtype=np.float64)
+
+    return _validation_rows(estimator, X_val, y_val, sample_weight_val, target_of)
+
+
+def _validation_rows(
+    estimator: object,
+    X_val: Any,
+    y_val: Any,
+    sample_weight_val: Any,
+    target_of: Callable[[NDArray[Any], str], Floats],
+) -> ValidationRows | None:
     if _is_absent(X_val, y_val, sample_weight_val):
         return None
-    table, labels = _checked(estimator, X_val, y_val)
-    with _naming("y_val"):
-        refuse_missing_labels(labels)
-    place = {label: i for i, label in enumerate(classes.tolist())}
-    found = labels.tolist()
-    unseen = dict.fromkeys(label for label in found if label not in place)
-    if unseen:
+    sets, targets, weights = [], [], []
+    tables, labels = _tables(X_val), by_set(y_val, "y_val", X_val)
+    given_weights = by_set(sample_weight_val, "sample_weight_val", X_val)
+    for name, X in tables.items():
+        place = f"[{name!r}]" if is_several(X_val) else ""
+        table, values = _checked(estimator, X, labels[name], place)
+        sets.append(ValidationSet(name, X, values, table))
+        targets.append(target_of(values, place))
+        weight = given_weights.get(name)
+        if weight is not None:
+            with _naming(f"sample_weight_val{place}"):
+                weight = moderate_weights(checked_weights(weight, len(values)))[0]
+        weights.append(weight)
+    target = np.concatenate(targets)
+    if all(weight is None for weight in weights):
+        return ValidationRows(tuple(sets), target, None, None)
+    filled = [
+        np.ones(one.n) if weight is None else weight
+        for one, weight in zip(sets, weights, strict=True)
+    ]
+    together = np.concatenate(filled)
+    return ValidationRows(tuple(sets), target, together > 0, together)
+
+
+def is_several(X_val: Any) -> bool:
+    """Whether `X_val` is a dict of validation sets; frames and sparse matrices may be mappings."""
+    return isinstance(X_val, Mapping) and not hasattr(X_val, "shape")
+
+
+def _tables(X_val: Any) -> dict[str, Any]:
+    """Tables by the name of the validation set."""
+    if not is_several(X_val):
+        return {ONE_SET: X_val}
+    _check_names(X_val)
+    return dict(X_val)
+
+
+def by_set(values: Any, name: str, X_val: Any) -> dict[str, Any]:
+    """Values of an argument beside `X_val` by the name of the validation set; empty for None.
+
+    Examples
+    --------
+    >>> by_set([1.0], "y_val", [[2.0]])
+    {'validation': [1.0]}
+    >>> by_set({"late": [1.0]}, "y_val", {"early": [[2.0]]})
+    Traceback (most recent call last):
+    ValueError: y_val must be a dict with the names of X_val, 'early'; got the names 'late'.
+    """
+    if values is None:
+        return {}
+    if not is_several(X_val):
+        if is_several(values):
+            raise ValueError(
+                f"{name} is a dict with the names {listing(values)}, but X_val is one table. Pass "
+                "a dict of tables with the same names as X_val, or one array."
+            )
+        return {ONE_SET: values}
+    names = set(values) if is_several(values) else None
+    # Weights may be given for some of the sets only.
+    is_complete = name == "sample_weight_val" or names == set(X_val)
+    if names is None or not is_complete or not names <= set(X_val):
+        got = type(values).__name__ if names is None else f"the names {listing(values)}"
         raise ValueError(
-            f"y_val contains labels that are not in y: {listing(unseen)}. The classes of y are "
-            f"{listing(classes.tolist())}. Drop those rows of X_val, or train on rows of these "
-            "classes too."
+            f"{name} must be a dict with the names of X_val, {listing(X_val)}; got {got}."
         )
-    target = np.array([place[label] for label in found], dtype=np.float64)
-    return _weighted(X_val, labels, table, target, sample_weight_val)
+    return dict(values)
+
+
+def _check_names(tables: Mapping[Any, Any]) -> None:
+    if not tables:
+        raise ValueError("X_val is an empty dict: pass at least one validation set, or None.")
+    for name in tables:
+        if not isinstance(name, str) or not name or name == _TRAINING:
+            raise ValueError(
+                "X_val is a dict: its keys are the names of the validation sets, non-empty strings "
+                f"other than {_TRAINING!r} (the training loss is always recorded); got {name!r}. "
+                "A dict of columns is no table: convert it by pandas.DataFrame(X_val)."
+            )
 
 
 def _is_absent(X_val: Any, y_val: Any, sample_weight_val: object) -> bool:
@@ -96,28 +215,17 @@ def _is_absent(X_val: Any, y_val: Any, sample_weight_val: object) -> bool:
     return not given
 
 
-def _checked(estimator: object, X_val: Any, y_val: Any) -> tuple[Any, NDArray[Any]]:
-    with _naming("X_val"):
-        table = table_for_predict(estimator, X_val)
-    with _naming("y_val"):
-        values = column_or_1d(readable_target(y_val))
+def _checked(estimator: object, X: Any, y: Any, place: str) -> tuple[Any, NDArray[Any]]:
+    with _naming(f"X_val{place}"):
+        table = table_for_predict(estimator, X)
+    with _naming(f"y_val{place}"):
+        values = column_or_1d(readable_target(y))
     if len(values) != table.shape[0]:
         raise ValueError(
-            f"X_val has {table.shape[0]} rows and y_val has {len(values)}; they must have the same "
-            "number of rows."
+            f"X_val{place} has {table.shape[0]} rows and y_val{place} has {len(values)}; they must "
+            "have the same number of rows."
         )
     return table, values
-
-
-def _weighted(
-    X: Any, labels: NDArray[Any], table: Any, target: Floats, sample_weight: object
-) -> ValidationRows:
-    if sample_weight is None:
-        return ValidationRows(X, labels, table, target, None, None)
-    with _naming("sample_weight_val"):
-        weight = checked_weights(sample_weight, len(target))
-    # Only ratios of weights matter here.
-    return ValidationRows(X, labels, table, target, weight > 0, moderate_weights(weight)[0])
 
 
 @contextmanager

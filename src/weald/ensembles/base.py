@@ -14,6 +14,7 @@ from weald.advice import Ignored, advise_of_ignored, advising
 from weald.calls import available_where, explain_calls, naming_unknown, wrong_setting
 from weald.data import ColumnPlan, dense_blocks, is_plain_table, plan_of, table_for_predict
 from weald.docstrings import with_inherited_sections
+from weald.ensembles.named_importances import NamesImportances
 from weald.ensembles.predictor import (
     Predictor,
     TablePredictor,
@@ -83,7 +84,7 @@ class CheckedEstimator(Saved, BaseEstimator):
             raise
 
 
-class TreeModel(CheckedEstimator):
+class TreeModel(NamesImportances, CheckedEstimator):
     """scikit-learn estimator whose model is one `Forest`.
 
     Attributes
@@ -265,7 +266,7 @@ class TreeModel(CheckedEstimator):
         limit = NoneOr(OneOf(LIBRARIES))
         if not limit.admits(library):
             raise ValueError(f"library must be {limit.expected}; got {library!r}.")
-        return made_frame(self._node_columns(), library)
+        return made_frame(self._node_columns(), library, "trees_to_frame", "the arrays of forest_")
 
     def _node_columns(self) -> dict[str, Any]:
         names = self._plan.names(self._column_names())

@@ -109,9 +109,9 @@ def validation_by_class(
     counted = validation.counted
     if not of_row.all():
         counted = of_row > 0 if counted is None else (of_row > 0) & counted
-        if not counted.any():
+        if not all(counted[rows].any() for _, rows in validation.parts()):
             raise ValueError(
-                "class_weight gives weight 0 to every class of y_val, so that the validation set "
+                "class_weight gives weight 0 to every class of y_val, so that a validation set "
                 "is empty. Give X_val rows of other classes, or leave it out."
             )
     product = of_row if validation.weight is None else of_row * validation.weight

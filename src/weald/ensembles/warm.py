@@ -1,7 +1,51 @@
 """Checks of warm starts."""
 
-from weald.data import ColumnPlan
+import hashlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weald.data import ColumnPlan, Rows
 from weald.persist import fingerprint
+
+
+@dataclass(frozen=True)
+class OffsetMark:
+    """Digests of the rows of a fit without and with their offsets, regardless of their order."""
+
+    rows: str
+    rows_and_offsets: str
+
+    @classmethod
+    def of(cls, rows: Rows, n_threads: int) -> "OffsetMark | None":
+        """The mark of a fit; None if it has no offsets."""
+        if rows.offset is None:
+            return None
+        return cls(_digest(replace(rows, offset=None), n_threads), _digest(rows, n_threads))
+
+
+def _digest(rows: Rows, n_threads: int) -> str:
+    hashes = rows.hashes(n_threads)
+    order = np.lexsort((hashes[:, 1], hashes[:, 0]))
+    return hashlib.sha256(hashes[order].astype("<u8").tobytes()).hexdigest()
+
+
+def check_offsets(before: OffsetMark | None, now: OffsetMark | None) -> None:
+    """Refuse a warm start with other offsets than those of the previous fit, or with none.
+
+    Offsets of other rows are allowed, as other rows are.
+    """
+    if (before is None) != (now is None):
+        had, has = ("without", "has") if before is None else ("with", "lacks")
+        raise ValueError(
+            f"warm_start continues a fit {had} offset, and this one {has} it. Pass the same "
+            "arguments, or set warm_start=False to fit from scratch."
+        )
+    if before is not None and now is not None and before.rows == now.rows and before != now:
+        raise ValueError(
+            "warm_start continues a fit on the same rows with other offsets. Pass the same offset, "
+            "or set warm_start=False to fit from scratch."
+        )
 
 
 def check_warm_start(

@@ -1,5 +1,6 @@
 """Loss functions: those built into the core, and user-defined ones (`user`)."""
 
+from weald.losses.base_scores import base_scores_given
 from weald.losses.builtin import BuiltinLoss
 from weald.losses.choosing import (
     Loss,
@@ -10,7 +11,7 @@ from weald.losses.choosing import (
 )
 from weald.losses.pinball_start import leaning
 from weald.losses.quantiles import QuantileLosses, pinball_saved, quantile_losses
-from weald.losses.roots import best_step
+from weald.losses.roots import NotFiniteError, best_step
 from weald.losses.units import scaled, times_power, unit_of_losses, units_of
 from weald.losses.user import UserLoss
 
@@ -18,8 +19,10 @@ __all__ = [
     "BuiltinLoss",
     "Loss",
     "LossChoice",
+    "NotFiniteError",
     "QuantileLosses",
     "UserLoss",
+    "base_scores_given",
     "best_step",
     "class_loss",
     "leaning",

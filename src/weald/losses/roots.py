@@ -42,10 +42,13 @@ def best_step(
     directions: Floats,
     weight: Floats | None,
     copies: Copies,
+    *,
+    most: float | None = None,
 ) -> float:
     """Line search: return the step along `directions` that minimises the loss.
 
-    Uses gradients only: at the optimum, their sum along the direction is zero.
+    Uses gradients only: at the optimum, their sum along the direction is zero. The size of the step
+    is at most `most`; None: a default that depends on the loss.
     """
     gradient, hessian = np.empty_like(scores), np.empty_like(scores)
 
@@ -60,7 +63,9 @@ def best_step(
             return math.nan
         return sum(_native.exact_total(values, copies) for values in along)
 
-    return root_of(slope, most=_FAR_OF_EXPONENTS if loss.of_exponents else _FAR)
+    if most is None:
+        most = _FAR_OF_EXPONENTS if loss.of_exponents else _FAR
+    return root_of(slope, most=most)
 
 
 def root_of(slope: Callable[[float], float], *, most: float) -> float:

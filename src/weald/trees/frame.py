@@ -58,8 +58,13 @@ def node_columns(
     }
 
 
-def made_frame(columns: dict[str, Any], library: str | None) -> Any:
+def made_frame(columns: dict[str, Any], library: str | None, method: str, instead: str) -> Any:
     """Make a data frame of the given library, or of the first one installed if None.
+
+    Parameters
+    ----------
+    method, instead
+        Who asks, and what can be read without the library, for messages.
 
     Raises
     ------
@@ -70,8 +75,8 @@ def made_frame(columns: dict[str, Any], library: str | None) -> Any:
     found = [name for name in wanted if find_spec(name) is not None]
     if not found:
         raise ImportError(
-            f"trees_to_frame needs {' or '.join(wanted)}, which cannot be imported. Install "
-            f"{'one of them' if len(wanted) > 1 else 'it'}, or read the arrays of forest_."
+            f"{method} needs {' or '.join(wanted)}, which cannot be imported. Install "
+            f"{'one of them' if len(wanted) > 1 else 'it'}, or read {instead}."
         )
     module = importlib.import_module(found[0])
     return module.DataFrame(columns)

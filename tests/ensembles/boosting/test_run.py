@@ -59,7 +59,8 @@ def test_a_bar_ends_full_on_a_line_of_its_own(capfd, more) -> None:
     assert err.endswith("\n")
     last = err.rstrip("\n").split("\r")[-1]
     figure = r"\d[\d.e+-]*"
-    losses = rf", loss {figure}, validation {figure}" if more else rf", loss {figure}"
+    losses = rf", train loss {figure}"
+    losses += rf", validation loss {figure}" if more else ""
     assert re.fullmatch(rf"round 10/10 \[={{24}}\] {figure} rounds/s{losses}, 0 s left *", last)
     if not more:
         shown = float(re.search(rf"loss ({figure})", last)[1])

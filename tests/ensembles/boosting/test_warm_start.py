@@ -117,7 +117,7 @@ def test_without_warm_start_a_fit_begins_anew() -> None:
         (lambda m: m.fit(pd.DataFrame(X).astype({0: str}), THREE), "other kinds or categories"),
         (
             lambda m: m.set_params(early_stopping=True).fit(X, THREE),
-            "no validation curve to continue",
+            "did not record 'validation loss', but 'train loss'",
         ),
     ],
 )

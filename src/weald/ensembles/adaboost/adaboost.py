@@ -274,10 +274,8 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         self.n_classes_ = len(self.classes_)
         self.estimator_weights_ = np.array(found.votes)
         self.estimator_errors_ = np.array(found.errors)
-        self.edges_ = 0.5 - self.estimator_errors_
-        factors = map(form.bound_factor, found.errors, found.votes)
-        self.training_error_bound_ = min(1.0, float(np.prod(list(factors))))
         self._form = form
+        self._keep_bound()
         self.__dict__.pop("forest_", None)
         if self.estimator is not None:
             self._estimators = found.estimators
@@ -291,6 +289,18 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         self.forest_ = stump_forest(
             found.estimators, values, self.estimator_weights_, self._plan.n_columns
         )
+
+    def _keep_bound(self) -> None:
+        errors, votes = self.estimator_errors_.tolist(), self.estimator_weights_.tolist()
+        self.edges_ = 0.5 - self.estimator_errors_
+        factors = map(self._form.bound_factor, errors, votes)
+        self.training_error_bound_ = min(1.0, float(np.prod(list(factors))))
+
+    def _keep_rounds(self, n_rounds: int) -> None:
+        super()._keep_rounds(n_rounds)
+        if hasattr(self, "forest_"):
+            self._stumps = self._stumps[:n_rounds]
+        self._keep_bound()
 
     def _own_estimators(self) -> list[Any]:
         criterion = self.estimator_.criterion
@@ -354,8 +364,15 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             return np.asarray(self.classes_[is_second.astype(np.intp)])
         return np.asarray(self.classes_[np.argmax(decision, axis=1)])
 
-    def decision_function(self, X: object) -> Floats:
+    def decision_function(self, X: object, *, n_rounds: int | None = None) -> Floats:
         """Weighted vote of the base estimators.
+
+        Parameters
+        ----------
+        X : array or frame, shape (rows, columns)
+            As in `fit`.
+        n_rounds : int or None, default=None
+            Use the first `n_rounds` base estimators only; None: all.
 
         Returns
         -------
@@ -364,25 +381,44 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             scikit-learn does; the other forms return the sum.
         """
         check_is_fitted(self)
+        if n_rounds is not None:
+            return self.truncate(n_rounds).decision_function(X)
         votes = self._votes(X)
         return self._decision(votes, float(np.abs(self.estimator_weights_).sum()))
 
-    def predict_proba(self, X: object) -> Floats:
+    def predict_proba(self, X: object, *, n_rounds: int | None = None) -> Floats:
         """Class probabilities, in the order of `classes_`.
 
         1/(1 + exp(-2F)) for two classes, with F the vote on the scale of "half-log", and the
         softmax for more; "samme" gives scikit-learn's, which are never close to 0 or 1.
+
+        Parameters
+        ----------
+        X, n_rounds
+            As in `decision_function`.
         """
-        return self._probabilities(self.decision_function(X))
+        return self._probabilities(self.decision_function(X, n_rounds=n_rounds))
 
-    def predict_log_proba(self, X: object) -> Floats:
-        """Logarithms of the class probabilities."""
+    def predict_log_proba(self, X: object, *, n_rounds: int | None = None) -> Floats:
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X, n_rounds
+            As in `decision_function`.
+        """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self.predict_proba(X, n_rounds=n_rounds))
 
-    def predict(self, X: object) -> NDArray[Any]:
-        """Class with the largest vote; ties go to the first, with "half-log" and "log" to +1."""
-        return self._labels(self.decision_function(X))
+    def predict(self, X: object, *, n_rounds: int | None = None) -> NDArray[Any]:
+        """Class with the largest vote; ties go to the first, with "half-log" and "log" to +1.
+
+        Parameters
+        ----------
+        X, n_rounds
+            As in `decision_function`.
+        """
+        return self._labels(self.decision_function(X, n_rounds=n_rounds))
 
     def staged_decision_function(self, X: object) -> Iterator[Floats]:
         """Decision function after each base estimator."""

@@ -21,6 +21,7 @@ from weald.data import (
 from weald.ensembles.adaboost.adaboost_training import HardestRows, Training, hardest_rows
 from weald.ensembles.adaboost.row_weights import RowWeights
 from weald.ensembles.base import CheckedEstimator, Floats, TreeModel
+from weald.ensembles.truncation import Truncatable
 from weald.parameters import Columns, Jobs, Limit, NoneOr, ObjectWith, OneOf, Real, Seed, Whole
 
 LEARNER = ObjectWith(("fit", "predict"))
@@ -40,7 +41,7 @@ LIMITS: Mapping[str, Limit] = {
 _RUNAWAY = 1e200
 
 
-class AdaBoost(TreeModel):
+class AdaBoost(Truncatable, TreeModel):
     """Base estimators fitted in sequence to rows reweighted by the errors so far.
 
     Parameters
@@ -75,7 +76,8 @@ class AdaBoost(TreeModel):
     estimator_errors_ : array, shape (estimators,)
         Weighted training error of each base estimator, with the weights of its round.
     row_weights_ : array, shape (rows,)
-        Row weights after the last round; they sum to 1.
+        Row weights after the last round; they sum to 1. A truncated model has them with
+        `store_weights=True` only.
     round_weights_ : array, shape (estimators + 1, rows)
         With `store_weights=True`: row weights before each round and after the last.
     """
@@ -144,6 +146,23 @@ class AdaBoost(TreeModel):
         self.row_weights_ = training.of_given_rows(last.of_rows())
         if self.store_weights:
             self.round_weights_ = training.of_given_rows(np.stack(rounds))
+
+    @property
+    def _n_rounds(self) -> int:
+        return len(self.estimator_weights_)
+
+    def _keep_rounds(self, n_rounds: int) -> None:
+        self.estimator_weights_ = self.estimator_weights_[:n_rounds]
+        self.estimator_errors_ = self.estimator_errors_[:n_rounds]
+        if self._estimators is not None:
+            self._estimators = self._estimators[:n_rounds]
+        if hasattr(self, "forest_"):
+            self.forest_ = self.forest_.part(0, n_rounds)
+        if hasattr(self, "round_weights_"):
+            self.round_weights_ = self.round_weights_[: n_rounds + 1]
+            self.row_weights_ = self.round_weights_[-1]
+        elif hasattr(self, "row_weights_"):
+            del self.row_weights_  # those after an earlier round were not stored
 
     @property
     def estimators_(self) -> list[Any]:
@@ -224,6 +243,11 @@ class AdaBoost(TreeModel):
             Number of rows.
         """
         check_is_fitted(self)
+        if not hasattr(self, "row_weights_"):
+            raise AttributeError(
+                f"This truncated {type(self).__name__} has no row_weights_: those after earlier "
+                "rounds were not stored. Fit with store_weights=True."
+            )
         if not Whole(1).admits(n):
             raise ValueError(f"n must be {Whole(1).expected}. Got {n!r} instead.")
         return hardest_rows(self.row_weights_, int(n))

@@ -254,9 +254,19 @@ class AdaBoostRegressor(Regressor, AdaBoost):
             first, self.estimator_weights_[:n_estimators], self._n_threads
         )
 
-    def predict(self, X: object) -> Floats:
-        """Weighted median of the predictions of the base estimators."""
+    def predict(self, X: object, *, n_rounds: int | None = None) -> Floats:
+        """Weighted median of the predictions of the base estimators.
+
+        Parameters
+        ----------
+        X : array or frame, shape (rows, columns)
+            As in `fit`.
+        n_rounds : int or None, default=None
+            Use the first `n_rounds` base estimators only; None: all.
+        """
         check_is_fitted(self)
+        if n_rounds is not None:
+            return self.truncate(n_rounds).predict(X)
         n_estimators = len(self.estimator_weights_)
         return np.concatenate([self._medians(part, n_estimators) for part in self._predictions(X)])
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald.aggregation.spread import deviation
-from weald.data import as_one_array, dense_blocks, table_for_predict
+from weald.data import as_one_array, checked_offset, dense_blocks, table_for_predict
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.boosted_trees.trained_state import TrainedState, averaged, trees_of_booster
 from weald.ensembles.out_of_bag.bagged import Bagged
@@ -42,7 +42,7 @@ class BaggedBoosters(Bagged):
     _state: TrainedState
     _fitted_loss: Loss
     _n_threads: int
-    _predictions: Callable[[object], Floats]
+    _predictions: Callable[..., Floats]
 
     def _in_bag(self) -> InBag:
         check_is_fitted(self)
@@ -69,10 +69,22 @@ class BaggedBoosters(Bagged):
         trees = [trees_of_booster(forest, k, self._n_boosters, self._fitted_loss) for k in numbers]
         return [replace(forest.picked(own), tree_weight=np.ones(len(own))) for own in trees]
 
-    def _booster_predictions(self, boosters: list[Forest], table: Any) -> Floats:
+    def _booster_predictions(
+        self, boosters: list[Forest], table: Any, offset: Floats | None = None
+    ) -> Floats:
         loss = replace(self._fitted_loss, n_threads=self._n_threads)
         scores = [booster.predict(table, n_threads=self._n_threads) for booster in boosters]
+        if offset is not None:
+            scores = [one + offset for one in scores]
         return np.stack([loss.predictions(one) for one in scores])
+
+    def _check_calibration(self) -> None:
+        if self._state.offsets is not None:
+            raise AttributeError(
+                "Prediction intervals, quantiles and sets and out-of-bag importances are not "
+                "available for a model that was fitted with an offset: the error of a row depends "
+                "on its offset, such as its exposure. oob_ has the out-of-bag predictions."
+            )
 
     def _estimator_predictions(self, X: object) -> Iterator[Floats]:
         yield from self._blocks_of(self.forest_, X)
@@ -81,25 +93,33 @@ class BaggedBoosters(Bagged):
         """Predictions of boosters whose leaf values do not depend on the rows they left out."""
         yield from self._blocks_of(self._unrefitted, X)
 
-    def _blocks_of(self, forest: Forest, X: object) -> Iterator[Floats]:
+    def _blocks_of(self, forest: Forest, X: object, offset: object = None) -> Iterator[Floats]:
         check_is_fitted(self)
         if self._folds is None:
             raise ValueError(
                 "The trees of one booster are terms of a sum: their spread is no measure of "
                 "uncertainty. Fit several boosters, for instance with n_bags=5."
             )
-        boosters = self._boosters_of(forest)
-        for table in dense_blocks(table_for_predict(self, X)):
-            for begin in range(0, len(table), _BLOCK_ROWS):
-                yield self._booster_predictions(boosters, table[begin : begin + _BLOCK_ROWS])
+        boosters, loss = self._boosters_of(forest), self._fitted_loss
+        table, first, own = table_for_predict(self, X), 0, None
+        if offset is not None:
+            n_scores, of_exponents = loss.n_scores, loss.of_exponents
+            own = checked_offset(offset, table.shape[0], n_scores, of_exponents=of_exponents)
+        for part in dense_blocks(table):
+            for begin in range(0, len(part), _BLOCK_ROWS):
+                block = part[begin : begin + _BLOCK_ROWS]
+                beside = None if own is None else own[first : first + len(block)]
+                yield self._booster_predictions(boosters, block, beside)
+                first += len(block)
 
     def _ensemble_predictions(self, X: object) -> Floats:
         return self._predictions(X)
 
-    def _mean_and_std(self, X: Any) -> tuple[Floats, Floats]:
+    def _mean_and_std(self, X: Any, offset: object = None) -> tuple[Floats, Floats]:
         """Predictions, and the standard deviation of those of the boosters about them."""
-        spreads = [deviation(block, block.mean(axis=0)) for block in self._estimator_predictions(X)]
-        return self._predictions(X), np.concatenate(spreads)
+        blocks = self._blocks_of(self.forest_, X, offset)
+        spreads = [deviation(block, block.mean(axis=0)) for block in blocks]
+        return self._predictions(X, offset), np.concatenate(spreads)
 
     def _recorded(self, training: Training) -> Record | None:
         """Record the predictions of each booster for the rows that it left out."""
@@ -112,7 +132,8 @@ class BaggedBoosters(Bagged):
         def predictions() -> Iterator[tuple[NDArray[np.intp], Floats]]:
             for k, booster in enumerate(boosters):
                 left_out = np.flatnonzero(folds.left_out(k))
-                yield left_out, self._booster_predictions([booster], table[left_out])[0]
+                beside = None if rows.offset is None else rows.offset[left_out]
+                yield left_out, self._booster_predictions([booster], table[left_out], beside)[0]
 
         target = np.ldexp(rows.target, rows.target_exponent)
         classes = getattr(self, "classes_", None)

@@ -1,6 +1,6 @@
 """Common base class of the boosted-trees classifier and regressor: training and prediction."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -28,25 +28,28 @@ from weald.ensembles.boosted_trees.boosted_bags import BaggedBoosters
 from weald.ensembles.boosted_trees.boosted_parameters import BoostedParameters, check_memory
 from weald.ensembles.boosted_trees.booster import Booster, BoostingRun
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
+from weald.ensembles.boosted_trees.early_stopping import TRAIN_LOSS
 from weald.ensembles.boosted_trees.folds import BoosterFolds
-from weald.ensembles.boosted_trees.trained_state import CURVES, TrainedState
+from weald.ensembles.boosted_trees.trained_state import TrainedState
 from weald.ensembles.class_weights import weighted_by_class
 from weald.ensembles.constant_models import advise_of_constant
 from weald.ensembles.max_features import n_drawn
 from weald.ensembles.monotonic import directions_of
 from weald.ensembles.rounds.callbacks import TakesCallbacks
 from weald.ensembles.rounds.constraints import groups_of
+from weald.ensembles.rounds.history import History
 from weald.ensembles.rounds.loop import Training, prepare
-from weald.ensembles.rounds.scoring import HeldOutScorer
+from weald.ensembles.rounds.scoring import LOSS, is_loss, watched_metric
 from weald.ensembles.rounds.time_limit import TimeLimit
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.staging import staged_scores
+from weald.ensembles.warm import OffsetMark
 from weald.losses import Loss, scaled, units_of
 from weald.resampling import OrderedRows, ordered_rows
-from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits, check_search
+from weald.trees import ForestBuilder, TreeGrower, TreeLimits, check_search
 
 _UNUSED_SCORING = (
-    "scoring has no effect: there is no validation set to score. Set "
+    "{} has no effect: there is no validation set to score. Set "
     "early_stopping=True, or pass X_val and y_val to fit."
 )
 
@@ -107,7 +110,8 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         n_val = 0 if validation is None else validation.n
         check_memory(rows.n + n_val, loss.n_scores, settings.n_bags)
         checkpoint = None if self.checkpoint is None else Checkpoint(self, settings)
-        earlier = self._earlier(rows, loss, settings, checkpoint, has_validation)
+        offsets = OffsetMark.of(rows, self._n_threads)
+        earlier = self._earlier(rows, loss, settings, checkpoint, offsets)
         ordered = ordered_rows(rows, n_threads=self._n_threads) if has_folds else None
         if ordered is None:
             rows = weighted_as_repeated(rows, min_samples_leaf=settings.min_samples_leaf)
@@ -136,6 +140,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             inputs=inputs,
             checkpoint=checkpoint,
             earlier=earlier,
+            offsets=offsets,
         )
         self._keep(run.booster(), loss, settings, folds)
         self._record = self._recorded(unweighted)
@@ -145,8 +150,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         self, rows: Rows, loss: Loss, validation: ValidationRows | None, n_classes: int
     ) -> BoosterSettings:
         """The parameters, with "auto" replaced; a warm start keeps those of the first fit."""
-        by_loss = isinstance(self.scoring, str) and self.scoring == "loss"
-        has_loss = not by_loss or getattr(loss, "has_loss", True)
+        has_loss = not is_loss(self.scoring) or getattr(loss, "has_loss", True)
         settings = chosen_settings(self, rows, validation, n_classes, has_loss=has_loss)
         before = self.auto_settings_ if self.warm_start and hasattr(self, "_state") else {}
         kept = {
@@ -188,7 +192,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         loss: Loss,
         settings: BoosterSettings,
         checkpoint: Checkpoint | None,
-        has_validation: bool,
+        offsets: OffsetMark | None,
     ) -> TrainedState | None:
         """State of an earlier fit to continue, from a checkpoint or a warm start."""
         if checkpoint is not None:
@@ -202,7 +206,7 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             self._plan,
             n_estimators=settings.n_estimators,
             n_boosters=settings.n_bags or 1,
-            has_validation=has_validation,
+            offsets=offsets,
         )
         has_vectors = settings.multi_class == "vector_leaves" and loss.n_scores > 1
         if state.forest.n_trees and (state.forest.output[0] < 0) != has_vectors:
@@ -222,9 +226,9 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
 
     def _check_scoring(self, loss: Loss, *, has_validation: bool) -> None:
         """Raise if the loss cannot score validation rows; warn if there are none to score."""
-        by_loss = isinstance(self.scoring, str) and self.scoring == "loss"
-        if not has_validation and not by_loss:
-            advise(_UNUSED_SCORING)
+        by_loss = is_loss(self.scoring)
+        if not has_validation and (not by_loss or self.metrics is not None):
+            advise(_UNUSED_SCORING.format("metrics" if by_loss else "scoring"))
         if has_validation and by_loss and not getattr(loss, "has_loss", True):
             raise ValueError(
                 "early_stopping and X_val with scoring='loss' need a loss value per row; the loss "
@@ -237,14 +241,6 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             advise(_UNUSED_FRACTION.format(self.validation_fraction))
         if settings.max_features is None and self.feature_sampling != "node":
             advise(_UNUSED_SAMPLING.format(self.feature_sampling))
-
-    def _scorer(
-        self, loss: Loss, training: Training, forest: Callable[[], Forest]
-    ) -> HeldOutScorer | None:
-        """Scorer of the validation rows; None: they are scored by the loss."""
-        if isinstance(self.scoring, str) and self.scoring == "loss":
-            return None
-        return HeldOutScorer(self, training, loss, forest)
 
     def _keep(
         self,
@@ -265,10 +261,21 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
         for name, value in settings.as_dict().items():
             if name != "n_estimators" and hasattr(self, name):
                 setattr(self, f"{name}_", value)
-        for name in CURVES:
-            self.__dict__.pop(f"{name}_", None)
-            if name in booster.curves:
-                setattr(self, f"{name}_", booster.curves[name])
+        self._keep_history(booster.history)
+
+    def _keep_history(self, history: History) -> None:
+        """Set the curves of the rounds."""
+        for name in ("validation_loss_", "validation_score_"):
+            self.__dict__.pop(name, None)
+        self.history_ = history
+        self.train_loss_ = history[TRAIN_LOSS]
+        if history.watched is None:
+            return
+        first = history.watched.removesuffix(f" {watched_metric(self)}")
+        self.validation_loss_ = history[f"{first} {LOSS}"]
+        self.validation_score_ = history[history.watched]
+        if is_loss(self.scoring):
+            self.validation_score_ = -self.validation_score_
 
     def _keep_constant(self, rows: Rows, loss: Loss) -> None:
         """Set the fitted attributes of a model without trees, for a single class."""
@@ -278,7 +285,17 @@ class BoostedTrees(TakesCallbacks, BaggedBoosters, BoostedParameters):
             empty, rows.target_exponent, rows.weight_unit, 0, {}, self._plan, classes
         )
         settings = chosen_settings(self, rows, None, 1)
-        self._keep(Booster(state, empty), loss, settings)
+        history = History({TRAIN_LOSS: np.zeros(1)})  # the class is certain
+        self._keep(Booster(state, empty, history), loss, settings)
+
+    def _keep_rounds(self, n_rounds: int) -> None:
+        a_round = self.forest_.n_trees // self.n_estimators_
+        self.forest_ = self.forest_.part(0, n_rounds * a_round)
+        self._state = self._state.truncated(n_rounds, self._fitted_loss)
+        self._record = None  # out-of-bag predictions of more rounds
+        self.n_estimators_, self.stopped_by_ = n_rounds, "truncate"
+        self.auto_settings_ = {**self.auto_settings_, "n_estimators": n_rounds}
+        self._keep_history(self.history_.truncated(n_rounds))
 
     def __getstate__(self) -> dict[str, Any]:
         """Of the trees, `forest_` and the training state share all but what the refit changed."""

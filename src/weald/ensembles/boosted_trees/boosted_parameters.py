@@ -10,7 +10,7 @@ from weald.data import refuse_beyond_memory
 from weald.ensembles.boosted_trees.auto_settings import may_stop_early
 from weald.ensembles.boosted_trees.checkpoint import SnapshotPath
 from weald.ensembles.max_features import MAX_FEATURES
-from weald.ensembles.rounds.scoring import Scoring
+from weald.ensembles.rounds.scoring import Metrics, Scoring
 from weald.ensembles.scored import ScoredModel
 from weald.losses import BuiltinLoss, Loss, UserLoss, quantile_losses
 from weald.parameters import (
@@ -135,7 +135,10 @@ class BoostedParameters(ScoredModel):
     scoring : str, callable or None, default="loss"
         Score of the validation set: "loss", the name of a scikit-learn scorer, a callable
         ``scorer(estimator, X, y)`` that returns a number to maximise, or None for the estimator's
-        `score` method.
+        `score` method. It decides when to stop, by the first validation set if there are several.
+    metrics : list of str, dict or None, default=None
+        Further scores of every validation set after each round, for `history_` only: names of
+        scikit-learn scorers, or a dict of names and scorers. The loss is always recorded.
     warm_start : bool, default=False
         Continue from the rounds of the previous fit, up to `n_estimators` in total. On the same
         rows the result is that of a single fit. Parameters that are "auto" keep the values of
@@ -180,13 +183,18 @@ class BoostedParameters(ScoredModel):
         Patience of early stopping, if there is any.
     stopped_by_ : str
         What ended training: "n_estimators", "early_stopping", "time_limit" or "callback".
+    history_ : History
+        Losses and metrics before the first and after each round, by name: "train loss",
+        "validation loss", "validation roc_auc"; prints as a table. With a dict of validation sets,
+        names begin with those of the sets.
     train_loss_ : array, shape (rounds + 1,)
-        Mean loss of the training rows (of a subsample of about 10,000 if there are more), before
-        the first and after each round. Set only if there is a validation set.
+        Mean loss of the training rows (of a subsample of about 5,000 if there are more), before
+        the first and after each round; NaN if a user's loss has no finite value.
     validation_loss_ : array, shape (rounds + 1,)
-        Mean loss of the validation set, likewise.
+        Mean loss of the validation set, likewise (of several: of the first). Set only if there is
+        a validation set.
     validation_score_ : array, shape (rounds + 1,)
-        `scoring` of the validation set, likewise; the negative loss if scoring="loss".
+        `scoring` of that validation set, likewise; the negative loss if scoring="loss".
     """
 
     _ignored: ClassVar[Mapping[str, Ignored]] = {
@@ -223,6 +231,7 @@ class BoostedParameters(ScoredModel):
         "n_iter_no_change": AnyOf((_AUTO, Whole(1))),
         "tol": Real(0.0),
         "scoring": NoneOr(Scoring()),
+        "metrics": NoneOr(Metrics()),
         "warm_start": OneOf((True, False)),
         "verbose": Verbosity(),
         "time_limit": NoneOr(Real(0.0, open_below=True)),
@@ -261,6 +270,7 @@ class BoostedParameters(ScoredModel):
         n_iter_no_change: int | str,
         tol: float,
         scoring: Any,
+        metrics: Any,
         warm_start: bool,
         verbose: int,
         time_limit: float | None,
@@ -295,6 +305,7 @@ class BoostedParameters(ScoredModel):
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.scoring = scoring
+        self.metrics = metrics
         self.warm_start = warm_start
         self.verbose = verbose
         self.time_limit = time_limit

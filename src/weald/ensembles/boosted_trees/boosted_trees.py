@@ -1,43 +1,37 @@
 """Second-order boosted trees: `BoostedTreesClassifier` and `BoostedTreesRegressor`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from weald.data import (
-    checked_weights,
     class_rows,
-    finite_target,
     number_rows,
     read_once,
-    readable_target,
     rows_of_weight,
     validation_classes,
     validation_numbers,
+    validation_with_offset,
+    with_offset,
 )
-from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.boosted_base import BoostedTrees
 from weald.ensembles.boosted_trees.boosted_parameters import check_vector_leaves, regression_loss
+from weald.ensembles.boosted_trees.boosted_predictions import PredictsClasses, PredictsNumbers
 from weald.ensembles.class_weights import validation_by_class, weights_of_classes, without_classes
 from weald.ensembles.out_of_bag.bagged import BaggedClassifier, BaggedRegressor
-from weald.ensembles.regressing import Regressor
 from weald.ensembles.rounds.callbacks import callback_inputs
-from weald.ensembles.scored import ScoredClassifier
 from weald.losses import (
     BuiltinLoss,
     LossChoice,
-    QuantileLosses,
     class_loss,
-    pinball_saved,
     refuse_targets,
     takes_positive_only,
 )
 from weald.parameters import AnyOf, ClassWeight, Levels, Limit, NoneOr, OneOf, Real
 
 
-class BoostedTreesRegressor(BaggedRegressor, Regressor, BoostedTrees):
+class BoostedTreesRegressor(PredictsNumbers, BaggedRegressor, BoostedTrees):
     """Gradient boosting for regression, with second-order (Newton) trees on histograms.
 
     Missing values and categories are supported natively.
@@ -126,6 +120,7 @@ or object, default="squared_error"
         n_iter_no_change: int | str = "auto",
         tol: float = 1e-7,
         scoring: Any = "loss",
+        metrics: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
         time_limit: float | None = None,
@@ -161,6 +156,7 @@ or object, default="squared_error"
             n_iter_no_change=n_iter_no_change,
             tol=tol,
             scoring=scoring,
+            metrics=metrics,
             warm_start=warm_start,
             verbose=verbose,
             time_limit=time_limit,
@@ -182,6 +178,8 @@ or object, default="squared_error"
         sample_weight_val: object = None,
         *,
         groups: object = None,
+        offset: object = None,
+        offset_val: object = None,
     ) -> Self:
         """Fit the model.
 
@@ -193,13 +191,23 @@ or object, default="squared_error"
             Target values, finite numbers.
         sample_weight : array, shape (rows,), or None, default=None
             Sample weights. They do not affect `min_samples_leaf`, which counts rows.
-        X_val, y_val : table and array, or None, default=None
+        X_val, y_val : table and array, dicts of them, or None, default=None
             Validation set for early stopping and the curves; not used for training or binning.
-        sample_weight_val : array or None, default=None
-            Sample weights of the validation set.
+            Several sets are given by name, as ``X_val={"a": …, "b": …}, y_val={"a": …, "b": …}``:
+            all are in `history_`, and the first decides when to stop.
+        sample_weight_val : array, dict or None, default=None
+            Sample weights of the validation set, or of some of several.
         groups : array, shape (rows,), or None, default=None
             Group labels, such as patients or customers: whole groups are sampled or held out
             together. Requires `subsample`, `n_bags` or early stopping without `X_val`.
+        offset : array, shape (rows,), or None, default=None
+            Raw score of each row to which the model adds its own, before the link: the logarithm of
+            the exposure for losses with a log link, or the prediction of another model to start
+            from; shape (rows, quantiles) for a list of quantiles. `predict` does not know it: pass
+            offsets there too.
+        offset_val : array, dict or None, default=None
+            Offsets of the validation set, or of each of several; required if `offset` and `X_val`
+            are given.
 
         Returns
         -------
@@ -209,64 +217,21 @@ or object, default="squared_error"
             y, sample_weight = read_once(y, sample_weight)
             loss = regression_loss(self)
             rows = number_rows(self, X, y, sample_weight)
-            rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
+            kept, in_exponent = rows_of_weight(y, sample_weight), loss.of_exponents
+            rows = rows.in_groups(groups, kept)
+            rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=in_exponent)
             refuse_targets(loss, rows.target)
             if isinstance(loss, BuiltinLoss):
-                rows = rows.with_moderate_target()
+                rows = rows.with_moderate_target(None if in_exponent else rows.offset)
             validation = validation_numbers(self, X_val, y_val, sample_weight_val)
             if validation is not None:
                 refuse_targets(loss, validation.target)
-            kept = rows_of_weight(y, sample_weight)
-            self._boost(rows, loss, validation, callback_inputs(X, y, sample_weight), kept=kept)
+            validation = validation_with_offset(
+                validation, rows, X_val, offset_val, of_exponents=in_exponent
+            )
+            inputs = callback_inputs(X, y, sample_weight, offset)
+            self._boost(rows, loss, validation, inputs, kept=kept)
         return self
-
-    def predict(self, X: object, *, return_std: bool = False) -> Any:
-        """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix, shape (rows, columns)
-            As in `fit`.
-        return_std : bool, default=False
-            Also return the standard deviation of the boosters' predictions. Requires `n_bags`.
-
-        Returns
-        -------
-        array, shape (rows,), or (rows, quantiles) for a list of quantiles
-            Predictions; with `return_std` a tuple of predictions and standard deviations.
-        """
-        if not return_std:
-            return self._in_shape(self._predictions(X))
-        mean, std = self._mean_and_std(X)
-        return self._in_shape(mean), self._in_shape(std)
-
-    def _in_shape(self, predictions: Floats) -> Floats:
-        return predictions if self._predicts_quantiles else predictions[:, 0]
-
-    @property
-    def _predicts_quantiles(self) -> bool:
-        return isinstance(self._fitted_loss, QuantileLosses)
-
-    def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """Return R²; for a list of quantiles D², the fraction of pinball loss explained."""
-        check_is_fitted(self)
-        if not isinstance(self._fitted_loss, QuantileLosses):
-            return float(super().score(X, y, sample_weight))
-        target = finite_target(column_or_1d(readable_target(y)))
-        predictions = self.predict(X)
-        check_consistent_length(predictions, target)
-        weight = None if sample_weight is None else checked_weights(sample_weight, len(target))
-        return pinball_saved(self._fitted_loss, target, predictions, weight)
-
-    def staged_predict(self, X: object) -> Iterator[Floats]:
-        """Predict after each round; the last stage equals `predict`.
-
-        Yields
-        ------
-        array, shape (rows,); for a list of quantiles (rows, quantiles)
-        """
-        for predictions in self._staged_predictions(X):
-            yield self._in_shape(predictions)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -276,7 +241,7 @@ or object, default="squared_error"
         return tags
 
 
-class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
+class BoostedTreesClassifier(PredictsClasses, BaggedClassifier, BoostedTrees):
     """Gradient boosting for classification, with second-order (Newton) trees on histograms.
 
     Missing values and categories are supported natively.
@@ -353,6 +318,7 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         n_iter_no_change: int | str = "auto",
         tol: float = 1e-7,
         scoring: Any = "loss",
+        metrics: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
         time_limit: float | None = None,
@@ -388,6 +354,7 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             n_iter_no_change=n_iter_no_change,
             tol=tol,
             scoring=scoring,
+            metrics=metrics,
             warm_start=warm_start,
             verbose=verbose,
             time_limit=time_limit,
@@ -408,6 +375,8 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
         sample_weight_val: object = None,
         *,
         groups: object = None,
+        offset: object = None,
+        offset_val: object = None,
     ) -> Self:
         """Fit the model.
 
@@ -419,13 +388,22 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             Class labels, numbers or strings.
         sample_weight : array, shape (rows,), or None, default=None
             Sample weights. They do not affect `min_samples_leaf`, which counts rows.
-        X_val, y_val : table and array, or None, default=None
+        X_val, y_val : table and array, dicts of them, or None, default=None
             Validation set for early stopping and the curves; not used for training or binning.
-        sample_weight_val : array or None, default=None
-            Sample weights of the validation set.
+            Several sets are given by name, as ``X_val={"a": …, "b": …}, y_val={"a": …, "b": …}``:
+            all are in `history_`, and the first decides when to stop.
+        sample_weight_val : array, dict or None, default=None
+            Sample weights of the validation set, or of some of several.
         groups : array, shape (rows,), or None, default=None
             Group labels, such as patients or customers: whole groups are sampled or held out
             together. Requires `subsample`, `n_bags` or early stopping without `X_val`.
+        offset : array, shape (rows,), or None, default=None
+            Raw score (log-odds) of each row to which the model adds its own, such as the
+            `decision_function` of another model to start from; shape (rows, classes) for three or
+            more classes. `predict` does not know it: pass offsets there too.
+        offset_val : array, dict or None, default=None
+            Offsets of the validation set, or of each of several; required if `offset` and `X_val`
+            are given.
 
         Returns
         -------
@@ -435,39 +413,26 @@ class BoostedTreesClassifier(BaggedClassifier, ScoredClassifier, BoostedTrees):
             y, sample_weight = read_once(y, sample_weight)
             takes_bytes = isinstance(self.loss, str)  # user-defined losses receive floats
             rows, self.classes_ = class_rows(self, X, y, sample_weight, takes_bytes=takes_bytes)
-            rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
+            kept = rows_of_weight(y, sample_weight)
+            rows = rows.in_groups(groups, kept)
             loss = class_loss(self.loss, len(self.classes_), self._n_threads)
             check_vector_leaves(self)
+            rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=True)
             weight = weights_of_classes(self.class_weight, rows, self.classes_)
-            kept = rows_of_weight(y, sample_weight)
             if weight is not None:
                 kept[kept] = weight[rows.target.astype(np.intp)] > 0
                 rows = without_classes(rows, weight)
             validation = validation_classes(self, X_val, y_val, sample_weight_val, self.classes_)
+            validation = validation_with_offset(
+                validation, rows, X_val, offset_val, of_exponents=True
+            )
             if len(self.classes_) == 1:
                 self._keep_constant(rows, loss)
             else:
                 validation = validation_by_class(validation, weight)
-                inputs = callback_inputs(X, y, sample_weight)
+                inputs = callback_inputs(X, y, sample_weight, offset)
                 own = len(self.classes_)
                 self._boost(
                     rows, loss, validation, inputs, kept=kept, n_classes=own, class_weight=weight
                 )
         return self
-
-    def predict_proba(self, X: object, *, return_std: bool = False) -> Any:
-        """Predict class probabilities, in the order of `classes_`.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix, shape (rows, columns)
-            As in `fit`.
-        return_std : bool, default=False
-            Also return the standard deviation of the boosters' probabilities. Requires `n_bags`.
-
-        Returns
-        -------
-        array, shape (rows, classes)
-            Probabilities; with `return_std` a tuple of probabilities and standard deviations.
-        """
-        return self._mean_and_std(X) if return_std else super().predict_proba(X)

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,31 @@ import numpy as np
 from weald.ensembles.base import Floats
 from weald.ensembles.boosted_trees.auto_settings import BoosterSettings
 from weald.ensembles.boosted_trees.checkpoint import Checkpoint
-from weald.ensembles.boosted_trees.early_stopping import EarlyStopping
+from weald.ensembles.boosted_trees.early_stopping import EarlyStopping, LiveHistory
 from weald.ensembles.boosted_trees.fold_boosters import FoldBoosters
 from weald.ensembles.boosted_trees.folds import BoosterFolds
 from weald.ensembles.boosted_trees.leaf_refit import LeafRefit, RefittedTrees
-from weald.ensembles.boosted_trees.trained_state import (
-    CURVES,
-    TrainedState,
-    averaged,
-    trees_of_booster,
-)
+from weald.ensembles.boosted_trees.trained_state import TrainedState, averaged, trees_of_booster
 from weald.ensembles.boosted_trees.vector_trees import VectorTrees
 from weald.ensembles.rounds.callbacks import call_back
+from weald.ensembles.rounds.history import History
 from weald.ensembles.rounds.loop import Learner, Stage, Training, Watcher, Watchers, boost
 from weald.ensembles.rounds.progress_bar import Bar
+from weald.ensembles.rounds.scoring import (
+    HeldOutScorer,
+    HeldOutSet,
+    held_out_sets,
+    metrics_of,
+    watched_metric,
+)
+from weald.ensembles.rounds.starting_scores import fitted_base, starting_scores
 from weald.ensembles.rounds.tree_learners import NewtonTrees, in_user_units
+from weald.ensembles.warm import OffsetMark
 from weald.losses import Loss, leaning
 from weald.trees import Forest, ForestBuilder, TreeGrower, TreeLimits
+
+# Number of curves of which the progress bar shows the latest value.
+_SHOWN = 4
 
 # Column sampling is keyed by booster and tree: no booster has so many trees.
 _MAX_TREES = 2**32
@@ -42,15 +51,15 @@ class Booster:
         Every round that was trained, in the units of the fit.
     forest : Forest
         The rounds that are kept, in the user's units.
-    curves : dict of str to array
-        Loss and score after each round; empty without validation rows.
+    history : History
+        Losses and scores after each round.
     stopped_by : str
         What ended the run.
     """
 
     state: TrainedState
     forest: Forest
-    curves: Mapping[str, Floats] = field(default_factory=dict)
+    history: History
     stopped_by: str = "n_estimators"
 
 
@@ -79,6 +88,8 @@ class BoostingRun:
         Saves the state of the run every now and then.
     earlier : TrainedState or None
         The state of an earlier run to continue.
+    offsets : OffsetMark or None
+        Which offsets the rows have; None: no offsets.
     """
 
     def __init__(
@@ -95,20 +106,21 @@ class BoostingRun:
         inputs: Mapping[str, Any],
         checkpoint: Checkpoint | None = None,
         earlier: TrainedState | None = None,
+        offsets: OffsetMark | None = None,
     ) -> None:
         self._model, self._settings, self._loss = model, settings, loss
         self._grower, self._limits = grower, limits
         self._training, self._folds = training, folds
         self._watchers, self._inputs, self._checkpoint = watchers, inputs, checkpoint
+        self._offsets = offsets
         rows, copies = training.rows, training.train_copies
-        if earlier is None:
-            base = loss.base_scores(training.y, rows.weight, copies)
-        else:
-            base = earlier.forest.base_score
-        # With subgradients at kinks as the initial scores require.
-        self._run_loss = leaning(loss, training.y, base, rows.weight, copies)
+        base = fitted_base(loss, training) if earlier is None else earlier.forest.base_score
+        self._run_loss = loss
+        if rows.offset is None:
+            # With subgradients at kinks as the initial scores, which are equal, require.
+            self._run_loss = leaning(loss, training.y, base, rows.weight, copies)
         self._forest = ForestBuilder(base, model._plan.n_columns)
-        start = np.repeat(base[:, np.newaxis], rows.n, axis=1)
+        start = starting_scores(loss, rows, base)
         self._scores = start.copy()
         self._booster_scores = [self._scores]
         if folds is not None:
@@ -118,6 +130,9 @@ class BoostingRun:
             earlier.add_to(self._forest)
             for k, scores in enumerate(self._booster_scores):
                 scores[:] = earlier.scores(k, rows, loss, model._n_threads)
+            earlier.check_curves(
+                self._early_stopping.curves, "checkpoint" if checkpoint else "warm_start=True"
+            )
             self._early_stopping.continue_from(earlier.curves)
         self._refits = self._made_refits(earlier)
         self._learner = self._made_learner()
@@ -129,19 +144,30 @@ class BoostingRun:
             scored = np.zeros(training.rows.n, dtype=bool)
             scored[: folds.n] = True
             training = replace(training, held_out=scored)
-        scorer = None
-        if training.held_out is not None:
-            scorer = self._model._scorer(self._loss, training, self._weighted_forest)
+        model = self._model
+        metrics = {
+            name: partial(self._scorer, name, scoring)
+            for name, scoring in metrics_of(model).items()
+        }
         return EarlyStopping(
             training,
             self._loss,
             start,
             patience=self._settings.n_iter_no_change if self._settings.early_stopping else None,
-            tol=float(self._model.tol),
-            score=scorer,
+            tol=float(model.tol),
+            sets=held_out_sets(training),
+            metrics=metrics,
+            watched=watched_metric(model),
             fitted=self._training,
             fitted_scores=None if folds is None else self._fitted_scores,
         )
+
+    def _scorer(self, name: str, scoring: Any, held_out: HeldOutSet) -> HeldOutScorer:
+        """The scorer of a validation set by one of the metrics."""
+        is_watched = name == watched_metric(self._model)
+        called = f"scoring={scoring!r}" if is_watched else f"metrics[{name!r}]"
+        forest = self._weighted_forest
+        return HeldOutScorer(self._model, scoring, held_out, self._loss, forest, called=called)
 
     def _fitted_scores(self) -> Floats:
         """Raw predictions of each row by a booster that is trained on it."""
@@ -161,11 +187,10 @@ class BoostingRun:
         if self._refits:
             forest = self._refitted(forest)
         rows, n_boosters = training.rows, self._n_boosters
-        names = CURVES if self._early_stopping.has_validation else ()
         return Booster(
             state,
             in_user_units(averaged(forest, n_boosters), rows, self._loss),
-            {name: self._early_stopping.in_user_units(name) for name in names},
+            self._early_stopping.history(),
             stopped_by,
         )
 
@@ -179,7 +204,10 @@ class BoostingRun:
         def run(callbacks: Sequence[Watcher]) -> None:
             nonlocal stopped_by
             with ExitStack() as stack:
-                watcher = Watchers([*self._observers(rounds, stack), *callbacks])
+                observers = self._observers(rounds, stack)
+                if callbacks:
+                    observers.append(LiveHistory(self._model, self._early_stopping))
+                watcher = Watchers([*observers, *callbacks])
                 boost(
                     self._training,
                     self._run_loss,
@@ -313,6 +341,7 @@ class BoostingRun:
             self._model._plan,
             getattr(self._model, "classes_", None),
             self._n_boosters,
+            self._offsets,
         )
 
     def _attributes_after(self, rounds: int) -> Mapping[str, Any]:
@@ -328,17 +357,10 @@ class BoostingRun:
             "_fitted_loss": self._run_loss,
             "n_estimators_": rounds,
             "forest_": forest,
+            "history_": self._early_stopping.history(rounds),
         }
 
     def _figures(self, stage: Stage) -> str:
-        """Losses after a round, for the progress bar."""
-        curves = self._early_stopping
-        if not curves.has_validation:
-            loss = curves.train_loss(stage.scores)
-            return "" if np.isnan(loss) else f", loss {loss:.5g}"
-        train, validation = (
-            curves.in_user_units(name)[-1] for name in ("train_loss", "validation_loss")
-        )
-        if np.isnan(validation):
-            return f", {curves.curves['validation_score'][-1]:.5g} scored"
-        return f", loss {train:.5g}, validation {validation:.5g}"
+        """The latest losses and scores, for the progress bar."""
+        latest = list(self._early_stopping.latest().items())
+        return "".join(f", {name} {value:.5g}" for name, value in latest[:_SHOWN])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from weald.data import Rows
 from weald.ensembles.boosted_trees.auto_settings import BoosterSettings
-from weald.ensembles.boosted_trees.trained_state import CURVES, TrainedState
+from weald.ensembles.boosted_trees.trained_state import TrainedState
 from weald.ensembles.rounds.loop import Stage, Training
 from weald.losses import Loss
 from weald.persist import fingerprint, read_archive, write_archive
@@ -91,7 +91,7 @@ class Checkpoint:
                 int(facts["target_exponent"]),
                 float(facts["weight_unit"]),
                 int(facts["seed"]),
-                {name: arrays[name].tolist() for name in CURVES},
+                {name: arrays[_curve(i)].tolist() for i, name in enumerate(facts["curves"])},
                 model._plan,
                 getattr(model, "classes_", None),
                 int(facts["n_boosters"]),
@@ -106,6 +106,8 @@ class Checkpoint:
             raise self._error(
                 f"has {rounds} rounds, more than n_estimators={self._settings.n_estimators}"
             )
+        if any(np.shape(values) != (rounds + 1,) for values in state.curves.values()):
+            raise ValueError(f"{str(self._path)!r} is damaged: a curve has no value per round")
         self._saved = self._n_rounds = rounds
         return state
 
@@ -180,7 +182,11 @@ class Checkpoint:
             "seed": state.seed,
             "n_boosters": state.n_boosters,
         }
-        curves = {name: np.array(state.curves[name], dtype=np.float64) for name in CURVES}
+        facts["curves"] = list(state.curves)
+        curves = {
+            _curve(i): np.array(values, dtype=np.float64)
+            for i, values in enumerate(state.curves.values())
+        }
         write_archive(self._path, facts, {**_arrays_of(state.forest), **curves})
         self._saved = self._n_rounds
         end = time.perf_counter()
@@ -232,6 +238,11 @@ def _rows_digest(rows: Rows, n_threads: int) -> bytes:
     ordered, weight = ordered_rows(rows, n_threads=n_threads), rows.total_weight
     weight = np.ones(rows.n) if weight is None else weight[ordered.index]
     return ordered.keys.astype("<u8").tobytes() + weight.astype("<f8").tobytes()
+
+
+def _curve(number: int) -> str:
+    """Name of the array of a curve; names given by the user may be no names of files."""
+    return f"curve {number}"
 
 
 # ---- a forest as arrays ----

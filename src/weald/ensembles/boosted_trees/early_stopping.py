@@ -9,15 +9,20 @@ from numpy.typing import NDArray
 
 from weald.cached import cached_property
 from weald.ensembles.base import Floats
-from weald.ensembles.boosted_trees.trained_state import CURVES
+from weald.ensembles.boosted_trees.loss_sample import rows_of_train_loss
+from weald.ensembles.rounds.history import History
 from weald.ensembles.rounds.loop import Copies, Stage, Training
-from weald.losses import Loss, times_power, unit_of_losses
-from weald.resampling import ordered_rows
+from weald.ensembles.rounds.scoring import LOSS, HeldOutSet
+from weald.losses import Loss, NotFiniteError, times_power, unit_of_losses
 
 Curves = Mapping[str, Sequence[float]]
+Score = Callable[[Floats], float]
+
+# Name of the curve of the training loss.
+TRAIN_LOSS = "train loss"
 
 # The training loss, which is only reported, is computed on a subsample of about this many rows.
-TRAIN_LOSS_ROWS = 10_000
+TRAIN_LOSS_ROWS = 5_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,40 +49,21 @@ def _subset(
     )
 
 
-def _validation_rows(training: Training) -> _Subset:
-    assert training.held_out is not None
-    index = np.flatnonzero(training.held_out & (training.validation_copies > 0))
-    return _subset(training, index, training.validation_weight, training.validation_copies)
-
-
-def _keys(training: Training, n_threads: int) -> NDArray[np.uint64]:
-    """Content hashes of the rows, computed if the fit has none; duplicates have distinct ones."""
-    if training.keys is not None:
-        return training.keys
-    ordered = ordered_rows(training.rows, n_threads=n_threads)
-    keys = np.empty_like(ordered.keys)
-    keys[ordered.index] = ordered.keys
-    return keys
-
-
-def _training_rows(training: Training, n_threads: int) -> _Subset:
-    """The training rows; if there are many, those with the smallest hashes."""
-    rows, copies = training.rows, training.train_copies
-    index = np.arange(rows.n) if copies is None else np.flatnonzero(copies)
-    if len(index) > TRAIN_LOSS_ROWS:
-        word = _keys(training, n_threads)[index, 0]
-        chosen = word < np.uint64(TRAIN_LOSS_ROWS * 2**64 // len(index))
-        index = index[chosen if chosen.any() else word == word.min()]
-    return _subset(training, index, rows.weight, copies)
+def _mean_of_set(held_out: HeldOutSet, loss: Loss) -> Score:
+    """The function that maps raw scores to the mean loss of a validation set."""
+    training = held_out.training
+    index = held_out.index[training.validation_copies[held_out.index] > 0]
+    rows = _subset(training, index, training.validation_weight, training.validation_copies)
+    return lambda scores: rows.mean(loss, scores)
 
 
 class EarlyStopping:
-    """Records training and validation curves and stops the fit when they no longer improve.
+    """Records training and validation curves and stops the fit when one no longer improves.
 
     Parameters
     ----------
     training : Training
-        Training and validation rows; without validation rows nothing is recorded.
+        Training and validation rows.
     loss : Loss
         The loss of the fit; parameters that depend on the scores stay as they are at `start`.
     start : array, shape (scores, rows)
@@ -85,9 +71,14 @@ class EarlyStopping:
     patience : int or None
         Number of rounds without improvement after which the fit stops; None: it never does.
     tol : float
-        Minimum improvement: relative to the initial loss, or absolute if `score` is given.
-    score : callable or None
-        Maps raw scores to a validation score to maximise; None: minus the validation loss.
+        Minimum improvement: relative to the initial loss if that is watched, otherwise absolute.
+    sets : sequence of HeldOutSet
+        The validation sets.
+    metrics : dict of str to callable
+        Further metrics: functions that return the scorer of a validation set.
+    watched : str
+        The metric of the first set to stop by: the loss, to minimise, or one of `metrics`, to
+        maximise.
     fitted : Training or None
         The rows of the training loss; None: those of `training` that are not held out.
     fitted_scores : callable or None
@@ -96,9 +87,9 @@ class EarlyStopping:
     Attributes
     ----------
     curves : dict of str to list of float
-        Training loss, validation loss and validation score, initially and after each round.
+        Losses and scores by name, initially and after each round, in the units of the fit.
     best_round : int
-        The number of rounds with the best validation score.
+        The number of rounds with the best value of the curve that is watched.
     """
 
     reason = "early_stopping"
@@ -111,28 +102,50 @@ class EarlyStopping:
         *,
         patience: int | None,
         tol: float,
-        score: Callable[[Floats], float] | None = None,
+        sets: Sequence[HeldOutSet] = (),
+        metrics: Mapping[str, Callable[[HeldOutSet], Score]] | None = None,
+        watched: str = LOSS,
         fitted: Training | None = None,
         fitted_scores: Callable[[], Floats] | None = None,
     ) -> None:
         self._training = training
         self._patience = patience
         self._tol = tol
-        self._score = score
         self._fitted = training if fitted is None else fitted
         self._fitted_scores = fitted_scores
         weight, copies = training.rows.weight, self._fitted.train_copies
         self._loss = loss.at(training.y, start, weight, copies)
-        self._has_loss = getattr(loss, "has_loss", True)
-        self.curves: dict[str, list[float]] = {name: [] for name in CURVES}
+        self._values: dict[str, Score] = {}  # functions of the raw scores, by the names of curves
+        self._losses: set[str] = set()  # names of those that are losses
+        has_loss = getattr(loss, "has_loss", True)
+        self._add_loss(TRAIN_LOSS, self._mean_of_fitted if has_loss else _unknown)
+        for one in sets:
+            mean = _mean_of_set(one, self._loss) if has_loss else _unknown
+            self._add_loss(_name(one, LOSS), mean)
+            for metric, scorer_of in (metrics or {}).items():
+                self._add(_name(one, metric), scorer_of(one))
+        self.watched = _name(sets[0], watched) if sets else None
+        self.curves: dict[str, list[float]] = {name: [] for name in self._values}
         self.best_round = 0
         self.record(start)
 
+    def _add_loss(self, name: str, value: Score) -> None:
+        self._add(name, value)
+        self._losses.add(name)
+
+    def _add(self, name: str, value: Score) -> None:
+        if name in self._values:
+            raise ValueError(
+                f"Two curves have the name {name!r}, that of the validation set followed by that "
+                "of the metric. Choose other names."
+            )
+        self._values[name] = value
+
     def continue_from(self, curves: Curves) -> None:
         """Continue the curves of an earlier fit."""
-        self.curves = {name: list(values) for name, values in curves.items()}
+        self.curves = {name: list(curves[name]) for name in self.curves}
         self.best_round = 0
-        for number in range(1, len(self.curves["validation_score"])):
+        for number in range(1, self.n_rounds + 1):
             self._update_best(number)
 
     def before(self, stage: Stage) -> None:
@@ -144,60 +157,97 @@ class EarlyStopping:
         return self.is_over
 
     def record(self, scores: Floats) -> None:
-        """Append losses and validation score to the curves, and update the best round."""
-        curves = self.curves
-        if self._training.held_out is None:
-            return
-        train = validation = np.nan
-        if self._has_loss:
-            train = self._mean_of_fitted(scores)
-            validation = self._validation_rows.mean(self._loss, scores)
-        curves["train_loss"].append(train)
-        curves["validation_loss"].append(validation)
-        score = -validation if self._score is None else self._score(scores)
-        curves["validation_score"].append(score)
-        self._update_best(len(curves["validation_score"]) - 1)
+        """Append losses and scores to the curves, and update the best round."""
+        for name, value in self._values.items():
+            self.curves[name].append(value(scores))
+        self._update_best(self.n_rounds)
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds that were recorded."""
+        return len(self.curves[TRAIN_LOSS]) - 1
 
     def _update_best(self, number: int) -> None:
-        scores = self.curves["validation_score"]
-        margin = self._tol * abs(scores[0]) if self._score is None else self._tol
-        if scores[number] > scores[self.best_round] + margin:
+        if self.watched is None:
+            return
+        values = self.curves[self.watched]
+        if self.watched in self._losses:
+            is_better = values[number] < values[self.best_round] - self._tol * abs(values[0])
+        else:
+            is_better = values[number] > values[self.best_round] + self._tol
+        if is_better:
             self.best_round = number
 
     @cached_property
-    def _validation_rows(self) -> _Subset:
-        return _validation_rows(self._training)
-
-    @cached_property
     def _training_rows(self) -> _Subset:
-        return _training_rows(self._fitted, self._loss.n_threads)
+        training, loss = self._fitted, self._loss
+        index = rows_of_train_loss(
+            training,
+            TRAIN_LOSS_ROWS,
+            loss.n_threads,
+            are_classes=loss.of_exponents and not loss.has_log_link,
+        )
+        return _subset(training, index, training.rows.weight, training.train_copies)
 
     def _mean_of_fitted(self, scores: Floats) -> float:
         scores = scores if self._fitted_scores is None else self._fitted_scores()
-        return self._training_rows.mean(self._loss, scores)
-
-    @property
-    def has_validation(self) -> bool:
-        """Whether there are validation rows, and so curves."""
-        return self._training.held_out is not None
+        try:
+            with np.errstate(all="ignore"):
+                return self._training_rows.mean(self._loss, scores)
+        except NotFiniteError:  # a user's loss; it decides nothing
+            return np.nan
 
     @property
     def is_over(self) -> bool:
         """Whether the last `patience` rounds brought no improvement."""
-        rounds = len(self.curves["validation_score"]) - 1
-        return self._patience is not None and rounds - self.best_round >= self._patience
+        return self._patience is not None and self.n_rounds - self.best_round >= self._patience
 
-    def train_loss(self, scores: Floats) -> float:
-        """Mean loss of the training rows, in the user's units."""
-        loss = self._mean_of_fitted(scores) if self._has_loss else np.nan
-        return float(self._scaled(np.array(loss)))
+    def history(self, n_rounds: int | None = None) -> History:
+        """The curves of the first rounds (None: all) in the user's units."""
+        end = None if n_rounds is None else n_rounds + 1
+        return History(
+            {name: self._in_user_units(name, values[:end]) for name, values in self.curves.items()},
+            self.watched,
+        )
 
-    def in_user_units(self, name: str) -> NDArray[Any]:
-        """A curve in the user's units."""
-        values = np.array(self.curves[name])
-        is_a_loss = name != "validation_score" or self._score is None
-        return self._scaled(values) if is_a_loss else values
+    def latest(self) -> dict[str, float]:
+        """The last value of each curve in the user's units."""
+        return {
+            name: float(self._in_user_units(name, values[-1:])[0])
+            for name, values in self.curves.items()
+        }
 
-    def _scaled(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _in_user_units(self, name: str, values: Sequence[float]) -> Floats:
+        numbers = np.array(values, dtype=np.float64)
+        if name not in self._losses:
+            return numbers
         exponent = self._training.rows.target_exponent
-        return times_power(values, unit_of_losses(self._loss, exponent))
+        return times_power(numbers, unit_of_losses(self._loss, exponent))
+
+
+class LiveHistory:
+    """Sets `history_` of the model that is being fitted, for callbacks."""
+
+    reason = "never"
+
+    def __init__(self, model: Any, curves: EarlyStopping) -> None:
+        self._model, self._curves = model, curves
+        model.history_ = curves.history()
+
+    def before(self, stage: Stage) -> None:
+        """Do nothing: the curves are recorded after a round."""
+
+    def after(self, stage: Stage) -> bool:
+        """Update `history_`."""
+        self._model.history_ = self._curves.history()
+        return False
+
+
+def _unknown(scores: Floats) -> float:
+    """The loss of rows by a user's loss that only has derivatives."""
+    return np.nan
+
+
+def _name(held_out: HeldOutSet, metric: str) -> str:
+    """Name of a curve of a validation set."""
+    return f"{held_out.name} {metric}"

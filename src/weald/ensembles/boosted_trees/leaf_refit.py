@@ -12,6 +12,7 @@ from weald import _native
 from weald.ensembles.base import Floats
 from weald.ensembles.rounds.constraints import monotone_values
 from weald.ensembles.rounds.loop import DerivativeBuffers, Stage, Training, check_divergence
+from weald.ensembles.rounds.starting_scores import fitted_base, starting_scores
 from weald.ensembles.rounds.tree_learners import refined_values
 from weald.ensembles.staging import KNOWN_LEAVES, dense_pieces
 from weald.losses import Loss
@@ -86,9 +87,8 @@ class LeafRefit:
         self._training, self._loss = training.with_all_rows(), loss
         self._learning_rate, self._limits, self._fraction = learning_rate, limits, fraction
         self._n_threads, self._waits = n_threads, waits
-        rows = training.rows
-        self._base = loss.base_scores(training.y, rows.weight, self._training.train_copies)
-        self._scores = np.repeat(self._base[:, np.newaxis], rows.n, axis=1)
+        self._base = fitted_base(loss, self._training)
+        self._scores = starting_scores(loss, self._training.rows, self._base)
         self._buffers = DerivativeBuffers(self._scores)
         self._waiting: deque[list[_Leaves]] = deque()
         self._n_rounds = 0

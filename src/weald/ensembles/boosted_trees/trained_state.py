@@ -1,6 +1,6 @@
 """Training state of boosted trees, from which warm starts and checkpoints continue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from weald.data import ColumnPlan, Rows
 from weald.ensembles.base import Floats
+from weald.ensembles.rounds.starting_scores import starting_scores
 from weald.ensembles.rounds.tree_learners import moved, trees_of
-from weald.ensembles.staging import dense_pieces
-from weald.ensembles.warm import check_warm_start
+from weald.ensembles.staging import dense_pieces, moves
+from weald.ensembles.warm import OffsetMark, check_offsets, check_warm_start
+from weald.errors import listing
 from weald.losses import Loss
 from weald.trees import Forest, ForestBuilder
-
-# Curves recorded after each round if there is a validation set.
-CURVES = ("train_loss", "validation_loss", "validation_score")
 
 
 def trees_of_booster(forest: Forest, booster: int, n_boosters: int, loss: Loss) -> NDArray[np.intp]:
@@ -50,13 +49,15 @@ class TrainedState:
     seed : int
         Seed of row and column sampling.
     curves : dict of str to sequence of float
-        Training loss, validation loss and validation score after each round.
+        Losses and scores by the names of `History`, before the first and after each round.
     plan : ColumnPlan
         How columns were read.
     classes : array or None
         Class labels; None for regression.
     n_boosters : int
         Number of boosters trained together; a round holds the trees of one after another.
+    offsets : OffsetMark or None
+        Which offsets the rows had; None: no offsets.
     """
 
     forest: Forest
@@ -67,6 +68,7 @@ class TrainedState:
     plan: ColumnPlan
     classes: NDArray[Any] | None
     n_boosters: int = 1
+    offsets: OffsetMark | None = None
 
     def in_units_of(self, rows: Rows, loss: Loss) -> "TrainedState":
         """Convert to the scaling of targets and weights of other rows."""
@@ -82,8 +84,13 @@ class TrainedState:
     def scores(self, booster: int, rows: Rows, loss: Loss, n_threads: int) -> Floats:
         """Raw predictions of a booster, of shape (scores, rows), bit for bit those of the loop."""
         forest = self.forest.picked(trees_of_booster(self.forest, booster, self.n_boosters, loss))
-        pieces = [forest.predict(piece, n_threads=n_threads) for piece in dense_pieces(rows.table)]
-        return np.ascontiguousarray(np.concatenate(pieces).T)
+        if rows.offset is None:
+            pieces = [forest.predict(one, n_threads=n_threads) for one in dense_pieces(rows.table)]
+            return np.ascontiguousarray(np.concatenate(pieces).T)
+        scores = starting_scores(loss, rows, forest.base_score)
+        for output, move in zip(forest.output, moves(forest, rows.table, n_threads), strict=True):
+            scores[slice(None) if output < 0 else output] += move.T
+        return scores
 
     def add_to(self, builder: ForestBuilder) -> None:
         """Add the trees to a builder."""
@@ -98,6 +105,11 @@ class TrainedState:
         """Trees of the first `rounds` rounds."""
         return self.forest.part(0, rounds * self._trees_a_round(loss))
 
+    def truncated(self, rounds: int, loss: Loss) -> "TrainedState":
+        """The state after the first `rounds` rounds."""
+        curves = {name: values[: rounds + 1] for name, values in self.curves.items()}
+        return replace(self, forest=self.first(rounds, loss), curves=curves)
+
     def _trees_a_round(self, loss: Loss) -> int:
         return self.n_boosters * self.forest.trees_a_round(loss.n_scores)
 
@@ -109,9 +121,9 @@ class TrainedState:
         *,
         n_estimators: int,
         n_boosters: int,
-        has_validation: bool,
+        offsets: OffsetMark | None,
     ) -> None:
-        """Raise if the model has other columns, other classes or fewer rounds than this state."""
+        """Raise for a fit with other columns, classes or offsets, or with fewer rounds."""
         classes = getattr(model, "classes_", None)
         same = classes is None or (
             self.classes is not None and np.array_equal(classes, self.classes)
@@ -122,15 +134,20 @@ class TrainedState:
             is_alike=same and len(self.forest.base_score) == loss.n_scores,
             plans=(self.plan, plan),
         )
+        check_offsets(self.offsets, offsets)
         if n_boosters != self.n_boosters:
             raise ValueError(
                 f"warm_start=True with {n_boosters} boosters (n_bags), but the previous fit had "
                 f"{self.n_boosters}. Set n_bags={self.n_boosters if self.n_boosters > 1 else None} "
                 "to continue it, or warm_start=False to fit all boosters anew."
             )
-        if has_validation and len(self.curves["validation_score"]) != self.rounds(loss) + 1:
+
+    def check_curves(self, names: Iterable[str], what: str) -> None:
+        """Raise if a curve that is to be continued was not recorded; `what` continues it."""
+        lacking = [name for name in names if name not in self.curves]
+        if lacking:
             raise ValueError(
-                "warm_start=True with a validation set, but the previous fit had none: it recorded "
-                "no validation curve to continue. Refit from the start with warm_start=False, or "
-                "pass X_val or early_stopping to the first fit too."
+                f"{what} continues a fit that did not record {listing(lacking)}, but "
+                f"{listing(self.curves)}. Pass validation sets of the same names and the same "
+                "metrics, or none of them, or fit from the start."
             )

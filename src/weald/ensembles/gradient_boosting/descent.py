@@ -28,6 +28,7 @@ from weald.ensembles.rounds.loss_curves import (
     Reporter,
     refuse_monitor,
 )
+from weald.ensembles.rounds.starting_scores import offset_scores
 from weald.ensembles.rounds.tree_learners import (
     DescentTrees,
     in_user_units,
@@ -36,7 +37,7 @@ from weald.ensembles.rounds.tree_learners import (
 )
 from weald.ensembles.row_counts import weighted_as_repeated
 from weald.ensembles.staging import moves
-from weald.ensembles.warm import check_warm_start
+from weald.ensembles.warm import OffsetMark, check_offsets, check_warm_start
 from weald.losses import Loss
 from weald.resampling import seed_of
 from weald.trees import Forest, ForestBuilder
@@ -127,7 +128,8 @@ class GradientBoosting(GradientParameters):
             n_threads=self._n_threads,
             draws_columns=self.max_features is not None,
         )
-        rows, done = training.rows, self._rounds_to_keep(loss)
+        offsets = OffsetMark.of(rows, self._n_threads)
+        rows, done = training.rows, self._rounds_to_keep(loss, offsets)
         self._keep_settings(done)
         before = self._descended.in_units_of(rows, loss) if done else None
         if before is not None:
@@ -135,6 +137,9 @@ class GradientBoosting(GradientParameters):
         else:
             start = start_at(self.init, training, loss, labels(rows.target))
         scores = start.scores(rows.table, loss, rows.target_exponent)
+        offset = offset_scores(loss, rows)
+        if offset is not None:
+            scores += offset
         loss_at_start = loss.at(training.y, scores, rows.weight, training.train_copies)
         learner = self._learner(training, loss, start)
         progress = self._progress(training, loss_at_start, done)
@@ -142,7 +147,7 @@ class GradientBoosting(GradientParameters):
             self._replay(before, learner, rows, scores, progress)
         watcher: Watcher = progress
         if monitor is not None:
-            keep = partial(self._keep, learner, start, rows, loss, progress)
+            keep = partial(self._keep, learner, start, rows, loss, progress, offsets)
             watcher = Monitored(progress, monitor, self, keep)
         boost(
             training,
@@ -153,7 +158,7 @@ class GradientBoosting(GradientParameters):
             fraction=self.subsample,
             watcher=watcher,
         )
-        self._keep(learner, start, rows, loss, progress)
+        self._keep(learner, start, rows, loss, progress, offsets)
         if self._estimators is None:
             advise_of_constant(self, rows)
 
@@ -208,6 +213,7 @@ class GradientBoosting(GradientParameters):
         rows: Rows,
         loss: Loss,
         progress: Progress,
+        offsets: OffsetMark | None = None,
     ) -> None:
         """Set the fitted attributes, in the user's units."""
         for name in ("forest_", "oob_improvement_", "oob_scores_", "oob_score_"):
@@ -219,7 +225,7 @@ class GradientBoosting(GradientParameters):
         else:
             self._estimators = learner.estimators
             own = ForestBuilder(start.base, self._plan.n_columns).build()
-        self._descended = TrainedDescent.of(rows, own, sizes, progress.validation)
+        self._descended = TrainedDescent.of(rows, own, sizes, progress.validation, offsets)
         forest = in_user_units(own, rows, loss)
         if self._estimators is None:
             self.forest_ = forest
@@ -248,7 +254,7 @@ class GradientBoosting(GradientParameters):
         )
         self._keep(learner, start, rows, loss, self._progress(training, loss, 0))
 
-    def _rounds_to_keep(self, loss: Loss) -> int:
+    def _rounds_to_keep(self, loss: Loss, offsets: OffsetMark | None) -> int:
         """Number of rounds of the previous fit that a warm start keeps."""
         if not self.warm_start or not hasattr(self, "n_estimators_"):
             return 0
@@ -261,6 +267,7 @@ class GradientBoosting(GradientParameters):
             is_alike=is_alike,
             plans=(self._fitted_plan, self._plan),
         )
+        check_offsets(self._descended.offsets, offsets)
         return int(self.n_estimators_)
 
     def _replay(
@@ -287,6 +294,20 @@ class GradientBoosting(GradientParameters):
         progress.oob = getattr(self, "oob_scores_", unknown).tolist()
         progress.oob_improvement = getattr(self, "oob_improvement_", unknown).tolist()
         progress.validation = list(before.validation)
+
+    def _keep_rounds(self, n_rounds: int) -> None:
+        n_members = n_rounds * self.n_trees_per_iteration_
+        if self._estimators is None:
+            self.forest_ = self.forest_.part(0, n_members)
+        else:
+            self._estimators = self._estimators[:n_members]
+        self._descended = self._descended.truncated(n_rounds, n_members)
+        self.n_estimators_ = n_rounds
+        for name in ("step_sizes_", "train_score_", "oob_improvement_", "oob_scores_"):
+            if hasattr(self, name):
+                setattr(self, name, getattr(self, name)[:n_rounds])
+        if hasattr(self, "oob_scores_"):
+            self.oob_score_ = self.oob_scores_[-1]
 
     # ---- prediction ----
 

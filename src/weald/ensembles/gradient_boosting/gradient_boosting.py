@@ -1,19 +1,18 @@
 """Gradient boosting with any loss and any regressor as base estimator."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.data import class_rows, number_rows, read_once, rows_of_weight
+from weald.data import class_rows, number_rows, read_once, rows_of_weight, with_offset
 from weald.ensembles.base import Floats
 from weald.ensembles.gradient_boosting.descent import GradientBoosting
 from weald.ensembles.gradient_boosting.gradient_parameters import GradientParameters
 from weald.ensembles.gradient_boosting.soft_targets import as_shares, is_table_of_shares, share_rows
-from weald.ensembles.regressing import Regressor
 from weald.ensembles.rounds.loss_curves import Monitor
-from weald.ensembles.scored import ScoredClassifier
+from weald.ensembles.scored import ScoredClassifier, ScoredRegressor
 from weald.losses import (
     BuiltinLoss,
     Loss,
@@ -28,7 +27,7 @@ from weald.parameters import Limit, OneOf, Real
 _METHODS = ("gradient", "gradient_hessian")
 
 
-class GradientBoostingRegressor(Regressor, GradientBoosting):
+class GradientBoostingRegressor(ScoredRegressor, GradientBoosting):
     """Gradient boosting for regression with any loss and any regressor as base estimator.
 
     It has scikit-learn's parameters and attributes; the default base estimators are weald's own
@@ -132,6 +131,7 @@ default="squared_error"
         monitor: Monitor | None = None,
         *,
         groups: object = None,
+        offset: object = None,
     ) -> Self:
         """Fit the base estimators.
 
@@ -151,15 +151,21 @@ default="squared_error"
         groups : array, shape (rows,), or None
             Group labels, such as patients or customers, for fits that sample or hold out rows:
             groups are sampled and held out as a whole.
+        offset : array, shape (rows,), or None
+            Raw score of each row to which the model adds its own, before the link: the logarithm of
+            the exposure for losses with a log link, or the prediction of another model to start
+            from. `predict` does not know it: pass offsets there too.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
             loss = self._chosen_loss()
             rows = number_rows(self, X, y, sample_weight)
-            rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
+            kept, in_exponent = rows_of_weight(y, sample_weight), loss.of_exponents
+            rows = rows.in_groups(groups, kept)
+            rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=in_exponent)
             refuse_targets(loss, rows.target)
             if isinstance(loss, BuiltinLoss) and (self.init is None or not loss.has_log_link):
-                rows = rows.with_moderate_target()
+                rows = rows.with_moderate_target(None if in_exponent else rows.offset)
             exponent = rows.target_exponent
             self._descend(
                 rows, loss, lambda target: np.ldexp(target, exponent), strata=False, monitor=monitor
@@ -173,20 +179,6 @@ default="squared_error"
             return BuiltinLoss("huber", 1, self._n_threads, level=float(self.alpha))
         parameter = float(self.alpha) if self.loss == "quantile" else 0.0
         return BuiltinLoss(self.loss, 1, self._n_threads, parameter)
-
-    def predict(self, X: object) -> Floats:
-        """Predict the target of each row."""
-        return self._predictions(X)[:, 0]
-
-    def staged_predict(self, X: object) -> Iterator[Floats]:
-        """Predictions after each round.
-
-        Yields
-        ------
-        array, shape (rows,)
-        """
-        for predictions in self._staged_predictions(X):
-            yield predictions[:, 0]
 
     def _constant_model(self) -> Any:
         from sklearn.dummy import DummyRegressor
@@ -304,6 +296,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         monitor: Monitor | None = None,
         *,
         groups: object = None,
+        offset: object = None,
     ) -> Self:
         """Fit the base estimators.
 
@@ -323,6 +316,10 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         groups : array, shape (rows,), or None
             Group labels, such as patients or customers, for fits that sample or hold out rows:
             groups are sampled and held out as a whole.
+        offset : array, shape (rows,), or None
+            Raw score (log-odds) of each row to which the model adds its own, such as the
+            `decision_function` of another model to start from; shape (rows, classes) for three or
+            more classes. `predict` does not know it: pass offsets there too.
         """
         with self._fitting():
             y, sample_weight = read_once(y, sample_weight)
@@ -330,9 +327,11 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
                 rows, self.classes_ = share_rows(self, X, y, sample_weight)
             else:
                 rows, self.classes_ = class_rows(self, X, y, sample_weight)
-            rows = rows.in_groups(groups, rows_of_weight(y, sample_weight))
+            kept = rows_of_weight(y, sample_weight)
+            rows = rows.in_groups(groups, kept)
             self.n_classes_ = len(self.classes_)
             loss = class_loss(self.loss, self.n_classes_, self._n_threads)
+            rows = with_offset(rows, offset, kept, loss.n_scores, of_exponents=True)
             if self.loss == "kl":
                 rows = as_shares(rows, self.n_classes_)
             if self.n_classes_ == 1:
@@ -357,10 +356,18 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
     def _by_round(self, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
         return leaves.reshape(len(leaves), self.n_estimators_, self.n_trees_per_iteration_)
 
-    def predict_log_proba(self, X: object) -> Floats:
-        """Logarithms of the class probabilities."""
+    def predict_log_proba(
+        self, X: object, *, offset: object = None, n_rounds: int | None = None
+    ) -> Floats:
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X, offset, n_rounds
+            As in `decision_function`.
+        """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self.predict_proba(X, offset=offset, n_rounds=n_rounds))
 
     def _constant_model(self) -> Any:
         from sklearn.dummy import DummyClassifier

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from weald.ensembles.base import Floats
 from weald.ensembles.gradient_boosting.base_learners import fit_foreign, predictions_of
 from weald.ensembles.rounds.loop import Training
+from weald.ensembles.rounds.starting_scores import fitted_base
 from weald.losses import BuiltinLoss, Loss
 from weald.returned import probabilities_returned
 
@@ -60,5 +61,11 @@ def start_at(init: Any, training: Training, loss: Loss, labels: Any) -> Start:
     if isinstance(init, str):
         return Start(zeros, None)
     if init is None:
-        return Start(loss.base_scores(training.y, rows.weight, training.train_copies), None)
+        return Start(fitted_base(loss, training), None)
+    if rows.offset is not None:
+        raise ValueError(
+            f"init={type(init).__name__} and offset cannot be combined: the estimator would be "
+            "fitted without regard to the offset. Pass its raw scores as offset instead, or set "
+            "init=None."
+        )
     return Start(zeros, fit_foreign(clone(init), rows, labels, training.train_copies))

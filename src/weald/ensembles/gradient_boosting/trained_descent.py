@@ -1,13 +1,14 @@
 """State of a gradient boosting fit that a warm start continues."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weald.data import Rows
 from weald.ensembles.base import Floats
 from weald.ensembles.rounds.tree_learners import moved
+from weald.ensembles.warm import OffsetMark
 from weald.losses import Loss, times_power, unit_of_losses
 from weald.trees import Forest
 
@@ -25,12 +26,25 @@ class TrainedDescent:
     validation: tuple[float, ...]
     target_exponent: int
     weight_unit: float
+    offsets: OffsetMark | None = None  # which offsets the rows had
 
     @classmethod
     def of(
-        cls, rows: Rows, forest: Forest, step_sizes: Floats, validation: Sequence[float]
+        cls,
+        rows: Rows,
+        forest: Forest,
+        step_sizes: Floats,
+        validation: Sequence[float],
+        offsets: OffsetMark | None,
     ) -> "TrainedDescent":
-        return cls(forest, step_sizes, tuple(validation), rows.target_exponent, rows.weight_unit)
+        units = rows.target_exponent, rows.weight_unit
+        return cls(forest, step_sizes, tuple(validation), *units, offsets)
+
+    def truncated(self, n_rounds: int, n_members: int) -> "TrainedDescent":
+        """The state after the first rounds, which consist of `n_members` base estimators."""
+        forest = self.forest.part(0, n_members) if self.forest.n_trees else self.forest
+        sizes, validation = self.step_sizes[:n_members], self.validation[:n_rounds]
+        return replace(self, forest=forest, step_sizes=sizes, validation=validation)
 
     def in_units_of(self, rows: Rows, loss: Loss) -> "TrainedDescent":
         """Convert to the units of `rows`, whose targets and weights may be scaled differently."""
@@ -42,4 +56,4 @@ class TrainedDescent:
                 sizes = np.ldexp(sizes, step)  # predictions of foreign estimators are not scaled
             forest = moved(forest, step, loss)
             validation = tuple(times_power(validation, unit_of_losses(loss, step)).tolist())
-        return TrainedDescent.of(rows, forest, sizes, validation)
+        return TrainedDescent.of(rows, forest, sizes, validation, self.offsets)

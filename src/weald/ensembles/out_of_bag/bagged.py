@@ -29,7 +29,10 @@ Floats = NDArray[np.float64]
 
 def _has_ledger(model: Any) -> bool:
     """Whether there are out-of-bag rows, or no fit yet; an AttributeError says why not."""
-    return not model.__sklearn_is_fitted__() or model._in_bag() is not None
+    if not model.__sklearn_is_fitted__():
+        return True
+    model._check_calibration()
+    return model._in_bag() is not None
 
 
 class Bagged:
@@ -62,6 +65,9 @@ class Bagged:
     def _in_bag(self) -> InBag:
         """In-bag counts of the base estimators; an AttributeError says why there are none."""
         raise NotImplementedError
+
+    def _check_calibration(self) -> None:
+        """Raise AttributeError if out-of-bag errors say nothing of the errors of new rows."""
 
     def _residuals(self, record: Record) -> Residuals:
         """Out-of-bag residuals that calibrate prediction intervals."""

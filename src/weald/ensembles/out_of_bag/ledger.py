@@ -89,7 +89,7 @@ class Ledger:
         if self._record is None:
             raise ValueError(
                 "Fit with oob_score=True, and without a warm start: out-of-bag predictions are "
-                "computed during fit only, and this model has none."
+                "computed during fit only, and this model has none. (A truncated model never has.)"
             )
         return self._record
 

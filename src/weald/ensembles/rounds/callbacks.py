@@ -30,8 +30,8 @@ class TakesCallbacks:
         ----------
         *callbacks : callback objects
             Objects that implement `sklearn.callback.FitCallback`. One whose ``on_fit_task_end``
-            returns True ends the fit after that round. Without arguments, the callbacks set
-            earlier are removed.
+            returns True ends the fit after that round. ``estimator.history_`` holds the losses and
+            scores of the rounds so far. Without arguments, the callbacks set earlier are removed.
 
         Returns
         -------
@@ -76,9 +76,10 @@ class CallbackRunner:
         return bool(self._context.call_on_fit_task_end(**self.arguments(stage.number + 1)))
 
 
-def callback_inputs(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+def callback_inputs(X: Any, y: Any, sample_weight: Any, offset: Any) -> dict[str, Any]:
     """Arguments of `fit` in the form in which scikit-learn's callbacks receive them."""
-    metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
+    given = {"sample_weight": sample_weight, "offset": offset}
+    metadata = {name: value for name, value in given.items() if value is not None}
     return {"X": X, "y": y, "metadata": metadata}
 
 

@@ -230,6 +230,9 @@ def _with_validation(validation: ValidationRows, training: Training) -> Training
             f"{np.abs(validation.target).max():g}, that of y "
             f"{np.ldexp(np.abs(rows.target).max(), rows.target_exponent):g}. Check the units."
         )
+    offset = rows.offset
+    if offset is not None and validation.offset is not None:
+        offset = np.concatenate([offset, validation.offset])
     merged = replace(
         rows,
         table=validation.below(rows.table),
@@ -237,6 +240,7 @@ def _with_validation(validation: ValidationRows, training: Training) -> Training
         copies=copies,
         weight=weight,
         groups=None,
+        offset=offset,
     )
     return Training(merged, keys, np.arange(merged.n) >= rows.n, training.seed, validation)
 

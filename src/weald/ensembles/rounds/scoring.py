@@ -2,14 +2,15 @@
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weald.data import as_one_array
+from weald.cached import cached_property
+from weald.data import ONE_SET, ValidationSet, as_one_array
 from weald.ensembles.base import Floats
 from weald.ensembles.rounds.loop import Training
 from weald.losses import Loss
@@ -17,6 +18,9 @@ from weald.returned import number_returned
 from weald.trees import Forest
 
 _LN2 = 0.6931471805599453
+
+# Name of the loss of the fit among the metrics.
+LOSS = "loss"
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Scoring:
 
     def admits(self, value: object) -> bool:
         if isinstance(value, str):
-            if value == "loss":
+            if value == LOSS:
                 return True  # the default: does not need sklearn.metrics, which is slow to import
             from sklearn.metrics import get_scorer_names
 
@@ -37,10 +41,114 @@ class Scoring:
         return callable(value) and not isinstance(value, type)
 
 
-class HeldOutScorer:
-    """Scores the validation rows after a round.
+@dataclass(frozen=True)
+class Metrics:
+    """Validation of the `metrics` parameter."""
 
-    The scorer receives a copy of the estimator. Its predictions for the validation set are derived
+    @property
+    def expected(self) -> str:
+        return (
+            "a list of 'loss' and names of scorers (sklearn.metrics.get_scorer_names()), or a dict "
+            "of names and scorers"
+        )
+
+    def admits(self, value: object) -> bool:
+        scorers: Iterable[object]
+        if isinstance(value, Mapping):
+            scorers = value.values()
+            if not all(isinstance(name, str) and name for name in value):
+                return False
+        elif isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+            scorers = value
+        else:
+            return False
+        limit = Scoring()
+        return len(value) > 0 and all(limit.admits(one) for one in scorers)
+
+
+def metrics_of(model: Any) -> dict[str, Any]:
+    """Scorers by name, other than the loss: that of `scoring` first, then those of `metrics`."""
+    wanted = model.metrics or ()
+    found = {} if is_loss(model.scoring) else {watched_metric(model): model.scoring}
+    for name, scorer in dict(
+        wanted if isinstance(wanted, Mapping) else zip(wanted, wanted, strict=True)
+    ).items():
+        if is_loss(scorer) != (name == LOSS) or found.get(name, scorer) != scorer:
+            raise ValueError(
+                f"metrics has two meanings of the name {name!r}, which is that of "
+                f"{'the loss' if LOSS in (name, scorer) else 'scoring'}. Choose another name."
+            )
+        if name != LOSS:
+            found[name] = scorer
+    return found
+
+
+def is_loss(scoring: Any) -> bool:
+    """Whether validation rows are to be scored by the loss of the fit."""
+    return isinstance(scoring, str) and scoring == LOSS
+
+
+def watched_metric(model: Any) -> str:
+    """Name of the metric that `scoring` names, or "score" for a function or the `score` method."""
+    return model.scoring if isinstance(model.scoring, str) else "score"
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutSet:
+    """Some of the held-out rows: a validation set of the user, or all rows that are left out.
+
+    Attributes
+    ----------
+    name : str
+        Name of the set.
+    index : intp [rows]
+        Where its rows are among those of the fit.
+    training : Training
+        All rows of the fit.
+    given : ValidationSet or None
+        The set as passed by the user; None: its rows were held out from the training rows.
+    """
+
+    name: str
+    index: NDArray[np.intp]
+    training: Training
+    given: ValidationSet | None
+
+    @cached_property
+    def X(self) -> Any:
+        """The table as passed by the user; of rows held out from the fit, numbers."""
+        if self.given is not None:
+            return self.given.X
+        return as_one_array(self.training.rows.table[self.index])
+
+    def labels(self, model: Any) -> NDArray[Any]:
+        """The target in the user's units, or class labels."""
+        if self.given is not None:
+            return self.given.labels
+        rows = self.training.rows
+        target = rows.target[self.index]
+        if hasattr(model, "classes_"):
+            return np.asarray(model.classes_[target.astype(np.intp)])
+        return np.ldexp(target, rows.target_exponent)
+
+
+def held_out_sets(training: Training) -> list[HeldOutSet]:
+    """The sets of held-out rows; the first of them is the one of early stopping."""
+    if training.held_out is None:
+        return []
+    if training.validation is None:
+        return [HeldOutSet(ONE_SET, np.flatnonzero(training.held_out), training, None)]
+    first = training.rows.n - training.validation.n
+    return [
+        HeldOutSet(one.name, np.arange(first + place.start, first + place.stop), training, one)
+        for one, place in training.validation.parts()
+    ]
+
+
+class HeldOutScorer:
+    """Scores held-out rows after a round.
+
+    The scorer receives a copy of the estimator. Its predictions for the set are derived
     from the scores of the boosting loop, without traversing any tree; for any other table, the
     trees so far are evaluated.
 
@@ -48,43 +156,37 @@ class HeldOutScorer:
     ----------
     model : estimator
         The model that is being fitted.
-    training : Training
-        Training and validation rows.
+    scoring : str, callable or None
+        Scorer, or None for the `score` method.
+    held_out : HeldOutSet
+        The rows.
     loss : Loss
         The loss, which converts scores to predictions.
     forest : callable
         Returns the trees so far, in the user's units.
+    called : str
+        What messages call the scorer.
     """
 
     def __init__(
         self,
         model: Any,
-        training: Training,
+        scoring: Any,
+        held_out: HeldOutSet,
         loss: Loss,
         forest: Callable[[], Forest],
+        *,
+        called: str,
     ) -> None:
-        _check_scorer(model.scoring)
-        self._scoring = model.scoring
-        self._training = training
+        _check_scorer(scoring, called)
+        self._scoring, self._called = scoring, called
+        self._held_out = held_out
         self._loss = loss
         self._forest = forest
         self._model = copy.copy(model)
         self._model._fitted_loss, self._model.forest_ = loss, forest()
-        assert training.held_out is not None
-        self._held_out = np.flatnonzero(training.held_out)
-        self._X, self._y = self._validation_set(model)
+        self._X, self._y = held_out.X, held_out.labels(model)
         self._weights = self._weights_for(self._scorer())
-
-    def _validation_set(self, model: Any) -> tuple[Any, NDArray[Any]]:
-        """X and y as passed by the user; of rows held out from the fit, X is numeric."""
-        validation, rows = self._training.validation, self._training.rows
-        if validation is not None:
-            return validation.X, validation.labels
-        X = as_one_array(rows.table[self._held_out])
-        target = rows.target[self._held_out]
-        if hasattr(model, "classes_"):
-            return X, model.classes_[target.astype(np.intp)]
-        return X, np.ldexp(target, rows.target_exponent)
 
     def _scorer(self) -> Callable[..., Any]:
         if self._scoring is None:
@@ -96,42 +198,40 @@ class HeldOutScorer:
 
     def _weights_for(self, scorer: Callable[..., Any]) -> dict[str, Floats]:
         """Keyword argument with the sample weights, unless these are all equal."""
-        training = self._training
-        weight = training.validation_copies[self._held_out].astype(np.float64)
+        training, index = self._held_out.training, self._held_out.index
+        weight = training.validation_copies[index].astype(np.float64)
         if training.validation_weight is not None:
-            weight = weight * training.validation_weight[self._held_out]
+            weight = weight * training.validation_weight[index]
         if (weight == weight[0]).all():
             return {}
         if not _takes_weights(scorer):
             raise ValueError(
-                f"scoring={self._scoring!r} has no parameter sample_weight, and the validation "
-                "rows have weights. Add one: scoring(estimator, X, y, sample_weight=None)."
+                f"{self._called} has no parameter sample_weight, and the validation rows have "
+                "weights. Add one: scorer(estimator, X, y, sample_weight=None)."
             )
         return {"sample_weight": weight}
 
     def __call__(self, scores: Floats) -> float:
-        """Return the validation score of these raw scores."""
-        rows, held_out = self._training.rows, scores[:, self._held_out].T
-        if self._loss.has_log_link:
-            held_out = held_out + rows.target_exponent * _LN2
-        else:
-            held_out = np.ldexp(held_out, rows.target_exponent)
+        """Return the score of the held-out rows at these raw scores."""
+        exponent = self._held_out.training.rows.target_exponent
+        own = scores[:, self._held_out.index].T
+        own = own + exponent * _LN2 if self._loss.has_log_link else np.ldexp(own, exponent)
         model, forest = self._model, None
         if callable(self._scoring):
             forest = model.forest_ = self._forest()
 
         def scores_of(X: Any) -> Floats:
             if X is self._X:
-                return np.ascontiguousarray(held_out)
+                return np.ascontiguousarray(own)
             model.forest_ = self._forest() if forest is None else forest
             return type(model)._scores(model, X)  # type: ignore[no-any-return]
 
         model._scores = scores_of
         score = self._scorer()(model, self._X, self._y, **self._weights)
-        return number_returned(score, f"scoring={self._scoring!r}, for the validation rows,")
+        return number_returned(score, f"{self._called}, for the validation rows,")
 
 
-def _check_scorer(scoring: Any) -> None:
+def _check_scorer(scoring: Any, called: str) -> None:
     """Raise a TypeError for a callable without a scorer's signature, such as a metric."""
     if not callable(scoring):
         return
@@ -144,8 +244,8 @@ def _check_scorer(scoring: Any) -> None:
     except TypeError:
         name = getattr(scoring, "__name__", type(scoring).__name__)
         raise TypeError(
-            "scoring must be a callable(estimator, X, y) that returns a number to maximise; "
-            f"got {name}{signature}. Convert a metric of y_true and y_pred with "
+            f"{called.partition('=')[0]} must be a callable(estimator, X, y) that returns a number "
+            f"to maximise; got {name}{signature}. Convert a metric of y_true and y_pred with "
             f"sklearn.metrics.make_scorer({name}), with greater_is_better=False if it is an error."
         ) from None
 

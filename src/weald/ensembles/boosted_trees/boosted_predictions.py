@@ -1,0 +1,114 @@
+"""Predictions of boosted trees, and the standard deviations of those of several boosters."""
+
+from typing import Any
+
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from weald.data import checked_weights, finite_target, readable_target
+from weald.ensembles.base import Floats
+from weald.ensembles.scored import ScoredClassifier, ScoredRegressor
+from weald.losses import Loss, QuantileLosses, pinball_saved
+
+
+class PredictsNumbers(ScoredRegressor):
+    """Mixin of `BoostedTreesRegressor`: one prediction per row, or one per quantile."""
+
+    _fitted_loss: Loss
+
+    def predict(
+        self,
+        X: object,
+        *,
+        return_std: bool = False,
+        offset: object = None,
+        n_rounds: int | None = None,
+    ) -> Any:
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix, shape (rows, columns)
+            As in `fit`.
+        return_std : bool, default=False
+            Also return the standard deviation of the boosters' predictions. Requires `n_bags`.
+        offset : array, shape (rows,), or None, default=None
+            Raw scores to which those of the model are added, as in `fit`. None: zeros, which with
+            a log link and logarithms of exposures in `fit` is a prediction per unit of exposure.
+        n_rounds : int or None, default=None
+            Use the first `n_rounds` rounds only; None: all.
+
+        Returns
+        -------
+        array, shape (rows,), or (rows, quantiles) for a list of quantiles
+            Predictions; with `return_std` a tuple of predictions and standard deviations.
+        """
+        if not return_std:
+            return self._in_shape(self._predictions(X, offset, n_rounds))
+        model: Any = self if n_rounds is None else self.truncate(n_rounds)
+        mean, std = model._mean_and_std(X, offset)
+        return self._in_shape(mean), self._in_shape(std)
+
+    def _in_shape(self, predictions: Floats) -> Floats:
+        return predictions if self._predicts_quantiles else predictions[:, 0]
+
+    @property
+    def _predicts_quantiles(self) -> bool:
+        return isinstance(self._fitted_loss, QuantileLosses)
+
+    def score(
+        self, X: object, y: object, sample_weight: object = None, *, offset: object = None
+    ) -> float:
+        """Return R²; for a list of quantiles D², the fraction of pinball loss explained.
+
+        Parameters
+        ----------
+        X, offset
+            As in `predict`.
+        y : array, shape (rows,)
+            True target values.
+        sample_weight : array, shape (rows,), or None, default=None
+            Sample weights.
+        """
+        check_is_fitted(self)
+        if not isinstance(self._fitted_loss, QuantileLosses):
+            return super().score(X, y, sample_weight, offset=offset)
+        target = finite_target(column_or_1d(readable_target(y)))
+        predictions = self.predict(X, offset=offset)
+        check_consistent_length(predictions, target)
+        weight = None if sample_weight is None else checked_weights(sample_weight, len(target))
+        return pinball_saved(self._fitted_loss, target, predictions, weight)
+
+
+class PredictsClasses(ScoredClassifier):
+    """Mixin of `BoostedTreesClassifier`."""
+
+    def predict_proba(
+        self,
+        X: object,
+        *,
+        return_std: bool = False,
+        offset: object = None,
+        n_rounds: int | None = None,
+    ) -> Any:
+        """Predict class probabilities, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix, shape (rows, columns)
+            As in `fit`.
+        return_std : bool, default=False
+            Also return the standard deviation of the boosters' probabilities. Requires `n_bags`.
+        offset : array, shape (rows,) or (rows, classes), or None, default=None
+            Raw scores to which those of the model are added, as in `fit`; None: zeros.
+        n_rounds : int or None, default=None
+            Use the first `n_rounds` rounds only; None: all.
+
+        Returns
+        -------
+        array, shape (rows, classes)
+            Probabilities; with `return_std` a tuple of probabilities and standard deviations.
+        """
+        if not return_std:
+            return super().predict_proba(X, offset=offset, n_rounds=n_rounds)
+        model: Any = self if n_rounds is None else self.truncate(n_rounds)
+        return model._mean_and_std(X, offset)
