@@ -9,7 +9,7 @@ from weald.lazy import attach
 from weald.version import __version__
 
 if TYPE_CHECKING:
-    from weald import aggregation, datasets, theory
+    from weald import aggregation, datasets, plot, theory
     from weald.config import show_config
     from weald.data import read
     from weald.ensembles import (
@@ -71,6 +71,7 @@ __all__ = [
     "aggregation",
     "datasets",
     "distill",
+    "plot",
     "read",
     "show_config",
     "theory",
@@ -80,6 +81,7 @@ if not TYPE_CHECKING:
     _ELSEWHERE = {
         "aggregation": None,
         "datasets": None,
+        "plot": None,
         "read": "weald.data.reading",
         "show_config": "weald.config",
         "theory": None,
