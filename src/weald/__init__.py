@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from weald import aggregation, datasets, plot, theory
     from weald.config import show_config
     from weald.data import read
+    from weald.diagnostics import diagnose
     from weald.ensembles import (
         AdaBoostClassifier,
         AdaBoostRegressor,
@@ -70,6 +71,7 @@ __all__ = [
     "__version__",
     "aggregation",
     "datasets",
+    "diagnose",
     "distill",
     "plot",
     "read",
@@ -81,6 +83,7 @@ if not TYPE_CHECKING:
     _ELSEWHERE = {
         "aggregation": None,
         "datasets": None,
+        "diagnose": "weald.diagnostics",
         "plot": None,
         "read": "weald.data.reading",
         "show_config": "weald.config",
