@@ -9,9 +9,10 @@ from weald.lazy import attach
 from weald.version import __version__
 
 if TYPE_CHECKING:
-    from weald import aggregation, datasets, explain, theory
+    from weald import aggregation, datasets, explain, plot, theory
     from weald.config import show_config
     from weald.data import read
+    from weald.diagnostics import diagnose
     from weald.ensembles import (
         AdaBoostClassifier,
         AdaBoostRegressor,
@@ -77,6 +78,7 @@ __all__ = [
     "__version__",
     "aggregation",
     "datasets",
+    "diagnose",
     "distill",
     "explain",
     "from_catboost",
@@ -84,6 +86,7 @@ __all__ = [
     "from_sklearn",
     "from_xgboost",
     "load",
+    "plot",
     "read",
     "show_config",
     "theory",
@@ -96,6 +99,8 @@ if not TYPE_CHECKING:
         "ModelFormatError": "weald.errors",
         "explain": None,
         "load": "weald.persist.model_file",
+        "diagnose": "weald.diagnostics",
+        "plot": None,
         "read": "weald.data.reading",
         "show_config": "weald.config",
         "theory": None,
