@@ -48,6 +48,8 @@ _MODULES: dict[str, str] = {
     "Start": f"{_ENSEMBLES}.gradient_boosting.initial_scores",
     "TrainedDescent": f"{_ENSEMBLES}.gradient_boosting.trained_descent",
     "TrainedState": f"{_ENSEMBLES}.boosted_trees.trained_state",
+    "OffsetMark": f"{_ENSEMBLES}.warm",
+    "History": f"{_ENSEMBLES}.rounds.history",
     "BoosterFolds": f"{_ENSEMBLES}.boosted_trees.folds",
     "Record": f"{_ENSEMBLES}.out_of_bag.tally",
     "RowSamples": "weald.resampling.samples",

@@ -13,6 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, log_loss, make_scorer, roc_auc_score
 
+import weald
 from weald import BoostedTreesClassifier, BoostedTreesRegressor
 from weald.advice import WealdWarning
 from weald.ensembles.boosted_trees import early_stopping, loss_sample
@@ -283,6 +284,19 @@ def test_it_is_a_mapping_and_a_frame() -> None:
     assert np.array_equal(again.history_["far r2"], history["far r2"])
     assert history == history and history != again.history_
     assert not hasattr(clone(model), "history_")
+
+
+def test_it_is_saved_with_the_model(tmp_path) -> None:
+    model = quick(BoostedTreesRegressor, metrics=["r2"], warm_start=True)
+    model.fit(X[TRAIN], Y[TRAIN], offset=X[TRAIN, 0], **both(Y, offset_val=both(X[:, 0])["y_val"]))
+    model.save(tmp_path / "model.weald")
+    again = weald.load(tmp_path / "model.weald")
+    assert list(again.history_) == list(model.history_)
+    assert again.history_.watched == "near loss"
+    assert np.array_equal(again.history_["far r2"], model.history_["far r2"])
+    assert np.array_equal(again.truncate(3).predict(X), model.predict(X, n_rounds=3))
+    with pytest.raises(ValueError, match="with offset, and this one lacks it"):
+        again.set_params(n_estimators=10).fit(X[TRAIN], Y[TRAIN])
 
 
 def test_it_prints_as_a_table() -> None:
