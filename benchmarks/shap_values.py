@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
@@ -182,15 +183,23 @@ def run(name: str, threads: int, repeats: int) -> None:
     print(f"\nOther processes used {others.cores() or 0.0:.2f} cores meanwhile.\n", flush=True)
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="*", choices=[*ROWS, []], default=list(ROWS))
+    parser.add_argument("what", nargs="*", metavar="ROW", help=", ".join(ROWS))
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
-    for name in given.what:
+    unknown = [name for name in given.what if name not in ROWS]
+    if unknown:
+        parser.error(f"no row is called {', '.join(unknown)}; there are {', '.join(ROWS)}")
+    here = report.machine()
+    versions = {name: peers.package_version(name) for name in ("lightgbm", "xgboost", "shap")}
+    facts = ", ".join(f"{name}: {value}" for name, value in {**here, **versions}.items())
+    print(f"# Shapley values\n\n{facts}\n")
+    for name in given.what or ROWS:
         run(name, given.threads, given.repeats)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

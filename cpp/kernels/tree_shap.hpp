@@ -1,5 +1,9 @@
 // What the kernel of Shapley values reads: one tree, laid out for eight rows at a time. The
 // formulas are derived in explain/README.md.
+//
+// Benchmark row `shap_boosted` (benchmarks/shap_values.py). With four points of the quadrature, a
+// split takes 10.0 ns for eight rows instead of 13.2 if their number is known at run time only: the
+// kernel is compiled for one to eight points.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 import signal
 import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -427,6 +428,15 @@ def test_weights_that_overflow_need_a_background() -> None:
     with pytest.raises(ValueError, match="Pass background="):
         shap(model, X)
     assert shap(model, X[:3], background=X[:9]).predictions == pytest.approx(model.predict(X[:3]))
+
+
+def test_trees_without_weights_need_a_background() -> None:
+    model, X = fitted()
+    forest = model.forest_
+    model.forest_ = replace(forest, weight=np.zeros(len(forest.weight)))
+    with pytest.raises(ValueError, match="no weights"):
+        shap(model, X)
+    assert shap(model, X[:3], background=X).predictions == pytest.approx(model.predict(X[:3]))
 
 
 def test_values_do_not_depend_on_threads() -> None:

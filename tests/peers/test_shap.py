@@ -1,6 +1,5 @@
 """Shapley values beside those of the packages shap, lightgbm and xgboost, on the same trees."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -38,99 +37,22 @@ def core_values(forest: Forest, X: np.ndarray, *, pairs: bool = False) -> np.nda
     return np.concatenate([values, base], axis=1)
 
 
-# ---- the trees of peers as a forest ----
+# ---- the trees of peers ----
 
 
-class Builder:
-    """Collects trees in pre-order."""
-
-    def __init__(self) -> None:
-        self.nodes: list[tuple[int, float, int, float]] = []  # column, threshold, default, weight
-        self.right: list[int] = []
-        self.values: list[float] = []
-        self.first_node, self.first_leaf = [0], [0]
-
-    def leaf(self, value: float, weight: float) -> None:
-        self.right.append(len(self.values) - self.first_leaf[-1])
-        self.nodes.append((-1, 0.0, 0, weight))
-        self.values.append(value)
-
-    def split(self, column: int, threshold: float, default: bool, weight: float) -> int:
-        self.nodes.append((column, threshold, int(default), weight))
-        self.right.append(-1)
-        return len(self.nodes) - 1
-
-    def turn(self, node: int) -> None:
-        """What follows is the right child."""
-        self.right[node] = len(self.nodes) - self.first_node[-1]
-
-    def end_tree(self) -> None:
-        self.first_node.append(len(self.nodes))
-        self.first_leaf.append(len(self.values))
-
-    def forest(self, n_columns: int, n_outputs: int, base: float = 0.0) -> Forest:
-        feature, threshold, default, weight = zip(*self.nodes, strict=True)
-        n_trees = len(self.first_node) - 1
-        return Forest(
-            feature=np.array(feature, dtype=np.int32),
-            threshold=np.array(threshold),
-            right=np.array(self.right, dtype=np.int32),
-            missing_left=np.array(default, dtype=np.uint8),
-            weight=np.array(weight),
-            gain=np.zeros(len(feature)),
-            value=np.array(self.values)[:, np.newaxis],
-            first_node=np.array(self.first_node),
-            first_leaf=np.array(self.first_leaf),
-            output=(np.arange(n_trees) % n_outputs).astype(np.int32),
-            tree_weight=np.ones(n_trees),
-            base_score=np.full(n_outputs, base),
-            n_columns=n_columns,
-        )
-
-
-def forest_of_lightgbm(booster: Any, n_columns: int, n_outputs: int) -> Forest:
-    builder = Builder()
+def counts_of_lightgbm(booster: Any) -> np.ndarray:
+    """Numbers of rows of all nodes in pre-order, which lightgbm takes as weights."""
+    counts: list[float] = []
 
     def add(node: dict[str, Any]) -> None:
-        if "leaf_value" in node:
-            builder.leaf(node["leaf_value"], node.get("leaf_count", 1))
-            return
-        at = builder.split(
-            node["split_feature"], node["threshold"], node["default_left"], node["internal_count"]
-        )
-        add(node["left_child"])
-        builder.turn(at)
-        add(node["right_child"])
+        counts.append(node.get("internal_count", node.get("leaf_count", 1)))
+        for child in ("left_child", "right_child"):
+            if child in node:
+                add(node[child])
 
     for tree in booster.dump_model()["tree_info"]:
         add(tree["tree_structure"])
-        builder.end_tree()
-    return builder.forest(n_columns, n_outputs)
-
-
-def forest_of_xgboost(booster: Any, n_columns: int, n_outputs: int) -> Forest:
-    builder = Builder()
-    model = json.loads(bytes(booster.save_raw("json")))["learner"]
-
-    def add(tree: dict[str, Any], node: int) -> None:
-        weight = tree["sum_hessian"][node]
-        if tree["left_children"][node] < 0:
-            builder.leaf(tree["split_conditions"][node], weight)
-            return
-        # Values below the threshold go left: for float32 those up to the number before it.
-        threshold = float(
-            np.nextafter(np.float32(tree["split_conditions"][node]), np.float32(-9e9))
-        )
-        column, default = tree["split_indices"][node], bool(tree["default_left"][node])
-        at = builder.split(column, threshold, default, weight)
-        add(tree, tree["left_children"][node])
-        builder.turn(at)
-        add(tree, tree["right_children"][node])
-
-    for tree in model["gradient_booster"]["model"]["trees"]:
-        add(tree, 0)
-        builder.end_tree()
-    return builder.forest(n_columns, n_outputs)
+    return np.array(counts, dtype=np.float64)
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
@@ -145,7 +67,8 @@ def test_lightgbm(n_classes: int) -> None:
         settings["num_class"] = n_classes
     booster = lightgbm.train(settings, lightgbm.Dataset(X, y), 6)
     n_outputs = max(1, n_classes if n_classes > 2 else 1)
-    forest = forest_of_lightgbm(booster, 6, n_outputs)
+    forest = weald.from_lightgbm(booster).forest_
+    forest = replace(forest, weight=counts_of_lightgbm(booster))
     theirs = np.asarray(booster.predict(X[:50], pred_contrib=True)).reshape(50, n_outputs, 7)
     ours = core_values(forest, X[:50]).transpose(0, 2, 1)
     assert ours.sum(axis=2) == pytest.approx(theirs.sum(axis=2), abs=1e-6)
@@ -162,7 +85,7 @@ def test_xgboost(n_classes: int) -> None:
         settings |= {"objective": "multi:softmax", "num_class": n_classes}
     booster = xgboost.train(settings, xgboost.DMatrix(X, y), 6)
     n_outputs = max(1, n_classes)
-    forest = forest_of_xgboost(booster, 6, n_outputs)
+    forest = weald.from_xgboost(booster).forest_
     rows = xgboost.DMatrix(X[:50])
     theirs = booster.predict(rows, pred_contribs=True).reshape(50, n_outputs, 7)
     ours = core_values(forest, X[:50]).transpose(0, 2, 1)
@@ -170,6 +93,31 @@ def test_xgboost(n_classes: int) -> None:
     pairs = booster.predict(rows, pred_interactions=True).reshape(50, n_outputs, 7, 7)
     own = core_values(forest, X[:50], pairs=True).transpose(0, 3, 1, 2)
     assert own == pytest.approx(pairs[:, :, :6, :6], abs=1e-5)
+
+
+def test_imported_models() -> None:
+    """Sums of trees on the scale of scores or, of forests, of predictions."""
+    sklearn = pytest.importorskip("sklearn.ensemble")
+    X, y = tables(missing=False)
+    classes = np.digitize(y, [0, 1])
+    for theirs, target in (
+        (sklearn.RandomForestRegressor(4, random_state=0), y),
+        (sklearn.ExtraTreesClassifier(4, random_state=0), classes),
+        (sklearn.HistGradientBoostingClassifier(max_iter=4), classes),
+        (sklearn.HistGradientBoostingClassifier(max_iter=4), classes > 0),
+        (sklearn.HistGradientBoostingRegressor(max_iter=4, loss="poisson"), y - y.min()),
+    ):
+        model = weald.from_sklearn(theirs.fit(X, target))
+        explained = shap(model, X[:20])
+        assert explained.is_exact
+        if explained.scale in ("prediction", "probability"):
+            has_classes = explained.scale == "probability"
+            expected = (theirs.predict_proba if has_classes else theirs.predict)(X[:20])
+        elif "log of" in explained.scale:
+            expected = np.log(theirs.predict(X[:20]))
+        else:
+            expected = theirs.decision_function(X[:20])
+        assert explained.predictions == pytest.approx(expected, abs=1e-9)
 
 
 # ---- our trees in the form that the package shap documents ----

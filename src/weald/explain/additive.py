@@ -18,6 +18,7 @@ from weald.ensembles.forests.option_tree import OptionTree
 from weald.ensembles.forests.outputs import OutputsModel
 from weald.ensembles.forests.rotated import RotationModel
 from weald.ensembles.gradient_boosting.descent import GradientBoosting
+from weald.ensembles.imported.imported import Imported
 from weald.ensembles.scored import ScoredModel
 from weald.explain.option_trees import without_options
 from weald.losses import BuiltinLoss, QuantileLosses, UserLoss
@@ -26,6 +27,7 @@ from weald.trees import Forest
 Floats = NDArray[np.float64]
 
 PREDICTION, PROBABILITY, RAW = "prediction", "probability", "raw score"
+LOG_SCORE = f"{RAW} (log of the prediction)"
 
 
 class NotAdditive(Exception):
@@ -170,7 +172,7 @@ def _scale_of_scores(model: Any) -> str:
     if isinstance(loss, QuantileLosses):
         return f"{RAW} (quantiles before they are sorted)"
     if loss.has_log_link:
-        return f"{RAW} (log of the prediction)"
+        return LOG_SCORE
     return RAW if isinstance(loss, UserLoss) and hasattr(loss.loss, "link") else PREDICTION
 
 
@@ -230,6 +232,24 @@ def _output_names(model: Any) -> list[str]:
     return [""] if n_outputs == 1 else [f"output {j}" for j in range(n_outputs)]
 
 
+# ---- trees of other libraries ----
+
+
+def _imported(model: Imported, response: str) -> AdditiveForm:
+    """Raw scores before a link, or means of trees."""
+    classes, n_scores = getattr(model, "classes_", None), model.forest_.n_outputs
+    if not model.link_:
+        _refuse_labels(model, response)
+        return _single(model, np.eye(n_scores), _scale_of_trees(model), _output_names(model))
+    if response == ("predict" if classes is None else "predict_proba"):
+        raise NotAdditive("predictions with a link function are no sums of trees")
+    if classes is None:
+        return _single(model, np.eye(n_scores), LOG_SCORE, _output_names(model))
+    names = [str(label) for label in (classes[-1:] if n_scores == 1 else classes)]
+    scale = "log odds" if n_scores == 1 else f"{RAW} (before softmax)"
+    return _single(model, np.eye(n_scores), scale, names)
+
+
 # ---- AdaBoost: a weighted vote ----
 
 
@@ -281,6 +301,7 @@ _FORMS: tuple[tuple[type, Callable[[Any, str], AdditiveForm]], ...] = (
     (GradientBoosting, _scored),
     (AdaBoostClassifier, _adaboost),
     (AdaBoostRegressor, _medians),
+    (Imported, _imported),
     (OptionTree, _option_tree),
     (OutputsModel, _tree_outputs),
     (Stump, _tree_outputs),

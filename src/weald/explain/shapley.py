@@ -159,7 +159,9 @@ def _exact(
     model: Any, form: AdditiveForm, X: Any, background: Any, interactions: bool, n_threads: int
 ) -> Explanation:
     n_columns = number_of_columns(model, X)
-    _refuse_too_large(n_rows_of(X), n_columns, len(form.outputs), interactions)
+    # The core computes interactions of eight rows at a time in each thread.
+    n_rows = n_rows_of(X) + (8 * n_threads if interactions else 0)
+    _refuse_too_large(n_rows, n_columns, len(form.outputs), interactions)
     if background is None:
         values, base = path_dependent(form, X, n_columns, n_threads, interactions=interactions)
         method = "exact, path-dependent"

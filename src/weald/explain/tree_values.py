@@ -86,6 +86,12 @@ def _core(term: Term, n_columns: int) -> "_native.TreeShap":
             "The weights of the trees' nodes overflow, so that their shares of the rows are "
             "unknown. Pass background=, a table of typical rows, or fit with smaller weights."
         )
+    roots = forest.first_node[:-1]
+    if not (forest.weight[roots] > 0)[forest.feature[roots] >= 0].all():
+        raise ValueError(
+            "The nodes of a tree have no weights, so that their shares of the rows are unknown. "
+            "Pass background=, a table of typical rows."
+        )
     core = _native.TreeShap(**_arguments(term, n_columns), weight=forest.weight)
     if core.most_players() > MOST_COLUMNS_OF_PATH:
         raise ValueError(
