@@ -9,7 +9,7 @@ from weald.lazy import attach
 from weald.version import __version__
 
 if TYPE_CHECKING:
-    from weald import aggregation, datasets, theory
+    from weald import aggregation, datasets, export, theory
     from weald.config import show_config
     from weald.data import read
     from weald.ensembles import (
@@ -78,6 +78,7 @@ __all__ = [
     "aggregation",
     "datasets",
     "distill",
+    "export",
     "from_catboost",
     "from_lightgbm",
     "from_sklearn",
@@ -92,6 +93,7 @@ if not TYPE_CHECKING:
     _ELSEWHERE = {
         "aggregation": None,
         "datasets": None,
+        "export": None,
         "ModelFormatError": "weald.errors",
         "load": "weald.persist.model_file",
         "read": "weald.data.reading",
