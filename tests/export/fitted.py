@@ -185,3 +185,27 @@ def of_categories() -> tuple[Any, Any, np.ndarray]:
     codes = weald.export.category_codes(model)
     coded = [X[name].map(codes[name]).astype(float).to_numpy() for name in ("city", "size")]
     return model, X, np.column_stack([*coded, X["km"]])
+
+
+@cache
+def of_short_sets(missing_left: bool) -> tuple[Any, np.ndarray]:
+    """An imported tree whose set has fewer words than its column has categories; codes."""
+    from weald.data import ColumnPlan
+    from weald.data.columns import Category
+    from weald.ensembles.imported.foreign_trees import ForeignTree, forest_of
+    from weald.ensembles.imported.imported import imported_model
+
+    tree = ForeignTree(
+        left=np.array([1, -1, -1]),
+        right=np.array([2, -1, -1]),
+        feature=np.zeros(3, dtype=int),
+        threshold=np.zeros(3),
+        missing_left=np.array([missing_left, False, False]),
+        value=np.array([[0.0], [1.0], [2.0]]),
+        weight=np.ones(3),
+        gain=np.zeros(3),
+        levels_left={0: [0, 3, 63]},
+    )
+    plan = ColumnPlan((Category(tuple(range(100))),))
+    model = imported_model(forest_of([tree], [0], [0.0], 1), link="", source="test", plan=plan)
+    return model, np.append(np.arange(100.0), np.nan)[:, np.newaxis]

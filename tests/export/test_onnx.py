@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import weald
-from export.fitted import SUBJECTS, expected, fitted, new_rows, of_categories
+from export.fitted import SUBJECTS, expected, fitted, new_rows, of_categories, of_short_sets
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -86,6 +86,13 @@ def test_categories(dtype: str) -> None:
     unknown[:, 0] = np.where(np.isnan(coded[:, 0]), 1000.0, coded[:, 0])
     found = run(exported, unknown.astype(dtype))["predictions"][:, 0]
     assert found == pytest.approx(truth, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("missing_left", [False, True])
+def test_sets_of_few_words(missing_left: bool) -> None:
+    model, X = of_short_sets(missing_left)
+    found = run(weald.export.to_onnx(model), X.astype(np.float32))["predictions"][:, 0]
+    assert np.array_equal(found, model.predict(X))
 
 
 def test_metadata_and_file(tmp_path: Path) -> None:

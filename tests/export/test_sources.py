@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 import weald
-from export.fitted import SUBJECTS, expected, fitted, has_same_bits, new_rows, of_categories
+from export.fitted import (
+    SUBJECTS,
+    expected,
+    fitted,
+    has_same_bits,
+    new_rows,
+    of_categories,
+    of_short_sets,
+)
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
@@ -73,6 +81,13 @@ def test_what_is_no_category_is_missing(tmp_path: Path) -> None:
     strange[:, 0] = [np.nan, -1, 0.5, 1e300, np.inf, -np.inf]
     for found in (run_python(model, strange), run_c(model, strange, tmp_path)):
         assert (found == found[0]).all()
+
+
+@pytest.mark.parametrize("missing_left", [False, True])
+def test_sets_of_few_words(missing_left: bool, tmp_path: Path) -> None:
+    model, X = of_short_sets(missing_left)
+    check(model, run_python(model, X), X)
+    check(model, run_c(model, X, tmp_path), X)
 
 
 def test_infinite_thresholds(tmp_path: Path) -> None:

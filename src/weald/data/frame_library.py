@@ -20,6 +20,7 @@ def frame_library(engines: Sequence[str] = ()) -> str:
     if library is None:
         raise ImportError(
             "reading a file needs pandas, polars or pyarrow, and none of them is installed "
-            "(parquet with pandas needs pyarrow too, and so do Arrow files); for example: pip install pandas pyarrow"
+            "(parquet with pandas needs pyarrow too, and so do Arrow files); for example: "
+            "pip install pandas pyarrow"
         )
     return library

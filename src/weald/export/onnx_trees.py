@@ -53,7 +53,9 @@ class _Nodes:
         the models that other converters make of LightGBM's sets.
         """
         column, missing_left = int(tree.feature[node]), bool(tree.missing_left[node])
-        is_left = tree.levels_left(node, n_levels[column])
+        # Categories beyond the words of a set go where missing values go.
+        n_bits = 64 * int(np.diff(tree.first_word)[tree.category_set[node]])
+        is_left = tree.levels_left(node, min(n_levels[column], n_bits))
         codes = np.flatnonzero(is_left != missing_left).tolist() or [_NO_CODE]
         left, right = node + 1, int(tree.right[node])
         found, otherwise = (right, left) if missing_left else (left, right)
