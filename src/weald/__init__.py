@@ -9,7 +9,7 @@ from weald.lazy import attach
 from weald.version import __version__
 
 if TYPE_CHECKING:
-    from weald import aggregation, datasets, explain, plot, theory
+    from weald import aggregation, datasets, explain, export, plot, theory
     from weald.config import show_config
     from weald.data import read
     from weald.diagnostics import diagnose
@@ -81,6 +81,7 @@ __all__ = [
     "diagnose",
     "distill",
     "explain",
+    "export",
     "from_catboost",
     "from_lightgbm",
     "from_sklearn",
@@ -96,6 +97,7 @@ if not TYPE_CHECKING:
     _ELSEWHERE = {
         "aggregation": None,
         "datasets": None,
+        "export": None,
         "ModelFormatError": "weald.errors",
         "explain": None,
         "load": "weald.persist.model_file",

@@ -1,9 +1,13 @@
-"""Access to the bytes of plain or gzipped text files."""
+"""Access to the bytes of plain or compressed text files."""
 
 import gzip
+import importlib
 import io
 import os
+import zlib
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -24,10 +28,56 @@ def undecodable(file: Path) -> str:
     return f"'{file}' changed while it was read; read it again"
 
 
-def opened(file: Path) -> BinaryIO:
-    """Open a file, with decompression if its name ends in .gz."""
+def is_compressed(file: Path) -> bool:
+    """Whether a file is compressed, by its name."""
     # Case-sensitive, as in pyarrow.
-    return cast(BinaryIO, gzip.open(file) if file.name.endswith(".gz") else file.open("rb"))
+    return file.name.endswith((".gz", ".zst"))
+
+
+def opened(file: Path) -> BinaryIO:
+    """Open a file, with decompression if its name ends in .gz or .zst."""
+    if file.name.endswith(".zst"):
+        return _opened_zstd(file)
+    return cast(BinaryIO, gzip.open(file) if is_compressed(file) else file.open("rb"))
+
+
+def _opened_zstd(file: Path) -> BinaryIO:
+    content = file.read_bytes()
+    errors: tuple[type[Exception], ...] = (OSError, ValueError)
+    try:
+        if find_spec("pyarrow"):
+            arrow = importlib.import_module("pyarrow")
+            with arrow.CompressedInputStream(arrow.BufferReader(content), "zstd") as stream:
+                return io.BytesIO(stream.read())
+        if find_spec("zstandard"):
+            zstandard = importlib.import_module("zstandard")
+            errors = (*errors, zstandard.ZstdError)
+            with zstandard.ZstdDecompressor().stream_reader(content) as stream:
+                return io.BytesIO(stream.read())
+    except errors as error:
+        raise ValueError(
+            f"'{file}' is not a complete zstd file: {error}; download it again, or remove '.zst' "
+            "from the name of a plain text file"
+        ) from error
+    raise ImportError(
+        f"'{file}' needs pyarrow or zstandard to be decompressed, and none of them is installed; "
+        "for example: pip install pyarrow"
+    )
+
+
+@contextmanager
+def decoded(file: Path, newline: str | None = None) -> Iterator[io.TextIOWrapper]:
+    """Open a file as text, with clear errors for bytes that are none and for damaged gzip data."""
+    try:
+        with opened(file) as stream:
+            yield io.TextIOWrapper(stream, encoding="utf-8-sig", newline=newline)
+    except UnicodeDecodeError:
+        raise ValueError(undecodable(file)) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(
+            f"'{file}' is not a complete gzip file: {error}; download it again, or remove '.gz' "
+            "from the name of a plain text file"
+        ) from error
 
 
 def content_of(file: Path, blank_lines: Collection[int]) -> bytes:

@@ -13,7 +13,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import numpy.typing as npt
 
-from weald.data.reading import FRAME_LIBRARIES, installed_frame_library
+from weald.data.frame_library import FRAME_LIBRARIES, installed_frame_library
 
 Column: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 AsFrame: TypeAlias = Literal["auto", "pandas", "polars", "pyarrow", False] | None
