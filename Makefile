@@ -23,6 +23,7 @@ FLOOR_TESTS := tests/contract tests/data tests/public
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-floor coverage fuzz-api fuzz bench study micro check format stub sanitize portable clean \
+.PHONY: help demo test test-all test-sklearn test-floor coverage fuzz-api bench study micro check format stub sanitize portable clean \
 	lint types imports cpp-modules cpp-format stub-check size one-definition sanitize-package \
 	sanitize-pool portable-tools
 
@@ -65,6 +66,9 @@ test-all: .venv-test/ready ## the same with every check of scikit-learn on every
 	$(call environment,test)
 	$(call install,test,'.[test]')
 	$(call tables,test)
+
+test-sklearn: .venv-test/ready ## scikit-learn's own tests of trees and ensembles, with weald's classes in their place
+	PYTHONPATH=tests .venv-test/bin/python -m sklearn_suite.run -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-floor: .venv-floor/ready ## contract, data and public tests with the oldest dependencies that pyproject.toml admits
 	.venv-floor/bin/python $(PYTEST) $(FLOOR_TESTS) $(ARGS)

@@ -14,8 +14,17 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "coming_from.md"
 BEGIN = "<!-- table of tests/sklearn_suite/differences.toml: begin -->\n"
 END = "<!-- table of tests/sklearn_suite/differences.toml: end -->\n"
 
-# The version of scikit-learn whose tests the list is about.
+# The version of scikit-learn whose tests the list is about, and the files with these tests.
 OLDEST = "1.9"
+FILES = (
+    "ensemble/tests/test_bagging.py",
+    "ensemble/tests/test_forest.py",
+    "ensemble/tests/test_gradient_boosting.py",
+    "ensemble/tests/test_stacking.py",
+    "ensemble/tests/test_voting.py",
+    "ensemble/tests/test_weight_boosting.py",
+    "tree/tests/test_tree.py",
+)
 
 
 @dataclass(frozen=True)

@@ -388,3 +388,14 @@ def test_verbose_logs_rounds(caplog) -> None:
     GradientBoostingRegressor(n_estimators=12, verbose=2, subsample=0.5).fit(X, y)
     lines = caplog.messages
     assert len(lines) == 13 and "OOB Improve" in lines[0]
+
+
+@pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
+def test_out_of_bag_losses_of_rounds_with_all_rows_are_unknown(kind) -> None:
+    X, y = data()
+    y = y if kind is GradientBoostingRegressor else (y > np.median(y)).astype(int)
+    model = kind(n_estimators=4, warm_start=True, random_state=0).fit(X, y)
+    model.set_params(n_estimators=6, subsample=0.5).fit(X, y)
+    for losses in (model.oob_scores_, model.oob_improvement_):
+        assert np.isnan(losses[:4]).all() and np.isfinite(losses[4:]).all() and len(losses) == 6
+    assert model.oob_score_ == model.oob_scores_[-1]

@@ -277,6 +277,7 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
 
     _limits: ClassVar[Mapping[str, Limit]] = BAGGING_LIMITS
     _engine: ClassVar[type] = bagged_trees.BaggingRegressor
+    _takes_several: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -338,7 +339,9 @@ class BaggingRegressor(BaggedRegressor, Regressor, Bagging):
                 self._fit_forest(X, y, sample_weight, groups)
                 self._n_rows_seen = n_rows_of(X)
             else:
-                sample = number_sample(self, X, y, sample_weight, groups, several=True)
+                sample = number_sample(
+                    self, X, y, sample_weight, groups, several=self._takes_several
+                )
                 self._n_rows_seen = len(sample.place)
                 width = 1 if sample.y.ndim == 1 else sample.y.shape[1]
                 self._refuse_estimates(width)
