@@ -15,7 +15,9 @@ from weald.data import Rows, SortedTable, bin_rows
 from weald.trees import GrownTree, TreeGrower, TreeLimits
 
 
-def compare(criterion: str, seed: int, n: int, n_columns: int, kind: str = "") -> int:
+def compare(
+    criterion: str, seed: int, n: int, n_columns: int, cells: str = "wide", kind: str = ""
+) -> int:
     rng = np.random.default_rng([seed, n, n_columns, 4])
     table = random_table(rng, n, n_columns)
     max_bins = int(rng.choice([2, 4, 8]))
@@ -23,14 +25,14 @@ def compare(criterion: str, seed: int, n: int, n_columns: int, kind: str = "") -
     cuts = [naive.cuts_of_column(column, [1] * n, max_bins) for column in table.T]
     codes = [naive.codes_of_column(x, c) for x, c in zip(table.T, cuts, strict=True)]
     limits = dataclasses.replace(
-        random_limits(rng, criterion, "automatic"),
+        random_limits(rng, criterion, cells),
         growth="symmetric",
         max_depth=None if rng.random() < 0.3 else int(rng.integers(1, 5)),
         max_leaf_nodes=None if rng.random() < 0.5 else int(rng.integers(2, 20)),
     )
     limits = with_more(limits, kind, rng, n_columns)
     grower = TreeGrower(binned, criterion, limits, n_threads=1 + seed % 3)
-    tree, lesson = learn(criterion, grower, rng, n, "wide", limits)
+    tree, lesson = learn(criterion, grower, rng, n, cells, limits)
     guide = naive.Guide(tree.feature, codes_of_splits(tree, cuts), tree.missing_left, tree.right)
     names = [field.name for field in dataclasses.fields(naive.Limits)]
     twin = LevelTwin(
@@ -59,6 +61,13 @@ def compare(criterion: str, seed: int, n: int, n_columns: int, kind: str = "") -
 @pytest.mark.parametrize("n_columns", [1, 3, 9])
 def test_equals_the_naive_twin(criterion: str, n_columns: int) -> None:
     sizes = [compare(criterion, seed, n=7 + 4 * seed, n_columns=n_columns) for seed in range(9)]
+    assert max(sizes) > 5
+
+
+@pytest.mark.parametrize("cells", ["packed", "automatic"])
+@pytest.mark.parametrize("n_columns", [1, 3, 9])
+def test_packed_cells(cells: str, n_columns: int) -> None:
+    sizes = [compare("newton", seed, 7 + 5 * seed, n_columns, cells) for seed in range(12)]
     assert max(sizes) > 5
 
 
