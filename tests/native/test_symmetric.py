@@ -82,11 +82,20 @@ def task(n: int = 3000, missing: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
     return table, target[np.newaxis]
 
 
-def grow(table, values, limits: TreeLimits, n_threads: int = 1, copies=None) -> GrownTree:
+def grow(
+    table,
+    values,
+    limits: TreeLimits,
+    n_threads: int = 1,
+    copies=None,
+    criterion: str = "squared_error",
+) -> GrownTree:
+    """By the newton criterion with hessians between 1/8 and 1, which depend on the first column."""
     binned = bin_rows(Rows(table, table[:, 0]), max_bins=255, n_threads=1)
-    return TreeGrower(binned, "squared_error", limits, n_threads=n_threads).on_values(
-        values, None, copies
-    )
+    grower = TreeGrower(binned, criterion, limits, n_threads=n_threads)
+    if criterion == "newton":
+        return grower.on_sums(values, 1 / (1 + np.nan_to_num(table[:, 0]) % 8), copies)
+    return grower.on_values(values, None, copies)
 
 
 def depths(tree: GrownTree) -> np.ndarray:
@@ -160,15 +169,54 @@ def test_min_samples_leaf_counts_copies() -> None:
         assert np.array_equal(getattr(tree, name), getattr(repeated, name)), name
 
 
-def test_same_for_any_number_of_threads_and_order_of_rows() -> None:
+@pytest.mark.parametrize("criterion", ["squared_error", "newton"])
+@pytest.mark.parametrize("least", [1, 300])
+def test_same_for_any_number_of_threads_and_order_of_rows(criterion: str, least: int) -> None:
     table, values = task(20_000)
-    alone = grow(table, values, FIVE)
+    limits = dataclasses.replace(FIVE, min_samples_leaf=least)
+    alone = grow(table, values, limits, criterion=criterion)
+    assert np.bincount(alone.leaf_of_row).min() >= least
     for n_threads in (2, 5):
-        assert_equal(grow(table, values, FIVE, n_threads), alone)
+        assert_equal(grow(table, values, limits, n_threads, criterion=criterion), alone)
     order = np.random.default_rng(4).permutation(len(table))
-    shuffled = grow(table[order], values[:, order], FIVE)
+    shuffled = grow(table[order], values[:, order], limits, criterion=criterion)
     assert np.array_equal(shuffled.leaf_of_row, alone.leaf_of_row[order])
     assert np.array_equal(shuffled.value, alone.value)
+
+
+def test_more_histograms_than_are_kept() -> None:
+    """Copies of the columns, which are never used, leave no memory for a level's histograms."""
+    rng = np.random.default_rng(6)
+    table = rng.integers(0, 250, (250, 60)).astype(np.float64)
+    classes = rng.integers(0, 30, 250).astype(np.int32)
+    limits = TreeLimits(growth="symmetric", max_depth=6)
+    trees = []
+    for n_copies in (1, 8):
+        binned = bin_rows(Rows(np.tile(table, n_copies), classes), max_bins=255, n_threads=1)
+        grower = TreeGrower(binned, "gini", limits, n_threads=2)
+        trees.append(grower.on_classes(classes, 30, None, None))
+    assert len(trees[0].value) > 20
+    for name in ("feature", "threshold", "right", "leaf_of_row", "value"):
+        assert np.array_equal(getattr(trees[0], name), getattr(trees[1], name)), name
+
+
+@pytest.mark.parametrize("cells", ["packed", "wide"])
+def test_same_tree_with_and_without_bundles(cells: str) -> None:
+    """Rows that are not used make the table large enough for columns to be bundled."""
+    rng = np.random.default_rng(7)
+    n, n_used = 20_000, 8_000
+    kinds = rng.integers(0, 40, n)
+    numbers = rng.integers(0, 90, (n, 5))
+    table = np.column_stack([kinds[:, np.newaxis] == np.arange(40), numbers]).astype(np.float64)
+    table[rng.random(n) < 0.1, :40] = np.nan
+    gradient = (kinds % 7 - numbers[:, 0] // 30 * (numbers[:, 1] > 40.0))[np.newaxis]
+    limits = dataclasses.replace(FIVE, min_samples_leaf=30, cells=cells)
+    bundled = grow(table, gradient, limits, 2, (np.arange(n) < n_used) * 1, "newton")
+    alone = grow(table[:n_used], gradient[:, :n_used], limits, criterion="newton")
+    assert len(alone.value) > 10
+    assert set(alone.feature) & set(range(40))
+    for name in ("feature", "threshold", "missing_left", "right", "value"):
+        assert np.array_equal(getattr(alone, name), getattr(bundled, name)), name
 
 
 def test_order_and_scale_of_columns() -> None:
