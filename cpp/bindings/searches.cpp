@@ -60,6 +60,29 @@ auto search_cells(Matrix<std::int64_t> cells, std::optional<Matrix<std::int64_t>
       give(std::vector<std::int64_t>(bests.undecided_place, bests.undecided_place + lanes)));
 }
 
+// Adds the gains of a node's splits of eight columns to gains (2 * (bins + 1), 8); also returns
+// where nodes with missing values on the left have values there, empty if not `has_missing`.
+auto add_gains(Matrix<std::int64_t> cells, std::optional<Matrix<std::int64_t>> counts,
+               std::int64_t total, const Numbers& limits, std::optional<Vector<double>> direction,
+               double parent, Matrix<double> gains, bool has_missing,
+               const std::string& instructions) {
+  require(cells.shape(1) == lanes && cells.shape(0) >= 1 && cells.shape(0) <= max_value_bins + 1,
+          "cells must be (at most 256, 8)");
+  require(!counts || (counts->shape(0) == cells.shape(0) && counts->shape(1) == lanes),
+          "counts must have the shape of cells");
+  require(gains.shape(0) == 2 * cells.shape(0) && gains.shape(1) == lanes,
+          "gains must have two rows for each of cells");
+  kernels::PackedNode packed = node_of(total, limits);
+  packed.direction = data_or_null(direction, lanes, "direction must have eight entries");
+  std::vector<double> sums(gains.data(), gains.data() + gains.size());
+  std::vector<std::int64_t> has_values(has_missing ? cells.size() : 0);
+  kernels_named(instructions)
+      .add_gains(cells.data(), counts ? counts->data() : nullptr,
+                 static_cast<int>(cells.shape(0)) - 1, packed, parent,
+                 {sums.data(), has_missing ? has_values.data() : nullptr});
+  return nb::make_tuple(give(std::move(sums)), give(std::move(has_values)));
+}
+
 // The score of the best two sets of the levels of one column; the first cell is for missing values.
 auto search_levels(Vector<std::int64_t> cells, std::optional<Vector<std::int64_t>> counts,
                    double least, int few, double smooth, double more_l2, std::int64_t total,
@@ -82,6 +105,8 @@ auto search_levels(Vector<std::int64_t> cells, std::optional<Vector<std::int64_t
 void bind_searches(nb::module_& m) {
   m.def("search_cells", &search_cells, "cells"_a, "counts"_a.none(), "n_bins"_a, "total"_a,
         "limits"_a, "direction"_a.none(), "by_column"_a, "instructions"_a);
+  m.def("add_gains", &add_gains, "cells"_a, "counts"_a.none(), "total"_a, "limits"_a,
+        "direction"_a.none(), "parent"_a, "gains"_a, "has_missing"_a, "instructions"_a);
   m.def("search_levels", &search_levels, "cells"_a, "counts"_a.none(), "least"_a, "few"_a,
         "smooth"_a, "more_l2"_a, "total"_a, "limits"_a, "instructions"_a);
 }

@@ -435,18 +435,46 @@ void HistogramEngine::search_packed_by_parts(const Pair& pair) {
   if (pair.wants_rest) settle(pair.rest, rest);
 }
 
+// The siblings of a level keep their histograms while memory allows.
+void HistogramEngine::keep(const tree::Siblings& siblings) {
+  tree::Siblings both = siblings;
+  both.wants_left = both.wants_right = slot_of_[siblings.parent] >= 0;
+  const Pair pair = take_histograms(both);
+  if (pair.subtract)
+    parallel_for(layout_->n_parts(), threads_for(0),
+                 [&](std::int64_t part, int) { subtract_part(static_cast<int>(part), pair); });
+  for (const int child : {siblings.left, siblings.right})
+    if (!has_room() || !(child == siblings.left ? siblings.wants_left : siblings.wants_right))
+      pool_.give(std::exchange(slot_of_[child], -1));
+}
+
 std::vector<int> HistogramEngine::search_level(const std::vector<int>& nodes,
                                                data::CandidateColumns columns) {
-  // Columns are counted individually here, bundled or not.
-  level_cells_.resize(static_cast<std::size_t>(n_threads_));
-  std::vector<std::int64_t*> scratch;
-  for (auto& cells : level_cells_) {
-    cells.resize(static_cast<std::size_t>(column_layout_->size()));
-    scratch.push_back(cells.data());
-  }
-  LevelSearch level(codes_, categories_, *column_layout_, limits_, growing_tree_,
-                    std::move(scratch));
-  return level.run(criterion_, nodes, std::move(columns));
+  slot_of_.resize(growing_tree_.nodes.size(), -1);
+  std::vector<const std::int64_t*> kept(nodes.size(), nullptr);
+  for (const int node : nodes)
+    if (slot_of_[node] < 0 && has_room()) slot_of_[node] = fill_histogram(node);
+  const std::int64_t n_cells = static_cast<std::int64_t>(nodes.size()) * column_layout_->size();
+  const int n_threads = n_cells < worth_a_thread ? 1 : n_threads_;
+  // With feature bundles, all nodes are expanded, or none if that takes too much memory.
+  std::vector<std::vector<std::int64_t>> expanded(bundles_.any() ? nodes.size() : 0);
+  parallel_for(static_cast<std::int64_t>(nodes.size()), n_threads, [&](std::int64_t i, int) {
+    if (slot_of_[nodes[i]] < 0 || (bundles_.any() && 8 * n_cells > pool_bytes)) return;
+    kept[i] = cells_of_node(nodes[i]);
+    if (!bundles_.any()) return;
+    expanded[i].resize(static_cast<std::size_t>(column_layout_->size()));
+    bundles_.expand(*layout_, kept[i], *column_layout_, expanded[i].data());
+    kept[i] = expanded[i].data();
+  });
+  LevelSearch level(codes_, categories_, *column_layout_, table_->has_missing.data(), limits_,
+                    growing_tree_, nodes, std::move(kept));
+  return level.run(criterion_, std::move(columns), n_threads);
+}
+
+// Whether another histogram may be kept.
+bool HistogramEngine::has_room() {
+  const auto in_use = static_cast<std::int64_t>(pool_.n_in_use());
+  return in_use <= 2 || in_use * layout_->size() * 8 <= pool_bytes;
 }
 
 // Store the split of a node. Its histogram is kept for its children, if there will be any and
@@ -469,9 +497,7 @@ void HistogramEngine::settle(int i, const split::Split& found) {
     for (int bin = 1; bin <= (has_set ? layout.levels_of(found.column) : found.bin); ++bin)
       if (!has_set || data::in_set(found.left_set.data(), bin - 1)) add(bin);
   }
-  const auto in_use = static_cast<std::int64_t>(pool_.n_in_use());
-  const bool too_many = in_use > 2 && in_use * layout_->size() * 8 > pool_bytes;
-  if (found.found() && !too_many) return;
+  if (found.found() && has_room()) return;
   pool_.give(std::exchange(slot_of_[i], -1));
 }
 

@@ -31,6 +31,7 @@ class HistogramEngine : public tree::SplitEngine {
   std::int64_t send_rows(int node, bool looks_on) override;
   void search(const tree::Siblings& siblings) override;
   void search_again(const std::vector<tree::Siblings>& nodes) override;
+  void keep(const tree::Siblings& siblings) override;
   std::vector<int> search_level(const std::vector<int>& nodes,
                                 data::CandidateColumns columns) override;
   void send_unseen_rows(const tree::Tree& tree, std::int32_t* leaf_of_row) const override;
@@ -66,6 +67,7 @@ class HistogramEngine : public tree::SplitEngine {
   void subtract_part(int part, const Pair& pair);
   void make_ready(const Pair& pair);
   void settle(int node, const split::Split& found);
+  bool has_room();
 
   bool is_left_lighter(int parent) const;
   tree::Partition::Test test_of(const split::Split& split, std::vector<std::uint8_t>& sides) const;
@@ -97,7 +99,6 @@ class HistogramEngine : public tree::SplitEngine {
   std::optional<split::HistogramLayout> layout_, column_layout_;
 
   HistogramPool pool_;
-  std::vector<std::vector<std::int64_t>> level_cells_;
   std::vector<int> slot_of_;  // histogram slot of each node; -1: not kept
   struct Expanded {
     int node = -1;

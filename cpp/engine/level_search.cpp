@@ -4,250 +4,250 @@
 #include <utility>
 
 #include "base/parallel.hpp"
+#include "engine/level_rules.hpp"
+#include "split/category_sets.hpp"
 
 namespace weald::engine {
 
 LevelSearch::LevelSearch(const Codes& codes, const data::Categories& categories,
-                         const split::HistogramLayout& layout, const split::SplitLimits& limits,
-                         tree::GrowingTree& growing_tree, std::vector<std::int64_t*> scratch)
+                         const split::HistogramLayout& layout, const std::uint8_t* has_missing,
+                         const split::SplitLimits& limits, tree::GrowingTree& growing_tree,
+                         const std::vector<int>& nodes, std::vector<const std::int64_t*> kept)
     : codes_(codes),
       categories_(categories),
       layout_(layout),
+      has_missing_(has_missing),
       limits_(limits),
       growing_tree_(growing_tree),
       channels_(growing_tree.channels),
-      scratch_(std::move(scratch)) {}
+      nodes_(nodes),
+      kept_(std::move(kept)),
+      best_(static_cast<std::size_t>(codes.n_columns)) {}
 
-std::vector<int> LevelSearch::run(std::string_view criterion, const std::vector<int>& nodes,
-                                  data::CandidateColumns columns) {
+std::vector<int> LevelSearch::run(std::string_view criterion, data::CandidateColumns columns,
+                                  int n_threads) {
   std::vector<int> split;
+  if (channels_.is_packed())
+    return search(PackedRules(limits_, growing_tree_, nodes_), std::move(columns), n_threads);
   criteria::AllCriteria::with_name(criterion, [&]<criteria::Criterion C>(C) {
-    std::vector<Found> found(static_cast<std::size_t>(codes_.n_groups()));
-    const int n_threads = static_cast<int>(scratch_.size());
-    parallel_for(codes_.n_groups(), n_threads, [&](std::int64_t g, int worker) {
-      found[g] = best_of_group<C>(static_cast<int>(g), nodes, columns, scratch_[worker]);
-    });
-    Found best;
-    for (const Found& one : found) {
-      if (one.split.gain > best.split.gain) best.split = one.split;
-      best.any_admitted |= one.any_admitted;
-    }
-    // If no drawn column can be split, try further ones one at a time.
-    for (int column; !best.any_admitted && (column = columns.next_column()) >= 0;)
-      best = best_of_group<C>(column / lanes, nodes, columns, scratch_[0]);
-    if (!best.split.found()) return;
-    const bool has_set = !best.split.left_set.empty();
-    split = has_set ? settle_sets<C>(best.split, nodes) : settle<C>(best.split, nodes);
+    split = search(WideRules<C>(limits_, growing_tree_, nodes_), std::move(columns), n_threads);
   });
   return split;
 }
 
-// Histogram of a node's rows for the columns of one group.
-void LevelSearch::fill(int group, int node, std::int64_t* cells) const {
-  const std::int64_t begin = layout_.part_begin(group);
-  std::fill_n(cells + begin, layout_.part_end(group) - begin, 0);
-  add_rows(codes_, layout_, group, group + 1, channels_, growing_tree_.rows_of(node), 0,
-           growing_tree_.nodes[node].n_rows(), cells);
-}
-
-// The same for one categorical column, possibly with wide codes.
-void LevelSearch::fill_levels(int column, int node, std::int64_t* cells) const {
-  const int wide = categories_.wide_place(column);
-  if (wide < 0) return fill(column / lanes, node, cells);
-  std::int64_t* const own = cells + layout_.column_begin(column);
-  std::fill_n(own, (layout_.levels_of(column) + std::int64_t{1}) * layout_.cell_size(), 0);
-  split::add_wide_column(categories_.wide[wide], channels_, growing_tree_.rows_of(node), 0,
-                         growing_tree_.nodes[node].n_rows(), own);
-}
-
-// The categorical columns of a group with the effects of their pairs of sets over all nodes; none
-// for numerical columns and non-candidates.
-template <criteria::Criterion C>
-std::vector<split::CategorySets> LevelSearch::sets_of_group(int group,
-                                                            const std::vector<int>& nodes,
-                                                            const data::CandidateColumns& columns,
-                                                            std::int64_t* cells) const {
-  const int first = group * lanes, n_lanes = codes_.lanes_of(group);
-  std::vector<split::CategorySets> sets;
-  std::vector<int> of_levels;
-  for (int column = first; column < first + n_lanes; ++column) {
-    const bool is_candidate = categories_.holds(column) && columns.takes(column);
-    sets.emplace_back(channels_, limits_.category, is_candidate ? layout_.levels_of(column) : 0,
-                      layout_.stride_of(column));
-    if (is_candidate) of_levels.push_back(column);
-  }
-  const auto for_all = [&](auto&& visit) {
-    for (const int node : nodes) {
-      bool is_filled = false;  // byte codes are counted together
-      for (const int column : of_levels) {
-        const bool is_wide = layout_.is_wide(column);
-        if (is_wide || !is_filled) fill_levels(column, node, cells);
-        is_filled |= !is_wide;
-        visit(node, sets[column - first], cells + layout_.column_begin(column));
-      }
-    }
-  };
-  for_all([&](int node, split::CategorySets& of_column, const std::int64_t* missing) {
-    of_column.gather(missing, growing_tree_.totals_of(node));
+template <class Rules>
+std::vector<int> LevelSearch::search(const Rules& rules, data::CandidateColumns columns,
+                                     int n_threads) {
+  parallel_for(codes_.n_groups(), n_threads, [&](std::int64_t task, int) {
+    const int group = static_cast<int>(task);
+    search_group(rules, group, lanes_of(group, columns), false);
   });
-  for (split::CategorySets& of_column : sets) of_column.arrange();
-  for_all([&](int node, split::CategorySets& of_column, const std::int64_t* missing) {
-    split::WideLevels<C> levels(channels_, limits_, growing_tree_.totals_of(node),
-                                growing_tree_.nodes[node].bounds);
-    of_column.tally(levels, missing);
-  });
-  return sets;
-}
-
-template <criteria::Criterion C>
-LevelSearch::Found LevelSearch::best_of_group(int group, const std::vector<int>& nodes,
-                                              const data::CandidateColumns& columns,
-                                              std::int64_t* cells) const {
-  const int first = group * lanes, n_lanes = codes_.lanes_of(group);
-  if (!columns.takes_any(first, first + n_lanes)) return {};
-  std::vector<std::vector<split::Tally>> tallies(static_cast<std::size_t>(n_lanes));
-  for (int lane = 0; lane < n_lanes; ++lane)
-    tallies[lane].resize(2 * static_cast<std::size_t>(codes_.n_bins[first + lane] + 1));
-  for (const int node : nodes) {
-    fill(group, node, cells);
-    for (int lane = 0; lane < n_lanes; ++lane)
-      if (columns.takes(first + lane) && !categories_.holds(first + lane))
-        tally<C>(first + lane, node, cells + layout_.column_begin(first + lane), tallies[lane]);
-  }
-  const split::SplitEvaluator<C> evaluator(channels_, limits_, channels_.totals());
-  split::Split best;
-  bool any_admitted = false;
-  const auto sets = categories_.is_category.empty()
-                        ? std::vector<split::CategorySets>{}
-                        : sets_of_group<C>(group, nodes, columns, cells);
-  for (int lane = 0; lane < n_lanes; ++lane) {
-    if (categories_.holds(first + lane)) {
-      any_admitted |= sets[lane].template take<C>(first + lane, evaluator, best);
+  std::vector<char> is_counted(best_.size());
+  for (;;) {
+    const int best = best_column();
+    if (best < 0) {
+      // If no drawn column can be split, try further ones one at a time.
+      const int next = columns.next_column();
+      if (next < 0) return {};
+      search_group(rules, next / lanes, lanes_of(next / lanes, columns), false);
       continue;
     }
-    for (int bin = 1; bin <= codes_.n_bins[first + lane]; ++bin)
-      for (const bool missing_left : {false, true}) {
-        const split::Tally& all = tallies[lane][2 * bin + missing_left];
-        // Only missing values on the left mirrors only missing values on the right.
-        if (all.n_nodes == 0 || (missing_left && !all.has_values_left)) continue;
-        any_admitted = true;
-        if (all.gain > best.gain && evaluator.is_worth(all.gain, all.children))
-          best = {all.gain, first + lane, bin, missing_left, 0.0, {}};
-      }
+    Takers takers = takers_of(rules, best_[best]);
+    if (!takers.gain_is_bound || is_counted[best])
+      return rules.is_worth(best_[best].gain)
+                 ? settle(rules, std::move(best_[best]), std::move(takers))
+                 : std::vector<int>{};
+    is_counted[best] = 1;
+    Lanes only;
+    only.takes[best % lanes] = true;
+    search_group(rules, best / lanes, only, true);
   }
-  return {best, any_admitted};
 }
 
-// Add the effects of every split of a column in one node.
-template <criteria::Criterion C>
-void LevelSearch::tally(int column, int node, const std::int64_t* missing,
-                        std::vector<split::Tally>& tallies) const {
-  split::SplitEvaluator<C> evaluator(channels_, limits_, growing_tree_.totals_of(node),
-                                     growing_tree_.nodes[node].bounds);
-  const double direction = limits_.direction_of(column);
-  using Judged = typename split::SplitEvaluator<C>::Judged;
-  const int size = channels_.cell_size(), n_bins = codes_.n_bins[column];
-  const bool has_missing = evaluator.any_of(missing);
-  std::vector<std::int64_t> left(static_cast<std::size_t>(size)), side(left.size());
-  const auto add = [](split::Tally& to, const Judged& judged, bool has_values_left) {
-    if (!judged.is_admitted) return;
-    to.gain += judged.gain;
-    to.children += judged.children;
-    ++to.n_nodes;
-    to.has_values_left |= has_values_left;
-  };
-  Judged to_right{false}, to_left{false};
-  if (has_missing) to_left = evaluator.judge(missing, direction);
-  bool has_values = false;
-  for (int bin = 1; bin <= n_bins; ++bin) {
-    const std::int64_t* const cell = missing + bin * layout_.stride_of(column);
-    if (evaluator.any_of(cell)) {
-      has_values = true;
-      for (int c = 0; c < size; ++c) left[c] += cell[c];
-      to_right = evaluator.judge(left.data(), direction);
-      for (int c = 0; c < size; ++c) side[c] = left[c] + missing[c];
-      to_left = has_missing ? evaluator.judge(side.data(), direction) : to_right;
+// The column of the largest gain; -1: no column can be split.
+int LevelSearch::best_column() const {
+  const auto is_less = [](const split::Split& a, const split::Split& b) { return a.gain < b.gain; };
+  return std::max_element(best_.begin(), best_.end(), is_less)->column;
+}
+
+LevelSearch::Lanes LevelSearch::lanes_of(int group, const data::CandidateColumns& columns) const {
+  Lanes candidates;
+  for (int lane = 0; lane < codes_.lanes_of(group); ++lane)
+    candidates.takes[lane] = columns.takes(group * lanes + lane);
+  return candidates;
+}
+
+// Find the best splits of the candidates among a group's columns.
+template <class Rules>
+void LevelSearch::search_group(const Rules& rules, int group, const Lanes& candidates,
+                               bool is_counted) {
+  const int first = group * lanes;
+  int n_bins[lanes] = {};  // of numerical columns
+  bool has_missing = false;
+  for (int lane = 0; lane < lanes; ++lane) {
+    if (!candidates.takes[lane]) continue;
+    if (categories_.holds(first + lane)) {
+      search_sets(rules, first + lane, is_counted);
+      continue;
     }
-    add(tallies[2 * bin], to_right, has_values);
-    add(tallies[2 * bin + 1], to_left, has_values);
+    n_bins[lane] = codes_.n_bins[first + lane];
+    has_missing |= has_missing_[first + lane] != 0;
   }
+  if (std::all_of(n_bins, n_bins + lanes, [](int n) { return n == 0; })) return;
+  LevelGains gains(layout_.bins_of(group), has_missing);
+  std::vector<std::int64_t> own, counts;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (is_counted)
+      counts.assign((static_cast<std::size_t>(layout_.bins_of(group)) + 1) * lanes, 0);
+    for (int lane = 0; is_counted && lane < lanes; ++lane)
+      if (n_bins[lane] > 0) count_copies(i, first + lane, counts.data() + lane, lanes);
+    rules.add_gains(i, group, part_of(i, group, own), is_counted ? counts.data() : nullptr, n_bins,
+                    gains);
+  }
+  for (int lane = 0; lane < lanes; ++lane)
+    if (n_bins[lane] > 0) best_[first + lane] = gains.best(first + lane, n_bins[lane]);
 }
 
-std::vector<std::int64_t> LevelSearch::values_up_to(int bin, const std::int64_t* missing) const {
-  std::vector<std::int64_t> sums(static_cast<std::size_t>(channels_.cell_size()));
-  const std::int64_t stride = std::int64_t{lanes} * layout_.cell_size();
-  for (int b = 1; b <= bin; ++b)
-    for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += missing[b * stride + c];
-  return sums;
+// The same for a categorical column.
+template <class Rules>
+void LevelSearch::search_sets(const Rules& rules, int column, bool is_counted) {
+  const int n_levels = layout_.levels_of(column);
+  split::CategorySets<typename Rules::Levels> sets(channels_, limits_.category, n_levels,
+                                                   layout_.stride_of(column), 1);
+  std::vector<std::int64_t> own, counts;
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    sets.gather(rules.levels(i, -1), cells_of(i, column, own));
+  sets.arrange(rules.levels(0, -1));
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (is_counted) {
+      counts.assign(static_cast<std::size_t>(n_levels) + 1, 0);
+      count_copies(i, column, counts.data(), 1);
+    }
+    auto levels = rules.levels(i, is_counted ? growing_tree_.copies_in(nodes_[i]) : -1);
+    sets.tally(levels, cells_of(i, column, own), is_counted ? counts.data() : nullptr);
+  }
+  best_[column] = sets.best(column);
 }
 
-// Which nodes use the split, in canonical form: without missing rows, missing values go to the
-// heavier side; if only missing values are separated, they go right of all bins.
-template <criteria::Criterion C>
-std::vector<int> LevelSearch::settle(split::Split split, const std::vector<int>& nodes) {
-  const int group = split.column / lanes, n_bins = codes_.n_bins[split.column];
-  struct Taker {
-    int node;
-    std::vector<std::int64_t> values, all_values, missing;
+// The first cell of a part in the i-th node: kept, or counted in `own`.
+const std::int64_t* LevelSearch::part_of(std::size_t i, int part,
+                                         std::vector<std::int64_t>& own) const {
+  const std::int64_t begin = layout_.part_begin(part);
+  if (kept_[i]) return kept_[i] + begin;
+  const Row* const rows = growing_tree_.rows_of(nodes_[i]);
+  const std::int64_t n = growing_tree_.nodes[nodes_[i]].n_rows();
+  own.resize(static_cast<std::size_t>(layout_.size()));
+  std::fill(own.begin() + begin, own.begin() + layout_.part_end(part), 0);
+  const int n_groups = codes_.n_groups();
+  if (part < n_groups)
+    add_rows(codes_, layout_, part, part + 1, channels_, rows, 0, n, own.data());
+  else
+    split::add_wide_column(categories_.wide[part - n_groups], channels_, rows, 0, n,
+                           own.data() + begin);
+  return own.data() + begin;
+}
+
+// The first cell of a column.
+const std::int64_t* LevelSearch::cells_of(std::size_t i, int column,
+                                          std::vector<std::int64_t>& own) const {
+  const int wide = categories_.wide_place(column);
+  const int part = wide < 0 ? column / lanes : codes_.n_groups() + wide;
+  return part_of(i, part, own) + (layout_.column_begin(column) - layout_.part_begin(part));
+}
+
+// Add the copies of each code of a column in the i-th node.
+void LevelSearch::count_copies(std::size_t i, int column, std::int64_t* counts,
+                               std::int64_t stride) const {
+  const Row* const rows = growing_tree_.rows_of(nodes_[i]);
+  const std::int64_t n = growing_tree_.nodes[nodes_[i]].n_rows();
+  const auto count = [&](const auto* codes, std::int64_t step) {
+    for (std::int64_t r = 0; r < n; ++r)
+      counts[codes[rows[r] * step] * stride] += channels_.copies_of(rows[r]);
   };
-  std::vector<Taker> takers;
-  bool any_missing = false, any_values_right = false;
-  std::int64_t weight_left = 0, weight_right = 0;
-  for (const int node : nodes) {
-    fill(group, node, scratch_[0]);
-    const std::int64_t* const missing = scratch_[0] + layout_.column_begin(split.column);
-    split::SplitEvaluator<C> evaluator(channels_, limits_, growing_tree_.totals_of(node),
-                                       growing_tree_.nodes[node].bounds);
-    Taker taker{node,
-                values_up_to(split.bin, missing),
-                values_up_to(n_bins, missing),
-                {missing, missing + channels_.cell_size()}};
-    std::vector<std::int64_t> left = taker.values;
-    for (std::size_t c = 0; split.missing_left && c < left.size(); ++c) left[c] += missing[c];
-    if (!evaluator.judge(left.data(), limits_.direction_of(split.column)).is_admitted) continue;
-    any_missing |= evaluator.any_of(missing);
-    any_values_right |= taker.values != taker.all_values;
-    weight_left += left[0];
-    weight_right += growing_tree_.totals_of(node)[0] - left[0];
-    takers.push_back(std::move(taker));
-  }
-  if (!any_missing)
-    split.missing_left = weight_left >= weight_right;
-  else if (!split.missing_left && !any_values_right)
-    split.bin = n_bins;
-  split.parts_missing = split.bin == n_bins && !split.missing_left;
-  std::vector<int> taking;
-  for (Taker& taker : takers) {
-    tree::Node& node = growing_tree_.nodes[taker.node];
-    node.split = split;
-    node.left_totals = std::move(taker.values);
-    for (std::size_t c = 0; split.missing_left && c < node.left_totals.size(); ++c)
-      node.left_totals[c] += taker.missing[c];
-    taking.push_back(taker.node);
-  }
-  return taking;
+  const int wide = categories_.wide_place(column);
+  if (wide >= 0) return count(categories_.wide[wide].codes, 1);
+  const auto [codes, step] = codes_.column(column);
+  count(codes, step);
 }
 
-// Which nodes use this pair of sets.
-template <criteria::Criterion C>
-std::vector<int> LevelSearch::settle_sets(const split::Split& split,
-                                          const std::vector<int>& nodes) {
-  const int column = split.column, n_levels = layout_.levels_of(column);
-  const std::int64_t stride = layout_.stride_of(column);
-  std::vector<int> taking;
-  for (const int i : nodes) {
-    fill_levels(column, i, scratch_[0]);
-    const std::int64_t* const missing = scratch_[0] + layout_.column_begin(column);
+// Whether each code of a split's column goes left.
+std::vector<std::uint8_t> LevelSearch::sides_of(const split::Split& split) const {
+  std::vector<std::uint8_t> sides(static_cast<std::size_t>(layout_.levels_of(split.column)) + 1);
+  sides[0] = split.missing_left;
+  for (int code = 1; code < static_cast<int>(sides.size()); ++code)
+    sides[code] =
+        split.left_set.empty() ? code <= split.bin : data::in_set(split.left_set.data(), code - 1);
+  return sides;
+}
+
+bool LevelSearch::leaves_enough(std::size_t i, int column,
+                                const std::vector<std::uint8_t>& sides) const {
+  std::vector<std::int64_t> counts(sides.size());
+  count_copies(i, column, counts.data(), 1);
+  std::int64_t sums[2] = {};
+  for (std::size_t code = 0; code < sides.size(); ++code) sums[sides[code]] += counts[code];
+  return std::min(sums[0], sums[1]) >= limits_.min_samples_leaf;
+}
+
+template <class Rules>
+LevelSearch::Takers LevelSearch::takers_of(const Rules& rules, const split::Split& split) const {
+  const std::vector<std::uint8_t> sides = sides_of(split);
+  const std::int64_t stride = layout_.stride_of(split.column);
+  const bool has_set = !split.left_set.empty();
+  const double direction = has_set ? 0.0 : limits_.direction_of(split.column);
+  Takers takers;
+  std::vector<std::int64_t> own;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const std::int64_t* const cells = cells_of(i, split.column, own);
     std::vector<std::int64_t> left(static_cast<std::size_t>(channels_.cell_size()));
-    for (int code = 0; code <= n_levels; ++code)
-      if (code == 0 ? split.missing_left : data::in_set(split.left_set.data(), code - 1))
-        for (std::size_t c = 0; c < left.size(); ++c) left[c] += missing[code * stride + c];
-    tree::Node& node = growing_tree_.nodes[i];
-    split::WideLevels<C> levels(channels_, limits_, growing_tree_.totals_of(i), node.bounds);
-    if (!levels.gain_of(left.data(), 0.0).is_admitted) continue;
+    for (std::size_t code = 0; code < sides.size(); ++code)
+      for (std::size_t c = 0; sides[code] && c < left.size(); ++c)
+        left[c] += cells[static_cast<std::int64_t>(code) * stride + static_cast<std::int64_t>(c)];
+    const Verdict verdict = rules.verdict(i, left.data(), direction);
+    if (verdict == Verdict::refused) continue;
+    const bool is_open = verdict == Verdict::undecided;
+    const bool takes = !is_open || leaves_enough(i, split.column, sides);
+    // An undecided gain was added, or 0 if it is negative.
+    takers.gain_is_bound |= is_open && (!takes || has_set || rules.loses(i, left.data()));
+    if (takes) takers.nodes.push_back({i, std::move(left)});
+  }
+  return takers;
+}
+
+// Assign the split in canonical form: where none of its nodes has missing values, they go to the
+// heavier side; if only missing values are separated, they go right of all bins.
+template <class Rules>
+std::vector<int> LevelSearch::settle(const Rules& rules, split::Split split, Takers takers) {
+  const int n_bins = layout_.levels_of(split.column);
+  split.gain = rules.in_units(split.gain);
+  if (split.left_set.empty()) {
+    const std::int64_t stride = layout_.stride_of(split.column);
+    bool any_missing = false, any_values_right = false;
+    std::int64_t weight_left = 0, weight = 0;
+    std::vector<std::int64_t> own;
+    for (const Taker& taker : takers.nodes) {
+      const std::int64_t* const cells = cells_of(taker.node, split.column, own);
+      const auto has_rows = [&](int bin) {
+        return std::any_of(cells + bin * stride, cells + bin * stride + channels_.cell_size(),
+                           [](std::int64_t c) { return c != 0; });
+      };
+      any_missing |= has_rows(0);
+      for (int bin = split.bin + 1; bin <= n_bins; ++bin) any_values_right |= has_rows(bin);
+      weight_left += rules.heaviness(taker.left.data());
+      weight += rules.heaviness(growing_tree_.totals_of(nodes_[taker.node]));
+    }
+    if (!any_missing)
+      split.missing_left = weight_left >= weight - weight_left;
+    else if (!split.missing_left && !any_values_right)
+      split.bin = n_bins;
+    split.parts_missing = split.bin == n_bins && !split.missing_left;
+  }
+  std::vector<int> taking;
+  for (Taker& taker : takers.nodes) {
+    tree::Node& node = growing_tree_.nodes[nodes_[taker.node]];
     node.split = split;
-    node.left_totals = std::move(left);
-    taking.push_back(i);
+    node.left_totals = std::move(taker.left);
+    taking.push_back(nodes_[taker.node]);
   }
   return taking;
 }

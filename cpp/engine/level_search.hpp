@@ -7,7 +7,6 @@
 
 #include "base/types.hpp"
 #include "data/categories.hpp"
-#include "split/category_sets.hpp"
 #include "split/histogram.hpp"
 #include "split/splitting.hpp"
 #include "tree/growing_tree.hpp"
@@ -16,53 +15,68 @@ namespace weald::engine {
 
 // A node in which the split would leave a child too small does not use it and contributes nothing.
 // Ties go to the lowest column, then the lowest bin, then to missing values on the right.
-// Histograms are built for a few columns of one node at a time and not kept. Categorical columns:
-// split/category_sets.hpp. Not a fast path: the only search of the `symmetric` growth policy.
+// Categorical columns: split/category_sets.hpp. Not a fast path: the only search of the `symmetric`
+// growth policy.
+//
+// Gains are summed node after node, so threads share the columns, not the nodes. Packed cells do
+// not know the copies of a child, and sums of gains are then upper bounds (level_rules.hpp): while
+// the best split is not proven to leave enough copies, the copies of its column are counted.
 class LevelSearch {
  public:
-  // `scratch`: a histogram buffer per thread.
+  // `kept`: the histogram of each node, by columns; null: it is counted group by group.
   LevelSearch(const Codes& codes, const data::Categories& categories,
-              const split::HistogramLayout& layout, const split::SplitLimits& limits,
-              tree::GrowingTree& growing_tree, std::vector<std::int64_t*> scratch);
+              const split::HistogramLayout& layout, const std::uint8_t* has_missing,
+              const split::SplitLimits& limits, tree::GrowingTree& growing_tree,
+              const std::vector<int>& nodes, std::vector<const std::int64_t*> kept);
 
   // Assigns the best split to the nodes that use it and returns these; none if no split gains
   // enough.
-  std::vector<int> run(std::string_view criterion, const std::vector<int>& nodes,
-                       data::CandidateColumns columns);
+  std::vector<int> run(std::string_view criterion, data::CandidateColumns columns, int n_threads);
 
  private:
-  struct Found {
-    split::Split split;
-    bool any_admitted = false;
+  // A node that admits a split, and the sums of its left side.
+  struct Taker {
+    std::size_t node;
+    std::vector<std::int64_t> left;
+  };
+  struct Takers {
+    std::vector<Taker> nodes;
+    bool gain_is_bound = false;  // the split may gain less than was summed without counting copies
+  };
+  // Candidates of a group: mark of each lane.
+  struct Lanes {
+    bool takes[lanes] = {};
   };
 
-  template <criteria::Criterion C>
-  Found best_of_group(int group, const std::vector<int>& nodes,
-                      const data::CandidateColumns& columns, std::int64_t* cells) const;
-  template <criteria::Criterion C>
-  void tally(int column, int node, const std::int64_t* missing,
-             std::vector<split::Tally>& tallies) const;
-  template <criteria::Criterion C>
-  std::vector<split::CategorySets> sets_of_group(int group, const std::vector<int>& nodes,
-                                                 const data::CandidateColumns& columns,
-                                                 std::int64_t* cells) const;
-  template <criteria::Criterion C>
-  std::vector<int> settle(split::Split split, const std::vector<int>& nodes);
-  template <criteria::Criterion C>
-  std::vector<int> settle_sets(const split::Split& split, const std::vector<int>& nodes);
+  template <class Rules>
+  std::vector<int> search(const Rules& rules, data::CandidateColumns columns, int n_threads);
+  template <class Rules>
+  void search_group(const Rules& rules, int group, const Lanes& candidates, bool is_counted);
+  template <class Rules>
+  void search_sets(const Rules& rules, int column, bool is_counted);
+  template <class Rules>
+  Takers takers_of(const Rules& rules, const split::Split& split) const;
+  template <class Rules>
+  std::vector<int> settle(const Rules& rules, split::Split split, Takers takers);
 
-  void fill(int group, int node, std::int64_t* cells) const;
-  void fill_levels(int column, int node, std::int64_t* cells) const;
-  // The sums of a node's values up to a bin.
-  std::vector<std::int64_t> values_up_to(int bin, const std::int64_t* missing) const;
+  int best_column() const;
+  Lanes lanes_of(int group, const data::CandidateColumns& columns) const;
+  const std::int64_t* part_of(std::size_t i, int part, std::vector<std::int64_t>& own) const;
+  const std::int64_t* cells_of(std::size_t i, int column, std::vector<std::int64_t>& own) const;
+  void count_copies(std::size_t i, int column, std::int64_t* counts, std::int64_t stride) const;
+  std::vector<std::uint8_t> sides_of(const split::Split& split) const;
+  bool leaves_enough(std::size_t i, int column, const std::vector<std::uint8_t>& sides) const;
 
   const Codes& codes_;
   const data::Categories& categories_;
   const split::HistogramLayout& layout_;
+  const std::uint8_t* has_missing_;  // of each column of the table; 1 also if unknown
   const split::SplitLimits& limits_;
   tree::GrowingTree& growing_tree_;
   const target::Channels& channels_;
-  std::vector<std::int64_t*> scratch_;
+  const std::vector<int>& nodes_;
+  std::vector<const std::int64_t*> kept_;
+  std::vector<split::Split> best_;  // of each column; the gain may be an upper bound
 };
 
 }  // namespace weald::engine

@@ -34,6 +34,8 @@ Grower::Grower(std::int64_t n_rows, int n_columns, std::string_view criterion,
     throw std::invalid_argument("symmetric growth does not support column sampling per node");
   if (params.growth == tree::Growth::symmetric && params.prune_gain > 0.0)
     throw std::invalid_argument("symmetric growth does not support pruning");
+  if (params.growth == tree::Growth::symmetric && params.cells == target::Cells::ordered)
+    throw std::invalid_argument("symmetric growth is not possible with cells='ordered'");
   std::vector<double>& direction = params_.split.direction;
   if (!direction.empty()) {
     if (static_cast<int>(direction.size()) != n_columns)
@@ -45,8 +47,11 @@ Grower::Grower(std::int64_t n_rows, int n_columns, std::string_view criterion,
 Grower::Grower(std::shared_ptr<const split::HistogramTable> table, std::string_view criterion,
                const tree::TreeParams& params)
     : Grower(table->codes.n_rows, table->codes.n_columns, criterion, params, params.columns) {
-  engine_ = std::make_unique<engine::HistogramEngine>(
-      std::move(table), criterion_, params_.split, params_.n_threads, growing_tree_, params_.cells);
+  // Levels are searched in histograms.
+  const target::Cells cells =
+      params.growth == tree::Growth::symmetric ? target::Cells::packed : params_.cells;
+  engine_ = std::make_unique<engine::HistogramEngine>(std::move(table), criterion_, params_.split,
+                                                      params_.n_threads, growing_tree_, cells);
 }
 
 template <class T>
@@ -78,8 +83,7 @@ Grower::Grower(std::shared_ptr<const data::RankedTable> table, std::string_view 
 
 void Grower::prepare(const target::Target& target, const Row* rows, std::int64_t n) {
   const bool needs_count = params_.split.min_samples_leaf > 1;
-  const bool may_pack =
-      criterion_ == criteria::Newton::name && params_.growth != tree::Growth::symmetric;
+  const bool may_pack = criterion_ == criteria::Newton::name;
   growing_tree_.channels.prepare(target, n_rows_, rows, n, needs_count,
                                  may_pack ? params_.cells : target::Cells::wide, params_.n_threads);
 }
@@ -197,19 +201,23 @@ bool Grower::search_small_targets() {
   return true;
 }
 
+bool Grower::has_few_rows(int node) const {
+  return growing_tree_.nodes[node].n_rows() * n_columns_ <= small_node;
+}
+
+bool Grower::grows_nodes_concurrently() const {
+  return params_.n_threads > 1 && n_rows_ * n_columns_ >= tiny_table && !inside_a_loop() &&
+         engine_->allows_concurrent_nodes();
+}
+
 // The next node and, if it is too small for all threads, further nodes that are likely to be next:
 // their children are found ahead of time. If their turn never comes, that work is lost.
 std::vector<int> Grower::batch() {
   const int top = frontier_.front();
-  const auto is_small = [&](int i) {
-    return growing_tree_.nodes[i].n_rows() * n_columns_ <= small_node;
-  };
-  if (params_.n_threads < 2 || n_rows_ * n_columns_ < tiny_table || inside_a_loop() ||
-      !engine_->allows_concurrent_nodes() || !is_small(top))
-    return {top};
+  if (!grows_nodes_concurrently() || !has_few_rows(top)) return {top};
   std::vector<int> nodes;
   for (const int node : frontier_)
-    if (growing_tree_.nodes[node].ahead < 0 && is_small(node)) nodes.push_back(node);
+    if (growing_tree_.nodes[node].ahead < 0 && has_few_rows(node)) nodes.push_back(node);
   std::int64_t most = 2 * params_.n_threads;
   if (params_.max_leaf_nodes > 0) {
     const std::int64_t left = params_.max_leaf_nodes - growing_tree_.n_leaves;
@@ -263,8 +271,10 @@ void Grower::run_level_by_level() {
     if (interrupted()) throw Interrupted{};
     std::erase_if(level, [&](int node) { return !may_split(node); });
     if (level.empty()) return;
-    if (std::all_of(level.begin(), level.end(), [this](int node) { return is_small(node); }))
+    if (std::all_of(level.begin(), level.end(), [this](int node) { return is_small(node); })) {
       rescale(level);
+      engine_->start();
+    }
     const std::vector<int> split = engine_->search_level(level, choice_.candidates(path));
     const auto n_split = static_cast<std::int64_t>(split.size());
     if (n_split == 0 || (most > 0 && growing_tree_.n_leaves + n_split > most)) return;
@@ -275,16 +285,46 @@ void Grower::run_level_by_level() {
         continue;
       }
       growing_tree_.make_children(level[i]);
-      engine_->expect({level[i]});
-      partition(level[i], false);
       growing_tree_.join(level[i]);
       next.push_back(growing_tree_.nodes[level[i]].left);
       next.push_back(growing_tree_.nodes[level[i]].right);
       ++s;
     }
+    const bool is_last =
+        depth + 1 == params_.max_depth || (most > 0 && growing_tree_.n_leaves >= most);
+    divide(split, !is_last);
     path = choice_.child(path, growing_tree_.nodes[split[0]].split.column, false);
     level = std::move(next);
   }
+}
+
+// Partitions the rows of a level's nodes: large ones by all threads, small ones a few at a time,
+// one thread each.
+void Grower::divide(const std::vector<int>& nodes, bool looks_on) {
+  const auto divide_node = [&](int i) {
+    partition(i, looks_on);
+    const tree::Node& node = growing_tree_.nodes[i];
+    if (looks_on)
+      engine_->keep({i, node.left, node.right, may_split(node.left), may_split(node.right)});
+  };
+  const std::size_t most = grows_nodes_concurrently() ? 2 * params_.n_threads : 1;
+  std::vector<int> few;
+  const auto divide_few = [&] {
+    engine_->expect(few);
+    parallel_for(static_cast<std::int64_t>(few.size()), params_.n_threads,
+                 [&](std::int64_t i, int) { divide_node(few[i]); });
+    few.clear();
+  };
+  for (const int node : nodes) {
+    if (!has_few_rows(node)) {
+      engine_->expect({node});
+      divide_node(node);
+      continue;
+    }
+    few.push_back(node);
+    if (few.size() == most) divide_few();
+  }
+  if (!few.empty()) divide_few();
 }
 
 data::CandidateColumns Grower::columns_of(int node) const {

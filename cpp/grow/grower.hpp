@@ -44,10 +44,13 @@ class Grower {
   void prepare(const target::Target& target, const Row* rows, std::int64_t n);
   void run_node_by_node();
   void run_level_by_level();
+  void divide(const std::vector<int>& nodes, bool looks_on);
   void split_frontier();
   bool search_small_targets();
   void rescale(const std::vector<int>& nodes);
   bool is_small(int node) const;
+  bool has_few_rows(int node) const;
+  bool grows_nodes_concurrently() const;
   std::vector<int> batch();
   void expand(const std::vector<int>& nodes);
   void search_children(int node);

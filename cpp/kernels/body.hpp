@@ -278,6 +278,7 @@ void add_packed(const Codes& codes, int first, int last, const std::int64_t* wor
 // These use the definitions above.
 #include "kernels/bits.hpp"
 #include "kernels/columns.hpp"
+#include "kernels/level_gains.hpp"
 #include "kernels/levels.hpp"
 #include "kernels/ordered.hpp"
 #include "kernels/partition.hpp"
@@ -411,6 +412,7 @@ const Kernels table = {.name = WEALD_KERNELS_NAME,
                        .add_packed = add_packed,
                        .search_packed = search_packed,
                        .search_columns = search_columns,
+                       .add_gains = add_gains,
                        .search_levels = search_levels,
                        .search_ordered = search_ordered,
                        .mark_ordered = mark_ordered,

@@ -33,6 +33,7 @@ struct PackedNode {
 
   // Bounds and monotonic constraints need values, not only a quotient of squares.
   bool needs_values() const { return bounds.any() || direction != nullptr; }
+  double value(double g, double d) const { return bounds.held(-shrunk(g) / d); }
   double shrunk(double g) const {
     const double size = std::fabs(g) - l1;
     return size > 0.0 ? std::copysign(size, g) : 0.0;
@@ -41,7 +42,7 @@ struct PackedNode {
   double score(double g, double d) const {
     const double s = shrunk(g);
     if (!needs_values()) return s * s / d;
-    const double w = bounds.held(-s / d);
+    const double w = value(g, d);
     return -(2.0 * g * w + d * w * w + 2.0 * l1 * std::fabs(w));
   }
 };
@@ -60,6 +61,14 @@ struct LaneBests {
       bests.score[lane] = bests.undecided[lane] = -std::numeric_limits<double>::infinity();
     return bests;
   }
+};
+
+// Gains of the splits of eight columns, each summed over the nodes that allow it.
+struct GroupGains {
+  double* gain;  // [2 * bin + missing_left][lane]; minus infinity: no node allows it
+  // [bin][lane]: not 0 if one of the nodes that allow missing values on the left has values there,
+  // too. Null: no column has missing values, and they are not tried on the left.
+  std::int64_t* has_values_left;
 };
 
 // A categorical column in a node's packed cells: code 0 is missing, level l has code l + 1.
@@ -216,6 +225,12 @@ struct Kernels {
   // have very different numbers of bins, or few are candidates. Others are untouched.
   void (*search_columns)(const std::int64_t* cells, const std::int64_t* counts, const int* n_bins,
                          const PackedNode& node, LaneBests& bests);
+
+  // Add the gains of a node's splits of eight columns, score(left) + score(right) - parent, to
+  // those of other nodes; counts as above. An undecided split adds its gain if that is positive, so
+  // that the sum is an upper bound.
+  void (*add_gains)(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
+                    const PackedNode& node, double parent, GroupGains to);
 
   // The best sets of a categorical column, as found by CategorySearch; for nodes without bounds and
   // constraints.

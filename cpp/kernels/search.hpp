@@ -133,13 +133,17 @@ void search_lanes(const std::int64_t* cells, const std::int64_t* counts, const d
   std::memcpy(bests.undecided_place + first, &undecided_place, sizeof undecided_place);
 }
 
+// The copies of a node. Uncounted columns have none; the others have all of the node's.
+inline double most_copies(const std::int64_t* counts, int n_bins) {
+  std::int64_t copies[lanes] = {};
+  for (int i = 0; i < (n_bins + 1) * lanes; ++i) copies[i % lanes] += counts[i];
+  return static_cast<double>(*std::max_element(copies, copies + lanes));
+}
+
 template <bool counted, Form form>
 void search_group(const std::int64_t* cells, const std::int64_t* counts, int n_bins,
                   const PackedNode& node, LaneBests& bests) {
-  // Uncounted columns have no copies; the others have all of the node's.
-  std::int64_t copies[lanes] = {};
-  for (int i = 0; counted && i < (n_bins + 1) * lanes; ++i) copies[i % lanes] += counts[i];
-  const Whole whole(node, static_cast<double>(*std::max_element(copies, copies + lanes)));
+  const Whole whole(node, counted ? most_copies(counts, n_bins) : 0.0);
   for (int first = 0; first < lanes; first += vector_lanes)
     search_lanes<counted, form>(cells, counts, node.direction, first, n_bins, whole, bests);
 }

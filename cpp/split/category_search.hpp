@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -18,6 +19,12 @@ namespace weald::split {
 struct Evaluation {
   double score = -std::numeric_limits<double>::infinity();
   bool allowed = false, undecided = false;
+};
+
+// The same as a gain, without the check whether it suffices.
+struct PairGain {
+  bool is_admitted = false;  // both sides are large enough
+  double gain = 0.0;
 };
 
 // The best pair of sets of a column.
@@ -48,7 +55,9 @@ class WideLevels {
   double mean_weight() const { return channels_.mean_weight(); }
   double weight(const std::int64_t* cell) const { return channels_.weight_of(cell); }
   double sum(const std::int64_t* cell, int k) const { return channels_.sum_of(cell, k); }
+  std::int64_t steps(const std::int64_t* cell, int k) const { return cell[1 + k]; }
   std::int64_t heaviness(const std::int64_t* cell) const { return cell[0]; }
+  const std::int64_t* totals() const { return totals_; }
   // Centre of the smoothing: the node's mean. Gradients are shrunk towards 0, like leaf values.
   double centre(int k) const {
     if constexpr (std::is_same_v<C, criteria::Newton>) return 0.0;
@@ -61,28 +70,27 @@ class WideLevels {
   }
 
   Evaluation evaluate(const std::int64_t* left, std::int64_t, double more_l2) {
-    const PairGain pair = gain_of(left, more_l2);
-    if (!pair.is_admitted) return {};
-    return {pair.gain, is_worth(pair.gain, pair.children), false};
+    const std::optional<double> sides = score_of_sides(left, more_l2);
+    if (!sides) return {};
+    const double gain = *sides - parent_score_;
+    return {gain, limits_.is_worth(gain, *sides, gain_unit_), false};
   }
+  PairGain gain_of(const std::int64_t* left, std::int64_t, double more_l2) {
+    const std::optional<double> sides = score_of_sides(left, more_l2);
+    return sides ? PairGain{true, *sides - parent_score_} : PairGain{};
+  }
+  bool any_admitted() const { return any_admitted_; }
 
-  // The same without the check for a sufficient gain.
-  struct PairGain {
-    bool is_admitted = false;  // both sides are large enough
-    double gain = 0.0, children = 0.0;
-  };
-  PairGain gain_of(const std::int64_t* left, double more_l2) {
+ private:
+  // Nothing if a side is too small.
+  std::optional<double> score_of_sides(const std::int64_t* left, double more_l2) {
     for (std::size_t c = 0; c < right_.size(); ++c) right_[c] = totals_[c] - left[c];
     if (!big_enough(left) || !big_enough(right_.data())) return {};
     any_admitted_ = true;
     Penalty penalty = penalty_;
     penalty.l2 += more_l2;
-    const double children = score(left, penalty) + score(right_.data(), penalty);
-    return {true, children - parent_score_, children};
+    return score(left, penalty) + score(right_.data(), penalty);
   }
-  bool any_admitted() const { return any_admitted_; }
-
- private:
   double score(const std::int64_t* cell, const Penalty& penalty) {
     for (int k = 0; k < channels_.n_channels(); ++k) sums_[k] = channels_.sum_of(cell, k);
     return C::score({channels_.weight_of(cell), sums_.data(), channels_.n_channels()}, penalty);
@@ -94,9 +102,6 @@ class WideLevels {
     const int count = channels_.count_index();
     return cell[0] > 0 && (count < 0 || cell[count] >= limits_.min_samples_leaf) &&
            channels_.weight_of(cell) >= limits_.min_child_weight;
-  }
-  bool is_worth(double gain, double children) const {
-    return limits_.is_worth(gain, children, gain_unit_);
   }
 
   const target::Channels& channels_;
@@ -130,7 +135,9 @@ class PackedLevels {
   double sum(const std::int64_t* cell, int) const {
     return static_cast<double>(kernels::packed_g(*cell));
   }
+  std::int64_t steps(const std::int64_t* cell, int) const { return kernels::packed_g(*cell); }
   std::int64_t heaviness(const std::int64_t* cell) const { return kernels::packed_h(*cell); }
+  const std::int64_t* totals() const { return &node_.total; }
   double centre(int) const { return 0.0; }
   std::vector<int> orders() const { return {0}; }
 
@@ -150,6 +157,13 @@ class PackedLevels {
     }
     const bool sure = lesser >= node_.sure_weight;
     return {score, sure, !sure};
+  }
+  // As the kernel for numerical columns: an undecided pair adds its gain if that is positive.
+  PairGain gain_of(const std::int64_t* left, std::int64_t count, double more_l2) const {
+    const Evaluation pair = evaluate(left, count, more_l2);
+    const double gain = pair.score - node_.score(g_, h_ + node_.l2);
+    if (pair.undecided) return {true, std::max(gain, 0.0)};
+    return {pair.allowed, gain};
   }
 
  private:

@@ -336,14 +336,17 @@ PackedSearch::Decided PackedSearch::decided(double score, Split best) const {
   return {if_worth_it(std::move(best), score, node_, channels_, limits_), true};
 }
 
+// The true gain is larger by step_g^2 / step_h.
+double true_gain(const target::Channels& channels, double gain) {
+  return scale_by_power(gain, 2 * channels.packed_sum_exponent()) / channels.packed_weight_step();
+}
+
 Split if_worth_it(Split best, double score, const kernels::PackedNode& node,
                   const target::Channels& channels, const SplitLimits& limits) {
   const double parent = node.score(static_cast<double>(kernels::packed_g(node.total)),
                                    static_cast<double>(kernels::packed_h(node.total)) + node.l2);
   const double gain = 0.5 * (score - parent);
-  // In units of the cells; the true gain is larger by step_g^2 / step_h.
-  best.gain =
-      scale_by_power(gain, 2 * channels.packed_sum_exponent()) / channels.packed_weight_step();
+  best.gain = true_gain(channels, gain);
   const bool worth =
       limits.takes_any_gain() || (gain > 0.5e-13 * score && best.gain > limits.min_gain);
   return worth ? std::move(best) : Split{};

@@ -151,6 +151,8 @@ class SplitEvaluator {
   // Whether any split satisfied the limits, whatever its gain.
   bool any_admitted() const { return any_admitted_; }
 
+  double parent_score() const { return parent_score_; }
+
  private:
   // A cell of two integers is W and one channel.
   int n_channels() const { return Size == 2 ? 1 : channels_.n_channels(); }
@@ -236,6 +238,7 @@ class SplitSearch {
 // with its gain if that is sufficient.
 kernels::PackedNode packed_node(const target::Channels& channels, const SplitLimits& limits,
                                 std::int64_t total, const Bounds& bounds);
+double true_gain(const target::Channels& channels, double gain);  // of one in units of the cells
 Split if_worth_it(Split best, double score, const kernels::PackedNode& node,
                   const target::Channels& channels, const SplitLimits& limits);
 

@@ -22,7 +22,8 @@ class SplitEngine {
  public:
   virtual ~SplitEngine() = default;
 
-  // Begin a tree: the channels are prepared and the root holds all rows.
+  // Begin a tree: the channels are prepared and the root holds all rows. Again before search_level
+  // if the integers of rows were rescaled.
   virtual void start() = 0;
 
   // Whether several nodes may be partitioned, and their children searched, concurrently.
@@ -43,6 +44,9 @@ class SplitEngine {
   // Repeat the search for single nodes (each passed as a left sibling) after the integers of their
   // rows and their sums were rescaled.
   virtual void search_again(const std::vector<Siblings>& nodes) = 0;
+
+  // Instead of `search`, if the siblings are to be searched by search_level.
+  virtual void keep(const Siblings& /*siblings*/) {}
 
   // Find one split for all nodes: sets the split, with the sums of its left side, of those nodes
   // that use it, and returns them.

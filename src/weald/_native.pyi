@@ -534,6 +534,17 @@ def search_cells(
 ) -> tuple[
     NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.int64]
 ]: ...
+def add_gains(
+    cells: NDArray[numpy.int64],
+    counts: NDArray[numpy.int64] | None,
+    total: int,
+    limits: Mapping[str, float],
+    direction: NDArray[numpy.float64] | None,
+    parent: float,
+    gains: NDArray[numpy.float64],
+    has_missing: bool,
+    instructions: str,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]: ...
 def search_levels(
     cells: NDArray[numpy.int64],
     counts: NDArray[numpy.int64] | None,

@@ -1,6 +1,5 @@
 """The naive twin of symmetric growth on columns of categories: every pair of sets in every node."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -82,7 +81,7 @@ class SetLevelTwin(LevelTwin):
 
     def asked_sets(self, column, told, left, l2, others_left, level, of_nodes) -> SetTest | None:
         sides: dict[int, tuple[Cell, Cell]] = {}
-        gain = children = unsure = 0.0
+        gain = after = unsure = 0.0
         others = low = self.lesson.nothing
         total = self.lesson.nothing
         for node, cells in zip(level, of_nodes, strict=True):
@@ -93,16 +92,16 @@ class SetLevelTwin(LevelTwin):
             side = of_left + rest if others_left else of_left
             self.search.look_into(node.bounds)
             if not self.search.admits(column, side, node.cell - side):
+                after += self.score(node)
                 continue
             split = self.sets.judged(column, others_left, side, node.cell - side, l2)
             sides[node.number] = (side, node.cell - side)
-            gain, children = gain + split.gain, children + split.children_score
+            gain, after = gain + split.gain, after + split.children_score
             unsure += split.unsure
         if not sides or (others_left and (others.copies == 0 or len(left) == len(told))):
             return None
         self.any_admitted = True
-        least = self.limits.min_gain
-        if least != -math.inf and not (gain > least and gain > 1e-13 * children):
+        if not self.is_worth(gain, after):
             return None
         missing_left: bool | None = others_left
         if others.copies == 0:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from native.naive import Cell, Node, TreeTwin
+from native.naive import Cell, Node, TreeTwin, score
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,11 @@ class LevelTwin(TreeTwin):
             depth += 1
         self.finish(nodes)
         return root
+
+    def may_split(self, node: Node) -> bool:
+        """Nodes that no split can divide do not belong to the level."""
+        is_large = node.cell.copies // 2 >= self.limits.min_samples_leaf
+        return super().may_split(node) and is_large and len(node.rows) > 1
 
     def divided(self, level: list[Node], test: Test, nodes: list[Node]) -> list[Node]:
         following = []
@@ -82,10 +87,18 @@ class LevelTwin(TreeTwin):
                     found.append(test)
         return found
 
+    def score(self, node: Node) -> float:
+        return abs(float(score(self.criterion, node.cell, self.limits.penalty(node.bounds))))
+
+    def is_worth(self, gain: float, after: float) -> bool:
+        """Whether a gain suffices, given the scores of all nodes after the split."""
+        least = self.limits.min_gain
+        return least == -math.inf or (gain > least and gain > 1e-13 * after)
+
     def asked(self, column: int, code: int, missing_left: bool, level: list[Node]) -> Test | None:
         codes, nothing = self.codes[column], self.lesson.nothing
         sides: dict[int, tuple[Cell, Cell]] = {}
-        gain, children, unsure = 0.0, 0.0, 0.0
+        gain, after, unsure = 0.0, 0.0, 0.0
         below = above = missing = nothing
         for node in level:
             present = [row for row in node.rows if codes[row] > 0]
@@ -95,17 +108,17 @@ class LevelTwin(TreeTwin):
             left, right = (low + absent, high) if missing_left else (low, high + absent)
             self.search.look_into(node.bounds)
             if not self.search.admits(column, left, right):
+                after += self.score(node)
                 continue
             split = self.search.judged(column, code, missing_left, left, right)
             sides[node.number] = (left, right)
-            gain, children = gain + split.gain, children + split.children_score
+            gain, after = gain + split.gain, after + split.children_score
             unsure += split.unsure
             below, above, missing = below + low, above + high, missing + absent
-        if not sides or (missing_left and below.copies == 0):
+        if not sides or (missing_left and below.weight == 0):
             return None
         self.any_admitted = True
-        least = self.limits.min_gain
-        if least != -math.inf and not (gain > least and gain > 1e-13 * children):
+        if not self.is_worth(gain, after):
             return None
         side: bool | None = missing_left
         if missing.copies == 0:

@@ -167,6 +167,10 @@ BAD_LIMITS = {
         TreeLimits(growth="symmetric", prune_gain=1.0),
         "does not support pruning",
     ),
+    "levels in sorted rows": (
+        TreeLimits(growth="symmetric", cells="ordered"),
+        "symmetric growth is not possible with cells='ordered'",
+    ),
     "a negative penalty": (TreeLimits(l1=-1.0), "must not be negative"),
     "no number as penalty": (TreeLimits(l1=np.nan), "must not be negative"),
 }

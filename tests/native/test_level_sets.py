@@ -27,21 +27,23 @@ class LevelGuide(SetGuide):
         )
 
 
-def compare(criterion: str, seed: int, n: int, n_columns: int, kind: str = "") -> int:
+def compare(
+    criterion: str, seed: int, n: int, n_columns: int, cells: str = "wide", kind: str = ""
+) -> int:
     rng = np.random.default_rng([seed, n, n_columns, 6])
     table = mixed_table(rng, n, n_columns)
     max_bins = int(rng.choice([2, 4, 8]))
     binned = bin_rows(Rows(table, np.zeros(n)), max_bins=max_bins, n_threads=1)
     codes, n_bins, cuts = twin_codes(table, max_bins)
     limits = dataclasses.replace(
-        random_limits(rng, criterion, "automatic"),
+        random_limits(rng, criterion, cells),
         growth="symmetric",
         max_depth=None if rng.random() < 0.3 else int(rng.integers(1, 5)),
         max_leaf_nodes=None if rng.random() < 0.5 else int(rng.integers(2, 20)),
     )
     limits = with_more(limits, kind, rng, n_columns, table.n_levels == 0)
     grower = TreeGrower(binned, criterion, limits, n_threads=1 + seed % 3)
-    tree, lesson = learn(criterion, grower, rng, n, "wide", limits)
+    tree, lesson = learn(criterion, grower, rng, n, cells, limits)
     last = [[*c, np.inf] for c in cuts]
     split_codes = [
         0 if f < 0 or s >= 0 else 1 + last[f].index(t)
@@ -82,6 +84,13 @@ def compare(criterion: str, seed: int, n: int, n_columns: int, kind: str = "") -
 @pytest.mark.parametrize("n_columns", [1, 3, 9])
 def test_equals_the_naive_twin(criterion: str, n_columns: int) -> None:
     sizes = [compare(criterion, seed, 9 + 6 * seed, n_columns) for seed in range(9)]
+    assert sum(sizes) > 3
+
+
+@pytest.mark.parametrize("cells", ["packed", "automatic"])
+@pytest.mark.parametrize("n_columns", [1, 3, 9])
+def test_packed_cells(cells: str, n_columns: int) -> None:
+    sizes = [compare("newton", seed, 9 + 5 * seed, n_columns, cells) for seed in range(8)]
     assert sum(sizes) > 3
 
 

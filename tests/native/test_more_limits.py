@@ -2,7 +2,13 @@
 
 import pytest
 
-from native import test_categories, test_sorted_engine, test_symmetric, test_tree_twin
+from native import (
+    test_categories,
+    test_level_sets,
+    test_sorted_engine,
+    test_symmetric,
+    test_tree_twin,
+)
 
 # Limits of the newton criterion only.
 OF_NEWTON = ("l1", "all")
@@ -35,9 +41,11 @@ def test_values_in_order(kind: str, criterion: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "criterion"), [case for case in KINDS if case[0] != "prune"])
-def test_levels(kind: str, criterion: str) -> None:
+@pytest.mark.parametrize("cells", ["wide", "automatic"])
+def test_splits_of_whole_levels(kind: str, criterion: str, cells: str) -> None:
     for seed in range(6):
-        test_symmetric.compare(criterion, seed, 9 + 5 * seed, 9, kind)
+        test_symmetric.compare(criterion, seed, 9 + 5 * seed, 9, cells, kind)
+        test_level_sets.compare(criterion, seed, 9 + 5 * seed, 5, cells, kind)
 
 
 @every_kind

@@ -50,7 +50,23 @@ def shrunk(g: float, l1: float) -> float:
     return np.copysign(max(abs(g) - l1, 0.0), g)
 
 
-def judged(node: dict, left: int, count: int, n_copies: int | None, more_l2: float = 0.0):
+def value(g: float, d: float, limits: dict) -> float:
+    return min(max(-shrunk(g, limits["l1"]) / d, limits["lower"]), limits["upper"])
+
+
+def score_of(g: float, d: float, limits: dict) -> float:
+    w = value(g, d, limits)
+    return -(2.0 * g * w + d * w * w + 2.0 * limits["l1"] * abs(w))
+
+
+def judged(
+    node: dict,
+    left: int,
+    count: int,
+    n_copies: int | None,
+    more_l2: float = 0.0,
+    direction: float | None = None,
+):
     """Score of a split, whether it is allowed, and whether only a count decides."""
     (g, h), (gl, hl) = halves(node["total"]), halves(left)
     limits = node["limits"]
@@ -59,8 +75,13 @@ def judged(node: dict, left: int, count: int, n_copies: int | None, more_l2: flo
     if lesser < max(limits["min_weight"], 1.0):
         return NONE, False, False
     dl, dr = hl + limits["l2"] + more_l2, hr + limits["l2"] + more_l2
-    sl, sr = shrunk(float(gl), limits["l1"]), shrunk(gr, limits["l1"])
-    score = (sl * sl * dr + sr * sr * dl) / (dl * dr)
+    if direction is None:
+        sl, sr = shrunk(float(gl), limits["l1"]), shrunk(gr, limits["l1"])
+        score = (sl * sl * dr + sr * sr * dl) / (dl * dr)
+    else:
+        score = score_of(float(gl), dl, limits) + score_of(gr, dr, limits)
+        if direction * (value(gr, dr, limits) - value(float(gl), dl, limits)) < 0:
+            return NONE, False, False
     if n_copies is not None:
         return score, min(count, n_copies - count) >= limits["min_count"], False
     is_sure = lesser >= limits["sure_weight"]
@@ -166,6 +187,71 @@ def test_bounds_and_directions_too(instructions, has_counts) -> None:
             np.testing.assert_array_equal(by_column, at_once)
 
 
+def naive_gains(cells, counts, node: dict, direction: float | None, parent: float) -> dict:
+    """The gain of each (bin, missing left) that the node allows, as an upper bound, and whether
+    values go left."""
+    gains, left, count = {}, 0, 0
+    n_copies = None if counts is None else sum(counts)
+    for code in range(1, len(cells)):
+        left += cells[code]
+        count += 0 if counts is None else counts[code]
+        sides = [(left, count), (left + cells[0], count + (0 if counts is None else counts[0]))]
+        for missing_left, (side, copies) in enumerate(sides):
+            verdict = judged(node, side, copies, n_copies, direction=direction)
+            score, is_allowed, is_undecided = verdict
+            if is_allowed or is_undecided:
+                gain = score - parent
+                bound = gain if is_allowed else max(gain, 0.0)
+                gains[code, missing_left] = bound, halves(left)[1] > 0
+    return gains
+
+
+@pytest.mark.parametrize("instructions", INSTRUCTIONS)
+@pytest.mark.parametrize("has_counts", [False, True])
+@pytest.mark.parametrize("is_directed", [False, True])
+def test_gains_of_several_nodes(instructions, has_counts, is_directed) -> None:
+    rng = np.random.default_rng([8, has_counts, is_directed])
+    for has_missing in (True, False, True, True):
+        n_bins = int(rng.choice([1, 7, 255]))
+        direction = rng.integers(-1, 2, 8).astype(np.float64) if is_directed else None
+        gains, has_values = np.full((2 * (n_bins + 1), 8), NONE), 0
+        twin, twin_has_values = gains.copy(), np.zeros((n_bins + 1, 8), dtype=bool)
+        for n_rows in rng.integers(5, 400, 4):
+            rows = random_rows(rng, int(n_rows))
+            columns = [random_column(rng, n_bins, rows) for _ in range(8)]
+            cells, counts = (np.column_stack(part) for part in zip(*columns, strict=True))
+            if not has_missing:
+                cells[1], counts[1] = cells[0] + cells[1], counts[0] + counts[1]
+                cells[0] = counts[0] = 0
+            bounds = {"lower": -float(rng.random()), "upper": float(rng.random())}
+            node = random_node(rng, cells[:, 0].sum(), **(bounds if is_directed else {}))
+            parent = float(rng.random() * 20)
+            sums, valued = _native.add_gains(
+                cells,
+                counts if has_counts else None,
+                **node,
+                direction=direction,
+                parent=parent,
+                gains=gains,
+                has_missing=has_missing,
+                instructions=instructions,
+            )
+            gains, has_values = sums.reshape(-1, 8), has_values | (valued != 0)
+            for lane in range(8):
+                own = counts[:, lane].tolist() if has_counts else None
+                asked = direction[lane] if is_directed else None
+                found = naive_gains(cells[:, lane].tolist(), own, node, asked, parent)
+                for (code, missing_left), (gain, values_left) in found.items():
+                    if missing_left and not has_missing:
+                        continue
+                    before = twin[2 * code + missing_left, lane]
+                    twin[2 * code + missing_left, lane] = (0 if before == NONE else before) + gain
+                    twin_has_values[code, lane] |= bool(missing_left) and values_left
+        np.testing.assert_array_equal(gains, twin)
+        if has_missing:
+            np.testing.assert_array_equal(has_values.reshape(-1, 8), twin_has_values)
+
+
 def naive_sets(cells: list[int], counts: list[int] | None, rules: dict, node: dict) -> Best:
     best = Best()
     n_copies = None if counts is None else sum(counts)
@@ -236,3 +322,14 @@ def test_the_border_is_checked() -> None:
     ):
         with pytest.raises(ValueError, match="must"):
             _native.search_cells(**{"instructions": INSTRUCTIONS[0]} | rest | wrong)
+    sums = {"parent": 0.0, "gains": np.zeros((6, 8)), "has_missing": True, "counts": None}
+    for wrong in (
+        {"cells": np.ones((257, 8), dtype=np.int64)},
+        {"gains": np.zeros((5, 8))},
+        {"counts": cells[:2]},
+        {"direction": np.zeros(7)},
+        {"instructions": "none"},
+    ):
+        whole = {"cells": cells, "direction": None, "instructions": INSTRUCTIONS[0]} | sums | node
+        with pytest.raises(ValueError, match="must"):
+            _native.add_gains(**whole | wrong)

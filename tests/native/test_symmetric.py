@@ -15,7 +15,9 @@ from weald.data import Rows, SortedTable, bin_rows
 from weald.trees import GrownTree, TreeGrower, TreeLimits
 
 
-def compare(criterion: str, seed: int, n: int, n_columns: int, kind: str = "") -> int:
+def compare(
+    criterion: str, seed: int, n: int, n_columns: int, cells: str = "wide", kind: str = ""
+) -> int:
     rng = np.random.default_rng([seed, n, n_columns, 4])
     table = random_table(rng, n, n_columns)
     max_bins = int(rng.choice([2, 4, 8]))
@@ -23,14 +25,14 @@ def compare(criterion: str, seed: int, n: int, n_columns: int, kind: str = "") -
     cuts = [naive.cuts_of_column(column, [1] * n, max_bins) for column in table.T]
     codes = [naive.codes_of_column(x, c) for x, c in zip(table.T, cuts, strict=True)]
     limits = dataclasses.replace(
-        random_limits(rng, criterion, "automatic"),
+        random_limits(rng, criterion, cells),
         growth="symmetric",
         max_depth=None if rng.random() < 0.3 else int(rng.integers(1, 5)),
         max_leaf_nodes=None if rng.random() < 0.5 else int(rng.integers(2, 20)),
     )
     limits = with_more(limits, kind, rng, n_columns)
     grower = TreeGrower(binned, criterion, limits, n_threads=1 + seed % 3)
-    tree, lesson = learn(criterion, grower, rng, n, "wide", limits)
+    tree, lesson = learn(criterion, grower, rng, n, cells, limits)
     guide = naive.Guide(tree.feature, codes_of_splits(tree, cuts), tree.missing_left, tree.right)
     names = [field.name for field in dataclasses.fields(naive.Limits)]
     twin = LevelTwin(
@@ -62,6 +64,13 @@ def test_equals_the_naive_twin(criterion: str, n_columns: int) -> None:
     assert max(sizes) > 5
 
 
+@pytest.mark.parametrize("cells", ["packed", "automatic"])
+@pytest.mark.parametrize("n_columns", [1, 3, 9])
+def test_packed_cells(cells: str, n_columns: int) -> None:
+    sizes = [compare("newton", seed, 7 + 5 * seed, n_columns, cells) for seed in range(12)]
+    assert max(sizes) > 5
+
+
 # ---- invariants ----
 
 
@@ -73,11 +82,20 @@ def task(n: int = 3000, missing: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
     return table, target[np.newaxis]
 
 
-def grow(table, values, limits: TreeLimits, n_threads: int = 1, copies=None) -> GrownTree:
+def grow(
+    table,
+    values,
+    limits: TreeLimits,
+    n_threads: int = 1,
+    copies=None,
+    criterion: str = "squared_error",
+) -> GrownTree:
+    """By the newton criterion with hessians between 1/8 and 1, which depend on the first column."""
     binned = bin_rows(Rows(table, table[:, 0]), max_bins=255, n_threads=1)
-    return TreeGrower(binned, "squared_error", limits, n_threads=n_threads).on_values(
-        values, None, copies
-    )
+    grower = TreeGrower(binned, criterion, limits, n_threads=n_threads)
+    if criterion == "newton":
+        return grower.on_sums(values, 1 / (1 + np.nan_to_num(table[:, 0]) % 8), copies)
+    return grower.on_values(values, None, copies)
 
 
 def depths(tree: GrownTree) -> np.ndarray:
@@ -151,15 +169,54 @@ def test_min_samples_leaf_counts_copies() -> None:
         assert np.array_equal(getattr(tree, name), getattr(repeated, name)), name
 
 
-def test_same_for_any_number_of_threads_and_order_of_rows() -> None:
+@pytest.mark.parametrize("criterion", ["squared_error", "newton"])
+@pytest.mark.parametrize("least", [1, 300])
+def test_same_for_any_number_of_threads_and_order_of_rows(criterion: str, least: int) -> None:
     table, values = task(20_000)
-    alone = grow(table, values, FIVE)
+    limits = dataclasses.replace(FIVE, min_samples_leaf=least)
+    alone = grow(table, values, limits, criterion=criterion)
+    assert np.bincount(alone.leaf_of_row).min() >= least
     for n_threads in (2, 5):
-        assert_equal(grow(table, values, FIVE, n_threads), alone)
+        assert_equal(grow(table, values, limits, n_threads, criterion=criterion), alone)
     order = np.random.default_rng(4).permutation(len(table))
-    shuffled = grow(table[order], values[:, order], FIVE)
+    shuffled = grow(table[order], values[:, order], limits, criterion=criterion)
     assert np.array_equal(shuffled.leaf_of_row, alone.leaf_of_row[order])
     assert np.array_equal(shuffled.value, alone.value)
+
+
+def test_more_histograms_than_are_kept() -> None:
+    """Copies of the columns, which are never used, leave no memory for a level's histograms."""
+    rng = np.random.default_rng(6)
+    table = rng.integers(0, 250, (250, 60)).astype(np.float64)
+    classes = rng.integers(0, 30, 250).astype(np.int32)
+    limits = TreeLimits(growth="symmetric", max_depth=6)
+    trees = []
+    for n_copies in (1, 8):
+        binned = bin_rows(Rows(np.tile(table, n_copies), classes), max_bins=255, n_threads=1)
+        grower = TreeGrower(binned, "gini", limits, n_threads=2)
+        trees.append(grower.on_classes(classes, 30, None, None))
+    assert len(trees[0].value) > 20
+    for name in ("feature", "threshold", "right", "leaf_of_row", "value"):
+        assert np.array_equal(getattr(trees[0], name), getattr(trees[1], name)), name
+
+
+@pytest.mark.parametrize("cells", ["packed", "wide"])
+def test_same_tree_with_and_without_bundles(cells: str) -> None:
+    """Rows that are not used make the table large enough for columns to be bundled."""
+    rng = np.random.default_rng(7)
+    n, n_used = 20_000, 8_000
+    kinds = rng.integers(0, 40, n)
+    numbers = rng.integers(0, 90, (n, 5))
+    table = np.column_stack([kinds[:, np.newaxis] == np.arange(40), numbers]).astype(np.float64)
+    table[rng.random(n) < 0.1, :40] = np.nan
+    gradient = (kinds % 7 - numbers[:, 0] // 30 * (numbers[:, 1] > 40.0))[np.newaxis]
+    limits = dataclasses.replace(FIVE, min_samples_leaf=30, cells=cells)
+    bundled = grow(table, gradient, limits, 2, (np.arange(n) < n_used) * 1, "newton")
+    alone = grow(table[:n_used], gradient[:, :n_used], limits, criterion="newton")
+    assert len(alone.value) > 10
+    assert set(alone.feature) & set(range(40))
+    for name in ("feature", "threshold", "missing_left", "right", "value"):
+        assert np.array_equal(getattr(alone, name), getattr(bundled, name)), name
 
 
 def test_order_and_scale_of_columns() -> None:

@@ -77,7 +77,8 @@ inline Setting symmetric() {
   params.growth = weald::tree::Growth::symmetric;
   params.max_depth = 5;
   params.split.min_samples_leaf = 5;
-  return {"symmetric", params, {weald::target::Cells::wide}, true, false};
+  return {
+      "symmetric", params, {weald::target::Cells::packed, weald::target::Cells::wide}, true, false};
 }
 
 // Penalties, drawn columns, groups of them and directions; splits are taken back afterwards.
