@@ -22,8 +22,7 @@ FLOOR_TESTS := tests/contract tests/data tests/public
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-floor coverage fuzz-api fuzz bench study micro check format stub sanitize portable clean \
-.PHONY: help demo test test-all test-sklearn test-floor coverage fuzz-api bench study micro check format stub sanitize portable clean \
+.PHONY: help demo test test-all test-sklearn test-floor coverage fuzz-api fuzz bench study micro check format stub sanitize portable clean \
 	lint types imports cpp-modules cpp-format stub-check size one-definition sanitize-package \
 	sanitize-pool portable-tools
 
