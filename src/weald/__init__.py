@@ -9,7 +9,7 @@ from weald.lazy import attach
 from weald.version import __version__
 
 if TYPE_CHECKING:
-    from weald import aggregation, datasets, theory
+    from weald import aggregation, datasets, plot, theory
     from weald.config import show_config
     from weald.data import read
     from weald.ensembles import (
@@ -83,6 +83,7 @@ __all__ = [
     "from_sklearn",
     "from_xgboost",
     "load",
+    "plot",
     "read",
     "show_config",
     "theory",
@@ -94,6 +95,7 @@ if not TYPE_CHECKING:
         "datasets": None,
         "ModelFormatError": "weald.errors",
         "load": "weald.persist.model_file",
+        "plot": None,
         "read": "weald.data.reading",
         "show_config": "weald.config",
         "theory": None,

@@ -11,7 +11,10 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PICTURES = EXAMPLES.parent / "docs" / "guide" / "pictures"
-NAMES = ["bias_variance", "distilled", "members", "one_and_hundred", "ten_points"]
+NAMES = [
+    "bias_variance", "distilled", "looking", "members", "one_and_hundred", "readable_tree",
+    "ten_points",
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -102,4 +105,18 @@ def test_distilled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert small < large < 1
     assert 0.96 < result.teacher < 0.98
     assert "tree of the labels, 32 leaves: accuracy" in module.describe(result)
+    check_picture(module, result, tmp_path)
+
+
+def test_looking(tmp_path: Path) -> None:
+    module = example("looking")
+    result = module.compute()
+    assert module.describe(result) == "100 trees, 150 rounds, 100 bagged trees"
+    check_picture(module, result, tmp_path)
+
+
+def test_readable_tree(tmp_path: Path) -> None:
+    module = example("readable_tree")
+    result = module.compute()
+    assert module.describe(result).startswith("carrier in {rail, ship}?")
     check_picture(module, result, tmp_path)

@@ -259,17 +259,18 @@ def error_correlation(ensemble: Any, X: Any, y: Any) -> ErrorCorrelation:
             )
     target = target_of(X, y)
     samples = list(ensemble.estimators_samples_)
-    in_bag = np.array([_counted(drawn, len(target)) for drawn in samples])
+    in_bag = np.array([in_bag_counts(drawn, len(target)) for drawn in samples])
     if is_classifier(ensemble):
         classes = np.asarray(ensemble.classes_)
-        predictions = _probabilities(ensemble, X, classes)
+        predictions = base_probabilities(ensemble, X, classes)
         goal = np.asarray(target[:, np.newaxis] == classes, dtype=np.float64)
         return error_correlation_from_members(predictions, in_bag, goal)
-    predictions = np.array([model.predict(part) for model, part in _estimators(ensemble, X)])
+    predictions = np.array([model.predict(part) for model, part in base_tables(ensemble, X)])
     return error_correlation_from_members(predictions, in_bag, finite_target(target))
 
 
-def _counted(drawn: NDArray[Any], n_rows: int) -> NDArray[np.intp]:
+def in_bag_counts(drawn: NDArray[Any], n_rows: int) -> NDArray[np.intp]:
+    """How often each row was drawn, given the indices of the rows drawn."""
     counted = np.bincount(drawn, minlength=n_rows)
     if len(counted) > n_rows:
         raise ValueError(
@@ -279,7 +280,7 @@ def _counted(drawn: NDArray[Any], n_rows: int) -> NDArray[np.intp]:
     return counted
 
 
-def _estimators(ensemble: Any, X: Any) -> list[tuple[Any, Any]]:
+def base_tables(ensemble: Any, X: Any) -> list[tuple[Any, Any]]:
     """Return each base estimator with its columns of X, in the form it was trained on."""
     columns = getattr(ensemble, "estimators_features_", None)
     # scikit-learn's ensembles fit their base estimators on arrays, without column names.
@@ -302,13 +303,13 @@ def _named(frame: "nw.DataFrame[Any]", columns: NDArray[Any], names: NDArray[Any
     return frame.select(*own).to_native()
 
 
-def _probabilities(ensemble: Any, X: Any, classes: NDArray[Any]) -> Floats:
+def base_probabilities(ensemble: Any, X: Any, classes: NDArray[Any]) -> Floats:
     """Return class probabilities of each base estimator; votes if it has no `predict_proba`."""
     known = {label for model in ensemble.estimators_ for label in np.asarray(model.classes_)}
     # scikit-learn fits base estimators on encoded classes; others may use the labels themselves.
     names = classes if known <= set(classes) else np.arange(len(classes))
     predictions = []
-    for model, part in _estimators(ensemble, X):
+    for model, part in base_tables(ensemble, X):
         if hasattr(model, "predict_proba"):
             predictions.append(aligned(model.predict_proba(part), model.classes_, names))
         else:

@@ -55,8 +55,9 @@ def split_text(
     at: int,
     names: Sequence[str],
     levels: Sequence[Sequence[object] | None] | None,
+    number: Callable[[int, float], str] | None = None,
 ) -> str:
-    """Format the split of an inner node."""
+    """Format the split of an inner node; `number` formats a threshold, given its column."""
     column = int(forest.feature[at])
     name, threshold = names[column], float(forest.threshold[at])
     if forest.category_set[at] >= 0:
@@ -67,7 +68,8 @@ def split_text(
     # Omit the direction of missing values if there were none in training.
     shows_missing = forest.saw_missing is None or bool(forest.saw_missing[column])
     missing = " or missing" if forest.missing_left[at] and shows_missing else ""
-    return f"{name} <= {threshold:.6g}{missing}?"
+    value = f"{threshold:.6g}" if number is None else number(column, threshold)
+    return f"{name} <= {value}{missing}?"
 
 
 def _set_text(forest: Forest, at: int, levels: Sequence[object] | None) -> str:

@@ -1,0 +1,293 @@
+"""Pictures that scikit-learn's displays draw, in the style of weald."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from weald.diagnostics.subject import Subject
+from weald.parameters import NoneOr, OneOf, Whole
+from weald.plot.columns import column_names, column_number
+from weald.plot.style import BLUE, GREY, ORANGE, drawing, drawing_several, label, labels
+from weald.theory.arguments import check
+
+
+def confusion_matrix(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    normalize: str | None = None,
+    max_classes: int = 20,
+    ax: Any = None,
+) -> Any:
+    """Draw how often each class was predicted for rows of each class.
+
+    Drawn by scikit-learn's `ConfusionMatrixDisplay`. With more than `max_classes` classes, those
+    with the most errors are drawn and all others are added up.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Any classifier.
+    X, y : table and array
+        Rows that the model was not fitted on, and their labels.
+    normalize : {"true", "pred", "all"} or None, default=None
+        Show shares of the rows of a class, of those predicted as it, or of all; None shows counts.
+    max_classes : int, default=20
+        Number of classes to draw.
+    ax : axes or None, default=None
+        Axes to draw on; None makes a figure.
+
+    Returns
+    -------
+    axes
+        The axes of the picture.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import weald
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = weald.RandomForestClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> ax = weald.plot.confusion_matrix(model, X[1::2], y[1::2])
+    >>> ax.get_xlabel(), [text.get_text() for text in ax.texts][0]
+    ('predicted', '25')
+    >>> plt.close()
+    """
+    check(
+        "weald.plot.confusion_matrix", NoneOr(OneOf(("true", "pred", "all"))), normalize=normalize
+    )
+    check("weald.plot.confusion_matrix", Whole(2), max_classes=max_classes)
+    from sklearn.metrics import ConfusionMatrixDisplay
+    from sklearn.metrics import confusion_matrix as counted
+
+    subject = _classifier(model, "weald.plot.confusion_matrix")
+    assert subject.classes is not None
+    target = subject.target(X, y)
+    predicted = subject.predict(X).argmax(axis=1)
+    names = [str(label) for label in subject.classes.tolist()]
+    if len(names) > max_classes:
+        target, predicted, names = _most_confused(target, predicted, names, int(max_classes))
+    counts = counted(target, predicted, labels=np.arange(len(names)), normalize=normalize)
+    n, width = len(names), max(len(label(name, 16)) for name in names)
+    size = (2.2 + 0.09 * width + 0.42 * n, 1.6 + 0.42 * n + (0.07 * width if n > 4 else 0.0))
+    with drawing(ax, size) as axes:
+        display = ConfusionMatrixDisplay(counts, display_labels=labels(names, 16))
+        display.plot(
+            ax=axes,
+            cmap="Blues",
+            colorbar=False,
+            values_format="d" if normalize is None else ".2f",
+            xticks_rotation="vertical" if n > 4 and width > 3 else "horizontal",
+            text_kw={"fontsize": 8},
+        )
+        axes.set(xlabel="predicted", ylabel="true")
+        for side in axes.spines.values():
+            side.set_visible(False)
+        axes.tick_params(length=0)
+    return axes
+
+
+def _most_confused(
+    target: Any, predicted: Any, names: list[str], most: int
+) -> tuple[Any, Any, list[str]]:
+    """Keep the classes with the most errors; join all others."""
+    is_wrong = target != predicted
+    errors = np.bincount(target[is_wrong], minlength=len(names))
+    errors += np.bincount(predicted[is_wrong], minlength=len(names))
+    kept = np.sort(np.argsort(-errors, kind="stable")[: most - 1])
+    place = np.full(len(names), most - 1)
+    place[kept] = np.arange(most - 1)
+    others = f"{len(names) - most + 1} others"
+    return place[target], place[predicted], [*(names[i] for i in kept), others]
+
+
+def calibration(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = None) -> Any:
+    """Draw how often predicted probabilities come true.
+
+    Points on the diagonal are calibrated; below it the model is too sure of itself. Drawn by
+    scikit-learn's `CalibrationDisplay`. For two classes it is the probability of the second; for
+    more, the probability of the predicted class and the share of rows where it is right. Bars
+    count the rows of each probability.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Any classifier with `predict_proba`.
+    X, y : table and array
+        Rows that the model was not fitted on, and their labels.
+    n_bins : int, default=10
+        Number of points; each is the mean of equally many rows.
+    ax : axes or None, default=None
+        Axes to draw on; None makes a figure.
+
+    Returns
+    -------
+    axes
+        The axes of the picture.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import weald
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = weald.RandomForestClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> ax = weald.plot.calibration(model, X[1::2], y[1::2])
+    >>> ax.get_xlabel()
+    'predicted probability of 1'
+    >>> plt.close()
+    """
+    check("weald.plot.calibration", Whole(2), n_bins=n_bins)
+    from sklearn.calibration import CalibrationDisplay
+
+    subject = _classifier(model, "weald.plot.calibration")
+    if not subject.has_probabilities:
+        raise TypeError(
+            f"weald.plot.calibration needs probabilities; {subject.name} has no predict_proba. "
+            "sklearn.calibration.CalibratedClassifierCV adds them to any classifier."
+        )
+    assert subject.classes is not None
+    target, shares = subject.target(X, y), subject.predict(X)
+    if len(subject.classes) == 2:
+        is_true, share = target == 1, shares[:, 1]
+        name = f"of {label(subject.classes[1], 20)}"
+    else:
+        is_true, share = shares.argmax(axis=1) == target, shares.max(axis=1)
+        name = "of the predicted class"
+    with drawing(ax, (5.2, 4.8)) as axes:
+        CalibrationDisplay.from_predictions(
+            is_true.astype(int),
+            share,
+            n_bins=min(int(n_bins), len(target)),
+            strategy="quantile",
+            name=subject.name,
+            ax=axes,
+            color=BLUE,
+            pos_label=1,
+        )
+        counts, edges = np.histogram(share, bins=20, range=(0, 1))
+        widths = np.diff(edges)
+        heights = 0.15 * counts / counts.max()
+        axes.bar(edges[:-1], heights, widths, align="edge", color=GREY, alpha=0.35, linewidth=0)
+        axes.set(
+            xlabel=f"predicted probability {name}",
+            ylabel="share of rows where it is true",
+            xlim=(-0.02, 1.02),
+            ylim=(-0.02, 1.02),
+        )
+        axes.lines[0].set(color=GREY, linewidth=1)
+        axes.legend(loc="best")
+    return axes
+
+
+def partial_dependence(
+    model: Any,
+    X: Any,
+    features: Sequence[Any],
+    *,
+    kind: str = "average",
+    ax: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Draw the mean prediction as a function of one column or of two.
+
+    Drawn by scikit-learn's `PartialDependenceDisplay.from_estimator`, one picture per entry of
+    `features`. Columns that are text or categories are drawn as such.
+
+    Parameters
+    ----------
+    model : fitted model
+        Any estimator of scikit-learn's kind.
+    X : table
+        Rows to average over.
+    features : list of column names or positions, or of pairs of them
+        What to draw.
+    kind : {"average", "individual", "both"}, default="average"
+        The mean, one line for each row, or both.
+    ax : axes, list of axes or None, default=None
+        Axes to draw on, one for each entry of `features`; None makes a figure.
+    **kwargs
+        Further parameters of `PartialDependenceDisplay.from_estimator`, such as `target` for a
+        classifier of more than two classes.
+
+    Returns
+    -------
+    array of axes
+        One for each entry of `features`.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import weald
+    >>> from sklearn.datasets import load_diabetes
+    >>> diabetes = load_diabetes(as_frame=True)
+    >>> model = weald.RandomForestRegressor(20, random_state=0)
+    >>> model = model.fit(diabetes.data, diabetes.target)
+    >>> axes = weald.plot.partial_dependence(model, diabetes.data, ["bmi", "s5"])
+    >>> [ax.get_xlabel() for ax in axes]
+    ['bmi', 's5']
+    >>> plt.close()
+    """
+    check("weald.plot.partial_dependence", OneOf(("average", "individual", "both")), kind=kind)
+    from sklearn.inspection import PartialDependenceDisplay
+
+    Subject.of(model, "weald.plot.partial_dependence")
+    names = column_names(None, X.shape[1], getattr(X, "columns", None))
+    chosen = [_columns(entry, names) for entry in _listed(features)]
+    if "categorical_features" not in kwargs:
+        kwargs["categorical_features"] = _categories_of(model, X)
+    size = (3.4 * len(chosen) + 0.4, 3.2)
+    with drawing_several(ax, len(chosen), size) as axes:
+        PartialDependenceDisplay.from_estimator(
+            model,
+            X,
+            chosen,
+            feature_names=labels(names),
+            kind=kind,
+            ax=axes,
+            line_kw={"color": BLUE} if kind == "average" else None,
+            ice_lines_kw=None if kind == "average" else {"color": GREY, "linewidth": 0.4},
+            pd_line_kw=None if kind == "average" else {"color": ORANGE, "linewidth": 2},
+            contour_kw={"cmap": "cividis"},
+            **kwargs,
+        )
+        for one in axes:
+            _shorten_ticks(one)
+    return np.array(axes, dtype=object)
+
+
+def _shorten_ticks(axes: Any) -> None:
+    """Shorten the names of categories, which scikit-learn writes out below the bars."""
+    texts = [text.get_text() for text in axes.get_xticklabels()]
+    if axes.patches and texts:
+        axes.set_xticks(axes.get_xticks(), labels(texts, 16), rotation=40, ha="right")
+
+
+def _classifier(model: Any, asked_by: str) -> Subject:
+    subject = Subject.of(model, asked_by)
+    if subject.classes is None:
+        raise TypeError(f"{asked_by} takes a classifier; {subject.name} predicts numbers.")
+    return subject
+
+
+def _listed(features: Any) -> list[Any]:
+    if isinstance(features, (str, int, np.integer)):
+        return [features]
+    return list(features)
+
+
+def _columns(entry: Any, names: list[str]) -> Any:
+    if isinstance(entry, (tuple, list)):
+        return tuple(column_number(one, names, "features") for one in entry)
+    return column_number(entry, names, "features")
+
+
+def _categories_of(model: Any, X: Any) -> list[int] | None:
+    from weald.data import Kind, read_columns
+
+    kinds = [values.kind for values in read_columns(X)]
+    found = [i for i, kind in enumerate(kinds) if kind in (Kind.TEXT, Kind.CATEGORY, Kind.ORDERED)]
+    return found or None
