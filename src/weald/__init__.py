@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from weald import aggregation, datasets, plot, theory
     from weald.config import show_config
     from weald.data import read
+    from weald.diagnostics import diagnose
     from weald.ensembles import (
         AdaBoostClassifier,
         AdaBoostRegressor,
@@ -77,6 +78,7 @@ __all__ = [
     "__version__",
     "aggregation",
     "datasets",
+    "diagnose",
     "distill",
     "from_catboost",
     "from_lightgbm",
@@ -95,6 +97,7 @@ if not TYPE_CHECKING:
         "datasets": None,
         "ModelFormatError": "weald.errors",
         "load": "weald.persist.model_file",
+        "diagnose": "weald.diagnostics",
         "plot": None,
         "read": "weald.data.reading",
         "show_config": "weald.config",

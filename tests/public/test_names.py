@@ -42,7 +42,9 @@ def test_everything_public_is_documented() -> None:
 
 
 def test_modules_export_what_they_list() -> None:
-    packages = "aggregation data datasets ensembles losses persist plot resampling theory trees"
+    packages = (
+        "aggregation data datasets diagnostics ensembles losses persist plot resampling theory trees"
+    )
     for package in packages.split():
         module = __import__(f"weald.{package}", fromlist=["__all__"])
         assert module.__doc__, package

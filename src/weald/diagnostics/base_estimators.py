@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from weald.ensembles.out_of_bag.bagged import Bagged
 from weald.theory.correlation import base_probabilities, base_tables, in_bag_counts
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 # Number of predictions of base estimators held at once: 160 MB.
 MOST_PREDICTIONS = 2 * 10**7
@@ -32,8 +34,8 @@ class BaseEstimators:
     combined_by : str
         "mean" if the ensemble predicts their mean, else "other".
     in_bag : function or None
-        In-bag counts of the rows of the fit, of shape (estimators, rows), given the number of
-        rows; None if they are not known.
+        In-bag counts of some rows of the fit, of shape (estimators, rows), given the number of
+        rows of the fit and the indices; None if they are not known.
     predict_out_of_bag : function or None
         As `predict`, by base estimators that did not learn anything from their out-of-bag rows.
     """
@@ -41,7 +43,7 @@ class BaseEstimators:
     n: int
     predict: Callable[[Any], Floats]
     combined_by: str
-    in_bag: Callable[[int], NDArray[Any]] | None = None
+    in_bag: Callable[[int, Rows], NDArray[Any]] | None = None
     predict_out_of_bag: Callable[[Any], Floats] | None = None
 
     def rows_at_once(self, n_classes: int) -> int:
@@ -87,7 +89,7 @@ def _of_bag(model: Any) -> BaseEstimators | None:
         n=n,
         predict=lambda X: _joined(model._estimator_predictions(X)),
         combined_by="mean" if getattr(model, "weights", None) is None else "other",
-        in_bag=None if ledger is None else lambda n_rows: _checked_counts(ledger, n_rows),
+        in_bag=None if ledger is None else partial(_counts_of_ledger, ledger),
         predict_out_of_bag=lambda X: _joined(model._out_of_bag_predictions(X)),
     )
 
@@ -103,19 +105,18 @@ def _predictions(model: Any, X: Any, classes: NDArray[Any] | None) -> Floats:
     return np.stack(found)[:, :, np.newaxis]
 
 
-def _checked_counts(ledger: Any, n_rows: int) -> NDArray[Any]:
+def _counts_of_ledger(ledger: Any, n_rows: int, rows: Rows) -> NDArray[Any]:
     if len(ledger[0]) != n_rows:
         raise ValueError(
             f"X must hold the rows of the fit in the same order: the model was fitted on "
             f"{len(ledger[0])} rows; got {n_rows}. Pass other rows as X_test and y_test."
         )
-    counts: NDArray[Any] = ledger.toarray()
-    return counts
+    return np.stack([counts[rows] for counts in ledger])
 
 
-def _in_bag_of_samples(model: Any) -> Callable[[int], NDArray[Any]] | None:
+def _in_bag_of_samples(model: Any) -> Callable[[int, Rows], NDArray[Any]] | None:
     """In-bag counts of bags and forests of scikit-learn."""
     samples = getattr(model, "estimators_samples_", None)
     if samples is None:
         return None
-    return lambda n_rows: np.array([in_bag_counts(one, n_rows) for one in samples])
+    return lambda n_rows, rows: np.stack([in_bag_counts(one, n_rows)[rows] for one in samples])

@@ -80,10 +80,11 @@ class Subject:
         codes = class_numbers(target, self.classes)
         unknown = np.flatnonzero(codes < 0)
         if unknown.size:
+            row = int(unknown[0])
             raise ValueError(
-                f"{name} holds the label {target.tolist()[unknown[0]]!r} in row {unknown[0]}, which "
-                f"is none of the {len(self.classes)} classes of {self.name}. Pass the rows and "
-                "labels of the fit, or others with the same classes."
+                f"{name} holds the label {target.tolist()[row]!r} in row {row}, which is none "
+                f"of the {len(self.classes)} classes of {self.name}. Pass the rows and labels of "
+                "the fit, or others with the same classes."
             )
         return codes
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from weald.diagnostics.base_estimators import base_estimators_of
 from weald.diagnostics.subject import Subject
+from weald.diagnostics.tables import names_of_columns
 from weald.parameters import Whole
-from weald.plot.columns import as_numbers, column_names, column_number, column_of
+from weald.plot.columns import as_numbers, column_number, column_of
 from weald.plot.style import colours_of, drawing_several, label, labels
 from weald.theory.arguments import check, table_of
 
@@ -76,7 +77,7 @@ def decision_boundary(
     check(_FUNCTION, Whole(10, 2000), grid_resolution=grid_resolution)
     subject = Subject.of(model, _FUNCTION)
     table = table_of(X)
-    names = column_names(model, table.shape[1], getattr(X, "columns", None))
+    names = names_of_columns(model, table)
     pair = _pair(features, names)
     sizes = _sizes(n_estimators)
     parts = [_Part(subject, size, _Filled(table, pair)) for size in sizes]

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from weald.diagnostics.subject import Subject
+from weald.diagnostics.tables import names_of_columns
 from weald.parameters import NoneOr, OneOf, Whole
-from weald.plot.columns import column_names, column_number
+from weald.plot.columns import column_number
 from weald.plot.style import BLUE, GREY, ORANGE, drawing, drawing_several, label, labels
 from weald.theory.arguments import check
 
@@ -235,7 +236,7 @@ def partial_dependence(
     from sklearn.inspection import PartialDependenceDisplay
 
     Subject.of(model, "weald.plot.partial_dependence")
-    names = column_names(None, X.shape[1], getattr(X, "columns", None))
+    names = names_of_columns(model, X)
     chosen = [_columns(entry, names) for entry in _listed(features)]
     if "categorical_features" not in kwargs:
         kwargs["categorical_features"] = _categories_of(model, X)

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.diagnostics.subject import Subject
+from weald.diagnostics.tables import names_of_columns
 from weald.parameters import OneOf, Real, Whole
-from weald.plot.columns import as_numbers, column_names, column_number, column_of
+from weald.plot.columns import as_numbers, column_number, column_of
 from weald.plot.style import BLUE, GREY, ORANGE, SKY, drawing, label, light_grid
 from weald.theory.arguments import check, table_of, take
 
@@ -152,7 +153,7 @@ def _across(model: Any, table: Any, feature: Any, centre: Floats) -> tuple[Float
         place = np.empty(len(centre))
         place[np.argsort(centre, kind="stable")] = np.arange(len(centre))
         return place, "rows by prediction"
-    names = column_names(model, table.shape[1], getattr(table, "columns", None))
+    names = names_of_columns(model, table)
     column = column_number(feature, names)
     numbers = as_numbers(column_of(table, column))
     if numbers is None:

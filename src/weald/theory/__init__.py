@@ -9,6 +9,7 @@ from weald.theory.correlation import (
     error_correlation_from_members,
 )
 from weald.theory.decomposition import bias_variance
+from weald.theory.pairwise import diversity
 from weald.theory.validation import cross_validate
 from weald.theory.voting import majority_vote_accuracy
 
@@ -17,6 +18,7 @@ __all__ = [
     "bias_variance",
     "correlated_error",
     "cross_validate",
+    "diversity",
     "edges",
     "error_632",
     "error_632_from_members",
