@@ -42,10 +42,11 @@ def test_everything_public_is_documented() -> None:
 
 
 def test_modules_export_what_they_list() -> None:
-    packages = (
-        "aggregation data datasets diagnostics ensembles losses persist plot resampling theory trees"
-    )
-    for package in packages.split():
+    packages = [
+        "aggregation", "data", "datasets", "diagnostics", "ensembles", "losses", "persist", "plot",
+        "resampling", "theory", "trees",
+    ]  # fmt: skip
+    for package in packages:
         module = __import__(f"weald.{package}", fromlist=["__all__"])
         assert module.__doc__, package
         assert module.__all__ == sorted(module.__all__, key=lambda name: (name.islower(), name))
