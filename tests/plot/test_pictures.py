@@ -196,7 +196,8 @@ def test_importance_of_other_things(forest: Any, regressor: Any) -> None:
     own = regressor.oob_permutation_importance(
         DIABETES.data[::2], DIABETES.target[::2], n_repeats=1
     )
-    assert "squared error: increase" in plot.importance(own).get_xlabel()
+    assert "squared error: change" in plot.importance(own).get_xlabel()
+    assert ticks(plot.importance({"a": 1.0, "b": 2.0})) == ["b", "a"]
 
 
 def test_importance_of_what_has_none(forest: Any) -> None:
@@ -261,11 +262,16 @@ def test_training_curve_of_adaboost_and_scikit_learn() -> None:
 def test_training_curve_of_a_history() -> None:
     model = weald.BoostedTreesRegressor(quality="fast", n_estimators=2)
     model.fit(DIABETES.data, DIABETES.target)
-    table = {"round": [0, 1, 2], "train_loss": [3.0, 2.0, 1.0], "validation_loss": [3.0, 2.0, 2.5]}
+    table = {
+        "train loss": [3.0, 2.0, 1.0],
+        "validation loss": [3.0, 2.0, 2.5],
+        "validation r2": [0.0, 0.1, 0.2],
+        "other loss": [4.0, 3.0, 2.0],
+    }
     for history in (table, pd.DataFrame(table)):
         model.history_ = history
         axes = plot.training_curve(model)
-        assert curve_names(axes) == ["training rows", "validation rows"]
+        assert curve_names(axes) == ["training rows", "validation rows", "other rows"]
         assert axes.texts[0].get_text() == "2 after 1"
 
 
@@ -442,6 +448,11 @@ def test_shap_of_several_outputs(attributions: Any) -> None:
     title = plot.shap_waterfall(both, 3).get_title()
     assert title == plot.shap_waterfall(attributions, 3).get_title()
     assert plot.shap_waterfall(both, 3, output=0).get_title().startswith("prediction -")
+    named = SimpleNamespace(**vars(both), output_names=["no", "yes"], scale="log odds")
+    assert plot.shap_waterfall(named, 3, output="yes").get_title() == title
+    assert plot.shap_summary(named).get_xlabel() == "SHAP value (effect on the log odds of yes)"
+    with pytest.raises(ValueError, match="There is no output 'maybe'"):
+        plot.shap_summary(named, output="maybe")
     three = SimpleNamespace(**{**vars(both), "values": np.zeros((5, 4, 3))})
     with pytest.raises(ValueError, match="set output to one of 0 to 2"):
         plot.shap_summary(three)

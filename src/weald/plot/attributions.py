@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weald.errors import listing
 from weald.parameters import Whole
 from weald.plot.columns import as_numbers, column_number, column_of
 from weald.plot.style import (
@@ -42,15 +43,18 @@ class Attributions:
         Values of the columns.
     names : list of str
         Names of the columns.
+    what : str
+        What the values add up to.
     """
 
     values: Floats
     base: Floats
     data: Any
     names: list[str]
+    what: str
 
     @classmethod
-    def of(cls, explanation: Any, output: int | None, asked_by: str) -> "Attributions":
+    def of(cls, explanation: Any, output: int | str | None, asked_by: str) -> "Attributions":
         """Read an object with `values`, `base_values`, `data` and `feature_names`."""
         for name in ("values", "base_values", "data", "feature_names"):
             if not hasattr(explanation, name):
@@ -66,11 +70,14 @@ class Attributions:
                 f"{asked_by}: values must have the shape (rows, columns) or (rows, columns, "
                 f"outputs); got {values.shape}."
             )
+        outputs = list(getattr(explanation, "output_names", None) or [])
+        what = str(getattr(explanation, "scale", "prediction"))
         if values.ndim == 3:
-            chosen = _output(values.shape[2], output, asked_by)
+            chosen = _output(values.shape[2], output, outputs, asked_by)
             values = values[:, :, chosen]
             base = base[..., chosen] if base.ndim else base
-        elif output is not None and output != 0:
+            what += f" of {shortened(outputs[chosen], 16)}" if chosen < len(outputs) else ""
+        elif output is not None and output != 0 and [output] != outputs:
             raise ValueError(f"{asked_by}: output={output!r}, but values have one output.")
         names = explanation.feature_names
         if names is None:
@@ -81,14 +88,18 @@ class Attributions:
                 f"{asked_by}: there are {len(names)} feature_names for {values.shape[1]} columns."
             )
         base = np.broadcast_to(base.reshape(-1) if base.ndim else base, (len(values),))
-        return cls(values, base, explanation.data, names)
+        return cls(values, base, explanation.data, names, what)
 
     def column(self, number: int) -> NDArray[Any] | None:
         """Values of a column; None if there are none."""
         return None if self.data is None else column_of(self.data, number)
 
 
-def _output(n: int, output: int | None, asked_by: str) -> int:
+def _output(n: int, output: int | str | None, names: list[str], asked_by: str) -> int:
+    if isinstance(output, str):
+        if output not in names:
+            raise ValueError(f"There is no output {output!r}. The outputs are {listing(names)}.")
+        return names.index(output)
     if output is None and n <= 2:
         return n - 1  # the only one, or the second class
     if output is None or not Whole(0, n - 1).admits(output):
@@ -100,7 +111,7 @@ def _output(n: int, output: int | None, asked_by: str) -> int:
 
 
 def shap_summary(
-    explanation: Any, *, max_num_features: int = 15, output: int | None = None, ax: Any = None
+    explanation: Any, *, max_num_features: int = 15, output: int | str | None = None, ax: Any = None
 ) -> Any:
     """Draw the SHAP values of many rows, one line of points for each column (a beeswarm).
 
@@ -113,8 +124,8 @@ def shap_summary(
         Or any object with `values`, `base_values`, `data` and `feature_names`.
     max_num_features : int, default=15
         Number of columns to draw.
-    output : int or None, default=None
-        Which output, if there are several; None means the second class of two.
+    output : int, str or None, default=None
+        Which output, by position or name, if there are several; None means the second of two.
     ax : axes or None, default=None
         Axes to draw on; None makes a figure.
 
@@ -152,7 +163,7 @@ def shap_summary(
         axes.set_yticks(range(len(order)), labels([found.names[i] for i in order]))
         axes.set_ylim(len(order) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
-        axes.set_xlabel("SHAP value (effect on the prediction)")
+        axes.set_xlabel(plain(f"SHAP value (effect on the {found.what})"))
         light_grid(axes)
         if found.data is not None:
             _colour_bar(axes)
@@ -218,7 +229,7 @@ def shap_dependence(
     feature: Any,
     *,
     color_by: Any = None,
-    output: int | None = None,
+    output: int | str | None = None,
     ax: Any = None,
 ) -> Any:
     """Draw the SHAP values of one column against its values.
@@ -233,8 +244,8 @@ def shap_dependence(
         Name or position of the column.
     color_by : str, int or None, default=None
         Column that colours the points: blue is low, orange is high.
-    output : int or None, default=None
-        Which output, if there are several; None means the second class of two.
+    output : int, str or None, default=None
+        Which output, by position or name, if there are several; None means the second of two.
     ax : axes or None, default=None
         Axes to draw on; None makes a figure.
 
@@ -330,7 +341,7 @@ def shap_waterfall(
     row: int = 0,
     *,
     max_num_features: int = 10,
-    output: int | None = None,
+    output: int | str | None = None,
     ax: Any = None,
 ) -> Any:
     """Draw how the SHAP values of one row add up to its prediction.
@@ -343,8 +354,8 @@ def shap_waterfall(
         Position of the row.
     max_num_features : int, default=10
         Number of columns to draw; the others are added up.
-    output : int or None, default=None
-        Which output, if there are several; None means the second class of two.
+    output : int, str or None, default=None
+        Which output, by position or name, if there are several; None means the second of two.
     ax : axes or None, default=None
         Axes to draw on; None makes a figure.
 
@@ -390,7 +401,7 @@ def shap_waterfall(
         path = np.cumsum([base, *(value for _, value in steps)])
         room = 0.2 * float(np.ptp(path)) or 1.0
         axes.set_xlim(path.min() - room, path.max() + room)
-        axes.set_xlabel("prediction, from the mean (dotted) to that of the row")
+        axes.set_xlabel(plain(f"{found.what}, from the mean (dotted) to that of the row"))
         sign = "+" if total >= 0 else "-"
         axes.set_title(f"prediction {at:.4g} = {base:.4g} {sign} {abs(total):.4g}")
     return axes

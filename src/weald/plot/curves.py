@@ -12,7 +12,19 @@ from weald.diagnostics.base_estimators import BaseEstimators, base_estimators_of
 from weald.diagnostics.subject import Subject
 from weald.ensembles.out_of_bag.row_losses import names_of, row_losses
 from weald.parameters import Jobs, NoneOr, OneOf
-from weald.plot.style import BLUE, GREEN, GREY, ORANGE, PINK, drawing, label, light_grid, loss_text
+from weald.plot.style import (
+    AMBER,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    SKY,
+    drawing,
+    label,
+    light_grid,
+    loss_text,
+)
 from weald.theory.arguments import check, table_of, take
 from weald.theory.fitting import check_estimator_like
 
@@ -91,9 +103,10 @@ def training_curve(
     colours = {"training rows": BLUE, "validation rows": ORANGE, "out-of-bag rows": GREEN}
     with drawing(ax) as axes:
         one_loss = len({curve.loss for curve in curves}) == 1
+        others = itertools.cycle((PINK, SKY, AMBER, GREY))  # of further validation sets
         for curve in curves:
             name = curve.name if one_loss else f"{curve.name} ({loss_text(curve.loss)})"
-            colour = colours.get(curve.name, PINK if curve.name == "rows of X" else GREY)
+            colour = colours.get(curve.name) or next(others)
             axes.plot(curve.steps, curve.values, color=colour, label=label(name, 40))
             if curve.band is not None:
                 axes.fill_between(curve.steps, *curve.band, color=colour, alpha=0.15, linewidth=0)
@@ -159,24 +172,18 @@ def _history(model: Any) -> list[_Curve]:
 
 
 def _of_history(history: Any, loss: str) -> Iterator[_Curve]:
-    """Columns of a table of losses: names that begin with "train", "validation" or "oob"."""
+    """Losses of a table of curves, named by their rows: "train loss", "validation loss" ..."""
     columns = dict(history.items() if isinstance(history, Mapping) else _columns_of(history))
-    rounds = columns.pop("round", None)
-    words = {"train": "training rows", "val": "validation rows", "oob": "out-of-bag rows"}
+    words = {"train": "training rows", "oob": "out-of-bag rows"}
     for name, values in columns.items():
+        rows, _, what = str(name).replace("_", " ").rpartition(" ")
         series = np.asarray(values)
-        if series.dtype.kind not in "fiu" or series.ndim != 1 or len(series) < 2:
-            continue
-        known = next((word for start, word in words.items() if str(name).startswith(start)), None)
-        if known is not None:
-            steps = np.arange(len(series)) if rounds is None else np.asarray(rounds)
-            yield _Curve(known, loss, steps, series.astype(float), None, known != "training rows")
+        if what == "loss" and rows and series.ndim == 1 and len(series) > 1:
+            yield _numbered(words.get(rows, f"{rows} rows"), loss, series.astype(float), 0)
 
 
 def _columns_of(history: Any) -> list[tuple[Any, Any]]:
-    if hasattr(history, "columns"):
-        return [(name, history[name]) for name in history.columns]
-    return []
+    return [(name, history[name]) for name in getattr(history, "columns", ())]
 
 
 def _numbered(name: str, loss: str, values: Floats, first: int) -> _Curve:

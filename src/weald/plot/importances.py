@@ -1,6 +1,6 @@
 """Feature importances as bars."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,8 +37,8 @@ def importance(
     ----------
     model : fitted model, or importances
         A model with `feature_importances_`; the result of `oob_permutation_importance` or of
-        scikit-learn's `permutation_importance`, whose standard deviations are drawn as lines; or
-        an array with one number per column.
+        scikit-learn's `permutation_importance`, whose standard deviations are drawn as lines; a
+        dict of names and numbers; or an array with one number per column.
     max_num_features : int, default=15
         Number of columns to draw.
     by : {"gain", "cover", "count"} or None, default=None
@@ -98,13 +98,16 @@ def _bars(model: Any, by: str | None, feature_names: Sequence[str] | None) -> _B
         means = np.asarray(model.importances_mean, dtype=np.float64)
         names = feature_names if feature_names is not None else _own_names(model)
         spread = getattr(model, "importances_std", None)
-        loss = loss_text(str(getattr(model, "loss", "loss")))
+        loss = loss_text(str(getattr(model, "loss", getattr(model, "scoring", "score"))))
         return _Bars(
             means,
             None if spread is None else np.asarray(spread, dtype=np.float64),
             column_names(None, len(means), names),
-            f"{loss}: increase when the column is shuffled",
+            f"{loss}: change for the worse when the column is shuffled",
         )
+    if isinstance(model, Mapping):
+        names = list(model) if feature_names is None else feature_names
+        model, feature_names = list(model.values()), names
     if isinstance(model, BaseEstimator) or hasattr(model, "feature_importances_"):
         return _of_model(model, by, feature_names)
     try:
