@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     )
     from weald.errors import ModelFormatError
     from weald.persist.model_file import load
+    from weald.reports import report
 
 __all__ = [
     "AdaBoostClassifier",
@@ -89,6 +90,7 @@ __all__ = [
     "load",
     "plot",
     "read",
+    "report",
     "show_config",
     "theory",
 ]
@@ -104,6 +106,7 @@ if not TYPE_CHECKING:
         "diagnose": "weald.diagnostics",
         "plot": None,
         "read": "weald.data.reading",
+        "report": "weald.reports",
         "show_config": "weald.config",
         "theory": None,
     }

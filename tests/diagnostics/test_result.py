@@ -66,4 +66,5 @@ def test_frozen_and_readable(found: Diagnosis) -> None:
 def test_numbers_of_the_text_are_those_of_the_result(found: Diagnosis) -> None:
     assert f"rho = c / v    {found.correlation.rho:.3f}" in str(found)
     assert found.errors["training"].value == 0
+    assert found.predictions.shape == (200, 2) and found.rows.tolist() == list(range(200))
     assert float(found.errors["constant"]) == found.errors["constant"].value

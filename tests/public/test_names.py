@@ -44,7 +44,7 @@ def test_everything_public_is_documented() -> None:
 def test_modules_export_what_they_list() -> None:
     packages = [
         "aggregation", "data", "datasets", "diagnostics", "ensembles", "explain", "export",
-        "losses", "persist", "plot", "resampling", "theory", "trees",
+        "losses", "persist", "plot", "reports", "resampling", "theory", "trees",
     ]  # fmt: skip
     for package in packages:
         module = __import__(f"weald.{package}", fromlist=["__all__"])

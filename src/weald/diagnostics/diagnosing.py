@@ -144,9 +144,7 @@ def diagnose(
     unseen = unseen_predictions(subject, sample, int(cv), seed)
     notes: list[str] = []
     errors = _errors(subject, sample, unseen, X_test, y_test)
-    reference = _attempt(
-        notes, "a forest beside the model", lambda: reference_of(subject, sample, unseen, seed)
-    )
+    reference = _attempt(notes, "a forest", lambda: reference_of(subject, sample, unseen, seed))
     trials = _trials(subject, sample, int(n_repeats), learning_curve, seed, n_jobs, notes)
     base = base_estimators_of(subject)
     pairs = _pairs(subject, base, sample, unseen, notes)
@@ -173,6 +171,8 @@ def diagnose(
         n_columns=int(sample.table.shape[1]),
         n_used=sample.n,
         source=unseen.source,
+        rows=sample.rows,
+        predictions=unseen.predictions,
         errors=errors,
         findings=sorted(findings, key=lambda one: SEVERITIES.index(one.severity)),
         reference=reference,

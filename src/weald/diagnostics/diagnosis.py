@@ -38,6 +38,10 @@ class Diagnosis:
         Size of X, and number of rows that were looked at.
     source : str
         How rows were predicted that the model has not seen: "out-of-bag" or "cross-validation".
+    rows : intp [used rows]
+        Positions in X of the rows that were looked at.
+    predictions : float64 [used rows, classes or 1]
+        Their predictions by models that have not seen them; NaN for rows without one.
     errors : dict of str to Estimate
         Errors of the "training" rows, of unseen rows (under the name `source`), of the "test"
         rows if given, and of a "constant" prediction.
@@ -76,6 +80,8 @@ class Diagnosis:
     n_columns: int
     n_used: int
     source: str
+    rows: NDArray[np.intp] = field(repr=False)
+    predictions: NDArray[np.float64] = field(repr=False)
     errors: dict[str, Estimate]
     findings: list[Finding] = field(repr=False)
     bias_variance: Decomposition | None = field(repr=False)

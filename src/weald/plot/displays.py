@@ -70,7 +70,7 @@ def confusion_matrix(
     predicted = subject.predict(X).argmax(axis=1)
     names = [str(label) for label in subject.classes.tolist()]
     if len(names) > max_classes:
-        target, predicted, names = _most_confused(target, predicted, names, int(max_classes))
+        target, predicted, names = most_confused(target, predicted, names, int(max_classes))
     counts = counted(target, predicted, labels=np.arange(len(names)), normalize=normalize)
     n, width = len(names), max(len(label(name, 16)) for name in names)
     size = (2.2 + 0.09 * width + 0.42 * n, 1.6 + 0.42 * n + (0.07 * width if n > 4 else 0.0))
@@ -91,7 +91,7 @@ def confusion_matrix(
     return axes
 
 
-def _most_confused(
+def most_confused(
     target: Any, predicted: Any, names: list[str], most: int
 ) -> tuple[Any, Any, list[str]]:
     """Keep the classes with the most errors; join all others."""
