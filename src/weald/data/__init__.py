@@ -51,7 +51,6 @@ from weald.data.targets import (
     refuse_text,
 )
 from weald.data.validation import (
-    ONE_SET,
     ValidationRows,
     ValidationSet,
     validation_classes,
@@ -60,7 +59,6 @@ from weald.data.validation import (
 from weald.data.values import Kind, Values
 
 __all__ = [
-    "ONE_SET",
     "BinnedTable",
     "ColumnPlan",
     "ColumnTable",

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald.cached import cached_property
-from weald.data import ONE_SET, ValidationSet, as_one_array
+from weald.data import ValidationSet, as_one_array
+from weald.data.validation import ONE_SET
 from weald.ensembles.base import Floats
 from weald.ensembles.rounds.loop import Training
 from weald.losses import Loss
